@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use identifiers::SiteId;
-use raidcomm::datagrams::{Datagrams, Seeds, Terms};
+use raidcomm::datagrams::{Datagrams, Seeds, DatagramTerms};
 
 const PEER: SiteId = SiteId(2);
 const ASSOCIATION: u64 = 9;
@@ -26,7 +26,7 @@ fn sealed(kind: u8, is_of_group: bool, number: u64, payload: &[u8]) -> Vec<u8> {
 
 fuzz_target!(|steps: Vec<(u8, bool, u16, bool, u32, Vec<u8>)>| {
     let mut machine = Datagrams::new(Seeds { group: 3, group_material: None }, true, None);
-    machine.associate(0, PEER, Terms { id: ASSOCIATION, is_maker: true, keys: None, datagram_bytes: 0 });
+    machine.associate(0, PEER, DatagramTerms { id: ASSOCIATION, is_maker: true, keys: None, datagram_bytes: 0 });
     let (mut now, mut arrived) = (1, Vec::new());
     for (kind, is_of_group, number, by_group, microseconds, payload) in steps {
         now += u64::from(microseconds) * 1_000;

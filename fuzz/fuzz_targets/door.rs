@@ -3,8 +3,8 @@
 
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
-use raidcomm::shared::door::Door;
-use raidcomm::shared::ring::Reader;
+use raidcomm::shared::door::RingDoor;
+use raidcomm::shared::ring::RingReader;
 use raidcomm_fuzz::{HEAD_BYTES, Script, put, sealed};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, OwnedFd};
@@ -17,7 +17,7 @@ use std::os::unix::net::UnixDatagram;
 const FILES_MAX: usize = 6;
 
 thread_local! {
-    static DOOR: RefCell<Door> = RefCell::new(Door::open().expect("a door"));
+    static DOOR: RefCell<RingDoor> = RefCell::new(RingDoor::open().expect("a door"));
 }
 
 fn file(script: &mut Script) -> OwnedFd {
@@ -50,7 +50,7 @@ fuzz_target!(|input: &[u8]| {
             let _ = sendmsg_addr(&stray, &address, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::DONTWAIT);
         }
         while let Some(handed_in) = door.receive().expect("a door") {
-            let Some(Ok(mut reader)) = handed_in.ring.map(Reader::open) else { continue };
+            let Some(Ok(mut reader)) = handed_in.ring.map(RingReader::open) else { continue };
             let _ = reader.read(&mut BytesMut::new(), 100);
             reader.sleep();
         }

@@ -3,13 +3,13 @@
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use raidcomm::frame::{Decoder, FrameError, append};
+use raidcomm::frame::{FrameDecoder, FrameError, append};
 use raidcomm_fuzz::Script;
 
 const PAYLOAD_BYTES_MAX: usize = 512;
 
 fn decode(mut bytes: &[u8], cut: usize) -> (Vec<Bytes>, Option<FrameError>) {
-    let mut decoder = Decoder::new(PAYLOAD_BYTES_MAX);
+    let mut decoder = FrameDecoder::new(PAYLOAD_BYTES_MAX);
     let mut frames = Vec::new();
     while !bytes.is_empty() {
         let (piece, rest) = bytes.split_at(cut.min(bytes.len()));

@@ -3,33 +3,33 @@
 
 use libfuzzer_sys::fuzz_target;
 use message_transactions::codec::{HEADER_BYTES, decode};
-use message_transactions::kernel::{Kernel, Message, Scope};
+use message_transactions::kernel::{Kernel, OutgoingMessage, Scope};
 use message_transactions::limits::VERSION;
-use message_transactions::outbox::{Delivery, Membership};
-use message_transactions::{GroupId, HostId, Owned, ProcessId, Replies};
+use message_transactions::outbox::{ReceivedMessage, Membership};
+use message_transactions::{ProcessGroupId, LogicalHostId, OwnedMemory, ProcessId, WantedReplies};
 use raidcomm_fuzz::Script;
 
 const SEGMENT_BYTES: usize = 5_000;
 const KINDS: u8 = 16;
 
 struct World {
-    kernel: Kernel<u32, Owned>,
+    kernel: Kernel<u32, OwnedMemory>,
     now: u64,
     processes: [ProcessId; 2],
-    group: GroupId,
-    delivery: Option<Delivery>,
+    group: ProcessGroupId,
+    delivery: Option<ReceivedMessage>,
     sent: Vec<Vec<u8>>,
 }
 
 impl World {
     fn new() -> World {
-        let mut kernel: Kernel<u32, Owned> = Kernel::new(0, 42);
+        let mut kernel: Kernel<u32, OwnedMemory> = Kernel::new(0, 42);
         while kernel.host().is_none() {
             let due = kernel.next_deadline().expect("it claims a host identifier");
             kernel.tick(due);
         }
         let processes = [kernel.create().expect("room"), kernel.create().expect("room")];
-        let group = GroupId::well_known(3);
+        let group = ProcessGroupId::well_known(3);
         kernel.join_group(0, processes[1], group, processes[1]).expect("room");
         World { kernel, now: 1_000_000_000, processes, group, delivery: None, sent: Vec::new() }
     }
@@ -51,7 +51,7 @@ impl World {
     /// A packet of a made-up kernel: the head is as it should be, but for whom it names.
     fn made_up(&self, script: &mut Script) -> Vec<u8> {
         let own = self.processes[0].host();
-        let foreign = HostId::from_random(7).kernel_server().to_bits();
+        let foreign = LogicalHostId::from_random(7).kernel_server().to_bits();
         let [client, server] = self.processes.map(ProcessId::to_bits);
         let nobody = own.kernel_server().to_bits();
         let names = [client, server, foreign | 1, foreign | 2, nobody, foreign, client + 9, self.group.to_bits()];
@@ -96,7 +96,7 @@ impl World {
 
     fn step(&mut self, script: &mut Script) {
         let (now, [client, server]) = (self.now, self.processes);
-        let segment = Owned::Both(vec![1; SEGMENT_BYTES]);
+        let segment = OwnedMemory::Both(vec![1; SEGMENT_BYTES]);
         match script.byte() % 16 {
             0..4 => {
                 let packet = self.made_up(script);
@@ -111,13 +111,13 @@ impl World {
                 self.kernel.tick(self.now);
             }
             7 => {
-                let message = Message::exactly_once(vec![2; 8]).with_segment(segment);
-                let to = script.one_of(&[server, HostId::from_random(7).kernel_server()]);
+                let message = OutgoingMessage::exactly_once(vec![2; 8]).with_segment(segment);
+                let to = script.one_of(&[server, LogicalHostId::from_random(7).kernel_server()]);
                 let _ = self.kernel.send(now, client, to, message);
             }
             8 => {
-                let replies = script.one_of(&[Replies::None, Replies::One, Replies::Many]);
-                let message = Message::at_least_once(vec![3; 8]).with_replies(replies);
+                let replies = script.one_of(&[WantedReplies::None, WantedReplies::One, WantedReplies::Many]);
+                let message = OutgoingMessage::at_least_once(vec![3; 8]).with_replies(replies);
                 let _ = self.kernel.send(now, client, self.group, message);
             }
             9 => self.delivery = self.kernel.receive(now, server).ok().flatten(),
@@ -136,8 +136,8 @@ impl World {
         let memory = vec![4; usize::from(script.short()) % SEGMENT_BYTES];
         match script.byte() % 4 {
             0 => drop(self.kernel.reply(now, server, exchange, b"reply", 0, &[])),
-            1 => drop(self.kernel.move_to(now, server, exchange, offset, Owned::Readable(memory))),
-            2 => drop(self.kernel.move_from(now, server, exchange, offset, Owned::Writable(memory))),
+            1 => drop(self.kernel.move_to(now, server, exchange, offset, OwnedMemory::Readable(memory))),
+            2 => drop(self.kernel.move_from(now, server, exchange, offset, OwnedMemory::Writable(memory))),
             _ => drop(self.kernel.forward(now, server, exchange, client)),
         }
         self.delivery = Some(delivery);

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use raidcomm::shared::{CallError, Client, Shape, Ticket};
+use raidcomm::shared::{LineCallError, LineClient, Shape, Ticket};
 use raidcomm_fuzz::{HEAD_BYTES, LINE_BYTES, Script, put};
 use rustix::fd::OwnedFd;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
@@ -36,7 +36,7 @@ fuzz_target!(|input: &[u8]| {
     let path = folder.path().join("line");
     let listener = UnixListener::bind(&path).expect("it listens");
     let taking = std::thread::spawn(move || take(&listener));
-    let mut client = Client::connect(&path, SHAPE).expect("a line");
+    let mut client = LineClient::connect(&path, SHAPE).expect("a line");
     let (memory, _socket) = taking.join().expect("it takes the memory");
     // The server says that it is on another processor: a client that yields its own to it would wait for all that the machine has to do.
     put(&memory, 4 * LINE_BYTES, &ELSEWHERE.to_le_bytes());
@@ -48,7 +48,7 @@ fuzz_target!(|input: &[u8]| {
                 let Some(ticket) = tickets.pop() else { continue };
                 match client.finish(ticket, &mut reply, Some(Duration::ZERO)) {
                     Ok(()) => assert!(reply.len() <= SHAPE.slot_bytes as usize, "it fits a slot"),
-                    Err(CallError::TimedOut(ticket)) => tickets.push(ticket),
+                    Err(LineCallError::TimedOut(ticket)) => tickets.push(ticket),
                     Err(_) => {}
                 }
             }

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use raidcomm::shared::{Call, Listener, ServeError, Server};
+use raidcomm::shared::{TakenCall, LineListener, LineServeError, LineServer};
 use raidcomm_fuzz::{HEAD_BYTES, LINE_BYTES, Script, put, sealed};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
@@ -27,10 +27,10 @@ fn memory(script: &mut Script) -> OwnedFd {
     memory
 }
 
-fn accept(memory: &OwnedFd) -> Option<(Server, UnixStream)> {
+fn accept(memory: &OwnedFd) -> Option<(LineServer, UnixStream)> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("line");
-    let listener = Listener::bind(&path).expect("it listens");
+    let listener = LineListener::bind(&path).expect("it listens");
     let client = UnixStream::connect(&path).expect("it listens");
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
@@ -44,7 +44,7 @@ fuzz_target!(|input: &[u8]| {
     let mut script = Script(input);
     let memory = memory(&mut script);
     let Some((mut server, _client)) = accept(&memory) else { return };
-    let (mut request, mut calls) = (Vec::new(), Vec::<Call>::new());
+    let (mut request, mut calls) = (Vec::new(), Vec::<TakenCall>::new());
     while script.goes_on() {
         match script.byte() % 5 {
             0 => match server.receive(&mut request, Some(Duration::ZERO)) {
@@ -52,7 +52,7 @@ fuzz_target!(|input: &[u8]| {
                     assert!(request.len() <= SLOT_BYTES, "it fits a slot");
                     calls.push(call);
                 }
-                Err(ServeError::TimedOut | ServeError::Broken | ServeError::Gone) => {}
+                Err(LineServeError::TimedOut | LineServeError::Broken | LineServeError::Gone) => {}
                 Err(error) => panic!("a request is not that: {error}"),
             },
             1 => {

@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use message_transactions::Owned;
+use message_transactions::OwnedMemory;
 use message_transactions::kernel::{DecodeError, Relocated};
 
-type Process = Relocated<u32, Owned>;
+type Process = Relocated<u32, OwnedMemory>;
 
 const MAGIC: &[u8] = b"MOVE";
 const VERSION: u16 = 1;

@@ -3,7 +3,7 @@
 
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
-use raidcomm::shared::ring::Reader;
+use raidcomm::shared::ring::RingReader;
 use raidcomm_fuzz::{HEAD_BYTES, LINE_BYTES, Script, files_of, put, sealed};
 
 fuzz_target!(|input: &[u8]| {
@@ -14,7 +14,7 @@ fuzz_target!(|input: &[u8]| {
     put(&memory, 0, &head);
     put(&memory, 4, &u32::from(script.one_of(&[1_u8, 1, 1, 2])).to_le_bytes());
     let (files, own) = files_of(memory);
-    let Ok(mut reader) = Reader::open(files) else { return };
+    let Ok(mut reader) = RingReader::open(files) else { return };
     let mut read = BytesMut::new();
     let mut written = 0_u64;
     while script.goes_on() {

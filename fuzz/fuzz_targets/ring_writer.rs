@@ -2,14 +2,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use raidcomm::shared::ring::Writer;
+use raidcomm::shared::ring::RingWriter;
 use raidcomm_fuzz::{HEAD_BYTES, LINE_BYTES, Script, put};
 
 const BYTES: usize = 128;
 
 fuzz_target!(|input: &[u8]| {
     let mut script = Script(input);
-    let (mut writer, files) = Writer::create(BYTES).expect("a ring");
+    let (mut writer, files) = RingWriter::create(BYTES).expect("a ring");
     let mut read = 0_u64;
     while script.goes_on() {
         match script.byte() % 4 {

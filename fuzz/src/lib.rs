@@ -3,7 +3,7 @@
 //! `cargo +nightly fuzz run TARGET` in the root of the repository; the targets are in `fuzz_targets`. Invariant of all of them: whatever the input,
 //! nothing panics, no memory is touched that is not ours, and what is refused is refused by an error.
 
-use raidcomm::shared::ring::Files;
+use raidcomm::shared::ring::RingFiles;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
@@ -79,8 +79,8 @@ pub fn put(memory: impl AsFd, at: usize, bytes: &[u8]) {
 }
 
 /// Files as they are passed for a ring over this memory, and a copy of the memory to write to.
-pub fn files_of(memory: OwnedFd) -> (Files, OwnedFd) {
+pub fn files_of(memory: OwnedFd) -> (RingFiles, OwnedFd) {
     let bell = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).expect("a bell");
     let own = memory.try_clone().expect("a descriptor");
-    (Files { memory, data: bell(), room: bell() }, own)
+    (RingFiles { memory, data: bell(), room: bell() }, own)
 }

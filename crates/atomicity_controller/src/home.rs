@@ -4,9 +4,9 @@
 //! knows of it; a decision is forgotten only once every participant has logged it; `unfinished` holds exactly the orders of
 //! `home`, so its lowest key is the mark.
 
-use crate::gathering::Ready;
-use crate::participant::Prepare;
-use crate::{AfterSync, AtomicityController, Standing, limits};
+use crate::group_commit::ReadyTransaction;
+use crate::participant::PrepareRequest;
+use crate::{AfterSync, AtomicityController, VotingState, limits};
 use messages::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, Outcome, Vote};
 use messages::limits::{CLOCK_JUMP_MICROS_MAX, CLOCK_LOGICAL_BITS, RESEND, SILENT_VOTER};
 use messages::log_record::LogRecord;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// How far a transaction of this home is.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Phase {
+pub(crate) enum HomePhase {
     /// Votes are coming in.
     Voting {
         /// Who has not voted, the own site included.
@@ -55,8 +55,8 @@ pub(crate) struct HomeTransaction {
     /// Its commit is answered only once it is forgotten here.
     logged_everywhere: bool,
     /// What it consists of, if those are several.
-    members: Vec<Ready>,
-    pub(crate) phase: Phase,
+    members: Vec<ReadyTransaction>,
+    pub(crate) phase: HomePhase,
     sent_at: u64,
     /// What is not answered is sent again after this long.
     resend_after: u64,
@@ -86,27 +86,27 @@ pub(crate) fn votes_from_disk(epoch: &Epoch) -> bool {
 
 impl AtomicityController {
     /// The action driver has executed it.
-    pub(crate) fn ready(&mut self, ready: Ready) {
+    pub(crate) fn ready(&mut self, ready: ReadyTransaction) {
         assert!(self.epoch.is_some(), "commits are taken only in an active epoch");
         assert_eq!(ready.transaction.home, self.site, "a transaction commits at its home site");
-        self.gathering.add(ready);
+        self.group_commit.add(ready);
     }
 
     /// It has lost what it had accessed. Once its prepare has been sent the votes decide.
     pub(crate) fn withdraw(&mut self, transaction: TransactionId, conflict: Conflict, outbox: &mut Outbox) {
-        if self.gathering.take_back(transaction).is_some() {
+        if self.group_commit.take_back(transaction).is_some() {
             self.finish_locks(transaction, outbox);
             answer_abort(transaction, conflict, outbox);
         }
     }
 
-    /// Sends what is ready, as far as it does not gather.
+    /// Sends what is ready, as far as it does not wait for its group.
     pub(crate) fn send_ready(&mut self, now: Now, outbox: &mut Outbox) {
-        if self.standing == Standing::Stopped {
+        if self.standing == VotingState::Stopped {
             return;
         }
         loop {
-            let (mut group, history) = self.gathering.next(now, self.planted);
+            let (mut group, history) = self.group_commit.next(now, self.planted);
             match group.len() {
                 0 => break,
                 1 => self.commit(now, group.remove(0), Vec::new(), outbox),
@@ -114,19 +114,20 @@ impl AtomicityController {
                     let transaction = self.new_identifier();
                     let age = group.iter().map(|member| member.age).min().expect("a group has members");
                     let history = Arc::new(history);
-                    let group_of = Ready { transaction, age, history, logged_everywhere: false, since: now.boot };
+                    let group_of =
+                        ReadyTransaction { transaction, age, history, logged_everywhere: false, since: now.boot };
                     self.commit(now, group_of, group, outbox);
                 }
             }
         }
-        if self.gathering.asks_for_turn(now) {
+        if self.group_commit.asks_for_turn(now) {
             outbox.local(ServerKind::AtomicityController, Message::CommitRequest(CommitRequest::Gathered));
         }
     }
 
     /// Rule 2: one multicast carries the whole history.
-    fn commit(&mut self, now: Now, ready: Ready, members: Vec<Ready>, outbox: &mut Outbox) {
-        let Ready { transaction, age, history, logged_everywhere, .. } = ready;
+    fn commit(&mut self, now: Now, ready: ReadyTransaction, members: Vec<ReadyTransaction>, outbox: &mut Outbox) {
+        let ReadyTransaction { transaction, age, history, logged_everywhere, .. } = ready;
         let epoch = self.epoch.clone().expect("commits are taken only in an active epoch");
         let order = self.next_order;
         self.next_order += 1;
@@ -141,7 +142,7 @@ impl AtomicityController {
             history: history.clone(),
             logged_everywhere,
             members,
-            phase: Phase::Voting { missing: participants.iter().copied().collect(), proposals: None },
+            phase: HomePhase::Voting { missing: participants.iter().copied().collect(), proposals: None },
             sent_at: now.boot,
             resend_after: (bytes * limits::RESEND_FOR_BYTE).clamp(RESEND, limits::RESEND_MAX),
             begun_at: now.boot,
@@ -152,10 +153,10 @@ impl AtomicityController {
         let gathered = home.members.iter().map(|member| member.transaction).collect();
         let twice = self.home.insert(transaction, home);
         assert!(twice.is_none(), "a transaction identifier commits once");
-        self.gathering.sent(now, bytes);
+        self.group_commit.sent(now, bytes);
         self.counters.prepares += epoch.others(self.site).count() as u64;
         self.send_prepare(transaction, epoch.others(self.site), outbox);
-        self.prepare(now, Prepare { transaction, age, order, participants, history, gathered }, outbox);
+        self.prepare(now, PrepareRequest { transaction, age, order, participants, history, gathered }, outbox);
     }
 
     fn send_prepare(&self, transaction: TransactionId, sites: impl IntoIterator<Item = SiteId>, outbox: &mut Outbox) {
@@ -197,7 +198,7 @@ impl AtomicityController {
         let Some(home) = self.home.get_mut(&transaction) else {
             return;
         };
-        let Phase::Voting { missing, proposals } = &mut home.phase else {
+        let HomePhase::Voting { missing, proposals } = &mut home.phase else {
             return;
         };
         match vote {
@@ -229,7 +230,7 @@ impl AtomicityController {
         self.set_decided(transaction, outcome, None);
         let home = &self.home[&transaction];
         let (members, bytes) = (home.names(transaction), home.history.written_bytes() as u64);
-        self.gathering.decided(members.len(), bytes, Some(now.boot.saturating_sub(home.begun_at)));
+        self.group_commit.decided(members.len(), bytes, Some(now.boot.saturating_sub(home.begun_at)));
         self.counters.rounds += u64::from(epoch.members.len() > 1);
         self.apply(transaction, outcome, epoch.number, outbox);
         let receipt = receipt(&epoch);
@@ -289,7 +290,7 @@ impl AtomicityController {
         self.apply(transaction, Outcome::Abort, epoch.number, outbox);
         self.counters.aborted += 1;
         let home = &self.home[&transaction];
-        self.gathering.decided(home.members.len().max(1), home.history.written_bytes() as u64, None);
+        self.group_commit.decided(home.members.len().max(1), home.history.written_bytes() as u64, None);
         if self.answers_aborts_early() {
             let members = std::mem::take(&mut self.home.get_mut(&transaction).expect("decided just above").members);
             self.tell_abort(transaction, members, conflict, outbox);
@@ -303,7 +304,8 @@ impl AtomicityController {
     /// Rule 9: the prepared record is on disk, and would be a commit by itself after a loss of power. So the abort is, too, here and at every
     /// participant, before the client hears of it.
     fn wait_for_own_disk(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
-        if let Some(HomeTransaction { phase: Phase::Decided { missing, .. }, .. }) = self.home.get_mut(&transaction) {
+        if let Some(HomeTransaction { phase: HomePhase::Decided { missing, .. }, .. }) = self.home.get_mut(&transaction)
+        {
             missing.insert(self.site);
             self.sync_then(AfterSync::Acknowledge(self.site, transaction), outbox);
         }
@@ -316,17 +318,17 @@ impl AtomicityController {
     fn set_decided(&mut self, transaction: TransactionId, outcome: Outcome, conflict: Option<Conflict>) {
         let own = self.site;
         let home = self.home.get_mut(&transaction).expect("only a known transaction is decided");
-        let Phase::Voting { missing: not_voted, .. } = &home.phase else { panic!("a transaction is decided once") };
+        let HomePhase::Voting { missing: not_voted, .. } = &home.phase else { panic!("a transaction is decided once") };
         let mut missing: BTreeSet<SiteId> = home.participants.iter().copied().filter(|site| *site != own).collect();
         if planted!(self.planted, AbortNotToNoVoters) && outcome == Outcome::Abort {
             missing.retain(|site| not_voted.contains(site));
         }
-        home.phase = Phase::Decided { missing, outcome, conflict };
+        home.phase = HomePhase::Decided { missing, outcome, conflict };
     }
 
     fn send_decisions(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
         let home = &self.home[&transaction];
-        let Phase::Decided { missing, outcome, .. } = &home.phase else {
+        let HomePhase::Decided { missing, outcome, .. } = &home.phase else {
             return;
         };
         let decide = CommitMessage::Decide { transaction, order: home.order, outcome: *outcome };
@@ -344,7 +346,7 @@ impl AtomicityController {
         let Some(home) = self.home.get_mut(&transaction) else {
             return;
         };
-        if let Phase::Decided { missing, .. } = &mut home.phase {
+        if let HomePhase::Decided { missing, .. } = &mut home.phase {
             missing.remove(&from);
             self.finish_if_acknowledged(transaction, outbox);
         }
@@ -354,7 +356,7 @@ impl AtomicityController {
         let Some(home) = self.home.get(&transaction) else {
             return;
         };
-        let Phase::Decided { missing, outcome, conflict } = &home.phase else {
+        let HomePhase::Decided { missing, outcome, conflict } = &home.phase else {
             return;
         };
         if !missing.is_empty() {
@@ -376,11 +378,17 @@ impl AtomicityController {
     }
 
     /// Nothing is left of it: whoever asked for it is told, or each that it consists of is judged alone.
-    fn tell_abort(&mut self, transaction: TransactionId, members: Vec<Ready>, conflict: Conflict, outbox: &mut Outbox) {
+    fn tell_abort(
+        &mut self,
+        transaction: TransactionId,
+        members: Vec<ReadyTransaction>,
+        conflict: Conflict,
+        outbox: &mut Outbox,
+    ) {
         match self.standing {
             _ if members.is_empty() => answer_abort(transaction, conflict, outbox),
-            Standing::Active => self.gathering.part(members),
-            Standing::Stopped => self.waiting.extend(members.into_iter().map(Ready::into_request)),
+            VotingState::Active => self.group_commit.part(members),
+            VotingState::Stopped => self.waiting.extend(members.into_iter().map(ReadyTransaction::into_request)),
         }
     }
 
@@ -392,7 +400,7 @@ impl AtomicityController {
             let home = self.home.get_mut(&transaction).expect("collected just above");
             home.sent_at = now.boot;
             match &home.phase {
-                Phase::Voting { missing, .. } => {
+                HomePhase::Voting { missing, .. } => {
                     let mut missing: Vec<SiteId> = missing.iter().copied().filter(|site| *site != self.site).collect();
                     // A pause of this site is nobody else's silence.
                     let asked_often = home.resent >= limits::SILENT_AFTER_RESENDS;
@@ -415,8 +423,8 @@ impl AtomicityController {
                     self.counters.prepares_resent += missing.len() as u64;
                     self.send_prepare(transaction, missing, outbox);
                 }
-                Phase::Decided { .. } => self.send_decisions(transaction, outbox),
-                Phase::Resolved(_) => {}
+                HomePhase::Decided { .. } => self.send_decisions(transaction, outbox),
+                HomePhase::Resolved(_) => {}
             }
         }
     }
@@ -424,7 +432,7 @@ impl AtomicityController {
     /// A voter lives, though its vote has to wait.
     pub(crate) fn voter_waits(&mut self, now: Now, from: SiteId, transaction: TransactionId) {
         if let Some(home) = self.home.get_mut(&transaction)
-            && matches!(&home.phase, Phase::Voting { missing, .. } if missing.contains(&from))
+            && matches!(&home.phase, HomePhase::Voting { missing, .. } if missing.contains(&from))
         {
             home.waiting.insert(from, now.boot);
         }
@@ -443,7 +451,7 @@ impl AtomicityController {
             let Some(home) = self.home.get(transaction) else {
                 continue;
             };
-            if let Phase::Decided { outcome, .. } = &home.phase {
+            if let HomePhase::Decided { outcome, .. } = &home.phase {
                 let decide = CommitMessage::Decide { transaction: *transaction, order: home.order, outcome: *outcome };
                 self.to_peer(from, decide, outbox);
             }
@@ -455,12 +463,14 @@ impl AtomicityController {
         let mut finished = Vec::new();
         for (transaction, home) in &mut self.home {
             match &home.phase {
-                Phase::Voting { .. } | Phase::Resolved(_) => home.phase = Phase::Resolved(outcome_of(*transaction)),
+                HomePhase::Voting { .. } | HomePhase::Resolved(_) => {
+                    home.phase = HomePhase::Resolved(outcome_of(*transaction))
+                }
                 // Answered already, or not yet, because not all knew; now they do.
-                Phase::Decided { outcome: Outcome::Commit(_), .. } if !home.logged_everywhere => {
+                HomePhase::Decided { outcome: Outcome::Commit(_), .. } if !home.logged_everywhere => {
                     finished.push(*transaction);
                 }
-                Phase::Decided { outcome, .. } => home.phase = Phase::Resolved(*outcome),
+                HomePhase::Decided { outcome, .. } => home.phase = HomePhase::Resolved(*outcome),
             }
         }
         for transaction in finished {
@@ -471,9 +481,9 @@ impl AtomicityController {
     /// The new epoch is active: answer what the change decided.
     pub(crate) fn answer_resolved(&mut self, outbox: &mut Outbox) {
         self.unfinished.clear();
-        self.gathering.all_decided();
+        self.group_commit.all_decided();
         for (transaction, home) in std::mem::take(&mut self.home) {
-            let Phase::Resolved(outcome) = home.phase else { panic!("an activated epoch leaves no vote open") };
+            let HomePhase::Resolved(outcome) = home.phase else { panic!("an activated epoch leaves no vote open") };
             let members = home.names(transaction);
             home.members.iter().for_each(|member| self.finish_locks(member.transaction, outbox));
             self.counters.resolved += 1;

@@ -3,7 +3,7 @@
 //! Invariants: whatever of this home may ever commit and was not answered is named, each with the name that others know it by; whatever is not named never
 //! left this site, or was answered.
 
-use crate::home::{HomeTransaction, Phase};
+use crate::home::{HomePhase, HomeTransaction};
 use crate::{AfterSync, AtomicityController};
 use messages::TransactionId;
 use messages::commit::Outcome;
@@ -38,10 +38,10 @@ impl AtomicityController {
 
     fn opened(&self, sent_as: TransactionId, home: &HomeTransaction) -> impl Iterator<Item = OpenTransaction> {
         let testimony = match &home.phase {
-            Phase::Decided { outcome: Outcome::Commit(_), .. } => Testimony::Committed,
+            HomePhase::Decided { outcome: Outcome::Commit(_), .. } => Testimony::Committed,
             // An abort that not all know yet: those that are left may have voted yes, all of them.
-            Phase::Voting { .. } | Phase::Decided { outcome: Outcome::Abort, .. } => Testimony::Open,
-            Phase::Resolved(outcome) => Testimony::Resolved { committed: matches!(outcome, Outcome::Commit(_)) },
+            HomePhase::Voting { .. } | HomePhase::Decided { outcome: Outcome::Abort, .. } => Testimony::Open,
+            HomePhase::Resolved(outcome) => Testimony::Resolved { committed: matches!(outcome, Outcome::Commit(_)) },
         };
         let alone = planted!(self.planted, GroupMemberAlone);
         let (order, epoch) = (home.order, home.epoch);

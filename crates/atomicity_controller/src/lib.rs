@@ -8,7 +8,7 @@
 //! activate. In reading order:
 //!
 //! * [`clock`]: the site's hybrid clock;
-//! * [`gathering`]: transactions of this site that commit together;
+//! * [`group_commit`]: transactions of this site that commit together;
 //! * [`home`]: transactions that this site coordinates;
 //! * [`participant`]: this site's votes, its own transactions included;
 //! * [`snapshot`]: where read-only transactions begin;
@@ -16,7 +16,7 @@
 //! * [`last_words`]: what this life leaves open when it ends.
 
 pub mod clock;
-pub mod gathering;
+pub mod group_commit;
 pub mod home;
 pub mod last_words;
 pub mod limits;
@@ -25,7 +25,7 @@ pub mod resolution;
 pub mod snapshot;
 
 use clock::HybridClock;
-use gathering::{Gathering, Ready};
+use group_commit::{GroupCommit, ReadyTransaction};
 use home::HomeTransaction;
 use messages::access::AccessRequest;
 use messages::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, EpochRequest};
@@ -39,7 +39,7 @@ use messages::{
 };
 use participant::Participants;
 use serde::{Deserialize, Serialize};
-use snapshot::Snapshots;
+use snapshot::WaitingReaders;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ pub struct Counters {
 
 /// Whether the controller may vote and decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Standing {
+enum VotingState {
     /// In no epoch, or sealed.
     Stopped,
     /// In an active epoch.
@@ -92,17 +92,17 @@ pub struct AtomicityController {
     site: SiteId,
     incarnation: Incarnation,
     planted: Planted,
-    standing: Standing,
+    standing: VotingState,
     epoch: Option<Arc<Epoch>>,
     clock: HybridClock,
     next_sequence: u64,
     next_order: u64,
-    gathering: Gathering,
+    group_commit: GroupCommit,
     home: BTreeMap<TransactionId, HomeTransaction>,
     /// Orders of this home that are not finished: the mark is the lowest.
     unfinished: BTreeMap<u64, TransactionId>,
     participants: Participants,
-    snapshots: Snapshots,
+    snapshots: WaitingReaders,
     /// Requests that came while stopped.
     waiting: Vec<CommitRequest>,
     after_sync: BTreeMap<u64, AfterSync>,
@@ -124,16 +124,16 @@ impl AtomicityController {
             site,
             incarnation,
             planted,
-            standing: Standing::Stopped,
+            standing: VotingState::Stopped,
             epoch: None,
             clock: HybridClock::default(),
             next_sequence: 1,
             next_order: 1,
-            gathering: Gathering::new(round_pace),
+            group_commit: GroupCommit::new(round_pace),
             home: BTreeMap::new(),
             unfinished: BTreeMap::new(),
             participants: Participants::default(),
-            snapshots: Snapshots::default(),
+            snapshots: WaitingReaders::default(),
             waiting: Vec::new(),
             after_sync: BTreeMap::new(),
             next_sync: 1,
@@ -162,8 +162,8 @@ impl AtomicityController {
 
     fn active_epoch(&self) -> Option<&Arc<Epoch>> {
         match self.standing {
-            Standing::Active => self.epoch.as_ref(),
-            Standing::Stopped => None,
+            VotingState::Active => self.epoch.as_ref(),
+            VotingState::Stopped => None,
         }
     }
 
@@ -182,10 +182,10 @@ impl AtomicityController {
                 let reply = CommitReply::Begun { tag, transaction, age };
                 outbox.local(ServerKind::ActionDriver, Message::CommitReply(reply));
             }
-            CommitRequest::Gathered => self.gathering.turn_is_over(),
-            stopped if self.standing == Standing::Stopped => self.waiting.push(stopped),
+            CommitRequest::Gathered => self.group_commit.turn_is_over(),
+            stopped if self.standing == VotingState::Stopped => self.waiting.push(stopped),
             CommitRequest::Commit { transaction, age, history, logged_everywhere } => {
-                self.ready(Ready { transaction, age, history, logged_everywhere, since: now.boot });
+                self.ready(ReadyTransaction { transaction, age, history, logged_everywhere, since: now.boot });
             }
             CommitRequest::Withdraw { transaction, conflict } => self.withdraw(transaction, conflict, outbox),
             CommitRequest::BeginSnapshot { tag } => self.begin_snapshot(now, tag, outbox),
@@ -214,16 +214,16 @@ impl AtomicityController {
     fn activate(&mut self, now: Now, epoch: Arc<Epoch>, outbox: &mut Outbox) {
         let unseals = planted!(self.planted, SealedUnseals);
         if unseals && self.epoch.as_ref().is_some_and(|known| known.number == epoch.number) {
-            self.standing = Standing::Active;
+            self.standing = VotingState::Active;
             return;
         }
-        assert_eq!(self.standing, Standing::Stopped, "an epoch is activated once, after a seal");
+        assert_eq!(self.standing, VotingState::Stopped, "an epoch is activated once, after a seal");
         assert!(self.participants.undecided().is_empty(), "an activated epoch leaves nothing undecided");
         outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::NothingUndecided));
         self.participants.installing().for_each(|transaction| self.finish_locks(transaction, outbox));
         self.participants.forget_all();
         self.epoch = Some(epoch);
-        self.standing = Standing::Active;
+        self.standing = VotingState::Active;
         self.synced_asked = (0, now.boot);
         self.unsynced = true;
         self.answer_resolved(outbox);
@@ -304,7 +304,7 @@ impl Server for AtomicityController {
             Message::AccessReply(messages::access::AccessReply::Installed { transaction }) => {
                 self.installed(transaction, outbox);
             }
-            Message::AccessReply(messages::access::AccessReply::Room { bytes }) => self.gathering.set_room(bytes),
+            Message::AccessReply(messages::access::AccessReply::Room { bytes }) => self.group_commit.set_room(bytes),
             Message::EpochRequest(request) => self.epoch_request(now, request, outbox),
             Message::Synced(token) => self.synced(now, token, outbox),
             Message::Checkpoint => self.checkpoint(outbox),
@@ -314,7 +314,7 @@ impl Server for AtomicityController {
     }
 
     fn tick(&mut self, now: Now, outbox: &mut Outbox) {
-        if self.standing == Standing::Active {
+        if self.standing == VotingState::Active {
             self.resend(now, outbox);
             self.acknowledge(now, outbox);
             self.inquire(now, outbox);
@@ -347,8 +347,14 @@ impl AtomicityController {
                     return;
                 }
                 self.participants.finished_below(transaction.home, transaction.incarnation, finished_below);
-                let prepare =
-                    participant::Prepare { transaction, age, order, participants, history, gathered: Vec::new() };
+                let prepare = participant::PrepareRequest {
+                    transaction,
+                    age,
+                    order,
+                    participants,
+                    history,
+                    gathered: Vec::new(),
+                };
                 self.prepare(now, prepare, outbox);
             }
             CommitMessage::Waiting { transaction } => self.voter_waits(now, from, transaction),

@@ -2,7 +2,7 @@
 
 use messages::limits::{MILLISECOND, RESEND, SECOND, SILENT_VOTER};
 
-/// Acknowledgements of decisions are gathered for this long, so that many share a message.
+/// Acknowledgements of decisions are held back for this long, so that many share a message.
 pub const ACKNOWLEDGE_AFTER: u64 = 5 * MILLISECOND;
 /// A participant that has been undecided for this long asks the home site.
 pub const INQUIRE_AFTER: u64 = SECOND;
@@ -25,13 +25,13 @@ pub const RESEND_MAX: u64 = SECOND;
 /// Members of a group of transactions that commit together.
 pub const GROUP_MAX: usize = 32;
 /// A transaction that reads and writes more items and ranges than this commits alone.
-pub const GATHERED_ITEMS_MAX: usize = 64;
+pub const GROUP_ITEMS_MAX: usize = 64;
 /// So does one that reads more ranges.
-pub const GATHERED_RANGES_MAX: usize = 4;
+pub const GROUP_RANGES_MAX: usize = 4;
 /// Bytes of keys and rows in one group: so that its prepare still goes as a datagram.
-pub const GATHERED_BYTES_MAX: usize = 24 << 10;
+pub const GROUP_BYTES_MAX: usize = 24 << 10;
 /// A ready transaction is sent after this long, whatever is on its way.
-pub const GATHER_PATIENCE: u64 = 2 * MILLISECOND;
+pub const GROUP_PATIENCE: u64 = 2 * MILLISECOND;
 /// Rounds begin so far apart, unless fewer than this are on their way.
 pub const ROUND_PACE: u64 = MILLISECOND / 4;
 /// Rounds on their way, at most.

@@ -5,9 +5,9 @@
 
 mod replay;
 
-use crate::gathering::Ready;
+use crate::group_commit::ReadyTransaction;
 use crate::home::votes_from_disk;
-use crate::{AfterSync, AtomicityController, Standing, limits};
+use crate::{AfterSync, AtomicityController, VotingState, limits};
 use messages::access::{AccessRequest, StaleSet};
 use messages::commit::{
     CommitMessage, EpochReply, Outcome, TransactionReport, TransactionState, TransactionsReport, Vote,
@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 /// What a home site asks a vote for.
 #[derive(Clone, Debug)]
-pub(crate) struct Prepare {
+pub(crate) struct PrepareRequest {
     pub(crate) transaction: TransactionId,
     pub(crate) age: Age,
     pub(crate) order: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Prepare {
 
 /// How far this site is with a transaction.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-enum Stage {
+enum ParticipantStage {
     /// The concurrency controller was asked for commit-locks.
     Locking,
     /// The access manager was asked whether the versions read still stand.
@@ -62,7 +62,7 @@ struct Participation {
     age: Age,
     participants: Vec<SiteId>,
     history: Arc<History>,
-    stage: Stage,
+    stage: ParticipantStage,
     /// The proposed clock, kept so that a vote can be repeated after the decision.
     voted: Option<u64>,
     /// The vote waits for the disk.
@@ -119,7 +119,7 @@ impl Participants {
             return;
         };
         while let Some(entry) = orders.first_entry() {
-            if *entry.key() >= mark || !matches!(self.all[entry.get()].stage, Stage::Decided(..)) {
+            if *entry.key() >= mark || !matches!(self.all[entry.get()].stage, ParticipantStage::Decided(..)) {
                 break;
             }
             let transaction = entry.remove();
@@ -167,10 +167,10 @@ impl Participants {
         let mut transactions = BTreeMap::new();
         for (transaction, participation) in &self.all {
             let state = match &participation.stage {
-                Stage::Locking | Stage::Checking => continue,
-                Stage::Prepared { .. } => TransactionState::Prepared,
-                Stage::Refused(_) => TransactionState::Refused,
-                Stage::Decided(outcome, by) => TransactionState::Decided(*outcome, *by),
+                ParticipantStage::Locking | ParticipantStage::Checking => continue,
+                ParticipantStage::Prepared { .. } => TransactionState::Prepared,
+                ParticipantStage::Refused(_) => TransactionState::Refused,
+                ParticipantStage::Decided(outcome, by) => TransactionState::Decided(*outcome, *by),
             };
             let Participation { epoch, order, participants, .. } = participation;
             let report = TransactionReport {
@@ -216,14 +216,14 @@ impl Participation {
 
 impl AtomicityController {
     /// Rule 3, first half: commit-lock the whole history.
-    pub(crate) fn prepare(&mut self, now: Now, prepare: Prepare, outbox: &mut Outbox) {
-        let Prepare { transaction, age, order, participants, history, gathered } = prepare;
+    pub(crate) fn prepare(&mut self, now: Now, prepare: PrepareRequest, outbox: &mut Outbox) {
+        let PrepareRequest { transaction, age, order, participants, history, gathered } = prepare;
         let again = planted!(self.planted, DuplicatePrepareExecuted) || planted!(self.planted, OldMessagesCount);
         if self.participants.is_below_mark(transaction, order) && !again {
             return;
         }
         if let Some(known) = self.participants.all.get(&transaction) {
-            let rejudge = planted!(self.planted, NoBecomesYes) && matches!(known.stage, Stage::Refused(_));
+            let rejudge = planted!(self.planted, NoBecomesYes) && matches!(known.stage, ParticipantStage::Refused(_));
             if !rejudge {
                 self.repeat_vote(transaction, outbox);
                 return;
@@ -246,7 +246,7 @@ impl AtomicityController {
             age,
             participants,
             history,
-            stage: Stage::Locking,
+            stage: ParticipantStage::Locking,
             voted: None,
             unsaid: false,
         };
@@ -257,11 +257,15 @@ impl AtomicityController {
     fn repeat_vote(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
         let participation = &self.participants.all[&transaction];
         let vote = match (&participation.stage, participation.voted) {
-            (Stage::Prepared { .. }, _) if participation.unsaid => return self.say_waiting(transaction, outbox),
-            (Stage::Refused(conflict), _) => Vote::No { conflict: conflict.clone() },
-            (Stage::Prepared { .. } | Stage::Decided(..), Some(clock)) => Vote::Yes { clock },
-            (Stage::Decided(..), None) => Vote::No { conflict: Conflict::of(messages::ConflictKind::Refused) },
-            (Stage::Locking | Stage::Checking | Stage::Prepared { .. }, _) => {
+            (ParticipantStage::Prepared { .. }, _) if participation.unsaid => {
+                return self.say_waiting(transaction, outbox);
+            }
+            (ParticipantStage::Refused(conflict), _) => Vote::No { conflict: conflict.clone() },
+            (ParticipantStage::Prepared { .. } | ParticipantStage::Decided(..), Some(clock)) => Vote::Yes { clock },
+            (ParticipantStage::Decided(..), None) => {
+                Vote::No { conflict: Conflict::of(messages::ConflictKind::Refused) }
+            }
+            (ParticipantStage::Locking | ParticipantStage::Checking | ParticipantStage::Prepared { .. }, _) => {
                 return self.say_waiting(transaction, outbox);
             }
         };
@@ -285,14 +289,14 @@ impl AtomicityController {
         let Some(participation) = self.participants.all.get_mut(&transaction) else {
             return;
         };
-        if !matches!(participation.stage, Stage::Locking) {
+        if !matches!(participation.stage, ParticipantStage::Locking) {
             return;
         }
         if let Some(conflict) = conflict {
             self.refuse(transaction, conflict, outbox);
             return;
         }
-        participation.stage = Stage::Checking;
+        participation.stage = ParticipantStage::Checking;
         let history = participation.history.clone();
         outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::Check { transaction, history }));
     }
@@ -309,7 +313,7 @@ impl AtomicityController {
         let Some(participation) = self.participants.all.get_mut(&transaction) else {
             return;
         };
-        if !matches!(participation.stage, Stage::Checking) {
+        if !matches!(participation.stage, ParticipantStage::Checking) {
             return;
         }
         if let Some(conflict) = conflict {
@@ -321,7 +325,7 @@ impl AtomicityController {
         let vote_number = self.participants.votes + 1;
         self.participants.votes = vote_number;
         self.participants.undecided.insert(vote_number, transaction);
-        participation.stage = Stage::Prepared { vote_number, inquire_at: now.boot + limits::INQUIRE_AFTER };
+        participation.stage = ParticipantStage::Prepared { vote_number, inquire_at: now.boot + limits::INQUIRE_AFTER };
         participation.voted = Some(clock);
         self.unsynced = true;
         if !planted!(self.planted, VoteBeforeLog) {
@@ -347,8 +351,8 @@ impl AtomicityController {
         let Some(participation) = self.participants.all.get_mut(&transaction) else { return };
         let unsaid = std::mem::replace(&mut participation.unsaid, false);
         if unsaid
-            && self.standing == Standing::Active
-            && matches!(participation.stage, Stage::Prepared { .. })
+            && self.standing == VotingState::Active
+            && matches!(participation.stage, ParticipantStage::Prepared { .. })
             && let Some(clock) = participation.voted
         {
             self.say_yes(now, transaction, clock, outbox);
@@ -366,7 +370,7 @@ impl AtomicityController {
 
     fn refuse(&mut self, transaction: TransactionId, conflict: Conflict, outbox: &mut Outbox) {
         let participation = self.participants.all.get_mut(&transaction).expect("refused while it is judged");
-        participation.stage = Stage::Refused(conflict.clone());
+        participation.stage = ParticipantStage::Refused(conflict.clone());
         participation.history = Arc::default();
         let (order, epoch) = (participation.order, participation.epoch);
         outbox.append(LogRecord::Refused { transaction, order, epoch });
@@ -417,7 +421,7 @@ impl AtomicityController {
                     age,
                     participants: Vec::new(),
                     history: Arc::default(),
-                    stage: Stage::Refused(Conflict::of(messages::ConflictKind::Refused)),
+                    stage: ParticipantStage::Refused(Conflict::of(messages::ConflictKind::Refused)),
                     voted: None,
                     unsaid: false,
                 };
@@ -428,12 +432,14 @@ impl AtomicityController {
                 tracing::error!(%transaction, "a commit of what was never voted for is not taken");
                 return;
             }
-            Some(Stage::Decided(..)) if planted!(self.planted, DecisionAppliedTwice) => {
+            Some(ParticipantStage::Decided(..)) if planted!(self.planted, DecisionAppliedTwice) => {
                 self.apply_again(now, transaction, outcome, outbox);
             }
-            Some(Stage::Decided(..)) => {}
-            Some(Stage::Prepared { .. }) => self.apply(transaction, outcome, epoch, outbox),
-            Some(Stage::Locking | Stage::Checking | Stage::Refused(_)) if outcome == Outcome::Abort => {
+            Some(ParticipantStage::Decided(..)) => {}
+            Some(ParticipantStage::Prepared { .. }) => self.apply(transaction, outcome, epoch, outbox),
+            Some(ParticipantStage::Locking | ParticipantStage::Checking | ParticipantStage::Refused(_))
+                if outcome == Outcome::Abort =>
+            {
                 self.apply(transaction, outcome, epoch, outbox);
             }
             Some(_) => {
@@ -453,10 +459,10 @@ impl AtomicityController {
     pub(crate) fn apply(&mut self, transaction: TransactionId, outcome: Outcome, by: EpochNumber, outbox: &mut Outbox) {
         self.log_decision(transaction, outcome, by, outbox);
         let participation = self.participants.all.get_mut(&transaction).expect("only what is known is applied");
-        let stage = std::mem::replace(&mut participation.stage, Stage::Decided(outcome, by));
+        let stage = std::mem::replace(&mut participation.stage, ParticipantStage::Decided(outcome, by));
         let keep = planted!(self.planted, DecisionAppliedTwice);
         let history = if keep { participation.history.clone() } else { std::mem::take(&mut participation.history) };
-        if let Stage::Prepared { vote_number, .. } = stage {
+        if let ParticipantStage::Prepared { vote_number, .. } = stage {
             self.participants.undecided.remove(&vote_number);
         }
         match outcome {
@@ -515,7 +521,7 @@ impl AtomicityController {
         self.participants.acknowledgements.entry(home).or_default().push(transaction);
     }
 
-    /// Sends the acknowledgements that have gathered.
+    /// Sends the acknowledgements that wait.
     pub(crate) fn acknowledge(&mut self, now: Now, outbox: &mut Outbox) {
         if self.participants.acknowledgements.is_empty() || now.boot < self.participants.acknowledge_at {
             return;
@@ -531,7 +537,7 @@ impl AtomicityController {
         let mut questions: BTreeMap<SiteId, Vec<TransactionId>> = BTreeMap::new();
         for transaction in self.participants.undecided.values().take(limits::INQUIRE_MAX) {
             let participation = self.participants.all.get_mut(transaction).expect("what is undecided is known");
-            if let Stage::Prepared { inquire_at, .. } = &mut participation.stage
+            if let ParticipantStage::Prepared { inquire_at, .. } = &mut participation.stage
                 && now.boot >= *inquire_at
                 && transaction.home != self.site
             {
@@ -546,11 +552,13 @@ impl AtomicityController {
 
     /// Rule 7: no vote any more. What was not voted for never will be.
     pub(crate) fn stop(&mut self, outbox: &mut Outbox) {
-        self.standing = Standing::Stopped;
-        let ready = self.gathering.take_all();
-        self.waiting.extend(ready.map(Ready::into_request));
+        self.standing = VotingState::Stopped;
+        let ready = self.group_commit.take_all();
+        self.waiting.extend(ready.map(ReadyTransaction::into_request));
         let judging: Vec<TransactionId> = (self.participants.all.iter())
-            .filter(|(_, participation)| matches!(participation.stage, Stage::Locking | Stage::Checking))
+            .filter(|(_, participation)| {
+                matches!(participation.stage, ParticipantStage::Locking | ParticipantStage::Checking)
+            })
             .map(|(transaction, _)| *transaction)
             .collect();
         for transaction in judging {
@@ -576,13 +584,16 @@ impl AtomicityController {
         // What is not known here is finished here, or this copy had lost it and is fail-locked for it.
         let Some(participation) = self.participants.all.get(&transaction) else { return Ok(()) };
         match (&participation.stage, outcome) {
-            (Stage::Decided(before, _), _) if *before == outcome => {}
-            (Stage::Decided(before, _), _) => {
+            (ParticipantStage::Decided(before, _), _) if *before == outcome => {}
+            (ParticipantStage::Decided(before, _), _) => {
                 return Err(format!(
                     "{transaction} ended as {before:?} here, and as {outcome:?} by what others report"
                 ));
             }
-            (Stage::Refused(_) | Stage::Locking | Stage::Checking, Outcome::Commit(_)) => {
+            (
+                ParticipantStage::Refused(_) | ParticipantStage::Locking | ParticipantStage::Checking,
+                Outcome::Commit(_),
+            ) => {
                 return Err(format!("{transaction} was refused here, and has committed by what others report"));
             }
             _ => self.apply(transaction, outcome, by, outbox),

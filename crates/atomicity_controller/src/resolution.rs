@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Reports by member.
-pub type Reports = BTreeMap<SiteId, Arc<TransactionsReport>>;
+pub type ReportsByMember = BTreeMap<SiteId, Arc<TransactionsReport>>;
 
 /// Whether what a copy says of transactions of that epoch counts: it took part then.
 fn counts(report: &TransactionsReport, prepared_in: EpochNumber, planted: Planted) -> bool {
@@ -29,7 +29,11 @@ fn counts(report: &TransactionsReport, prepared_in: EpochNumber, planted: Plante
 
 /// What becomes of every transaction that any member whose word counts reports, and the epoch that made each outcome. Of what only
 /// others report there is no outcome: it was decided without them.
-pub fn resolve(epoch: &Epoch, reports: &Reports, planted: Planted) -> BTreeMap<TransactionId, (Outcome, EpochNumber)> {
+pub fn resolve(
+    epoch: &Epoch,
+    reports: &ReportsByMember,
+    planted: Planted,
+) -> BTreeMap<TransactionId, (Outcome, EpochNumber)> {
     let mut everything: BTreeMap<TransactionId, EpochNumber> = BTreeMap::new();
     for report in reports.values() {
         let known = report.transactions.iter().filter(|(_, known)| counts(report, known.epoch, planted));
@@ -41,7 +45,7 @@ pub fn resolve(epoch: &Epoch, reports: &Reports, planted: Planted) -> BTreeMap<T
 
 fn resolve_one(
     epoch: &Epoch,
-    reports: &Reports,
+    reports: &ReportsByMember,
     transaction: TransactionId,
     prepared_in: EpochNumber,
     planted: Planted,
@@ -84,7 +88,7 @@ fn resolve_one(
 /// What commits, with what is stale without it, where some member had not decided it.
 fn committed(
     outcomes: &BTreeMap<TransactionId, (Outcome, EpochNumber)>,
-    reports: &Reports,
+    reports: &ReportsByMember,
     planted: Planted,
 ) -> Vec<(Timestamp, StaleSet)> {
     let mut committed = Vec::new();
@@ -106,7 +110,7 @@ impl AtomicityController {
         &mut self,
         now: Now,
         epoch: &Arc<Epoch>,
-        reports: &Reports,
+        reports: &ReportsByMember,
         fresh: bool,
         outbox: &mut Outbox,
     ) {
@@ -181,7 +185,7 @@ mod tests {
 
     fn outcome(reports: [Arc<TransactionsReport>; 2]) -> (Outcome, EpochNumber) {
         let [first, second] = reports;
-        let reports = Reports::from([(SiteId(1), first), (SiteId(2), second)]);
+        let reports = ReportsByMember::from([(SiteId(1), first), (SiteId(2), second)]);
         resolve(&epoch(5), &reports, Planted::none())[&T]
     }
 
@@ -228,8 +232,10 @@ mod tests {
     /// at this site alone.
     #[test]
     fn what_only_a_later_copy_reports_has_no_outcome() {
-        let reports =
-            Reports::from([(SiteId(1), report(5, Some(TransactionState::Prepared))), (SiteId(2), report(5, None))]);
+        let reports = ReportsByMember::from([
+            (SiteId(1), report(5, Some(TransactionState::Prepared))),
+            (SiteId(2), report(5, None)),
+        ]);
         assert!(resolve(&epoch(6), &reports, Planted::none()).is_empty());
     }
 

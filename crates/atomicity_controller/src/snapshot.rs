@@ -4,7 +4,7 @@
 //! the clock as its snapshot. Whatever committed before it began needed this site's vote, so it is decided and below the
 //! snapshot; whatever is voted for later is proposed above it.
 
-use crate::{AtomicityController, Standing, limits};
+use crate::{AtomicityController, VotingState, limits};
 use messages::commit::{CommitReply, CommitRequest};
 use messages::planted;
 use messages::{Message, Now, Outbox, ServerKind, Timestamp};
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 /// Readers that wait, in the order in which they came.
 #[derive(Default, Serialize, Deserialize)]
-pub(crate) struct Snapshots {
+pub(crate) struct WaitingReaders {
     /// The last vote that the reader has to see decided, and its tag.
     waiting: VecDeque<(u64, u64)>,
     /// The clock that the action driver was told last, and when (boot clock).
@@ -39,7 +39,7 @@ impl AtomicityController {
 
     /// A transaction was decided: readers that waited for it may begin.
     pub(crate) fn snapshots_decided(&mut self, outbox: &mut Outbox) {
-        if self.standing == Standing::Stopped || self.snapshots.waiting.is_empty() {
+        if self.standing == VotingState::Stopped || self.snapshots.waiting.is_empty() {
             return;
         }
         let oldest = self.participants.undecided().keys().next().copied().unwrap_or(u64::MAX);

@@ -22,12 +22,12 @@ use crate::limits::{
     UNSYNCED_BYTES_MAX,
 };
 use crate::log::{Log, LogStatus, Opened, Records};
-use crate::mapping::Mapping;
+use crate::mapping::FileMapping;
 use crate::place::Position;
-use crate::reader::Reader;
-use crate::recovery::{Kept, Recovered, recover};
-use crate::segment::{START_SLOT, Segment, start_words, sync_folder};
-use crate::syncer::{Prepared, Syncer, Template};
+use crate::reader::LogReader;
+use crate::recovery::{KeptSegment, RecoveredLog, recover};
+use crate::segment::{START_SLOT, SegmentFile, start_words, sync_folder};
+use crate::syncer::{PreparedSegment, Syncer, Template};
 
 pub use crate::place::Identity;
 pub use crate::syncer::OnSynced;
@@ -67,8 +67,8 @@ impl LogOptions {
 #[derive(Debug)]
 pub struct MappedLog {
     /// In order and without a gap; the last one is mapped.
-    segments: Vec<Kept>,
-    mapping: Mapping,
+    segments: Vec<KeptSegment>,
+    mapping: FileMapping,
     /// The end of the log, and the same in bytes behind the header of the mapped segment.
     end: Position,
     used: u64,
@@ -93,21 +93,22 @@ impl MappedLog {
         }
         let lock = lock_folder(folder)?;
         let template = Template { folder: folder.to_path_buf(), owner: identity, capacity: whole_pages(segment_bytes) };
-        let Recovered { mut segments, mut end, records, cut, mut next_sequence } = recover(folder, identity, repair)?;
+        let RecoveredLog { mut segments, mut end, records, cut, mut next_sequence } =
+            recover(folder, identity, repair)?;
         let created = segments.is_empty() && cut.is_none();
         if created {
             end = begins_at;
         }
         let active = match segments.last() {
-            Some(last) => Prepared::map(Segment::open(&last.path, last.sequence, last.capacity)?)?,
+            Some(last) => PreparedSegment::map(SegmentFile::open(&last.path, last.sequence, last.capacity)?)?,
             None => {
-                let mut active = Prepared::create(&template, next_sequence, template.capacity)?;
+                let mut active = PreparedSegment::create(&template, next_sequence, template.capacity)?;
                 next_sequence += 1;
                 put_to_use(&mut active, end, &mut segments);
                 active
             }
         };
-        let Prepared { segment, mapping } = active;
+        let PreparedSegment { segment, mapping } = active;
         // Everything up to the end has been synced by recovery; the mark says so to the next one. The syncer starts with
         // the other slot.
         let marked = segment.file.sync_all().and_then(|()| segment.write_mark(end, 1));
@@ -230,7 +231,7 @@ impl Log for MappedLog {
         if position > end {
             return Box::new(std::iter::once(Err(LogError::BeyondEnd { position, end })));
         }
-        Box::new(Reader::new(&self.segments, position, end))
+        Box::new(LogReader::new(&self.segments, position, end))
     }
 
     fn status(&self) -> LogStatus {
@@ -239,12 +240,12 @@ impl Log for MappedLog {
 }
 
 /// Makes a prepared segment the one that continues the log at `first`. Stores into memory only.
-fn put_to_use(prepared: &mut Prepared, first: Position, segments: &mut Vec<Kept>) {
-    let Segment { sequence, capacity, path, .. } = &prepared.segment;
+fn put_to_use(prepared: &mut PreparedSegment, first: Position, segments: &mut Vec<KeptSegment>) {
+    let SegmentFile { sequence, capacity, path, .. } = &prepared.segment;
     let (start, valid) = start_words(*sequence, first);
     prepared.mapping.write(START_SLOT, &start.to_le_bytes());
     prepared.mapping.publish(START_SLOT + 8, valid);
-    segments.push(Kept { sequence: *sequence, capacity: *capacity, first, path: path.clone() });
+    segments.push(KeptSegment { sequence: *sequence, capacity: *capacity, first, path: path.clone() });
 }
 
 fn whole_pages(bytes: u64) -> u64 {
@@ -298,9 +299,9 @@ mod tests {
     /// Has every sync of the log fail: its thread gets a file that cannot be synced.
     fn break_disk(log: &mut MappedLog, on_synced: Option<OnSynced>) {
         let active = log.segments.last().unwrap().clone();
-        let Kept { sequence, capacity, path, .. } = active;
+        let KeptSegment { sequence, capacity, path, .. } = active;
         let unsyncable = Arc::new(File::open("/dev/null").unwrap());
-        let segment = Segment { sequence, capacity, path: path.clone(), file: unsyncable };
+        let segment = SegmentFile { sequence, capacity, path: path.clone(), file: unsyncable };
         let folder = path.parent().unwrap().to_path_buf();
         let template = Template { folder, owner: Identity { instance: 1, site: 1 }, capacity };
         log.syncer = Syncer::start(template, segment, log.end, 100, on_synced).unwrap();

@@ -14,18 +14,18 @@ use rustix::mm::{MapFlags, ProtFlags, madvise, mmap, munmap};
 /// The first bytes of a file, in memory. What is written here is in the kernel's page cache at once: it outlives the
 /// process, and `fdatasync` on the file puts it on disk.
 #[derive(Debug)]
-pub(crate) struct Mapping {
+pub(crate) struct FileMapping {
     start: NonNull<u8>,
     length: usize,
 }
 
 // SAFETY: the mapping is an owned piece of address space; nothing about it is tied to the thread that made it.
-unsafe impl Send for Mapping {}
+unsafe impl Send for FileMapping {}
 
-impl Mapping {
+impl FileMapping {
     /// Maps the first `length` bytes of `file`, which must be that long and have all its blocks: a write to a page
     /// without a place on disk would end the process by a signal instead of an error.
-    pub(crate) fn new(file: &File, length: usize) -> io::Result<Mapping> {
+    pub(crate) fn new(file: &File, length: usize) -> io::Result<FileMapping> {
         let available = file.metadata()?.len();
         if length == 0 || available < length as u64 {
             let reason = format!("{length} bytes cannot be mapped from a file of {available} bytes");
@@ -35,7 +35,7 @@ impl Mapping {
         let start =
             unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, file, 0) }?;
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("a file was mapped at address zero"))?;
-        let mapping = Mapping { start, length };
+        let mapping = FileMapping { start, length };
         mapping.keep_pages_small(file);
         Ok(mapping)
     }
@@ -82,7 +82,7 @@ impl Mapping {
     }
 }
 
-impl Drop for Mapping {
+impl Drop for FileMapping {
     fn drop(&mut self) {
         // SAFETY: the range is exactly what `mmap` returned, it is unmapped only here, and no pointer into it is left.
         let result = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
@@ -101,7 +101,7 @@ mod tests {
     fn what_is_written_can_be_read_from_the_file() {
         let mut file = tempfile::tempfile().unwrap();
         file.set_len(8192).unwrap();
-        let mut mapping = Mapping::new(&file, 8192).unwrap();
+        let mut mapping = FileMapping::new(&file, 8192).unwrap();
         mapping.write(4090, b"across a page");
         mapping.publish(8184, 0x0102_0304_0506_0708);
         let mut bytes = Vec::new();
@@ -115,8 +115,8 @@ mod tests {
     fn a_file_that_is_too_short_is_refused() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(100).unwrap();
-        assert!(Mapping::new(&file, 4096).is_err());
-        assert!(Mapping::new(&file, 0).is_err());
+        assert!(FileMapping::new(&file, 4096).is_err());
+        assert!(FileMapping::new(&file, 0).is_err());
     }
 
     /// If this fails, a wrong offset overwrites foreign memory.
@@ -125,6 +125,6 @@ mod tests {
     fn a_write_outside_is_refused() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(4096).unwrap();
-        Mapping::new(&file, 4096).unwrap().write(4090, b"seven b");
+        FileMapping::new(&file, 4096).unwrap().write(4090, b"seven b");
     }
 }

@@ -28,13 +28,13 @@ pub struct MemoryLog {
     fail_sync: bool,
     /// The disk has no room while this is set.
     full: bool,
-    failure: Failure,
+    failure: DiskFailure,
     bytes_appended: u64,
     syncs: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Failure {
+enum DiskFailure {
     #[default]
     None,
     /// A sync has failed and nobody knows.
@@ -66,11 +66,11 @@ impl MemoryLog {
     /// Finishes the requested sync, or fails it. What was appended since the request is not part of it.
     pub fn complete_sync(&mut self) {
         let Some(target) = self.requested.take() else { return };
-        if self.failure != Failure::None {
+        if self.failure != DiskFailure::None {
             return;
         }
         if self.fail_sync {
-            self.failure = Failure::Untold;
+            self.failure = DiskFailure::Untold;
             return;
         }
         self.synced = target.max(self.synced);
@@ -105,7 +105,7 @@ impl MemoryLog {
     /// Goes on after a failed sync as if it had succeeded: what a program does that tries a failed sync again. What was not
     /// synced stays so.
     pub fn forgive(&mut self) {
-        self.failure = Failure::None;
+        self.failure = DiskFailure::None;
         self.claimed = self.appended;
     }
 
@@ -119,7 +119,7 @@ impl MemoryLog {
         self.synced = self.appended;
         self.claimed = Position::START;
         self.requested = None;
-        self.failure = Failure::None;
+        self.failure = DiskFailure::None;
         self.bytes_appended = 0;
         self.syncs = 0;
         let (first, end) = (self.first(), self.appended);
@@ -127,13 +127,15 @@ impl MemoryLog {
     }
 
     fn check(&mut self) -> Result<(), LogError> {
-        match std::mem::replace(&mut self.failure, Failure::Told) {
-            Failure::None => {
-                self.failure = Failure::None;
+        match std::mem::replace(&mut self.failure, DiskFailure::Told) {
+            DiskFailure::None => {
+                self.failure = DiskFailure::None;
                 Ok(())
             }
-            Failure::Untold => Err(LogError::SyncFailed { source: io::Error::other("the simulated disk has failed") }),
-            Failure::Told => Err(LogError::Failed),
+            DiskFailure::Untold => {
+                Err(LogError::SyncFailed { source: io::Error::other("the simulated disk has failed") })
+            }
+            DiskFailure::Told => Err(LogError::Failed),
         }
     }
 }

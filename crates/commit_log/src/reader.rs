@@ -8,12 +8,12 @@ use crate::error::LogError;
 use crate::frame::{Head, frame_bytes};
 use crate::limits::{FRAME_HEADER_BYTES, READ_BUFFER_BYTES, SEGMENT_HEADER_BYTES};
 use crate::place::Position;
-use crate::recovery::Kept;
+use crate::recovery::KeptSegment;
 
 /// The records from a position to the end of the log as it was when reading began.
-pub(crate) struct Reader<'a> {
+pub(crate) struct LogReader<'a> {
     /// The segments of the log, in order and without a gap.
-    segments: &'a [Kept],
+    segments: &'a [KeptSegment],
     position: Position,
     end: Position,
     /// The index of the segment that is being read, and its file at `position`.
@@ -22,10 +22,10 @@ pub(crate) struct Reader<'a> {
     fresh: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> LogReader<'a> {
     /// `first <= position <= end`, where `first` is the start of the first of `segments`.
-    pub(crate) fn new(segments: &'a [Kept], position: Position, end: Position) -> Reader<'a> {
-        Reader { segments, position, end, open: None, fresh: true }
+    pub(crate) fn new(segments: &'a [KeptSegment], position: Position, end: Position) -> LogReader<'a> {
+        LogReader { segments, position, end, open: None, fresh: true }
     }
 
     fn segment_end(&self, index: usize) -> Position {
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Iterator for Reader<'_> {
+impl Iterator for LogReader<'_> {
     type Item = Result<(Position, Vec<u8>), LogError>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -19,11 +19,11 @@ use crate::limits::{FRAME_ALIGNMENT, SEGMENT_BYTES_MAX, SEGMENT_HEADER_BYTES};
 use crate::log::{Cut, CutReason};
 use crate::mapped::Repair;
 use crate::place::{Identity, Position};
-use crate::segment::{self, DataReader, Header, Segment};
+use crate::segment::{self, DataReader, SegmentFile, SegmentHeader};
 
 /// A segment that belongs to the log. It ends where the next one starts, the last one at the end of the log.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptSegment {
     pub(crate) sequence: u64,
     pub(crate) capacity: u64,
     pub(crate) first: Position,
@@ -32,9 +32,9 @@ pub(crate) struct Kept {
 
 /// The log that was found in a folder.
 #[derive(Debug)]
-pub(crate) struct Recovered {
+pub(crate) struct RecoveredLog {
     /// In order, without a gap. Empty if there is no log yet or nothing of it could be kept.
-    pub(crate) segments: Vec<Kept>,
+    pub(crate) segments: Vec<KeptSegment>,
     pub(crate) end: Position,
     pub(crate) records: u64,
     pub(crate) cut: Option<Cut>,
@@ -43,25 +43,25 @@ pub(crate) struct Recovered {
 }
 
 /// A segment file as it was found.
-struct Candidate {
+struct SegmentCandidate {
     sequence: u64,
     path: PathBuf,
-    header: Result<Header, u64>,
+    header: Result<SegmentHeader, u64>,
 }
 
 /// The valid records at the start of some bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Row {
+struct ValidRecords {
     /// Where they end, in bytes behind that start.
     end: usize,
     records: u64,
 }
 
 /// The row that `data` starts with, whose first byte is at `first`.
-fn scan(data: &[u8], first: Position) -> Row {
-    let mut row = Row::default();
+fn scan(data: &[u8], first: Position) -> ValidRecords {
+    let mut row = ValidRecords::default();
     while let Some(end) = end_of_record(data, row.end, first.plus(row.end as u64)) {
-        row = Row { end, records: row.records + 1 };
+        row = ValidRecords { end, records: row.records + 1 };
     }
     row
 }
@@ -88,7 +88,7 @@ fn used(data: &[u8]) -> usize {
 }
 
 /// The row of records that a segment starts with, and the bytes behind it, as far as any are in use.
-fn read_row(path: &Path, capacity: u64, first: Position) -> Result<(Row, Vec<u8>), LogError> {
+fn read_row(path: &Path, capacity: u64, first: Position) -> Result<(ValidRecords, Vec<u8>), LogError> {
     let mut reader = DataReader::open(path, capacity)?;
     let mut records = 0;
     // Records are read whatever the file system says of blocks: what follows them may be left out if it was never written.
@@ -100,7 +100,7 @@ fn read_row(path: &Path, capacity: u64, first: Position) -> Result<(Row, Vec<u8>
             break;
         }
     }
-    let row = Row { end: reader.forgotten as usize, records };
+    let row = ValidRecords { end: reader.forgotten as usize, records };
     reader.read_rest()?;
     Ok((row, reader.data))
 }
@@ -112,11 +112,11 @@ fn may_go_on(rest: &[u8], position: Position) -> bool {
 }
 
 /// Finds the log of `owner` in `folder`, cuts what does not belong to it, and brings the rest to disk.
-pub(crate) fn recover(folder: &Path, owner: Identity, repair: Repair) -> Result<Recovered, LogError> {
+pub(crate) fn recover(folder: &Path, owner: Identity, repair: Repair) -> Result<RecoveredLog, LogError> {
     let mut candidates = Vec::new();
     for (sequence, path) in segment::list(folder)? {
         let header = segment::read_header(&path, sequence, owner)?;
-        candidates.push(Candidate { sequence, path, header });
+        candidates.push(SegmentCandidate { sequence, path, header });
     }
     let mark = candidates.iter().filter_map(|candidate| candidate.header.ok()?.mark).max().unwrap_or_default();
     let mut walk = Walk::default();
@@ -146,13 +146,13 @@ pub(crate) fn recover(folder: &Path, owner: Identity, repair: Repair) -> Result<
         walk.end = candidates.iter().filter_map(|candidate| candidate.header.ok()?.first).fold(mark, Position::max);
     }
     let next_sequence = candidates.last().map_or(0, |candidate| candidate.sequence + 1);
-    Ok(Recovered { segments: walk.kept, end: walk.end, records: walk.records, cut, next_sequence })
+    Ok(RecoveredLog { segments: walk.kept, end: walk.end, records: walk.records, cut, next_sequence })
 }
 
 /// The way along the segments, as long as each starts where the one before ends.
 #[derive(Default)]
 struct Walk {
-    kept: Vec<Kept>,
+    kept: Vec<KeptSegment>,
     /// The bytes behind the last record in its segment.
     tail: Vec<u8>,
     /// The end of the last record.
@@ -166,7 +166,7 @@ struct Walk {
 
 impl Walk {
     /// Takes the next segment in. False if it does not continue the log.
-    fn step(&mut self, index: usize, candidate: &Candidate) -> Result<bool, LogError> {
+    fn step(&mut self, index: usize, candidate: &SegmentCandidate) -> Result<bool, LogError> {
         let header = match candidate.header {
             Ok(header) => header,
             Err(offset) => {
@@ -181,20 +181,20 @@ impl Walk {
         }
         let (row, tail) = read_row(&candidate.path, header.capacity, first)?;
         self.tail = tail;
-        let Candidate { sequence, path, .. } = candidate;
-        self.kept.push(Kept { sequence: *sequence, capacity: header.capacity, first, path: path.clone() });
+        let SegmentCandidate { sequence, path, .. } = candidate;
+        self.kept.push(KeptSegment { sequence: *sequence, capacity: header.capacity, first, path: path.clone() });
         self.end = first.plus(row.end as u64);
         self.last_row_end = row.end;
         self.records += row.records;
         Ok(true)
     }
 
-    fn keeps(&self, candidate: &Candidate) -> bool {
+    fn keeps(&self, candidate: &SegmentCandidate) -> bool {
         self.kept.iter().any(|kept| kept.sequence == candidate.sequence)
     }
 
     /// What follows the log and has to be cut off, if anything does; or what is missing from it.
-    fn find_cut(&self, candidates: &[Candidate], mark: Position) -> Result<Option<Cut>, LogError> {
+    fn find_cut(&self, candidates: &[SegmentCandidate], mark: Position) -> Result<Option<Cut>, LogError> {
         let mut bytes = 0;
         let mut later_record = None;
         if !self.kept.is_empty() {
@@ -238,7 +238,7 @@ impl Walk {
         let Some(last) = self.kept.last() else { return Ok(()) };
         let used = used(&self.tail);
         if used > 0 {
-            let segment = Segment::open(&last.path, last.sequence, last.capacity)?;
+            let segment = SegmentFile::open(&last.path, last.sequence, last.capacity)?;
             let cleared = segment.clear(self.last_row_end as u64, (self.last_row_end + used) as u64);
             cleared.map_err(|source| LogError::io("clear the tail of", &last.path, 0, source))?;
         }
@@ -247,12 +247,12 @@ impl Walk {
 
     /// Takes back the marks that promise more than is left after a cut. This comes last, so that a crash before it leaves
     /// a log that is still known to be damaged.
-    fn lower_marks(&self, candidates: &[Candidate]) -> Result<(), LogError> {
-        let promises_more = |header: Header| header.mark.is_some_and(|mark| mark > self.end);
+    fn lower_marks(&self, candidates: &[SegmentCandidate]) -> Result<(), LogError> {
+        let promises_more = |header: SegmentHeader| header.mark.is_some_and(|mark| mark > self.end);
         let too_high = candidates.iter().filter(|candidate| candidate.header.is_ok_and(promises_more));
         let kept = self.kept.iter().filter(|kept| too_high.clone().any(|found| found.sequence == kept.sequence));
-        for Kept { sequence, capacity, path, .. } in kept {
-            let lowered = Segment::open(path, *sequence, *capacity)?.overwrite_marks(self.end);
+        for KeptSegment { sequence, capacity, path, .. } in kept {
+            let lowered = SegmentFile::open(path, *sequence, *capacity)?.overwrite_marks(self.end);
             lowered.map_err(|source| LogError::io("mark", path, 0, source))?;
         }
         Ok(())
@@ -262,7 +262,7 @@ impl Walk {
     fn bring_to_disk(&self, mark: Position) -> Result<(), LogError> {
         let ends = self.kept.iter().skip(1).map(|next| next.first).chain([self.end]);
         for (kept, end) in self.kept.iter().zip(ends).filter(|&(_, end)| end > mark) {
-            let segment = Segment::open(&kept.path, kept.sequence, kept.capacity)?;
+            let segment = SegmentFile::open(&kept.path, kept.sequence, kept.capacity)?;
             let from = mark.max(kept.first).since(kept.first);
             let written = segment.rewrite(from, end.since(kept.first));
             written.map_err(|source| LogError::io("sync", &kept.path, 0, source))?;
@@ -314,7 +314,7 @@ mod tests {
                 start += encode(first, &records[damaged]).len();
                 damaged += 1;
             }
-            prop_assert_eq!(scan(&data, first), Row { end: start, records: damaged as u64 });
+            prop_assert_eq!(scan(&data, first), ValidRecords { end: start, records: damaged as u64 });
             let next = start + encode(first, &records[damaged]).len();
             let expected = (damaged + 1 < records.len()).then_some(first.plus(next as u64));
             prop_assert_eq!(find_record(&data, first, start), expected);

@@ -46,13 +46,13 @@ const UNFINISHED_SUFFIX: &str = ".new";
 
 /// What a slot tells.
 #[derive(Clone, Copy)]
-enum Slot {
+enum HeaderSlot {
     Start = 1,
     Mark = 2,
 }
 
 /// The two words of a slot. The second one makes it valid and is never zero.
-fn slot_words(slot: Slot, sequence: u64, position: Position) -> (u64, u64) {
+fn slot_words(slot: HeaderSlot, sequence: u64, position: Position) -> (u64, u64) {
     let mut bytes = [0; 20];
     bytes[..4].copy_from_slice(&(slot as u32).to_le_bytes());
     bytes[4..12].copy_from_slice(&sequence.to_le_bytes());
@@ -62,11 +62,11 @@ fn slot_words(slot: Slot, sequence: u64, position: Position) -> (u64, u64) {
 
 /// The slot that puts segment `sequence` to use from `position` on: its position and the word to publish behind it.
 pub(crate) fn start_words(sequence: u64, position: Position) -> (u64, u64) {
-    slot_words(Slot::Start, sequence, position)
+    slot_words(HeaderSlot::Start, sequence, position)
 }
 
 /// `None` if the slot is damaged, `Some(None)` if it has not been written.
-fn decode_slot(bytes: &[u8], offset: usize, slot: Slot, sequence: u64) -> Option<Option<Position>> {
+fn decode_slot(bytes: &[u8], offset: usize, slot: HeaderSlot, sequence: u64) -> Option<Option<Position>> {
     let position = Position(little_endian(bytes, offset));
     let word = little_endian(bytes, offset + 8);
     if word == 0 {
@@ -77,7 +77,7 @@ fn decode_slot(bytes: &[u8], offset: usize, slot: Slot, sequence: u64) -> Option
 
 /// What the header of a segment says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct SegmentHeader {
     /// Bytes of records that the segment has room for.
     pub(crate) capacity: u64,
     /// Position of its first record; `None` while it waits for its use.
@@ -90,7 +90,7 @@ pub(crate) struct Header {
 ///
 /// # Errors
 /// A failure to read, a foreign owner, or a format that is not ours.
-pub(crate) fn read_header(path: &Path, sequence: u64, owner: Identity) -> Result<Result<Header, u64>, LogError> {
+pub(crate) fn read_header(path: &Path, sequence: u64, owner: Identity) -> Result<Result<SegmentHeader, u64>, LogError> {
     let failed = |source| LogError::io("read", path, 0, source);
     let mut bytes = Vec::with_capacity(USED_HEADER_BYTES);
     File::open(path).map_err(failed)?.take(USED_HEADER_BYTES as u64).read_to_end(&mut bytes).map_err(failed)?;
@@ -113,7 +113,7 @@ pub(crate) fn read_header(path: &Path, sequence: u64, owner: Identity) -> Result
     Ok(decode_rest(&bytes, sequence))
 }
 
-fn decode_rest(bytes: &[u8], sequence: u64) -> Result<Header, u64> {
+fn decode_rest(bytes: &[u8], sequence: u64) -> Result<SegmentHeader, u64> {
     if little_endian(bytes, 40) != sequence {
         return Err(40);
     }
@@ -121,19 +121,19 @@ fn decode_rest(bytes: &[u8], sequence: u64) -> Result<Header, u64> {
     if !(SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&capacity) {
         return Err(48);
     }
-    let first = decode_slot(bytes, START_SLOT, Slot::Start, sequence).ok_or(START_SLOT as u64)?;
-    let marks = MARK_SLOTS.map(|offset| decode_slot(bytes, offset, Slot::Mark, sequence));
+    let first = decode_slot(bytes, START_SLOT, HeaderSlot::Start, sequence).ok_or(START_SLOT as u64)?;
+    let marks = MARK_SLOTS.map(|offset| decode_slot(bytes, offset, HeaderSlot::Mark, sequence));
     // One slot may be torn: it was being written. The other one then holds the mark before.
     let mark = match marks {
         [None, None] => return Err(MARK_SLOTS[0] as u64),
         [one, other] => one.flatten().max(other.flatten()),
     };
-    Ok(Header { capacity, first, mark })
+    Ok(SegmentHeader { capacity, first, mark })
 }
 
 /// An open segment file.
 #[derive(Clone, Debug)]
-pub(crate) struct Segment {
+pub(crate) struct SegmentFile {
     pub(crate) sequence: u64,
     /// Bytes of records that it has room for.
     pub(crate) capacity: u64,
@@ -141,12 +141,17 @@ pub(crate) struct Segment {
     pub(crate) file: Arc<File>,
 }
 
-impl Segment {
+impl SegmentFile {
     /// Makes a segment file, reserves all its blocks, and brings it to disk under its name.
     ///
     /// # Errors
     /// A full disk, among others. No file is left behind then.
-    pub(crate) fn create(folder: &Path, owner: Identity, sequence: u64, capacity: u64) -> Result<Segment, LogError> {
+    pub(crate) fn create(
+        folder: &Path,
+        owner: Identity,
+        sequence: u64,
+        capacity: u64,
+    ) -> Result<SegmentFile, LogError> {
         assert!((SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&capacity), "segment of {capacity} bytes");
         let unfinished = folder.join(format!("{sequence:020}{UNFINISHED_SUFFIX}"));
         let path = folder.join(format!("{sequence:020}{SUFFIX}"));
@@ -157,7 +162,7 @@ impl Segment {
             file.sync_all()?;
             fs::rename(&unfinished, &path)?;
             sync_folder(folder)?;
-            Ok(Segment { sequence, capacity, path: path.clone(), file: Arc::new(file) })
+            Ok(SegmentFile { sequence, capacity, path: path.clone(), file: Arc::new(file) })
         })();
         made.map_err(|source| {
             // The first failure is the one to tell; recovery clears away what cannot be removed now.
@@ -168,16 +173,16 @@ impl Segment {
     }
 
     /// Opens a segment for writing and makes sure that it has all its blocks.
-    pub(crate) fn open(path: &Path, sequence: u64, capacity: u64) -> Result<Segment, LogError> {
+    pub(crate) fn open(path: &Path, sequence: u64, capacity: u64) -> Result<SegmentFile, LogError> {
         let failed = |source| LogError::io("open", path, SEGMENT_HEADER_BYTES + capacity, source);
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
         reserve(&file, SEGMENT_HEADER_BYTES + capacity).map_err(failed)?;
-        Ok(Segment { sequence, capacity, path: path.to_path_buf(), file: Arc::new(file) })
+        Ok(SegmentFile { sequence, capacity, path: path.to_path_buf(), file: Arc::new(file) })
     }
 
     /// Notes that all below `position` is on disk. The two slots are used in `turn`, so that a torn write leaves one.
     pub(crate) fn write_mark(&self, position: Position, turn: u64) -> io::Result<()> {
-        let (position, word) = slot_words(Slot::Mark, self.sequence, position);
+        let (position, word) = slot_words(HeaderSlot::Mark, self.sequence, position);
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&position.to_le_bytes());
         bytes[8..].copy_from_slice(&word.to_le_bytes());
@@ -375,13 +380,13 @@ mod tests {
 
     const OWNER: Identity = Identity { instance: 7, site: 3 };
 
-    fn made(capacity: u64) -> (tempfile::TempDir, Segment) {
+    fn made(capacity: u64) -> (tempfile::TempDir, SegmentFile) {
         let folder = tempfile::tempdir().unwrap();
-        let segment = Segment::create(folder.path(), OWNER, 5, capacity).unwrap();
+        let segment = SegmentFile::create(folder.path(), OWNER, 5, capacity).unwrap();
         (folder, segment)
     }
 
-    fn header(segment: &Segment) -> Result<Header, u64> {
+    fn header(segment: &SegmentFile) -> Result<SegmentHeader, u64> {
         read_header(&segment.path, segment.sequence, OWNER).unwrap()
     }
 
@@ -391,7 +396,7 @@ mod tests {
         use std::os::unix::fs::MetadataExt;
         let (folder, segment) = made(8192);
         assert_eq!(list(folder.path()).unwrap(), vec![(5, segment.path.clone())]);
-        assert_eq!(header(&segment), Ok(Header { capacity: 8192, first: None, mark: None }));
+        assert_eq!(header(&segment), Ok(SegmentHeader { capacity: 8192, first: None, mark: None }));
         let metadata = segment.file.metadata().unwrap();
         assert_eq!(metadata.len(), SEGMENT_HEADER_BYTES + 8192);
         assert!(metadata.blocks() * 512 >= metadata.len());

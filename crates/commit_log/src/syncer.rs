@@ -20,33 +20,33 @@ use std::time::Instant;
 use crate::error::LogError;
 use crate::limits::SEGMENT_HEADER_BYTES;
 use crate::log::LogStatus;
-use crate::mapping::Mapping;
+use crate::mapping::FileMapping;
 use crate::place::{Identity, Position};
-use crate::segment::{self, Segment};
+use crate::segment::{self, SegmentFile};
 
 /// Called by the thread when `synced` has risen or a sync has failed, to wake an event loop. It must not block.
 pub type OnSynced = Box<dyn Fn() + Send>;
 
 /// A segment with its memory, ready to be appended to.
 #[derive(Debug)]
-pub(crate) struct Prepared {
-    pub(crate) segment: Segment,
-    pub(crate) mapping: Mapping,
+pub(crate) struct PreparedSegment {
+    pub(crate) segment: SegmentFile,
+    pub(crate) mapping: FileMapping,
 }
 
-impl Prepared {
+impl PreparedSegment {
     /// Makes a new segment.
-    pub(crate) fn create(template: &Template, sequence: u64, capacity: u64) -> Result<Prepared, LogError> {
-        let segment = Segment::create(&template.folder, template.owner, sequence, capacity)?;
-        Prepared::map(segment)
+    pub(crate) fn create(template: &Template, sequence: u64, capacity: u64) -> Result<PreparedSegment, LogError> {
+        let segment = SegmentFile::create(&template.folder, template.owner, sequence, capacity)?;
+        PreparedSegment::map(segment)
     }
 
     /// Maps a segment that exists.
-    pub(crate) fn map(segment: Segment) -> Result<Prepared, LogError> {
+    pub(crate) fn map(segment: SegmentFile) -> Result<PreparedSegment, LogError> {
         let length = SEGMENT_HEADER_BYTES + segment.capacity;
-        let mapping = Mapping::new(&segment.file, length as usize);
+        let mapping = FileMapping::new(&segment.file, length as usize);
         let mapping = mapping.map_err(|source| LogError::io("map", &segment.path, length, source))?;
-        Ok(Prepared { segment, mapping })
+        Ok(PreparedSegment { segment, mapping })
     }
 }
 
@@ -61,35 +61,35 @@ pub(crate) struct Template {
 
 /// The next segment.
 #[derive(Debug)]
-enum Next {
+enum NextSegment {
     /// Nobody is making one: the last attempt failed, or it is being made by whoever appends.
     Missing,
     Wanted,
     /// The thread is making it.
     Underway,
-    Ready(Prepared),
+    Ready(PreparedSegment),
 }
 
-struct State {
+struct SyncerState {
     /// The segments above `synced`, in order; the last one is being appended to.
-    unsynced: VecDeque<Segment>,
+    unsynced: VecDeque<SegmentFile>,
     sync_requested: bool,
     /// Somebody is at it: the thread, or whoever appends.
     is_syncing: bool,
-    next: Next,
+    next: NextSegment,
     next_sequence: u64,
     /// Segments to be removed, oldest first: a crash in between must leave a log without a gap.
     removals: VecDeque<PathBuf>,
     /// Memory of full segments. Giving it back takes time that whoever appends must not spend.
-    retired: Vec<Mapping>,
+    retired: Vec<FileMapping>,
     failure: Option<io::Error>,
     stop: bool,
     /// The thread waits for work and nobody has woken it yet.
     idle: bool,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct SyncerShared {
+    state: Mutex<SyncerState>,
     /// There is work for the thread.
     work: Condvar,
     /// The thread has finished something that may be waited for.
@@ -102,14 +102,14 @@ struct Shared {
     latency_us_max: AtomicU64,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SyncerShared {
+    fn lock(&self) -> MutexGuard<'_, SyncerState> {
         // A panic of the thread marks the log as failed, so the state behind a poisoned lock is not built upon.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Wakes the thread for the work that was put into `state`. Costs a system call only if the thread sleeps.
-    fn wake(&self, mut state: MutexGuard<'_, State>) {
+    fn wake(&self, mut state: MutexGuard<'_, SyncerState>) {
         let sleeps = std::mem::replace(&mut state.idle, false);
         drop(state);
         if sleeps {
@@ -120,7 +120,7 @@ impl Shared {
     fn fail(&self, error: io::Error) {
         let mut state = self.lock();
         state.failure = Some(error);
-        state.next = Next::Missing;
+        state.next = NextSegment::Missing;
         state.is_syncing = false;
         self.failed.store(true, Ordering::Release);
         // The thread ends.
@@ -129,7 +129,7 @@ impl Shared {
     }
 
     /// What is to be synced now, if anything is; whoever takes it syncs it.
-    fn begin_sync(&self, state: &mut State) -> Option<(Vec<Segment>, Position)> {
+    fn begin_sync(&self, state: &mut SyncerState) -> Option<(Vec<SegmentFile>, Position)> {
         let target = Position(self.appended.load(Ordering::Acquire));
         if target.0 <= self.synced.load(Ordering::Relaxed) {
             return None;
@@ -139,7 +139,7 @@ impl Shared {
     }
 
     /// Brings `segments` to disk, which hold all records from `synced` to `target`.
-    fn sync(&self, segments: &[Segment], target: Position) -> io::Result<()> {
+    fn sync(&self, segments: &[SegmentFile], target: Position) -> io::Result<()> {
         let started = Instant::now();
         for segment in segments {
             rustix::fs::fdatasync(&segment.file)?;
@@ -164,7 +164,7 @@ impl Shared {
 
 /// The owner's end of the thread.
 pub(crate) struct Syncer {
-    shared: Arc<Shared>,
+    shared: Arc<SyncerShared>,
     template: Template,
     thread: Option<thread::JoinHandle<()>>,
 }
@@ -182,16 +182,16 @@ impl Syncer {
     /// The operating system has no thread for us.
     pub(crate) fn start(
         template: Template,
-        active: Segment,
+        active: SegmentFile,
         end: Position,
         next_sequence: u64,
         on_synced: Option<OnSynced>,
     ) -> Result<Syncer, LogError> {
-        let state = State {
+        let state = SyncerState {
             unsynced: VecDeque::from([active]),
             sync_requested: false,
             is_syncing: false,
-            next: Next::Wanted,
+            next: NextSegment::Wanted,
             next_sequence,
             removals: VecDeque::new(),
             retired: Vec::new(),
@@ -199,7 +199,7 @@ impl Syncer {
             stop: false,
             idle: false,
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SyncerShared {
             state: Mutex::new(state),
             work: Condvar::new(),
             progress: Condvar::new(),
@@ -210,7 +210,7 @@ impl Syncer {
             latency_us_last: AtomicU64::new(0),
             latency_us_max: AtomicU64::new(0),
         });
-        let worker = Worker { shared: Arc::clone(&shared), template: template.clone(), on_synced };
+        let worker = SyncerThread { shared: Arc::clone(&shared), template: template.clone(), on_synced };
         let spawned = thread::Builder::new().name("log sync".to_string()).spawn(move || worker.run());
         let thread = spawned.map_err(|source| LogError::io("start the thread for", &template.folder, 0, source))?;
         Ok(Syncer { shared, template, thread: Some(thread) })
@@ -274,25 +274,25 @@ impl Syncer {
     }
 
     /// The next segment, with at least `capacity` bytes: the one that was made ahead, or else a new one.
-    pub(crate) fn next_segment(&self, capacity: u64) -> Result<Prepared, LogError> {
+    pub(crate) fn next_segment(&self, capacity: u64) -> Result<PreparedSegment, LogError> {
         let ordinary = capacity <= self.template.capacity;
         let mut state = self.shared.lock();
-        while matches!(state.next, Next::Underway) {
+        while matches!(state.next, NextSegment::Underway) {
             state = self.shared.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         // While it is missing the thread makes none: sequence numbers must rise in the order of use.
-        let spare = match std::mem::replace(&mut state.next, Next::Missing) {
-            Next::Ready(prepared) if ordinary => return Ok(prepared),
+        let spare = match std::mem::replace(&mut state.next, NextSegment::Missing) {
+            NextSegment::Ready(prepared) if ordinary => return Ok(prepared),
             spare => spare,
         };
         let sequence = state.next_sequence;
         state.next_sequence += 1;
         drop(state);
-        let created = Prepared::create(&self.template, sequence, capacity.max(self.template.capacity));
+        let created = PreparedSegment::create(&self.template, sequence, capacity.max(self.template.capacity));
         let mut state = self.shared.lock();
         match (spare, &created) {
             // Its number is below that of the new one, so it cannot follow.
-            (Next::Ready(spare), Ok(_)) => {
+            (NextSegment::Ready(spare), Ok(_)) => {
                 state.removals.push_back(spare.segment.path);
                 state.retired.push(spare.mapping);
             }
@@ -303,13 +303,13 @@ impl Syncer {
 
     /// Has appending gone over to `segment`; `full` is the memory of the one before. Starts a sync of that one, and has
     /// another segment made.
-    pub(crate) fn switch(&self, segment: Segment, full: Mapping) {
+    pub(crate) fn switch(&self, segment: SegmentFile, full: FileMapping) {
         let mut state = self.shared.lock();
         state.unsynced.push_back(segment);
         state.retired.push(full);
         state.sync_requested = true;
-        if matches!(state.next, Next::Missing) {
-            state.next = Next::Wanted;
+        if matches!(state.next, NextSegment::Missing) {
+            state.next = NextSegment::Wanted;
         }
         self.shared.wake(state);
     }
@@ -343,12 +343,12 @@ impl Drop for Syncer {
 }
 
 /// One step of the thread.
-enum Task {
+enum SyncerTask {
     Prepare {
         sequence: u64,
     },
     Sync {
-        segments: Vec<Segment>,
+        segments: Vec<SegmentFile>,
         target: Position,
     },
     /// What was asked for has been synced by somebody else.
@@ -357,14 +357,14 @@ enum Task {
     Stop,
 }
 
-struct Worker {
-    shared: Arc<Shared>,
+struct SyncerThread {
+    shared: Arc<SyncerShared>,
     template: Template,
     on_synced: Option<OnSynced>,
 }
 
 /// Turns a panic of the thread into a failure of the log, so that nobody waits for a dead thread.
-impl Drop for Worker {
+impl Drop for SyncerThread {
     fn drop(&mut self) {
         if thread::panicking() {
             self.shared.fail(io::Error::other("the sync thread has panicked"));
@@ -372,33 +372,33 @@ impl Drop for Worker {
     }
 }
 
-impl Worker {
+impl SyncerThread {
     fn run(self) {
         let mut after_sync = false;
         loop {
             let task = self.next_task(after_sync);
-            after_sync = matches!(task, Task::Sync { .. });
+            after_sync = matches!(task, SyncerTask::Sync { .. });
             match task {
-                Task::Prepare { sequence } => self.prepare(sequence),
-                Task::Tell => self.notify(),
-                Task::Sync { segments, target } => match self.shared.sync(&segments, target) {
+                SyncerTask::Prepare { sequence } => self.prepare(sequence),
+                SyncerTask::Tell => self.notify(),
+                SyncerTask::Sync { segments, target } => match self.shared.sync(&segments, target) {
                     Ok(()) => self.notify(),
                     Err(error) => {
                         self.shared.fail(error);
                         return self.notify();
                     }
                 },
-                Task::Remove(path) => self.remove(path),
+                SyncerTask::Remove(path) => self.remove(path),
                 // A sync that somebody else made has failed.
-                Task::Stop if self.shared.failed.load(Ordering::Acquire) => return self.notify(),
-                Task::Stop => return,
+                SyncerTask::Stop if self.shared.failed.load(Ordering::Acquire) => return self.notify(),
+                SyncerTask::Stop => return,
             }
         }
     }
 
     /// The most urgent work; waits for some. A removal goes before a sync that follows another one, so that syncs without
     /// a pause do not keep old segments for ever.
-    fn next_task(&self, after_sync: bool) -> Task {
+    fn next_task(&self, after_sync: bool) -> SyncerTask {
         let mut state = self.shared.lock();
         loop {
             if !state.retired.is_empty() {
@@ -408,25 +408,25 @@ impl Worker {
                 state = self.shared.lock();
             }
             if state.stop || self.shared.failed.load(Ordering::Acquire) {
-                return Task::Stop;
+                return SyncerTask::Stop;
             }
-            if matches!(state.next, Next::Wanted) {
-                state.next = Next::Underway;
+            if matches!(state.next, NextSegment::Wanted) {
+                state.next = NextSegment::Underway;
                 state.next_sequence += 1;
-                return Task::Prepare { sequence: state.next_sequence - 1 };
+                return SyncerTask::Prepare { sequence: state.next_sequence - 1 };
             }
             if after_sync && let Some(path) = state.removals.pop_front() {
-                return Task::Remove(path);
+                return SyncerTask::Remove(path);
             }
             if !state.is_syncing && std::mem::take(&mut state.sync_requested) {
                 return match self.shared.begin_sync(&mut state) {
-                    Some((segments, target)) => Task::Sync { segments, target },
+                    Some((segments, target)) => SyncerTask::Sync { segments, target },
                     // Whoever has asked waits to be told.
-                    None => Task::Tell,
+                    None => SyncerTask::Tell,
                 };
             }
             if let Some(path) = state.removals.pop_front() {
-                return Task::Remove(path);
+                return SyncerTask::Remove(path);
             }
             state.idle = true;
             state = self.shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -435,13 +435,13 @@ impl Worker {
     }
 
     fn prepare(&self, sequence: u64) {
-        let prepared = Prepared::create(&self.template, sequence, self.template.capacity);
+        let prepared = PreparedSegment::create(&self.template, sequence, self.template.capacity);
         let next = match prepared {
-            Ok(prepared) => Next::Ready(prepared),
+            Ok(prepared) => NextSegment::Ready(prepared),
             Err(error) => {
                 // Whoever appends tries again when the segment is needed, and gets the error then.
                 tracing::warn!(%error, "the next log segment could not be prepared");
-                Next::Missing
+                NextSegment::Missing
             }
         };
         self.shared.lock().next = next;

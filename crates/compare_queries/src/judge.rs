@@ -154,20 +154,31 @@ struct Rows<'a> {
     rows: &'a [Vec<Cell>],
 }
 
+/// Which values that are read differently are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leniency {
+    /// None.
+    Exact,
+    /// Floats that differ by rounding.
+    Floats,
+    /// These, and numbers that differ by zeros at their end.
+    FloatsAndScales,
+}
+
 impl<'a> Rows<'a> {
     fn of(columns: &'a [Column], rows: &'a [Vec<Cell>]) -> Rows<'a> {
         Rows { columns, rows }
     }
 
-    /// The rows as they are compared: exactly, or so that floats that differ by rounding, and numbers that differ by zeros at their end, are equal.
-    fn plain(self, exactly: bool, scales: bool) -> Vec<Vec<Cell>> {
+    /// The rows as they are compared.
+    fn plain(self, leniency: Leniency) -> Vec<Vec<Cell>> {
         let cell = |(at, cell): (usize, &Cell)| {
             let value = cell.as_ref()?;
             let oid = self.columns.get(at).map_or(0, |column| column.oid);
             Some(match oid {
-                _ if exactly => value.clone(),
+                _ if leniency == Leniency::Exact => value.clone(),
                 oid if FLOATS.contains(&oid) => rounded(value, oid),
-                NUMERIC if scales => without_zeros(value),
+                NUMERIC if leniency == Leniency::FloatsAndScales => without_zeros(value),
                 _ => value.clone(),
             })
         };
@@ -192,8 +203,8 @@ fn compare_rows(ours: &Rows<'_>, theirs: &Rows<'_>, keys: &[usize], sql: &str) -
     ]
     .iter()
     .any(|word| sql.contains(word));
-    for exactly in [true, false] {
-        let (mut our_rows, mut their_rows) = (ours.plain(exactly, scales), theirs.plain(exactly, scales));
+    for leniency in [Leniency::Exact, if scales { Leniency::FloatsAndScales } else { Leniency::Floats }] {
+        let (mut our_rows, mut their_rows) = (ours.plain(leniency), theirs.plain(leniency));
         let by_keys = |rows: &[Vec<Cell>]| -> Vec<Vec<Cell>> {
             rows.iter().map(|row| keys.iter().map(|key| row.get(*key).cloned().flatten()).collect()).collect()
         };
@@ -204,12 +215,13 @@ fn compare_rows(ours: &Rows<'_>, theirs: &Rows<'_>, keys: &[usize], sql: &str) -
             if ordered {
                 return None;
             }
-            if !exactly {
+            if leniency != Leniency::Exact {
                 return Some(Difference::Order);
             }
         }
     }
-    let (mut our_rows, mut their_rows) = (ours.plain(false, true), theirs.plain(false, true));
+    let leniency = Leniency::FloatsAndScales;
+    let (mut our_rows, mut their_rows) = (ours.plain(leniency), theirs.plain(leniency));
     our_rows.sort();
     their_rows.sort();
     Some(if our_rows == their_rows { Difference::Zeros } else { Difference::Rows })

@@ -4,7 +4,7 @@
 
 use crate::{Clock, Domain, Remote, index};
 use commit_log::Log;
-use leases::{Keeper, Said, Taken};
+use leases::{Keeper, LeaseSaid, Taken};
 use messages::lease::LeaseOrder;
 use messages::{Envelope, EpochNumber, Message, ServerKind};
 
@@ -33,7 +33,7 @@ impl<L: Log> Domain<L> {
         }
         let now = clock().boot;
         self.leases.turned(now);
-        let mut said = Said::new();
+        let mut said = LeaseSaid::new();
         let taken = self.leases.handle(now, &envelope, &mut said);
         self.send_leases(said);
         (taken == Taken::Stray).then_some(envelope)
@@ -49,12 +49,12 @@ impl<L: Log> Domain<L> {
     }
 
     fn drive_leases(&mut self, now: u64) {
-        let mut said = Said::new();
+        let mut said = LeaseSaid::new();
         self.leases.tick(now, &mut said);
         self.send_leases(said);
     }
 
-    fn send_leases(&mut self, said: Said) {
+    fn send_leases(&mut self, said: LeaseSaid) {
         for (site, message) in said {
             let envelope = self.of_keeper(site, self.leases.epoch(), Message::Replication(message));
             self.effects.remote.push(Remote { sites: [site].into_iter().collect(), envelope });

@@ -12,7 +12,7 @@ use crate::experiment::ExperimentError;
 use crate::first_answer::Asking;
 use crate::limits;
 use local_cluster::process::Name;
-use local_cluster::running::{RunError, Running, Statuses, all_is_repaired, serve_without, serves};
+use local_cluster::running::{ClusterRunError, RunningCluster, Statuses, all_is_repaired, serve_without, serves};
 use local_cluster::screen::{Screen, grouped};
 use report::Report;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub struct Options {
 /// What a run leaves behind.
 pub struct Outcome {
     /// The cluster, which still runs.
-    pub running: Running,
+    pub running: RunningCluster,
     /// What was found.
     pub report: Report,
 }
@@ -51,7 +51,7 @@ pub fn run(
 ) -> Result<Outcome, ExperimentError> {
     let begun = Instant::now();
     screen.line(&format!("Three sites and an oracle, four processes on this machine, data in {}", folder.display()));
-    let running = Running::start_new(program, folder, stop)?;
+    let running = RunningCluster::start_new(program, folder, stop)?;
     screen.line(&format!("  all sites serve after {:.1} s", begun.elapsed().as_secs_f64()));
     load(&running.sql_addresses(), options.scale, stop, screen)?;
     let crew = Crew::start(running.sql_addresses(), options.scale, options.clients);
@@ -67,7 +67,7 @@ pub fn run(
 
 /// The load under way.
 struct Demo<'a> {
-    running: Running,
+    running: RunningCluster,
     crew: Crew,
     stop: &'a AtomicBool,
     screen: &'a mut Screen,
@@ -109,7 +109,7 @@ impl Demo<'_> {
     /// One look at the sites and one line of progress.
     fn look(&mut self) -> Result<Statuses, ExperimentError> {
         if self.stop.load(Ordering::SeqCst) {
-            return Err(RunError::Stopped.into());
+            return Err(ClusterRunError::Stopped.into());
         }
         let statuses = self.running.statuses();
         let (counts, elapsed) = (self.crew.counts(), self.crew.elapsed());

@@ -10,9 +10,9 @@ use crate::debit_credit::load::load;
 use crate::debit_credit::{ACCOUNTS, connect, gap};
 use crate::experiment::{ExperimentError, change_rows, failed};
 use crate::{limits, machine};
-use local_cluster::Wish;
+use local_cluster::ClusterWish;
 use local_cluster::process::Name;
-use local_cluster::running::{RunError, Running, all_is_repaired, serve_without};
+use local_cluster::running::{ClusterRunError, RunningCluster, all_is_repaired, serve_without};
 use local_cluster::screen::{Screen, grouped};
 use std::fmt;
 use std::path::Path;
@@ -87,7 +87,7 @@ pub fn run(
     screen: &mut Screen,
 ) -> Result<Report, ExperimentError> {
     let sync = machine::sync_latency(&folder.join("disk"))?;
-    let mut running = Running::start_wished(program, &folder.join("cluster"), &Wish::default(), stop)?;
+    let mut running = RunningCluster::start_wished(program, &folder.join("cluster"), &ClusterWish::default(), stop)?;
     load(&running.sql_addresses(), options.scale, stop, screen)?;
     // What a site reads at its start is then of the clients, not of the load before them.
     running.wait_until_posted(limits::POST_TIME_MAX, stop, screen)?;
@@ -121,7 +121,7 @@ pub fn run(
 }
 
 fn one_return(
-    running: &mut Running,
+    running: &mut RunningCluster,
     crew: &Crew,
     changed: u64,
     stop: &AtomicBool,
@@ -152,7 +152,7 @@ fn watch(crew: &Crew, stop: &AtomicBool, screen: &mut Screen) -> Result<(), Expe
     let begun = Instant::now();
     while begun.elapsed() < limits::DIP_WATCH {
         if stop.load(Ordering::SeqCst) {
-            return Err(RunError::Stopped.into());
+            return Err(ClusterRunError::Stopped.into());
         }
         screen.progress(|| format!("  {} bookings acknowledged", grouped(crew.counts().acknowledged)));
         std::thread::sleep(local_cluster::limits::LOOK_INTERVAL);

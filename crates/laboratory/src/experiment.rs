@@ -8,7 +8,7 @@ use crate::debit_credit::load::LoadError;
 use crate::limits;
 use local_cluster::ClusterError;
 use local_cluster::process::Name;
-use local_cluster::running::RunError;
+use local_cluster::running::ClusterRunError;
 use local_cluster::screen::bytes;
 use std::time::Instant;
 use thiserror::Error;
@@ -18,7 +18,7 @@ use thiserror::Error;
 pub enum ExperimentError {
     /// The cluster.
     #[error(transparent)]
-    Run(#[from] RunError),
+    Run(#[from] ClusterRunError),
     /// Its files.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
@@ -71,7 +71,7 @@ pub enum ExperimentError {
 impl ExperimentError {
     /// Whether the person at the terminal asked for an end: nothing has failed, and nothing is to be said.
     pub fn is_stop(&self) -> bool {
-        matches!(self, ExperimentError::Run(RunError::Stopped) | ExperimentError::Load(LoadError::Stopped))
+        matches!(self, ExperimentError::Run(ClusterRunError::Stopped) | ExperimentError::Load(LoadError::Stopped))
     }
 }
 
@@ -101,9 +101,9 @@ mod tests {
     /// Ctrl-C while tables are filled would be told as a failure, a time-out passed over in silence.
     #[test]
     fn only_a_stop_is_a_stop() {
-        assert!(ExperimentError::from(RunError::Stopped).is_stop());
+        assert!(ExperimentError::from(ClusterRunError::Stopped).is_stop());
         assert!(ExperimentError::from(LoadError::Stopped).is_stop());
-        let late = RunError::TimedOut { what: "an answer".to_owned(), waited_s: 60, seen: String::new() };
+        let late = ClusterRunError::TimedOut { what: "an answer".to_owned(), waited_s: 60, seen: String::new() };
         assert!(!ExperimentError::from(late).is_stop());
         assert!(!ExperimentError::Wrong("a stale read".to_owned()).is_stop());
     }

@@ -6,7 +6,7 @@
 use crate::debit_credit::{connect, explain};
 use crate::limits;
 use local_cluster::process::Name;
-use local_cluster::running::{RunError, Running};
+use local_cluster::running::{ClusterRunError, RunningCluster};
 use postgres::Client;
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -43,7 +43,7 @@ pub struct Asking<T> {
 impl<T: Send + 'static> Asking<T> {
     /// Begins to ask a site of this cluster, whose process has just been started. Each try has a connection of its own.
     pub fn start(
-        running: &Running,
+        running: &RunningCluster,
         site: u16,
         read: impl FnMut(&mut Client) -> Result<T, postgres::Error> + Send + 'static,
     ) -> Asking<T> {
@@ -72,10 +72,10 @@ impl<T: Send + 'static> Asking<T> {
     ///
     /// # Errors
     /// The site's process has ended, `stop` is set, or [`limits::RETURN_TIME_MAX`] has passed since it was first asked.
-    pub fn wait(self, running: &mut Running, stop: &AtomicBool) -> Result<Answer<T>, RunError> {
+    pub fn wait(self, running: &mut RunningCluster, stop: &AtomicBool) -> Result<Answer<T>, ClusterRunError> {
         let name = Name::Site(self.site);
         self.wait_while(limits::RETURN_TIME_MAX, || match stop.load(Ordering::SeqCst) {
-            true => Err(RunError::Stopped),
+            true => Err(ClusterRunError::Stopped),
             false => running.check_alive(name),
         })
     }
@@ -84,8 +84,8 @@ impl<T: Send + 'static> Asking<T> {
     fn wait_while(
         &self,
         patience: Duration,
-        mut goes_on: impl FnMut() -> Result<(), RunError>,
-    ) -> Result<Answer<T>, RunError> {
+        mut goes_on: impl FnMut() -> Result<(), ClusterRunError>,
+    ) -> Result<Answer<T>, ClusterRunError> {
         loop {
             match self.answer.recv_timeout(local_cluster::limits::LOOK_INTERVAL) {
                 Ok(answer) => return Ok(answer),
@@ -95,7 +95,7 @@ impl<T: Send + 'static> Asking<T> {
             if self.begun.elapsed() > patience {
                 let refusal = self.refusal.lock().expect("nobody panics with it").take();
                 let refusal = refusal.unwrap_or_else(|| "none, it takes connections and does not answer".to_owned());
-                return Err(RunError::NoAnswer { site: self.site, waited_s: patience.as_secs(), refusal });
+                return Err(ClusterRunError::NoAnswer { site: self.site, waited_s: patience.as_secs(), refusal });
             }
         }
     }
@@ -180,8 +180,8 @@ mod tests {
     fn a_try_that_hangs_holds_nobody_up() {
         let (_listener, address) = listener();
         let asking = Asking::start_at(address, 1, |_| Ok(()));
-        let error = asking.wait_while(limits::RETURN_TIME_MAX, || Err(RunError::Stopped)).expect_err("a stop");
-        assert!(matches!(error, RunError::Stopped), "{error}");
+        let error = asking.wait_while(limits::RETURN_TIME_MAX, || Err(ClusterRunError::Stopped)).expect_err("a stop");
+        assert!(matches!(error, ClusterRunError::Stopped), "{error}");
         let asking = Asking::start_at(address, 1, |_| Ok(()));
         let error = asking.wait_while(Duration::ZERO, || Ok(())).expect_err("no patience").to_string();
         assert!(error.contains("site 1") && error.contains("does not answer"), "{error}");
@@ -195,7 +195,7 @@ mod tests {
         let asking = Asking::start_at(address, 3, |_| Ok(()));
         let refused = asking.refusal.clone();
         let until_refused = || match refused.lock().expect("nobody panics with it").is_some() {
-            true => Err(RunError::Stopped),
+            true => Err(ClusterRunError::Stopped),
             false => Ok(()),
         };
         assert!(asking.wait_while(limits::RETURN_TIME_MAX, until_refused).is_err());

@@ -16,9 +16,9 @@ use crate::debit_credit::load::load;
 use crate::debit_credit::{connect, gap};
 use crate::experiment::{ExperimentError, failed};
 use crate::{limits, machine};
-use local_cluster::Wish;
+use local_cluster::ClusterWish;
 use local_cluster::process::Name;
-use local_cluster::running::{RunError, Running, all_is_repaired, serve_without};
+use local_cluster::running::{ClusterRunError, RunningCluster, all_is_repaired, serve_without};
 use local_cluster::screen::Screen;
 use poller::Pollers;
 use std::path::Path;
@@ -65,8 +65,8 @@ pub fn run(
     screen: &mut Screen,
 ) -> Result<Report, ExperimentError> {
     let sync = machine::sync_latency(&folder.join("disk"))?;
-    let wish = Wish { lease_ms: Some(options.lease_ms), ..Wish::default() };
-    let mut running = Running::start_wished(program, &folder.join("cluster"), &wish, stop)?;
+    let wish = ClusterWish { lease_ms: Some(options.lease_ms), ..ClusterWish::default() };
+    let mut running = RunningCluster::start_wished(program, &folder.join("cluster"), &wish, stop)?;
     load(&running.sql_addresses(), 1, stop, screen)?;
     poller::make_table(running.sql_addresses()[0].1).map_err(failed("making the table that is polled"))?;
     let crew = Crew::start_paced(running.sql_addresses(), 1, options.clients, Some(options.rate));
@@ -92,7 +92,7 @@ pub fn run(
 }
 
 /// Kills a site while another one is polled, and takes it back.
-fn one_kill(running: &mut Running, number: u32, stop: &AtomicBool) -> Result<Kill, ExperimentError> {
+fn one_kill(running: &mut RunningCluster, number: u32, stop: &AtomicBool) -> Result<Kill, ExperimentError> {
     let sites = running.sql_addresses();
     let (victim, _) = sites[number as usize % sites.len()];
     // The other survivor every other time: the one that proposes the change, and the one that does not.
@@ -133,7 +133,7 @@ fn one_kill(running: &mut Running, number: u32, stop: &AtomicBool) -> Result<Kil
 
 /// Waits until both pollers have had so many answers more.
 fn wait_for_answers(
-    running: &mut Running,
+    running: &mut RunningCluster,
     pollers: &Pollers,
     more: u64,
     site: u16,
@@ -148,7 +148,7 @@ fn wait_for_answers(
             return Ok(());
         }
         if stop.load(Ordering::SeqCst) {
-            return Err(RunError::Stopped.into());
+            return Err(ClusterRunError::Stopped.into());
         }
         if Instant::now() > deadline {
             let what = format!("site {site} to answer both pollers, {when}");

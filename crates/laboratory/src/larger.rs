@@ -19,9 +19,9 @@ use crate::soak::samples::Sample;
 use crate::{limits, machine};
 use clients::{Clients, Found, Keys, Work};
 use local_cluster::process::Name;
-use local_cluster::running::{RunError, Running};
+use local_cluster::running::{ClusterRunError, RunningCluster};
 use local_cluster::screen::{Screen, bytes, grouped};
-use local_cluster::{Wish, file_error};
+use local_cluster::{ClusterWish, file_error};
 use postgres::Client;
 use rows::{Share, Table};
 use std::path::Path;
@@ -54,7 +54,7 @@ pub fn disk_needed(options: &Options) -> u64 {
 
 /// The experiment under way, with one site.
 struct Experiment<'a> {
-    running: Running,
+    running: RunningCluster,
     table: Table,
     options: Options,
     stop: &'a AtomicBool,
@@ -107,8 +107,8 @@ impl<'a> Experiment<'a> {
         stop: &'a AtomicBool,
         screen: &'a mut Screen,
     ) -> Result<Experiment<'a>, ExperimentError> {
-        let wish = Wish { sites: Some(1), memory_mb: Some(options.memory_mb), ..Wish::default() };
-        let running = Running::start_wished(program, folder, &wish, stop)?;
+        let wish = ClusterWish { sites: Some(1), memory_mb: Some(options.memory_mb), ..ClusterWish::default() };
+        let running = RunningCluster::start_wished(program, folder, &wish, stop)?;
         Ok(Experiment { running, table, options, stop, screen, peak: 0 })
     }
 
@@ -244,7 +244,7 @@ impl<'a> Experiment<'a> {
     /// Measures the site's process, unless an end was asked for.
     fn look(&mut self) -> Result<Sample, ExperimentError> {
         if self.stop.load(Ordering::SeqCst) {
-            return Err(RunError::Stopped.into());
+            return Err(ClusterRunError::Stopped.into());
         }
         let name = Name::Site(SITE);
         let folder = self.running.cluster().folder_of(name);

@@ -9,7 +9,7 @@ use crate::experiment::{ExperimentError, change_rows, failed};
 use crate::first_answer::{Answer, Asking};
 use crate::limits;
 use local_cluster::process::Name;
-use local_cluster::running::{Running, all_is_repaired, serve_without};
+use local_cluster::running::{RunningCluster, all_is_repaired, serve_without};
 use local_cluster::screen::{Screen, bytes, grouped};
 use postgres::SimpleQueryMessage;
 use std::fmt;
@@ -65,7 +65,7 @@ pub fn run(
     stop: &AtomicBool,
     screen: &mut Screen,
 ) -> Result<Report, ExperimentError> {
-    let mut running = Running::start_new(program, folder, stop)?;
+    let mut running = RunningCluster::start_new(program, folder, stop)?;
     load(&running.sql_addresses(), options.scale, stop, screen)?;
     let accounts = u64::from(options.scale) * u64::from(ACCOUNTS);
     let changed = (accounts * u64::from(options.percent) / 100).max(1);
@@ -81,7 +81,7 @@ pub fn run(
 }
 
 fn one_return(
-    running: &mut Running,
+    running: &mut RunningCluster,
     changed: u64,
     stop: &AtomicBool,
     screen: &mut Screen,
@@ -121,7 +121,7 @@ fn one_return(
 
 /// The first answer of the site that comes back, compared with what is right.
 fn ask(
-    running: &mut Running,
+    running: &mut RunningCluster,
     read: String,
     right: &[String],
     stop: &AtomicBool,

@@ -17,9 +17,9 @@ use crate::debit_credit::ledger::Ledger;
 use crate::debit_credit::load::load;
 use crate::experiment::{ExperimentError, failed};
 use crate::{limits, machine};
-use local_cluster::Wish;
+use local_cluster::ClusterWish;
 use local_cluster::process::Name;
-use local_cluster::running::{RunError, Running, Statuses, all_is_repaired};
+use local_cluster::running::{ClusterRunError, RunningCluster, Statuses, all_is_repaired};
 use local_cluster::screen::{Screen, grouped};
 use samples::{Sample, Samples, table_head, table_row};
 use side_load::{SideCounts, SideLoad};
@@ -69,7 +69,7 @@ impl Report {
 
 /// The soak under way.
 struct Soak<'a> {
-    running: Running,
+    running: RunningCluster,
     options: Options,
     stop: &'a AtomicBool,
     screen: &'a mut Screen,
@@ -95,7 +95,7 @@ pub fn run(
     screen: &mut Screen,
 ) -> Result<Report, ExperimentError> {
     let sync = machine::sync_latency(&folder.join("disk"))?;
-    let running = Running::start_wished(program, &folder.join("cluster"), &Wish::default(), stop)?;
+    let running = RunningCluster::start_wished(program, &folder.join("cluster"), &ClusterWish::default(), stop)?;
     load(&running.sql_addresses(), 1, stop, screen)?;
     side_load::make_table(running.sql_addresses()[0].1).map_err(failed("making the table of the hot row"))?;
     let begun = Instant::now();
@@ -232,7 +232,7 @@ impl Soak<'_> {
 
     fn pause(&self) -> Result<(), ExperimentError> {
         if self.stop.load(Ordering::SeqCst) {
-            return Err(RunError::Stopped.into());
+            return Err(ClusterRunError::Stopped.into());
         }
         std::thread::sleep(local_cluster::limits::LOOK_INTERVAL);
         Ok(())

@@ -34,7 +34,7 @@ use std::sync::{Arc, Mutex};
 use term::Term;
 
 /// What a keeper says, and to which site.
-pub type Said = Vec<(SiteId, ReplicationMessage)>;
+pub type LeaseSaid = Vec<(SiteId, ReplicationMessage)>;
 
 /// Whether a message was the keeper's to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub enum Taken {
 
 /// What all keepers of one life of a site share.
 #[derive(Debug)]
-struct Common {
+struct CommonLeases {
     site: SiteId,
     planted: Planted,
     /// The latest term. Its lock is held for an assignment only.
@@ -66,7 +66,7 @@ struct Common {
 /// See the module's description.
 #[derive(Clone, Debug)]
 pub struct Keeper {
-    common: Arc<Common>,
+    common: Arc<CommonLeases>,
     term: Arc<Term>,
     /// The version that the servers were told.
     told: u64,
@@ -76,7 +76,7 @@ impl Keeper {
     /// A keeper for a life of a site that asks for leases of this length, or longer ones while it is late itself.
     pub fn new(site: SiteId, length: LeaseLength, planted: Planted) -> Keeper {
         let term = Arc::new(Term::none());
-        let common = Common {
+        let common = CommonLeases {
             site,
             planted,
             latest: Mutex::new(term.clone()),
@@ -165,7 +165,7 @@ impl Keeper {
     }
 
     /// Something may be due: asks for leases, once in a while for each renewal, and soon again while one is missing.
-    pub fn tick(&self, now: u64, said: &mut Said) {
+    pub fn tick(&self, now: u64, said: &mut LeaseSaid) {
         let before = self.common.ticked_at.swap(now, Ordering::SeqCst);
         if before > 0 && now > before + OWN_PAUSE {
             // It was this site that was away: the others are given time to be heard.
@@ -216,7 +216,7 @@ impl Keeper {
     }
 
     /// Takes a request or a grant of another site. What there is to say to it at once is appended to `said`.
-    pub fn handle(&self, now: u64, envelope: &Envelope, said: &mut Said) -> Taken {
+    pub fn handle(&self, now: u64, envelope: &Envelope, said: &mut LeaseSaid) -> Taken {
         let Message::Replication(message) = &envelope.message else { return Taken::Stray };
         let known = self.term.member(envelope.from_site).filter(|member| member.life == envelope.incarnation);
         let Some(member) = known.filter(|_| envelope.epoch == self.term.epoch) else { return Taken::Stray };
@@ -233,7 +233,7 @@ impl Keeper {
         Taken::Yes
     }
 
-    fn asked(&self, now: u64, member: &term::Member, (sent_at, length): (u64, LeaseLength), said: &mut Said) {
+    fn asked(&self, now: u64, member: &term::LeaseMember, (sent_at, length): (u64, LeaseLength), said: &mut LeaseSaid) {
         if member.refused.load(Ordering::SeqCst) || !self.acts(now) {
             return;
         }
@@ -259,7 +259,7 @@ impl Keeper {
     }
 
     /// No lease is longer than the longest that this site asks for, whatever a grant says.
-    fn granted(&self, now: u64, member: &term::Member, sent_at: u64, length: LeaseLength) {
+    fn granted(&self, now: u64, member: &term::LeaseMember, sent_at: u64, length: LeaseLength) {
         if sent_at > now {
             tracing::warn!(from = %member.site, "a grant of a lease that was not asked for yet");
             return;

@@ -17,7 +17,7 @@ pub trait Flag {
 }
 
 /// The latest end that was promised.
-pub trait End {
+pub trait PromisedEnd {
     /// Raises it to this, if it is earlier.
     fn raise(&self, until: u64);
     /// Reads it.
@@ -38,7 +38,7 @@ impl Flag for AtomicBool {
     }
 }
 
-impl End for AtomicU64 {
+impl PromisedEnd for AtomicU64 {
     fn raise(&self, until: u64) {
         self.fetch_max(until, Ordering::SeqCst);
     }
@@ -49,7 +49,7 @@ impl End for AtomicU64 {
 }
 
 /// Promises a lease until this time; `false`: granting has ended, and nothing may be said.
-pub fn grant<F: Flag>(open: &F, end: &impl End, until: u64) -> bool {
+pub fn grant<F: Flag>(open: &F, end: &impl PromisedEnd, until: u64) -> bool {
     end.raise(until);
     F::fence();
     open.is_set()

@@ -17,13 +17,13 @@ pub(crate) struct Term {
     pub(crate) open: AtomicBool,
     /// The servers have ended it: what was granted is what they owe.
     pub(crate) closed: AtomicBool,
-    pub(crate) members: Vec<Member>,
+    pub(crate) members: Vec<LeaseMember>,
     pub(crate) renewed_at: AtomicU64,
 }
 
 /// Another member.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct LeaseMember {
     pub(crate) site: SiteId,
     pub(crate) life: Incarnation,
     pub(crate) refused: AtomicBool,
@@ -36,7 +36,7 @@ pub(crate) struct Member {
     round_trip: AtomicU64,
 }
 
-impl Member {
+impl LeaseMember {
     /// It owes an answer from now on, if it does not already.
     pub(crate) fn asked(&self, now: u64) {
         let _ = self.unanswered_since.compare_exchange(0, now, Ordering::SeqCst, Ordering::SeqCst);
@@ -85,7 +85,7 @@ impl Term {
 
     /// An epoch in which `own` serves from now on.
     pub(crate) fn of(epoch: &Epoch, own: SiteId, now: u64) -> Term {
-        let member = |site: SiteId| Member {
+        let member = |site: SiteId| LeaseMember {
             site,
             life: epoch.members[&site].incarnation,
             refused: AtomicBool::new(false),
@@ -106,7 +106,7 @@ impl Term {
         }
     }
 
-    pub(crate) fn member(&self, site: SiteId) -> Option<&Member> {
+    pub(crate) fn member(&self, site: SiteId) -> Option<&LeaseMember> {
         self.members.iter().find(|member| member.site == site)
     }
 
@@ -129,7 +129,7 @@ impl Term {
             length,
             ticked_at,
             closed: self.closed.load(Ordering::SeqCst),
-            members: self.members.iter().map(Member::lease).collect(),
+            members: self.members.iter().map(LeaseMember::lease).collect(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Two keepers with nothing but a network between them, and what a clause of the rules is worth.
 
-use leases::{Keeper, Said, Taken};
+use leases::{Keeper, LeaseSaid, Taken};
 use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
 use messages::lease::MemberLease;
 use messages::limits::{MILLISECOND, SECOND};
@@ -52,7 +52,7 @@ fn asks(sent_at: u64, milliseconds: u64) -> ReplicationMessage {
 
 /// What A grants B when B asks.
 fn grants(keeper: &Keeper, now: u64, milliseconds: u64) -> bool {
-    let mut said = Said::new();
+    let mut said = LeaseSaid::new();
     keeper.handle(now, &from(B, 7, asks(1, milliseconds)), &mut said);
     said.iter().any(|(site, message)| *site == B && matches!(message, ReplicationMessage::LeaseGrant { .. }))
 }
@@ -65,7 +65,7 @@ fn of_b(keeper: &mut Keeper) -> MemberLease {
 #[test]
 fn a_lease_runs_from_when_it_was_asked_for() {
     let mut a = keeper(A, Planted::none());
-    let mut said = Said::new();
+    let mut said = LeaseSaid::new();
     a.tick(START, &mut said);
     assert!(matches!(said[..], [(B, ReplicationMessage::LeaseRequest { sent_at: START, .. })]));
     let grant = |sent_at| ReplicationMessage::LeaseGrant { sent_at, length: length(400) };
@@ -123,7 +123,7 @@ fn a_site_whose_servers_stand_still_grants_nothing() {
     a.refuse(B);
     assert!(!grants(&a, late, 400), "it is to be left out");
     a.open(&epoch(8), late);
-    let mut said = Said::new();
+    let mut said = LeaseSaid::new();
     assert_eq!(a.handle(late, &from(B, 8, asks(late, 400)), &mut said), Taken::Yes);
     assert_eq!(said.len(), 2, "a grant, and a request that need not wait: {said:?}");
 }
@@ -132,7 +132,7 @@ fn a_site_whose_servers_stand_still_grants_nothing() {
 #[test]
 fn who_was_away_accuses_nobody() {
     let mut a = keeper(A, Planted::none());
-    let mut said = Said::new();
+    let mut said = LeaseSaid::new();
     a.tick(START, &mut said);
     assert_eq!(of_b(&mut a).unanswered_since, Some(START));
     let back = START + 5 * SECOND;

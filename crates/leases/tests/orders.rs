@@ -1,6 +1,6 @@
 //! Every order in which a grant and the end of granting can meet.
 
-use leases::promise::{self, End, Flag};
+use leases::promise::{self, Flag, PromisedEnd};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -21,7 +21,7 @@ impl Flag for Open {
     }
 }
 
-impl End for Until {
+impl PromisedEnd for Until {
     fn raise(&self, until: u64) {
         self.0.fetch_max(until, Ordering::SeqCst);
     }

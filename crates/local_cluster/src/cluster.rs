@@ -107,7 +107,7 @@ pub fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> ClusterError {
 
 /// What a new cluster shall be; what is not said is left to the defaults, or in an existing cluster as it is.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
+pub struct ClusterWish {
     /// How many sites.
     pub sites: Option<u16>,
     /// The first site's SQL port, the others' being the next ones. 0: free ports.
@@ -135,7 +135,7 @@ pub struct Wish {
 /// Where a site listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Addresses {
+pub struct SiteAddresses {
     /// For PostgreSQL clients.
     pub sql: SocketAddr,
     /// For other sites.
@@ -164,7 +164,7 @@ struct Description {
     #[serde(default)]
     encrypt: bool,
     oracle: SocketAddr,
-    sites: BTreeMap<String, Addresses>,
+    sites: BTreeMap<String, SiteAddresses>,
 }
 
 /// A cluster's folder and what it says.
@@ -172,7 +172,7 @@ struct Description {
 pub struct Cluster {
     folder: PathBuf,
     description: Description,
-    sites: BTreeMap<u16, Addresses>,
+    sites: BTreeMap<u16, SiteAddresses>,
 }
 
 impl Cluster {
@@ -188,11 +188,11 @@ impl Cluster {
         };
         let wrong = |message: String| ClusterError::Description { path: path.clone(), message };
         let description: Description = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        let site = |(name, addresses): (&String, &Addresses)| match name.parse::<u16>() {
+        let site = |(name, addresses): (&String, &SiteAddresses)| match name.parse::<u16>() {
             Ok(number) if number > 0 => Ok((number, *addresses)),
             _ => Err(wrong(format!("{name:?} is no site's number: sites count from 1"))),
         };
-        let sites: BTreeMap<u16, Addresses> = description.sites.iter().map(site).collect::<Result<_, _>>()?;
+        let sites: BTreeMap<u16, SiteAddresses> = description.sites.iter().map(site).collect::<Result<_, _>>()?;
         if sites.is_empty() {
             return Err(wrong("it names no site".to_owned()));
         }
@@ -201,7 +201,7 @@ impl Cluster {
     }
 
     /// A new cluster in `folder`, which must hold none.
-    pub fn create(folder: &Path, wish: &Wish) -> Result<Cluster, ClusterError> {
+    pub fn create(folder: &Path, wish: &ClusterWish) -> Result<Cluster, ClusterError> {
         if folder.join(DESCRIPTION_FILE).exists() {
             return Err(ClusterError::Occupied(folder.to_owned()));
         }
@@ -209,7 +209,7 @@ impl Cluster {
     }
 
     /// The cluster in `folder`; a new one, as wished, if there is none.
-    pub fn open_or_create(folder: &Path, wish: &Wish) -> Result<Cluster, ClusterError> {
+    pub fn open_or_create(folder: &Path, wish: &ClusterWish) -> Result<Cluster, ClusterError> {
         if !folder.join(DESCRIPTION_FILE).exists() {
             create(folder, wish)?;
         }
@@ -230,7 +230,7 @@ impl Cluster {
     }
 
     /// Its sites and where they listen.
-    pub fn sites(&self) -> &BTreeMap<u16, Addresses> {
+    pub fn sites(&self) -> &BTreeMap<u16, SiteAddresses> {
         &self.sites
     }
 
@@ -277,7 +277,7 @@ impl Cluster {
     }
 
     /// A wish that an existing cluster does not fulfil is an error, never passed over.
-    fn compare(&self, wish: &Wish) -> Result<(), ClusterError> {
+    fn compare(&self, wish: &ClusterWish) -> Result<(), ClusterError> {
         let stored = &self.description;
         let first_port = self.sites.values().next().map_or(0, |addresses| addresses.sql.port());
         let same = |what, stored: &dyn std::fmt::Display, wished: Option<String>| match wished {
@@ -303,7 +303,7 @@ impl Cluster {
     /// Writes the configuration of every process that has none yet.
     fn write_missing(&self) -> Result<(), ClusterError> {
         let stored = &self.description;
-        let listen = |(site, addresses): (&u16, &Addresses)| (site.to_string(), addresses.listen);
+        let listen = |(site, addresses): (&u16, &SiteAddresses)| (site.to_string(), addresses.listen);
         let keys = stored.encrypt.then(|| self.folder.join(KEYS_FOLDER));
         if let Some(folder) = keys.as_ref().filter(|folder| !folder.exists()) {
             let sites: Vec<SiteId> = self.sites.keys().copied().map(SiteId).collect();
@@ -387,7 +387,7 @@ fn method_text(method: MethodName) -> &'static str {
 }
 
 /// Chooses identity and addresses, and writes them down.
-fn create(folder: &Path, wish: &Wish) -> Result<(), ClusterError> {
+fn create(folder: &Path, wish: &ClusterWish) -> Result<(), ClusterError> {
     let count = wish.sites.unwrap_or(3);
     if count == 0 || count > limits::SITES_MAX {
         return Err(ClusterError::Range(format!("--sites must be 1 to {}, not {count}", limits::SITES_MAX)));
@@ -415,7 +415,7 @@ fn create(folder: &Path, wish: &Wish) -> Result<(), ClusterError> {
     for site in 1..=count {
         let chosen = next();
         let sql = if port == 0 { chosen } else { SocketAddr::new(loopback, port + site - 1) };
-        sites.insert(site.to_string(), Addresses { sql, listen: next(), console: next() });
+        sites.insert(site.to_string(), SiteAddresses { sql, listen: next(), console: next() });
     }
     let encrypt = wish.encrypt.unwrap_or_default();
     let description = Description {
@@ -453,8 +453,8 @@ fn new_instance() -> std::io::Result<u64> {
 mod tests {
     use super::*;
 
-    fn wish(sites: u16) -> Wish {
-        Wish { sites: Some(sites), port: Some(0), ..Wish::default() }
+    fn wish(sites: u16) -> ClusterWish {
+        ClusterWish { sites: Some(sites), port: Some(0), ..ClusterWish::default() }
     }
 
     /// A cluster that chose its identity or addresses anew would be another instance over the old data.
@@ -463,7 +463,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let folder = folder.path().join("cluster");
         let first = Cluster::open_or_create(&folder, &wish(12)).expect("a new cluster");
-        let again = Cluster::open_or_create(&folder, &Wish::default()).expect("the same cluster");
+        let again = Cluster::open_or_create(&folder, &ClusterWish::default()).expect("the same cluster");
         assert_eq!(first.description, again.description);
         assert_eq!(again.sites().keys().copied().collect::<Vec<_>>(), (1..=12).collect::<Vec<_>>());
         let mut ports: Vec<SocketAddr> = again.sites().values().flat_map(|a| [a.sql, a.listen, a.console]).collect();
@@ -501,7 +501,7 @@ mod tests {
         let (before, after) = (folder.path().join("before"), folder.path().join("after"));
         Cluster::open_or_create(&before, &wish(1)).expect("a new cluster");
         std::fs::rename(&before, &after).expect("the folder can be moved");
-        let error = Cluster::open_or_create(&after, &Wish::default()).expect_err("it was moved");
+        let error = Cluster::open_or_create(&after, &ClusterWish::default()).expect_err("it was moved");
         assert!(matches!(error, ClusterError::Moved { .. }), "{error}");
         assert!(matches!(Cluster::open(&before), Err(ClusterError::NoCluster(_))));
     }
@@ -513,9 +513,12 @@ mod tests {
         for (wish, part) in [
             (wish(0), "--sites"),
             (wish(17), "--sites"),
-            (Wish { port: Some(65_534), ..Wish::default() }, "--port"),
-            (Wish { required_copies: Some(0), ..Wish::default() }, "--required-copies"),
-            (Wish { lease_ms: Some(100), ..Wish::default() }, "--lease-ms 100: a lease must last 200 to 1000 ms"),
+            (ClusterWish { port: Some(65_534), ..ClusterWish::default() }, "--port"),
+            (ClusterWish { required_copies: Some(0), ..ClusterWish::default() }, "--required-copies"),
+            (
+                ClusterWish { lease_ms: Some(100), ..ClusterWish::default() },
+                "--lease-ms 100: a lease must last 200 to 1000 ms",
+            ),
         ] {
             let error = Cluster::open_or_create(folder.path(), &wish).expect_err("impossible").to_string();
             assert!(error.contains(part), "{error}");

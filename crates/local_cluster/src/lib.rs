@@ -19,4 +19,4 @@ pub mod stop;
 pub mod supervisor;
 pub mod trace;
 
-pub use cluster::{Addresses, Cluster, ClusterError, DESCRIPTION_FILE, KEYS_FOLDER, Wish, file_error};
+pub use cluster::{Cluster, ClusterError, ClusterWish, DESCRIPTION_FILE, KEYS_FOLDER, SiteAddresses, file_error};

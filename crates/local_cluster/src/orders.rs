@@ -16,7 +16,7 @@ use thiserror::Error;
 
 /// What may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum ClusterOrder {
     /// Kill it with SIGKILL and leave it down.
     Kill,
     /// Start it, after killing it if it runs.
@@ -51,17 +51,17 @@ pub enum OrderError {
 
 /// Held by whoever runs a cluster: two would kill each other's processes.
 #[derive(Debug)]
-pub struct Lock {
+pub struct ClusterLock {
     /// The lock lasts as long as the file is open.
     _file: File,
 }
 
 /// Takes the lock; `None`: somebody else runs the cluster.
-pub fn lock(cluster: &Cluster) -> Result<Option<Lock>, ClusterError> {
+pub fn lock(cluster: &Cluster) -> Result<Option<ClusterLock>, ClusterError> {
     let path = cluster.folder().join("lock");
     let file = File::create(&path).map_err(file_error(&path))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(Lock { _file: file })),
+        Ok(()) => Ok(Some(ClusterLock { _file: file })),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
         Err(error) => Err(file_error(&path)(error.into())),
     }
@@ -72,7 +72,7 @@ fn order_file(cluster: &Cluster, name: Name) -> PathBuf {
 }
 
 /// Gives an order and waits until it is taken.
-pub fn give(cluster: &Cluster, name: Name, order: Order) -> Result<(), OrderError> {
+pub fn give(cluster: &Cluster, name: Name, order: ClusterOrder) -> Result<(), OrderError> {
     if let Name::Site(site) = name
         && !cluster.has(name)
     {
@@ -85,9 +85,9 @@ pub fn give(cluster: &Cluster, name: Name, order: Order) -> Result<(), OrderErro
     let path = order_file(cluster, name);
     let draft = path.with_extension("draft");
     let text = match order {
-        Order::Kill => "kill\n",
-        Order::Restart => "restart\n",
-        Order::Repair => "repair\n",
+        ClusterOrder::Kill => "kill\n",
+        ClusterOrder::Restart => "restart\n",
+        ClusterOrder::Repair => "repair\n",
     };
     std::fs::write(&draft, text).map_err(file_error(&draft))?;
     std::fs::rename(&draft, &path).map_err(file_error(&path))?;
@@ -103,12 +103,12 @@ pub fn give(cluster: &Cluster, name: Name, order: Order) -> Result<(), OrderErro
 }
 
 /// The order that waits for a process. It stays until [`done`], so that whoever gave it knows when it is carried out.
-pub fn waiting(cluster: &Cluster, name: Name) -> Option<Order> {
+pub fn waiting(cluster: &Cluster, name: Name) -> Option<ClusterOrder> {
     let text = std::fs::read_to_string(order_file(cluster, name)).ok()?;
     match text.trim() {
-        "kill" => Some(Order::Kill),
-        "restart" => Some(Order::Restart),
-        "repair" => Some(Order::Repair),
+        "kill" => Some(ClusterOrder::Kill),
+        "restart" => Some(ClusterOrder::Restart),
+        "repair" => Some(ClusterOrder::Repair),
         _ => None,
     }
 }
@@ -125,30 +125,33 @@ pub fn done(cluster: &Cluster, name: Name) -> Result<(), ClusterError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::Wish;
+    use crate::cluster::ClusterWish;
 
     /// An order that nobody takes must be refused at once, one that somebody takes must arrive whole and be waited for.
     #[test]
     fn orders_reach_whoever_runs_the_cluster() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let wish = Wish { sites: Some(2), port: Some(0), ..Wish::default() };
+        let wish = ClusterWish { sites: Some(2), port: Some(0), ..ClusterWish::default() };
         let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
         let name = Name::Site(2);
-        assert!(matches!(give(&cluster, name, Order::Kill), Err(OrderError::NotRunning(_))));
+        assert!(matches!(give(&cluster, name, ClusterOrder::Kill), Err(OrderError::NotRunning(_))));
         let held = lock(&cluster).expect("the folder can be written").expect("nobody runs it");
         assert!(lock(&cluster).expect("the folder can be written").is_none(), "two may not run one cluster");
-        assert!(matches!(give(&cluster, Name::Site(3), Order::Kill), Err(OrderError::NoSuchSite { last: 2, .. })));
+        assert!(matches!(
+            give(&cluster, Name::Site(3), ClusterOrder::Kill),
+            Err(OrderError::NoSuchSite { last: 2, .. })
+        ));
         std::thread::scope(|scope| {
-            let giver = scope.spawn(|| give(&cluster, name, Order::Restart));
+            let giver = scope.spawn(|| give(&cluster, name, ClusterOrder::Restart));
             while waiting(&cluster, name).is_none() {
                 std::thread::yield_now();
             }
-            assert_eq!(waiting(&cluster, name), Some(Order::Restart));
+            assert_eq!(waiting(&cluster, name), Some(ClusterOrder::Restart));
             assert!(!giver.is_finished(), "an order that is not carried out is waited for");
             done(&cluster, name).expect("the order can be removed");
             giver.join().expect("no panic").expect("it was carried out");
         });
         drop(held);
-        assert!(matches!(give(&cluster, name, Order::Kill), Err(OrderError::NotRunning(_))));
+        assert!(matches!(give(&cluster, name, ClusterOrder::Kill), Err(OrderError::NotRunning(_))));
     }
 }

@@ -57,7 +57,7 @@ impl Name {
 
 /// A started process.
 #[derive(Debug)]
-pub struct Process {
+pub struct ClusterProcess {
     child: Child,
     started_at: Instant,
     folder: PathBuf,
@@ -66,7 +66,7 @@ pub struct Process {
     ended: Option<ExitStatus>,
 }
 
-impl Process {
+impl ClusterProcess {
     /// Starts a process of the cluster; `program` is the `raid` program. It runs in the named network namespace, if one is named: `ip`
     /// enters it and then becomes the program, so that the process number is the program's. `options` go along to it.
     pub fn start(
@@ -75,7 +75,7 @@ impl Process {
         name: Name,
         network: Option<&str>,
         options: &[&str],
-    ) -> Result<Process, ClusterError> {
+    ) -> Result<ClusterProcess, ClusterError> {
         let folder = cluster.folder_of(name);
         let log = open_log(&folder.join("log.txt"))?;
         let log_start = log.metadata().map_or(0, |metadata| metadata.len());
@@ -91,7 +91,7 @@ impl Process {
         let errors = log.try_clone().map_err(file_error(&folder))?;
         command.stdin(Stdio::piped()).stdout(Stdio::from(log)).stderr(Stdio::from(errors)).process_group(0);
         let child = command.spawn().map_err(file_error(program))?;
-        let mut process = Process { child, started_at: Instant::now(), folder, log_start, ended: None };
+        let mut process = ClusterProcess { child, started_at: Instant::now(), folder, log_start, ended: None };
         let path = process.folder.join("pid");
         if let Err(error) = std::fs::write(&path, format!("{}\n", process.id())) {
             process.kill();

@@ -1,11 +1,11 @@
 //! The processes of a cluster that runs.
 //!
-//! Invariants: whoever holds a [`Running`] holds the cluster's lock and is the parent of its processes; none of them outlives it.
+//! Invariants: whoever holds a [`RunningCluster`] holds the cluster's lock and is the parent of its processes; none of them outlives it.
 
-use crate::cluster::{Cluster, ClusterError, Wish};
+use crate::cluster::{Cluster, ClusterError, ClusterWish};
 use crate::limits;
-use crate::orders::{Lock, lock};
-use crate::process::{Name, Process, ending};
+use crate::orders::{ClusterLock, lock};
+use crate::process::{ClusterProcess, Name, ending};
 use crate::screen::{Screen, bytes};
 use rustix::process::Signal;
 use site::status::{Status, ask};
@@ -21,7 +21,7 @@ pub type Statuses = BTreeMap<u16, Status>;
 
 /// Why a cluster does not run.
 #[derive(Debug, Error)]
-pub enum RunError {
+pub enum ClusterRunError {
     /// Its files.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
@@ -67,39 +67,48 @@ pub enum RunError {
 
 /// See the module's description.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningCluster {
     cluster: Cluster,
     program: PathBuf,
     networks: BTreeMap<Name, String>,
-    processes: BTreeMap<Name, Process>,
-    _lock: Lock,
+    processes: BTreeMap<Name, ClusterProcess>,
+    _lock: ClusterLock,
 }
 
-impl Running {
+impl RunningCluster {
     /// Starts all processes of a cluster. `program` is the `raid` program.
-    pub fn start(program: &Path, cluster: Cluster) -> Result<Running, RunError> {
-        Running::start_in(program, cluster, BTreeMap::new())
+    pub fn start(program: &Path, cluster: Cluster) -> Result<RunningCluster, ClusterRunError> {
+        RunningCluster::start_in(program, cluster, BTreeMap::new())
     }
 
     /// Starts three new sites on free ports, in a folder that holds no cluster yet, and waits until all serve.
-    pub fn start_new(program: &Path, folder: &Path, stop: &AtomicBool) -> Result<Running, RunError> {
-        Running::start_wished(program, folder, &Wish::default(), stop)
+    pub fn start_new(program: &Path, folder: &Path, stop: &AtomicBool) -> Result<RunningCluster, ClusterRunError> {
+        RunningCluster::start_wished(program, folder, &ClusterWish::default(), stop)
     }
 
-    /// As [`Running::start_new`], and otherwise as wished, perhaps with another number of sites.
-    pub fn start_wished(program: &Path, folder: &Path, wish: &Wish, stop: &AtomicBool) -> Result<Running, RunError> {
-        let wish = Wish { sites: wish.sites.or(Some(3)), port: Some(0), ..wish.clone() };
-        let mut running = Running::start(program, Cluster::create(folder, &wish)?)?;
+    /// As [`RunningCluster::start_new`], and otherwise as wished, perhaps with another number of sites.
+    pub fn start_wished(
+        program: &Path,
+        folder: &Path,
+        wish: &ClusterWish,
+        stop: &AtomicBool,
+    ) -> Result<RunningCluster, ClusterRunError> {
+        let wish = ClusterWish { sites: wish.sites.or(Some(3)), port: Some(0), ..wish.clone() };
+        let mut running = RunningCluster::start(program, Cluster::create(folder, &wish)?)?;
         running.wait_until_up(stop)?;
         Ok(running)
     }
 
-    /// As [`Running::start`], each process in the network namespace that is named for it, if one is.
-    pub fn start_in(program: &Path, cluster: Cluster, networks: BTreeMap<Name, String>) -> Result<Running, RunError> {
-        let lock = lock(&cluster)?.ok_or_else(|| RunError::Locked(cluster.folder().to_owned()))?;
+    /// As [`RunningCluster::start`], each process in the network namespace that is named for it, if one is.
+    pub fn start_in(
+        program: &Path,
+        cluster: Cluster,
+        networks: BTreeMap<Name, String>,
+    ) -> Result<RunningCluster, ClusterRunError> {
+        let lock = lock(&cluster)?.ok_or_else(|| ClusterRunError::Locked(cluster.folder().to_owned()))?;
         let names = cluster.names();
         let program = program.to_owned();
-        let mut running = Running { cluster, program, networks, processes: BTreeMap::new(), _lock: lock };
+        let mut running = RunningCluster { cluster, program, networks, processes: BTreeMap::new(), _lock: lock };
         for name in names {
             crate::orders::done(&running.cluster, name)?;
             running.start_process(name)?;
@@ -118,7 +127,7 @@ impl Running {
     }
 
     /// A process, as it was started last.
-    pub fn process(&mut self, name: Name) -> Option<&mut Process> {
+    pub fn process(&mut self, name: Name) -> Option<&mut ClusterProcess> {
         self.processes.get_mut(&name)
     }
 
@@ -138,7 +147,7 @@ impl Running {
             assert!(process.ended().is_some(), "{name} still runs");
         }
         let network = self.networks.get(&name).map(String::as_str);
-        let process = Process::start(&self.program, &self.cluster, name, network, options)?;
+        let process = ClusterProcess::start(&self.program, &self.cluster, name, network, options)?;
         self.processes.insert(name, process);
         Ok(())
     }
@@ -183,7 +192,7 @@ impl Running {
         patience: Duration,
         stop: &AtomicBool,
         mut wanted: impl FnMut(&Statuses) -> bool,
-    ) -> Result<Statuses, RunError> {
+    ) -> Result<Statuses, ClusterRunError> {
         let deadline = Instant::now() + patience;
         loop {
             let statuses = self.statuses();
@@ -191,7 +200,7 @@ impl Running {
                 return Ok(statuses);
             }
             if stop.load(Ordering::SeqCst) {
-                return Err(RunError::Stopped);
+                return Err(ClusterRunError::Stopped);
             }
             if Instant::now() > deadline {
                 return Err(self.late(what, patience));
@@ -206,7 +215,7 @@ impl Running {
         patience: Duration,
         stop: &AtomicBool,
         screen: &mut Screen,
-    ) -> Result<Statuses, RunError> {
+    ) -> Result<Statuses, ClusterRunError> {
         let sites = self.cluster.sites().len();
         self.wait("the stores to have what the logs say", patience, stop, |statuses| {
             let left = statuses.values().map(|status| status.log.bytes_to_replay).max().unwrap_or(u64::MAX);
@@ -216,13 +225,13 @@ impl Running {
     }
 
     /// The error of having waited in vain for so long: with the states of the sites now.
-    pub fn late(&mut self, what: &str, waited: Duration) -> RunError {
+    pub fn late(&mut self, what: &str, waited: Duration) -> ClusterRunError {
         let statuses = self.statuses();
-        RunError::TimedOut { what: what.to_owned(), waited_s: waited.as_secs(), seen: self.describe(&statuses) }
+        ClusterRunError::TimedOut { what: what.to_owned(), waited_s: waited.as_secs(), seen: self.describe(&statuses) }
     }
 
     /// Waits until every site is up. A process that ends meanwhile ends the waiting.
-    pub fn wait_until_up(&mut self, stop: &AtomicBool) -> Result<Statuses, RunError> {
+    pub fn wait_until_up(&mut self, stop: &AtomicBool) -> Result<Statuses, ClusterRunError> {
         let deadline = Instant::now() + limits::START_TIME_MAX;
         loop {
             let statuses = self.statuses();
@@ -230,7 +239,7 @@ impl Running {
                 return Ok(statuses);
             }
             if stop.load(Ordering::SeqCst) {
-                return Err(RunError::Stopped);
+                return Err(ClusterRunError::Stopped);
             }
             for name in self.cluster.names() {
                 self.check_alive(name)?;
@@ -270,11 +279,11 @@ impl Running {
     }
 
     /// Fails if a process that was started and does not serve yet has ended.
-    pub fn check_alive(&mut self, name: Name) -> Result<(), RunError> {
+    pub fn check_alive(&mut self, name: Name) -> Result<(), ClusterRunError> {
         let Some(process) = self.processes.get_mut(&name) else { return Ok(()) };
         let Some(status) = process.ended() else { return Ok(()) };
         let log = self.cluster.folder_of(name).join("log.txt");
-        Err(RunError::Died { name, ending: ending(status), log, lines: process.last_lines() })
+        Err(ClusterRunError::Died { name, ending: ending(status), log, lines: process.last_lines() })
     }
 
     fn describe(&self, statuses: &Statuses) -> String {
@@ -290,7 +299,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCluster {
     fn drop(&mut self) {
         for process in self.processes.values_mut() {
             process.kill();

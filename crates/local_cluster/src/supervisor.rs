@@ -5,9 +5,9 @@
 
 use crate::cluster::{Cluster, ClusterError};
 use crate::limits;
-use crate::orders::{self, Order};
+use crate::orders::{self, ClusterOrder};
 use crate::process::{Name, ending};
-use crate::running::Running;
+use crate::running::RunningCluster;
 use crate::screen::Screen;
 use site::{OracleConfig, SiteConfig};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// What is known about a process beside whether it runs.
 #[derive(Debug, Default)]
-struct Watch {
+struct ProcessWatch {
     /// Its end has been reported.
     reported: bool,
     /// When it is started again.
@@ -32,20 +32,20 @@ struct Watch {
 /// See the module's description.
 #[derive(Debug)]
 pub struct Supervisor {
-    running: Running,
+    running: RunningCluster,
     restart: bool,
-    watches: BTreeMap<Name, Watch>,
+    watches: BTreeMap<Name, ProcessWatch>,
 }
 
 impl Supervisor {
     /// Over a running cluster. `restart`: start what dies again.
-    pub fn new(running: Running, restart: bool) -> Supervisor {
-        let watches = running.cluster().names().into_iter().map(|name| (name, Watch::default())).collect();
+    pub fn new(running: RunningCluster, restart: bool) -> Supervisor {
+        let watches = running.cluster().names().into_iter().map(|name| (name, ProcessWatch::default())).collect();
         Supervisor { running, restart, watches }
     }
 
     /// Watches until `stop` is set; what happens is told in lines. Returns the cluster, still running.
-    pub fn run(mut self, stop: &AtomicBool, mut tell: impl FnMut(&str)) -> Result<Running, ClusterError> {
+    pub fn run(mut self, stop: &AtomicBool, mut tell: impl FnMut(&str)) -> Result<RunningCluster, ClusterError> {
         while !stop.load(Ordering::SeqCst) {
             for name in self.running.cluster().names() {
                 if let Some(order) = orders::waiting(self.running.cluster(), name) {
@@ -59,21 +59,21 @@ impl Supervisor {
         Ok(self.running)
     }
 
-    fn carry_out(&mut self, name: Name, order: Order, tell: &mut impl FnMut(&str)) -> Result<(), ClusterError> {
+    fn carry_out(&mut self, name: Name, order: ClusterOrder, tell: &mut impl FnMut(&str)) -> Result<(), ClusterError> {
         let watch = self.watches.get_mut(&name).expect("every process is watched");
         self.running.kill(name);
-        *watch = Watch { reported: true, ..Watch::default() };
+        *watch = ProcessWatch { reported: true, ..ProcessWatch::default() };
         match order {
-            Order::Kill => {
+            ClusterOrder::Kill => {
                 let argument = name.argument();
                 let folder = self.running.cluster().folder().display();
                 tell(&format!(
                     "{name} was killed as ordered; `raid restart {argument} --data {folder}` starts it again"
                 ));
             }
-            Order::Restart | Order::Repair => {
+            ClusterOrder::Restart | ClusterOrder::Repair => {
                 let started = match order {
-                    Order::Repair => self.running.repair_process(name),
+                    ClusterOrder::Repair => self.running.repair_process(name),
                     _ => self.running.start_process(name),
                 };
                 match started {
@@ -81,7 +81,7 @@ impl Supervisor {
                         watch.reported = false;
                         tell(&format!("{name} was started as ordered"));
                     }
-                    Err(error) if order == Order::Repair => tell(&format!("{name} cannot be started: {error}")),
+                    Err(error) if order == ClusterOrder::Repair => tell(&format!("{name} cannot be started: {error}")),
                     Err(error) => self.put_off(name, error.to_string(), tell),
                 }
             }
@@ -172,14 +172,14 @@ fn next_pause(last: Duration, short: bool) -> Duration {
 }
 
 /// How to connect with each site.
-pub fn print_psql(running: &Running, screen: &mut Screen) {
+pub fn print_psql(running: &RunningCluster, screen: &mut Screen) {
     for site in running.cluster().sites().keys() {
         screen.line(&format!("  {}", running.cluster().psql(*site)));
     }
 }
 
 /// Ends all processes; not all well is exit status 1.
-pub fn end(running: Running, screen: &mut Screen) -> ExitCode {
+pub fn end(running: RunningCluster, screen: &mut Screen) -> ExitCode {
     screen.line("Ending all processes.");
     let complaints = running.stop();
     for complaint in &complaints {

@@ -7,12 +7,12 @@
 #[path = "common/hosts.rs"]
 mod hosts;
 
-use message_transactions::host::{Host, HostError, Process, Request};
-use message_transactions::{GroupId, ProcessId};
+use message_transactions::host::{BlockedRequest, Host, HostError, HostProcess};
+use message_transactions::{ProcessGroupId, ProcessId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-const BOUNDS: GroupId = GroupId::well_known(2);
+const BOUNDS: ProcessGroupId = ProcessGroupId::well_known(2);
 const BRANCHES: u64 = 9;
 const DEPTH: u32 = 6;
 const SEARCHERS: usize = 3;
@@ -45,7 +45,7 @@ fn search(path: u64, depth: u32, mut low: i64, high: i64, bound: &dyn Fn() -> i6
 }
 
 /// Gives out moves until there are none, and answers for bounds; the best.
-fn manage(manager: &mut Process) -> Result<i64, HostError> {
+fn manage(manager: &mut HostProcess) -> Result<i64, HostError> {
     let (mut moves, mut best, mut gone) = (0..BRANCHES, i64::MIN / 2, 0);
     while gone < SEARCHERS {
         let call = manager.receive()?;
@@ -65,7 +65,7 @@ fn manage(manager: &mut Process) -> Result<i64, HostError> {
 }
 
 /// Listens to bounds of others until it is told that the search is done.
-fn listen(listener: &mut Process, best: &AtomicI64) -> Result<(), HostError> {
+fn listen(listener: &mut HostProcess, best: &AtomicI64) -> Result<(), HostError> {
     loop {
         let call = listener.receive()?;
         match call.message() {
@@ -90,16 +90,16 @@ fn search_moves(host: &Host, manager: ProcessId) -> Result<u64, HostError> {
     let listening = std::thread::spawn(move || listen(&mut listener, &heard).is_ok());
     let mut leaves = 0;
     loop {
-        let reply = searcher.send(manager, Request::exactly_once(NEXT))?.message;
+        let reply = searcher.send(manager, BlockedRequest::exactly_once(NEXT))?.message;
         let Ok(branch) = reply.try_into().map(u64::from_le_bytes) else { break };
         let low = best.load(Ordering::Relaxed);
         let bound = || best.load(Ordering::Relaxed);
         let value = -search(branch + 1, DEPTH - 1, i64::MIN / 2, -low, &bound, &mut leaves);
         if value > best.fetch_max(value, Ordering::Relaxed) {
-            searcher.send(BOUNDS, Request::exactly_once(&value.to_le_bytes()))?;
+            searcher.send(BOUNDS, BlockedRequest::exactly_once(&value.to_le_bytes()))?;
         }
     }
-    searcher.send(ears, Request::exactly_once(DONE))?;
+    searcher.send(ears, BlockedRequest::exactly_once(DONE))?;
     assert!(listening.join().unwrap_or(false), "the listener heard until the end");
     Ok(leaves)
 }

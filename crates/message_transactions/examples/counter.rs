@@ -4,24 +4,24 @@
 //! faults are made where packets leave. The counter must end at the number of calls, and every client must have been given each of its
 //! numbers once.
 
-use message_transactions::host::faulty::{Faults, Faulty};
-use message_transactions::host::transport::Transport;
-use message_transactions::host::udp::{Domain, Udp};
-use message_transactions::host::{Host, HostError, Process, Request};
+use message_transactions::host::faulty::{FaultyTransport, PacketFaults};
+use message_transactions::host::transport::PacketTransport;
+use message_transactions::host::udp::{UdpDomain, UdpTransport};
+use message_transactions::host::{BlockedRequest, Host, HostError, HostProcess};
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-const FAULTS: Faults = Faults { loss_percent: 20, duplicate_percent: 10, reorder_percent: 10 };
+const FAULTS: PacketFaults = PacketFaults { loss_percent: 20, duplicate_percent: 10, reorder_percent: 10 };
 /// Between two lines of progress.
 const PROGRESS: Duration = Duration::from_secs(2);
 /// Said by the last client, to end the server.
 const STOP: u64 = u64::MAX;
 
 /// Counts until it is told to stop.
-fn serve(server: &mut Process<Faulty<Udp>>) -> Result<u64, HostError> {
+fn serve(server: &mut HostProcess<FaultyTransport<UdpTransport>>) -> Result<u64, HostError> {
     let mut count = 0_u64;
     loop {
         let call = server.receive()?;
@@ -39,11 +39,11 @@ fn main() -> Outcome<()> {
     let mut arguments = std::env::args().skip(1);
     let calls: u64 = arguments.next().map_or(Ok(100_000), |text| text.parse())?;
     let clients: u64 = arguments.next().map_or(Ok(64), |text| text.parse())?;
-    let here = Udp::bind("127.0.0.1:0".parse()?, Domain::Peers(Vec::new()))?;
-    let there = Udp::bind("127.0.0.1:0".parse()?, Domain::Peers(vec![here.place()]))?;
+    let here = UdpTransport::bind("127.0.0.1:0".parse()?, UdpDomain::Peers(Vec::new()))?;
+    let there = UdpTransport::bind("127.0.0.1:0".parse()?, UdpDomain::Peers(vec![here.place()]))?;
     here.add_peer(there.place());
-    let here = Host::start(Faulty::new(here, FAULTS, 1))?;
-    let there = Host::start(Faulty::new(there, FAULTS, 2))?;
+    let here = Host::start(FaultyTransport::new(here, FAULTS, 1))?;
+    let there = Host::start(FaultyTransport::new(there, FAULTS, 2))?;
     let mut server = there.process()?;
     let receiver = server.id();
     let served = std::thread::spawn(move || serve(&mut server).map_err(|error| error.to_string()));
@@ -58,7 +58,7 @@ fn main() -> Outcome<()> {
                     let mut numbers = Vec::new();
                     while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
                         let request = client.to_le_bytes();
-                        let reply = process.send(receiver, Request::exactly_once(&request));
+                        let reply = process.send(receiver, BlockedRequest::exactly_once(&request));
                         let message = reply.map_err(|error| error.to_string())?.message;
                         numbers.push(u64::from_le_bytes(message.try_into().map_err(|_| "a short reply")?));
                         done.fetch_add(1, Ordering::Relaxed);
@@ -79,7 +79,7 @@ fn main() -> Outcome<()> {
     })?;
     let seconds = begun.elapsed().as_secs_f64();
     let mut last = here.process()?;
-    last.send(receiver, Request::exactly_once(&STOP.to_le_bytes()))?;
+    last.send(receiver, BlockedRequest::exactly_once(&STOP.to_le_bytes()))?;
     let counted = served.join().map_err(|_| "the server panicked")??;
     numbers.sort_unstable();
     let exact = counted == calls && numbers.iter().copied().eq(1..=calls);

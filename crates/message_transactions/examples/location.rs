@@ -7,16 +7,16 @@
 #[path = "common/hosts.rs"]
 mod hosts;
 
-use message_transactions::host::{HostError, Process, Request};
-use message_transactions::{GroupId, Until};
+use message_transactions::host::{BlockedRequest, HostError, HostProcess};
+use message_transactions::{GatherUntil, ProcessGroupId};
 use std::time::Duration;
 
-const TEAM_SERVERS: GroupId = GroupId::well_known(1);
+const TEAM_SERVERS: ProcessGroupId = ProcessGroupId::well_known(1);
 const QUERY: &[u8] = b"how busy?";
 const STOP: &[u8] = b"stop";
 
 /// Serves with some load: a program is a number, and to run it is to square it.
-fn serve(server: &mut Process, mut load: u64) -> Result<u64, HostError> {
+fn serve(server: &mut HostProcess, mut load: u64) -> Result<u64, HostError> {
     loop {
         let call = server.receive()?;
         match call.message() {
@@ -54,18 +54,18 @@ pub fn run() -> Result<(), Box<dyn std::error::Error>> {
     let mut client = hosts[0].process()?;
     let time = Duration::from_secs(20);
     for program in 1..=4_u8 {
-        let query = Request::at_least_once(QUERY);
-        let gathered = client.gather(TEAM_SERVERS, &members, query, Until::All, time)?;
+        let query = BlockedRequest::at_least_once(QUERY);
+        let gathered = client.gather(TEAM_SERVERS, &members, query, GatherUntil::All, time)?;
         assert!(gathered.satisfied, "all team servers live: {gathered:?}");
         let load = |message: &[u8]| message.try_into().map_or(u64::MAX, u64::from_le_bytes);
         let chosen = gathered.replies.iter().min_by_key(|reply| load(&reply.message)).ok_or("nobody answers")?;
-        let result = client.send(chosen.from, Request::exactly_once(&[program]))?.message;
+        let result = client.send(chosen.from, BlockedRequest::exactly_once(&[program]))?.message;
         assert_eq!(result, (u64::from(program) * u64::from(program)).to_le_bytes());
         println!("program {program} ran at {}, whose load was {}", chosen.from, load(&chosen.message));
     }
     let mut loads = Vec::new();
     for (member, team) in members.into_iter().zip(teams) {
-        client.send(member, Request::exactly_once(STOP))?;
+        client.send(member, BlockedRequest::exactly_once(STOP))?;
         loads.push(team.join().map_err(|_| "a team server panicked")??);
     }
     // 1 and 3 are the least loads; each program adds 2 where it runs, so that no load but theirs is ever the least.

@@ -8,9 +8,9 @@
 mod hosts;
 
 use message_transactions::ProcessId;
-use message_transactions::host::faulty::{Faults, Faulty};
-use message_transactions::host::transport::Transport;
-use message_transactions::host::{Call, Host, HostError, Process, Request};
+use message_transactions::host::faulty::{FaultyTransport, PacketFaults};
+use message_transactions::host::transport::PacketTransport;
+use message_transactions::host::{BlockedRequest, Host, HostError, HostProcess, ReceivedCall};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::fs::{File, OpenOptions};
@@ -76,7 +76,7 @@ struct Files {
 
 impl Files {
     /// Serves until it is told to stop.
-    fn serve<T: Transport>(mut self, server: &mut Process<T>) -> Result<(), HostError> {
+    fn serve<T: PacketTransport>(mut self, server: &mut HostProcess<T>) -> Result<(), HostError> {
         loop {
             let call = server.receive()?;
             let ask = postcard::from_bytes(call.message());
@@ -92,10 +92,10 @@ impl Files {
         }
     }
 
-    fn serve_one<T: Transport>(
+    fn serve_one<T: PacketTransport>(
         &mut self,
-        server: &mut Process<T>,
-        call: Call,
+        server: &mut HostProcess<T>,
+        call: ReceivedCall,
         ask: Option<Ask>,
     ) -> Result<(), HostError> {
         let mut page = Vec::new();
@@ -170,7 +170,7 @@ impl Files {
 }
 
 /// The page that a client lends; one byte more if it is too long, so that it is refused.
-fn taken<T: Transport>(server: &mut Process<T>, call: &Call) -> Result<Vec<u8>, HostError> {
+fn taken<T: PacketTransport>(server: &mut HostProcess<T>, call: &ReceivedCall) -> Result<Vec<u8>, HostError> {
     let mut page = vec![0; (call.rights().bytes as usize).min(PAGE_BYTES + 1)];
     let travelled = call.data().len().min(page.len());
     page[..travelled].copy_from_slice(&call.data()[..travelled]);
@@ -182,9 +182,9 @@ fn taken<T: Transport>(server: &mut Process<T>, call: &Call) -> Result<Vec<u8>, 
 }
 
 /// Moves all but the first page of a file to the client's memory, as far as it reaches.
-fn load<T: Transport>(
-    server: &mut Process<T>,
-    call: &Call,
+fn load<T: PacketTransport>(
+    server: &mut HostProcess<T>,
+    call: &ReceivedCall,
     file: &File,
     unit: usize,
 ) -> Result<Result<Answer, Refusal>, HostError> {
@@ -220,17 +220,17 @@ fn encoded(said: &impl Serialize) -> Vec<u8> {
 }
 
 /// A workstation without a disk: the routines that stand for the server.
-struct Workstation<T: Transport> {
-    process: Process<T>,
+struct Workstation<T: PacketTransport> {
+    process: HostProcess<T>,
     server: ProcessId,
 }
 
-impl<T: Transport> Workstation<T> {
-    fn answer(&mut self, request: Request<'_>) -> Outcome<Answer> {
+impl<T: PacketTransport> Workstation<T> {
+    fn answer(&mut self, request: BlockedRequest<'_>) -> Outcome<Answer> {
         Ok(postcard::from_bytes(&self.process.send(self.server, request)?.message)?)
     }
 
-    fn bytes(&mut self, request: Request<'_>) -> Outcome<usize> {
+    fn bytes(&mut self, request: BlockedRequest<'_>) -> Outcome<usize> {
         match self.answer(request)? {
             Answer::Done { bytes } => Ok(bytes as usize),
             other => Err(format!("the page server answered {other:?}").into()),
@@ -238,18 +238,18 @@ impl<T: Transport> Workstation<T> {
     }
 
     fn open(&mut self, name: &str) -> Outcome<(u32, u64)> {
-        match self.answer(Request::at_least_once(&encoded(&Ask::Open { name: name.to_owned() })))? {
+        match self.answer(BlockedRequest::at_least_once(&encoded(&Ask::Open { name: name.to_owned() })))? {
             Answer::Opened { file, bytes } => Ok((file, bytes)),
             other => Err(format!("the page server answered {other:?}").into()),
         }
     }
 
     fn read_page(&mut self, file: u32, page: u64, into: &mut [u8; PAGE_BYTES]) -> Outcome<usize> {
-        self.bytes(Request::at_least_once(&encoded(&Ask::ReadPage { file, page })).writable(into))
+        self.bytes(BlockedRequest::at_least_once(&encoded(&Ask::ReadPage { file, page })).writable(into))
     }
 
     fn write_page(&mut self, file: u32, page: u64, from: &[u8; PAGE_BYTES]) -> Outcome<usize> {
-        self.bytes(Request::exactly_once(&encoded(&Ask::WritePage { file, page })).readable(from))
+        self.bytes(BlockedRequest::exactly_once(&encoded(&Ask::WritePage { file, page })).readable(from))
     }
 
     /// Loads a program: first the page that says how long its code and data are, then these.
@@ -266,7 +266,7 @@ impl<T: Transport> Workstation<T> {
         }
         let mut image = vec![0; bytes];
         let load = encoded(&Ask::Load { file, unit });
-        let moved = self.bytes(Request::at_least_once(&load).writable(&mut image))?;
+        let moved = self.bytes(BlockedRequest::at_least_once(&load).writable(&mut image))?;
         if moved == bytes { Ok(image) } else { Err(format!("{moved} of {bytes} bytes are there").into()) }
     }
 }
@@ -286,20 +286,20 @@ fn program(code_bytes: u32, data_bytes: u32) -> (Vec<u8>, Vec<u8>) {
 type Task<T, R> = fn(&mut Workstation<T>, &Path) -> Outcome<R>;
 
 /// Does something at one host with a page server at that or another one.
-fn with_server<T: Transport, R>(here: &Host<T>, there: &Host<T>, task: Task<T, R>) -> Outcome<R> {
+fn with_server<T: PacketTransport, R>(here: &Host<T>, there: &Host<T>, task: Task<T, R>) -> Outcome<R> {
     let folder = tempfile::tempdir()?;
     let files = Files { folder: folder.path().to_owned(), open: Vec::new() };
     let mut server = there.process()?;
     let mut workstation = Workstation { process: here.process()?, server: server.id() };
     let served = std::thread::spawn(move || files.serve(&mut server).map_err(|error| error.to_string()));
     let result = task(&mut workstation, folder.path())?;
-    workstation.bytes(Request::exactly_once(&encoded(&Ask::Stop)))?;
+    workstation.bytes(BlockedRequest::exactly_once(&encoded(&Ask::Stop)))?;
     served.join().map_err(|_| "the page server panicked")??;
     Ok(result)
 }
 
 /// Writes, overwrites, reads and loads, and looks at every byte.
-fn check<T: Transport>(workstation: &mut Workstation<T>, folder: &Path) -> Outcome<()> {
+fn check<T: PacketTransport>(workstation: &mut Workstation<T>, folder: &Path) -> Outcome<()> {
     const PAGES: u64 = 60;
     let page = |number: u64, version: u64| -> [u8; PAGE_BYTES] {
         std::array::from_fn(|at| (at as u64 * 3 + number * 7 + version * 11) as u8)
@@ -332,7 +332,7 @@ fn check<T: Transport>(workstation: &mut Workstation<T>, folder: &Path) -> Outco
 }
 
 /// What a client must not do is refused, and the server goes on.
-fn refusals<T: Transport>(workstation: &mut Workstation<T>) -> Outcome<()> {
+fn refusals<T: PacketTransport>(workstation: &mut Workstation<T>) -> Outcome<()> {
     let name = |name: &str| Ask::Open { name: name.to_owned() };
     let cases = [
         (name("../passwords"), Refusal::BadName),
@@ -345,10 +345,10 @@ fn refusals<T: Transport>(workstation: &mut Workstation<T>) -> Outcome<()> {
         (Ask::Load { file: 0, unit: u32::MAX }, Refusal::BadUnit),
     ];
     for (ask, refusal) in cases {
-        let answer = workstation.answer(Request::exactly_once(&encoded(&ask)))?;
+        let answer = workstation.answer(BlockedRequest::exactly_once(&encoded(&ask)))?;
         assert_eq!(answer, Answer::Refused(refusal), "to {ask:?}");
     }
-    let answer = workstation.answer(Request::exactly_once(b"\xff\xff"))?;
+    let answer = workstation.answer(BlockedRequest::exactly_once(b"\xff\xff"))?;
     assert_eq!(answer, Answer::Refused(Refusal::NotUnderstood));
     Ok(())
 }
@@ -364,7 +364,7 @@ fn mean(rounds: u32, mut run: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
 }
 
 /// Microseconds to read a page, to write one, and to load 64 KB in each of the units.
-fn measure<T: Transport>(workstation: &mut Workstation<T>, folder: &Path) -> Outcome<Vec<f64>> {
+fn measure<T: PacketTransport>(workstation: &mut Workstation<T>, folder: &Path) -> Outcome<Vec<f64>> {
     let mut page = [7; PAGE_BYTES];
     let (file, _) = workstation.open("notes")?;
     let written = mean(200, || workstation.write_page(file, 3, &page).map(drop))?;
@@ -383,11 +383,11 @@ fn measure<T: Transport>(workstation: &mut Workstation<T>, folder: &Path) -> Out
 }
 
 fn main() -> Outcome<()> {
-    let faults = Faults { loss_percent: 10, duplicate_percent: 10, reorder_percent: 10 };
+    let faults = PacketFaults { loss_percent: 10, duplicate_percent: 10, reorder_percent: 10 };
     let mut seed = 0;
     let faulty = hosts::start_on(2, |socket| {
         seed += 1;
-        Faulty::new(socket, faults, seed)
+        FaultyTransport::new(socket, faults, seed)
     })?;
     with_server(&faulty[0], &faulty[1], check)?;
     println!("every byte is right, of 100 packets 10 lost, 10 doubled, 10 late");

@@ -6,8 +6,8 @@
 #[path = "common/hosts.rs"]
 mod hosts;
 
-use message_transactions::host::{Call, Host, HostError, Process, Request};
-use message_transactions::{ProcessId, host::Reply};
+use message_transactions::host::{BlockedRequest, Host, HostError, HostProcess, ReceivedCall};
+use message_transactions::{ProcessId, host::ProcessReply};
 use std::collections::VecDeque;
 
 const BLOCK_BYTES_MAX: usize = 1_024;
@@ -23,15 +23,15 @@ const CLOSE: &[u8] = b"close";
 struct Pipe {
     blocks: VecDeque<Vec<u8>>,
     /// Writers that wait for room, with what they write.
-    writers: VecDeque<(Call, Vec<u8>)>,
+    writers: VecDeque<(ReceivedCall, Vec<u8>)>,
     /// Readers that wait for a block.
-    readers: VecDeque<Call>,
+    readers: VecDeque<ReceivedCall>,
     closed: u8,
 }
 
 impl Pipe {
     /// Serves until the last writer has closed the pipe and the reader has seen its end.
-    fn serve(mut self, server: &mut Process) -> Result<(), HostError> {
+    fn serve(mut self, server: &mut HostProcess) -> Result<(), HostError> {
         loop {
             let call = server.receive()?;
             match call.message() {
@@ -58,7 +58,7 @@ impl Pipe {
     }
 
     /// Lets writers and readers go on that can. True when the end was read.
-    fn go_on(&mut self, server: &mut Process) -> Result<bool, HostError> {
+    fn go_on(&mut self, server: &mut HostProcess) -> Result<bool, HostError> {
         loop {
             if self.blocks.len() < BLOCKS_MAX
                 && let Some((call, block)) = self.writers.pop_front()
@@ -83,8 +83,8 @@ impl Pipe {
     }
 }
 
-fn write(writer: &mut Process, pipe: ProcessId, block: &[u8]) -> Result<Reply, HostError> {
-    writer.send(pipe, Request::exactly_once(WRITE).readable(block))
+fn write(writer: &mut HostProcess, pipe: ProcessId, block: &[u8]) -> Result<ProcessReply, HostError> {
+    writer.send(pipe, BlockedRequest::exactly_once(WRITE).readable(block))
 }
 
 /// One pipe whose server is at the given host: writers at hosts 0 and 1, the reader at host 2.
@@ -102,14 +102,14 @@ fn through(hosts: &[Host], at: usize) -> Result<(), Box<dyn std::error::Error>> 
                 bytes[1..5].copy_from_slice(&block.to_le_bytes());
                 write(&mut writer, pipe, &bytes).map_err(|error| error.to_string())?;
             }
-            writer.send(pipe, Request::exactly_once(CLOSE)).map(drop).map_err(|error| error.to_string())
+            writer.send(pipe, BlockedRequest::exactly_once(CLOSE)).map(drop).map_err(|error| error.to_string())
         }));
     }
     let mut reader = hosts[2].process()?;
     let mut next = [0_u32; WRITERS as usize];
     loop {
         let mut block = [0; BLOCK_BYTES_MAX];
-        let reply = reader.send(pipe, Request::exactly_once(READ).writable(&mut block))?;
+        let reply = reader.send(pipe, BlockedRequest::exactly_once(READ).writable(&mut block))?;
         let bytes = u64::from_le_bytes(reply.message.as_slice().try_into()?) as usize;
         if bytes == 0 {
             break;

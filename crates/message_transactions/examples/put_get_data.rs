@@ -7,7 +7,7 @@
 mod hosts;
 
 use message_transactions::ProcessId;
-use message_transactions::host::{HostError, Process, Request};
+use message_transactions::host::{BlockedRequest, HostError, HostProcess};
 use message_transactions::kernel::Scope;
 
 const DATA_SERVER: u32 = 1;
@@ -19,7 +19,7 @@ const TOO_BIG: &[u8] = b"too big";
 const NOT_IMPLEMENTED: &[u8] = b"not implemented";
 
 /// Serves until it is told to stop.
-fn serve(server: &mut Process) -> Result<(), HostError> {
+fn serve(server: &mut HostProcess) -> Result<(), HostError> {
     let mut block = Vec::new();
     loop {
         let call = server.receive()?;
@@ -49,13 +49,13 @@ fn serve(server: &mut Process) -> Result<(), HostError> {
     }
 }
 
-fn put(client: &mut Process, server: ProcessId, block: &[u8]) -> Result<Vec<u8>, HostError> {
+fn put(client: &mut HostProcess, server: ProcessId, block: &[u8]) -> Result<Vec<u8>, HostError> {
     // To put the same block twice is to put it once.
-    Ok(client.send(server, Request::at_least_once(PUT).readable(block))?.message)
+    Ok(client.send(server, BlockedRequest::at_least_once(PUT).readable(block))?.message)
 }
 
-fn get(client: &mut Process, server: ProcessId, block: &mut [u8]) -> Result<Vec<u8>, HostError> {
-    Ok(client.send(server, Request::at_least_once(GET).writable(block))?.message)
+fn get(client: &mut HostProcess, server: ProcessId, block: &mut [u8]) -> Result<Vec<u8>, HostError> {
+    Ok(client.send(server, BlockedRequest::at_least_once(GET).writable(block))?.message)
 }
 
 /// Puts and gets blocks of several sizes from another host, and checks them.
@@ -75,8 +75,8 @@ pub fn run() -> Result<(), Box<dyn std::error::Error>> {
         println!("{bytes} bytes there and back");
     }
     assert_eq!(put(&mut client, server, &vec![0; BLOCK_BYTES_MAX + 1])?, TOO_BIG);
-    assert_eq!(client.send(server, Request::at_least_once(b"sing"))?.message, NOT_IMPLEMENTED);
-    client.send(server, Request::exactly_once(STOP))?;
+    assert_eq!(client.send(server, BlockedRequest::at_least_once(b"sing"))?.message, NOT_IMPLEMENTED);
+    client.send(server, BlockedRequest::exactly_once(STOP))?;
     Ok(served.join().map_err(|_| "the server panicked")??)
 }
 

@@ -3,11 +3,13 @@
 //! A packet begins with its version, kind, flags and length, so that several can follow each other in one buffer, as segmentation
 //! offload delivers them. Invariant: whatever the bytes, decoding ends with a packet whose lengths are checked or an error.
 
-use super::identifier::{Destination, HostId, ProcessId};
+use super::identifier::{LogicalHostId, MessageDestination, ProcessId};
 use super::limits::{
     CHUNK_BYTES, MESSAGE_BYTES_MAX, MOVE_BYTES_MAX, PACKET_BYTES_MAX, PAYLOAD_BYTES_MAX, VERSION, WANTED_WORDS_MAX,
 };
-use super::packet::{Body, Header, Identity, Refusal, Replies, Request, Transfer, Wanted};
+use super::packet::{
+    BulkRefusal, PacketBody, PacketHeader, RequestIdentity, RequestPacket, Transfer, WantedChunks, WantedReplies,
+};
 use thiserror::Error;
 
 /// Bytes before what each kind of packet adds.
@@ -99,31 +101,31 @@ fn set(condition: bool, flag: u16) -> u16 {
     if condition { flag } else { 0 }
 }
 
-fn kind_and_flags(body: &Body<'_>) -> (u8, u16) {
+fn kind_and_flags(body: &PacketBody<'_>) -> (u8, u16) {
     match body {
-        Body::HostRequest { .. } => (kind::HOST_REQUEST, 0),
-        Body::HostComplaint { .. } => (kind::HOST_COMPLAINT, 0),
-        Body::Send(request) => {
+        PacketBody::HostRequest { .. } => (kind::HOST_REQUEST, 0),
+        PacketBody::HostComplaint { .. } => (kind::HOST_COMPLAINT, 0),
+        PacketBody::Send(request) => {
             let replies = match request.replies {
-                Replies::None => 0,
-                Replies::One => flag::REPLIES_ONE,
-                Replies::Many => flag::REPLIES_MANY,
+                WantedReplies::None => 0,
+                WantedReplies::One => flag::REPLIES_ONE,
+                WantedReplies::Many => flag::REPLIES_MANY,
             };
             let rights = set(request.read, flag::READ) | set(request.write, flag::WRITE);
             (kind::SEND, replies | rights | set(request.once, flag::ONCE) | set(request.sought, flag::SOUGHT))
         }
-        Body::Reply { .. } => (kind::REPLY, 0),
-        Body::Forward { .. } => (kind::FORWARD, 0),
-        Body::NoProcess { certain } => (kind::NO_PROCESS, set(*certain, flag::CERTAIN)),
-        Body::Moved { .. } => (kind::MOVED, 0),
-        Body::Pending { .. } => (kind::PENDING, 0),
-        Body::GetPid { .. } => (kind::GET_PID, 0),
-        Body::GetPidReply { .. } => (kind::GET_PID_REPLY, 0),
-        Body::Here => (kind::HERE, 0),
-        Body::Data { to_owner, ask, .. } => (kind::DATA, set(*to_owner, flag::TO_OWNER) | set(*ask, flag::ASK)),
-        Body::Pull { to_owner, .. } => (kind::PULL, set(*to_owner, flag::TO_OWNER)),
-        Body::Done { .. } => (kind::DONE, 0),
-        Body::Refused { .. } => (kind::REFUSED, 0),
+        PacketBody::Reply { .. } => (kind::REPLY, 0),
+        PacketBody::Forward { .. } => (kind::FORWARD, 0),
+        PacketBody::NoProcess { certain } => (kind::NO_PROCESS, set(*certain, flag::CERTAIN)),
+        PacketBody::Moved { .. } => (kind::MOVED, 0),
+        PacketBody::Pending { .. } => (kind::PENDING, 0),
+        PacketBody::GetPid { .. } => (kind::GET_PID, 0),
+        PacketBody::GetPidReply { .. } => (kind::GET_PID_REPLY, 0),
+        PacketBody::Here => (kind::HERE, 0),
+        PacketBody::Data { to_owner, ask, .. } => (kind::DATA, set(*to_owner, flag::TO_OWNER) | set(*ask, flag::ASK)),
+        PacketBody::Pull { to_owner, .. } => (kind::PULL, set(*to_owner, flag::TO_OWNER)),
+        PacketBody::Done { .. } => (kind::DONE, 0),
+        PacketBody::Refused { .. } => (kind::REFUSED, 0),
     }
 }
 
@@ -145,7 +147,7 @@ fn put_transfer(out: &mut Vec<u8>, transfer: &Transfer) {
 ///
 /// # Panics
 /// If it is larger than [`PACKET_BYTES_MAX`]: the kernel checks lengths when it is asked to send.
-pub fn encode(header: &Header, body: &Body<'_>, out: &mut Vec<u8>) {
+pub fn encode(header: &PacketHeader, body: &PacketBody<'_>, out: &mut Vec<u8>) {
     let start = out.len();
     let (kind, flags) = kind_and_flags(body);
     out.extend_from_slice(&[VERSION, kind]);
@@ -157,44 +159,44 @@ pub fn encode(header: &Header, body: &Body<'_>, out: &mut Vec<u8>) {
     put_u64(out, header.source.0);
     put_u64(out, header.destination.to_bits());
     match body {
-        Body::HostRequest { proposed, life } | Body::HostComplaint { proposed, life } => {
+        PacketBody::HostRequest { proposed, life } | PacketBody::HostComplaint { proposed, life } => {
             put_u32(out, proposed.0);
             put_u64(out, *life);
         }
-        Body::Send(request) => {
+        PacketBody::Send(request) => {
             put_u64(out, request.segment_bytes);
             put_u64(out, request.forwarder.0);
             put_u32(out, request.message.len() as u32);
             out.extend_from_slice(request.message);
             out.extend_from_slice(request.data);
         }
-        Body::Reply { offset, message, data } => {
+        PacketBody::Reply { offset, message, data } => {
             put_u64(out, *offset);
             put_u32(out, message.len() as u32);
             out.extend_from_slice(message);
             out.extend_from_slice(data);
         }
-        Body::Forward { to } => put_u64(out, to.0),
-        Body::Moved { to } => put_u32(out, to.0),
-        Body::Pending { ran } => put_u64(out, *ran),
-        Body::GetPid { logical } => put_u32(out, *logical),
-        Body::GetPidReply { logical, process } => {
+        PacketBody::Forward { to } => put_u64(out, to.0),
+        PacketBody::Moved { to } => put_u32(out, to.0),
+        PacketBody::Pending { ran } => put_u64(out, *ran),
+        PacketBody::GetPid { logical } => put_u32(out, *logical),
+        PacketBody::GetPidReply { logical, process } => {
             put_u32(out, *logical);
             put_u64(out, process.0);
         }
-        Body::NoProcess { .. } | Body::Here => {}
-        Body::Data { transfer, index, data, .. } => {
+        PacketBody::NoProcess { .. } | PacketBody::Here => {}
+        PacketBody::Data { transfer, index, data, .. } => {
             put_transfer(out, transfer);
             put_u32(out, *index);
             out.extend_from_slice(data);
         }
-        Body::Pull { transfer, wanted, .. } => {
+        PacketBody::Pull { transfer, wanted, .. } => {
             put_transfer(out, transfer);
             put_u32(out, wanted.first);
             wanted.words[..wanted.used()].iter().for_each(|&word| put_u64(out, word));
         }
-        Body::Done { number } => put_u64(out, *number),
-        Body::Refused { number, reason } => {
+        PacketBody::Done { number } => put_u64(out, *number),
+        PacketBody::Refused { number, reason } => {
             put_u64(out, *number);
             put_u32(out, *reason as u32);
         }
@@ -205,12 +207,12 @@ pub fn encode(header: &Header, body: &Body<'_>, out: &mut Vec<u8>) {
 }
 
 /// Reads fields of a packet whose length is known.
-struct Reader<'a> {
+struct PacketReader<'a> {
     rest: &'a [u8],
     bytes: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PacketReader<'a> {
     fn take(&mut self, bytes: usize) -> Result<&'a [u8], PacketError> {
         let needs = self.bytes - self.rest.len() + bytes;
         let (taken, rest) = self.rest.split_at_checked(bytes).ok_or(PacketError::Short { has: self.bytes, needs })?;
@@ -230,10 +232,10 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(self.take(8)?.try_into().expect("eight bytes were taken")))
     }
 
-    fn host(&mut self) -> Result<HostId, PacketError> {
+    fn host(&mut self) -> Result<LogicalHostId, PacketError> {
         let value = self.u32()?;
         let clear = value >> 31 == 0;
-        clear.then_some(HostId(value)).ok_or(PacketError::Value { what: "a host", value: value.into() })
+        clear.then_some(LogicalHostId(value)).ok_or(PacketError::Value { what: "a host", value: value.into() })
     }
 
     fn process(&mut self) -> Result<ProcessId, PacketError> {
@@ -264,11 +266,11 @@ impl<'a> Reader<'a> {
         Ok((message, self.take(self.rest.len())?))
     }
 
-    fn send(&mut self, flags: u16) -> Result<Body<'a>, PacketError> {
+    fn send(&mut self, flags: u16) -> Result<PacketBody<'a>, PacketError> {
         let replies = match flags & (flag::REPLIES_ONE | flag::REPLIES_MANY) {
-            0 => Replies::None,
-            flag::REPLIES_ONE => Replies::One,
-            flag::REPLIES_MANY => Replies::Many,
+            0 => WantedReplies::None,
+            flag::REPLIES_ONE => WantedReplies::One,
+            flag::REPLIES_MANY => WantedReplies::Many,
             value => return Err(PacketError::Value { what: "the number of replies", value: value.into() }),
         };
         let segment_bytes = self.u64()?;
@@ -280,22 +282,38 @@ impl<'a> Reader<'a> {
         }
         let (once, sought) = (flags & flag::ONCE != 0, flags & flag::SOUGHT != 0);
         let (read, write) = (flags & flag::READ != 0, flags & flag::WRITE != 0);
-        Ok(Body::Send(Request { once, replies, sought, read, write, segment_bytes, forwarder, message, data }))
+        Ok(PacketBody::Send(RequestPacket {
+            once,
+            replies,
+            sought,
+            read,
+            write,
+            segment_bytes,
+            forwarder,
+            message,
+            data,
+        }))
     }
 
-    fn data(&mut self, flags: u16) -> Result<Body<'a>, PacketError> {
+    fn data(&mut self, flags: u16) -> Result<PacketBody<'a>, PacketError> {
         let transfer = self.transfer()?;
         let index = self.u32()?;
         let data = self.take(self.rest.len())?;
         if Some(data.len()) != chunk_bytes(transfer.total, index) {
             return Err(PacketError::Length { what: "the number of a chunk", value: index.into(), bytes: self.bytes });
         }
-        Ok(Body::Data { to_owner: flags & flag::TO_OWNER != 0, ask: flags & flag::ASK != 0, transfer, index, data })
+        Ok(PacketBody::Data {
+            to_owner: flags & flag::TO_OWNER != 0,
+            ask: flags & flag::ASK != 0,
+            transfer,
+            index,
+            data,
+        })
     }
 
-    fn pull(&mut self, flags: u16) -> Result<Body<'a>, PacketError> {
+    fn pull(&mut self, flags: u16) -> Result<PacketBody<'a>, PacketError> {
         let transfer = self.transfer()?;
-        let mut wanted = Wanted::from(self.u32()?);
+        let mut wanted = WantedChunks::from(self.u32()?);
         let words = self.rest.len() / 8;
         if words > WANTED_WORDS_MAX || u64::from(wanted.first) * CHUNK_BYTES as u64 > transfer.total {
             let (value, bytes) = (wanted.first.into(), self.bytes);
@@ -304,20 +322,20 @@ impl<'a> Reader<'a> {
         for word in &mut wanted.words[..words] {
             *word = self.u64()?;
         }
-        Ok(Body::Pull { to_owner: flags & flag::TO_OWNER != 0, transfer, wanted })
+        Ok(PacketBody::Pull { to_owner: flags & flag::TO_OWNER != 0, transfer, wanted })
     }
 
-    fn refused(&mut self) -> Result<Body<'a>, PacketError> {
+    fn refused(&mut self) -> Result<PacketBody<'a>, PacketError> {
         let number = self.u64()?;
-        let reasons = [Refusal::NotAwaitingReply, Refusal::NoAccess, Refusal::OutOfBounds];
+        let reasons = [BulkRefusal::NotAwaitingReply, BulkRefusal::NoAccess, BulkRefusal::OutOfBounds];
         let value = self.u32()?;
         match reasons.get(value as usize) {
-            Some(&reason) => Ok(Body::Refused { number, reason }),
+            Some(&reason) => Ok(PacketBody::Refused { number, reason }),
             None => Err(PacketError::Value { what: "the reason of a refusal", value: value.into() }),
         }
     }
 
-    fn body(&mut self, kind: u8, flags: u16) -> Result<Body<'a>, PacketError> {
+    fn body(&mut self, kind: u8, flags: u16) -> Result<PacketBody<'a>, PacketError> {
         let known = match kind {
             kind::SEND => 0x3f,
             kind::DATA => flag::TO_OWNER | flag::ASK,
@@ -328,24 +346,24 @@ impl<'a> Reader<'a> {
             return Err(PacketError::Flags { kind, flags });
         }
         Ok(match kind {
-            kind::HOST_REQUEST => Body::HostRequest { proposed: self.host()?, life: self.u64()? },
-            kind::HOST_COMPLAINT => Body::HostComplaint { proposed: self.host()?, life: self.u64()? },
+            kind::HOST_REQUEST => PacketBody::HostRequest { proposed: self.host()?, life: self.u64()? },
+            kind::HOST_COMPLAINT => PacketBody::HostComplaint { proposed: self.host()?, life: self.u64()? },
             kind::SEND => self.send(flags)?,
             kind::REPLY => {
                 let offset = self.u64()?;
                 let (message, data) = self.payload()?;
-                Body::Reply { offset, message, data }
+                PacketBody::Reply { offset, message, data }
             }
-            kind::FORWARD => Body::Forward { to: self.process()? },
-            kind::NO_PROCESS => Body::NoProcess { certain: flags & flag::CERTAIN != 0 },
-            kind::MOVED => Body::Moved { to: self.host()? },
-            kind::PENDING => Body::Pending { ran: self.u64()? },
-            kind::GET_PID => Body::GetPid { logical: self.u32()? },
-            kind::GET_PID_REPLY => Body::GetPidReply { logical: self.u32()?, process: self.process()? },
-            kind::HERE => Body::Here,
+            kind::FORWARD => PacketBody::Forward { to: self.process()? },
+            kind::NO_PROCESS => PacketBody::NoProcess { certain: flags & flag::CERTAIN != 0 },
+            kind::MOVED => PacketBody::Moved { to: self.host()? },
+            kind::PENDING => PacketBody::Pending { ran: self.u64()? },
+            kind::GET_PID => PacketBody::GetPid { logical: self.u32()? },
+            kind::GET_PID_REPLY => PacketBody::GetPidReply { logical: self.u32()?, process: self.process()? },
+            kind::HERE => PacketBody::Here,
             kind::DATA => self.data(flags)?,
             kind::PULL => self.pull(flags)?,
-            kind::DONE => Body::Done { number: self.u64()? },
+            kind::DONE => PacketBody::Done { number: self.u64()? },
             kind::REFUSED => self.refused()?,
             _ => return Err(PacketError::Kind(kind)),
         })
@@ -367,26 +385,30 @@ pub(super) fn chunk_bytes(total: u64, index: u32) -> Option<usize> {
 ///
 /// # Errors
 /// See [`PacketError`]. The rest of the buffer must be dropped with it.
-pub fn decode(buffer: &[u8]) -> Result<(Header, Body<'_>, usize), PacketError> {
+pub fn decode(buffer: &[u8]) -> Result<(PacketHeader, PacketBody<'_>, usize), PacketError> {
     let has = buffer.len();
     let short = PacketError::Short { has, needs: HEADER_BYTES };
     let (&version, &kind) = (buffer.first().ok_or(short)?, buffer.get(1).ok_or(short)?);
     if version != VERSION {
         return Err(PacketError::Version(version));
     }
-    let mut reader = Reader { rest: buffer.get(2..).ok_or(short)?, bytes: has };
+    let mut reader = PacketReader { rest: buffer.get(2..).ok_or(short)?, bytes: has };
     let flags = reader.u16()?;
     let bytes = reader.u32()? as usize;
     if !(HEADER_BYTES..=PACKET_BYTES_MAX).contains(&bytes) {
         return Err(PacketError::Length { what: "the length of the packet", value: bytes as u64, bytes: has });
     }
     let packet = buffer.get(8..bytes).ok_or(PacketError::Short { has, needs: bytes })?;
-    let mut reader = Reader { rest: packet, bytes };
+    let mut reader = PacketReader { rest: packet, bytes };
     let kernel = reader.host()?;
     let hop = reader.u32()?;
-    let identity = Identity { sequence: reader.u64()?, hop };
-    let header =
-        Header { kernel, identity, source: reader.process()?, destination: Destination::from_bits(reader.u64()?) };
+    let identity = RequestIdentity { sequence: reader.u64()?, hop };
+    let header = PacketHeader {
+        kernel,
+        identity,
+        source: reader.process()?,
+        destination: MessageDestination::from_bits(reader.u64()?),
+    };
     let body = reader.body(kind, flags)?;
     match reader.rest.len() {
         0 => Ok((header, body, bytes)),

@@ -3,7 +3,7 @@
 //! Invariant: an entry is a hint. Nothing is concluded from it but where to send a packet first; whoever hears nothing from there
 //! forgets it and asks everybody.
 
-use super::identifier::{HostId, ProcessId};
+use super::identifier::{LogicalHostId, ProcessId};
 use super::limits::HINTS_MAX;
 use raidcomm::round_trip::RoundTrip;
 use std::collections::BTreeMap;
@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 /// What an entry is about: a kernel with the processes that it made, or one process that lives elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
-    Host(HostId),
+    Host(LogicalHostId),
     Process(ProcessId),
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry<A> {
+struct HintEntry<A> {
     place: A,
     /// When it was last used, by a count of uses.
     used: u64,
@@ -26,7 +26,7 @@ struct Entry<A> {
 /// The view of a kernel: where others are. The entry that was not used for longest makes room for a new one.
 #[derive(Clone, Debug)]
 pub(super) struct Hints<A> {
-    entries: BTreeMap<Subject, Entry<A>>,
+    entries: BTreeMap<Subject, HintEntry<A>>,
     uses: u64,
 }
 
@@ -36,7 +36,7 @@ impl<A: Copy + PartialEq> Hints<A> {
     }
 
     /// A packet of this process came from this kernel at this place.
-    pub(super) fn learn(&mut self, kernel: HostId, source: ProcessId, place: A) {
+    pub(super) fn learn(&mut self, kernel: LogicalHostId, source: ProcessId, place: A) {
         self.put(Subject::Host(kernel), place);
         let subject = Subject::Process(source);
         if source.host() != kernel {
@@ -48,7 +48,7 @@ impl<A: Copy + PartialEq> Hints<A> {
     }
 
     /// This process is now with that kernel. True if its place is known.
-    pub(super) fn moved(&mut self, process: ProcessId, kernel: HostId) -> bool {
+    pub(super) fn moved(&mut self, process: ProcessId, kernel: LogicalHostId) -> bool {
         match self.entries.get(&Subject::Host(kernel)).map(|entry| entry.place) {
             Some(place) => {
                 self.put(Subject::Process(process), place);
@@ -63,7 +63,7 @@ impl<A: Copy + PartialEq> Hints<A> {
         let used = self.uses;
         if let Some(entry) = self.entries.get_mut(&subject) {
             if entry.place != place {
-                *entry = Entry { place, used, round_trip: RoundTrip::default() };
+                *entry = HintEntry { place, used, round_trip: RoundTrip::default() };
             }
             entry.used = used;
             return;
@@ -72,15 +72,15 @@ impl<A: Copy + PartialEq> Hints<A> {
             let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(&subject, _)| subject);
             oldest.map(|subject| self.entries.remove(&subject));
         }
-        self.entries.insert(subject, Entry { place, used, round_trip: RoundTrip::default() });
+        self.entries.insert(subject, HintEntry { place, used, round_trip: RoundTrip::default() });
     }
 
-    fn entry(&self, process: ProcessId) -> Option<&Entry<A>> {
+    fn entry(&self, process: ProcessId) -> Option<&HintEntry<A>> {
         // Hardly any process has moved: one look at the table in most kernels.
         self.entries.get(&Subject::Process(process)).or_else(|| self.entries.get(&Subject::Host(process.host())))
     }
 
-    fn entry_mut(&mut self, process: ProcessId) -> Option<&mut Entry<A>> {
+    fn entry_mut(&mut self, process: ProcessId) -> Option<&mut HintEntry<A>> {
         let own = Subject::Process(process);
         let subject = if self.entries.contains_key(&own) { own } else { Subject::Host(process.host()) };
         self.entries.get_mut(&subject)
@@ -129,12 +129,12 @@ mod tests {
     #[test]
     fn the_least_used_hint_makes_room() {
         let mut hints = Hints::new();
-        let process = |host: usize| ProcessId::new(HostId(host as u32), 1);
+        let process = |host: usize| ProcessId::new(LogicalHostId(host as u32), 1);
         for host in 0..HINTS_MAX {
-            hints.learn(HostId(host as u32), process(host), host);
+            hints.learn(LogicalHostId(host as u32), process(host), host);
         }
-        hints.learn(HostId(0), process(0), 0);
-        hints.learn(HostId(HINTS_MAX as u32), process(HINTS_MAX), HINTS_MAX);
+        hints.learn(LogicalHostId(0), process(0), 0);
+        hints.learn(LogicalHostId(HINTS_MAX as u32), process(HINTS_MAX), HINTS_MAX);
         assert_eq!(hints.place(process(0)), Some(0), "it was just heard from");
         assert_eq!(hints.place(process(1)), None, "nobody was silent for longer");
         assert_eq!(hints.place(process(HINTS_MAX)), Some(HINTS_MAX));
@@ -144,9 +144,9 @@ mod tests {
     #[test]
     fn a_moved_process_leaves_its_neighbours_where_they_are() {
         let mut hints = Hints::new();
-        let (moved, neighbour) = (ProcessId::new(HostId(1), 1), ProcessId::new(HostId(1), 2));
-        hints.learn(HostId(1), neighbour, 'a');
-        hints.learn(HostId(2), moved, 'b');
+        let (moved, neighbour) = (ProcessId::new(LogicalHostId(1), 1), ProcessId::new(LogicalHostId(1), 2));
+        hints.learn(LogicalHostId(1), neighbour, 'a');
+        hints.learn(LogicalHostId(2), moved, 'b');
         assert_eq!((hints.place(moved), hints.place(neighbour)), (Some('b'), Some('a')));
         hints.forget(moved);
         assert_eq!((hints.place(moved), hints.place(neighbour)), (Some('a'), Some('a')));

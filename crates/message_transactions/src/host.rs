@@ -5,7 +5,7 @@
 //! that a peer whose request takes long is told to keep waiting.
 //!
 //! Memory is lent as borrows: a call that blocks takes `&[u8]` or `&mut [u8]` and comes back when the other side can touch it no
-//! more. A [`Call`] is consumed by its reply, and with it the right to move data. What is awaited takes and returns owned memory,
+//! more. A [`ReceivedCall`] is consumed by its reply, and with it the right to move data. What is awaited takes and returns owned memory,
 //! because a future may be forgotten while others still write.
 //!
 //! A process that is detached from one host can be attached to another, in another process of the operating system, while messages to it are
@@ -41,22 +41,22 @@ pub mod udp;
 mod waiting;
 pub mod ways;
 
-pub use process::{Call, Process, Reply, Request};
-pub use waiting::{Receiving, Sending};
+pub use process::{BlockedRequest, HostProcess, ProcessReply, ReceivedCall};
+pub use waiting::{PendingReceive, PendingSend};
 
-use super::identifier::HostId;
-use super::kernel::CallError;
+use super::identifier::LogicalHostId;
+use super::kernel::ProcessError;
 use super::kernel::{DecodeError, RelocationError};
 use super::limits::{CLAIM_WAIT, KEEPER_INTERVAL};
 use super::outbox::{MoveFailure, ReceiveFailure, SendFailure};
-use shared::Shared;
+use shared::HostShared;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
-use transport::Transport;
-use udp::Domain;
+use transport::PacketTransport;
+use udp::UdpDomain;
 use ways::Ways;
 
 /// Why something could not be done.
@@ -64,7 +64,7 @@ use ways::Ways;
 pub enum HostError {
     /// It was not even begun.
     #[error(transparent)]
-    Call(#[from] CallError),
+    Call(#[from] ProcessError),
     /// A message got no reply.
     #[error(transparent)]
     Send(#[from] SendFailure),
@@ -90,8 +90,8 @@ pub enum HostError {
 
 /// The kernel of this operating-system process. Processes keep it alive.
 #[derive(Debug)]
-pub struct Host<T: Transport = Ways> {
-    shared: Arc<Shared<T>>,
+pub struct Host<T: PacketTransport = Ways> {
+    shared: Arc<HostShared<T>>,
 }
 
 impl Host<Ways> {
@@ -100,11 +100,11 @@ impl Host<Ways> {
     /// # Errors
     /// As of [`Host::start`].
     pub fn start_alone() -> Result<Host, HostError> {
-        Host::start(Ways::bind(SocketAddr::from(([127, 0, 0, 1], 0)), Domain::Peers(Vec::new()))?)
+        Host::start(Ways::bind(SocketAddr::from(([127, 0, 0, 1], 0)), UdpDomain::Peers(Vec::new()))?)
     }
 }
 
-impl<T: Transport> Host<T> {
+impl<T: PacketTransport> Host<T> {
     /// Starts a kernel on a transport, and waits until it has a host identifier.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl<T: Transport> Host<T> {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         // Random enough: an identifier that is in use is complained about.
         let seed = since_1970.as_nanos() as u64 ^ (u64::from(std::process::id()) << 32) ^ transport.seed();
-        let host = Host { shared: Shared::start(transport, seed)? };
+        let host = Host { shared: HostShared::start(transport, seed)? };
         for _ in 0..1_000 {
             if host.id().is_some() {
                 return Ok(host);
@@ -125,7 +125,7 @@ impl<T: Transport> Host<T> {
     }
 
     /// Its host identifier.
-    pub fn id(&self) -> Option<HostId> {
+    pub fn id(&self) -> Option<LogicalHostId> {
         self.shared.with(|kernel, _| kernel.host())
     }
 
@@ -138,8 +138,8 @@ impl<T: Transport> Host<T> {
     ///
     /// # Errors
     /// There are too many.
-    pub fn process(&self) -> Result<Process<T>, HostError> {
-        Process::new(self.shared.clone())
+    pub fn process(&self) -> Result<HostProcess<T>, HostError> {
+        HostProcess::new(self.shared.clone())
     }
 
     /// Takes in a process that was detached from another host, and left for this one: it has its identifier, the messages that wait for
@@ -147,12 +147,12 @@ impl<T: Transport> Host<T> {
     ///
     /// # Errors
     /// These bytes are damaged, or no process; or it left for another host, or has been here before.
-    pub fn attach(&self, bytes: &[u8]) -> Result<Process<T>, HostError> {
-        Process::attach(self.shared.clone(), bytes)
+    pub fn attach(&self, bytes: &[u8]) -> Result<HostProcess<T>, HostError> {
+        HostProcess::attach(self.shared.clone(), bytes)
     }
 }
 
-impl<T: Transport> Drop for Host<T> {
+impl<T: PacketTransport> Drop for Host<T> {
     fn drop(&mut self) {
         self.shared.host_dropped();
     }

@@ -1,7 +1,7 @@
 //! The kernel of a host: its processes, their exchanges, and what it remembers of others.
 //!
 //! A pure machine. Packets, calls of its processes and the time go in; packets and completed operations come out of the
-//! [`Outbox`]. Between two processes of one kernel the same packets go round inside, so that an exchange means the same
+//! [`KernelOutbox`]. Between two processes of one kernel the same packets go round inside, so that an exchange means the same
 //! wherever its processes are.
 //!
 //! Invariants:
@@ -24,25 +24,25 @@ mod receiving;
 mod relocation;
 mod sending;
 
-pub use gather::{Gathering, Until};
+pub use gather::{GatherUntil, Gathering};
 pub use naming::Scope;
-pub use process::CallError;
+pub use process::ProcessError;
 pub use receiving::ReplyError;
 pub use relocation::{DecodeError, Relocated, RelocationError};
-pub use sending::Message;
+pub use sending::OutgoingMessage;
 
 use super::codec::{PacketError, decode};
 use super::hints::Hints;
-use super::identifier::{Destination, GroupId, HostId, ProcessId};
+use super::identifier::{LogicalHostId, MessageDestination, ProcessGroupId, ProcessId};
 use super::limits::{ALIENS_MAX, PROCESSES_MAX};
-use super::memory::Memory;
-use super::outbox::{Completion, Outbox, Route};
-use super::packet::{Body, Header, Identity};
+use super::memory::LentMemory;
+use super::outbox::{Completion, KernelOutbox, PacketRoute};
+use super::packet::{PacketBody, PacketHeader, RequestIdentity};
 use super::planted::Planted;
 use naming::Claim;
-use process::{Activity, Process};
+use process::{Activity, KernelProcess};
 use receiving::Alien;
-use relocation::Moved;
+use relocation::MovedProcess;
 use seeded_random::Random;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -62,34 +62,34 @@ pub struct Kernel<A, M> {
     random: Random,
     /// A random number that tells this life of the kernel from others.
     life: u64,
-    host: HostId,
+    host: LogicalHostId,
     claim: Option<Claim>,
     next_number: u32,
-    processes: BTreeMap<ProcessId, Process<M>>,
+    processes: BTreeMap<ProcessId, KernelProcess<M>>,
     /// By sender and receiver.
     aliens: BTreeMap<(ProcessId, ProcessId), Alien<A>>,
     hints: Hints<A>,
-    groups: BTreeMap<GroupId, BTreeSet<ProcessId>>,
+    groups: BTreeMap<ProcessGroupId, BTreeSet<ProcessId>>,
     names: BTreeMap<u32, (ProcessId, Scope)>,
     /// Processes that were here, and the kernel that has them now.
-    moved: BTreeMap<ProcessId, Moved>,
+    moved: BTreeMap<ProcessId, MovedProcess>,
     /// Adopted processes that ended here.
     ended: VecDeque<ProcessId>,
     timers: BTreeSet<(u64, Timer)>,
     sweep: bool,
-    outbox: Outbox<A, M>,
+    outbox: KernelOutbox<A, M>,
     planted: Option<Planted>,
     aliens_max: usize,
 }
 
-impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
+impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     /// A kernel that begins to claim a host identifier. The seed must differ between kernels and between lives of one.
     pub fn new(now: u64, seed: u64) -> Kernel<A, M> {
         let mut random = Random::new(seed);
         let mut kernel = Kernel {
             now,
             life: random.draw(),
-            host: HostId(0),
+            host: LogicalHostId(0),
             claim: None,
             next_number: 1,
             processes: BTreeMap::new(),
@@ -101,7 +101,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             ended: VecDeque::new(),
             timers: BTreeSet::new(),
             sweep: false,
-            outbox: Outbox::new(),
+            outbox: KernelOutbox::new(),
             planted: None,
             aliens_max: ALIENS_MAX,
             random,
@@ -125,12 +125,12 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     /// Its host identifier, once nobody has complained about it.
-    pub fn host(&self) -> Option<HostId> {
+    pub fn host(&self) -> Option<LogicalHostId> {
         self.claim.is_none().then_some(self.host)
     }
 
     /// What came out and was not taken yet.
-    pub fn outbox(&mut self) -> &mut Outbox<A, M> {
+    pub fn outbox(&mut self) -> &mut KernelOutbox<A, M> {
         &mut self.outbox
     }
 
@@ -158,8 +158,8 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     pub fn waits_within(&self, process: ProcessId) -> bool {
         match self.processes.get(&process).map(|process| &process.activity) {
             Some(Activity::Sending(sending)) => match sending.to {
-                Destination::Process(to) => self.processes.contains_key(&to),
-                Destination::Group(_) => false,
+                MessageDestination::Process(to) => self.processes.contains_key(&to),
+                MessageDestination::Group(_) => false,
             },
             _ => false,
         }
@@ -169,16 +169,16 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     ///
     /// # Errors
     /// The kernel has no host identifier yet, or too many processes.
-    pub fn create(&mut self) -> Result<ProcessId, CallError> {
+    pub fn create(&mut self) -> Result<ProcessId, ProcessError> {
         if self.claim.is_some() {
-            return Err(CallError::Unclaimed);
+            return Err(ProcessError::Unclaimed);
         }
         if self.processes.len() >= PROCESSES_MAX || self.next_number == u32::MAX {
-            return Err(CallError::TooMany);
+            return Err(ProcessError::TooMany);
         }
         let process = ProcessId::new(self.host, self.next_number);
         self.next_number += 1;
-        self.processes.insert(process, Process::new());
+        self.processes.insert(process, KernelProcess::new());
         Ok(process)
     }
 
@@ -248,10 +248,10 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     /// Takes one packet, from a place or from inside.
-    fn take(&mut self, now: u64, from: Option<A>, header: &Header, body: &Body<'_>) {
+    fn take(&mut self, now: u64, from: Option<A>, header: &PacketHeader, body: &PacketBody<'_>) {
         match body {
-            Body::HostRequest { proposed, life } => return self.requested(from, *proposed, *life),
-            Body::HostComplaint { proposed, life } => return self.complained(now, *proposed, *life),
+            PacketBody::HostRequest { proposed, life } => return self.requested(from, *proposed, *life),
+            PacketBody::HostComplaint { proposed, life } => return self.complained(now, *proposed, *life),
             _ => {}
         }
         if self.claim.is_some() || (from.is_some() && header.kernel == self.host) {
@@ -260,59 +260,64 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         }
         if let Some(place) = from {
             // A kernel that says where a process is not speaks for itself alone.
-            let itself = matches!(body, Body::NoProcess { .. } | Body::Moved { .. });
+            let itself = matches!(body, PacketBody::NoProcess { .. } | PacketBody::Moved { .. });
             let source = if itself { header.kernel.kernel_server() } else { header.source };
             self.hints.learn(header.kernel, source, place);
         }
         match *body {
-            Body::Send(ref request) => return self.arrived(now, from, header, request),
-            Body::GetPid { logical } => return self.asked(from, header, logical),
-            Body::HostRequest { .. } | Body::HostComplaint { .. } | Body::Here => return,
+            PacketBody::Send(ref request) => return self.arrived(now, from, header, request),
+            PacketBody::GetPid { logical } => return self.asked(from, header, logical),
+            PacketBody::HostRequest { .. } | PacketBody::HostComplaint { .. } | PacketBody::Here => return,
             _ => {}
         }
-        let Destination::Process(to) = header.destination else { return };
+        let MessageDestination::Process(to) = header.destination else { return };
         match *body {
-            Body::Reply { offset, message, data } => self.replied(now, to, header, offset, message, data),
-            Body::Forward { to: receiver } => self.forwarded(now, to, header, receiver),
-            Body::NoProcess { certain } => self.no_process(now, to, header, certain),
-            Body::Moved { to: kernel } => self.told_moved(now, to, header, kernel),
-            Body::Pending { .. } => self.pending(now, to, header),
-            Body::GetPidReply { logical, process } => self.found(to, logical, process),
-            Body::Data { to_owner: true, ask, ref transfer, index, data } => {
+            PacketBody::Reply { offset, message, data } => self.replied(now, to, header, offset, message, data),
+            PacketBody::Forward { to: receiver } => self.forwarded(now, to, header, receiver),
+            PacketBody::NoProcess { certain } => self.no_process(now, to, header, certain),
+            PacketBody::Moved { to: kernel } => self.told_moved(now, to, header, kernel),
+            PacketBody::Pending { .. } => self.pending(now, to, header),
+            PacketBody::GetPidReply { logical, process } => self.found(to, logical, process),
+            PacketBody::Data { to_owner: true, ask, ref transfer, index, data } => {
                 self.owner_data(now, from, to, header, transfer, index, data, ask);
             }
-            Body::Data { to_owner: false, ref transfer, index, data, .. } => {
+            PacketBody::Data { to_owner: false, ref transfer, index, data, .. } => {
                 self.mover_data(now, to, header, transfer, index, data);
             }
-            Body::Pull { to_owner: true, ref transfer, ref wanted } => {
+            PacketBody::Pull { to_owner: true, ref transfer, ref wanted } => {
                 self.owner_pull(now, from, to, header, transfer, wanted);
             }
-            Body::Pull { to_owner: false, ref transfer, ref wanted } => {
+            PacketBody::Pull { to_owner: false, ref transfer, ref wanted } => {
                 self.mover_pull(now, to, header, transfer.number, wanted);
             }
-            Body::Done { number } => self.mover_done(to, header, number, Ok(())),
-            Body::Refused { number, .. } => self.mover_done(to, header, number, Err(())),
+            PacketBody::Done { number } => self.mover_done(to, header, number, Ok(())),
+            PacketBody::Refused { number, .. } => self.mover_done(to, header, number, Err(())),
             _ => {}
         }
     }
 
     /// Where packets to a process go: `None` for inside.
-    fn route(&self, to: ProcessId) -> Option<Route<A>> {
+    fn route(&self, to: ProcessId) -> Option<PacketRoute<A>> {
         if self.processes.contains_key(&to) {
             return None;
         }
         if to.host() == self.host && !self.moved.contains_key(&to) {
             return None;
         }
-        Some(self.hints.place(to).map_or(Route::Everybody, Route::Place))
+        Some(self.hints.place(to).map_or(PacketRoute::Everybody, PacketRoute::Place))
     }
 
-    fn header(&self, identity: Identity, source: ProcessId, destination: impl Into<Destination>) -> Header {
-        Header { kernel: self.host, identity, source, destination: destination.into() }
+    fn header(
+        &self,
+        identity: RequestIdentity,
+        source: ProcessId,
+        destination: impl Into<MessageDestination>,
+    ) -> PacketHeader {
+        PacketHeader { kernel: self.host, identity, source, destination: destination.into() }
     }
 
     /// Sends a packet inside (`None`) or out.
-    fn post(&mut self, route: Option<Route<A>>, header: &Header, body: &Body<'_>) {
+    fn post(&mut self, route: Option<PacketRoute<A>>, header: &PacketHeader, body: &PacketBody<'_>) {
         match route {
             None => self.outbox.send_local(header, body),
             Some(route) => self.outbox.send(route, header, body),
@@ -320,9 +325,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     /// Answers a packet, to where it came from.
-    fn answer(&mut self, from: Option<A>, to: &Header, source: ProcessId, body: &Body<'_>) {
+    fn answer(&mut self, from: Option<A>, to: &PacketHeader, source: ProcessId, body: &PacketBody<'_>) {
         let header = self.header(to.identity, source, to.source);
-        let route = from.map(Route::Place);
+        let route = from.map(PacketRoute::Place);
         self.post(route, &header, body);
     }
 
@@ -366,8 +371,8 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     /// The process, if it has nothing under way.
-    fn ready(&mut self, id: ProcessId) -> Result<&mut Process<M>, CallError> {
-        let process = self.processes.get_mut(&id).ok_or(CallError::NoSuchProcess)?;
-        if matches!(process.activity, Activity::Ready) { Ok(process) } else { Err(CallError::Busy) }
+    fn ready(&mut self, id: ProcessId) -> Result<&mut KernelProcess<M>, ProcessError> {
+        let process = self.processes.get_mut(&id).ok_or(ProcessError::NoSuchProcess)?;
+        if matches!(process.activity, Activity::Ready) { Ok(process) } else { Err(ProcessError::Busy) }
     }
 }

@@ -21,7 +21,7 @@
 //!
 //! ```
 //! use message_transactions::kernel::{Kernel, Message};
-//! use message_transactions::memory::Owned;
+//! use message_transactions::memory::OwnedMemory;
 //! use message_transactions::outbox::Completion;
 //!
 //! // One kernel, two processes; time passes when we say so.
@@ -37,7 +37,7 @@
 //! kernel.reply(0, server, &delivery.exchange, b"42", 0, &[])?;
 //! let replied = std::iter::from_fn(|| kernel.outbox().next_completion()).find(|completed| completed.process == client);
 //! assert!(matches!(replied.map(|replied| replied.completion), Some(Completion::Replied { message, .. }) if message == b"42"));
-//! # Ok::<(), message_transactions::kernel::CallError>(())
+//! # Ok::<(), message_transactions::kernel::ProcessError>(())
 //! ```
 
 pub mod codec;
@@ -52,8 +52,8 @@ pub mod packet;
 pub mod planted;
 pub mod simulation;
 
-pub use identifier::{Destination, GroupId, HostId, ProcessId};
-pub use kernel::{CallError, Gathering, Kernel, Message, Until};
-pub use memory::{Memory, Owned, Rights};
-pub use outbox::{Completion, Delivery, Exchange};
-pub use packet::Replies;
+pub use identifier::{LogicalHostId, MessageDestination, ProcessGroupId, ProcessId};
+pub use kernel::{GatherUntil, Gathering, Kernel, OutgoingMessage, ProcessError};
+pub use memory::{LentMemory, OwnedMemory, Rights};
+pub use outbox::{Completion, Exchange, ReceivedMessage};
+pub use packet::WantedReplies;

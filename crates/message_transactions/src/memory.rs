@@ -3,7 +3,7 @@
 //! Invariant: what is not readable is never read, what is not writable never written: both are asked of the memory itself.
 
 /// Memory with rights. The kernel keeps it while an exchange lasts and hands it back with the outcome.
-pub trait Memory {
+pub trait LentMemory {
     /// The bytes, if they may be read.
     fn readable(&self) -> Option<&[u8]>;
     /// The bytes, if they may be written.
@@ -12,7 +12,7 @@ pub trait Memory {
 
 /// Memory that is given away for the time of an exchange and comes back with its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Owned {
+pub enum OwnedMemory {
     /// The receiver may read it.
     Readable(Vec<u8>),
     /// The receiver may write it.
@@ -21,45 +21,45 @@ pub enum Owned {
     Both(Vec<u8>),
 }
 
-impl Owned {
+impl OwnedMemory {
     /// The bytes, whatever the rights.
     pub fn into_bytes(self) -> Vec<u8> {
         match self {
-            Owned::Readable(bytes) | Owned::Writable(bytes) | Owned::Both(bytes) => bytes,
+            OwnedMemory::Readable(bytes) | OwnedMemory::Writable(bytes) | OwnedMemory::Both(bytes) => bytes,
         }
     }
 }
 
-impl Memory for Owned {
+impl LentMemory for OwnedMemory {
     fn readable(&self) -> Option<&[u8]> {
         match self {
-            Owned::Readable(bytes) | Owned::Both(bytes) => Some(bytes),
-            Owned::Writable(_) => None,
+            OwnedMemory::Readable(bytes) | OwnedMemory::Both(bytes) => Some(bytes),
+            OwnedMemory::Writable(_) => None,
         }
     }
 
     fn writable(&mut self) -> Option<&mut [u8]> {
         match self {
-            Owned::Writable(bytes) | Owned::Both(bytes) => Some(bytes),
-            Owned::Readable(_) => None,
+            OwnedMemory::Writable(bytes) | OwnedMemory::Both(bytes) => Some(bytes),
+            OwnedMemory::Readable(_) => None,
         }
     }
 }
 
 /// Memory that can go to another operating-system process with its owner.
-pub trait Portable: Memory + Sized {
+pub trait Portable: LentMemory + Sized {
     /// The memory; `None` if it cannot leave this operating-system process, because somebody else owns it.
-    fn as_owned(&self) -> Option<&Owned>;
+    fn as_owned(&self) -> Option<&OwnedMemory>;
     /// The memory there.
-    fn from_owned(owned: Owned) -> Self;
+    fn from_owned(owned: OwnedMemory) -> Self;
 }
 
-impl Portable for Owned {
-    fn as_owned(&self) -> Option<&Owned> {
+impl Portable for OwnedMemory {
+    fn as_owned(&self) -> Option<&OwnedMemory> {
         Some(self)
     }
 
-    fn from_owned(owned: Owned) -> Owned {
+    fn from_owned(owned: OwnedMemory) -> OwnedMemory {
         owned
     }
 }
@@ -76,7 +76,7 @@ pub struct Rights {
 }
 
 impl Rights {
-    pub(super) fn of(memory: Option<&mut impl Memory>) -> Rights {
+    pub(super) fn of(memory: Option<&mut impl LentMemory>) -> Rights {
         let Some(memory) = memory else { return Rights::default() };
         let read = memory.readable().map(<[u8]>::len);
         let write = memory.writable().map(|bytes| bytes.len());

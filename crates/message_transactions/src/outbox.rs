@@ -3,30 +3,30 @@
 //! Invariant: packets to one place stand in the order of sending in one buffer, so that a run of bulk data can leave as one train.
 
 use super::codec;
-use super::identifier::{GroupId, ProcessId};
+use super::identifier::{ProcessGroupId, ProcessId};
 use super::limits::TRAIN_BYTES_MAX;
-use super::memory::{Memory, Rights};
-use super::packet::{Body, Header, Identity};
+use super::memory::{LentMemory, Rights};
+use super::packet::{PacketBody, PacketHeader, RequestIdentity};
 use std::collections::VecDeque;
 use std::ops::Range;
 use thiserror::Error;
 
 /// Where a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route<A> {
+pub enum PacketRoute<A> {
     /// To one kernel.
     Place(A),
     /// To all kernels with members of the group.
-    Group(GroupId),
+    Group(ProcessGroupId),
     /// To all kernels.
     Everybody,
 }
 
 /// Packets behind each other to one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Train<'a, A> {
+pub struct PacketTrain<'a, A> {
     /// Where they go.
-    pub route: Route<A>,
+    pub route: PacketRoute<A>,
     /// All of them.
     pub bytes: &'a [u8],
     /// Length of each but the last, which may be shorter.
@@ -37,9 +37,9 @@ pub struct Train<'a, A> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Membership {
     /// The first member has joined.
-    Join(GroupId),
+    Join(ProcessGroupId),
     /// The last member has left.
-    Leave(GroupId),
+    Leave(ProcessGroupId),
 }
 
 /// A message that its receiver must reply to, or forward.
@@ -47,18 +47,18 @@ pub enum Membership {
 pub struct Exchange {
     /// Who waits.
     pub sender: ProcessId,
-    pub(super) identity: Identity,
+    pub(super) identity: RequestIdentity,
     /// False for a notification: a reply to it goes nowhere.
     pub wants_reply: bool,
 }
 
 /// A message that has been received.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
+pub struct ReceivedMessage {
     /// What to reply to.
     pub exchange: Exchange,
     /// The group that it was sent to, if it was.
-    pub group: Option<GroupId>,
+    pub group: Option<ProcessGroupId>,
     /// Who forwarded it last, if somebody has.
     pub forwarder: Option<ProcessId>,
     /// The message.
@@ -132,7 +132,7 @@ pub enum Completion<M> {
     /// Of the kernel itself: it has a host identifier, and can have processes.
     Claimed,
     /// A message came for a process that waited.
-    Received(Delivery),
+    Received(ReceivedMessage),
     /// The process that was waited for is gone.
     ReceiveFailed(ReceiveFailure),
     /// The reply.
@@ -175,18 +175,18 @@ pub struct Completed<M> {
 
 /// See the module's description.
 #[derive(Debug)]
-pub struct Outbox<A, M> {
+pub struct KernelOutbox<A, M> {
     bytes: Vec<u8>,
-    packets: Vec<(Route<A>, Range<usize>)>,
+    packets: Vec<(PacketRoute<A>, Range<usize>)>,
     /// Packets to processes of the same kernel.
     pub(super) local: VecDeque<Vec<u8>>,
     completions: VecDeque<Completed<M>>,
     memberships: VecDeque<Membership>,
 }
 
-impl<A: Copy, M: Memory> Outbox<A, M> {
-    pub(super) fn new() -> Outbox<A, M> {
-        Outbox {
+impl<A: Copy, M: LentMemory> KernelOutbox<A, M> {
+    pub(super) fn new() -> KernelOutbox<A, M> {
+        KernelOutbox {
             bytes: Vec::new(),
             packets: Vec::new(),
             local: VecDeque::new(),
@@ -196,12 +196,12 @@ impl<A: Copy, M: Memory> Outbox<A, M> {
     }
 
     /// Packets to send, in order.
-    pub fn packets(&self) -> impl ExactSizeIterator<Item = (Route<A>, &[u8])> {
+    pub fn packets(&self) -> impl ExactSizeIterator<Item = (PacketRoute<A>, &[u8])> {
         self.packets.iter().map(|(route, range)| (*route, &self.bytes[range.clone()]))
     }
 
     /// The same packets, those to one place that have the same length joined: the last of a train may be shorter.
-    pub fn trains(&self) -> impl Iterator<Item = Train<'_, A>>
+    pub fn trains(&self) -> impl Iterator<Item = PacketTrain<'_, A>>
     where
         A: PartialEq,
     {
@@ -220,7 +220,7 @@ impl<A: Copy, M: Memory> Outbox<A, M> {
                 end = next.end;
                 at += 1;
             }
-            Some(Train { route: *route, bytes: &self.bytes[first.start..end], packet_bytes })
+            Some(PacketTrain { route: *route, bytes: &self.bytes[first.start..end], packet_bytes })
         })
     }
 
@@ -245,13 +245,13 @@ impl<A: Copy, M: Memory> Outbox<A, M> {
         self.packets.is_empty() && self.completions.is_empty() && self.memberships.is_empty()
     }
 
-    pub(super) fn send(&mut self, route: Route<A>, header: &Header, body: &Body<'_>) {
+    pub(super) fn send(&mut self, route: PacketRoute<A>, header: &PacketHeader, body: &PacketBody<'_>) {
         let start = self.bytes.len();
         codec::encode(header, body, &mut self.bytes);
         self.packets.push((route, start..self.bytes.len()));
     }
 
-    pub(super) fn send_local(&mut self, header: &Header, body: &Body<'_>) {
+    pub(super) fn send_local(&mut self, header: &PacketHeader, body: &PacketBody<'_>) {
         let mut bytes = Vec::with_capacity(256);
         codec::encode(header, body, &mut bytes);
         self.local.push_back(bytes);

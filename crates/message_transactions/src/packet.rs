@@ -2,12 +2,12 @@
 //!
 //! Invariant: a packet names its exchange by sender, sequence number and hop; what does not fit what is under way is dropped.
 
-use super::identifier::{Destination, HostId, ProcessId};
+use super::identifier::{LogicalHostId, MessageDestination, ProcessId};
 use super::limits::{WANTED_CHUNKS_MAX, WANTED_WORDS_MAX};
 
 /// Which request of a sender: the number of its exchange, and how often that was forwarded. Later ones are larger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Identity {
+pub struct RequestIdentity {
     /// Counted from 1 by each sender.
     pub sequence: u64,
     /// 0 as sent, one more with each forwarding.
@@ -16,20 +16,20 @@ pub struct Identity {
 
 /// What stands in every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct PacketHeader {
     /// The kernel that sent this packet.
-    pub kernel: HostId,
+    pub kernel: LogicalHostId,
     /// The exchange that it belongs to.
-    pub identity: Identity,
+    pub identity: RequestIdentity,
     /// The process that it comes from.
     pub source: ProcessId,
     /// Whom it is for.
-    pub destination: Destination,
+    pub destination: MessageDestination,
 }
 
 /// How many replies a message asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Replies {
+pub enum WantedReplies {
     /// None: sent once, like a datagram.
     None,
     /// One: further ones are discarded.
@@ -40,11 +40,11 @@ pub enum Replies {
 
 /// A message as it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request<'a> {
+pub struct RequestPacket<'a> {
     /// Executed at most once by one incarnation of the receiver; otherwise at least once.
     pub once: bool,
     /// How many replies are wanted.
-    pub replies: Replies,
+    pub replies: WantedReplies,
     /// Sent to everybody, because nobody knows where the receiver is: only its kernel answers.
     pub sought: bool,
     /// The segment may be read.
@@ -74,17 +74,17 @@ pub struct Transfer {
 
 /// Chunks that are asked for: a bit vector from a first chunk on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedChunks {
     /// The chunk of bit 0.
     pub first: u32,
     /// Bits, lowest first.
     pub words: [u64; WANTED_WORDS_MAX],
 }
 
-impl Wanted {
+impl WantedChunks {
     /// Nothing, from this chunk on.
-    pub fn from(first: u32) -> Wanted {
-        Wanted { first, words: [0; WANTED_WORDS_MAX] }
+    pub fn from(first: u32) -> WantedChunks {
+        WantedChunks { first, words: [0; WANTED_WORDS_MAX] }
     }
 
     /// Asks for a chunk. False if it lies outside this vector.
@@ -112,7 +112,7 @@ impl Wanted {
 
 /// Why bulk data is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum BulkRefusal {
     /// The sender does not wait for a reply of this process.
     NotAwaitingReply,
     /// The segment may not be read, or not be written.
@@ -123,23 +123,23 @@ pub enum Refusal {
 
 /// What a packet says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body<'a> {
+pub enum PacketBody<'a> {
     /// Broadcast by a kernel that starts: may I be this host? Silence means yes, so it is sent several times.
     HostRequest {
         /// The identifier it would like.
-        proposed: HostId,
+        proposed: LogicalHostId,
         /// A random number of this life, to know one's own packet by.
         life: u64,
     },
     /// From the kernel that is this host, or wants to be, to the one that asked: it must choose another.
     HostComplaint {
         /// The identifier in question.
-        proposed: HostId,
+        proposed: LogicalHostId,
         /// The life that is complained about.
         life: u64,
     },
     /// From a sender's kernel: a message. Sent again until something comes back; one that comes twice is answered by what is kept.
-    Send(Request<'a>),
+    Send(RequestPacket<'a>),
     /// From a receiver's kernel: the reply. If it is lost, the message comes again and is answered from memory, or executed again.
     Reply {
         /// Where in the sender's segment the data belongs.
@@ -162,7 +162,7 @@ pub enum Body<'a> {
     /// To the sender's kernel: the process went to another kernel.
     Moved {
         /// That kernel.
-        to: HostId,
+        to: LogicalHostId,
     },
     /// To the sender's kernel: the message has come and is not finished, or there is no buffer for it: keep waiting.
     Pending {
@@ -203,7 +203,7 @@ pub enum Body<'a> {
         /// The transfer.
         transfer: Transfer,
         /// Which chunks; none means that the transfer goes on.
-        wanted: Wanted,
+        wanted: WantedChunks,
     },
     /// From the owner of the segment: all of a `move_to` has come. If it is lost, the mover asks again.
     Done {
@@ -215,6 +215,6 @@ pub enum Body<'a> {
         /// The transfer.
         number: u64,
         /// Why.
-        reason: Refusal,
+        reason: BulkRefusal,
     },
 }

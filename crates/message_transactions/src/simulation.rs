@@ -11,14 +11,14 @@ mod profile;
 mod programs;
 mod world;
 
-pub use profile::Profile;
+pub use profile::KernelRunProfile;
 
 use super::planted::Planted;
-use world::World;
+use world::KernelWorld;
 
 /// How a run went.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct KernelRunOutcome {
     /// Its seed.
     pub seed: u64,
     /// What was wrong, with the last things that happened before it.
@@ -32,17 +32,17 @@ pub struct Outcome {
 }
 
 /// Runs the schedule of a seed, with a planted bug or none.
-pub fn run(seed: u64, planted: Option<Planted>) -> Outcome {
-    run_profile(seed, Profile::of(seed), planted)
+pub fn run(seed: u64, planted: Option<Planted>) -> KernelRunOutcome {
+    run_profile(seed, KernelRunProfile::of(seed), planted)
 }
 
 /// Runs a schedule of a given kind.
-pub fn run_profile(seed: u64, profile: Profile, planted: Option<Planted>) -> Outcome {
-    let mut world = World::new(seed, profile, planted);
+pub fn run_profile(seed: u64, profile: KernelRunProfile, planted: Option<Planted>) -> KernelRunOutcome {
+    let mut world = KernelWorld::new(seed, profile, planted);
     let failure = world.run().err();
     let failure = failure.map(|what| format!("{what}\n{profile:?}\n{}", world.story()));
     let (operations, packets, given_up) = world.counts();
-    Outcome { seed, failure, operations, packets, given_up }
+    KernelRunOutcome { seed, failure, operations, packets, given_up }
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 mod ways;
 
 use message_transactions::ProcessId;
-use message_transactions::host::{Host, HostError, Process, Request};
-use message_transactions::identifier::HostId;
+use message_transactions::host::{BlockedRequest, Host, HostError, HostProcess};
+use message_transactions::identifier::LogicalHostId;
 use message_transactions::limits::GIVE_UP;
 use message_transactions::outbox::SendFailure;
 use std::io::{BufRead, BufReader, Lines, Write};
@@ -72,7 +72,7 @@ fn child(way: &str, number: &str, keys: &str, parent: &str) -> Outcome<()> {
 }
 
 /// Counts until it is told to move.
-fn serve(mut server: Process, mut count: u64) -> Outcome<()> {
+fn serve(mut server: HostProcess, mut count: u64) -> Outcome<()> {
     say(&server.id().to_bits().to_string())?;
     loop {
         let call = server.receive()?;
@@ -87,7 +87,7 @@ fn serve(mut server: Process, mut count: u64) -> Outcome<()> {
             }
             Some((b'm', host)) => {
                 let to = u32::from_le_bytes(host.try_into()?);
-                let to = HostId::from_bits(to).ok_or("no host")?;
+                let to = LogicalHostId::from_bits(to).ok_or("no host")?;
                 server.reply(call, b"")?;
                 let bytes = server.detach(to).map_err(|(error, _)| error)?;
                 return say(&format!("{} {count}", hexadecimal(&bytes)));
@@ -178,7 +178,7 @@ fn settle(way: Way, host: &Host, address: SocketAddr, number: u16, server: Proce
     let mut calls = 0;
     let until = Instant::now() + Duration::from_secs(20);
     while calls == 0 || !way.is_up(host.transport(), way.place(number, address)) {
-        client.send(server, Request::exactly_once(b"c"))?;
+        client.send(server, BlockedRequest::exactly_once(b"c"))?;
         calls += 1;
         if Instant::now() > until {
             return Err("calls go by another way".into());
@@ -197,8 +197,8 @@ fn a_killed_server_is_given_up(way: Way, keys: &Path) -> Outcome<()> {
     settle(way, &host, other.address, PARENT + 1, server)?;
     let mut client = host.process()?;
     let waiting = std::thread::spawn(move || {
-        let failure = client.send(server, Request::exactly_once(b"w"));
-        (failure, Instant::now(), client.send(server, Request::exactly_once(b"c")))
+        let failure = client.send(server, BlockedRequest::exactly_once(b"w"));
+        (failure, Instant::now(), client.send(server, BlockedRequest::exactly_once(b"c")))
     });
     assert_eq!(other.hear()?, "waits");
     other.child.kill()?;
@@ -227,7 +227,7 @@ fn a_counter_that_moves_is_exact(way: Way, keys: &Path) -> Outcome<()> {
             std::thread::spawn(move || -> Result<Vec<u64>, HostError> {
                 let mut numbers = Vec::new();
                 for _ in 0..CALLS * MOVES / CLIENTS {
-                    let reply = client.send(server, Request::exactly_once(b"c"))?;
+                    let reply = client.send(server, BlockedRequest::exactly_once(b"c"))?;
                     numbers.push(u64::from_le_bytes(reply.message.try_into().expect("a number")));
                 }
                 Ok(numbers)
@@ -239,7 +239,7 @@ fn a_counter_that_moves_is_exact(way: Way, keys: &Path) -> Outcome<()> {
         let (from, to) = (turn % 2, 1 - turn % 2);
         let mut order = vec![b'm'];
         order.extend_from_slice(&others[to].host.to_le_bytes());
-        mover.send(server, Request::exactly_once(&order))?;
+        mover.send(server, BlockedRequest::exactly_once(&order))?;
         let state = others[from].hear()?;
         others[to].tell(&format!("take {state}"))?;
         assert_eq!(identifier(&others[to].hear()?)?, server, "it keeps its identifier");

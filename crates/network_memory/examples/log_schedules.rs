@@ -4,7 +4,7 @@
 //! first seed that finds a planted bug; `--plant all` for each of them but the rare ones, which have tests of their own. A failing seed is printed with the command that replays it.
 
 use network_memory::planted::Planted;
-use network_memory::simulation::{Outcome, run};
+use network_memory::simulation::{LogRunOutcome, run};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
@@ -52,7 +52,7 @@ fn hunt(planted: Planted, arguments: &Arguments) -> bool {
 }
 
 /// Runs all seeds, some at a time; the first outcome that failed.
-fn sweep(arguments: &Arguments) -> Option<Outcome> {
+fn sweep(arguments: &Arguments) -> Option<LogRunOutcome> {
     let (next, stop) = (AtomicU64::new(arguments.seed), AtomicBool::new(false));
     let end = arguments.seed + arguments.runs;
     let (sender, outcomes) = mpsc::sync_channel(1_024);

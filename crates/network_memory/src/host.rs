@@ -21,11 +21,11 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 /// Nanoseconds of a clock that never goes back, since it was made. It goes on while the host is suspended (clock_gettime(2),
 /// `CLOCK_BOOTTIME`), because leases do.
 #[derive(Clone, Copy, Debug)]
-struct Clock(u64);
+struct HostClock(u64);
 
-impl Clock {
-    fn start() -> Clock {
-        Clock(since_boot())
+impl HostClock {
+    fn start() -> HostClock {
+        HostClock(since_boot())
     }
 
     fn now(self) -> u64 {

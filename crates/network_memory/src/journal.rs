@@ -3,12 +3,12 @@
 //! A journal is written in the order in which things happened and loses nothing but its end. Invariants:
 //! * what follows `Begin` takes the place of the log above its base only once `Active` has followed, so a crash between the two leaves
 //!   the log of the older epoch whole, as on a server;
-//! * the last `Standing` says whether memory may hold what the disk lacks: before anything is acknowledged by memory, a standing that
+//! * the last `DiskStanding` says whether memory may hold what the disk lacks: before anything is acknowledged by memory, a standing that
 //!   says so is on disk.
 
 use crate::limits::{RECORD_BYTES_MAX, SYNC_HERE_MAX};
-use crate::message::{Record, check_configuration};
-use crate::names::{Configuration, DiskId, LogId, Mark, Position};
+use crate::message::{CheckedRecord, check_configuration};
+use crate::names::{Configuration, DiskId, LogId, LogMark, RecordNumber};
 use crate::retained::Retained;
 use bytes::Bytes;
 use commit_log::{Log, LogError};
@@ -19,7 +19,7 @@ use thiserror::Error;
 
 /// Who may hold what was acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Standing {
+pub enum DiskStanding {
     /// This disk holds all of it.
     Disk,
     /// Memory servers may hold what this disk lacks.
@@ -32,32 +32,32 @@ pub struct Boot(pub u128);
 
 /// One entry of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Entry {
+enum JournalEntry {
     /// The first: whose journal this is.
     Made { log: LogId, disk: DiskId },
     /// A record. Its checksum is that of the log, so that it can be sent on as it is.
-    Record { position: Position, record: Record },
+    Record { position: RecordNumber, record: CheckedRecord },
     /// The log above `base` will be written anew; at `from`, all of it.
-    Begin { from: Position, base: Mark },
+    Begin { from: RecordNumber, base: LogMark },
     /// And now it has been, for this epoch: the disk holds all of it.
     Active { configuration: Configuration, boot: Boot },
     /// From here on.
-    Standing { standing: Standing },
+    Standing { standing: DiskStanding },
     /// The disk may have lost some of what was written before: the run of the kernel proves nothing any more.
     Cut,
     /// The last `Begin` has come to nothing: the log is what it was before.
     Abandoned,
     /// All of the above, because what is before may be given up.
-    State { log: LogId, disk: DiskId, configuration: Configuration, boot: Boot, standing: Standing, from: Mark },
+    State { log: LogId, disk: DiskId, configuration: Configuration, boot: Boot, standing: DiskStanding, from: LogMark },
 }
 
 /// What a journal says after a crash.
 #[derive(Clone, Debug)]
-pub(crate) struct Replayed {
+pub(crate) struct ReplayedJournal {
     pub(crate) log: LogId,
     /// Of the last epoch that became active; none if none ever did.
     pub(crate) configuration: Option<Configuration>,
-    pub(crate) standing: Standing,
+    pub(crate) standing: DiskStanding,
     /// In which the last epoch began.
     pub(crate) boot: Option<Boot>,
     pub(crate) records: Retained,
@@ -67,7 +67,7 @@ pub(crate) struct Replayed {
 const MICROSECOND: u64 = 1_000;
 
 /// Where the entry of each record starts.
-type Places = VecDeque<(Position, commit_log::Position)>;
+type RecordPlaces = VecDeque<(RecordNumber, commit_log::Position)>;
 
 /// Why a journal is none.
 #[derive(Debug, Error)]
@@ -90,7 +90,7 @@ pub enum JournalError {
     Configuration(#[from] crate::message::MessageError),
     /// A record with a wrong checksum, too long, or out of order.
     #[error("record {0} of the local log is damaged or out of order")]
-    Record(Position),
+    Record(RecordNumber),
     /// There are entries and none says whose.
     #[error("the local log does not say which log it is of")]
     Nameless,
@@ -105,9 +105,9 @@ pub(crate) struct Journal<L> {
     boot: Boot,
     buffer: Vec<u8>,
     /// Where the entry of each record starts that is retained, and has not been synced or may be truncated.
-    places: Places,
+    places: RecordPlaces,
     /// Records below are on disk.
-    synced: Position,
+    synced: RecordNumber,
     /// What the disk had when that was last looked for.
     polled: commit_log::Position,
     /// Up to here a sync was asked for.
@@ -126,7 +126,7 @@ impl<L: Log> Journal<L> {
     /// Makes a journal in an empty log.
     pub(crate) fn create(log: L, id: LogId, disk: DiskId, boot: Boot) -> Result<Journal<L>, JournalError> {
         let mut journal = Journal::over(log, id, disk, boot);
-        journal.put(&Entry::Made { log: id, disk })?;
+        journal.put(&JournalEntry::Made { log: id, disk })?;
         Ok(journal)
     }
 
@@ -139,7 +139,7 @@ impl<L: Log> Journal<L> {
             boot,
             buffer: Vec::new(),
             places: VecDeque::new(),
-            synced: Position(0),
+            synced: RecordNumber(0),
             polled: commit_log::Position::START,
             requested,
             is_half_begun: false,
@@ -150,19 +150,19 @@ impl<L: Log> Journal<L> {
     }
 
     /// Reads a journal back. `None`: the log is empty.
-    pub(crate) fn replay(log: L, boot: Boot) -> Result<Result<(Journal<L>, Replayed), L>, JournalError> {
+    pub(crate) fn replay(log: L, boot: Boot) -> Result<Result<(Journal<L>, ReplayedJournal), L>, JournalError> {
         let Some((id, disk, replay)) = Replay::of(&log)? else { return Ok(Err(log)) };
         let Replay { configuration, standing, boot: last_boot, records, places, .. } = replay;
         let mut journal = Journal::over(log, id, disk, boot);
         journal.places = places;
         journal.synced = records.end();
-        let replayed = Replayed { log: id, configuration, standing, boot: last_boot, records };
+        let replayed = ReplayedJournal { log: id, configuration, standing, boot: last_boot, records };
         Ok(Ok((journal, replayed)))
     }
 
     /// Writes down that some of what was written may be lost, for whoever opens the log after this attempt.
     pub(crate) fn cut(&mut self) -> Result<(), LogError> {
-        self.put(&Entry::Cut).map(drop)
+        self.put(&JournalEntry::Cut).map(drop)
     }
 
     pub(crate) fn disk(&self) -> DiskId {
@@ -181,24 +181,24 @@ impl<L: Log> Journal<L> {
         self.log
     }
 
-    fn put(&mut self, entry: &Entry) -> Result<commit_log::Position, LogError> {
+    fn put(&mut self, entry: &JournalEntry) -> Result<commit_log::Position, LogError> {
         self.buffer.clear();
         Compact::append(entry, &mut self.buffer).expect("memory takes every entry");
         self.log.append(&self.buffer)
     }
 
     /// Writes down what is of the epoch that has begun last.
-    fn put_active(&mut self, entry: &Entry) -> Result<commit_log::Position, LogError> {
+    fn put_active(&mut self, entry: &JournalEntry) -> Result<commit_log::Position, LogError> {
         if self.is_half_begun {
-            self.put(&Entry::Abandoned)?;
+            self.put(&JournalEntry::Abandoned)?;
             self.is_half_begun = false;
         }
         self.put(entry)
     }
 
     /// Writes a record down; it survives the process, and the machine once it is synced.
-    pub(crate) fn record(&mut self, position: Position, record: &Record) -> Result<(), LogError> {
-        let place = self.put_active(&Entry::Record { position, record: record.clone() })?;
+    pub(crate) fn record(&mut self, position: RecordNumber, record: &CheckedRecord) -> Result<(), LogError> {
+        let place = self.put_active(&JournalEntry::Record { position, record: record.clone() })?;
         self.places.push_back((position, place));
         Ok(())
     }
@@ -208,18 +208,18 @@ impl<L: Log> Journal<L> {
     pub(crate) fn enter(
         &mut self,
         configuration: &Configuration,
-        base: Mark,
+        base: LogMark,
         records: &Retained,
     ) -> Result<(), LogError> {
         // Another one takes the place of the last.
-        self.put(&Entry::Begin { from: records.from(), base })?;
+        self.put(&JournalEntry::Begin { from: records.from(), base })?;
         self.is_half_begun = true;
-        let mut places = Places::new();
+        let mut places = RecordPlaces::new();
         for (index, record) in records.starting_at(base.position).enumerate() {
             let position = base.position.plus(index);
-            places.push_back((position, self.put(&Entry::Record { position, record: record.clone() })?));
+            places.push_back((position, self.put(&JournalEntry::Record { position, record: record.clone() })?));
         }
-        let active = self.put(&Entry::Active { configuration: configuration.clone(), boot: self.boot })?;
+        let active = self.put(&JournalEntry::Active { configuration: configuration.clone(), boot: self.boot })?;
         self.is_half_begun = false;
         let kept = self.places.partition_point(|(position, _)| *position < base.position);
         self.places.truncate(kept);
@@ -240,20 +240,20 @@ impl<L: Log> Journal<L> {
     }
 
     /// Records below this were on disk when it was last looked.
-    pub(crate) fn synced(&self) -> Position {
+    pub(crate) fn synced(&self) -> RecordNumber {
         self.synced
     }
 
     /// Says who may hold what from here on; on disk once [`Journal::is_synced`] says so of what is returned.
-    pub(crate) fn stand(&mut self, standing: Standing) -> Result<commit_log::Position, LogError> {
-        self.put_active(&Entry::Standing { standing })
+    pub(crate) fn stand(&mut self, standing: DiskStanding) -> Result<commit_log::Position, LogError> {
+        self.put_active(&JournalEntry::Standing { standing })
     }
 
     /// Gives up records below the start of `records`, as soon as that is safe.
     pub(crate) fn truncate(
         &mut self,
         configuration: &Configuration,
-        standing: Standing,
+        standing: DiskStanding,
         records: &Retained,
     ) -> Result<(), LogError> {
         while self.places.front().is_some_and(|(position, _)| *position < records.from()) {
@@ -272,13 +272,13 @@ impl<L: Log> Journal<L> {
     pub(crate) fn give_up_space(
         &mut self,
         configuration: &Configuration,
-        standing: Standing,
+        standing: DiskStanding,
         records: &Retained,
     ) -> Result<(), LogError> {
         if !self.is_truncation_due || self.truncation.is_some() {
             return Ok(());
         }
-        let state = Entry::State {
+        let state = JournalEntry::State {
             log: self.id,
             disk: self.disk,
             configuration: configuration.clone(),
@@ -319,7 +319,7 @@ impl<L: Log> Journal<L> {
     }
 
     /// Records below this are on disk. Also finishes truncations.
-    pub(crate) fn poll_synced(&mut self) -> Result<Position, LogError> {
+    pub(crate) fn poll_synced(&mut self) -> Result<RecordNumber, LogError> {
         let synced = self.log.poll_synced()?;
         if let Some((_, cut)) = self.truncation.take_if(|(state, _)| *state < synced) {
             self.log.truncate_before(cut)?;
@@ -339,19 +339,19 @@ impl<L: Log> Journal<L> {
 
 /// An epoch that has begun and is not active yet.
 struct Begun {
-    from: Position,
-    base: Mark,
+    from: RecordNumber,
+    base: LogMark,
     records: Retained,
-    places: Places,
+    places: RecordPlaces,
 }
 
 /// A journal that is being read.
 struct Replay {
     configuration: Option<Configuration>,
-    standing: Standing,
+    standing: DiskStanding,
     boot: Option<Boot>,
     records: Retained,
-    places: Places,
+    places: RecordPlaces,
     begun: Option<Begun>,
 }
 
@@ -359,7 +359,7 @@ impl Replay {
     fn of<L: Log>(log: &L) -> Result<Option<(LogId, DiskId, Replay)>, JournalError> {
         let mut replay = Replay {
             configuration: None,
-            standing: Standing::Disk,
+            standing: DiskStanding::Disk,
             boot: None,
             records: Retained::default(),
             places: VecDeque::new(),
@@ -370,7 +370,7 @@ impl Replay {
             let (place, bytes) = entry?;
             is_empty = false;
             let entry = Compact::read(&bytes).map_err(|source| JournalError::Entry { position: place, source })?;
-            if let Entry::Made { log, disk } | Entry::State { log, disk, .. } = &entry {
+            if let JournalEntry::Made { log, disk } | JournalEntry::State { log, disk, .. } = &entry {
                 names = Some((*log, *disk));
             }
             replay.take(place, entry)?;
@@ -388,34 +388,34 @@ impl Replay {
         Ok(Some((id, disk, replay)))
     }
 
-    fn take(&mut self, place: commit_log::Position, entry: Entry) -> Result<(), JournalError> {
+    fn take(&mut self, place: commit_log::Position, entry: JournalEntry) -> Result<(), JournalError> {
         match entry {
-            Entry::Made { .. } => {}
-            Entry::Record { position, record } => {
+            JournalEntry::Made { .. } => {}
+            JournalEntry::Record { position, record } => {
                 // A record of its own, not of the buffer that it was read into.
-                let record = Record { bytes: Bytes::copy_from_slice(&record.bytes), ..record };
+                let record = CheckedRecord { bytes: Bytes::copy_from_slice(&record.bytes), ..record };
                 match &mut self.begun {
                     Some(Begun { records, places, .. }) => push(records, places, position, place, record)?,
                     None => push(&mut self.records, &mut self.places, position, place, record)?,
                 }
             }
-            Entry::Begin { from, base } => {
-                self.begun = Some(Begun { from, base, records: Retained::behind(base), places: Places::new() });
+            JournalEntry::Begin { from, base } => {
+                self.begun = Some(Begun { from, base, records: Retained::behind(base), places: RecordPlaces::new() });
             }
-            Entry::Active { configuration, boot } => {
+            JournalEntry::Active { configuration, boot } => {
                 check_configuration(&configuration)?;
                 self.boot = Some(boot);
                 self.configuration = Some(configuration);
-                self.standing = Standing::Disk;
+                self.standing = DiskStanding::Disk;
                 // Its beginning may have been given up: then its records have already been taken, one after the other.
                 if let Some(begun) = self.begun.take() {
                     self.adopt(begun);
                 }
             }
-            Entry::Standing { standing } => self.standing = standing,
-            Entry::Cut => self.boot = None,
-            Entry::Abandoned => self.begun = None,
-            Entry::State { configuration, boot, standing, from, .. } => {
+            JournalEntry::Standing { standing } => self.standing = standing,
+            JournalEntry::Cut => self.boot = None,
+            JournalEntry::Abandoned => self.begun = None,
+            JournalEntry::State { configuration, boot, standing, from, .. } => {
                 check_configuration(&configuration)?;
                 self.boot = Some(boot);
                 self.configuration = Some(configuration);
@@ -458,14 +458,14 @@ impl Replay {
 /// Adds a record. The first one says where the log starts, since what was before may have been given up.
 fn push(
     records: &mut Retained,
-    places: &mut Places,
-    position: Position,
+    places: &mut RecordPlaces,
+    position: RecordNumber,
     place: commit_log::Position,
-    record: Record,
+    record: CheckedRecord,
 ) -> Result<(), JournalError> {
     if records.end() == records.from() && places.is_empty() && records.from() != position {
         // The epoch of the record before is not known here; `State`, which stands further on, says it.
-        *records = Retained::behind(Mark { position, ..Mark::default() });
+        *records = Retained::behind(LogMark { position, ..LogMark::default() });
     }
     records.truncate_from(position);
     places.truncate(places.partition_point(|(at, _)| *at < position));

@@ -17,7 +17,7 @@
 //! 1. A receipt is true. `Memory`: k members of the epoch hold the log up to the record, without a gap. `Disk`: a sync of the writer's disk
 //!    that covers it has returned.
 //! 2. A log that is opened has every record with a receipt that was not truncated, or its opening says of what kind it may miss some
-//!    ([`names::Doubt`]), or it is not opened: then [`writer::Missing`] names what must come back.
+//!    ([`names::RecoveryDoubt`]), or it is not opened: then [`writer::Missing`] names what must come back.
 //! 3. Under a lease a writer that was cut off and comes back never forks the log: k servers accept nothing of it any more, and its disk alone
 //!    is not enough; nor does one whose servers have lost their memory, and with it that they were sealed, when somebody accepts that. Where the log restarts on its disk it goes on with that disk alone: whoever accepts the loss of the disk must know that
 //!    its writer is dead. If it comes back it stops, whatever it has acknowledged in between.

@@ -5,7 +5,7 @@
 //! bytes that came, never with what they claim.
 
 use crate::limits::{BATCH_RECORDS_MAX, NUMBER_MAX, RECORD_BYTES_MAX};
-use crate::names::{Configuration, Epoch, Incarnation, LogId, Mark, Position};
+use crate::names::{Configuration, Epoch, Incarnation, LogId, LogMark, RecordNumber};
 use bytes::Bytes;
 use raidcomm::codec::{Codec, CodecError, Compact};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use thiserror::Error;
 
 /// One record of a log, with what proves that it is whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct CheckedRecord {
     /// In which epoch it was first written; restoring it in a later one changes nothing.
     pub epoch: Epoch,
     /// CRC-32 over log, position, epoch and bytes.
@@ -22,20 +22,20 @@ pub struct Record {
     pub bytes: Bytes,
 }
 
-impl Record {
+impl CheckedRecord {
     /// A record of this place.
-    pub fn new(log: LogId, position: Position, epoch: Epoch, bytes: Bytes) -> Record {
+    pub fn new(log: LogId, position: RecordNumber, epoch: Epoch, bytes: Bytes) -> CheckedRecord {
         let checksum = checksum(log, position, epoch, &bytes);
-        Record { epoch, checksum, bytes }
+        CheckedRecord { epoch, checksum, bytes }
     }
 
     /// Whether it is what was written at this place.
-    pub fn is_sound(&self, log: LogId, position: Position) -> bool {
+    pub fn is_sound(&self, log: LogId, position: RecordNumber) -> bool {
         self.checksum == checksum(log, position, self.epoch, &self.bytes)
     }
 }
 
-fn checksum(log: LogId, position: Position, epoch: Epoch, bytes: &[u8]) -> u32 {
+fn checksum(log: LogId, position: RecordNumber, epoch: Epoch, bytes: &[u8]) -> u32 {
     let mut prefix = [0; 32];
     let numbers = [log.0, position.0, epoch.number, epoch.writer];
     for (field, number) in prefix.chunks_exact_mut(8).zip(numbers) {
@@ -49,7 +49,7 @@ fn checksum(log: LogId, position: Position, epoch: Epoch, bytes: &[u8]) -> u32 {
 
 /// From a writer to a server, about one log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Request {
+pub enum WriterRequest {
     /// Accept nothing of a lower epoch any more, and say what you hold. Sent when enough servers have answered `Look`, and to ask whether
     /// a server is back.
     /// Answered by `Sealed`, or by `Wait` while a lower epoch has a lease.
@@ -62,7 +62,7 @@ pub enum Request {
         /// The epoch that has sealed.
         epoch: Epoch,
         /// The first record that is wanted.
-        position: Position,
+        position: RecordNumber,
     },
     /// Lay these records beside what you hold, for an epoch that is about to begin. Answered by `Restored`. A gap or a repetition
     /// changes nothing: the reply says where to go on.
@@ -70,13 +70,13 @@ pub enum Request {
         /// The epoch that is about to begin.
         epoch: Epoch,
         /// What is below is not needed any more.
-        from: Position,
+        from: RecordNumber,
         /// What you hold up to here stays; at `from`, nothing does.
-        base: Mark,
+        base: LogMark,
         /// Of the first of the records.
-        position: Position,
+        position: RecordNumber,
         /// In order.
-        records: Vec<Record>,
+        records: Vec<CheckedRecord>,
     },
     /// From now on hold what you held up to `base` and what was laid beside it, in this configuration. Answered by `Activated`.
     Activate {
@@ -86,11 +86,11 @@ pub enum Request {
         /// a later one refuses: see [`crate::writer`].
         basis: Epoch,
         /// What is below is not needed any more.
-        from: Position,
+        from: RecordNumber,
         /// As in `Restore`.
-        base: Mark,
+        base: LogMark,
         /// Where the log ends then.
-        end: Mark,
+        end: LogMark,
     },
     /// Hold these as well. Answered by `Appended`. With no record it asks whether the server is there.
     Append {
@@ -99,11 +99,11 @@ pub enum Request {
         /// No epoch that does not know of this one can begin any more.
         is_established: bool,
         /// What is below is not needed any more, whether it was ever held or not.
-        from: Mark,
+        from: LogMark,
         /// Of the first of the records.
-        position: Position,
+        position: RecordNumber,
         /// In order.
-        records: Vec<Record>,
+        records: Vec<CheckedRecord>,
     },
     /// Let me acknowledge from my disk for [`crate::limits::LEASE`], or: I no longer do. Answered by `Permitted`.
     Permit {
@@ -131,7 +131,7 @@ pub enum Request {
 
 /// From a server to whoever asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Reply {
+pub enum ServerReply {
     /// To `Seal`.
     Sealed {
         /// As asked.
@@ -151,30 +151,30 @@ pub enum Reply {
         /// As asked.
         epoch: Epoch,
         /// Of the first of the records.
-        position: Position,
+        position: RecordNumber,
         /// In order; none at the end.
-        records: Vec<Record>,
+        records: Vec<CheckedRecord>,
     },
     /// To `Restore`: all records for the epoch are there below `end`.
     Restored {
         /// As asked.
         epoch: Epoch,
         /// Where to go on.
-        end: Position,
+        end: RecordNumber,
     },
     /// To `Activate`.
     Activated {
         /// As asked.
         epoch: Epoch,
         /// Where the log ends now.
-        end: Position,
+        end: RecordNumber,
     },
     /// To `Append`: all records are held below `end`.
     Appended {
         /// As asked.
         epoch: Epoch,
         /// Where to go on.
-        end: Position,
+        end: RecordNumber,
     },
     /// To `Permit`.
     Permitted {
@@ -203,13 +203,13 @@ pub enum Reply {
         /// Of the request.
         epoch: Epoch,
         /// Why.
-        reason: Refusal,
+        reason: ServerRefusal,
     },
 }
 
 /// Why a server does not do what it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
-pub enum Refusal {
+pub enum ServerRefusal {
     /// Another writer has sealed the log. Do not try again with this epoch.
     #[error("epoch {by} has sealed the log")]
     Sealed {
@@ -246,7 +246,7 @@ pub enum Refusal {
     #[error("record {position} is damaged")]
     Damaged {
         /// Which one.
-        position: Position,
+        position: RecordNumber,
     },
     /// The record has been truncated, or was never there.
     #[error("the server does not hold this record")]
@@ -264,9 +264,9 @@ pub struct Held {
     /// Its writer has said that it is established. It may be though nobody has heard of it.
     pub is_established: bool,
     /// Before the first record.
-    pub from: Mark,
+    pub from: LogMark,
     /// Behind the last.
-    pub end: Mark,
+    pub end: LogMark,
     /// The number of the last permission in that epoch, and whether the writer might acknowledge from its disk.
     pub permit: (u64, bool),
 }
@@ -287,12 +287,12 @@ pub struct Status {
     /// Of them, those for want of room.
     pub refusals_full: u64,
     /// Each log.
-    pub logs: Vec<LogStatus>,
+    pub logs: Vec<ServedLogStatus>,
 }
 
 /// How a log is on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogStatus {
+pub struct ServedLogStatus {
     /// Which one.
     pub log: LogId,
     /// The last that sealed it.
@@ -300,9 +300,9 @@ pub struct LogStatus {
     /// The last that was activated.
     pub active: Option<Epoch>,
     /// The first record.
-    pub from: Position,
+    pub from: RecordNumber,
     /// Behind the last.
-    pub end: Position,
+    pub end: RecordNumber,
     /// Bytes that it takes.
     pub bytes: u64,
 }
@@ -317,7 +317,7 @@ pub struct ToServer {
     /// Which log.
     pub log: LogId,
     /// What is asked.
-    pub request: Request,
+    pub request: WriterRequest,
 }
 
 /// A reply, the log that it is about, and which life of the server's memory gives it.
@@ -329,12 +329,12 @@ pub struct ToWriter {
     /// Of the server.
     pub incarnation: Incarnation,
     /// What is answered.
-    pub reply: Reply,
+    pub reply: ServerReply,
 }
 
 impl ToServer {
     /// A request about a log.
-    pub fn new(log: LogId, request: Request) -> ToServer {
+    pub fn new(log: LogId, request: WriterRequest) -> ToServer {
         ToServer { magic: MAGIC, log, request }
     }
 
@@ -350,19 +350,19 @@ impl ToServer {
     }
 }
 
-impl Request {
+impl WriterRequest {
     /// In whose name it is asked; none if in nobody's.
     pub(crate) fn epoch(&self) -> Option<Epoch> {
         match self {
-            Request::Seal { epoch }
-            | Request::Read { epoch, .. }
-            | Request::Restore { epoch, .. }
-            | Request::Append { epoch, .. }
-            | Request::Permit { epoch, .. }
-            | Request::Remove { epoch }
-            | Request::Look { epoch } => Some(*epoch),
-            Request::Activate { configuration, .. } => Some(configuration.epoch),
-            Request::Status => None,
+            WriterRequest::Seal { epoch }
+            | WriterRequest::Read { epoch, .. }
+            | WriterRequest::Restore { epoch, .. }
+            | WriterRequest::Append { epoch, .. }
+            | WriterRequest::Permit { epoch, .. }
+            | WriterRequest::Remove { epoch }
+            | WriterRequest::Look { epoch } => Some(*epoch),
+            WriterRequest::Activate { configuration, .. } => Some(configuration.epoch),
+            WriterRequest::Status => None,
         }
     }
 
@@ -372,26 +372,26 @@ impl Request {
     /// See [`MessageError`].
     pub(crate) fn check(&self) -> Result<(), MessageError> {
         match self {
-            Request::Restore { epoch, from, base, position, records } => {
+            WriterRequest::Restore { epoch, from, base, position, records } => {
                 check_numbers(*epoch, [*from, base.position])?;
                 check_records(*position, records)?;
             }
-            Request::Append { epoch, from, position, records, .. } => {
+            WriterRequest::Append { epoch, from, position, records, .. } => {
                 check_numbers(*epoch, [from.position])?;
                 check_records(*position, records)?;
             }
-            Request::Activate { configuration, basis, from, base, end } => {
+            WriterRequest::Activate { configuration, basis, from, base, end } => {
                 check_configuration(configuration)?;
                 check_numbers(*basis, [*from, base.position, end.position])?;
             }
-            Request::Read { epoch, position } => check_numbers(*epoch, [*position])?,
-            Request::Seal { epoch }
-            | Request::Look { epoch }
-            | Request::Permit { epoch, .. }
-            | Request::Remove { epoch } => {
+            WriterRequest::Read { epoch, position } => check_numbers(*epoch, [*position])?,
+            WriterRequest::Seal { epoch }
+            | WriterRequest::Look { epoch }
+            | WriterRequest::Permit { epoch, .. }
+            | WriterRequest::Remove { epoch } => {
                 check_numbers(*epoch, [])?;
             }
-            Request::Status => {}
+            WriterRequest::Status => {}
         }
         Ok(())
     }
@@ -399,7 +399,7 @@ impl Request {
 
 impl ToWriter {
     /// A reply about a log.
-    pub fn new(log: LogId, incarnation: Incarnation, reply: Reply) -> ToWriter {
+    pub fn new(log: LogId, incarnation: Incarnation, reply: ServerReply) -> ToWriter {
         ToWriter { magic: MAGIC, log, incarnation, reply }
     }
 
@@ -415,21 +415,25 @@ impl ToWriter {
     }
 }
 
-impl Reply {
+impl ServerReply {
     /// Whether it is one that a server sends.
     ///
     /// # Errors
     /// See [`MessageError`].
     pub(crate) fn check(&self) -> Result<(), MessageError> {
         match self {
-            Reply::Records { position, records, .. } => check_records(*position, records)?,
-            Reply::Sealed { held: Held { configuration, from, end, .. }, .. }
-            | Reply::Held { held: Held { configuration, from, end, .. }, .. } => {
+            ServerReply::Records { position, records, .. } => check_records(*position, records)?,
+            ServerReply::Sealed { held: Held { configuration, from, end, .. }, .. }
+            | ServerReply::Held { held: Held { configuration, from, end, .. }, .. } => {
                 configuration.iter().try_for_each(check_configuration)?;
                 check_numbers(Epoch::default(), [from.position, end.position])?;
             }
-            Reply::Refused { reason: Refusal::Sealed { by } | Refusal::Outdated { by }, .. } => check_numbers(*by, [])?,
-            Reply::Restored { end, .. } | Reply::Activated { end, .. } | Reply::Appended { end, .. } => {
+            ServerReply::Refused { reason: ServerRefusal::Sealed { by } | ServerRefusal::Outdated { by }, .. } => {
+                check_numbers(*by, [])?
+            }
+            ServerReply::Restored { end, .. }
+            | ServerReply::Activated { end, .. }
+            | ServerReply::Appended { end, .. } => {
                 check_numbers(Epoch::default(), [*end])?;
             }
             _ => {}
@@ -457,7 +461,7 @@ pub enum MessageError {
     Long(usize),
     /// More records than a message has, or with higher numbers than there are.
     #[error("{0} records in a message at position {1}: out of range")]
-    Many(usize, Position),
+    Many(usize, RecordNumber),
     /// No log grows to that, and no epoch either.
     #[error("number {0} is out of range: {NUMBER_MAX} is the highest")]
     Number(u64),
@@ -475,12 +479,12 @@ fn check_magic(magic: u16) -> Result<(), MessageError> {
     if magic == MAGIC { Ok(()) } else { Err(MessageError::Foreign(magic)) }
 }
 
-fn check_numbers<const COUNT: usize>(epoch: Epoch, positions: [Position; COUNT]) -> Result<(), MessageError> {
+fn check_numbers<const COUNT: usize>(epoch: Epoch, positions: [RecordNumber; COUNT]) -> Result<(), MessageError> {
     let numbers = positions.into_iter().map(|position| position.0).chain([epoch.number]);
     numbers.max().filter(|number| *number > NUMBER_MAX).map_or(Ok(()), |number| Err(MessageError::Number(number)))
 }
 
-fn check_records(position: Position, records: &[Record]) -> Result<(), MessageError> {
+fn check_records(position: RecordNumber, records: &[CheckedRecord]) -> Result<(), MessageError> {
     if let Some(long) = records.iter().find(|record| record.bytes.len() > RECORD_BYTES_MAX) {
         return Err(MessageError::Long(long.bytes.len()));
     }
@@ -493,7 +497,10 @@ fn check_records(position: Position, records: &[Record]) -> Result<(), MessageEr
 /// Whether a configuration is one that a writer makes.
 pub(crate) fn check_configuration(configuration: &Configuration) -> Result<(), MessageError> {
     let (members, copies) = (configuration.members.len(), configuration.copies);
-    check_numbers(configuration.epoch, [Position(configuration.generation), Position(configuration.continues.number)])?;
+    check_numbers(
+        configuration.epoch,
+        [RecordNumber(configuration.generation), RecordNumber(configuration.continues.number)],
+    )?;
     let is_possible = copies >= 1 && usize::from(copies) <= members && members <= crate::limits::SERVERS_MAX;
     if is_possible { Ok(()) } else { Err(MessageError::Configuration { members, copies }) }
 }

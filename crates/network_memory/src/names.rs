@@ -32,16 +32,16 @@ pub struct Epoch {
 
 /// The number of a record in its log, from 0; as an end, the number of the record that would come next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Position(pub u64);
+pub struct RecordNumber(pub u64);
 
-impl Position {
+impl RecordNumber {
     /// So many records further on.
-    pub fn plus(self, records: usize) -> Position {
-        Position(self.0 + records as u64)
+    pub fn plus(self, records: usize) -> RecordNumber {
+        RecordNumber(self.0 + records as u64)
     }
 
     /// How many records lie between `earlier` and this; 0 if it is not earlier.
-    pub fn since(self, earlier: Position) -> usize {
+    pub fn since(self, earlier: RecordNumber) -> usize {
         self.0.saturating_sub(earlier.0) as usize
     }
 }
@@ -49,9 +49,9 @@ impl Position {
 /// A point in a log: behind how many records, and the epoch of the last of them. Two logs with the same mark are the same before it, as
 /// in Raft's log matching property (D. Ongaro and J. Ousterhout, 2014, section 5.3): an epoch has one writer, which only appends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
+pub struct LogMark {
     /// Behind how many records.
-    pub position: Position,
+    pub position: RecordNumber,
     /// In which epoch the record before it was written.
     pub epoch: Epoch,
 }
@@ -71,7 +71,7 @@ pub enum Fallback {
 
 /// A server that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
+pub struct CountedServer {
     /// Which server.
     pub server: ServerId,
     /// And which life of its memory: in a later one it has forgotten what it held and what it promised.
@@ -89,7 +89,7 @@ pub struct Configuration {
     /// k: so many members must hold a record.
     pub copies: u8,
     /// The n members.
-    pub members: Vec<Member>,
+    pub members: Vec<CountedServer>,
     /// When the disk alone is enough.
     pub fallback: Fallback,
     /// The epoch whose log this one began with: as long as nobody has opened this one, a copy of it is a copy of that one.
@@ -99,7 +99,7 @@ pub struct Configuration {
     pub generation: u64,
     /// The epoch began with a recovery that may lack what was acknowledged by an earlier writer's disk alone, or what lost memories have held: then
     /// its members may stand for what none of them has.
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<RecoveryDoubt>,
 }
 
 impl Configuration {
@@ -121,7 +121,7 @@ impl Configuration {
 
     /// Whether this life of a server counted in the last epoch that was established before this one.
     pub fn has_kept(&self, server: ServerId, incarnation: Incarnation) -> bool {
-        let is_kept = |member: &Member| member.server == server && member.established == incarnation;
+        let is_kept = |member: &CountedServer| member.server == server && member.established == incarnation;
         incarnation != Incarnation::NONE && self.members.iter().any(is_kept)
     }
 
@@ -165,7 +165,7 @@ pub enum Receipt {
 
 /// What a recovery cannot vouch for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Doubt {
+pub enum RecoveryDoubt {
     /// The last writer was allowed to acknowledge from its disk, and that disk is not here.
     DiskAlone,
     /// Whoever opened the log has accepted that what is missing is lost.
@@ -190,7 +190,7 @@ impl fmt::Display for Epoch {
     }
 }
 
-impl fmt::Display for Position {
+impl fmt::Display for RecordNumber {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
     }

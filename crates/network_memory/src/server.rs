@@ -9,11 +9,11 @@ mod copy;
 pub mod image;
 
 use crate::limits::{LEASE, LOGS_MAX, NUMBER_MAX};
-use crate::message::{Held, LogStatus, Refusal, Reply, Request, Status};
-use crate::names::{Epoch, Incarnation, LogId, Position};
+use crate::message::{Held, ServedLogStatus, ServerRefusal, ServerReply, Status, WriterRequest};
+use crate::names::{Epoch, Incarnation, LogId, RecordNumber};
 use crate::planted::Planted;
 use crate::retained::Retained;
-use copy::Copy;
+use copy::LogCopy;
 use std::collections::BTreeMap;
 
 /// How much a server keeps.
@@ -27,10 +27,10 @@ pub struct Room {
 
 /// See the module's description.
 #[derive(Debug)]
-pub struct Server {
+pub struct LogServer {
     incarnation: Incarnation,
     room: Room,
-    logs: BTreeMap<LogId, Copy>,
+    logs: BTreeMap<LogId, LogCopy>,
     used_bytes: u64,
     appends: u64,
     refusals: u64,
@@ -38,11 +38,11 @@ pub struct Server {
     planted: Option<Planted>,
 }
 
-impl Server {
+impl LogServer {
     /// An empty server. `incarnation` must be one that no server has ever had.
-    pub fn new(incarnation: Incarnation, room: Room) -> Server {
+    pub fn new(incarnation: Incarnation, room: Room) -> LogServer {
         assert!(incarnation != Incarnation::NONE, "every life of a server has a name");
-        Server {
+        LogServer {
             incarnation,
             room,
             logs: BTreeMap::new(),
@@ -65,29 +65,29 @@ impl Server {
     }
 
     /// Answers a request about a log at this time.
-    pub fn handle(&mut self, now: u64, log: LogId, request: Request) -> Reply {
-        let Some(epoch) = request.epoch() else { return Reply::Status(self.status()) };
+    pub fn handle(&mut self, now: u64, log: LogId, request: WriterRequest) -> ServerReply {
+        let Some(epoch) = request.epoch() else { return ServerReply::Status(self.status()) };
         let answer = match request {
-            _ if epoch.number > NUMBER_MAX => Err(Refusal::OutOfRange),
-            Request::Look { .. } => {
-                let held = self.logs.get(&log).map_or_else(Held::default, Copy::held);
-                return Reply::Held { epoch, held };
+            _ if epoch.number > NUMBER_MAX => Err(ServerRefusal::OutOfRange),
+            WriterRequest::Look { .. } => {
+                let held = self.logs.get(&log).map_or_else(Held::default, LogCopy::held);
+                return ServerReply::Held { epoch, held };
             }
-            Request::Seal { .. } => self.seal(now, log, epoch),
-            Request::Remove { .. } => self.remove(log, epoch),
-            Request::Read { position, .. } => self.read(log, epoch, position),
+            WriterRequest::Seal { .. } => self.seal(now, log, epoch),
+            WriterRequest::Remove { .. } => self.remove(log, epoch),
+            WriterRequest::Read { position, .. } => self.read(log, epoch, position),
             _ => self.change(now, log, request),
         };
         answer.unwrap_or_else(|reason| {
             self.refusals += 1;
-            self.refusals_full += u64::from(matches!(reason, Refusal::Full { .. }));
-            Reply::Refused { epoch, reason }
+            self.refusals_full += u64::from(matches!(reason, ServerRefusal::Full { .. }));
+            ServerReply::Refused { epoch, reason }
         })
     }
 
     /// Counters and logs, for the operator.
     pub fn status(&self) -> Status {
-        let logs = self.logs.iter().map(|(&log, copy)| LogStatus {
+        let logs = self.logs.iter().map(|(&log, copy)| ServedLogStatus {
             log,
             sealed: copy.sealed(),
             active: copy.configuration().map(|configuration| configuration.epoch),
@@ -106,9 +106,9 @@ impl Server {
         }
     }
 
-    fn seal(&mut self, now: u64, log: LogId, epoch: Epoch) -> Result<Reply, Refusal> {
+    fn seal(&mut self, now: u64, log: LogId, epoch: Epoch) -> Result<ServerReply, ServerRefusal> {
         if self.logs.len() >= LOGS_MAX && !self.logs.contains_key(&log) {
-            return Err(Refusal::Logs);
+            return Err(ServerRefusal::Logs);
         }
         let planted = self.planted;
         let copy = self.logs.entry(log).or_default();
@@ -119,45 +119,47 @@ impl Server {
         }
         self.used_bytes -= before - copy.bytes();
         match copy.lease_left(now, epoch) {
-            Some(time) if planted != Some(Planted::LeaseNotWaitedFor) => Ok(Reply::Wait { epoch, time }),
-            _ => Ok(Reply::Sealed { epoch, held: copy.held() }),
+            Some(time) if planted != Some(Planted::LeaseNotWaitedFor) => Ok(ServerReply::Wait { epoch, time }),
+            _ => Ok(ServerReply::Sealed { epoch, held: copy.held() }),
         }
     }
 
-    fn read(&mut self, log: LogId, epoch: Epoch, position: Position) -> Result<Reply, Refusal> {
+    fn read(&mut self, log: LogId, epoch: Epoch, position: RecordNumber) -> Result<ServerReply, ServerRefusal> {
         let check = self.planted != Some(Planted::ChecksumIgnored);
-        let copy = self.logs.get_mut(&log).ok_or(Refusal::Absent)?;
+        let copy = self.logs.get_mut(&log).ok_or(ServerRefusal::Absent)?;
         copy.check(epoch)?;
         let before = copy.bytes();
         copy.seal(epoch);
         self.used_bytes -= before - copy.bytes();
         let records = copy.read(log, position, check)?;
-        Ok(Reply::Records { epoch, position, records })
+        Ok(ServerReply::Records { epoch, position, records })
     }
 
-    fn remove(&mut self, log: LogId, epoch: Epoch) -> Result<Reply, Refusal> {
+    fn remove(&mut self, log: LogId, epoch: Epoch) -> Result<ServerReply, ServerRefusal> {
         if let Some(copy) = self.logs.get(&log) {
             copy.check(epoch)?;
             if copy.configuration().is_none_or(|configuration| configuration.epoch != epoch) {
-                return Err(Refusal::NotActive);
+                return Err(ServerRefusal::NotActive);
             }
             self.used_bytes -= copy.bytes();
             self.logs.remove(&log);
         }
-        Ok(Reply::Removed { epoch })
+        Ok(ServerReply::Removed { epoch })
     }
 
     /// Requests that change what is held of a log.
-    fn change(&mut self, now: u64, log: LogId, request: Request) -> Result<Reply, Refusal> {
+    fn change(&mut self, now: u64, log: LogId, request: WriterRequest) -> Result<ServerReply, ServerRefusal> {
         let planted = self.planted;
-        if let Request::Restore { .. } | Request::Activate { .. } = request
+        if let WriterRequest::Restore { .. } | WriterRequest::Activate { .. } = request
             && self.logs.len() >= LOGS_MAX
             && !self.logs.contains_key(&log)
         {
-            return Err(Refusal::Logs);
+            return Err(ServerRefusal::Logs);
         }
         let copy = match request {
-            Request::Append { .. } | Request::Permit { .. } => self.logs.get_mut(&log).ok_or(Refusal::NotActive)?,
+            WriterRequest::Append { .. } | WriterRequest::Permit { .. } => {
+                self.logs.get_mut(&log).ok_or(ServerRefusal::NotActive)?
+            }
             _ => self.logs.entry(log).or_default(),
         };
         let before = copy.bytes();
@@ -166,32 +168,32 @@ impl Server {
         let left = self.room.capacity_bytes.saturating_sub(self.used_bytes);
         let quota = self.room.quota_bytes;
         let answer = match request {
-            Request::Restore { epoch, from, base, position, records } => {
+            WriterRequest::Restore { epoch, from, base, position, records } => {
                 let answer = copy.restore(log, epoch, from, base, position, records, copy.staged_bytes() + left);
                 if planted == Some(Planted::PartialRestoreCounts) && answer.is_ok() {
                     copy.believe_restored();
                 }
-                answer.map(|end| Reply::Restored { epoch, end })
+                answer.map(|end| ServerReply::Restored { epoch, end })
             }
-            Request::Activate { configuration, basis, from, base, end } => {
+            WriterRequest::Activate { configuration, basis, from, base, end } => {
                 let epoch = configuration.epoch;
                 let is_member = configuration.members.iter().any(|member| member.incarnation == self.incarnation);
                 if is_member || planted == Some(Planted::StrangerActivates) {
                     copy.activate(configuration, basis, from, base, end, planted)
-                        .map(|end| Reply::Activated { epoch, end })
+                        .map(|end| ServerReply::Activated { epoch, end })
                 } else {
-                    Err(Refusal::Stranger)
+                    Err(ServerRefusal::Stranger)
                 }
             }
-            Request::Append { epoch, is_established, from, position, records } => {
+            WriterRequest::Append { epoch, is_established, from, position, records } => {
                 self.appends += records.len() as u64;
                 let room = quota.min(copy.held_bytes() + left);
                 copy.append(log, epoch, is_established, from, position, records, room, planted)
-                    .map(|end| Reply::Appended { epoch, end })
+                    .map(|end| ServerReply::Appended { epoch, end })
             }
-            Request::Permit { epoch, number, granted } => copy
+            WriterRequest::Permit { epoch, number, granted } => copy
                 .permit(epoch, number, granted.then_some(now + LEASE), planted)
-                .map(|()| Reply::Permitted { epoch, number }),
+                .map(|()| ServerReply::Permitted { epoch, number }),
             _ => unreachable!("handled elsewhere"),
         };
         self.used_bytes = others + copy.bytes();
@@ -209,7 +211,7 @@ impl Server {
     }
 
     /// For the simulator: a record rots in memory.
-    pub fn damage(&mut self, log: LogId, position: Position) {
+    pub fn damage(&mut self, log: LogId, position: RecordNumber) {
         if let Some(copy) = self.logs.get_mut(&log) {
             copy.damage(position);
         }

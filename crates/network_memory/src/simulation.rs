@@ -15,11 +15,11 @@ mod world;
 mod writers;
 
 use crate::planted::Planted;
-use world::World;
+use world::LogWorld;
 
 /// How a run went.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct LogRunOutcome {
     /// Its seed.
     pub seed: u64,
     /// What was wrong.
@@ -33,11 +33,11 @@ pub struct Outcome {
 }
 
 /// Runs the schedule of a seed, with a planted bug or none.
-pub fn run(seed: u64, planted: Option<Planted>) -> Outcome {
-    let mut world = World::new(seed, planted);
+pub fn run(seed: u64, planted: Option<Planted>) -> LogRunOutcome {
+    let mut world = LogWorld::new(seed, planted);
     let failure = world.run().err().map(|failure| format!("{failure}\n{}", world.story()));
     let counts = world.counts();
-    Outcome {
+    LogRunOutcome {
         seed,
         failure,
         acknowledged: counts.acknowledged,

@@ -1,9 +1,9 @@
 //! A stream over a log: positions of a program's own, such as bytes, over records that are numbered.
 //!
-//! A record of a stream says what it is and where it stands, so that an opening finds again what [`Places`] knows while the log is open. Each
+//! A record of a stream says what it is and where it stands, so that an opening finds again what [`StreamPlaces`] knows while the log is open. Each
 //! program over a log of this crate has kinds of its own. Invariant: what is given up here is whole records, the oldest first.
 
-use crate::names::Position;
+use crate::names::RecordNumber;
 use std::collections::VecDeque;
 
 /// Bytes of a record in front of those that it carries.
@@ -40,35 +40,35 @@ impl<'a> StreamRecord<'a> {
 
 /// Where parts of a stream begin, whose positions are `P`, and where in the log each has its first record.
 #[derive(Debug)]
-pub struct Places<P> {
-    starts: VecDeque<(P, Position)>,
+pub struct StreamPlaces<P> {
+    starts: VecDeque<(P, RecordNumber)>,
 }
 
-impl<P> Default for Places<P> {
-    fn default() -> Places<P> {
-        Places { starts: VecDeque::new() }
+impl<P> Default for StreamPlaces<P> {
+    fn default() -> StreamPlaces<P> {
+        StreamPlaces { starts: VecDeque::new() }
     }
 }
 
-impl<P: Copy + Ord> Places<P> {
+impl<P: Copy + Ord> StreamPlaces<P> {
     /// A part begins, behind all others.
-    pub fn note(&mut self, start: P, place: Position) {
+    pub fn note(&mut self, start: P, place: RecordNumber) {
         self.starts.push_back((start, place));
     }
 
     /// The oldest part.
-    pub fn first(&self) -> Option<(P, Position)> {
+    pub fn first(&self) -> Option<(P, RecordNumber)> {
         self.starts.front().copied()
     }
 
     /// The part that begins there, and all behind it; `None` if none does.
-    pub fn from(&self, start: P) -> Option<impl Iterator<Item = (P, Position)> + '_> {
+    pub fn from(&self, start: P) -> Option<impl Iterator<Item = (P, RecordNumber)> + '_> {
         let index = self.starts.binary_search_by_key(&start, |(start, _)| *start).ok()?;
         Some(self.starts.range(index..).copied())
     }
 
     /// Where the last part ends all of whose records are below `upto`. The log ends at `log_end`, the stream at `end`.
-    pub fn whole_below(&self, upto: Position, log_end: Position, end: P) -> P {
+    pub fn whole_below(&self, upto: RecordNumber, log_end: RecordNumber, end: P) -> P {
         let begun = self.starts.partition_point(|(_, place)| *place < upto);
         let next = self.starts.get(begun);
         let next_place = next.map_or(log_end, |(_, place)| *place);
@@ -86,7 +86,7 @@ impl<P: Copy + Ord> Places<P> {
     }
 
     /// The first record of a part; they are counted from the oldest.
-    pub fn place(&self, index: usize) -> Option<Position> {
+    pub fn place(&self, index: usize) -> Option<RecordNumber> {
         self.starts.get(index).map(|(_, place)| *place)
     }
 
@@ -117,9 +117,9 @@ impl<P: Copy + Ord> Places<P> {
 mod tests {
     use super::*;
 
-    fn places(starts: &[(u64, u64)]) -> Places<u64> {
-        let mut places = Places::default();
-        starts.iter().for_each(|(start, place)| places.note(*start, Position(*place)));
+    fn places(starts: &[(u64, u64)]) -> StreamPlaces<u64> {
+        let mut places = StreamPlaces::default();
+        starts.iter().for_each(|(start, place)| places.note(*start, RecordNumber(*place)));
         places
     }
 
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_part_is_whole_when_all_its_records_are() {
         let places = places(&[(0, 0), (10, 1), (20, 4)]);
-        let whole = |upto| places.whole_below(Position(upto), Position(6), 30);
+        let whole = |upto| places.whole_below(RecordNumber(upto), RecordNumber(6), 30);
         assert_eq!([0, 1, 2, 3, 4, 5, 6].map(whole), [0, 10, 10, 10, 20, 20, 30]);
     }
 
@@ -147,7 +147,7 @@ mod tests {
         let mut parts = places(&[(0, 0), (10, 1), (20, 4)]);
         assert_eq!([0, 1, 10, 11, 99].map(|position| parts.count_below(position)), [0, 1, 1, 2, 2]);
         parts.give_up(19, 30);
-        assert_eq!(parts.first(), Some((10, Position(1))));
+        assert_eq!(parts.first(), Some((10, RecordNumber(1))));
         assert_eq!(parts.from(20).map(Iterator::count), Some(1));
         assert!(parts.from(15).is_none());
         parts.give_up(30, 30);

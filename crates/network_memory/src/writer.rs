@@ -28,24 +28,26 @@ mod terms;
 mod tests;
 
 pub use judge::{Lack, Missing};
-pub use terms::{AppendError, BeginError, Boot, Disk, Event, Intent, JournalError, Stop, Terms, WriterStatus};
+pub use terms::{
+    AppendError, BeginError, Boot, Intent, JournalError, LogEvent, WriterDisk, WriterStatus, WriterStop, WriterTerms,
+};
 
-use crate::journal::{Journal, Standing};
+use crate::journal::{DiskStanding, Journal};
 use crate::limits::{EVENTS_MAX, FULL_PAUSE, PROBE_PAUSE, RECORD_BYTES_MAX, SERVERS_MAX};
-use crate::message::{Record, Reply, Request, ToWriter};
-use crate::names::{Configuration, Doubt, Epoch, Fallback, LogId, Position, Receipt, ServerId};
+use crate::message::{CheckedRecord, ServerReply, ToWriter, WriterRequest};
+use crate::names::{Configuration, Epoch, Fallback, LogId, Receipt, RecordNumber, RecoveryDoubt, ServerId};
 use crate::planted::Planted;
 use crate::retained::{Retained, cost};
 use beginning::Beginning;
 use bytes::Bytes;
 use commit_log::{Log, LogError};
 use opening::Sealing;
-use peer::{Peer, State};
+use peer::{PeerState, ServerPeer};
 use reading::Fetching;
 use standing::{Hedge, Lease};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-enum Phase {
+enum WriterPhase {
     Sealing(Sealing),
     Fetching(Box<Fetching>),
     /// The disk has no room for the epoch, which is tried again then.
@@ -53,16 +55,16 @@ enum Phase {
     Active,
     /// The log is over, and these servers have not forgotten it yet; they were asked then.
     Removing(BTreeSet<ServerId>, u64),
-    Stopped(Stop),
+    Stopped(WriterStop),
 }
 
 /// See the module's description.
-pub struct Writer<L> {
-    terms: Terms,
+pub struct LogWriter<L> {
+    terms: WriterTerms,
     nonce: u64,
     intent: Intent,
     planted: Option<Planted>,
-    phase: Phase,
+    phase: WriterPhase,
     /// What is wanting for the log to be opened.
     missing: Option<Missing>,
     /// It has been opened, and receipts are given.
@@ -73,11 +75,11 @@ pub struct Writer<L> {
     /// Of the log in `records`; none if there never was one.
     configuration: Option<Configuration>,
     records: Retained,
-    peers: BTreeMap<ServerId, Peer>,
+    peers: BTreeMap<ServerId, ServerPeer>,
     journal: Option<Journal<L>>,
     /// When the log was opened everything acknowledged was on this disk.
     is_complete: bool,
-    standing: Standing,
+    standing: DiskStanding,
     /// Where the journal says so.
     standing_place: Option<commit_log::Position>,
     /// The last configuration before this epoch's that is known of; none if there was none, or nobody minds.
@@ -87,14 +89,14 @@ pub struct Writer<L> {
     /// No epoch that does not know of this one can begin any more.
     established: bool,
     /// What the log held when this epoch began, to be told when it is open.
-    beginning: Option<Event>,
-    began_at: Position,
+    beginning: Option<LogEvent>,
+    began_at: RecordNumber,
     /// Of the opening.
-    doubt: Option<Doubt>,
-    acknowledged: Position,
-    receipts: VecDeque<(Position, Receipt)>,
+    doubt: Option<RecoveryDoubt>,
+    acknowledged: RecordNumber,
+    receipts: VecDeque<(RecordNumber, Receipt)>,
     /// Records without a receipt, and when they were appended.
-    waiting: VecDeque<(Position, u64)>,
+    waiting: VecDeque<(RecordNumber, u64)>,
     hedge: Hedge,
     /// The disk had no room when it was last written to, which has been told.
     is_disk_full: bool,
@@ -110,24 +112,24 @@ pub struct Writer<L> {
     renewal_pause: u64,
     /// When it was outbid last it waited for a part of this; next time it is a part of twice this.
     outbid_pause: u64,
-    requests: VecDeque<(ServerId, Request)>,
-    events: VecDeque<Event>,
+    requests: VecDeque<(ServerId, WriterRequest)>,
+    events: VecDeque<LogEvent>,
 }
 
-impl<L: Log> Writer<L> {
+impl<L: Log> LogWriter<L> {
     /// Begins to open a log. `nonce` is drawn at random: no two writers have the same. Each further attempt derives one of its own.
     ///
     /// # Errors
     /// The terms or the disk are of no use.
     pub fn begin(
         now: u64,
-        terms: Terms,
+        terms: WriterTerms,
         nonce: u64,
-        disk: Option<Disk<L>>,
+        disk: Option<WriterDisk<L>>,
         intent: Intent,
         planted: Option<Planted>,
-    ) -> Result<Writer<L>, BeginError> {
-        let Terms { copies, members, .. } = terms;
+    ) -> Result<LogWriter<L>, BeginError> {
+        let WriterTerms { copies, members, .. } = terms;
         let servers = terms.servers.len();
         if copies == 0 || copies > members || usize::from(members) > servers || servers > SERVERS_MAX {
             return Err(BeginError::Terms { servers, members, copies });
@@ -159,19 +161,19 @@ impl<L: Log> Writer<L> {
         let replayed = replayed.filter(|replayed| replayed.configuration.is_some());
         let is_complete = replayed
             .as_ref()
-            .is_some_and(|replayed| boot.is_some() && replayed.boot == boot || replayed.standing == Standing::Disk);
+            .is_some_and(|replayed| boot.is_some() && replayed.boot == boot || replayed.standing == DiskStanding::Disk);
         let (configuration, records) = match replayed {
             Some(replayed) => (replayed.configuration, replayed.records),
             None => (None, Retained::default()),
         };
         let known = configuration.iter().flat_map(|configuration| &configuration.members).map(|member| member.server);
-        let peers = terms.servers.iter().copied().chain(known).map(|server| (server, Peer::default())).collect();
-        let mut writer = Writer {
+        let peers = terms.servers.iter().copied().chain(known).map(|server| (server, ServerPeer::default())).collect();
+        let mut writer = LogWriter {
             terms,
             nonce,
             intent,
             planted,
-            phase: Phase::Active,
+            phase: WriterPhase::Active,
             missing: None,
             opened: false,
             is_closing: false,
@@ -182,13 +184,13 @@ impl<L: Log> Writer<L> {
             peers,
             journal,
             is_complete,
-            standing: Standing::Disk,
+            standing: DiskStanding::Disk,
             standing_place: None,
             basis: None,
             judged: None,
             established: false,
             beginning: None,
-            began_at: Position(0),
+            began_at: RecordNumber(0),
             doubt: None,
             receipts: VecDeque::new(),
             waiting: VecDeque::new(),
@@ -217,22 +219,22 @@ impl<L: Log> Writer<L> {
 
     /// Whether receipts are given.
     pub fn is_open(&self) -> bool {
-        self.opened && !matches!(self.phase, Phase::Stopped(_) | Phase::Removing(..))
+        self.opened && !matches!(self.phase, WriterPhase::Stopped(_) | WriterPhase::Removing(..))
     }
 
     /// Why nothing happens any more.
-    pub fn stopped(&self) -> Option<&Stop> {
-        if let Phase::Stopped(stop) = &self.phase { Some(stop) } else { None }
+    pub fn stopped(&self) -> Option<&WriterStop> {
+        if let WriterPhase::Stopped(stop) = &self.phase { Some(stop) } else { None }
     }
 
     /// What the opening could not vouch for.
-    pub fn doubt(&self) -> Option<Doubt> {
+    pub fn doubt(&self) -> Option<RecoveryDoubt> {
         self.doubt.filter(|_| self.opened)
     }
 
     /// What an opening waits for.
     pub fn missing(&self) -> Option<&Missing> {
-        self.missing.as_ref().filter(|_| matches!(self.phase, Phase::Sealing(_) | Phase::Fetching(_)))
+        self.missing.as_ref().filter(|_| matches!(self.phase, WriterPhase::Sealing(_) | WriterPhase::Fetching(_)))
     }
 
     /// All servers that it may speak to.
@@ -241,37 +243,37 @@ impl<L: Log> Writer<L> {
     }
 
     /// The first record.
-    pub fn from(&self) -> Position {
+    pub fn from(&self) -> RecordNumber {
         self.records.from()
     }
 
     /// Behind the last record.
-    pub fn end(&self) -> Position {
+    pub fn end(&self) -> RecordNumber {
         self.records.end()
     }
 
     /// Everything below has a receipt.
-    pub fn acknowledged(&self) -> Position {
+    pub fn acknowledged(&self) -> RecordNumber {
         self.acknowledged
     }
 
     /// A record that has not been truncated.
-    pub fn read(&self, position: Position) -> Option<&Bytes> {
+    pub fn read(&self, position: RecordNumber) -> Option<&Bytes> {
         self.records.get(position).map(|record| &record.bytes)
     }
 
     /// Receipts that have not been asked for, in order: each for all records below.
-    pub fn take_receipts(&mut self) -> impl Iterator<Item = (Position, Receipt)> {
+    pub fn take_receipts(&mut self) -> impl Iterator<Item = (RecordNumber, Receipt)> {
         self.receipts.drain(..)
     }
 
     /// Requests that are to be sent.
-    pub fn take_requests(&mut self) -> Option<(ServerId, Request)> {
+    pub fn take_requests(&mut self) -> Option<(ServerId, WriterRequest)> {
         self.requests.pop_front()
     }
 
     /// What has happened.
-    pub fn take_event(&mut self) -> Option<Event> {
+    pub fn take_event(&mut self) -> Option<LogEvent> {
         self.events.pop_front()
     }
 
@@ -280,7 +282,7 @@ impl<L: Log> Writer<L> {
         self.journal.as_ref().map(Journal::log)
     }
 
-    /// As [`Writer::disk`].
+    /// As [`LogWriter::disk`].
     pub fn disk_mut(&mut self) -> Option<&mut L> {
         self.journal.as_mut().map(Journal::log_mut)
     }
@@ -290,14 +292,14 @@ impl<L: Log> Writer<L> {
         self.journal.map(Journal::into_log)
     }
 
-    /// Appends a record; [`Writer::flush`] sends it.
+    /// Appends a record; [`LogWriter::flush`] sends it.
     ///
     /// # Errors
     /// See [`AppendError`].
-    pub fn append(&mut self, now: u64, bytes: &[u8]) -> Result<Position, AppendError> {
+    pub fn append(&mut self, now: u64, bytes: &[u8]) -> Result<RecordNumber, AppendError> {
         if !self.is_open() {
             let reason = match (&self.phase, self.missing()) {
-                (Phase::Stopped(stop), _) => stop.to_string(),
+                (WriterPhase::Stopped(stop), _) => stop.to_string(),
                 (_, Some(missing)) => missing.to_string(),
                 _ => "it is being opened".to_owned(),
             };
@@ -310,7 +312,7 @@ impl<L: Log> Writer<L> {
             return Err(AppendError::Long { bytes: bytes.len() });
         }
         let position = self.records.end();
-        let record = Record::new(self.terms.log, position, self.epoch, Bytes::copy_from_slice(bytes));
+        let record = CheckedRecord::new(self.terms.log, position, self.epoch, Bytes::copy_from_slice(bytes));
         let bytes_max = self.terms.retained_bytes_max;
         if self.records.bytes() + cost(&record) > bytes_max {
             return Err(AppendError::Retained { bytes: self.records.bytes(), bytes_max });
@@ -342,7 +344,7 @@ impl<L: Log> Writer<L> {
         }
     }
 
-    /// Somebody waits for a receipt, and syncs the disk himself when [`Writer::is_sync_left`], or no longer does.
+    /// Somebody waits for a receipt, and syncs the disk himself when [`LogWriter::is_sync_left`], or no longer does.
     pub fn leave_sync(&mut self, is_left: bool) {
         self.leaves_sync = is_left;
         if !is_left && std::mem::take(&mut self.is_sync_left) {
@@ -350,7 +352,7 @@ impl<L: Log> Writer<L> {
         }
     }
 
-    /// Whether the disk alone can make durable what is waited for, and has not been asked: [`Writer::sync_now`] is what is left to be done.
+    /// Whether the disk alone can make durable what is waited for, and has not been asked: [`LogWriter::sync_now`] is what is left to be done.
     pub fn is_sync_left(&self) -> bool {
         self.is_sync_left
     }
@@ -368,7 +370,7 @@ impl<L: Log> Writer<L> {
     ///
     /// # Panics
     /// If a record below has no receipt.
-    pub fn truncate_before(&mut self, now: u64, position: Position) {
+    pub fn truncate_before(&mut self, now: u64, position: RecordNumber) {
         assert!(position <= self.acknowledged, "only what has been acknowledged is truncated");
         if position <= self.records.from() || !self.is_open() {
             return;
@@ -383,52 +385,53 @@ impl<L: Log> Writer<L> {
     }
 
     /// Ends the use of the log in order: nothing can be appended any more, and where every recovery has the disk, it follows to the end and
-    /// then says that it is enough, so that the next opening needs no server. [`Writer::is_closed`] tells when.
+    /// then says that it is enough, so that the next opening needs no server. [`LogWriter::is_closed`] tells when.
     pub fn close(&mut self, now: u64) {
         self.is_closing = true;
         self.advance(now);
         self.request_sync();
     }
 
-    /// Whether everything is on disk, and the disk says so, since [`Writer::close`].
+    /// Whether everything is on disk, and the disk says so, since [`LogWriter::close`].
     pub fn is_closed(&self) -> bool {
         let says_so = match (&self.journal, self.standing_place) {
             _ if self.planted == Some(Planted::ClosedTooSoon) => true,
-            (Some(journal), Some(place)) => self.standing == Standing::Disk && journal.is_synced(place),
-            _ => self.standing == Standing::Disk,
+            (Some(journal), Some(place)) => self.standing == DiskStanding::Disk && journal.is_synced(place),
+            _ => self.standing == DiskStanding::Disk,
         };
         self.is_closing && says_so && self.synced() >= self.records.end()
     }
 
-    /// Ends the log: has all members that hold it forget it, and then stops with [`Stop::Removed`]. Nothing can be appended any more. Members
+    /// Ends the log: has all members that hold it forget it, and then stops with [`WriterStop::Removed`]. Nothing can be appended any more. Members
     /// that do not answer keep it, and the local disk keeps what it has.
     ///
     /// # Errors
     /// The log is not open.
     pub fn remove(&mut self, now: u64) -> Result<(), AppendError> {
-        if !self.is_open() || !matches!(self.phase, Phase::Active) {
+        if !self.is_open() || !matches!(self.phase, WriterPhase::Active) {
             return Err(AppendError::NotOpen("it is being opened, or has stopped".to_owned()));
         }
         let active = self.peers.iter().filter(|(_, peer)| is_active(peer)).map(|(server, _)| *server).collect();
-        self.phase = Phase::Removing(active, now);
+        self.phase = WriterPhase::Removing(active, now);
         self.ask_to_remove(now);
         Ok(())
     }
 
     fn ask_to_remove(&mut self, now: u64) {
-        let Phase::Removing(left, at) = &mut self.phase else { return };
+        let WriterPhase::Removing(left, at) = &mut self.phase else { return };
         *at = now;
         let epoch = self.epoch;
-        self.requests.extend(left.iter().map(|server| (*server, Request::Remove { epoch })));
+        self.requests.extend(left.iter().map(|server| (*server, WriterRequest::Remove { epoch })));
         if left.is_empty() {
-            self.stop(Stop::Removed);
+            self.stop(WriterStop::Removed);
         }
     }
 
-    fn hear_removed(&mut self, now: u64, server: ServerId, reply: &Reply) {
-        let Phase::Removing(left, _) = &mut self.phase else { return };
+    fn hear_removed(&mut self, now: u64, server: ServerId, reply: &ServerReply) {
+        let WriterPhase::Removing(left, _) = &mut self.phase else { return };
         // A server that refuses holds another log of this name.
-        if matches!(reply, Reply::Removed { epoch } | Reply::Refused { epoch, .. } if *epoch == self.epoch) {
+        if matches!(reply, ServerReply::Removed { epoch } | ServerReply::Refused { epoch, .. } if *epoch == self.epoch)
+        {
             left.remove(&server);
         }
         if left.is_empty() {
@@ -443,8 +446,8 @@ impl<L: Log> Writer<L> {
             return;
         }
         match self.phase {
-            Phase::Stopped(_) => return,
-            Phase::Removing(..) => return self.hear_removed(now, server, &message.reply),
+            WriterPhase::Stopped(_) => return,
+            WriterPhase::Removing(..) => return self.hear_removed(now, server, &message.reply),
             _ => {}
         }
         self.hear(now, server, message);
@@ -454,16 +457,16 @@ impl<L: Log> Writer<L> {
     /// Does what is due.
     pub fn tick(&mut self, now: u64) {
         match self.phase {
-            Phase::Sealing(_) => self.tick_sealing(now),
-            Phase::Fetching(_) => self.tick_fetching(now),
-            Phase::Entering(..) => self.tick_entering(now),
-            Phase::Removing(_, at) if at + PROBE_PAUSE <= now => self.ask_to_remove(now),
-            Phase::Removing(..) => {}
-            Phase::Active => {
+            WriterPhase::Sealing(_) => self.tick_sealing(now),
+            WriterPhase::Fetching(_) => self.tick_fetching(now),
+            WriterPhase::Entering(..) => self.tick_entering(now),
+            WriterPhase::Removing(_, at) if at + PROBE_PAUSE <= now => self.ask_to_remove(now),
+            WriterPhase::Removing(..) => {}
+            WriterPhase::Active => {
                 self.tick_peers(now);
                 self.ship(now);
             }
-            Phase::Stopped(_) => return,
+            WriterPhase::Stopped(_) => return,
         }
         self.advance(now);
     }
@@ -494,7 +497,7 @@ impl<L: Log> Writer<L> {
     }
 
     /// For the simulator's checker: the records, and where they ended when this epoch began.
-    pub(crate) fn peek(&self) -> (&Retained, Position) {
+    pub(crate) fn peek(&self) -> (&Retained, RecordNumber) {
         (&self.records, self.began_at)
     }
 
@@ -506,33 +509,33 @@ impl<L: Log> Writer<L> {
     /// For the simulator's checker: the epoch for which the log is being sealed.
     pub(crate) fn sealing(&self) -> Option<Epoch> {
         match &self.phase {
-            Phase::Sealing(sealing) if !sealing.is_asking() => Some(sealing.epoch()),
+            WriterPhase::Sealing(sealing) if !sealing.is_asking() => Some(sealing.epoch()),
             _ => None,
         }
     }
 
     /// Everything below is on the local disk; what was truncated, if there is none.
-    pub fn synced(&self) -> Position {
+    pub fn synced(&self) -> RecordNumber {
         self.journal.as_ref().map_or(self.records.from(), Journal::synced)
     }
 
-    fn tell(&mut self, event: Event) {
+    fn tell(&mut self, event: LogEvent) {
         if self.events.len() >= EVENTS_MAX {
             self.events.pop_front();
         }
         self.events.push_back(event);
     }
 
-    fn stop(&mut self, stop: Stop) {
-        if !matches!(self.phase, Phase::Stopped(_)) {
-            self.tell(Event::Stopped(stop.clone()));
-            self.phase = Phase::Stopped(stop);
+    fn stop(&mut self, stop: WriterStop) {
+        if !matches!(self.phase, WriterPhase::Stopped(_)) {
+            self.tell(LogEvent::Stopped(stop.clone()));
+            self.phase = WriterPhase::Stopped(stop);
             self.requests.clear();
         }
     }
 
     fn fail(&mut self, error: &dyn std::fmt::Display) {
-        self.stop(Stop::DiskFailed(error.to_string()));
+        self.stop(WriterStop::DiskFailed(error.to_string()));
     }
 
     /// A full disk is tried again later; any other failure is final.
@@ -544,7 +547,7 @@ impl<L: Log> Writer<L> {
     fn tell_disk_full(&mut self, now: u64) {
         self.disk_full_until = now + FULL_PAUSE;
         if !std::mem::replace(&mut self.is_disk_full, true) {
-            self.tell(Event::DiskFull);
+            self.tell(LogEvent::DiskFull);
         }
     }
 
@@ -562,15 +565,15 @@ impl<L: Log> Writer<L> {
     }
 }
 
-impl<L> std::fmt::Debug for Writer<L> {
+impl<L> std::fmt::Debug for LogWriter<L> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let phase = match &self.phase {
-            Phase::Sealing(_) => "sealing",
-            Phase::Fetching(_) => "fetching",
-            Phase::Entering(..) => "entering",
-            Phase::Removing(..) => "removing",
-            Phase::Active => "active",
-            Phase::Stopped(_) => "stopped",
+            WriterPhase::Sealing(_) => "sealing",
+            WriterPhase::Fetching(_) => "fetching",
+            WriterPhase::Entering(..) => "entering",
+            WriterPhase::Removing(..) => "removing",
+            WriterPhase::Active => "active",
+            WriterPhase::Stopped(_) => "stopped",
         };
         let peers: Vec<String> = self.peers.iter().map(|(server, peer)| format!("{server}: {peer:?}")).collect();
         formatter
@@ -592,6 +595,6 @@ fn is_passing(error: &LogError) -> bool {
 }
 
 /// Whether a member holds this epoch's log.
-fn is_active(peer: &Peer) -> bool {
-    matches!(peer.state, State::Active(_))
+fn is_active(peer: &ServerPeer) -> bool {
+    matches!(peer.state, PeerState::Active(_))
 }

@@ -1,10 +1,14 @@
 //! Bytes that anybody may have sent or written: a message, an image or an error, never a panic.
 
 use network_memory::limits::NUMBER_MAX;
-use network_memory::message::{Held, MessageError, Record, Refusal, Reply, Request, ToServer, ToWriter};
-use network_memory::names::{Configuration, Epoch, Fallback, Incarnation, LogId, Mark, Member, Position, ServerId};
+use network_memory::message::{
+    CheckedRecord, Held, MessageError, ServerRefusal, ServerReply, ToServer, ToWriter, WriterRequest,
+};
+use network_memory::names::{
+    Configuration, CountedServer, Epoch, Fallback, Incarnation, LogId, LogMark, RecordNumber, ServerId,
+};
 use network_memory::server::image::{load, save};
-use network_memory::server::{Room, Server};
+use network_memory::server::{LogServer, Room};
 use proptest::prelude::*;
 use raidcomm::codec::{Codec, Compact};
 use std::net::SocketAddr;
@@ -14,7 +18,7 @@ const EPOCH: Epoch = Epoch { number: 1, writer: 9 };
 const ROOM: Room = Room { capacity_bytes: 1 << 20, quota_bytes: 1 << 20 };
 
 fn configuration() -> Configuration {
-    let member = Member {
+    let member = CountedServer {
         server: ServerId(SocketAddr::from(([10, 0, 0, 1], 1))),
         incarnation: Incarnation(3),
         established: Incarnation(3),
@@ -31,29 +35,35 @@ fn configuration() -> Configuration {
 }
 
 /// A server that holds these records.
-fn server(records: &[Vec<u8>]) -> Server {
-    let mut server = Server::new(Incarnation(3), ROOM);
-    let mark = Mark::default();
-    let activate =
-        Request::Activate { configuration: configuration(), basis: EPOCH, from: Position(0), base: mark, end: mark };
-    assert!(matches!(server.handle(1, LOG, activate), Reply::Activated { .. }));
-    let records: Vec<Record> = records
+fn server(records: &[Vec<u8>]) -> LogServer {
+    let mut server = LogServer::new(Incarnation(3), ROOM);
+    let mark = LogMark::default();
+    let activate = WriterRequest::Activate {
+        configuration: configuration(),
+        basis: EPOCH,
+        from: RecordNumber(0),
+        base: mark,
+        end: mark,
+    };
+    assert!(matches!(server.handle(1, LOG, activate), ServerReply::Activated { .. }));
+    let records: Vec<CheckedRecord> = records
         .iter()
         .enumerate()
-        .map(|(index, bytes)| Record::new(LOG, Position(index as u64), EPOCH, bytes.clone().into()))
+        .map(|(index, bytes)| CheckedRecord::new(LOG, RecordNumber(index as u64), EPOCH, bytes.clone().into()))
         .collect();
     let count = records.len();
-    let append = Request::Append { epoch: EPOCH, is_established: true, from: mark, position: Position(0), records };
-    assert_eq!(server.handle(1, LOG, append), Reply::Appended { epoch: EPOCH, end: Position(count as u64) });
+    let append =
+        WriterRequest::Append { epoch: EPOCH, is_established: true, from: mark, position: RecordNumber(0), records };
+    assert_eq!(server.handle(1, LOG, append), ServerReply::Appended { epoch: EPOCH, end: RecordNumber(count as u64) });
     server
 }
 
-fn held(server: &mut Server) -> Vec<Vec<u8>> {
-    let read = Request::Read { epoch: EPOCH, position: Position(0) };
+fn held(server: &mut LogServer) -> Vec<Vec<u8>> {
+    let read = WriterRequest::Read { epoch: EPOCH, position: RecordNumber(0) };
     match server.handle(1, LOG, read) {
-        Reply::Records { records, .. } => records.into_iter().map(|record| record.bytes.to_vec()).collect(),
+        ServerReply::Records { records, .. } => records.into_iter().map(|record| record.bytes.to_vec()).collect(),
         // All of it was given up.
-        Reply::Refused { reason: Refusal::Absent, .. } => Vec::new(),
+        ServerReply::Refused { reason: ServerRefusal::Absent, .. } => Vec::new(),
         other => panic!("{other:?}"),
     }
 }
@@ -64,19 +74,20 @@ fn numbers_that_nobody_counts_to_are_refused() {
     let epoch = |number| Epoch { number, writer: 9 };
     let request = |number| {
         let mut encoded = Vec::new();
-        Compact::append(&ToServer::new(LOG, Request::Seal { epoch: epoch(number) }), &mut encoded)
+        Compact::append(&ToServer::new(LOG, WriterRequest::Seal { epoch: epoch(number) }), &mut encoded)
             .expect("it has a form");
         ToServer::decode(&encoded).err()
     };
-    let answer = |reply: Reply| {
+    let answer = |reply: ServerReply| {
         let mut encoded = Vec::new();
         Compact::append(&ToWriter::new(LOG, Incarnation(3), reply), &mut encoded).expect("it has a form");
         ToWriter::decode(&encoded).err()
     };
-    let sealed = |number| answer(Reply::Refused { epoch: EPOCH, reason: Refusal::Sealed { by: epoch(number) } });
+    let sealed =
+        |number| answer(ServerReply::Refused { epoch: EPOCH, reason: ServerRefusal::Sealed { by: epoch(number) } });
     let continues = |number| {
         let configuration = Some(Configuration { continues: epoch(number), ..configuration() });
-        answer(Reply::Held { epoch: EPOCH, held: Held { configuration, ..Held::default() } })
+        answer(ServerReply::Held { epoch: EPOCH, held: Held { configuration, ..Held::default() } })
     };
     for number in [NUMBER_MAX + 1, u64::MAX] {
         let error = Some(MessageError::Number(number));
@@ -86,9 +97,9 @@ fn numbers_that_nobody_counts_to_are_refused() {
     assert_eq!((request(NUMBER_MAX), sealed(NUMBER_MAX), continues(NUMBER_MAX)), (None, None, None));
     // Whoever does without the wire is told likewise, and the log stays open to others.
     let mut server = server(&[]);
-    let refused = server.handle(1, LOG, Request::Seal { epoch: epoch(u64::MAX) });
-    assert_eq!(refused, Reply::Refused { epoch: epoch(u64::MAX), reason: Refusal::OutOfRange });
-    assert!(matches!(server.handle(1, LOG, Request::Seal { epoch: epoch(2) }), Reply::Sealed { .. }));
+    let refused = server.handle(1, LOG, WriterRequest::Seal { epoch: epoch(u64::MAX) });
+    assert_eq!(refused, ServerReply::Refused { epoch: epoch(u64::MAX), reason: ServerRefusal::OutOfRange });
+    assert!(matches!(server.handle(1, LOG, WriterRequest::Seal { epoch: epoch(2) }), ServerReply::Sealed { .. }));
 }
 
 proptest! {
@@ -107,22 +118,22 @@ proptest! {
         at in any::<prop::sample::Index>(),
         bit in 0_u8..8,
     ) {
-        let record = Record::new(LOG, Position(0), EPOCH, bytes.into());
-        let append = Request::Append { epoch: EPOCH, is_established: true, from: Mark::default(), position: Position(0), records: vec![record] };
+        let record = CheckedRecord::new(LOG, RecordNumber(0), EPOCH, bytes.into());
+        let append = WriterRequest::Append { epoch: EPOCH, is_established: true, from: LogMark::default(), position: RecordNumber(0), records: vec![record] };
         let mut encoded = Vec::new();
         Compact::append(&ToServer::new(LOG, append), &mut encoded).expect("it has a form");
         let message = ToServer::decode(&encoded).expect("a message");
         let reply = server(&[]).handle(1, message.log, message.request);
-        prop_assert_eq!(reply, Reply::Appended { epoch: EPOCH, end: Position(1) });
+        prop_assert_eq!(reply, ServerReply::Appended { epoch: EPOCH, end: RecordNumber(1) });
         let at = at.index(encoded.len());
         encoded[at] ^= 1 << bit;
         if let Ok(message) = ToServer::decode(&encoded) {
             let mut server = server(&[]);
             let reply = server.handle(1, message.log, message.request);
-            let is_held = matches!(reply, Reply::Appended { end: Position(1), .. });
+            let is_held = matches!(reply, ServerReply::Appended { end: RecordNumber(1), .. });
             // A flipped bit in what is given up below, or in a number of equal meaning, harms no record.
             prop_assert!(!is_held || held(&mut server).len() <= 1, "{reply:?}");
-            if let Reply::Refused { reason: Refusal::Full { .. }, .. } = reply {
+            if let ServerReply::Refused { reason: ServerRefusal::Full { .. }, .. } = reply {
                 prop_assert!(false, "one record fits");
             }
         }

@@ -30,7 +30,7 @@ use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::planted::Planted;
 use messages::{Envelope, Epoch, EpochNumber, InstanceId, Message, Now, OracleLife, Outbox, Server, SiteId};
-use names::{Names, Watcher};
+use names::{NameRegister, NameWatcher};
 use register::{Confirmation, Register, Swap};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -41,9 +41,9 @@ pub struct Oracle {
     register: Option<Register>,
     instance: InstanceId,
     life: OracleLife,
-    names: Names,
+    names: NameRegister,
     /// Answers about the register that wait for the log: the token of the sync, to whom, what. Tokens rise.
-    unsynced: VecDeque<(u64, Watcher, OracleReply)>,
+    unsynced: VecDeque<(u64, NameWatcher, OracleReply)>,
     /// The last sync asked for, and the last that is done.
     syncs: (u64, u64),
     planted: Planted,
@@ -68,7 +68,7 @@ impl Oracle {
             register: Some(Register::init(instance, sites, method, required_copies, life, planted)),
             instance,
             life,
-            names: Names::default(),
+            names: NameRegister::default(),
             unsynced: VecDeque::new(),
             syncs: (0, 0),
             planted,
@@ -96,7 +96,7 @@ impl Oracle {
     }
 
     /// Answers about the register, once everything that it holds is durable.
-    fn answer(&mut self, to: Watcher, reply: OracleReply, outbox: &mut Outbox) {
+    fn answer(&mut self, to: NameWatcher, reply: OracleReply, outbox: &mut Outbox) {
         if self.syncs.0 == self.syncs.1 {
             send(to, reply, outbox);
         } else {
@@ -115,7 +115,7 @@ impl Oracle {
         }
     }
 
-    fn request(&mut self, from: Watcher, request: OracleRequest, outbox: &mut Outbox) {
+    fn request(&mut self, from: NameWatcher, request: OracleRequest, outbox: &mut Outbox) {
         let Some(register) = &mut self.register else {
             tracing::error!(
                 "this oracle cannot read its log and answers nothing: restore the log from a copy, even an old one"
@@ -180,7 +180,7 @@ impl Oracle {
         }
     }
 
-    fn incarnate(&mut self, from: Watcher, site: SiteId, nonce: u64, outbox: &mut Outbox) {
+    fn incarnate(&mut self, from: NameWatcher, site: SiteId, nonce: u64, outbox: &mut Outbox) {
         let register = self.register.as_mut().expect("requests come to a register");
         if site != from.0 {
             tracing::warn!(%site, sender = %from.0, "a site takes an incarnation for itself only");
@@ -196,14 +196,14 @@ impl Oracle {
         self.answer(from, OracleReply::Incarnated { nonce, incarnation }, outbox);
     }
 
-    fn read_epoch(&mut self, from: Watcher, tag: u64, outbox: &mut Outbox) {
+    fn read_epoch(&mut self, from: NameWatcher, tag: u64, outbox: &mut Outbox) {
         let register = self.register.as_ref().expect("requests come to a register");
         let (epoch, unconfirmed) = (register.epoch().clone(), register.unsettled());
         self.answer(from, OracleReply::EpochRead { tag, epoch, unconfirmed, oracle: self.life }, outbox);
     }
 }
 
-fn send(to: Watcher, reply: OracleReply, outbox: &mut Outbox) {
+fn send(to: NameWatcher, reply: OracleReply, outbox: &mut Outbox) {
     outbox.remote(to.0, to.1, EpochNumber(0), Message::OracleReply(reply));
 }
 

@@ -9,18 +9,18 @@ use messages::{Address, ServerKind, SiteId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who watches.
-pub type Watcher = (SiteId, ServerKind);
+pub type NameWatcher = (SiteId, ServerKind);
 
 /// Registrations and notifier sets.
 #[derive(Debug, Default)]
-pub struct Names {
+pub struct NameRegister {
     locations: BTreeMap<Address, String>,
-    watches: BTreeSet<(Pattern, Watcher)>,
+    watches: BTreeSet<(Pattern, NameWatcher)>,
 }
 
-impl Names {
+impl NameRegister {
     /// A server is at this location from now on; at none when it is empty. Returns whom to tell; `None` when it is refused.
-    pub fn register(&mut self, address: Address, location: &str) -> Option<BTreeSet<Watcher>> {
+    pub fn register(&mut self, address: Address, location: &str) -> Option<BTreeSet<NameWatcher>> {
         let full = self.locations.len() >= REGISTRATIONS_MAX && !self.locations.contains_key(&address);
         if location.len() > LOCATION_BYTES_MAX || (full && !location.is_empty()) {
             return None;
@@ -44,7 +44,7 @@ impl Names {
     }
 
     /// Joins the notifier sets of a pattern. False when it is refused.
-    pub fn watch(&mut self, pattern: Pattern, watcher: Watcher) -> bool {
+    pub fn watch(&mut self, pattern: Pattern, watcher: NameWatcher) -> bool {
         let watch = (pattern, watcher);
         let full = self.watches.len() >= WATCHES_MAX && !self.watches.contains(&watch);
         if !full {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// The last life of a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Life {
+struct SiteLife {
     incarnation: Incarnation,
     /// With which it was asked for. `None`: known from an epoch only.
     nonce: Option<u64>,
@@ -29,14 +29,14 @@ struct Life {
 
 /// What is logged after every change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct State {
+struct RegisterState {
     instance: InstanceId,
     epoch: Arc<Epoch>,
     /// An up member has told that it has logged the epoch.
     carried: bool,
     /// Who has to confirm to a process that starts with this.
     required: BTreeSet<SiteId>,
-    lives: BTreeMap<SiteId, Life>,
+    lives: BTreeMap<SiteId, SiteLife>,
 }
 
 /// What became of a request to swap.
@@ -64,7 +64,7 @@ pub enum Confirmation {
 /// The register of one instance.
 #[derive(Debug)]
 pub struct Register {
-    state: State,
+    state: RegisterState,
     /// The process that keeps it.
     life: OracleLife,
     /// Sites that have confirmed to it.
@@ -102,7 +102,7 @@ impl Register {
             restart: false,
         };
         let (epoch, lives) = (Arc::new(epoch), BTreeMap::new());
-        let state = State { instance, epoch, carried: false, required: listed, lives };
+        let state = RegisterState { instance, epoch, carried: false, required: listed, lives };
         Register::started(state, life, planted)
     }
 
@@ -111,7 +111,7 @@ impl Register {
         Ok(Register::started(postcard::from_bytes(bytes)?, life, planted))
     }
 
-    fn started(state: State, life: OracleLife, planted: Planted) -> Register {
+    fn started(state: RegisterState, life: OracleLife, planted: Planted) -> Register {
         Register { life, confirmed: BTreeSet::new(), trusted: state.epoch.number == EpochNumber(0), state, planted }
     }
 
@@ -181,7 +181,7 @@ impl Register {
         for (site, member) in &epoch.members {
             let life = self.state.lives.entry(*site).or_default();
             if life.incarnation < member.incarnation {
-                *life = Life { incarnation: member.incarnation, nonce: None };
+                *life = SiteLife { incarnation: member.incarnation, nonce: None };
                 taught = true;
             }
         }
@@ -265,7 +265,7 @@ impl Register {
             return None;
         }
         let incarnation = Incarnation(life.incarnation.0.checked_add(1)?);
-        let life = Life { incarnation, nonce: Some(nonce) };
+        let life = SiteLife { incarnation, nonce: Some(nonce) };
         self.state.lives.insert(site, life);
         Some((incarnation, true))
     }

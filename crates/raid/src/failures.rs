@@ -4,7 +4,7 @@ use crate::cluster_folder::ClusterFolder;
 use crate::limits;
 use clap::Args;
 use local_cluster::Cluster;
-use local_cluster::orders::{Order, give};
+use local_cluster::orders::{ClusterOrder, give};
 use local_cluster::process::Name;
 use local_cluster::running::serves;
 use local_cluster::screen::grouped;
@@ -34,25 +34,25 @@ pub struct Options {
 
 /// `raid kill N`.
 pub fn kill(options: &Options) -> Result<ExitCode, String> {
-    order(options, Order::Kill)?;
+    order(options, ClusterOrder::Kill)?;
     println!("{} is killed; `raid restart {}` starts it again", options.name, options.name.argument());
     Ok(ExitCode::SUCCESS)
 }
 
 /// `raid restart N`.
 pub fn restart(options: &Options) -> Result<ExitCode, String> {
-    start(options, Order::Restart)
+    start(options, ClusterOrder::Restart)
 }
 
 /// `raid repair N`.
 pub fn repair(options: &Options) -> Result<ExitCode, String> {
     match options.name {
-        Name::Site(_) => start(options, Order::Repair),
+        Name::Site(_) => start(options, ClusterOrder::Repair),
         Name::Oracle => Err("the oracle has no copy of the data: give a site's number".to_owned()),
     }
 }
 
-fn start(options: &Options, wanted: Order) -> Result<ExitCode, String> {
+fn start(options: &Options, wanted: ClusterOrder) -> Result<ExitCode, String> {
     let begun = Instant::now();
     let cluster = order(options, wanted)?;
     let Name::Site(number) = options.name else {
@@ -86,7 +86,7 @@ fn start(options: &Options, wanted: Order) -> Result<ExitCode, String> {
     }
 }
 
-fn order(options: &Options, order: Order) -> Result<Cluster, String> {
+fn order(options: &Options, order: ClusterOrder) -> Result<Cluster, String> {
     let cluster = Cluster::open(&options.folder.data).map_err(|error| error.to_string())?;
     give(&cluster, options.name, order).map_err(|error| error.to_string())?;
     Ok(cluster)

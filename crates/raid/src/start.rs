@@ -2,11 +2,11 @@
 
 use crate::cluster_folder::ClusterFolder;
 use clap::{Args, ValueEnum};
-use local_cluster::running::Running;
+use local_cluster::running::RunningCluster;
 use local_cluster::screen::Screen;
 use local_cluster::stop;
 use local_cluster::supervisor::{Supervisor, end, print_psql};
-use local_cluster::{Cluster, Wish};
+use local_cluster::{Cluster, ClusterWish};
 use site::config::{Channels, MethodName};
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -142,7 +142,7 @@ impl From<Layout> for site::layout::Layout {
 
 /// Runs it until a signal comes.
 pub fn run(options: &Options) -> Result<ExitCode, String> {
-    let wish = Wish {
+    let wish = ClusterWish {
         sites: options.sites,
         port: options.port,
         method: options.method.map(MethodName::from),
@@ -165,10 +165,10 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
     let mut screen = Screen::default();
     let count = cluster.sites().len();
     screen.line(&format!("raid: {count} sites and an oracle from {}", cluster.folder().display()));
-    let mut running = Running::start(&program, cluster).map_err(|error| text(&error))?;
+    let mut running = RunningCluster::start(&program, cluster).map_err(|error| text(&error))?;
     match running.wait_until_up(&stop) {
         Ok(_) => {}
-        Err(local_cluster::running::RunError::Stopped) => return Ok(end(running, &mut screen)),
+        Err(local_cluster::running::ClusterRunError::Stopped) => return Ok(end(running, &mut screen)),
         Err(error) => return Err(text(&error)),
     }
     screen.line(&format!("All sites serve after {:.1} s. Connect with any of", begun.elapsed().as_secs_f64()));

@@ -3,7 +3,7 @@
 //! `cargo run --release -p raidcomm --example kills -- 10000`. The program starts itself as the servers. Times are from the kill to the
 //! error in the client's hands. Exit status 1: a fate was wrong, or files or mappings were left.
 
-use raidcomm::shared::{CallError, Client, Fate, LineError, Listener, Shape};
+use raidcomm::shared::{Fate, LineCallError, LineClient, LineError, LineListener, Shape};
 use std::error::Error;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode};
@@ -15,7 +15,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Takes all calls, and never replies to the first byte 1.
 fn serve(path: &Path) -> Outcome<()> {
-    let mut server = Listener::bind(path)?.accept()?;
+    let mut server = LineListener::bind(path)?.accept()?;
     let (mut request, mut kept) = (Vec::new(), Vec::new());
     while let Ok(call) = server.receive(&mut request, None) {
         match request.first() {
@@ -26,9 +26,9 @@ fn serve(path: &Path) -> Outcome<()> {
     Ok(())
 }
 
-fn connect(path: &Path) -> Outcome<Client> {
+fn connect(path: &Path) -> Outcome<LineClient> {
     loop {
-        match Client::connect(path, SHAPE) {
+        match LineClient::connect(path, SHAPE) {
             Ok(client) => return Ok(client),
             // It does not listen yet.
             Err(LineError::System(_)) => std::thread::yield_now(),
@@ -49,10 +49,10 @@ fn kill(child: &mut Child, path: &Path) -> Outcome<Duration> {
     client.call(&[2], &mut reply, None)?;
     child.kill()?;
     let killed = Instant::now();
-    let wrong = |what: &str, found: Result<(), CallError>| format!("{what}: {found:?}");
+    let wrong = |what: &str, found: Result<(), LineCallError>| format!("{what}: {found:?}");
     let end = client.finish(taken, &mut reply, None);
     let noticed = killed.elapsed();
-    if end != Err(CallError::Gone(Fate::Unknown)) {
+    if end != Err(LineCallError::Gone(Fate::Unknown)) {
         return Err(wrong("a call that was taken", end).into());
     }
     let end = client.finish(replied, &mut reply, None);
@@ -60,7 +60,7 @@ fn kill(child: &mut Child, path: &Path) -> Outcome<Duration> {
         return Err(wrong("a call that was replied to", end).into());
     }
     match client.begin(&[2]) {
-        Err(CallError::Gone(Fate::NotExecuted)) => Ok(noticed),
+        Err(LineCallError::Gone(Fate::NotExecuted)) => Ok(noticed),
         other => Err(format!("a call after the end: {other:?}").into()),
     }
 }

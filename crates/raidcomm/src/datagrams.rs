@@ -42,16 +42,16 @@ use association::Association;
 use bytes::Bytes;
 use group::Group;
 use identifiers::SiteId;
-use packet::{Acknowledgements, Header, Kind, MATERIAL_BYTES};
+use packet::{Acknowledgements, DatagramHeader, DatagramKind, MATERIAL_BYTES};
 use pieces::NotQueued;
 use planted::Planted;
-use sent::Sent;
+use sent::SentDatagrams;
 use std::collections::BTreeMap;
-use train::Train;
+use train::DatagramTrain;
 
 /// What two sites have agreed on over their connection.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct DatagramTerms {
     /// Names the association; drawn anew for each.
     pub id: u64,
     /// Whether this side made the connection.
@@ -62,7 +62,7 @@ pub struct Terms {
     pub datagram_bytes: u16,
 }
 
-impl Terms {
+impl DatagramTerms {
     /// The sizes that are tried.
     fn sizes(&self) -> impl Iterator<Item = u16> + use<> {
         let most = self.datagram_bytes;
@@ -205,7 +205,7 @@ impl Datagrams {
     }
 
     /// Begins an association with a site; one that there was ends.
-    pub fn associate(&mut self, now: u64, site: SiteId, terms: Terms) {
+    pub fn associate(&mut self, now: u64, site: SiteId, terms: DatagramTerms) {
         self.dissociate(site);
         // An identifier that is another's already: a peer that does not draw them. It is reached over the connection.
         if *self.owners.entry(terms.id).or_insert(site) != site {
@@ -297,11 +297,11 @@ impl Datagrams {
         by_group: bool,
         arrived: &mut Vec<(SiteId, Bytes)>,
     ) -> Result<SiteId, Stray> {
-        let header = Header::decode(datagram).ok_or(Stray::Unknown)?;
+        let header = DatagramHeader::decode(datagram).ok_or(Stray::Unknown)?;
         let site = *self.owners.get(&header.id).ok_or(Stray::Unknown)?;
         let association = self.associations.get_mut(&site).expect("an identifier's owner has an association");
         let received = match header.kind {
-            Kind::Group | Kind::GroupProbe => {
+            DatagramKind::Group | DatagramKind::GroupProbe => {
                 association.receive_of_group(now, header, datagram, by_group, &mut self.arrived)
             }
             _ => association.receive(now, header, datagram, &mut self.arrived),
@@ -316,7 +316,7 @@ impl Datagrams {
     /// Those with whom there is an open association join the group, while nothing waits that is not for them.
     fn invite(&mut self) {
         for association in self.associations.values_mut().filter(|one| one.is_open() && one.group.is_none()) {
-            association.group = Some(Sent::new(self.group.next));
+            association.group = Some(SentDatagrams::new(self.group.next));
             association.invitation = Some(self.group.invitation(self.planted));
         }
     }
@@ -345,11 +345,11 @@ impl Datagrams {
         let size = self.members().filter_map(|(_, member)| member.datagram_bytes()).min();
         let Some(datagram_bytes) = size else {
             // Nobody is left of those for whom it was taken.
-            self.group.queue = pieces::Queue::default();
+            self.group.queue = pieces::FrameQueue::default();
             return;
         };
         let first = self.group.next;
-        let mut train = Train::new(datagram_bytes);
+        let mut train = DatagramTrain::new(datagram_bytes);
         let mut goes_on = !self.group.queue.is_empty();
         while goes_on {
             let number = self.group.next;
@@ -359,7 +359,7 @@ impl Datagrams {
             if !room {
                 break;
             }
-            let header = self.group.header(Kind::Group, number);
+            let header = self.group.header(DatagramKind::Group, number);
             let associations = &mut self.associations;
             let queue = &mut self.group.queue;
             goes_on = train.add(&self.group.seal, header, |buffer, end| {
@@ -396,14 +396,14 @@ impl Datagrams {
         if !self.has_group_address || now < self.group.probe_at || self.members().count() < 2 {
             return;
         }
-        let header = self.group.header(Kind::GroupProbe, self.group.probes);
+        let header = self.group.header(DatagramKind::GroupProbe, self.group.probes);
         self.group.probes += 1;
         self.group.probe_at = now.saturating_add(GROUP_PROBE_PAUSE);
         // As long as what the group is sent, so that what is heard tells of that.
         let Some(datagram_bytes) = self.members().filter_map(|(_, member)| member.datagram_bytes()).min() else {
             return;
         };
-        let mut train = Train::new(datagram_bytes);
+        let mut train = DatagramTrain::new(datagram_bytes);
         train.add(&self.group.seal, header, |_, _| true);
         self.transmits.push(Transmit { to: To::Group, train: train.finish().0, datagram_bytes });
     }

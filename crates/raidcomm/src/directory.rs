@@ -1,7 +1,7 @@
 //! The directory: where addresses live, and who is in a group. It changes while servers run.
 //!
 //! The address decides the channel: servers name a destination and never a channel. A new kind of channel is a new
-//! [`Endpoint`] and a new list in [`Route`].
+//! [`ServerEndpoint`] and a new list in [`MessageRoute`].
 //!
 //! Invariant: all addresses of one site that are reached by streams have the same endpoint, because a site takes streams
 //! at one place.
@@ -56,7 +56,7 @@ impl From<GroupId> for Destination {
 
 /// How a server is reached from this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Endpoint {
+pub enum ServerEndpoint {
     /// It is in this process: values are handed over as they are.
     Memory,
     /// It is in another process, whose streams listen there.
@@ -84,7 +84,7 @@ pub enum DirectoryError {
 
 /// By which channels a message goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Route {
+pub struct MessageRoute {
     /// Servers in this process.
     pub memory: Vec<Address>,
     /// Sites that get it once by streams, however many of their servers it is for.
@@ -96,7 +96,7 @@ pub struct Route {
 /// What one process knows of the places of servers.
 #[derive(Clone, Debug, Default)]
 pub struct Directory {
-    places: BTreeMap<Address, Endpoint>,
+    places: BTreeMap<Address, ServerEndpoint>,
     groups: BTreeMap<GroupId, BTreeSet<Address>>,
 }
 
@@ -105,11 +105,11 @@ impl Directory {
     ///
     /// # Errors
     /// The directory is full, or the server's site takes streams at another place.
-    pub fn place(&mut self, address: Address, endpoint: Endpoint) -> Result<(), DirectoryError> {
-        if let Endpoint::Stream(wanted) = endpoint {
+    pub fn place(&mut self, address: Address, endpoint: ServerEndpoint) -> Result<(), DirectoryError> {
+        if let ServerEndpoint::Stream(wanted) = endpoint {
             let others = self.places.iter().filter(|&(other, _)| other.site == address.site && *other != address);
             for (_, place) in others {
-                if let Endpoint::Stream(endpoint) = *place
+                if let ServerEndpoint::Stream(endpoint) = *place
                     && endpoint != wanted
                 {
                     return Err(DirectoryError::Elsewhere { site: address.site, endpoint });
@@ -124,26 +124,26 @@ impl Directory {
     }
 
     /// Forgets where a server is; it stays a member of its groups.
-    pub fn remove(&mut self, address: Address) -> Option<Endpoint> {
+    pub fn remove(&mut self, address: Address) -> Option<ServerEndpoint> {
         self.places.remove(&address)
     }
 
     /// Notes that a site takes streams at another place: all its servers that are reached by streams move.
     pub fn move_site(&mut self, site: SiteId, endpoint: SocketAddr) {
         for (_, place) in self.places.iter_mut().filter(|(address, _)| address.site == site) {
-            if let Endpoint::Stream(old) = place {
+            if let ServerEndpoint::Stream(old) = place {
                 *old = endpoint;
             }
         }
     }
 
     /// How a server is reached.
-    pub fn endpoint(&self, address: Address) -> Option<Endpoint> {
+    pub fn endpoint(&self, address: Address) -> Option<ServerEndpoint> {
         self.places.get(&address).copied()
     }
 
     /// The known addresses that match, in order.
-    pub fn find(&self, pattern: Pattern) -> impl Iterator<Item = (Address, Endpoint)> {
+    pub fn find(&self, pattern: Pattern) -> impl Iterator<Item = (Address, ServerEndpoint)> {
         self.places
             .iter()
             .filter(move |(address, _)| pattern.matches(**address))
@@ -152,9 +152,9 @@ impl Directory {
 
     /// The sites that are reached by streams, and where: the peers that this process's streams should have.
     pub fn stream_peers(&self) -> BTreeMap<SiteId, SocketAddr> {
-        let stream = |(address, place): (&Address, &Endpoint)| match *place {
-            Endpoint::Stream(endpoint) => Some((address.site, endpoint)),
-            Endpoint::Memory => None,
+        let stream = |(address, place): (&Address, &ServerEndpoint)| match *place {
+            ServerEndpoint::Stream(endpoint) => Some((address.site, endpoint)),
+            ServerEndpoint::Memory => None,
         };
         self.places.iter().filter_map(stream).collect()
     }
@@ -194,7 +194,7 @@ impl Directory {
     ///
     /// # Errors
     /// Nothing is known of the destination.
-    pub fn route(&self, destination: Destination, route: &mut Route) -> Result<(), DirectoryError> {
+    pub fn route(&self, destination: Destination, route: &mut MessageRoute) -> Result<(), DirectoryError> {
         route.memory.clear();
         route.streams.clear();
         route.unplaced.clear();
@@ -215,11 +215,11 @@ impl Directory {
 }
 
 /// Adds one server to a route. Members come in the order of their addresses, so that servers of a site stand together.
-fn add(route: &mut Route, address: Address, endpoint: Option<Endpoint>) {
+fn add(route: &mut MessageRoute, address: Address, endpoint: Option<ServerEndpoint>) {
     match endpoint {
-        Some(Endpoint::Memory) => route.memory.push(address),
-        Some(Endpoint::Stream(_)) if route.streams.last() == Some(&address.site) => {}
-        Some(Endpoint::Stream(_)) => route.streams.push(address.site),
+        Some(ServerEndpoint::Memory) => route.memory.push(address),
+        Some(ServerEndpoint::Stream(_)) if route.streams.last() == Some(&address.site) => {}
+        Some(ServerEndpoint::Stream(_)) => route.streams.push(address.site),
         None => route.unplaced.push(address),
     }
 }
@@ -237,8 +237,8 @@ mod tests {
         SocketAddr::from(([127, 0, 0, 1], port))
     }
 
-    fn route(directory: &Directory, destination: impl Into<Destination>) -> Result<Route, DirectoryError> {
-        let mut route = Route::default();
+    fn route(directory: &Directory, destination: impl Into<Destination>) -> Result<MessageRoute, DirectoryError> {
+        let mut route = MessageRoute::default();
         directory.route(destination.into(), &mut route).map(|()| route)
     }
 
@@ -250,12 +250,12 @@ mod tests {
         for address in members {
             directory.join(group, address).expect("room");
         }
-        directory.place(server(1, 0), Endpoint::Memory).expect("room");
-        directory.place(server(1, 1), Endpoint::Memory).expect("room");
-        directory.place(server(2, 0), Endpoint::Stream(port(2))).expect("room");
-        directory.place(server(2, 1), Endpoint::Stream(port(2))).expect("room");
-        directory.place(server(3, 0), Endpoint::Stream(port(3))).expect("room");
-        let expected = Route {
+        directory.place(server(1, 0), ServerEndpoint::Memory).expect("room");
+        directory.place(server(1, 1), ServerEndpoint::Memory).expect("room");
+        directory.place(server(2, 0), ServerEndpoint::Stream(port(2))).expect("room");
+        directory.place(server(2, 1), ServerEndpoint::Stream(port(2))).expect("room");
+        directory.place(server(3, 0), ServerEndpoint::Stream(port(3))).expect("room");
+        let expected = MessageRoute {
             memory: vec![server(1, 0), server(1, 1)],
             streams: vec![SiteId(2), SiteId(3)],
             unplaced: vec![server(4, 0)],
@@ -271,22 +271,22 @@ mod tests {
     fn a_server_that_moves_keeps_its_address_and_changes_its_channel() {
         let mut directory = Directory::default();
         assert_eq!(route(&directory, server(2, 0)), Err(DirectoryError::Unknown(server(2, 0).into())));
-        directory.place(server(2, 0), Endpoint::Memory).expect("room");
+        directory.place(server(2, 0), ServerEndpoint::Memory).expect("room");
         assert_eq!(route(&directory, server(2, 0)).map(|route| route.memory), Ok(vec![server(2, 0)]));
-        directory.place(server(2, 0), Endpoint::Stream(port(5))).expect("room");
+        directory.place(server(2, 0), ServerEndpoint::Stream(port(5))).expect("room");
         assert_eq!(route(&directory, server(2, 0)).map(|route| route.streams), Ok(vec![SiteId(2)]));
-        assert_eq!(directory.remove(server(2, 0)), Some(Endpoint::Stream(port(5))));
+        assert_eq!(directory.remove(server(2, 0)), Some(ServerEndpoint::Stream(port(5))));
         assert_eq!(directory.endpoint(server(2, 0)), None);
     }
 
     #[test]
     fn a_site_takes_streams_at_one_place_and_moves_as_a_whole() {
         let mut directory = Directory::default();
-        directory.place(server(2, 0), Endpoint::Stream(port(5))).expect("room");
+        directory.place(server(2, 0), ServerEndpoint::Stream(port(5))).expect("room");
         let elsewhere = DirectoryError::Elsewhere { site: SiteId(2), endpoint: port(5) };
-        assert_eq!(directory.place(server(2, 1), Endpoint::Stream(port(6))), Err(elsewhere));
-        directory.place(server(2, 1), Endpoint::Stream(port(5))).expect("the same place");
-        directory.place(server(3, 0), Endpoint::Stream(port(7))).expect("another site");
+        assert_eq!(directory.place(server(2, 1), ServerEndpoint::Stream(port(6))), Err(elsewhere));
+        directory.place(server(2, 1), ServerEndpoint::Stream(port(5))).expect("the same place");
+        directory.place(server(3, 0), ServerEndpoint::Stream(port(7))).expect("another site");
         directory.move_site(SiteId(2), port(6));
         assert_eq!(directory.stream_peers(), BTreeMap::from([(SiteId(2), port(6)), (SiteId(3), port(7))]));
         let found: Vec<Address> = directory.find(Pattern::ANY.at_site(SiteId(2))).map(|(address, _)| address).collect();
@@ -297,10 +297,10 @@ mod tests {
     fn the_directory_is_bounded() {
         let mut directory = Directory::default();
         for number in 0..PLACES_MAX as u16 {
-            directory.place(server(1, number), Endpoint::Memory).expect("room");
+            directory.place(server(1, number), ServerEndpoint::Memory).expect("room");
         }
-        assert_eq!(directory.place(server(2, 0), Endpoint::Memory), Err(DirectoryError::Full));
-        directory.place(server(1, 0), Endpoint::Memory).expect("it is known already");
+        assert_eq!(directory.place(server(2, 0), ServerEndpoint::Memory), Err(DirectoryError::Full));
+        directory.place(server(1, 0), ServerEndpoint::Memory).expect("it is known already");
         for group in 0..GROUPS_MAX as u64 {
             directory.join(GroupId(group), server(1, 0)).expect("room");
         }

@@ -1,12 +1,12 @@
 //! Fields of fixed width, read one after the other from bytes that nobody vouches for.
 
 /// The bytes that are still to be read. Numbers are little-endian.
-pub struct Fields<'a>(
+pub struct FieldReader<'a>(
     /// What is left.
     pub &'a [u8],
 );
 
-impl<'a> Fields<'a> {
+impl<'a> FieldReader<'a> {
     /// The next bytes, as many as the array holds; `None`: there are fewer.
     pub fn take<const BYTES: usize>(&mut self) -> Option<[u8; BYTES]> {
         let (&field, rest) = self.0.split_first_chunk()?;

@@ -95,17 +95,17 @@ pub fn append_with(
 
 /// Takes bytes as they arrive and yields the payloads of complete frames.
 #[derive(Debug)]
-pub struct Decoder {
+pub struct FrameDecoder {
     buffer: BytesMut,
     payload_bytes_max: usize,
     error: Option<FrameError>,
 }
 
-impl Decoder {
+impl FrameDecoder {
     /// A decoder that accepts payloads up to `payload_bytes_max`, which is at most [`FRAME_BYTES_MAX`].
-    pub fn new(payload_bytes_max: usize) -> Decoder {
+    pub fn new(payload_bytes_max: usize) -> FrameDecoder {
         assert!(payload_bytes_max <= FRAME_BYTES_MAX, "a decoder accepts no more than a frame may hold");
-        Decoder { buffer: BytesMut::new(), payload_bytes_max, error: None }
+        FrameDecoder { buffer: BytesMut::new(), payload_bytes_max, error: None }
     }
 
     /// Accepts payloads up to this size from here on.
@@ -121,7 +121,7 @@ impl Decoder {
         }
     }
 
-    /// As [`Decoder::feed`], but `read` appends the next bytes of the stream in place. After an error they are dropped.
+    /// As [`FrameDecoder::feed`], but `read` appends the next bytes of the stream in place. After an error they are dropped.
     pub fn fill<T>(&mut self, read: impl FnOnce(&mut BytesMut) -> T) -> T {
         let result = read(&mut self.buffer);
         if self.error.is_some() {
@@ -189,7 +189,7 @@ mod tests {
 
     /// Feeds the bytes in pieces of the given sizes and collects what comes out.
     fn decode(bytes: &[u8], cuts: &[usize], payload_bytes_max: usize) -> (Vec<Bytes>, Result<(), FrameError>) {
-        let mut decoder = Decoder::new(payload_bytes_max);
+        let mut decoder = FrameDecoder::new(payload_bytes_max);
         let mut payloads = Vec::new();
         let mut rest = bytes;
         let mut cuts = cuts.iter().copied().cycle();
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_huge_length_is_refused_before_its_payload_is_waited_for() {
-        let mut decoder = Decoder::new(FRAME_BYTES_MAX);
+        let mut decoder = FrameDecoder::new(FRAME_BYTES_MAX);
         decoder.feed(&u32::MAX.to_le_bytes());
         assert_eq!(decoder.next_frame(), Err(FrameError::Length { length: u32::MAX, length_max: FRAME_BYTES_MAX }));
     }

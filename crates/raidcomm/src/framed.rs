@@ -4,7 +4,7 @@
 //! Between a client and a server that need not be sites: with keys both prove that they belong to the instance. Invariant: before that
 //! nothing is sent and nothing comes out; after an error a connection is of no use any more.
 
-use crate::frame::{self, Decoder};
+use crate::frame::{self, FrameDecoder};
 use crate::keys::Keys;
 use crate::limits::{FRAME_BYTES_MAX, OUTPUT_BYTES_KEPT, READ_BYTES, UNACKNOWLEDGED_MS};
 use crate::remote::RemoteError;
@@ -20,7 +20,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 pub struct Framed {
     stream: TcpStream,
     secure: Option<Box<(Secure, Keys)>>,
-    decoder: Decoder,
+    decoder: FrameDecoder,
     scratch: Box<[u8]>,
     output: Vec<u8>,
     /// Bytes of the output that have left, or have been encrypted.
@@ -56,7 +56,7 @@ impl Framed {
         Ok(Framed {
             stream,
             secure: secure.map(Box::new),
-            decoder: Decoder::new(FRAME_BYTES_MAX),
+            decoder: FrameDecoder::new(FRAME_BYTES_MAX),
             scratch: vec![0; READ_BYTES].into(),
             output: Vec::new(),
             taken: 0,

@@ -99,12 +99,12 @@ pub(crate) struct Texts<'a> {
 
 /// A text of one site's that cannot be used.
 struct Wrong {
-    file: Part,
+    file: KeyPart,
     message: String,
 }
 
 #[derive(Clone, Copy)]
-enum Part {
+enum KeyPart {
     Authority,
     Certificate,
     Key,
@@ -128,9 +128,9 @@ impl Keys {
         let judged = check(texts, instance, site).and_then(|()| Keys::unchecked(texts, instance, site));
         judged.map_err(|wrong| {
             let path = match wrong.file {
-                Part::Authority => authority,
-                Part::Certificate => certificate,
-                Part::Key => key,
+                KeyPart::Authority => authority,
+                KeyPart::Certificate => certificate,
+                KeyPart::Key => key,
             };
             KeysError::Unusable { path, message: wrong.message }
         })
@@ -141,11 +141,12 @@ impl Keys {
         let wrong = |file| move |message: String| Wrong { file, message };
         let roots = roots(texts)?;
         let chain = || certificate(texts.certificate).map(|certificate| vec![certificate]);
-        let chain = || chain().map_err(wrong(Part::Certificate));
+        let chain = || chain().map_err(wrong(KeyPart::Certificate));
         let key = PrivateKeyDer::from_pem_slice(texts.key)
-            .map_err(|error| wrong(Part::Key)(format!("no private key in PEM form: {error:?}")))?;
-        let unfit = |error: rustls::Error| wrong(Part::Key)(format!("{error}; it must be the key of the certificate"));
-        let library = |error: &dyn fmt::Display| wrong(Part::Authority)(error.to_string());
+            .map_err(|error| wrong(KeyPart::Key)(format!("no private key in PEM form: {error:?}")))?;
+        let unfit =
+            |error: rustls::Error| wrong(KeyPart::Key)(format!("{error}; it must be the key of the certificate"));
+        let library = |error: &dyn fmt::Display| wrong(KeyPart::Authority)(error.to_string());
 
         let mut client = ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
@@ -225,7 +226,7 @@ fn certificate(text: &[u8]) -> Result<CertificateDer<'static>, String> {
 }
 
 fn roots(texts: Texts<'_>) -> Result<Arc<RootCertStore>, Wrong> {
-    let wrong = |message| Wrong { file: Part::Authority, message };
+    let wrong = |message| Wrong { file: KeyPart::Authority, message };
     let mut roots = RootCertStore::empty();
     roots.add(certificate(texts.authority).map_err(wrong)?).map_err(|error| wrong(error.to_string()))?;
     Ok(Arc::new(roots))
@@ -233,11 +234,11 @@ fn roots(texts: Texts<'_>) -> Result<Arc<RootCertStore>, Wrong> {
 
 /// Whether a site's certificate is what its peers will want to see.
 fn check(texts: Texts<'_>, instance: InstanceId, site: SiteId) -> Result<(), Wrong> {
-    let wrong = |message: String| Wrong { file: Part::Certificate, message };
+    let wrong = |message: String| Wrong { file: KeyPart::Certificate, message };
     let own = certificate(texts.certificate).map_err(wrong)?;
     let verifier = WebPkiServerVerifier::builder_with_provider(roots(texts)?, provider())
         .build()
-        .map_err(|error| Wrong { file: Part::Authority, message: error.to_string() })?;
+        .map_err(|error| Wrong { file: KeyPart::Authority, message: error.to_string() })?;
     let (instance_name, site_name) = (instance_name(instance), site_name(instance, site));
     let judged = verifier.verify_server_cert(&own, &[], &instance_name, &[], UnixTime::now());
     let message = match judged {

@@ -30,37 +30,37 @@ impl<T> fmt::Debug for Rejected<T> {
     }
 }
 
-struct State<T> {
+struct ChannelState<T> {
     queue: VecDeque<T>,
     asleep: bool,
     closed: bool,
 }
 
-struct Shared<T> {
-    state: Mutex<State<T>>,
+struct ChannelShared<T> {
+    state: Mutex<ChannelState<T>>,
     capacity: usize,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
-impl<T> Shared<T> {
+impl<T> ChannelShared<T> {
     /// No code of others runs under the lock, so a poisoned one still guards a whole state.
-    fn state(&self) -> MutexGuard<'_, State<T>> {
+    fn state(&self) -> MutexGuard<'_, ChannelState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A channel for at most `capacity` waiting values. `wake` interrupts the receiver's sleep; it is called on the
-/// sender's thread, and only when the receiver has announced by [`Receiver::doze`] that it goes to sleep.
-pub fn channel<T>(capacity: usize, wake: impl Fn() + Send + Sync + 'static) -> (Sender<T>, Receiver<T>) {
+/// sender's thread, and only when the receiver has announced by [`ChannelReceiver::doze`] that it goes to sleep.
+pub fn channel<T>(capacity: usize, wake: impl Fn() + Send + Sync + 'static) -> (Sender<T>, ChannelReceiver<T>) {
     assert!(capacity > 0, "a channel that holds nothing hands nothing over");
-    let state = Mutex::new(State { queue: VecDeque::new(), asleep: false, closed: false });
-    let shared = Arc::new(Shared { state, capacity, wake: Box::new(wake) });
-    (Sender { shared: Arc::clone(&shared) }, Receiver { shared })
+    let state = Mutex::new(ChannelState { queue: VecDeque::new(), asleep: false, closed: false });
+    let shared = Arc::new(ChannelShared { state, capacity, wake: Box::new(wake) });
+    (Sender { shared: Arc::clone(&shared) }, ChannelReceiver { shared })
 }
 
 /// The end that gives values; as many as wanted.
 pub struct Sender<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<ChannelShared<T>>,
 }
 
 impl<T> Clone for Sender<T> {
@@ -93,11 +93,11 @@ impl<T> Sender<T> {
 }
 
 /// The end that takes values.
-pub struct Receiver<T> {
-    shared: Arc<Shared<T>>,
+pub struct ChannelReceiver<T> {
+    shared: Arc<ChannelShared<T>>,
 }
 
-impl<T> Receiver<T> {
+impl<T> ChannelReceiver<T> {
     /// Appends everything that waits to `values`, in order, and says how many that were.
     pub fn drain(&mut self, values: &mut Vec<T>) -> usize {
         let mut state = self.shared.state();
@@ -116,7 +116,7 @@ impl<T> Receiver<T> {
     }
 }
 
-impl<T> Drop for Receiver<T> {
+impl<T> Drop for ChannelReceiver<T> {
     fn drop(&mut self) {
         let mut state = self.shared.state();
         state.closed = true;
@@ -132,7 +132,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 
-    fn counted<T>(capacity: usize) -> (Sender<T>, Receiver<T>, Arc<AtomicUsize>) {
+    fn counted<T>(capacity: usize) -> (Sender<T>, ChannelReceiver<T>, Arc<AtomicUsize>) {
         let wakes = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&wakes);
         let (sender, receiver) = channel(capacity, move || {

@@ -7,7 +7,7 @@
 //! arrive.
 
 use crate::codec::{Codec, CodecError, Compact};
-use crate::directory::{Destination, Directory, DirectoryError, Endpoint, Route};
+use crate::directory::{Destination, Directory, DirectoryError, MessageRoute, ServerEndpoint};
 use crate::memory::Sender;
 use crate::streams::{SendError, Streams};
 use identifiers::{Address, SiteId};
@@ -45,7 +45,7 @@ pub struct Delivery<M> {
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
+pub struct SendFate {
     /// Servers of this process that have it.
     pub delivered: usize,
     /// Sites that it is on the way to.
@@ -89,7 +89,7 @@ pub struct Port<M, C = Compact> {
     /// Where servers are; the owner changes it as the oracle tells.
     pub directory: Directory,
     inboxes: BTreeMap<Address, Sender<Delivery<M>>>,
-    route: Route,
+    route: MessageRoute,
     packet: Vec<u8>,
     codec: PhantomData<C>,
 }
@@ -99,7 +99,7 @@ impl<M, C> Default for Port<M, C> {
         Port {
             directory: Directory::default(),
             inboxes: BTreeMap::new(),
-            route: Route::default(),
+            route: MessageRoute::default(),
             packet: Vec::new(),
             codec: PhantomData,
         }
@@ -112,14 +112,14 @@ impl<M: Clone + Serialize + DeserializeOwned, C: Codec> Port<M, C> {
     /// # Errors
     /// The directory is full.
     pub fn attach(&mut self, address: Address, inbox: Sender<Delivery<M>>) -> Result<(), DirectoryError> {
-        self.directory.place(address, Endpoint::Memory)?;
+        self.directory.place(address, ServerEndpoint::Memory)?;
         self.inboxes.insert(address, inbox);
         Ok(())
     }
 
     /// Takes a server out of this process, and says whether it was there.
     pub fn detach(&mut self, address: Address) -> bool {
-        if self.directory.endpoint(address) == Some(Endpoint::Memory) {
+        if self.directory.endpoint(address) == Some(ServerEndpoint::Memory) {
             self.directory.remove(address);
         }
         self.inboxes.remove(&address).is_some()
@@ -136,9 +136,9 @@ impl<M: Clone + Serialize + DeserializeOwned, C: Codec> Port<M, C> {
         from: Address,
         to: Destination,
         message: M,
-    ) -> Result<Sent, PortError> {
+    ) -> Result<SendFate, PortError> {
         self.directory.route(to, &mut self.route)?;
-        let mut sent = Sent { dropped: self.route.unplaced.len(), ..Sent::default() };
+        let mut sent = SendFate { dropped: self.route.unplaced.len(), ..SendFate::default() };
         if !self.route.streams.is_empty() {
             self.packet.clear();
             C::append(&Packet { from, to, message: &message }, &mut self.packet)?;
@@ -155,13 +155,13 @@ impl<M: Clone + Serialize + DeserializeOwned, C: Codec> Port<M, C> {
     ///
     /// # Errors
     /// It is no message, or nobody that it is for is known here.
-    pub fn arrived(&mut self, site: SiteId, payload: &[u8]) -> Result<Sent, PortError> {
+    pub fn arrived(&mut self, site: SiteId, payload: &[u8]) -> Result<SendFate, PortError> {
         let Packet { from, to, message } = C::read::<Packet<M>>(payload)?;
         if from.site != site {
             return Err(PortError::Forged { site, from });
         }
         self.directory.route(to, &mut self.route)?;
-        let mut sent = Sent::default();
+        let mut sent = SendFate::default();
         if let Destination::One(address) = to
             && self.route.memory.is_empty()
         {
@@ -173,7 +173,7 @@ impl<M: Clone + Serialize + DeserializeOwned, C: Codec> Port<M, C> {
     }
 
     /// Hands a message to every server of the route that is in this process; the last one gets the value itself.
-    fn deliver(&self, from: Address, message: M, sent: &mut Sent) {
+    fn deliver(&self, from: Address, message: M, sent: &mut SendFate) {
         let mut hand_over = |to: Address, message: M| {
             let inbox = self.inboxes.get(&to);
             let taken = inbox.is_some_and(|inbox| inbox.send(Delivery { from, to, message }).is_ok());
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use crate::codec::External;
     use crate::directory::GroupId;
-    use crate::memory::{self, Receiver};
+    use crate::memory::{self, ChannelReceiver};
     use identifiers::{InstanceId, ServerKind};
     use std::net::SocketAddr;
     use std::sync::Arc;
@@ -218,7 +218,7 @@ mod tests {
     }
 
     /// The process of a site with two servers, which knows three other sites with one each, all in one group.
-    fn process<C: Codec>(site: u16) -> (Port<Text, C>, Receiver<Delivery<Text>>) {
+    fn process<C: Codec>(site: u16) -> (Port<Text, C>, ChannelReceiver<Delivery<Text>>) {
         let mut port = Port::default();
         let (sender, receiver) = memory::channel(3, || ());
         for number in 0..2 {
@@ -226,7 +226,7 @@ mod tests {
             port.directory.join(GROUP, server(site, number)).expect("room");
         }
         for other in [1, 2, 9].into_iter().filter(|&other| other != site) {
-            let endpoint = Endpoint::Stream(SocketAddr::from(([127, 0, 0, 1], 7_000 + other)));
+            let endpoint = ServerEndpoint::Stream(SocketAddr::from(([127, 0, 0, 1], 7_000 + other)));
             for number in 0..2 {
                 port.directory.place(server(other, number), endpoint).expect("room");
                 port.directory.join(GROUP, server(other, number)).expect("room");
@@ -235,7 +235,7 @@ mod tests {
         (port, receiver)
     }
 
-    fn received(receiver: &mut Receiver<Delivery<Text>>) -> Vec<(Address, Text)> {
+    fn received(receiver: &mut ChannelReceiver<Delivery<Text>>) -> Vec<(Address, Text)> {
         let mut deliveries = Vec::new();
         receiver.drain(&mut deliveries);
         deliveries.into_iter().map(|delivery| (delivery.to, delivery.message)).collect()
@@ -247,7 +247,7 @@ mod tests {
         let mut wire = Wire::default();
         let message = Arc::new("hello".to_string());
         let sent = port.send(&mut wire, server(1, 0), server(1, 1).into(), Arc::clone(&message));
-        assert_eq!(sent, Ok(Sent { delivered: 1, ..Sent::default() }));
+        assert_eq!(sent, Ok(SendFate { delivered: 1, ..SendFate::default() }));
         assert!(wire.0.is_empty());
         let deliveries = received(&mut receiver);
         assert!(Arc::ptr_eq(&deliveries[0].1, &message), "the value itself, not a copy");
@@ -260,10 +260,10 @@ mod tests {
         let mut wire = Wire::default();
         let message = Arc::new("to all".to_string());
         let sent = sender.send(&mut wire, server(1, 0), GROUP.into(), Arc::clone(&message));
-        assert_eq!(sent, Ok(Sent { delivered: 2, sites: 1, dropped: 1 }));
+        assert_eq!(sent, Ok(SendFate { delivered: 2, sites: 1, dropped: 1 }));
         let [(site, payload)] = &wire.0[..] else { panic!("one frame for one reachable site") };
         assert_eq!(*site, SiteId(2));
-        assert_eq!(other.arrived(SiteId(1), payload), Ok(Sent { delivered: 2, ..Sent::default() }));
+        assert_eq!(other.arrived(SiteId(1), payload), Ok(SendFate { delivered: 2, ..SendFate::default() }));
         for (site, receiver) in [(1, &mut sender_receiver), (2, &mut other_receiver)] {
             let expected = [(server(site, 0), Arc::clone(&message)), (server(site, 1), Arc::clone(&message))];
             assert_eq!(received(receiver), expected);
@@ -279,7 +279,7 @@ mod tests {
         sender.send(&mut wire, server(1, 0), server(2, 1).into(), Arc::clone(&message)).expect("a known server");
         let (_, payload) = &wire.0[0];
         assert!(payload.ends_with(b"\0\0\0\x16in units of four bytes\0\0"), "a string of the standard");
-        assert_eq!(other.arrived(SiteId(1), payload), Ok(Sent { delivered: 1, ..Sent::default() }));
+        assert_eq!(other.arrived(SiteId(1), payload), Ok(SendFate { delivered: 1, ..SendFate::default() }));
         assert_eq!(received(&mut receiver), [(server(2, 1), message)]);
         let (mut compact, _compact_receiver) = process::<Compact>(2);
         assert!(compact.arrived(SiteId(1), payload).is_err(), "one of another codec does not take it for a message");
@@ -292,11 +292,11 @@ mod tests {
         let message = Arc::new(String::new());
         let mut send =
             |port: &mut Port<_>, to: Address| port.send(&mut wire, server(1, 0), to.into(), Arc::clone(&message));
-        let dropped = Ok(Sent { dropped: 1, ..Sent::default() });
+        let dropped = Ok(SendFate { dropped: 1, ..SendFate::default() });
         assert_eq!(send(&mut port, server(9, 0)), dropped, "not connected");
         assert_eq!(send(&mut port, server(5, 0)), Err(DirectoryError::Unknown(server(5, 0).into()).into()));
         for _ in 0..3 {
-            assert_eq!(send(&mut port, server(1, 1)), Ok(Sent { delivered: 1, ..Sent::default() }));
+            assert_eq!(send(&mut port, server(1, 1)), Ok(SendFate { delivered: 1, ..SendFate::default() }));
         }
         assert_eq!(send(&mut port, server(1, 1)), dropped, "the inbox is full");
         drop(receiver);

@@ -17,9 +17,9 @@ pub mod server;
 mod tests;
 mod transport;
 
-pub use client::Client;
-pub use greeting::Refusal;
-pub use server::{Closer, Listener, Server, Stranger};
+pub use client::RemoteLineClient;
+pub use greeting::GreetingRefusal;
+pub use server::{Closer, RemoteLineListener, RemoteLineServer, Stranger};
 
 use crate::frame::FrameError;
 use crate::keys::Keys;
@@ -30,7 +30,7 @@ use thiserror::Error;
 
 /// Who is at both ends of a line, and what they say to each other.
 #[derive(Clone, Debug)]
-pub struct Identity {
+pub struct LineIdentity {
     /// The instance.
     pub instance: InstanceId,
     /// The site.
@@ -70,7 +70,7 @@ pub enum RemoteError {
     Frame(#[from] FrameError),
     /// One side does not want the other.
     #[error("{0}")]
-    Refused(#[from] Refusal),
+    Refused(#[from] GreetingRefusal),
     /// Nothing was sent.
     #[error("a message of {bytes} bytes is more than a frame takes")]
     TooLong {

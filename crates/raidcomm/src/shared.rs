@@ -28,7 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `cargo run --release -p raidcomm --example calls` measures them beside sockets and pipes; `--example kills` kills servers under calls.
+//! `cargo bench -p raidcomm --bench calls` measures them beside sockets and pipes; `--example kills` kills servers under calls.
 //!
 //! Source: "Evolution of a Communication System for Distributed Transaction Processing in Raid" (1992), sections 4.2 (passing control
 //! directly) and 4.3 (V.3). In reading order:
@@ -60,32 +60,32 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
-pub use client::{CallError, Client, Fate, Ticket};
-pub use server::{Call, Listener, ServeError, Server};
+pub use client::{Fate, LineCallError, LineClient, Ticket};
+pub use server::{LineListener, LineServeError, LineServer, TakenCall};
 pub use shape::{LineError, Shape};
 
 use lifeline::Lifeline;
-use segment::{Segment, Side};
+use segment::{LineSegment, Side};
 use std::sync::Arc;
-use waiting::{Waited, Waiter};
+use waiting::{LineWaiter, Waited};
 
 /// One end of a line.
 #[derive(Debug)]
-struct End {
-    segment: Arc<Segment>,
+struct SharedLine {
+    segment: Arc<LineSegment>,
     side: Side,
-    waiter: Waiter,
+    waiter: LineWaiter,
     lifeline: Lifeline,
 }
 
-impl End {
-    fn new(segment: Arc<Segment>, side: Side, lifeline: Lifeline) -> End {
-        End { segment, side, waiter: Waiter::default(), lifeline }
+impl SharedLine {
+    fn new(segment: Arc<LineSegment>, side: Side, lifeline: Lifeline) -> SharedLine {
+        SharedLine { segment, side, waiter: LineWaiter::default(), lifeline }
     }
 
     /// Takes the slots that the other side has posted; waits for some if there are none.
     fn take_posted(&mut self, deadline: Option<u64>) -> Result<u32, Waited> {
-        let End { segment, side, waiter, lifeline } = self;
+        let SharedLine { segment, side, waiter, lifeline } = self;
         let wait = || waiter.wait(segment, *side, deadline);
         waiting::take_posted(segment, *side, || lifeline.is_gone(), wait)
     }

@@ -33,9 +33,9 @@ mod tcp_info;
 mod tests;
 
 pub use datagrams::DatagramOptions;
-pub use hello::{Hello, INCARNATION_UNKNOWN, PROTOCOL_VERSION, Refusal};
+pub use hello::{Hello, HelloRefusal, INCARNATION_UNKNOWN, PROTOCOL_VERSION};
 pub use secure::Distrust;
-pub use status::{Channel, DisconnectReason, ExportError, Incoming, PeerCounters, PeerStatus, SendError};
+pub use status::{ConnectionChannel, DisconnectReason, ExportError, Incoming, PeerCounters, PeerStatus, SendError};
 pub use status::{StrangerCounters, StreamsError};
 pub use tcp_info::TcpInfo;
 
@@ -43,10 +43,10 @@ use crate::datagrams::Untaken;
 use crate::frame::{self, HEADER_BYTES};
 use crate::keys::Keys;
 use crate::limits::{CONNECTIONS_MAX, FRAME_BYTES_MAX, HANDSHAKE, PEERS_MAX, QUEUED_BYTES_MAX, READ_BYTES, TOKENS};
-use crate::shared::door::{Door, HostId};
-use connection::{Connection, Output, Role};
+use crate::shared::door::{HostId, RingDoor};
+use connection::{ConnectionOutput, ConnectionRole, StreamConnection};
 use identifiers::SiteId;
-use links::{Outgoing, Peer};
+use links::{Outgoing, StreamPeer};
 use mio::event::Event;
 use mio::net::TcpListener;
 use mio::{Interest, Registry, Token};
@@ -76,17 +76,17 @@ pub struct Streams {
     keys: Option<Keys>,
     listener: TcpListener,
     /// Where peers of this host hand in rings; `None`: they are not offered any.
-    door: Option<Door>,
+    door: Option<RingDoor>,
     host: Option<HostId>,
     /// Connections may wait that no event will announce.
     accept_again: bool,
     /// As `accept_again`, at the door.
     knocked_again: bool,
     /// For peers of the same network; `None`: they are not offered any.
-    datagrams: Option<datagrams::Channel>,
-    connections: Vec<Option<Connection>>,
+    datagrams: Option<datagrams::DatagramSockets>,
+    connections: Vec<Option<StreamConnection>>,
     free_slots: Vec<usize>,
-    peers: BTreeMap<SiteId, Peer>,
+    peers: BTreeMap<SiteId, StreamPeer>,
     strangers: StrangerCounters,
     stranger_reasons: BTreeMap<&'static str, u64>,
     /// Came in, and is handed out before the current call, or the next one, returns.
@@ -153,7 +153,7 @@ impl Streams {
     /// # Errors
     /// The operating system does not allow it: frames go over connections.
     pub fn use_shared_memory(&mut self) -> io::Result<()> {
-        let mut door = Door::open()?;
+        let mut door = RingDoor::open()?;
         self.registry.register(door.source(), Token(self.first_token + DOOR), Interest::READABLE)?;
         self.door = Some(door);
         self.host = HostId::own();
@@ -186,7 +186,7 @@ impl Streams {
             if count >= PEERS_MAX {
                 return Err(StreamsError::TooManyPeers(site));
             }
-            self.peers.insert(site, Peer::new(address));
+            self.peers.insert(site, StreamPeer::new(address));
             return Ok(());
         };
         if peer.address != address {
@@ -283,7 +283,7 @@ impl Streams {
     fn append(
         &mut self,
         site: SiteId,
-        append: impl FnOnce(&mut Output) -> Result<(), SendError>,
+        append: impl FnOnce(&mut ConnectionOutput) -> Result<(), SendError>,
     ) -> Result<(), SendError> {
         let peer = self.peers.get_mut(&site).ok_or(SendError::UnknownPeer(site))?;
         let sent = match sending(&mut self.connections, peer.outgoing) {
@@ -353,7 +353,7 @@ impl Streams {
     pub fn tick(&mut self, now: u64, incoming: &mut Vec<Incoming>) {
         self.now = self.now.max(now);
         for slot in 0..self.connections.len() {
-            let since = self.connections[slot].as_ref().and_then(Connection::handshake_since);
+            let since = self.connections[slot].as_ref().and_then(StreamConnection::handshake_since);
             if since.is_some_and(|since| since.saturating_add(HANDSHAKE) <= self.now) {
                 self.close(slot, DisconnectReason::Handshake);
             }
@@ -367,7 +367,7 @@ impl Streams {
         if self.datagrams.as_ref().is_some_and(|channel| channel.came_again) {
             self.datagrams_came();
         }
-        let due = |peer: &Peer| matches!(peer.outgoing, Outgoing::Waiting { until } if until <= self.now);
+        let due = |peer: &StreamPeer| matches!(peer.outgoing, Outgoing::Waiting { until } if until <= self.now);
         let due: Vec<SiteId> = self.peers.iter().filter(|&(_, peer)| due(peer)).map(|(&site, _)| site).collect();
         for site in due {
             self.connect(site);
@@ -380,7 +380,7 @@ impl Streams {
         if !self.arrived.is_empty() {
             return Some(0);
         }
-        let handshakes = self.connections.iter().flatten().filter_map(Connection::handshake_since);
+        let handshakes = self.connections.iter().flatten().filter_map(StreamConnection::handshake_since);
         let retries = self.peers.values().filter_map(|peer| match peer.outgoing {
             Outgoing::Waiting { until } => Some(until),
             Outgoing::Open(_) => None,
@@ -397,7 +397,7 @@ impl Streams {
     }
 
     /// By what frames go to a peer now; `None` while there is no way.
-    pub fn channel_to(&self, site: SiteId) -> Option<Channel> {
+    pub fn channel_to(&self, site: SiteId) -> Option<ConnectionChannel> {
         self.channel(self.peers.get(&site)?.outgoing)
     }
 
@@ -408,14 +408,14 @@ impl Streams {
 
     /// The state of every peer, by site.
     pub fn status(&self) -> Vec<PeerStatus> {
-        let queued = |peer: &Peer| match peer.outgoing {
+        let queued = |peer: &StreamPeer| match peer.outgoing {
             Outgoing::Open(slot) => self.connections[slot].as_ref().map_or(0, |open| open.output.waiting()),
             Outgoing::Waiting { .. } => 0,
         };
-        let status = |(&site, peer): (&SiteId, &Peer)| {
+        let status = |(&site, peer): (&SiteId, &StreamPeer)| {
             let datagrams = self.association(site);
             let open = datagrams.filter(|association| association.is_open);
-            let channel = self.channel(peer.outgoing).map(|below| open.map_or(below, |_| Channel::Datagrams));
+            let channel = self.channel(peer.outgoing).map(|below| open.map_or(below, |_| ConnectionChannel::Datagrams));
             PeerStatus {
                 site,
                 address: peer.address,
@@ -423,9 +423,9 @@ impl Streams {
                 connected: peer.reported.is_some(),
                 channel,
                 encrypted: match channel {
-                    Some(Channel::Stream) => self.encryption(peer, Direction::Sending).is_some(),
-                    Some(Channel::Datagrams) => open.is_some_and(|association| association.is_encrypted),
-                    Some(Channel::SharedMemory) | None => false,
+                    Some(ConnectionChannel::Stream) => self.encryption(peer, Direction::Sending).is_some(),
+                    Some(ConnectionChannel::Datagrams) => open.is_some_and(|association| association.is_encrypted),
+                    Some(ConnectionChannel::SharedMemory) | None => false,
                 },
                 bytes_queued: queued(peer) + datagrams.map_or(0, |association| association.bytes_queued),
                 datagrams,
@@ -481,7 +481,7 @@ impl Streams {
     }
 
     /// The encryption of the connection that carries frames to or from a peer.
-    fn encryption(&self, peer: &Peer, direction: Direction) -> Option<&Secure> {
+    fn encryption(&self, peer: &StreamPeer, direction: Direction) -> Option<&Secure> {
         let slot = match direction {
             Direction::Sending => match peer.outgoing {
                 Outgoing::Open(slot) => Some(slot),
@@ -490,12 +490,17 @@ impl Streams {
             Direction::Receiving => peer.incoming,
         };
         let connection = self.connections[slot?].as_ref()?;
-        matches!(connection.role, Role::Sending { .. } | Role::Receiving { .. }).then_some(connection.encryption()?)
+        matches!(connection.role, ConnectionRole::Sending { .. } | ConnectionRole::Receiving { .. })
+            .then_some(connection.encryption()?)
     }
 }
 
 /// Appends one frame to an output.
-fn append_frame(output: &mut Output, site: SiteId, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), SendError> {
+fn append_frame(
+    output: &mut ConnectionOutput,
+    site: SiteId,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> Result<(), SendError> {
     let room = QUEUED_BYTES_MAX.saturating_sub(output.waiting() + HEADER_BYTES);
     frame::append_with(output.end(), room.min(FRAME_BYTES_MAX), write).map_err(|bytes| {
         if bytes > FRAME_BYTES_MAX { SendError::TooLarge { bytes } } else { SendError::QueueFull(site) }
@@ -512,7 +517,7 @@ pub enum Direction {
 }
 
 /// The connection that carries frames to a peer, if it has been greeted.
-fn sending(connections: &mut [Option<Connection>], outgoing: Outgoing) -> Option<&mut Connection> {
+fn sending(connections: &mut [Option<StreamConnection>], outgoing: Outgoing) -> Option<&mut StreamConnection> {
     let Outgoing::Open(slot) = outgoing else { return None };
-    connections[slot].as_mut().filter(|connection| matches!(connection.role, Role::Sending { .. }))
+    connections[slot].as_mut().filter(|connection| matches!(connection.role, ConnectionRole::Sending { .. }))
 }

@@ -2,7 +2,7 @@
 //!
 //! The program starts itself as the other process, so it has no harness: each check is a function that `main` calls.
 
-use raidcomm::shared::{CallError, Client, Fate, LineError, Listener, ServeError, Shape};
+use raidcomm::shared::{Fate, LineCallError, LineClient, LineError, LineListener, LineServeError, Shape};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
@@ -24,7 +24,7 @@ fn main() {
 
 /// Replies with what it is sent, but to `wait` never.
 fn server(path: &Path) {
-    let mut server = Listener::bind(path).expect("it listens").accept().expect("a client");
+    let mut server = LineListener::bind(path).expect("it listens").accept().expect("a client");
     let (mut request, mut kept) = (Vec::new(), Vec::new());
     while let Ok(call) = server.receive(&mut request, None) {
         match request.as_slice() {
@@ -36,7 +36,7 @@ fn server(path: &Path) {
 
 /// Calls without end.
 fn client(path: &Path) {
-    let mut client = Client::connect(path, SHAPE).expect("a line");
+    let mut client = LineClient::connect(path, SHAPE).expect("a line");
     let mut reply = Vec::new();
     while client.call(b"again", &mut reply, None).is_ok() {}
 }
@@ -46,9 +46,9 @@ fn process(role: &str, path: &Path) -> Child {
     Command::new(program).arg(role).arg(path).spawn().expect("it starts")
 }
 
-fn connect(path: &Path) -> Client {
+fn connect(path: &Path) -> LineClient {
     loop {
-        match Client::connect(path, SHAPE) {
+        match LineClient::connect(path, SHAPE) {
             Ok(client) => return client,
             // It does not listen yet.
             Err(LineError::System(_)) => std::thread::yield_now(),
@@ -75,8 +75,8 @@ fn a_killed_server_ends_its_calls() {
         let waits = client.begin(b"wait").expect("a slot");
         client.call(b"echo", &mut reply, None).expect("it has taken the call before this one");
         other.kill().expect("it can be killed");
-        assert_eq!(client.finish(waits, &mut reply, None), Err(CallError::Gone(Fate::Unknown)), "round {round}");
-        assert_eq!(client.begin(b"echo"), Err(CallError::Gone(Fate::NotExecuted)), "round {round}");
+        assert_eq!(client.finish(waits, &mut reply, None), Err(LineCallError::Gone(Fate::Unknown)), "round {round}");
+        assert_eq!(client.begin(b"echo"), Err(LineCallError::Gone(Fate::NotExecuted)), "round {round}");
         other.wait().expect("it has ended");
     }
 }
@@ -86,7 +86,7 @@ fn a_killed_client_frees_its_server() {
     let folder = tempfile::tempdir().expect("a folder");
     for round in 0..ROUNDS {
         let path = path(&folder, round);
-        let listener = Listener::bind(&path).expect("it listens");
+        let listener = LineListener::bind(&path).expect("it listens");
         let mut other = process("client", &path);
         let mut server = listener.accept().expect("a client");
         let mut request = Vec::new();
@@ -100,7 +100,7 @@ fn a_killed_client_frees_its_server() {
                     server.reply(call, &request).expect("a reply, whoever takes it");
                 }
                 Err(error) => {
-                    assert_eq!(error, ServeError::Gone);
+                    assert_eq!(error, LineServeError::Gone);
                     break;
                 }
             }

@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use recoverable_memory::load::{Load, Pattern, Settings, Work};
-use recoverable_memory::{Commit, Durability, Memory, Options};
+use recoverable_memory::load::{AccessPattern, Load, LoadSettings, LoadWork};
+use recoverable_memory::{CommitMode, Durability, Memory, Options};
 
 /// A small log, so that many a kill hits a truncation.
 const LOG_BYTES: u64 = 64 << 10;
-const SETTINGS: Settings = Settings {
-    work: Work::TpcA { accounts: 10_000 },
-    pattern: Pattern::Random,
-    commit: Commit::NoFlush,
+const SETTINGS: LoadSettings = LoadSettings {
+    work: LoadWork::TpcA { accounts: 10_000 },
+    pattern: AccessPattern::Random,
+    commit: CommitMode::NoFlush,
     restore: true,
     seed: 1,
 };

@@ -9,8 +9,8 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use recoverable_memory::transaction::Mode;
-use recoverable_memory::{Commit, Enlisted, Memory, Offset, Options, RangeError, Region};
+use recoverable_memory::transaction::RestoreMode;
+use recoverable_memory::{CommitMode, Enlisted, Memory, Offset, Options, RangeError, Region};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 const HELP: &str = "\
@@ -80,7 +80,7 @@ fn bucket(key: &Text<KEY_BYTES>) -> Offset<Offset<Entry>> {
 }
 
 /// The key's entry, and the link that leads to it.
-fn find<M: Mode>(
+fn find<M: RestoreMode>(
     map: &Enlisted<'_, '_, M>,
     key: &Text<KEY_BYTES>,
 ) -> Result<(Offset<Offset<Entry>>, Offset<Entry>), RangeError> {
@@ -98,7 +98,7 @@ fn find<M: Mode>(
     Ok((link, at))
 }
 
-fn insert<M: Mode>(map: &mut Enlisted<'_, '_, M>, key: &str, value: &str) -> Result<(), Box<dyn Error>> {
+fn insert<M: RestoreMode>(map: &mut Enlisted<'_, '_, M>, key: &str, value: &str) -> Result<(), Box<dyn Error>> {
     let (key, value) = (Text::new(key)?, Text::new(value)?);
     let (_, found) = find(map, &key)?;
     if !found.is_null() {
@@ -125,7 +125,7 @@ fn insert<M: Mode>(map: &mut Enlisted<'_, '_, M>, key: &str, value: &str) -> Res
     Ok(())
 }
 
-fn remove<M: Mode>(map: &mut Enlisted<'_, '_, M>, key: &str) -> Result<bool, Box<dyn Error>> {
+fn remove<M: RestoreMode>(map: &mut Enlisted<'_, '_, M>, key: &str) -> Result<bool, Box<dyn Error>> {
     let (link, found) = find(map, &Text::new(key)?)?;
     if found.is_null() {
         return Ok(false);
@@ -174,7 +174,7 @@ fn run(memory: &Memory, region: &mut Region, command: &[&str]) -> Result<Option<
         ["remove", key] => remove(&mut map, key)?,
         _ => return Err(format!("`{}` is no command; see --help", command.join(" ")).into()),
     };
-    transaction.commit(Commit::Flush)?;
+    transaction.commit(CommitMode::Flush)?;
     Ok(there.then(|| "ok".to_string()))
 }
 

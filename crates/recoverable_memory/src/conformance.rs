@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::device::{DeviceError, Durability, LogDevice, Position};
+use crate::device::{DeviceError, Durability, LogDevice, LogOffset};
 
 /// Makes an empty device of a capacity.
 pub type Make<'a> = &'a dyn Fn(u64) -> Box<dyn LogDevice>;
@@ -25,7 +25,7 @@ pub fn check(make: Make<'_>) {
 }
 
 /// An empty device that was opened, as a recovery leaves it.
-fn emptied(device: &dyn LogDevice) -> Position {
+fn emptied(device: &dyn LogDevice) -> LogOffset {
     let end = device.extent().expect("an extent").end;
     device.reset(end).expect("a reset");
     let extent = device.extent().expect("an extent");
@@ -37,17 +37,17 @@ fn emptied(device: &dyn LogDevice) -> Position {
     end
 }
 
-fn bytes(position: Position, length: u64) -> Vec<u8> {
+fn bytes(position: LogOffset, length: u64) -> Vec<u8> {
     (position.0..position.0 + length).map(|at| (at % 251) as u8).collect()
 }
 
-fn append(device: &dyn LogDevice, at: Position, length: u64) -> Position {
+fn append(device: &dyn LogDevice, at: LogOffset, length: u64) -> LogOffset {
     let end = device.append(&bytes(at, length)).expect("there is room");
     assert_eq!(end, at.plus(length), "an append returns the end behind its bytes");
     end
 }
 
-fn expect(device: &dyn LogDevice, from: Position, until: Position) {
+fn expect(device: &dyn LogDevice, from: LogOffset, until: LogOffset) {
     let mut found = vec![0; until.since(from) as usize];
     device.read(from, &mut found).expect("bytes within the log are read");
     assert_eq!(found, bytes(from, until.since(from)), "bytes {from} to {until}");
@@ -64,7 +64,7 @@ fn what_is_appended_is_read(device: &dyn LogDevice) {
     assert!(device.extent().expect("an extent").flushed >= end, "what was flushed is told");
     expect(device, start, end);
     let mut two = [0; 2];
-    let beyond = device.read(Position(device.extent().expect("an extent").end.0 - 1), &mut two);
+    let beyond = device.read(LogOffset(device.extent().expect("an extent").end.0 - 1), &mut two);
     assert!(matches!(beyond, Err(DeviceError::OutOfExtent { .. })), "{beyond:?}");
 }
 
@@ -80,7 +80,7 @@ fn it_goes_round(device: &dyn LogDevice) {
         device.truncate(start.plus(1900)).expect("a truncation");
         start = start.plus(1900);
         assert_eq!(device.extent().expect("an extent").start, start);
-        let before = device.read(Position(start.0 - 1), &mut [0]);
+        let before = device.read(LogOffset(start.0 - 1), &mut [0]);
         assert!(matches!(before, Err(DeviceError::OutOfExtent { .. })), "{before:?}");
     }
     expect(device, start, end);

@@ -8,25 +8,25 @@ use thiserror::Error;
 
 /// A byte offset in the endless log. It is never used for other bytes, not even after a recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Position(pub u64);
+pub struct LogOffset(pub u64);
 
-impl Position {
+impl LogOffset {
     /// The position `bytes` further on.
-    pub fn plus(self, bytes: u64) -> Position {
-        Position(self.0 + bytes)
+    pub fn plus(self, bytes: u64) -> LogOffset {
+        LogOffset(self.0 + bytes)
     }
 
     /// How many bytes lie between `earlier` and this position.
     ///
     /// # Panics
     /// If `earlier` is later.
-    pub fn since(self, earlier: Position) -> u64 {
+    pub fn since(self, earlier: LogOffset) -> u64 {
         assert!(earlier <= self, "position {earlier} is not earlier than {self}");
         self.0 - earlier.0
     }
 }
 
-impl fmt::Display for Position {
+impl fmt::Display for LogOffset {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
     }
@@ -81,14 +81,14 @@ impl fmt::Display for Receipt {
 
 /// What of a log can be read: `start <= flushed <= end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
+pub struct LogExtent {
     /// The oldest byte.
-    pub start: Position,
+    pub start: LogOffset,
     /// All below was acknowledged as durable once: what cannot be read there is lost, not torn. It may be lower than what was
     /// acknowledged, where the note of it was lost.
-    pub flushed: Position,
+    pub flushed: LogOffset,
     /// No byte was ever written here or beyond. Below it and above `flushed` anything may stand.
-    pub end: Position,
+    pub end: LogOffset,
 }
 
 /// A log of bytes with a fixed capacity. Records, checksums and torn ends are the business of the caller.
@@ -113,38 +113,38 @@ pub trait LogDevice: Send + Sync {
     ///
     /// # Errors
     /// A device that cannot know, because what it needs cannot be reached, says so instead of guessing.
-    fn extent(&self) -> Result<Extent, DeviceError>;
+    fn extent(&self) -> Result<LogExtent, DeviceError>;
 
     /// Appends bytes and returns the end of the log behind them.
     ///
     /// # Errors
     /// [`DeviceError::Full`]: nothing was appended, and it may be tried again after a truncation. Any other is final.
-    fn append(&self, bytes: &[u8]) -> Result<Position, DeviceError>;
+    fn append(&self, bytes: &[u8]) -> Result<LogOffset, DeviceError>;
 
     /// Waits until all below `upto` is durable.
     ///
     /// # Errors
     /// Final.
-    fn flush(&self, upto: Position, wanted: Durability) -> Result<Receipt, DeviceError>;
+    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<Receipt, DeviceError>;
 
     /// Fills `buffer` with the bytes from `from` on, which lie between start and end.
     ///
     /// # Errors
     /// [`DeviceError::OutOfExtent`], and whatever the device meets.
-    fn read(&self, from: Position, buffer: &mut [u8]) -> Result<(), DeviceError>;
+    fn read(&self, from: LogOffset, buffer: &mut [u8]) -> Result<(), DeviceError>;
 
     /// Gives up all below `upto`, which has been flushed.
     ///
     /// # Errors
     /// Final.
-    fn truncate(&self, upto: Position) -> Result<(), DeviceError>;
+    fn truncate(&self, upto: LogOffset) -> Result<(), DeviceError>;
 
     /// Gives up everything and goes on at `at`, which is not below the extent's end. After it nothing that was written before can be
     /// taken for part of the log, whatever stood beyond its end.
     ///
     /// # Errors
     /// Final.
-    fn reset(&self, at: Position) -> Result<(), DeviceError>;
+    fn reset(&self, at: LogOffset) -> Result<(), DeviceError>;
 }
 
 /// A failure of a log device.
@@ -162,13 +162,13 @@ pub enum DeviceError {
     #[error("the log has no {bytes} bytes at position {from}: it goes from {start} to {end}")]
     OutOfExtent {
         /// The first byte asked for.
-        from: Position,
+        from: LogOffset,
         /// How many were asked for.
         bytes: u64,
         /// The oldest byte there is.
-        start: Position,
+        start: LogOffset,
         /// Where the log ends.
-        end: Position,
+        end: LogOffset,
     },
     /// What holds the log has refused an operation.
     #[error("could not {action} the log: {source}")]

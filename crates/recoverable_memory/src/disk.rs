@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::files::{File, Folder};
+use crate::files::{FileFolder, FixedFile};
 use crate::limits::CHUNK_BYTES;
 
 /// The end of the name of a file that is being made.
@@ -52,16 +52,16 @@ impl DiskFolder {
     }
 }
 
-impl Folder for DiskFolder {
-    fn open(&self, name: &str) -> io::Result<Option<Arc<dyn File>>> {
+impl FileFolder for DiskFolder {
+    fn open(&self, name: &str) -> io::Result<Option<Arc<dyn FixedFile>>> {
         match OpenOptions::new().read(true).write(true).open(self.path.join(name)) {
-            Ok(file) => lock(file).map(|file| Some(Arc::new(DiskFile { file }) as Arc<dyn File>)),
+            Ok(file) => lock(file).map(|file| Some(Arc::new(DiskFile { file }) as Arc<dyn FixedFile>)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    fn create(&self, name: &str, bytes: u64, head: &[u8]) -> io::Result<Arc<dyn File>> {
+    fn create(&self, name: &str, bytes: u64, head: &[u8]) -> io::Result<Arc<dyn FixedFile>> {
         let path = self.path.join(name);
         if path.try_exists()? {
             return Err(ErrorKind::AlreadyExists.into());
@@ -108,7 +108,7 @@ struct DiskFile {
     file: fs::File,
 }
 
-impl File for DiskFile {
+impl FixedFile for DiskFile {
     fn bytes(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }

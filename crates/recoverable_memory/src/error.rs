@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::device::{DeviceError, Position};
+use crate::device::{DeviceError, LogOffset};
 use crate::limits::{NAME_BYTES_MAX, PAGE_BYTES};
 
 /// A failure of recoverable memory.
@@ -28,7 +28,7 @@ pub enum Error {
     )]
     Damaged {
         /// Where the damage begins.
-        position: Position,
+        position: LogOffset,
         /// Bytes from there to where the log is known to have gone on.
         bytes: u64,
     },
@@ -38,7 +38,7 @@ pub enum Error {
     )]
     Malformed {
         /// Where the record begins.
-        position: Position,
+        position: LogOffset,
         /// What makes no sense.
         reason: String,
     },

@@ -23,8 +23,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::device::{DeviceError, Durability, Extent, LogDevice, Position, Receipt};
-use crate::files::{File, Folder};
+use crate::device::{DeviceError, Durability, LogDevice, LogExtent, LogOffset, Receipt};
+use crate::files::{FileFolder, FixedFile};
 use crate::limits::{BLOCK_BYTES, LOG_BYTES_MAX, LOG_BYTES_MIN, POSITION_END};
 
 const STATUS_MAGIC: [u8; 8] = *b"RVMLOG1\0";
@@ -34,7 +34,7 @@ const DATA_OFFSET: u64 = 2 * BLOCK_BYTES;
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-struct Status {
+struct FileLogStatus {
     magic: [u8; 8],
     capacity: U64,
     number: U64,
@@ -42,9 +42,9 @@ struct Status {
     checksum: U32,
 }
 
-impl Status {
-    fn new(capacity: u64, number: u64, start: Position) -> Status {
-        let mut status = Status {
+impl FileLogStatus {
+    fn new(capacity: u64, number: u64, start: LogOffset) -> FileLogStatus {
+        let mut status = FileLogStatus {
             magic: STATUS_MAGIC,
             capacity: capacity.into(),
             number: number.into(),
@@ -73,7 +73,7 @@ fn is_capacity(bytes: u64) -> bool {
 
 /// A log in a file. Dropping it syncs nothing.
 pub struct FileLog {
-    file: Arc<dyn File>,
+    file: Arc<dyn FixedFile>,
     capacity: u64,
     ends: Mutex<Ends>,
     sync: Mutex<Sync>,
@@ -83,14 +83,14 @@ pub struct FileLog {
 
 #[derive(Clone, Copy, Debug)]
 struct Ends {
-    start: Position,
-    end: Position,
+    start: LogOffset,
+    end: LogOffset,
 }
 
 /// What only one thread at a time does; the others wait for it and find their bytes synced with its own.
 #[derive(Debug)]
 struct Sync {
-    synced: Position,
+    synced: LogOffset,
     status: u64,
 }
 
@@ -99,7 +99,7 @@ impl FileLog {
     ///
     /// # Errors
     /// [`DeviceError::NotALog`] for a capacity that is none, and what the folder refuses.
-    pub fn create(folder: &dyn Folder, name: &str, capacity: u64) -> Result<FileLog, DeviceError> {
+    pub fn create(folder: &dyn FileFolder, name: &str, capacity: u64) -> Result<FileLog, DeviceError> {
         if !is_capacity(capacity) {
             let reason = format!(
                 "a log of {capacity} bytes is not possible: choose a multiple of {LOG_BYTES_MIN} up to {LOG_BYTES_MAX}"
@@ -107,7 +107,7 @@ impl FileLog {
             return Err(DeviceError::NotALog { reason });
         }
         let mut head = vec![0; DATA_OFFSET as usize];
-        let status = Status::new(capacity, 0, Position(0));
+        let status = FileLogStatus::new(capacity, 0, LogOffset(0));
         for offset in STATUS_OFFSETS {
             put(&mut head, offset, status.as_bytes());
         }
@@ -119,7 +119,7 @@ impl FileLog {
     ///
     /// # Errors
     /// [`DeviceError::NotALog`] if the file is not one or both copies of its status are damaged.
-    pub fn open(folder: &dyn Folder, name: &str) -> Result<Option<FileLog>, DeviceError> {
+    pub fn open(folder: &dyn FileFolder, name: &str) -> Result<Option<FileLog>, DeviceError> {
         let Some(file) = folder.open(name).map_err(DeviceError::io("open"))? else { return Ok(None) };
         let bytes = file.bytes().map_err(DeviceError::io("look at"))?;
         let not_a_log = |reason: String| DeviceError::NotALog { reason };
@@ -127,12 +127,12 @@ impl FileLog {
             return Err(not_a_log(format!("{name} has {bytes} bytes, which is too short for a log: put the log back")));
         }
         let read = |offset| {
-            let mut block = [0; size_of::<Status>()];
+            let mut block = [0; size_of::<FileLogStatus>()];
             file.read_at(offset, &mut block).map(|()| block).map_err(DeviceError::io("read"))
         };
         let mut statuses = Vec::new();
         for offset in STATUS_OFFSETS {
-            statuses.extend(Status::read_from_bytes(&read(offset)?).ok().filter(Status::is_sound));
+            statuses.extend(FileLogStatus::read_from_bytes(&read(offset)?).ok().filter(FileLogStatus::is_sound));
         }
         let Some(status) = statuses.into_iter().max_by_key(|status| status.number.get()) else {
             return Err(not_a_log(format!(
@@ -148,8 +148,8 @@ impl FileLog {
         Ok(Some(FileLog::of(file, &status)))
     }
 
-    fn of(file: Arc<dyn File>, status: &Status) -> FileLog {
-        let (start, capacity) = (Position(status.start.get()), status.capacity.get());
+    fn of(file: Arc<dyn FixedFile>, status: &FileLogStatus) -> FileLog {
+        let (start, capacity) = (LogOffset(status.start.get()), status.capacity.get());
         let ends = Mutex::new(Ends { start, end: start.plus(capacity) });
         let sync = Mutex::new(Sync { synced: start, status: status.number.get() });
         FileLog { file, capacity, ends, sync, failed: AtomicBool::new(false) }
@@ -164,7 +164,7 @@ impl FileLog {
     }
 
     /// The pieces of `length` bytes at a position, each whole in the file: its offset there, and which of the bytes it is.
-    fn pieces(&self, from: Position, length: usize) -> [(u64, std::ops::Range<usize>); 2] {
+    fn pieces(&self, from: LogOffset, length: usize) -> [(u64, std::ops::Range<usize>); 2] {
         let at = from.0 % self.capacity;
         let first = length.min(usize::try_from(self.capacity - at).unwrap_or(usize::MAX));
         [(DATA_OFFSET + at, 0..first), (DATA_OFFSET, first..length)]
@@ -181,9 +181,9 @@ impl FileLog {
         })
     }
 
-    fn write_status(&self, sync: &mut Sync, start: Position) -> std::io::Result<()> {
+    fn write_status(&self, sync: &mut Sync, start: LogOffset) -> std::io::Result<()> {
         sync.status += 1;
-        let status = Status::new(self.capacity, sync.status, start);
+        let status = FileLogStatus::new(self.capacity, sync.status, start);
         for offset in STATUS_OFFSETS {
             self.file.write_at(offset, status.as_bytes())?;
             self.file.sync()?;
@@ -202,12 +202,12 @@ impl LogDevice for FileLog {
         self.capacity
     }
 
-    fn extent(&self) -> Result<Extent, DeviceError> {
+    fn extent(&self) -> Result<LogExtent, DeviceError> {
         let Ends { start, end } = *self.ends();
-        Ok(Extent { start, flushed: self.sync().synced.max(start), end })
+        Ok(LogExtent { start, flushed: self.sync().synced.max(start), end })
     }
 
-    fn append(&self, bytes: &[u8]) -> Result<Position, DeviceError> {
+    fn append(&self, bytes: &[u8]) -> Result<LogOffset, DeviceError> {
         let Ends { start, end } = *self.ends();
         let (needed, free) = (bytes.len() as u64, self.capacity - end.since(start));
         if needed > free {
@@ -222,7 +222,7 @@ impl LogDevice for FileLog {
         Ok(end)
     }
 
-    fn flush(&self, upto: Position, _wanted: Durability) -> Result<Receipt, DeviceError> {
+    fn flush(&self, upto: LogOffset, _wanted: Durability) -> Result<Receipt, DeviceError> {
         let mut sync = self.sync();
         self.finally("sync", || {
             if sync.synced < upto {
@@ -234,7 +234,7 @@ impl LogDevice for FileLog {
         })
     }
 
-    fn read(&self, from: Position, buffer: &mut [u8]) -> Result<(), DeviceError> {
+    fn read(&self, from: LogOffset, buffer: &mut [u8]) -> Result<(), DeviceError> {
         let Ends { start, end } = *self.ends();
         let bytes = buffer.len() as u64;
         if from < start || from.0.checked_add(bytes).is_none_or(|until| until > end.0) {
@@ -246,7 +246,7 @@ impl LogDevice for FileLog {
         Ok(())
     }
 
-    fn truncate(&self, upto: Position) -> Result<(), DeviceError> {
+    fn truncate(&self, upto: LogOffset) -> Result<(), DeviceError> {
         let Ends { start, end } = *self.ends();
         assert!(start <= upto && upto <= end, "truncating {start} to {end} at {upto}");
         let mut sync = self.sync();
@@ -255,7 +255,7 @@ impl LogDevice for FileLog {
         Ok(())
     }
 
-    fn reset(&self, at: Position) -> Result<(), DeviceError> {
+    fn reset(&self, at: LogOffset) -> Result<(), DeviceError> {
         assert!(at >= self.ends().end, "a reset at {at} would use positions again");
         let mut sync = self.sync();
         self.finally("reset", || {

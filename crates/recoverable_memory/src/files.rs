@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Contract: what was written is read back at once; it survives the death of the process at once, and a loss of power once a
 /// `sync` that began after it has succeeded. Of several writes without a sync between them, any may be lost, whole or in parts. After
 /// a failed sync, what was written since the last successful one is unknown.
-pub trait File: Send + Sync {
+pub trait FixedFile: Send + Sync {
     /// The length in bytes.
     ///
     /// # Errors
@@ -36,17 +36,17 @@ pub trait File: Send + Sync {
 }
 
 /// A folder of such files.
-pub trait Folder: Send + Sync {
+pub trait FileFolder: Send + Sync {
     /// Opens a file, or says that there is none.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if somebody else has it open.
-    fn open(&self, name: &str) -> io::Result<Option<Arc<dyn File>>>;
+    fn open(&self, name: &str) -> io::Result<Option<Arc<dyn FixedFile>>>;
 
     /// Makes a file of `bytes` bytes that begins with `head` and is zeros otherwise, and opens it. It is on disk as a whole when this
     /// returns, with its name; after a crash or a failure it is there whole or not at all.
     ///
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`], [`io::ErrorKind::StorageFull`], and others of the operating system.
-    fn create(&self, name: &str, bytes: u64, head: &[u8]) -> io::Result<Arc<dyn File>>;
+    fn create(&self, name: &str, bytes: u64, head: &[u8]) -> io::Result<Arc<dyn FixedFile>>;
 }

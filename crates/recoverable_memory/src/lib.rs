@@ -21,7 +21,7 @@
 //!
 //! `commit_log`, the log of a site, is not the log of this crate. RVM's log has a fixed size, down to some kilobytes, and is
 //! truncated to the byte; a log of whole segments with one made ahead is neither. A commit here syncs on its own thread; there it
-//! would wake another. And the crash tests need every write and every sync of the log to go through [`files::Folder`].
+//! would wake another. And the crash tests need every write and every sync of the log to go through [`files::FileFolder`].
 
 pub mod conformance;
 mod coverage;
@@ -50,14 +50,14 @@ pub mod statistics;
 pub mod transaction;
 mod truncation;
 
-pub use device::{DeviceError, Durability, LogDevice, Position, Receipt};
+pub use device::{DeviceError, Durability, LogDevice, LogOffset, Receipt};
 pub use error::{Error, RangeError};
 pub use memory::Memory;
 pub use options::{OnDamage, Options, Truncation};
 pub use plain::{Offset, Plain};
-pub use recovery::Recovered;
+pub use recovery::RecoveryReport;
 pub use region::Region;
-pub use transaction::{Commit, Enlisted, Mode, NoRestore, Restore, Transaction};
+pub use transaction::{CommitMode, Enlisted, NoRestore, Restore, RestoreMode, Transaction};
 
 /// The examples of the README are run.
 #[cfg(doctest)]

@@ -22,11 +22,11 @@ use crate::limits::PAGE_BYTES;
 use crate::memory::Memory;
 use crate::plain::Offset;
 use crate::region::Region;
-use crate::transaction::{Commit, Enlisted, Mode};
+use crate::transaction::{CommitMode, Enlisted, RestoreMode};
 
 /// What a transaction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum LoadWork {
     /// Writes a block.
     Blocks {
         /// Bytes of a block, 1 or more.
@@ -43,7 +43,7 @@ pub enum Work {
 
 /// Where in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
+pub enum AccessPattern {
     /// One place after the other, round and round.
     Sequential,
     /// Anywhere with the same probability.
@@ -54,13 +54,13 @@ pub enum Pattern {
 
 /// A load.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct LoadSettings {
     /// What a transaction does.
-    pub work: Work,
+    pub work: LoadWork,
     /// Where.
-    pub pattern: Pattern,
+    pub pattern: AccessPattern,
     /// What its commit waits for.
-    pub commit: Commit,
+    pub commit: CommitMode,
     /// Whether it keeps old values.
     pub restore: bool,
     /// The same seed makes the same transactions.
@@ -69,7 +69,7 @@ pub struct Settings {
 
 /// What a run came to.
 #[derive(Clone, Copy, Debug)]
-pub struct Outcome {
+pub struct LoadOutcome {
     /// Transactions committed.
     pub transactions: u64,
     /// How long they took, with the flush at the end.
@@ -80,7 +80,7 @@ pub struct Outcome {
     pub receipt: Receipt,
 }
 
-impl Outcome {
+impl LoadOutcome {
     /// Transactions per second.
     pub fn rate(&self) -> f64 {
         self.transactions as f64 / self.elapsed.as_secs_f64()
@@ -100,7 +100,7 @@ pub enum LoadError {
     #[error("a load of {work:?} is not possible: {expected}")]
     Settings {
         /// What was asked for.
-        work: Work,
+        work: LoadWork,
         /// What is possible.
         expected: &'static str,
     },
@@ -121,14 +121,14 @@ pub const SEGMENT: &str = "load";
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable)]
 #[repr(C)]
-struct Account {
+struct LoadAccount {
     balance: i64,
     filler: [u8; 120],
 }
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable)]
 #[repr(C)]
-struct Audit {
+struct LoadAudit {
     account: u64,
     teller: u64,
     branch: u64,
@@ -155,16 +155,16 @@ impl Bank {
         Bank { accounts, branches: accounts.div_ceil(ACCOUNTS), audits: accounts * 2 }
     }
 
-    fn account(self, index: u64) -> Offset<Account> {
-        Offset::new(index * size_of::<Account>() as u64)
+    fn account(self, index: u64) -> Offset<LoadAccount> {
+        Offset::new(index * size_of::<LoadAccount>() as u64)
     }
 
-    fn audit(self, index: u64) -> Offset<Audit> {
-        Offset::new(self.account(self.accounts).bytes() + index % self.audits * size_of::<Audit>() as u64)
+    fn audit(self, index: u64) -> Offset<LoadAudit> {
+        Offset::new(self.account(self.accounts).bytes() + index % self.audits * size_of::<LoadAudit>() as u64)
     }
 
     fn branch(self, index: u64) -> Offset<i64> {
-        Offset::new(self.account(self.accounts).bytes() + self.audits * size_of::<Audit>() as u64 + index * 8)
+        Offset::new(self.account(self.accounts).bytes() + self.audits * size_of::<LoadAudit>() as u64 + index * 8)
     }
 
     fn teller(self, index: u64) -> Offset<i64> {
@@ -183,9 +183,9 @@ impl Bank {
 
 /// A load on a memory: its segment is mapped as long as this lives.
 pub struct Load {
-    settings: Settings,
+    settings: LoadSettings,
     region: Region,
-    places: Places,
+    places: LoadPlaces,
     /// Transactions of TPC-A so far, those of earlier loads too; of blocks, those of this one.
     number: u64,
 }
@@ -195,20 +195,20 @@ impl Load {
     ///
     /// # Errors
     /// Of the memory; [`LoadError::Settings`], also when the segment is there for another load.
-    pub fn new(memory: &Memory, settings: Settings) -> Result<Load, LoadError> {
+    pub fn new(memory: &Memory, settings: LoadSettings) -> Result<Load, LoadError> {
         let work = settings.work;
         let impossible = |expected| LoadError::Settings { work, expected };
         let (bytes, places, place_bytes) = match work {
-            Work::Blocks { block_bytes, data_bytes } => {
+            LoadWork::Blocks { block_bytes, data_bytes } => {
                 if block_bytes == 0 || data_bytes < block_bytes {
                     return Err(impossible("a file has a block at least, and a block a byte"));
                 }
                 (data_bytes, data_bytes / block_bytes, block_bytes)
             }
-            Work::TpcA { accounts } if (1..1 << 32).contains(&accounts) => {
-                (Bank::new(accounts).bytes(), accounts, size_of::<Account>() as u64)
+            LoadWork::TpcA { accounts } if (1..1 << 32).contains(&accounts) => {
+                (Bank::new(accounts).bytes(), accounts, size_of::<LoadAccount>() as u64)
             }
-            Work::TpcA { .. } => return Err(impossible("1 to 4 thousand million accounts")),
+            LoadWork::TpcA { .. } => return Err(impossible("1 to 4 thousand million accounts")),
         };
         let bytes = bytes.next_multiple_of(PAGE_BYTES);
         match memory.segment_bytes(SEGMENT)? {
@@ -218,10 +218,11 @@ impl Load {
         }
         let region = memory.map_all(SEGMENT)?;
         let number = match work {
-            Work::TpcA { accounts } => *region.get(Bank::new(accounts).booked())?,
-            Work::Blocks { .. } => 0,
+            LoadWork::TpcA { accounts } => *region.get(Bank::new(accounts).booked())?,
+            LoadWork::Blocks { .. } => 0,
         };
-        let places = Places { numbers: Numbers(settings.seed), pattern: settings.pattern, count: places, place_bytes };
+        let places =
+            LoadPlaces { numbers: RandomNumbers(settings.seed), pattern: settings.pattern, count: places, place_bytes };
         Ok(Load { settings, region, places, number })
     }
 
@@ -229,17 +230,17 @@ impl Load {
     ///
     /// # Errors
     /// Of the memory.
-    pub fn run(&mut self, memory: &Memory, transactions: u64) -> Result<Outcome, LoadError> {
+    pub fn run(&mut self, memory: &Memory, transactions: u64) -> Result<LoadOutcome, LoadError> {
         let begin = Instant::now();
         for _ in 0..transactions {
             self.transaction(memory)?;
         }
         let flush = Instant::now();
         let receipt = memory.flush(match self.settings.commit {
-            Commit::Remote { copies } => Durability::Memory { copies },
-            Commit::NoFlush | Commit::Flush => Durability::Disk,
+            CommitMode::Remote { copies } => Durability::Memory { copies },
+            CommitMode::NoFlush | CommitMode::Flush => Durability::Disk,
         })?;
-        Ok(Outcome { transactions, elapsed: begin.elapsed(), last_flush: flush.elapsed(), receipt })
+        Ok(LoadOutcome { transactions, elapsed: begin.elapsed(), last_flush: flush.elapsed(), receipt })
     }
 
     /// Runs one transaction.
@@ -249,7 +250,7 @@ impl Load {
     pub fn transaction(&mut self, memory: &Memory) -> Result<Receipt, LoadError> {
         let place = self.places.place(self.number);
         let amount = self.places.numbers.below(1999) as i64 - 999;
-        let job = Job { work: self.settings.work, place, amount, number: self.number };
+        let job = LoadJob { work: self.settings.work, place, amount, number: self.number };
         self.number += 1;
         if self.settings.restore {
             let transaction = memory.begin();
@@ -272,7 +273,7 @@ impl Load {
     /// # Errors
     /// [`LoadError::Unbalanced`].
     pub fn audit(&self) -> Result<(), LoadError> {
-        let Work::TpcA { accounts } = self.settings.work else { return Ok(()) };
+        let LoadWork::TpcA { accounts } = self.settings.work else { return Ok(()) };
         let bank = Bank::new(accounts);
         let sum = |values: &[i64]| values.iter().sum::<i64>();
         let accounts = self.region.get_slice(bank.account(0), accounts as usize)?.iter().map(|account| account.balance);
@@ -287,21 +288,21 @@ impl Load {
 }
 
 /// One transaction's work.
-struct Job {
-    work: Work,
+struct LoadJob {
+    work: LoadWork,
     place: u64,
     amount: i64,
     number: u64,
 }
 
-impl Job {
-    fn run<M: Mode>(&self, region: &mut Enlisted<'_, '_, M>) -> Result<(), RangeError> {
+impl LoadJob {
+    fn run<M: RestoreMode>(&self, region: &mut Enlisted<'_, '_, M>) -> Result<(), RangeError> {
         match self.work {
-            Work::Blocks { block_bytes, .. } => {
+            LoadWork::Blocks { block_bytes, .. } => {
                 let start = self.place * block_bytes;
                 region.set_range(start..start + block_bytes)?.fill(self.number as u8);
             }
-            Work::TpcA { accounts } => {
+            LoadWork::TpcA { accounts } => {
                 let bank = Bank::new(accounts);
                 let branch = self.place / ACCOUNTS;
                 let teller = branch * TELLERS + self.number % TELLERS;
@@ -310,7 +311,8 @@ impl Job {
                     *region.set(offset)? += self.amount;
                 }
                 let (account, amount, number) = (self.place, self.amount, self.number);
-                *region.set(bank.audit(number))? = Audit { account, teller, branch, amount, number, filler: [0; 24] };
+                *region.set(bank.audit(number))? =
+                    LoadAudit { account, teller, branch, amount, number, filler: [0; 24] };
                 *region.set(bank.booked())? = number + 1;
             }
         }
@@ -319,19 +321,19 @@ impl Job {
 }
 
 /// Which place a transaction takes.
-struct Places {
-    numbers: Numbers,
-    pattern: Pattern,
+struct LoadPlaces {
+    numbers: RandomNumbers,
+    pattern: AccessPattern,
     count: u64,
     place_bytes: u64,
 }
 
-impl Places {
+impl LoadPlaces {
     fn place(&mut self, number: u64) -> u64 {
         match self.pattern {
-            Pattern::Sequential => number % self.count,
-            Pattern::Random => self.numbers.below(self.count),
-            Pattern::Localized => {
+            AccessPattern::Sequential => number % self.count,
+            AccessPattern::Random => self.numbers.below(self.count),
+            AccessPattern::Localized => {
                 let pages = self.localized_pages();
                 let page = pages.start + self.numbers.below((pages.end - pages.start).max(1));
                 let in_page = (PAGE_BYTES / self.place_bytes).max(1);
@@ -351,9 +353,9 @@ impl Places {
 }
 
 /// Numbers that look random (splitmix64: G. Steele, D. Lea, C. Flood, OOPSLA 2014).
-struct Numbers(u64);
+struct RandomNumbers(u64);
 
-impl Numbers {
+impl RandomNumbers {
     fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -392,7 +394,8 @@ mod tests {
     #[test]
     fn localized_accesses_have_the_papers_shares() {
         let count = 32 * 1024;
-        let mut places = Places { numbers: Numbers(1), pattern: Pattern::Localized, count, place_bytes: 128 };
+        let mut places =
+            LoadPlaces { numbers: RandomNumbers(1), pattern: AccessPattern::Localized, count, place_bytes: 128 };
         let draws = 20_000;
         let mut shares = [0_u64; 3];
         for number in 0..draws {

@@ -45,19 +45,19 @@ impl Registry {
 
 /// Memory for a range of a segment, zeros at first. Dropping it unmaps the range.
 #[derive(Debug)]
-pub(crate) struct Mapping {
-    memory: Memory,
+pub(crate) struct SegmentMapping {
+    memory: AnonymousPages,
     segment: u32,
     range: Range<u64>,
     registry: Arc<Registry>,
 }
 
-impl Mapping {
+impl SegmentMapping {
     /// Memory for a range that has been claimed; if there is none, the claim is given back.
-    pub(crate) fn new(segment: u32, range: Range<u64>, registry: Arc<Registry>) -> io::Result<Mapping> {
-        let memory =
-            Memory::new((range.end - range.start) as usize).inspect_err(|_| registry.release(segment, &range))?;
-        Ok(Mapping { memory, segment, range, registry })
+    pub(crate) fn new(segment: u32, range: Range<u64>, registry: Arc<Registry>) -> io::Result<SegmentMapping> {
+        let memory = AnonymousPages::new((range.end - range.start) as usize)
+            .inspect_err(|_| registry.release(segment, &range))?;
+        Ok(SegmentMapping { memory, segment, range, registry })
     }
 
     /// Fills the memory. `&mut`: there is no span yet.
@@ -77,7 +77,7 @@ impl Mapping {
     }
 }
 
-impl Drop for Mapping {
+impl Drop for SegmentMapping {
     fn drop(&mut self) {
         self.registry.release(self.segment, &self.range);
     }
@@ -140,31 +140,31 @@ unsafe impl Sync for Span {}
 
 /// Whole pages of anonymous memory, zeros at first.
 #[derive(Debug)]
-struct Memory {
+struct AnonymousPages {
     start: NonNull<u8>,
     length: usize,
 }
 
 // SAFETY: the memory is an owned piece of address space; nothing about it is tied to the thread that made it.
-unsafe impl Send for Memory {}
-// SAFETY: a shared `Memory` gives its address only.
-unsafe impl Sync for Memory {}
+unsafe impl Send for AnonymousPages {}
+// SAFETY: a shared `AnonymousPages` gives its address only.
+unsafe impl Sync for AnonymousPages {}
 
 #[cfg(not(miri))]
-impl Memory {
-    fn new(length: usize) -> io::Result<Memory> {
+impl AnonymousPages {
+    fn new(length: usize) -> io::Result<AnonymousPages> {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
         // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use is replaced.
         let start = unsafe {
             mmap_anonymous(std::ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)
         }?;
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("memory was mapped at address zero"))?;
-        Ok(Memory { start, length })
+        Ok(AnonymousPages { start, length })
     }
 }
 
 #[cfg(not(miri))]
-impl Drop for Memory {
+impl Drop for AnonymousPages {
     fn drop(&mut self) {
         // SAFETY: the range is exactly what was mapped, it is unmapped only here, and no reference into it is left, because
         // regions keep their mapping alive.
@@ -175,23 +175,23 @@ impl Drop for Memory {
 
 /// The interpreter makes no system calls: pages of its allocator stand for mapped ones.
 #[cfg(miri)]
-impl Memory {
+impl AnonymousPages {
     fn layout(length: usize) -> std::alloc::Layout {
         std::alloc::Layout::from_size_align(length, crate::limits::PAGE_BYTES as usize).expect("pages have a layout")
     }
 
-    fn new(length: usize) -> io::Result<Memory> {
+    fn new(length: usize) -> io::Result<AnonymousPages> {
         // SAFETY: the length is not zero, since a region has a page at least.
-        let start = unsafe { std::alloc::alloc_zeroed(Memory::layout(length)) };
+        let start = unsafe { std::alloc::alloc_zeroed(AnonymousPages::layout(length)) };
         let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Memory { start, length })
+        Ok(AnonymousPages { start, length })
     }
 }
 
 #[cfg(miri)]
-impl Drop for Memory {
+impl Drop for AnonymousPages {
     fn drop(&mut self) {
         // SAFETY: it was allocated with this layout, and no reference into it is left.
-        unsafe { std::alloc::dealloc(self.start.as_ptr(), Memory::layout(self.length)) }
+        unsafe { std::alloc::dealloc(self.start.as_ptr(), AnonymousPages::layout(self.length)) }
     }
 }

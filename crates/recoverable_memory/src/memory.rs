@@ -9,15 +9,15 @@ use crate::device::{Durability, LogDevice, Receipt};
 use crate::disk::DiskFolder;
 use crate::error::Error;
 use crate::file_log::FileLog;
-use crate::files::Folder;
+use crate::files::FileFolder;
 use crate::limits::PAGE_BYTES;
-use crate::mapping::Mapping;
+use crate::mapping::SegmentMapping;
 use crate::options::{Options, Truncation, check_options};
-use crate::recovery::{Recovered, recover};
+use crate::recovery::{RecoveryReport, recover};
 use crate::region::Region;
-use crate::shared::{Shared, check_name, lock, truncate_on_demand};
-use crate::statistics::{Query, Statistics};
-use crate::truncation::Target;
+use crate::shared::{MemoryShared, check_name, lock, truncate_on_demand};
+use crate::statistics::{MemoryState, Statistics};
+use crate::truncation::TruncatedSegment;
 
 /// The name of the log's file in a folder. No segment can have it.
 pub const LOG_NAME: &str = ".log";
@@ -27,8 +27,8 @@ pub const LOG_NAME: &str = ".log";
 /// Dropping it writes nothing, like the death of the process: commits that were not flushed are lost. [`Memory::close`] loses
 /// nothing.
 pub struct Memory {
-    shared: Arc<Shared>,
-    recovered: Recovered,
+    shared: Arc<MemoryShared>,
+    recovered: RecoveryReport,
     /// The end of the wish for truncations, and the thread that waits for them.
     background: Option<JoinHandle<()>>,
 }
@@ -73,11 +73,15 @@ impl Memory {
     ///
     /// # Errors
     /// Those of [`recover`]; [`Error::Option`].
-    pub fn with_device(device: Box<dyn LogDevice>, folder: Box<dyn Folder>, options: Options) -> Result<Memory, Error> {
+    pub fn with_device(
+        device: Box<dyn LogDevice>,
+        folder: Box<dyn FileFolder>,
+        options: Options,
+    ) -> Result<Memory, Error> {
         check_options(&options, device.capacity())?;
         let recovered = recover(device.as_ref(), folder.as_ref(), options.on_damage)?;
         let start = device.extent()?.start;
-        let shared = Arc::new(Shared::new(device, folder, options, start));
+        let shared = Arc::new(MemoryShared::new(device, folder, options, start));
         let mut memory = Memory { shared, recovered, background: None };
         if options.truncation == Truncation::Background {
             memory.start_background()?;
@@ -86,7 +90,7 @@ impl Memory {
     }
 
     /// What opening it has brought back.
-    pub fn recovered(&self) -> Recovered {
+    pub fn recovered(&self) -> RecoveryReport {
         self.recovered
     }
 
@@ -115,7 +119,11 @@ impl Memory {
     /// What the folder refuses, and [`Error::Name`].
     pub fn segment_bytes(&self, name: &str) -> Result<Option<u64>, Error> {
         check_name(name)?;
-        let known = lock(&self.shared.log).segments.iter().find(|segment| **segment.name() == *name).map(Target::bytes);
+        let known = lock(&self.shared.log)
+            .segments
+            .iter()
+            .find(|segment| **segment.name() == *name)
+            .map(TruncatedSegment::bytes);
         if known.is_some() {
             return Ok(known);
         }
@@ -141,7 +149,7 @@ impl Memory {
         }
         let registry = self.shared.registry();
         registry.claim(number, range.clone()).map_err(|range| Error::Mapped { name: name(), range })?;
-        let mapping = Mapping::new(number, range.clone(), Arc::clone(registry));
+        let mapping = SegmentMapping::new(number, range.clone(), Arc::clone(registry));
         let mut mapping = mapping.map_err(Error::io("find memory for", segment.name()))?;
         // An earlier region of these pages may have left commits. From here on there are no new ones: the pages are ours.
         self.shared.write_out()?;
@@ -186,7 +194,7 @@ impl Memory {
     }
 
     /// What it is doing.
-    pub fn query(&self) -> Query {
+    pub fn query(&self) -> MemoryState {
         self.shared.query()
     }
 
@@ -195,7 +203,7 @@ impl Memory {
         self.shared.statistics()
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &MemoryShared {
         &self.shared
     }
 

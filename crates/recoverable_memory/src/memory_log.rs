@@ -3,28 +3,28 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::device::{DeviceError, Durability, Extent, LogDevice, Position, Receipt};
+use crate::device::{DeviceError, Durability, LogDevice, LogExtent, LogOffset, Receipt};
 
 /// The log. Clones are the same log.
 #[derive(Clone, Debug)]
 pub struct MemoryLog {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<MemoryLogState>>,
     capacity: u64,
     copies: u8,
 }
 
 #[derive(Debug)]
-struct State {
+struct MemoryLogState {
     bytes: Vec<u8>,
-    start: Position,
-    flushed: Position,
+    start: LogOffset,
+    flushed: LogOffset,
     flushes: u64,
     flushes_max: u64,
     failed: bool,
 }
 
-impl State {
-    fn end(&self) -> Position {
+impl MemoryLogState {
+    fn end(&self) -> LogOffset {
         self.start.plus(self.bytes.len() as u64)
     }
 
@@ -36,8 +36,9 @@ impl State {
 impl MemoryLog {
     /// An empty log of `capacity` bytes with `copies` servers. What they do not suffice for is told to be on disk.
     pub fn new(capacity: u64, copies: u8) -> MemoryLog {
-        let (start, flushed) = (Position(0), Position(0));
-        let state = State { bytes: Vec::new(), start, flushed, flushes: 0, flushes_max: u64::MAX, failed: false };
+        let (start, flushed) = (LogOffset(0), LogOffset(0));
+        let state =
+            MemoryLogState { bytes: Vec::new(), start, flushed, flushes: 0, flushes_max: u64::MAX, failed: false };
         MemoryLog { state: Arc::new(Mutex::new(state)), capacity, copies }
     }
 
@@ -52,7 +53,7 @@ impl MemoryLog {
         let survive = (state.flushed.since(state.start) as usize).saturating_add(kept).min(state.bytes.len());
         let next = MemoryLog::new(self.capacity, self.copies);
         let (start, flushed) = (state.start, state.flushed);
-        *next.lock() = State {
+        *next.lock() = MemoryLogState {
             bytes: state.bytes[..survive].to_vec(),
             start,
             flushed,
@@ -63,7 +64,7 @@ impl MemoryLog {
         next
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, MemoryLogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -73,12 +74,12 @@ impl LogDevice for MemoryLog {
         self.capacity
     }
 
-    fn extent(&self) -> Result<Extent, DeviceError> {
+    fn extent(&self) -> Result<LogExtent, DeviceError> {
         let state = self.lock();
-        Ok(Extent { start: state.start, flushed: state.flushed, end: state.end() })
+        Ok(LogExtent { start: state.start, flushed: state.flushed, end: state.end() })
     }
 
-    fn append(&self, bytes: &[u8]) -> Result<Position, DeviceError> {
+    fn append(&self, bytes: &[u8]) -> Result<LogOffset, DeviceError> {
         let mut state = self.lock();
         state.check()?;
         let (needed, free) = (bytes.len() as u64, self.capacity - state.bytes.len() as u64);
@@ -89,7 +90,7 @@ impl LogDevice for MemoryLog {
         Ok(state.end())
     }
 
-    fn flush(&self, upto: Position, wanted: Durability) -> Result<Receipt, DeviceError> {
+    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<Receipt, DeviceError> {
         let mut state = self.lock();
         state.check()?;
         assert!(upto <= state.end(), "flushing up to {upto}, the log ends at {}", state.end());
@@ -103,7 +104,7 @@ impl LogDevice for MemoryLog {
         Ok(if receipt.meets(wanted) { receipt } else { Receipt::Disk })
     }
 
-    fn read(&self, from: Position, buffer: &mut [u8]) -> Result<(), DeviceError> {
+    fn read(&self, from: LogOffset, buffer: &mut [u8]) -> Result<(), DeviceError> {
         let state = self.lock();
         let bytes = buffer.len() as u64;
         if from < state.start || from.0.checked_add(bytes).is_none_or(|until| until > state.end().0) {
@@ -114,7 +115,7 @@ impl LogDevice for MemoryLog {
         Ok(())
     }
 
-    fn truncate(&self, upto: Position) -> Result<(), DeviceError> {
+    fn truncate(&self, upto: LogOffset) -> Result<(), DeviceError> {
         let mut state = self.lock();
         state.check()?;
         assert!(state.start <= upto && upto <= state.flushed, "truncating at {upto}");
@@ -124,7 +125,7 @@ impl LogDevice for MemoryLog {
         Ok(())
     }
 
-    fn reset(&self, at: Position) -> Result<(), DeviceError> {
+    fn reset(&self, at: LogOffset) -> Result<(), DeviceError> {
         let mut state = self.lock();
         state.check()?;
         assert!(at >= state.end(), "a reset at {at} would use positions again");

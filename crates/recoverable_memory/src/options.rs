@@ -19,7 +19,7 @@ pub enum OnDamage {
     /// Stop with [`Error::Damaged`] and change nothing.
     #[default]
     Refuse,
-    /// Give up the commits from the damage on, and say so in [`Recovered::cut`](crate::Recovered::cut).
+    /// Give up the commits from the damage on, and say so in [`Recovered::cut`](crate::RecoveryReport::cut).
     Cut,
 }
 

@@ -30,7 +30,7 @@
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::device::Position;
+use crate::device::LogOffset;
 use crate::limits::{POSITION_END, RECORD_ALIGNMENT};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"RVL1");
@@ -44,19 +44,20 @@ pub(crate) const CHANGE_BYTES: usize = 16;
 /// Bytes before each name of a segment.
 const NAME_BYTES: usize = 8;
 
-const _: () = assert!(size_of::<Header>() == HEADER_BYTES && HEADER_BYTES.is_multiple_of(RECORD_ALIGNMENT as usize));
+const _: () =
+    assert!(size_of::<RecordHeader>() == HEADER_BYTES && HEADER_BYTES.is_multiple_of(RECORD_ALIGNMENT as usize));
 const _: () = assert!(size_of::<ChangeHeader>() == CHANGE_BYTES && size_of::<NameHeader>() == NAME_BYTES);
 
 /// What a record holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RecordKind {
     Changes = 1,
     Segments = 2,
 }
 
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-pub(crate) struct Header {
+pub(crate) struct RecordHeader {
     magic: U32,
     kind: U32,
     position: U64,
@@ -67,10 +68,10 @@ pub(crate) struct Header {
     checksum: U32,
 }
 
-impl Header {
+impl RecordHeader {
     /// The header at `position`, if `bytes` are one.
-    pub(crate) fn decode(bytes: &[u8], position: Position) -> Option<Header> {
-        let header = Header::read_from_bytes(bytes.get(..HEADER_BYTES)?).ok()?;
+    pub(crate) fn decode(bytes: &[u8], position: LogOffset) -> Option<RecordHeader> {
+        let header = RecordHeader::read_from_bytes(bytes.get(..HEADER_BYTES)?).ok()?;
         let sound = header.magic == MAGIC
             && header.position == position.0
             && header.checksum == crc32fast::hash(&header.as_bytes()[..CHECKED_BYTES])
@@ -80,12 +81,12 @@ impl Header {
         sound.then_some(header)
     }
 
-    pub(crate) fn kind(&self) -> Option<Kind> {
-        [Kind::Changes, Kind::Segments].into_iter().find(|&kind| self.kind == kind as u32)
+    pub(crate) fn kind(&self) -> Option<RecordKind> {
+        [RecordKind::Changes, RecordKind::Segments].into_iter().find(|&kind| self.kind == kind as u32)
     }
 
-    pub(crate) fn flushed(&self) -> Position {
-        Position(self.flushed.get())
+    pub(crate) fn flushed(&self) -> LogOffset {
+        LogOffset(self.flushed.get())
     }
 
     pub(crate) fn transactions(&self) -> u32 {
@@ -107,10 +108,10 @@ impl Header {
 ///
 /// # Panics
 /// If there is no such room, or the body is too long or not padded.
-pub(crate) fn seal(buffer: &mut [u8], kind: Kind, position: Position, flushed: Position, transactions: u32) {
+pub(crate) fn seal(buffer: &mut [u8], kind: RecordKind, position: LogOffset, flushed: LogOffset, transactions: u32) {
     let (head, body) = buffer.split_at_mut(HEADER_BYTES);
     assert!(body.len().is_multiple_of(RECORD_ALIGNMENT as usize), "a body of {} bytes", body.len());
-    let mut header = Header {
+    let mut header = RecordHeader {
         magic: MAGIC.into(),
         kind: (kind as u32).into(),
         position: position.0.into(),
@@ -134,13 +135,13 @@ struct ChangeHeader {
 
 /// A new value in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Change<'a> {
+pub(crate) struct SegmentChange<'a> {
     pub(crate) segment: u32,
     pub(crate) offset: u64,
     pub(crate) bytes: &'a [u8],
 }
 
-impl Change<'_> {
+impl SegmentChange<'_> {
     pub(crate) fn end(&self) -> u64 {
         self.offset + self.bytes.len() as u64
     }
@@ -155,7 +156,7 @@ pub(crate) fn record_bytes(values: usize, bytes: u64) -> u64 {
 ///
 /// # Panics
 /// If it has more than `u32::MAX` bytes.
-pub(crate) fn push_change(body: &mut Vec<u8>, change: Change<'_>) {
+pub(crate) fn push_change(body: &mut Vec<u8>, change: SegmentChange<'_>) {
     let length = u32::try_from(change.bytes.len()).expect("a record is bounded");
     let header = ChangeHeader { segment: change.segment.into(), length: length.into(), offset: change.offset.into() };
     body.extend_from_slice(header.as_bytes());
@@ -168,12 +169,12 @@ fn pad(body: &mut Vec<u8>) {
 }
 
 /// The values of a body in order. `Err` once, and nothing more, where the body makes no sense.
-pub(crate) fn changes(body: &[u8]) -> impl Iterator<Item = Result<Change<'_>, Malformed>> {
+pub(crate) fn changes(body: &[u8]) -> impl Iterator<Item = Result<SegmentChange<'_>, Malformed>> {
     parts(body, |rest| {
         let (header, rest) = ChangeHeader::ref_from_prefix(rest).ok()?;
         let (bytes, rest) = split_padded(rest, header.length.get())?;
         header.offset.get().checked_add(bytes.len() as u64)?;
-        Some((Change { segment: header.segment.get(), offset: header.offset.get(), bytes }, rest))
+        Some((SegmentChange { segment: header.segment.get(), offset: header.offset.get(), bytes }, rest))
     })
 }
 
@@ -240,9 +241,9 @@ mod tests {
 
     fn record() -> Vec<u8> {
         let mut buffer = vec![0; HEADER_BYTES];
-        push_change(&mut buffer, Change { segment: 1, offset: 70_000, bytes: b"seven b" });
-        push_change(&mut buffer, Change { segment: 0, offset: 8, bytes: b"" });
-        seal(&mut buffer, Kind::Changes, Position(800), Position(792), 2);
+        push_change(&mut buffer, SegmentChange { segment: 1, offset: 70_000, bytes: b"seven b" });
+        push_change(&mut buffer, SegmentChange { segment: 0, offset: 8, bytes: b"" });
+        seal(&mut buffer, RecordKind::Changes, LogOffset(800), LogOffset(792), 2);
         buffer
     }
 
@@ -273,12 +274,12 @@ mod tests {
     #[test]
     fn what_was_put_in_comes_out() {
         let record = record();
-        let header = Header::decode(&record, Position(800)).unwrap();
-        assert_eq!((header.kind(), header.transactions()), (Some(Kind::Changes), 2));
-        assert_eq!((header.flushed(), header.record_bytes()), (Position(792), record.len() as u64));
+        let header = RecordHeader::decode(&record, LogOffset(800)).unwrap();
+        assert_eq!((header.kind(), header.transactions()), (Some(RecordKind::Changes), 2));
+        assert_eq!((header.flushed(), header.record_bytes()), (LogOffset(792), record.len() as u64));
         assert!(header.fits(&record[HEADER_BYTES..]));
         let found: Vec<_> = changes(&record[HEADER_BYTES..]).map(Result::unwrap).collect();
-        assert_eq!(found[0], Change { segment: 1, offset: 70_000, bytes: b"seven b" });
+        assert_eq!(found[0], SegmentChange { segment: 1, offset: 70_000, bytes: b"seven b" });
         assert_eq!(found[1].bytes, b"");
         let names_given = ["accounts", "a"];
         let buffer = segments_buffer(names_given.into_iter());
@@ -291,12 +292,12 @@ mod tests {
     #[test]
     fn every_flipped_bit_and_every_other_place_is_noticed() {
         let record = record();
-        assert!(Header::decode(&record, Position(808)).is_none());
+        assert!(RecordHeader::decode(&record, LogOffset(808)).is_none());
         for bit in 0..record.len() * 8 {
             let mut damaged = record.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            let sound =
-                Header::decode(&damaged, Position(800)).is_some_and(|header| header.fits(&damaged[HEADER_BYTES..]));
+            let sound = RecordHeader::decode(&damaged, LogOffset(800))
+                .is_some_and(|header| header.fits(&damaged[HEADER_BYTES..]));
             assert!(!sound, "bit {bit}");
         }
     }

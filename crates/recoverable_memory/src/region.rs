@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::RangeError;
-use crate::mapping::{Mapping, Span};
+use crate::mapping::{SegmentMapping, Span};
 use crate::plain::{Offset, Plain};
 
 /// A range of a segment, mapped into memory.
@@ -25,11 +25,11 @@ pub struct Region {
     span: Span,
     /// A transaction has not ended, or was leaked.
     pub(crate) enlisted: bool,
-    mapping: Arc<Mapping>,
+    mapping: Arc<SegmentMapping>,
 }
 
 impl Region {
-    pub(crate) fn new(mapping: Mapping) -> Region {
+    pub(crate) fn new(mapping: SegmentMapping) -> Region {
         Region { span: mapping.span(), enlisted: false, mapping: Arc::new(mapping) }
     }
 
@@ -87,7 +87,7 @@ impl Region {
         &self.span
     }
 
-    pub(crate) fn mapping(&self) -> &Mapping {
+    pub(crate) fn mapping(&self) -> &SegmentMapping {
         &self.mapping
     }
 

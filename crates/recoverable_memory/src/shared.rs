@@ -11,27 +11,27 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use crate::device::{DeviceError, Durability, LogDevice, Position, Receipt};
+use crate::device::{DeviceError, Durability, LogDevice, LogOffset, Receipt};
 use crate::error::Error;
-use crate::files::Folder;
+use crate::files::FileFolder;
 use crate::limits::{NAME_BYTES_MAX, RECORD_ALIGNMENT, RECORD_SHARE, SEGMENTS_SHARE};
-use crate::mapping::{Mapping, Registry};
+use crate::mapping::{Registry, SegmentMapping};
 use crate::options::{Options, Truncation};
 use crate::pieces::note_record;
-use crate::record::{self, Change, Kind};
-use crate::spool::{Batch, Spool};
-use crate::statistics::{Query, Statistics};
-use crate::truncation::Target;
+use crate::record::{self, RecordKind, SegmentChange};
+use crate::spool::{RecordBatch, Spool};
+use crate::statistics::{MemoryState, Statistics};
+use crate::truncation::TruncatedSegment;
 
 /// What the application's threads and the one in the background share.
-pub(crate) struct Shared {
+pub(crate) struct MemoryShared {
     device: Box<dyn LogDevice>,
-    folder: Box<dyn Folder>,
+    folder: Box<dyn FileFolder>,
     options: Options,
     record_bytes_max: u64,
     registry: Arc<Registry>,
     spool: Mutex<Spool>,
-    pub(crate) log: Mutex<Log>,
+    pub(crate) log: Mutex<WrittenLog>,
     /// Held by whoever truncates.
     pub(crate) truncating: Mutex<()>,
     /// All below is durable.
@@ -47,15 +47,15 @@ pub(crate) struct Shared {
 }
 
 /// The log as far as it is written. `start <= changes_end <= end`, or there are no changes and `changes_end` is below `start`.
-pub(crate) struct Log {
-    pub(crate) start: Position,
-    pub(crate) end: Position,
+pub(crate) struct WrittenLog {
+    pub(crate) start: LogOffset,
+    pub(crate) end: LogOffset,
     /// The end of the last record of changes.
-    pub(crate) changes_end: Position,
+    pub(crate) changes_end: LogOffset,
     /// Where the pieces begin that a truncation reads at a time.
-    pub(crate) starts: Vec<Position>,
+    pub(crate) starts: Vec<LogOffset>,
     /// By number.
-    pub(crate) segments: Vec<Target>,
+    pub(crate) segments: Vec<TruncatedSegment>,
     capacity: u64,
     /// Bytes that the next list of segments takes, for which there is always room.
     reserve: u64,
@@ -64,7 +64,7 @@ pub(crate) struct Log {
     pub(crate) counters: Statistics,
 }
 
-impl Log {
+impl WrittenLog {
     fn used(&self) -> u64 {
         self.end.since(self.start)
     }
@@ -75,21 +75,21 @@ impl Log {
     }
 }
 
-/// Takes a lock whoever panicked with it. [`Shared::check`] sees to it that nothing is built on what that may have left half done.
+/// Takes a lock whoever panicked with it. [`MemoryShared::check`] sees to it that nothing is built on what that may have left half done.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shared {
+impl MemoryShared {
     /// A memory whose log is empty and begins at `start`.
     pub(crate) fn new(
         device: Box<dyn LogDevice>,
-        folder: Box<dyn Folder>,
+        folder: Box<dyn FileFolder>,
         options: Options,
-        start: Position,
-    ) -> Shared {
+        start: LogOffset,
+    ) -> MemoryShared {
         let capacity = device.capacity();
-        let log = Log {
+        let log = WrittenLog {
             start,
             end: start,
             changes_end: start,
@@ -100,7 +100,7 @@ impl Shared {
             spare: Vec::new(),
             counters: Statistics::default(),
         };
-        Shared {
+        MemoryShared {
             device,
             folder,
             options,
@@ -118,17 +118,17 @@ impl Shared {
         }
     }
 
-    pub(crate) fn query(&self) -> Query {
+    pub(crate) fn query(&self) -> MemoryState {
         let log = lock(&self.log);
         let name = |number: u32| log.segments[number as usize].name().to_string();
-        Query {
+        MemoryState {
             regions: self.registry.mapped().into_iter().map(|(number, range)| (name(number), range)).collect(),
             transactions_live: self.live.load(Ordering::Relaxed),
             transactions_spooled: lock(&self.spool).transactions() as u64,
             log_bytes_used: log.used(),
             log_bytes_capacity: log.capacity,
             log_end: log.end,
-            log_flushed: Position(self.flushed.load(Ordering::Acquire)),
+            log_flushed: LogOffset(self.flushed.load(Ordering::Acquire)),
         }
     }
 
@@ -151,7 +151,7 @@ impl Shared {
         *lock(&self.wake) = wake;
     }
 
-    pub(crate) fn folder(&self) -> &dyn Folder {
+    pub(crate) fn folder(&self) -> &dyn FileFolder {
         self.folder.as_ref()
     }
 
@@ -173,7 +173,7 @@ impl Shared {
     }
 
     /// Whether the mapping is one of this memory.
-    pub(crate) fn mapped(&self, mapping: &Mapping) -> bool {
+    pub(crate) fn mapped(&self, mapping: &SegmentMapping) -> bool {
         Arc::ptr_eq(mapping.registry(), &self.registry)
     }
 
@@ -217,7 +217,7 @@ impl Shared {
     /// Adds a transaction to the spool; its record alone would take at most `record_bytes`.
     pub(crate) fn commit<'a>(
         &self,
-        changes: impl Iterator<Item = Change<'a>>,
+        changes: impl Iterator<Item = SegmentChange<'a>>,
         record_bytes: u64,
         bytes_set: u64,
     ) -> Result<(), Error> {
@@ -242,7 +242,7 @@ impl Shared {
     }
 
     /// Makes the spool a record of the log, if there is anything in it. Returns the end of the log.
-    pub(crate) fn write_out(&self) -> Result<Position, Error> {
+    pub(crate) fn write_out(&self) -> Result<LogOffset, Error> {
         loop {
             let needed = {
                 let mut log = lock(&self.log);
@@ -254,9 +254,9 @@ impl Shared {
                 spool.coalesce();
                 let needed = spool.record_bytes();
                 if log.has_room(needed) {
-                    let Batch { mut buffer, transactions } = spool.take(std::mem::take(&mut log.spare));
+                    let RecordBatch { mut buffer, transactions } = spool.take(std::mem::take(&mut log.spare));
                     drop(spool);
-                    self.append(&mut log, &mut buffer, Kind::Changes, transactions)?;
+                    self.append(&mut log, &mut buffer, RecordKind::Changes, transactions)?;
                     log.changes_end = log.end;
                     buffer.shrink_to(self.options.spool_bytes);
                     log.spare = buffer;
@@ -290,8 +290,14 @@ impl Shared {
     }
 
     /// Appends a record whose body is in `buffer` behind room for a header.
-    fn append(&self, log: &mut Log, buffer: &mut [u8], kind: Kind, transactions: u32) -> Result<(), Error> {
-        let flushed = Position(self.flushed.load(Ordering::Acquire));
+    fn append(
+        &self,
+        log: &mut WrittenLog,
+        buffer: &mut [u8],
+        kind: RecordKind,
+        transactions: u32,
+    ) -> Result<(), Error> {
+        let flushed = LogOffset(self.flushed.load(Ordering::Acquire));
         record::seal(buffer, kind, log.end, flushed, transactions);
         let end = self.device.append(buffer).map_err(|error| self.fail(error.into()))?;
         let expected = log.end.plus(buffer.len() as u64);
@@ -307,13 +313,13 @@ impl Shared {
     }
 
     /// Appends the list of segments, for which there is room.
-    pub(crate) fn append_segments(&self, log: &mut Log) -> Result<(), Error> {
+    pub(crate) fn append_segments(&self, log: &mut WrittenLog) -> Result<(), Error> {
         let mut buffer = record::segments_buffer(log.segments.iter().map(|segment| &**segment.name()));
-        self.append(log, &mut buffer, Kind::Segments, 0)
+        self.append(log, &mut buffer, RecordKind::Segments, 0)
     }
 
     /// The number of a segment, which gets one if it has none: then the log says so before any change of it.
-    pub(crate) fn segment(&self, name: &str) -> Result<(u32, Target), Error> {
+    pub(crate) fn segment(&self, name: &str) -> Result<(u32, TruncatedSegment), Error> {
         loop {
             let needed = {
                 let mut log = lock(&self.log);
@@ -331,7 +337,7 @@ impl Shared {
                 if log.has_room(2 * bytes) {
                     let file = self.folder.open(name).map_err(Error::io("open", name))?;
                     let file = file.ok_or_else(|| Error::NoSegment { name: name.to_string() })?;
-                    let segment = Target::new(name, file)?;
+                    let segment = TruncatedSegment::new(name, file)?;
                     log.segments.push(segment.clone());
                     log.reserve = bytes;
                     self.append_segments(&mut log)?;
@@ -349,7 +355,7 @@ impl Shared {
         self.flush_upto(end, wanted)
     }
 
-    pub(crate) fn flush_upto(&self, end: Position, wanted: Durability) -> Result<Receipt, Error> {
+    pub(crate) fn flush_upto(&self, end: LogOffset, wanted: Durability) -> Result<Receipt, Error> {
         self.check()?;
         let begin = Instant::now();
         let receipt = self.device.flush(end, wanted).map_err(|error| self.fail(error.into()))?;
@@ -369,7 +375,7 @@ impl Shared {
 }
 
 /// The thread in the background.
-pub(crate) fn truncate_on_demand(shared: &Shared, wishes: &Receiver<()>) {
+pub(crate) fn truncate_on_demand(shared: &MemoryShared, wishes: &Receiver<()>) {
     // Nobody is to go on with a memory whose truncation has died.
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         while wishes.recv().is_ok() {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::files::{File, Folder};
+use crate::files::{FileFolder, FixedFile};
 
 /// A disk writes sectors of so many bytes, whole or not at all.
 const SECTOR_BYTES: usize = 512;
@@ -16,12 +16,12 @@ const SECTOR_BYTES: usize = 512;
 /// The disk. Clones are the same disk.
 #[derive(Clone, Debug, Default)]
 pub struct SimulatedDisk {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<SimulatedState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    files: BTreeMap<String, Contents>,
+struct SimulatedState {
+    files: BTreeMap<String, SimulatedContents>,
     /// The bytes of each step so far: of a sync or a creation none.
     steps: Vec<usize>,
     /// The step at which the power goes off.
@@ -34,7 +34,7 @@ struct State {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Contents {
+struct SimulatedContents {
     durable: Vec<u8>,
     current: Vec<u8>,
     /// Writes since the last sync, in order.
@@ -68,7 +68,7 @@ impl SimulatedDisk {
             None if bytes > 0 => return None,
             None => {}
         }
-        let copy = State { files, off: true, steps: state.steps.clone(), ..State::default() };
+        let copy = SimulatedState { files, off: true, steps: state.steps.clone(), ..SimulatedState::default() };
         Some(SimulatedDisk { state: Arc::new(Mutex::new(copy)) })
     }
 
@@ -102,14 +102,14 @@ impl SimulatedDisk {
         })
     }
 
-    fn after(&self, mut survives: impl FnMut(&Contents) -> Vec<u8>) -> SimulatedDisk {
+    fn after(&self, mut survives: impl FnMut(&SimulatedContents) -> Vec<u8>) -> SimulatedDisk {
         let state = self.lock();
         let files = state.files.iter().map(|(name, contents)| {
             let bytes = survives(contents);
-            (name.clone(), Contents { durable: bytes.clone(), current: bytes, ..Contents::default() })
+            (name.clone(), SimulatedContents { durable: bytes.clone(), current: bytes, ..SimulatedContents::default() })
         });
         let files = files.collect();
-        SimulatedDisk { state: Arc::new(Mutex::new(State { files, ..State::default() })) }
+        SimulatedDisk { state: Arc::new(Mutex::new(SimulatedState { files, ..SimulatedState::default() })) }
     }
 
     /// The bytes of a file, or `None` if there is none.
@@ -125,7 +125,7 @@ impl SimulatedDisk {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SimulatedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -141,7 +141,7 @@ fn sectors(offset: usize, length: usize) -> impl Iterator<Item = (usize, std::op
     })
 }
 
-impl Contents {
+impl SimulatedContents {
     /// The bytes lie within the file.
     fn write(&mut self, offset: usize, bytes: &[u8]) {
         self.current[offset..offset + bytes.len()].copy_from_slice(bytes);
@@ -149,7 +149,7 @@ impl Contents {
     }
 }
 
-impl State {
+impl SimulatedState {
     /// Counts a step, unless the power goes off before it.
     fn step(&mut self, bytes: usize) -> io::Result<()> {
         self.check()?;
@@ -163,7 +163,7 @@ impl State {
         if self.off { Err(power_is_off()) } else { Ok(()) }
     }
 
-    fn file(&mut self, name: &str) -> io::Result<&mut Contents> {
+    fn file(&mut self, name: &str) -> io::Result<&mut SimulatedContents> {
         self.files.get_mut(name).ok_or_else(|| ErrorKind::NotFound.into())
     }
 }
@@ -172,8 +172,8 @@ fn power_is_off() -> io::Error {
     io::Error::other("the simulated power is off")
 }
 
-impl Folder for SimulatedDisk {
-    fn open(&self, name: &str) -> io::Result<Option<Arc<dyn File>>> {
+impl FileFolder for SimulatedDisk {
+    fn open(&self, name: &str) -> io::Result<Option<Arc<dyn FixedFile>>> {
         let mut state = self.lock();
         state.check()?;
         let Some(contents) = state.files.get_mut(name) else { return Ok(None) };
@@ -183,7 +183,7 @@ impl Folder for SimulatedDisk {
         Ok(Some(Arc::new(SimulatedFile { disk: self.clone(), name: name.to_string() })))
     }
 
-    fn create(&self, name: &str, bytes: u64, head: &[u8]) -> io::Result<Arc<dyn File>> {
+    fn create(&self, name: &str, bytes: u64, head: &[u8]) -> io::Result<Arc<dyn FixedFile>> {
         let mut state = self.lock();
         state.step(0)?;
         if state.files.contains_key(name) {
@@ -191,7 +191,7 @@ impl Folder for SimulatedDisk {
         }
         let mut current = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
         current[..head.len()].copy_from_slice(head);
-        let contents = Contents { durable: current.clone(), current, unsynced: Vec::new(), open: true };
+        let contents = SimulatedContents { durable: current.clone(), current, unsynced: Vec::new(), open: true };
         state.files.insert(name.to_string(), contents);
         Ok(Arc::new(SimulatedFile { disk: self.clone(), name: name.to_string() }))
     }
@@ -211,7 +211,7 @@ impl Drop for SimulatedFile {
     }
 }
 
-impl File for SimulatedFile {
+impl FixedFile for SimulatedFile {
     fn bytes(&self) -> io::Result<u64> {
         let mut state = self.disk.lock();
         state.check()?;

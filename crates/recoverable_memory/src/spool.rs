@@ -6,7 +6,7 @@
 
 use crate::coverage::Coverage;
 use crate::limits::{COALESCING_PAUSE_MAX, COALESCING_SHARE};
-use crate::record::{self, Change, HEADER_BYTES};
+use crate::record::{self, HEADER_BYTES, SegmentChange};
 
 /// Counters of commits, kept where every commit passes anyway.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +34,7 @@ pub(crate) struct Spool {
 }
 
 /// A record without its header, ready to be sealed.
-pub(crate) struct Batch {
+pub(crate) struct RecordBatch {
     pub(crate) buffer: Vec<u8>,
     pub(crate) transactions: u32,
 }
@@ -65,7 +65,7 @@ impl Spool {
     }
 
     /// Adds a transaction; `bytes_set` is what it has asked for before its ranges were joined.
-    pub(crate) fn push<'a>(&mut self, changes: impl Iterator<Item = Change<'a>>, bytes_set: u64) {
+    pub(crate) fn push<'a>(&mut self, changes: impl Iterator<Item = SegmentChange<'a>>, bytes_set: u64) {
         self.starts.push(self.buffer.len());
         self.counters.transactions += 1;
         self.counters.bytes_set += bytes_set;
@@ -126,13 +126,13 @@ impl Spool {
     }
 
     /// Takes everything out. `spare` is a used buffer, which saves making one.
-    pub(crate) fn take(&mut self, mut spare: Vec<u8>) -> Batch {
+    pub(crate) fn take(&mut self, mut spare: Vec<u8>) -> RecordBatch {
         spare.clear();
         spare.resize(HEADER_BYTES, 0);
         let transactions = u32::try_from(self.starts.len()).expect("a record has room for fewer");
         self.starts.clear();
         self.coalesced = 0;
-        Batch { buffer: std::mem::replace(&mut self.buffer, spare), transactions }
+        RecordBatch { buffer: std::mem::replace(&mut self.buffer, spare), transactions }
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn push(spool: &mut Spool, changes: &[(u64, &[u8])]) {
-        let changes = changes.iter().map(|&(offset, bytes)| Change { segment: 0, offset, bytes });
+        let changes = changes.iter().map(|&(offset, bytes)| SegmentChange { segment: 0, offset, bytes });
         let bytes_set = changes.clone().map(|change| change.bytes.len() as u64).sum();
         spool.push(changes, bytes_set);
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::device::Position;
+use crate::device::LogOffset;
 
 /// Counters since the memory was opened. Times are in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct Statistics {
 
 /// The state of a memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query {
+pub struct MemoryState {
     /// What is mapped: segment, and range of bytes in it.
     pub regions: Vec<(String, Range<u64>)>,
     /// Transactions that have not ended.
@@ -53,7 +53,7 @@ pub struct Query {
     /// Bytes of log that there can be.
     pub log_bytes_capacity: u64,
     /// The end of the log.
-    pub log_end: Position,
+    pub log_end: LogOffset,
     /// All below is durable.
-    pub log_flushed: Position,
+    pub log_flushed: LogOffset,
 }

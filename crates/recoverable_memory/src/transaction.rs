@@ -34,7 +34,7 @@
 //! Changing what was set after the commit, or while another range of the region is lent:
 //!
 //! ```compile_fail,E0505
-//! # use recoverable_memory::Commit;
+//! # use recoverable_memory::CommitMode;
 //! # fn late(memory: &recoverable_memory::Memory, region: &mut recoverable_memory::Region) -> Result<(), Box<dyn std::error::Error>> {
 //! let transaction = memory.begin();
 //! let mut enlisted = transaction.enlist(region)?;
@@ -76,12 +76,12 @@ use crate::error::{Error, RangeError};
 use crate::mapping::Span;
 use crate::memory::Memory;
 use crate::plain::{self, Offset, Plain};
-use crate::record::{self, Change};
+use crate::record::{self, SegmentChange};
 use crate::region::{self, Region};
-use crate::shared::Shared;
+use crate::shared::MemoryShared;
 
 /// Whether a transaction keeps old values; see [`Restore`] and [`NoRestore`].
-pub trait Mode: private::Sealed {
+pub trait RestoreMode: private::Sealed {
     /// Whether it does.
     const KEEPS_OLD_VALUES: bool;
 }
@@ -95,11 +95,11 @@ pub enum Restore {}
 #[derive(Debug)]
 pub enum NoRestore {}
 
-impl Mode for Restore {
+impl RestoreMode for Restore {
     const KEEPS_OLD_VALUES: bool = true;
 }
 
-impl Mode for NoRestore {
+impl RestoreMode for NoRestore {
     const KEEPS_OLD_VALUES: bool = false;
 }
 
@@ -111,7 +111,7 @@ mod private {
 
 /// What a commit waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Commit {
+pub enum CommitMode {
     /// Nothing. The commit is durable after a later [`Memory::flush`], or a later commit that waits; until then the death of the
     /// process loses it, with all that came after it (RVM's bounded persistence).
     NoFlush,
@@ -124,26 +124,26 @@ pub enum Commit {
     },
 }
 
-impl Commit {
+impl CommitMode {
     fn durability(self) -> Option<Durability> {
         match self {
-            Commit::NoFlush => None,
-            Commit::Flush => Some(Durability::Disk),
-            Commit::Remote { copies } => Some(Durability::Memory { copies }),
+            CommitMode::NoFlush => None,
+            CommitMode::Flush => Some(Durability::Disk),
+            CommitMode::Remote { copies } => Some(Durability::Memory { copies }),
         }
     }
 }
 
 /// A transaction. `'r` is how long it has its regions.
 #[must_use = "a transaction that is dropped does not commit"]
-pub struct Transaction<'r, M: Mode> {
-    memory: &'r Shared,
-    work: RefCell<Work<'r>>,
+pub struct Transaction<'r, M: RestoreMode> {
+    memory: &'r MemoryShared,
+    work: RefCell<TransactionWork<'r>>,
     mode: PhantomData<M>,
 }
 
-struct Work<'r> {
-    regions: SmallVec<[Taken<'r>; 4]>,
+struct TransactionWork<'r> {
+    regions: SmallVec<[BorrowedRegion<'r>; 4]>,
     /// The ranges that were set; the space is the index of the region.
     set: Coverage,
     /// Bytes asked for, also those that were set before.
@@ -155,16 +155,16 @@ struct Work<'r> {
 }
 
 /// A region that the transaction has borrowed.
-struct Taken<'r> {
+struct BorrowedRegion<'r> {
     span: Span,
     /// The region's own mark, through which it stays borrowed.
     enlisted: &'r mut bool,
 }
 
-impl<'r, M: Mode> Transaction<'r, M> {
-    pub(crate) fn new(memory: &'r Shared) -> Transaction<'r, M> {
+impl<'r, M: RestoreMode> Transaction<'r, M> {
+    pub(crate) fn new(memory: &'r MemoryShared) -> Transaction<'r, M> {
         memory.begun();
-        let work = Work {
+        let work = TransactionWork {
             regions: SmallVec::new(),
             set: Coverage::default(),
             bytes_set: 0,
@@ -193,7 +193,7 @@ impl<'r, M: Mode> Transaction<'r, M> {
         *enlisted = true;
         let mut work = self.work.borrow_mut();
         let index = u32::try_from(work.regions.len()).expect("nobody maps as many regions");
-        work.regions.push(Taken { span: span.clone(), enlisted });
+        work.regions.push(BorrowedRegion { span: span.clone(), enlisted });
         Ok(Enlisted { transaction: self, index, span })
     }
 
@@ -205,7 +205,7 @@ impl<'r, M: Mode> Transaction<'r, M> {
     /// # Errors
     /// [`Error::Failed`], and the failure that led there. With `Restore` the memory has its old values then, unless the failure came
     /// after the commit: in the flush. Such a commit may or may not be there after the memory is opened again.
-    pub fn commit(self, how: Commit) -> Result<Receipt, Error> {
+    pub fn commit(self, how: CommitMode) -> Result<Receipt, Error> {
         {
             let mut work = self.work.borrow_mut();
             self.memory.commit(work.changes(), work.record_bytes(0), work.bytes_set)?;
@@ -252,7 +252,7 @@ impl Transaction<'_, Restore> {
     }
 }
 
-impl<M: Mode> Drop for Transaction<'_, M> {
+impl<M: RestoreMode> Drop for Transaction<'_, M> {
     fn drop(&mut self) {
         let work = self.work.get_mut();
         if work.ended {
@@ -268,15 +268,15 @@ impl<M: Mode> Drop for Transaction<'_, M> {
     }
 }
 
-impl Work<'_> {
+impl TransactionWork<'_> {
     /// The new values.
-    fn changes(&self) -> impl Iterator<Item = Change<'_>> {
+    fn changes(&self) -> impl Iterator<Item = SegmentChange<'_>> {
         self.set.iter().map(|(index, range)| {
             let span = &self.regions[index as usize].span;
             // SAFETY: the transaction has the region to itself, and no `Enlisted` is alive: it borrows the transaction, which
             // is being committed by value.
             let bytes = unsafe { span.bytes(range.clone()) };
-            Change { segment: span.segment, offset: range.start, bytes }
+            SegmentChange { segment: span.segment, offset: range.start, bytes }
         })
     }
 
@@ -305,13 +305,13 @@ impl Work<'_> {
 }
 
 /// A region in a transaction.
-pub struct Enlisted<'t, 'r, M: Mode> {
+pub struct Enlisted<'t, 'r, M: RestoreMode> {
     transaction: &'t Transaction<'r, M>,
     index: u32,
     span: Span,
 }
 
-impl<M: Mode> Enlisted<'_, '_, M> {
+impl<M: RestoreMode> Enlisted<'_, '_, M> {
     /// Says that a range will change, and gives it to be changed. Setting it again, or what overlaps it, costs no log.
     ///
     /// # Errors

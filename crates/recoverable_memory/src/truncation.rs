@@ -13,33 +13,33 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::coverage::Coverage;
-use crate::device::{LogDevice, Position};
+use crate::device::{LogDevice, LogOffset};
 use crate::error::Error;
-use crate::files::File;
+use crate::files::FixedFile;
 use crate::limits::{CHUNK_BYTES, GAP_BYTES_MAX};
 use crate::pieces::pieces;
-use crate::record::{self, Change, Kind};
-use crate::shared::{Shared, lock};
+use crate::record::{self, RecordKind, SegmentChange};
+use crate::shared::{MemoryShared, lock};
 
 /// A segment that changes are brought to.
 #[derive(Clone)]
-pub(crate) struct Target {
+pub(crate) struct TruncatedSegment {
     name: Arc<str>,
-    file: Arc<dyn File>,
+    file: Arc<dyn FixedFile>,
     bytes: u64,
 }
 
-impl Target {
-    pub(crate) fn new(name: &str, file: Arc<dyn File>) -> Result<Target, Error> {
+impl TruncatedSegment {
+    pub(crate) fn new(name: &str, file: Arc<dyn FixedFile>) -> Result<TruncatedSegment, Error> {
         let bytes = file.bytes().map_err(Error::io("look at", name))?;
-        Ok(Target { name: name.into(), file, bytes })
+        Ok(TruncatedSegment { name: name.into(), file, bytes })
     }
 
     pub(crate) fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    pub(crate) fn file(&self) -> &Arc<dyn File> {
+    pub(crate) fn file(&self) -> &Arc<dyn FixedFile> {
         &self.file
     }
 
@@ -60,8 +60,8 @@ impl Target {
 /// Brings pieces of the log to their segments and syncs these. Returns the bytes written.
 pub(crate) fn apply(
     device: &dyn LogDevice,
-    pieces: &[Range<Position>],
-    targets: &BTreeMap<u32, Target>,
+    pieces: &[Range<LogOffset>],
+    targets: &BTreeMap<u32, TruncatedSegment>,
 ) -> Result<u64, Error> {
     let mut done = Coverage::default();
     let mut touched = BTreeMap::new();
@@ -89,20 +89,24 @@ pub(crate) fn apply(
 }
 
 /// The values of a piece that newer pieces, and newer records of its own, have not overwritten.
-fn newest_values<'a>(bytes: &'a [u8], piece: &Range<Position>, done: &mut Coverage) -> Result<Vec<Change<'a>>, Error> {
+fn newest_values<'a>(
+    bytes: &'a [u8],
+    piece: &Range<LogOffset>,
+    done: &mut Coverage,
+) -> Result<Vec<SegmentChange<'a>>, Error> {
     let mut changes = Vec::new();
     let mut rest = bytes;
     let mut at = piece.start;
     while !rest.is_empty() {
         // All this was sound a moment ago.
         let damaged = || Error::Damaged { position: at, bytes: piece.end.since(at) };
-        let header = record::Header::decode(rest, at).ok_or_else(damaged)?;
+        let header = record::RecordHeader::decode(rest, at).ok_or_else(damaged)?;
         let (own, behind) = rest.split_at_checked(header.record_bytes() as usize).ok_or_else(damaged)?;
         let body = &own[record::HEADER_BYTES..];
         if !header.fits(body) {
             return Err(damaged());
         }
-        if header.kind() == Some(Kind::Changes) {
+        if header.kind() == Some(RecordKind::Changes) {
             for change in record::changes(body) {
                 let malformed = |_| Error::Malformed { position: at, reason: "a change is cut off".to_string() };
                 changes.push(change.map_err(malformed)?);
@@ -112,20 +116,20 @@ fn newest_values<'a>(bytes: &'a [u8], piece: &Range<Position>, done: &mut Covera
         rest = behind;
     }
     let mut values = Vec::new();
-    for Change { segment, offset, bytes } in changes.into_iter().rev() {
+    for SegmentChange { segment, offset, bytes } in changes.into_iter().rev() {
         done.cover(segment, offset..offset + bytes.len() as u64, |gap| {
             let bytes = &bytes[(gap.start - offset) as usize..(gap.end - offset) as usize];
-            values.push(Change { segment, offset: gap.start, bytes });
+            values.push(SegmentChange { segment, offset: gap.start, bytes });
         });
     }
     Ok(values)
 }
 
 /// Writes values of one segment, sorted by offset and without overlaps. Neighbours are written in one piece.
-fn write(values: &[Change<'_>], target: &Target) -> Result<u64, Error> {
+fn write(values: &[SegmentChange<'_>], target: &TruncatedSegment) -> Result<u64, Error> {
     let mut written = 0;
     let mut buffer = Vec::new();
-    let near = |left: &Change<'_>, right: &Change<'_>| right.offset - left.end() <= GAP_BYTES_MAX;
+    let near = |left: &SegmentChange<'_>, right: &SegmentChange<'_>| right.offset - left.end() <= GAP_BYTES_MAX;
     for run in values.chunk_by(near) {
         // A run may be long; its values are short, or there are few of them.
         let mut rest = run;
@@ -140,7 +144,7 @@ fn write(values: &[Change<'_>], target: &Target) -> Result<u64, Error> {
 }
 
 /// Writes values as one piece, with the bytes between them as they stand in the segment.
-fn write_run(values: &[Change<'_>], buffer: &mut Vec<u8>, target: &Target) -> Result<u64, Error> {
+fn write_run(values: &[SegmentChange<'_>], buffer: &mut Vec<u8>, target: &TruncatedSegment) -> Result<u64, Error> {
     let [first, .., last] = values else {
         let [only] = values else { return Ok(0) };
         target.check(only.end())?;
@@ -161,7 +165,7 @@ fn write_run(values: &[Change<'_>], buffer: &mut Vec<u8>, target: &Target) -> Re
     Ok(bytes)
 }
 
-impl Shared {
+impl MemoryShared {
     /// Brings all that is in the log now to the segments. One thread at a time; commits go on meanwhile.
     pub(crate) fn truncate(&self) -> Result<(), Error> {
         let _alone = lock(&self.truncating);
@@ -196,7 +200,7 @@ impl Shared {
             let starts = std::mem::take(&mut log.starts);
             // From here on the log may begin.
             self.append_segments(&mut log)?;
-            let targets: BTreeMap<u32, Target> = (0..).zip(log.segments.iter().cloned()).collect();
+            let targets: BTreeMap<u32, TruncatedSegment> = (0..).zip(log.segments.iter().cloned()).collect();
             (starts, epoch_end, log.end, targets)
         };
         self.flush_upto(end, self.options().durability)?;

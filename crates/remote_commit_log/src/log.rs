@@ -1,12 +1,12 @@
 //! The log. See the crate's description for its invariants.
 
 use commit_log::{Log, LogError, LogStatus, Position, Receipt, Records, frame_bytes};
-use network_memory::host::log_folder::{FolderError, LogFolder, LogName, Opening};
+use network_memory::host::log_folder::{FolderError, FolderOpening, LogFolder, LogName};
 use network_memory::host::remote_log::{RemoteLog, RemoteLogError};
-use network_memory::host::told::Told;
+use network_memory::host::told::OperatorTold;
 use network_memory::names;
-use network_memory::stream::Places;
-use network_memory::writer::{AppendError, Event, Stop};
+use network_memory::stream::StreamPlaces;
+use network_memory::writer::{AppendError, LogEvent, WriterStop};
 use rustix::fd::OwnedFd;
 use std::io;
 use std::net::SocketAddr;
@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 
 use crate::limits::{LOOK, PIECE_BYTES, RETAINED_BYTES_MAX, TELLING_INTERVAL};
-use crate::piece::{Part, Piece};
+use crate::piece::{Piece, RecordPart};
 
 /// Why a site's log is not opened.
 #[derive(Debug, Error)]
-pub enum OpenError {
+pub enum LogOpenError {
     /// The folder, its local part, or the servers.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -31,7 +31,7 @@ pub enum OpenError {
         /// The folder.
         folder: String,
         /// Which.
-        position: names::Position,
+        position: names::RecordNumber,
     },
     /// The operating system.
     #[error("the connections of the log in {folder} cannot be watched: {source}")]
@@ -49,7 +49,7 @@ pub struct RemoteCommitLog {
     name: LogName,
     watcher: OwnedFd,
     /// Of every record that is kept.
-    starts: Places<Position>,
+    starts: StreamPlaces<Position>,
     end: Position,
     synced: Position,
     /// Up to here a sync was asked for.
@@ -62,7 +62,7 @@ pub struct RemoteCommitLog {
     tells_at: Instant,
     bytes_appended: u64,
     buffer: Vec<u8>,
-    told: Told,
+    told: OperatorTold,
     /// Why it has stopped, until that was said.
     failure: Option<LogError>,
     has_failed: bool,
@@ -75,17 +75,17 @@ impl RemoteCommitLog {
     /// not, or the opening's time is over.
     ///
     /// # Errors
-    /// See [`OpenError`]. With [`RemoteLogError::Indeterminate`] inside, servers must come back first.
-    pub fn open(folder: &Path, opening: &Opening, begins_at: Position) -> Result<RemoteCommitLog, OpenError> {
-        let opening = Opening { retained_bytes_max: RETAINED_BYTES_MAX, ..opening.clone() };
+    /// See [`LogOpenError`]. With [`RemoteLogError::Indeterminate`] inside, servers must come back first.
+    pub fn open(folder: &Path, opening: &FolderOpening, begins_at: Position) -> Result<RemoteCommitLog, LogOpenError> {
+        let opening = FolderOpening { retained_bytes_max: RETAINED_BYTES_MAX, ..opening.clone() };
         let path = folder.display().to_string();
         let folder = LogFolder::take(folder)?;
         let (mut log, name, _) = folder.open(&opening)?;
         let (starts, end) = match read(&log) {
             Ok((starts, end)) => (starts, end.unwrap_or(begins_at)),
-            Err(position) => return Err(OpenError::Foreign { folder: path, position }),
+            Err(position) => return Err(LogOpenError::Foreign { folder: path, position }),
         };
-        let watcher = log.watch().map_err(|source| OpenError::Watch { folder: path, source })?;
+        let watcher = log.watch().map_err(|source| LogOpenError::Watch { folder: path, source })?;
         Ok(RemoteCommitLog {
             log,
             name,
@@ -100,7 +100,7 @@ impl RemoteCommitLog {
             tells_at: Instant::now(),
             bytes_appended: 0,
             buffer: Vec::new(),
-            told: Told::default(),
+            told: OperatorTold::default(),
             failure: None,
             has_failed: false,
             _folder: folder,
@@ -176,7 +176,7 @@ impl RemoteCommitLog {
     }
 
     /// Where the last record ends that is whole below this record of the remote log.
-    fn ended(&self, upto: names::Position) -> Position {
+    fn ended(&self, upto: names::RecordNumber) -> Position {
         self.starts.whole_below(upto, self.log.extent().1, self.end)
     }
 
@@ -185,7 +185,7 @@ impl RemoteCommitLog {
         for event in self.log.events() {
             let Some(text) = self.told.text(&event, self.name.copies) else { continue };
             match event {
-                Event::MemoryBack | Event::ServerBack(_) => tracing::info!("the log: {text}"),
+                LogEvent::MemoryBack | LogEvent::ServerBack(_) => tracing::info!("the log: {text}"),
                 _ => tracing::warn!("the log: {text}"),
             }
         }
@@ -193,12 +193,12 @@ impl RemoteCommitLog {
 }
 
 /// Where the records of a log begin, and where the last one ends; an error is a record that does not belong there.
-fn read(log: &RemoteLog) -> Result<(Places<Position>, Option<Position>), names::Position> {
-    let (mut starts, mut end) = (Places::default(), None);
+fn read(log: &RemoteLog) -> Result<(StreamPlaces<Position>, Option<Position>), names::RecordNumber> {
+    let (mut starts, mut end) = (StreamPlaces::default(), None);
     // The record that has begun and not ended: where, and how many bytes it has so far.
-    let mut begun: Option<((Position, names::Position), usize)> = None;
+    let mut begun: Option<((Position, names::RecordNumber), usize)> = None;
     let (from, behind) = log.extent();
-    for place in (from.0..behind.0).map(names::Position) {
+    for place in (from.0..behind.0).map(names::RecordNumber) {
         let record = log.read(place).unwrap_or_default();
         let Piece { part, position, bytes } = Piece::decode(&record).ok_or(place)?;
         if part.begins() {
@@ -226,7 +226,7 @@ fn log_error(error: RemoteLogError) -> (LogError, bool) {
         error @ RemoteLogError::Append(AppendError::Retained { .. }) => {
             (LogError::Elsewhere { reason: error.to_string() }, false)
         }
-        RemoteLogError::Stopped(Stop::DiskFailed(reason)) => {
+        RemoteLogError::Stopped(WriterStop::DiskFailed(reason)) => {
             (LogError::SyncFailed { source: io::Error::other(reason) }, true)
         }
         error => (LogError::Elsewhere { reason: error.to_string() }, true),
@@ -242,7 +242,7 @@ impl Log for RemoteCommitLog {
         let position = self.end;
         let (count, mut start) = (record.len().div_ceil(PIECE_BYTES), None);
         for (index, bytes) in record.chunks(PIECE_BYTES).enumerate() {
-            Piece { part: Part::of(index, count), position, bytes }.encode_into(&mut self.buffer);
+            Piece { part: RecordPart::of(index, count), position, bytes }.encode_into(&mut self.buffer);
             match self.log.append_no_wait(&self.buffer) {
                 Ok(place) => _ = start.get_or_insert(place),
                 Err(error) => {
@@ -327,7 +327,7 @@ impl Log for RemoteCommitLog {
     fn read_from(&self, position: Position) -> Records<'_> {
         let (first, end) = (self.first(), self.end);
         let error = match self.starts.from(position) {
-            Some(starts) => return Box::new(Reading { log: &self.log, starts }),
+            Some(starts) => return Box::new(RecordsBeingRead { log: &self.log, starts }),
             None if position == end => return Box::new(std::iter::empty()),
             None if position < first => LogError::Truncated { position, first },
             None if position > end => LogError::BeyondEnd { position, end },
@@ -360,12 +360,12 @@ impl Log for RemoteCommitLog {
 }
 
 /// Records that are being read.
-struct Reading<'a, Starts> {
+struct RecordsBeingRead<'a, Starts> {
     log: &'a RemoteLog,
     starts: Starts,
 }
 
-impl<Starts: Iterator<Item = (Position, names::Position)>> Iterator for Reading<'_, Starts> {
+impl<Starts: Iterator<Item = (Position, names::RecordNumber)>> Iterator for RecordsBeingRead<'_, Starts> {
     type Item = Result<(Position, Vec<u8>), LogError>;
 
     fn next(&mut self) -> Option<Self::Item> {

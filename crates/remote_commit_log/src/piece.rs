@@ -7,41 +7,41 @@ use network_memory::stream::StreamRecord;
 
 /// Which part of its record a piece is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum RecordPart {
     Whole,
     First,
     Middle,
     Last,
 }
 
-impl Part {
-    const ALL: [Part; 4] = [Part::Whole, Part::First, Part::Middle, Part::Last];
+impl RecordPart {
+    const ALL: [RecordPart; 4] = [RecordPart::Whole, RecordPart::First, RecordPart::Middle, RecordPart::Last];
 
     /// Of a piece in a row of so many.
-    pub(crate) fn of(index: usize, count: usize) -> Part {
+    pub(crate) fn of(index: usize, count: usize) -> RecordPart {
         match (index == 0, index + 1 == count) {
-            (true, true) => Part::Whole,
-            (true, false) => Part::First,
-            (false, false) => Part::Middle,
-            (false, true) => Part::Last,
+            (true, true) => RecordPart::Whole,
+            (true, false) => RecordPart::First,
+            (false, false) => RecordPart::Middle,
+            (false, true) => RecordPart::Last,
         }
     }
 
     /// Whether a record begins with it.
     pub(crate) fn begins(self) -> bool {
-        matches!(self, Part::Whole | Part::First)
+        matches!(self, RecordPart::Whole | RecordPart::First)
     }
 
     /// Whether a record ends with it.
     pub(crate) fn ends(self) -> bool {
-        matches!(self, Part::Whole | Part::Last)
+        matches!(self, RecordPart::Whole | RecordPart::Last)
     }
 }
 
 /// A record of the remote log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece<'a> {
-    pub(crate) part: Part,
+    pub(crate) part: RecordPart,
     pub(crate) position: Position,
     pub(crate) bytes: &'a [u8],
 }
@@ -56,7 +56,7 @@ impl<'a> Piece<'a> {
     /// None if it is no piece.
     pub(crate) fn decode(record: &'a [u8]) -> Option<Piece<'a>> {
         let StreamRecord { kind, position, bytes } = StreamRecord::decode(record)?;
-        let part = Part::ALL.into_iter().find(|part| *part as u8 + 1 == kind)?;
+        let part = RecordPart::ALL.into_iter().find(|part| *part as u8 + 1 == kind)?;
         (!bytes.is_empty()).then_some(Piece { part, position: Position(position), bytes })
     }
 }
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read_and_nothing_else() {
         let mut buffer = Vec::new();
-        for (index, part) in Part::ALL.into_iter().enumerate() {
+        for (index, part) in RecordPart::ALL.into_iter().enumerate() {
             let piece = Piece { part, position: Position(index as u64 * 1_000), bytes: b"abc" };
             piece.encode_into(&mut buffer);
             assert_eq!(Piece::decode(&buffer), Some(piece));
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_row_of_pieces_begins_once_and_ends_once() {
         for count in 1..5 {
-            let parts: Vec<Part> = (0..count).map(|index| Part::of(index, count)).collect();
+            let parts: Vec<RecordPart> = (0..count).map(|index| RecordPart::of(index, count)).collect();
             assert_eq!(parts.iter().filter(|part| part.begins()).count(), 1);
             assert_eq!(parts.iter().filter(|part| part.ends()).count(), 1);
             assert!(parts[0].begins() && parts[count - 1].ends());

@@ -2,9 +2,9 @@
 
 use commit_log::{Log, LogError, MemoryLog, Position, Receipt};
 use network_memory::host::local_servers::LocalServers;
-use network_memory::host::log_folder::{FolderError, Opening};
+use network_memory::host::log_folder::{FolderError, FolderOpening};
 use network_memory::writer::Boot;
-use remote_commit_log::log::OpenError;
+use remote_commit_log::log::LogOpenError;
 use remote_commit_log::{RemoteCommitLog, limits};
 use remote_files::power_loss::lose_unsynced;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -34,9 +34,9 @@ impl World {
         self.place.path().join("log")
     }
 
-    fn opening(&self) -> Opening {
-        let opening = Opening::new(self.servers.addresses().to_vec(), Duration::from_secs(5));
-        Opening { boot: Some(Boot(self.boot)), ..opening }
+    fn opening(&self) -> FolderOpening {
+        let opening = FolderOpening::new(self.servers.addresses().to_vec(), Duration::from_secs(5));
+        FolderOpening { boot: Some(Boot(self.boot)), ..opening }
     }
 
     fn open(&self) -> RemoteCommitLog {
@@ -153,9 +153,9 @@ fn a_loss_of_power_loses_nothing_that_memory_held() {
     let Err(error) = RemoteCommitLog::open(&world.folder(), &world.opening(), Position::START) else {
         panic!("nothing says what the servers that are gone have held")
     };
-    assert!(matches!(&error, OpenError::Folder(FolderError::Log { .. })), "{error}");
+    assert!(matches!(&error, LogOpenError::Folder(FolderError::Log { .. })), "{error}");
     // An operator may do without.
-    let opening = Opening { accept_loss: true, ..world.opening() };
+    let opening = FolderOpening { accept_loss: true, ..world.opening() };
     let log = RemoteCommitLog::open(&world.folder(), &opening, Position::START).expect("it was accepted");
     let found = read_all(&log);
     assert_eq!(found, (0..found.len() as u64).map(record).collect::<Vec<_>>(), "a part from the beginning");
@@ -240,5 +240,5 @@ fn one_process_has_it() {
     let world = World::new();
     let _log = world.open();
     let error = RemoteCommitLog::open(Path::new(&world.folder()), &world.opening(), Position::START);
-    assert!(matches!(error.err(), Some(OpenError::Folder(FolderError::InUse { .. }))));
+    assert!(matches!(error.err(), Some(LogOpenError::Folder(FolderError::InUse { .. }))));
 }

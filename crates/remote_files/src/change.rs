@@ -15,7 +15,7 @@
 //! Numbers of a kind are never used for another. Invariant: every change can be made again over whatever came after it, and with all that
 //! follow it gives the same files.
 
-use network_memory::names::Position;
+use network_memory::names::RecordNumber;
 use thiserror::Error;
 
 use crate::limits::{FILES_MAX, KEYED_BYTES_MAX, WRITE_BYTES_MAX};
@@ -35,7 +35,7 @@ pub struct FileNumber(pub u8);
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change<'a> {
+pub enum FileChange<'a> {
     /// Bytes were written; the file exists from then on.
     Write {
         /// Where.
@@ -86,7 +86,7 @@ pub enum Change<'a> {
     /// Every change of the records below the position is on the local disk.
     Settled {
         /// The first record that may be needed.
-        below: Position,
+        below: RecordNumber,
         /// How long each file was at least, at that time; none if it did not exist.
         sizes: Vec<Option<u64>>,
     },
@@ -100,11 +100,11 @@ pub struct Unreadable {
     pub at: usize,
 }
 
-impl Change<'_> {
+impl FileChange<'_> {
     /// Adds the change to a record. A write that is too long becomes several.
     pub fn append(&self, record: &mut Vec<u8>) {
         match self {
-            Change::Write { file, offset, bytes } => {
+            FileChange::Write { file, offset, bytes } => {
                 let mut offset = *offset;
                 for piece in bytes.chunks(WRITE_BYTES_MAX) {
                     record.reserve(14 + piece.len());
@@ -115,25 +115,25 @@ impl Change<'_> {
                     offset += piece.len() as u64;
                 }
             }
-            Change::Remember { file, offset, key, bytes } => {
+            FileChange::Remember { file, offset, key, bytes } => {
                 assert!(bytes.len() <= KEYED_BYTES_MAX, "longer ones have no key");
                 head(record, REMEMBER, *file, *offset, *key);
                 record.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
                 record.extend_from_slice(bytes);
             }
-            Change::Rewrite { file, offset, key, checksum, pieces } => {
+            FileChange::Rewrite { file, offset, key, checksum, pieces } => {
                 head(record, REWRITE, *file, *offset, *key);
                 record.extend_from_slice(&checksum.to_le_bytes());
                 record.extend_from_slice(&(pieces.0.len() as u32).to_le_bytes());
                 record.extend_from_slice(pieces.0);
             }
-            Change::Forget => record.push(FORGET),
-            Change::Resize { file, size } => {
+            FileChange::Forget => record.push(FORGET),
+            FileChange::Resize { file, size } => {
                 record.extend_from_slice(&[RESIZE, file.0]);
                 record.extend_from_slice(&size.to_le_bytes());
             }
-            Change::Delete { file } => record.extend_from_slice(&[DELETE, file.0]),
-            Change::Settled { below, sizes } => {
+            FileChange::Delete { file } => record.extend_from_slice(&[DELETE, file.0]),
+            FileChange::Settled { below, sizes } => {
                 assert!(sizes.len() <= FILES_MAX, "a group has few files");
                 record.push(SETTLED);
                 record.extend_from_slice(&below.0.to_le_bytes());
@@ -167,12 +167,12 @@ pub fn append_keyed(
 ) {
     if remembered.is_full(bytes.len()) {
         remembered.forget();
-        Change::Forget.append(record);
+        FileChange::Forget.append(record);
     }
     let Telling::Pieces(places) = remembered.tell(key, bytes) else {
-        return Change::Remember { file, offset, key, bytes }.append(record);
+        return FileChange::Remember { file, offset, key, bytes }.append(record);
     };
-    // As `Change::Rewrite`, without a copy of the pieces.
+    // As `FileChange::Rewrite`, without a copy of the pieces.
     head(record, REWRITE, file, offset, key);
     record.extend_from_slice(&crc32fast::hash(bytes).to_le_bytes());
     let length: usize = places.iter().map(|(_, length)| 4 + usize::from(*length)).sum();
@@ -215,37 +215,37 @@ impl<'a> Changes<'a> {
         self.take(4)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
     }
 
-    fn change(&mut self) -> Option<Change<'a>> {
+    fn change(&mut self) -> Option<FileChange<'a>> {
         match self.byte()? {
             WRITE => {
                 let (file, offset) = (FileNumber(self.byte()?), self.number()?);
                 let length = self.length()?;
                 // No file of any system is longer.
                 offset.checked_add(length.into()).filter(|end| *end <= i64::MAX as u64)?;
-                Some(Change::Write { file, offset, bytes: self.take(length as usize)? })
+                Some(FileChange::Write { file, offset, bytes: self.take(length as usize)? })
             }
             RESIZE => {
                 let (file, size) = (FileNumber(self.byte()?), self.number()?);
-                (size <= i64::MAX as u64).then_some(Change::Resize { file, size })
+                (size <= i64::MAX as u64).then_some(FileChange::Resize { file, size })
             }
             REMEMBER => {
                 let (file, offset, key) = (FileNumber(self.byte()?), self.number()?, self.number()?);
                 let length = self.length()? as usize;
                 let is_possible = Remembered::takes(length) && offset <= i64::MAX as u64 - KEYED_BYTES_MAX as u64;
                 let bytes = self.take(length)?;
-                is_possible.then_some(Change::Remember { file, offset, key, bytes })
+                is_possible.then_some(FileChange::Remember { file, offset, key, bytes })
             }
             REWRITE => {
                 let (file, offset, key) = (FileNumber(self.byte()?), self.number()?, self.number()?);
                 let (checksum, length) = (self.length()?, self.length()? as usize);
                 let pieces = Pieces(self.take(length)?);
                 let is_possible = offset <= i64::MAX as u64 - KEYED_BYTES_MAX as u64;
-                is_possible.then_some(Change::Rewrite { file, offset, key, checksum, pieces })
+                is_possible.then_some(FileChange::Rewrite { file, offset, key, checksum, pieces })
             }
-            FORGET => Some(Change::Forget),
-            DELETE => Some(Change::Delete { file: FileNumber(self.byte()?) }),
+            FORGET => Some(FileChange::Forget),
+            DELETE => Some(FileChange::Delete { file: FileNumber(self.byte()?) }),
             SETTLED => {
-                let (below, files) = (Position(self.number()?), self.byte()?);
+                let (below, files) = (RecordNumber(self.number()?), self.byte()?);
                 let mut sizes = Vec::new();
                 for _ in 0..files {
                     sizes.push(match self.byte()? {
@@ -254,7 +254,7 @@ impl<'a> Changes<'a> {
                         _ => return None,
                     });
                 }
-                Some(Change::Settled { below, sizes })
+                Some(FileChange::Settled { below, sizes })
             }
             _ => None,
         }
@@ -262,7 +262,7 @@ impl<'a> Changes<'a> {
 }
 
 impl<'a> Iterator for Changes<'a> {
-    type Item = Result<Change<'a>, Unreadable>;
+    type Item = Result<FileChange<'a>, Unreadable>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let at = self.at;
@@ -282,15 +282,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn changes() -> Vec<Change<'static>> {
+    fn changes() -> Vec<FileChange<'static>> {
         vec![
-            Change::Write { file: FileNumber(2), offset: 1 << 40, bytes: b"some bytes" },
-            Change::Resize { file: FileNumber(0), size: 7 },
-            Change::Remember { file: FileNumber(1), offset: 3, key: u64::MAX, bytes: &[8; 300] },
-            Change::Rewrite { file: FileNumber(1), offset: 4, key: 5, checksum: 6, pieces: Pieces(&[1, 0, 1, 0, 9]) },
-            Change::Forget,
-            Change::Settled { below: Position(99), sizes: vec![Some(0), None, Some(u64::MAX)] },
-            Change::Delete { file: FileNumber(1) },
+            FileChange::Write { file: FileNumber(2), offset: 1 << 40, bytes: b"some bytes" },
+            FileChange::Resize { file: FileNumber(0), size: 7 },
+            FileChange::Remember { file: FileNumber(1), offset: 3, key: u64::MAX, bytes: &[8; 300] },
+            FileChange::Rewrite {
+                file: FileNumber(1),
+                offset: 4,
+                key: 5,
+                checksum: 6,
+                pieces: Pieces(&[1, 0, 1, 0, 9]),
+            },
+            FileChange::Forget,
+            FileChange::Settled { below: RecordNumber(99), sizes: vec![Some(0), None, Some(u64::MAX)] },
+            FileChange::Delete { file: FileNumber(1) },
         ]
     }
 
@@ -303,10 +309,10 @@ mod tests {
         assert_eq!(read, Ok(changes()));
         let long = vec![5; 2 * WRITE_BYTES_MAX + 3];
         let mut record = Vec::new();
-        Change::Write { file: FileNumber(0), offset: 10, bytes: &long }.append(&mut record);
+        FileChange::Write { file: FileNumber(0), offset: 10, bytes: &long }.append(&mut record);
         let ends: Vec<u64> = Changes::of(&record)
             .map(|change| match change {
-                Ok(Change::Write { offset, bytes, .. }) => offset + bytes.len() as u64,
+                Ok(FileChange::Write { offset, bytes, .. }) => offset + bytes.len() as u64,
                 other => panic!("{other:?}"),
             })
             .collect();

@@ -1,7 +1,7 @@
 //! What can go wrong: when a group of files is opened, and afterwards.
 
 use network_memory::host::remote_log::RemoteLogError;
-use network_memory::names::Position;
+use network_memory::names::RecordNumber;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -10,7 +10,7 @@ use crate::change::Unreadable;
 
 /// Why files are not opened. Nothing of them has been changed, unless it says so.
 #[derive(Debug, Error)]
-pub enum OpenError {
+pub enum FilesOpenError {
     /// An option that makes no sense.
     #[error(transparent)]
     Option(#[from] OptionError),
@@ -67,7 +67,7 @@ pub enum OpenError {
     #[error("record {position} of the log cannot be replayed: {source}; another program or version has written it")]
     Record {
         /// Which.
-        position: Position,
+        position: RecordNumber,
         /// What is wrong.
         source: Unreadable,
     },
@@ -77,7 +77,7 @@ pub enum OpenError {
     )]
     NoSuchFile {
         /// Which record.
-        position: Position,
+        position: RecordNumber,
         /// Which file.
         file: u8,
         /// How many there are.
@@ -113,8 +113,8 @@ pub enum OpenError {
 }
 
 /// Names the file in an error.
-pub(crate) fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OpenError {
-    move |source| OpenError::File { action, path: path.to_path_buf(), source }
+pub(crate) fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FilesOpenError {
+    move |source| FilesOpenError::File { action, path: path.to_path_buf(), source }
 }
 
 /// An option that cannot be used.
@@ -170,7 +170,7 @@ pub enum OptionError {
 /// Why a change is not durable. It is final: whether the change will be there after a recovery is not known, so nothing is taken any more.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{reason}; close all that have {} open, and open it again", path.display())]
-pub struct Failure {
+pub struct DurabilityFailure {
     /// The first of the files.
     pub path: PathBuf,
     /// What has failed first.

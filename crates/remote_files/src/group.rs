@@ -19,33 +19,38 @@ use network_memory::host::log_folder::LogFolder;
 use network_memory::names::Receipt;
 use std::sync::Arc;
 
-use crate::change::{Change, FileNumber, append_keyed};
-use crate::error::Failure;
+use crate::change::{FileChange, FileNumber, append_keyed};
+use crate::error::DurabilityFailure;
 use crate::limits::WRITE_BYTES_MAX;
-use crate::opening::Opened;
+use crate::opening::OpenedFiles;
 use crate::remembered::Remembered;
 use crate::settling::Settler;
-use crate::shared::{Pending, Shared, lock};
-use crate::status::Status;
+use crate::shared::{GroupShared, Pending, lock};
+use crate::status::FilesStatus;
 
-pub use crate::shared::Notify;
+pub use crate::shared::NotifyOperator;
 
 /// See the module's description.
 pub struct RemoteFiles {
-    shared: Arc<Shared>,
+    shared: Arc<GroupShared>,
     settler: Option<Settler>,
-    opened: Opened,
+    opened: OpenedFiles,
     /// Goes last: until then no other process opens the log.
     _folder: LogFolder,
 }
 
 impl RemoteFiles {
-    pub(crate) fn new(shared: Arc<Shared>, settler: Settler, opened: Opened, folder: LogFolder) -> RemoteFiles {
+    pub(crate) fn new(
+        shared: Arc<GroupShared>,
+        settler: Settler,
+        opened: OpenedFiles,
+        folder: LogFolder,
+    ) -> RemoteFiles {
         RemoteFiles { shared, settler: Some(settler), opened, _folder: folder }
     }
 
     /// What the opening has found.
-    pub fn opened(&self) -> &Opened {
+    pub fn opened(&self) -> &OpenedFiles {
         &self.opened
     }
 
@@ -54,7 +59,7 @@ impl RemoteFiles {
     ///
     /// # Errors
     /// The log has failed.
-    pub fn check(&self) -> Result<(), Failure> {
+    pub fn check(&self) -> Result<(), DurabilityFailure> {
         self.shared.check()
     }
 
@@ -62,12 +67,12 @@ impl RemoteFiles {
     ///
     /// # Errors
     /// The log has failed.
-    pub fn wrote(&self, file: FileNumber, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
+    pub fn wrote(&self, file: FileNumber, offset: u64, bytes: &[u8]) -> Result<(), DurabilityFailure> {
         // A piece at a time, with what waits before it put into the log: a record of any longer write would not be taken.
         let mut offset = offset;
         for bytes in bytes.chunks(WRITE_BYTES_MAX) {
             self.shared.wait_for_room()?;
-            self.shared.told(|pending| Change::Write { file, offset, bytes }.append(&mut pending.record))?;
+            self.shared.told(|pending| FileChange::Write { file, offset, bytes }.append(&mut pending.record))?;
             offset += bytes.len() as u64;
         }
         Ok(())
@@ -78,7 +83,7 @@ impl RemoteFiles {
     ///
     /// # Errors
     /// The log has failed.
-    pub fn wrote_keyed(&self, file: FileNumber, offset: u64, key: u64, bytes: &[u8]) -> Result<(), Failure> {
+    pub fn wrote_keyed(&self, file: FileNumber, offset: u64, key: u64, bytes: &[u8]) -> Result<(), DurabilityFailure> {
         if !Remembered::takes(bytes.len()) {
             return self.wrote(file, offset, bytes);
         }
@@ -90,27 +95,27 @@ impl RemoteFiles {
     ///
     /// # Errors
     /// The log has failed.
-    pub fn extended(&self, file: FileNumber, size: u64) -> Result<(), Failure> {
-        self.shared.told(|pending| Change::Resize { file, size }.append(&mut pending.record))
+    pub fn extended(&self, file: FileNumber, size: u64) -> Result<(), DurabilityFailure> {
+        self.shared.told(|pending| FileChange::Resize { file, size }.append(&mut pending.record))
     }
 
     /// Cuts a file by `apply`, once the log says so.
     ///
     /// # Errors
     /// The log has failed: then nothing was cut. Otherwise what `apply` says.
-    pub fn cut<T>(&self, file: FileNumber, size: u64, apply: impl FnOnce() -> T) -> Result<T, Failure> {
-        self.take_away(&Change::Resize { file, size }, apply)
+    pub fn cut<T>(&self, file: FileNumber, size: u64, apply: impl FnOnce() -> T) -> Result<T, DurabilityFailure> {
+        self.take_away(&FileChange::Resize { file, size }, apply)
     }
 
     /// Deletes a file by `apply`, once the log says so.
     ///
     /// # Errors
     /// As [`RemoteFiles::cut`].
-    pub fn delete<T>(&self, file: FileNumber, apply: impl FnOnce() -> T) -> Result<T, Failure> {
-        self.take_away(&Change::Delete { file }, apply)
+    pub fn delete<T>(&self, file: FileNumber, apply: impl FnOnce() -> T) -> Result<T, DurabilityFailure> {
+        self.take_away(&FileChange::Delete { file }, apply)
     }
 
-    fn take_away<T>(&self, change: &Change<'_>, apply: impl FnOnce() -> T) -> Result<T, Failure> {
+    fn take_away<T>(&self, change: &FileChange<'_>, apply: impl FnOnce() -> T) -> Result<T, DurabilityFailure> {
         self.shared.check()?;
         let _applying = lock(&self.shared.applying);
         self.shared.told(|pending| change.append(&mut pending.record))?;
@@ -123,7 +128,7 @@ impl RemoteFiles {
     ///
     /// # Errors
     /// The log has failed.
-    pub fn ship(&self) -> Result<(), Failure> {
+    pub fn ship(&self) -> Result<(), DurabilityFailure> {
         self.shared.check()?;
         // Most often nothing waits, and somebody else may have the log for long.
         if lock(&self.shared.pending).record.is_empty() {
@@ -137,7 +142,7 @@ impl RemoteFiles {
     ///
     /// # Errors
     /// It is not known whether it is, and nothing is taken any more.
-    pub fn sync(&self) -> Result<Option<Receipt>, Failure> {
+    pub fn sync(&self) -> Result<Option<Receipt>, DurabilityFailure> {
         self.shared.sync()
     }
 
@@ -147,15 +152,15 @@ impl RemoteFiles {
     }
 
     /// How it stands.
-    pub fn status(&self) -> Status {
-        Status::of(&self.shared)
+    pub fn status(&self) -> FilesStatus {
+        FilesStatus::of(&self.shared)
     }
 
     /// Brings the files to disk and empties the log, so that they can be used without it.
     ///
     /// # Errors
     /// Then the log is needed at the next opening.
-    pub fn close(mut self) -> Result<(), Failure> {
+    pub fn close(mut self) -> Result<(), DurabilityFailure> {
         self.shared.check()?;
         self.end();
         self.shared.check()?;

@@ -44,5 +44,5 @@ pub mod status;
 
 pub use change::FileNumber;
 pub use group::RemoteFiles;
-pub use opening::Opened;
-pub use options::Options;
+pub use opening::OpenedFiles;
+pub use options::FilesOptions;

@@ -3,31 +3,31 @@
 //! Invariant: when it returns, the files are on disk as the last record has left them, and the log is empty but for a record that says so. What
 //! was in the files before there was a log is brought to disk before the first change goes into it.
 
-use network_memory::host::log_folder::{FolderError, LogFolder, Opening};
+use network_memory::host::log_folder::{FolderError, FolderOpening, LogFolder};
 use network_memory::host::remote_log::RemoteLog;
-use network_memory::names::{Doubt, Position};
+use network_memory::names::{RecordNumber, RecoveryDoubt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{OpenError, OptionError, failed};
+use crate::error::{FilesOpenError, OptionError, failed};
 use crate::group::RemoteFiles;
 use crate::limits::FILES_MAX;
-use crate::options::Options;
-use crate::recovery::{Replayed, replay, with_changes};
+use crate::options::FilesOptions;
+use crate::recovery::{ReplayedFiles, replay, with_changes};
 use crate::settling::{Settler, settle};
-use crate::shared::{Notify, Shared};
+use crate::shared::{GroupShared, NotifyOperator};
 
 /// What an opening has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opened {
+pub struct OpenedFiles {
     /// The log was made: there was none.
     pub is_new: bool,
     /// What was replayed over the files.
-    pub replayed: Replayed,
-    /// Records with changes that were given up because it was asked for ([`Options::discard`]).
+    pub replayed: ReplayedFiles,
+    /// Records with changes that were given up because it was asked for ([`FilesOptions::discard`]).
     pub given_up: u64,
     /// What the log could not vouch for.
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<RecoveryDoubt>,
 }
 
 impl RemoteFiles {
@@ -35,18 +35,23 @@ impl RemoteFiles {
     /// of their log, in the same folder. Nobody may have the files open.
     ///
     /// # Errors
-    /// See [`OpenError`]. With [`network_memory::host::remote_log::RemoteLogError::Indeterminate`] it cannot be known what was acknowledged: servers must come back first.
+    /// See [`FilesOpenError`]. With [`network_memory::host::remote_log::RemoteLogError::Indeterminate`] it cannot be known what was acknowledged: servers must come back first.
     ///
     /// # Panics
     /// There is no path, or there are more than [`FILES_MAX`].
-    pub fn open(paths: &[PathBuf], folder: &Path, options: &Options, notify: Notify) -> Result<RemoteFiles, OpenError> {
+    pub fn open(
+        paths: &[PathBuf],
+        folder: &Path,
+        options: &FilesOptions,
+        notify: NotifyOperator,
+    ) -> Result<RemoteFiles, FilesOpenError> {
         assert!((1..=FILES_MAX).contains(&paths.len()), "a group has 1 to {FILES_MAX} files");
         if options.servers.is_empty() && !folder.exists() {
             // Nothing is left behind.
             return Err(OptionError::NoServers.into());
         }
-        let &Options { copies, wait, accept_loss, boot, ref servers, .. } = options;
-        let opening = Opening { copies, accept_loss, boot, ..Opening::new(servers.clone(), wait) };
+        let &FilesOptions { copies, wait, accept_loss, boot, ref servers, .. } = options;
+        let opening = FolderOpening { copies, accept_loss, boot, ..FolderOpening::new(servers.clone(), wait) };
         let folder = LogFolder::take(folder).map_err(|error| of_files(error, &paths[0]))?;
         let (log, name, is_new) = folder.open(&opening).map_err(|error| of_files(error, &paths[0]))?;
         let mut records = read(&log);
@@ -59,9 +64,9 @@ impl RemoteFiles {
         }
         let replayed = replay(paths, &records)?;
         drop(records);
-        let opened = Opened { is_new, replayed, given_up, doubt: log.doubt() };
-        let shared = Arc::new(Shared::new(paths.to_vec(), log, options, name.servers.len(), name.copies, notify));
-        let log_failed = |failure: crate::error::Failure| OpenError::File {
+        let opened = OpenedFiles { is_new, replayed, given_up, doubt: log.doubt() };
+        let shared = Arc::new(GroupShared::new(paths.to_vec(), log, options, name.servers.len(), name.copies, notify));
+        let log_failed = |failure: crate::error::DurabilityFailure| FilesOpenError::File {
             action: "bring to disk",
             path: paths[0].clone(),
             source: std::io::Error::other(failure.reason),
@@ -73,30 +78,30 @@ impl RemoteFiles {
 }
 
 /// What went wrong with the log's folder, in words of these files.
-fn of_files(error: FolderError, first: &Path) -> OpenError {
+fn of_files(error: FolderError, first: &Path) -> FilesOpenError {
     let path = first.to_path_buf();
     match error {
-        FolderError::InUse { process, .. } => OpenError::InUse { path, process },
-        FolderError::File { action, path, source } => OpenError::File { action, path, source },
-        FolderError::Terms { path, reason } => OpenError::Terms { path, reason },
+        FolderError::InUse { process, .. } => FilesOpenError::InUse { path, process },
+        FolderError::File { action, path, source } => FilesOpenError::File { action, path, source },
+        FolderError::Terms { path, reason } => FilesOpenError::Terms { path, reason },
         FolderError::Owner { path, found, .. } => {
-            OpenError::Terms { path, reason: format!("it names {found} as the owner of the log") }
+            FilesOpenError::Terms { path, reason: format!("it names {found} as the owner of the log") }
         }
         FolderError::NoServers => OptionError::NoServers.into(),
         FolderError::Copies { wanted, made, path } => {
             OptionError::Copies { wanted, made, folder: path.display().to_string() }.into()
         }
-        FolderError::Log { source, .. } => OpenError::Log { path, source },
+        FolderError::Log { source, .. } => FilesOpenError::Log { path, source },
     }
 }
 
 /// Files beside the first that a crash has left belong to the database of that time: the program would take them for those of what was put in
 /// its place.
-fn nothing_beside(paths: &[PathBuf]) -> Result<(), OpenError> {
+fn nothing_beside(paths: &[PathBuf]) -> Result<(), FilesOpenError> {
     for beside in &paths[1..] {
         match std::fs::metadata(beside) {
             Ok(found) if found.len() > 0 => {
-                return Err(OpenError::Beside { path: paths[0].clone(), beside: beside.clone() });
+                return Err(FilesOpenError::Beside { path: paths[0].clone(), beside: beside.clone() });
             }
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed("look at", beside)(error)),
             _ => {}
@@ -105,8 +110,8 @@ fn nothing_beside(paths: &[PathBuf]) -> Result<(), OpenError> {
     Ok(())
 }
 
-fn read(log: &RemoteLog) -> Vec<(Position, Vec<u8>)> {
+fn read(log: &RemoteLog) -> Vec<(RecordNumber, Vec<u8>)> {
     let (from, end) = log.extent();
-    let positions = (from.0..end.0).map(Position);
+    let positions = (from.0..end.0).map(RecordNumber);
     positions.filter_map(|position| log.read(position).map(|record| (position, record))).collect()
 }

@@ -13,7 +13,7 @@ use network_memory::limits::SERVERS_MAX;
 
 /// See the module's description.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct FilesOptions {
     /// The memory servers; none: those that the log was last opened with.
     pub servers: Vec<SocketAddr>,
     /// k: so many of them must hold a change. None: that of the log, or [`log_folder::COPIES_DEFAULT`].
@@ -30,9 +30,9 @@ pub struct Options {
     pub boot: Option<Boot>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for FilesOptions {
+    fn default() -> FilesOptions {
+        FilesOptions {
             servers: Vec::new(),
             copies: None,
             wait: WAIT_DEFAULT,
@@ -44,13 +44,13 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl FilesOptions {
     /// Reads them from text: `value` gives that of an option, if it was given.
     ///
     /// # Errors
     /// See [`OptionError`].
-    pub fn read(value: impl Fn(&str) -> Option<String>) -> Result<Options, OptionError> {
-        let mut options = Options::default();
+    pub fn read(value: impl Fn(&str) -> Option<String>) -> Result<FilesOptions, OptionError> {
+        let mut options = FilesOptions::default();
         if let Some(servers) = value("servers") {
             options.servers = read_servers(&servers)?;
         }
@@ -97,8 +97,8 @@ fn word(
 mod tests {
     use super::*;
 
-    fn read(pairs: &[(&str, &str)]) -> Result<Options, OptionError> {
-        Options::read(|name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+    fn read(pairs: &[(&str, &str)]) -> Result<FilesOptions, OptionError> {
+        FilesOptions::read(|name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
     }
 
     /// If this failed, a mistyped option would silently mean less than was wanted.
@@ -107,7 +107,7 @@ mod tests {
         let options = read(&[("servers", "127.0.0.1:1,127.0.0.1:2"), ("k", "1"), ("wait", "3"), ("settle", "8")]);
         let options = options.expect("they are right");
         assert_eq!((options.servers.len(), options.copies, options.settle_bytes), (2, Some(1), 8 << 20));
-        assert_eq!(read(&[]), Ok(Options::default()));
+        assert_eq!(read(&[]), Ok(FilesOptions::default()));
         for (name, value) in
             [("k", "0"), ("k", "two"), ("wait", "0"), ("settle", "100000"), ("recover", "no"), ("loss", "1")]
         {

@@ -1,7 +1,7 @@
 //! A loss of power, played on real files: for tests of programs over this crate, whose process has been killed.
 //!
 //! What was synced stays. Of what was written since a snapshot of files that nobody has synced meanwhile, any part goes; of the local log, what no
-//! sync has covered. The next opening needs another `boot` ([`crate::Options`]): the kernel, which still has everything, would vouch for it.
+//! sync has covered. The next opening needs another `boot` ([`crate::FilesOptions`]): the kernel, which still has everything, would vouch for it.
 
 use std::fs;
 use std::io;

@@ -8,21 +8,21 @@
 //! * a file that is shorter than it can be by any loss of power, and would be changed, is told of, and nothing is changed. With no change in the
 //!   log the files are what they are: others may have changed them since they were closed in order.
 
-use network_memory::names::Position;
+use network_memory::names::RecordNumber;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::change::Unreadable;
-use crate::change::{Change, Changes, FileNumber};
-use crate::error::OpenError;
+use crate::change::{Changes, FileChange, FileNumber};
+use crate::error::FilesOpenError;
 use crate::error::failed;
 use crate::remembered::Remembered;
 
 /// What a recovery has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplayedFiles {
     /// Records that were needed.
     pub records: u64,
     /// Changes in them.
@@ -32,13 +32,13 @@ pub struct Replayed {
 }
 
 /// A file that is being rebuilt.
-struct Target<'a> {
+struct RebuiltFile<'a> {
     path: &'a Path,
     file: Option<File>,
 }
 
-impl Target<'_> {
-    fn open(&mut self) -> Result<&File, OpenError> {
+impl RebuiltFile<'_> {
+    fn open(&mut self) -> Result<&File, FilesOpenError> {
         let file = match self.file.take() {
             Some(file) => file,
             None => {
@@ -49,7 +49,7 @@ impl Target<'_> {
         Ok(self.file.insert(file))
     }
 
-    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<u64, OpenError> {
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<u64, FilesOpenError> {
         let path = self.path;
         self.open()?.write_all_at(bytes, offset).map_err(failed("write", path))?;
         Ok(bytes.len() as u64)
@@ -59,19 +59,19 @@ impl Target<'_> {
 /// Brings the files of these names to the state after the last record.
 ///
 /// # Errors
-/// See [`OpenError`]. Records that cannot be read, and files that are too short, are found before anything is changed.
-pub fn replay(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Replayed, OpenError> {
+/// See [`FilesOpenError`]. Records that cannot be read, and files that are too short, are found before anything is changed.
+pub fn replay(paths: &[PathBuf], records: &[(RecordNumber, Vec<u8>)]) -> Result<ReplayedFiles, FilesOpenError> {
     let needed = check(paths, records)?;
-    let mut targets: Vec<Target<'_>> = paths.iter().map(|path| Target { path, file: None }).collect();
-    let (mut replayed, mut remembered) = (Replayed::default(), Remembered::default());
+    let mut targets: Vec<RebuiltFile<'_>> = paths.iter().map(|path| RebuiltFile { path, file: None }).collect();
+    let (mut replayed, mut remembered) = (ReplayedFiles::default(), Remembered::default());
     for (position, record) in records.iter().filter(|(position, _)| *position >= needed) {
         let before = replayed.changes;
         for change in Changes::of(record) {
-            let change = change.map_err(|source| OpenError::Record { position: *position, source })?;
+            let change = change.map_err(|source| FilesOpenError::Record { position: *position, source })?;
             replayed.changes += u64::from(is_change(&change));
             let bytes = redo(&mut targets, &mut remembered, &change)?;
             // What is remembered and the record do not go together: no program of ours has written it.
-            let bytes = bytes.ok_or(OpenError::Record { position: *position, source: Unreadable { at: 0 } })?;
+            let bytes = bytes.ok_or(FilesOpenError::Record { position: *position, source: Unreadable { at: 0 } })?;
             replayed.bytes += bytes;
         }
         replayed.records += u64::from(replayed.changes > before);
@@ -80,37 +80,37 @@ pub fn replay(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Repl
 }
 
 /// Whether it says more than how the log is to be read.
-fn is_change(change: &Change<'_>) -> bool {
-    !matches!(change, Change::Settled { .. } | Change::Forget)
+fn is_change(change: &FileChange<'_>) -> bool {
+    !matches!(change, FileChange::Settled { .. } | FileChange::Forget)
 }
 
 /// Makes one change again; says how many bytes were written, or that it is none.
 fn redo(
-    targets: &mut [Target<'_>],
+    targets: &mut [RebuiltFile<'_>],
     remembered: &mut Remembered,
-    change: &Change<'_>,
-) -> Result<Option<u64>, OpenError> {
+    change: &FileChange<'_>,
+) -> Result<Option<u64>, FilesOpenError> {
     match change {
-        Change::Write { file, offset, bytes } => targets[usize::from(file.0)].write(*offset, bytes).map(Some),
-        Change::Remember { file, offset, key, bytes } => {
+        FileChange::Write { file, offset, bytes } => targets[usize::from(file.0)].write(*offset, bytes).map(Some),
+        FileChange::Remember { file, offset, key, bytes } => {
             remembered.remember(*key, bytes);
             targets[usize::from(file.0)].write(*offset, bytes).map(Some)
         }
-        Change::Rewrite { file, offset, key, checksum, pieces } => {
+        FileChange::Rewrite { file, offset, key, checksum, pieces } => {
             let bytes = remembered.redo(*key, *pieces).filter(|bytes| crc32fast::hash(bytes) == *checksum);
             bytes.map(|bytes| targets[usize::from(file.0)].write(*offset, bytes)).transpose()
         }
-        Change::Forget => {
+        FileChange::Forget => {
             remembered.forget();
             Ok(Some(0))
         }
-        Change::Resize { file, size } => {
+        FileChange::Resize { file, size } => {
             let target = &mut targets[usize::from(file.0)];
             let path = target.path;
             target.open()?.set_len(*size).map_err(failed("resize", path))?;
             Ok(Some(0))
         }
-        Change::Delete { file } => {
+        FileChange::Delete { file } => {
             let target = &mut targets[usize::from(file.0)];
             target.file = None;
             match std::fs::remove_file(target.path) {
@@ -118,46 +118,46 @@ fn redo(
                 _ => Ok(Some(0)),
             }
         }
-        Change::Settled { .. } => Ok(Some(0)),
+        FileChange::Settled { .. } => Ok(Some(0)),
     }
 }
 
 /// How many records would have to be replayed, of which nothing need be readable.
-pub(crate) fn with_changes(records: &[(Position, Vec<u8>)]) -> u64 {
+pub(crate) fn with_changes(records: &[(RecordNumber, Vec<u8>)]) -> u64 {
     let settled = records.iter().flat_map(|(_, record)| Changes::of(record)).filter_map(|change| match change {
-        Ok(Change::Settled { below, .. }) => Some(below),
+        Ok(FileChange::Settled { below, .. }) => Some(below),
         _ => None,
     });
-    let needed = settled.last().unwrap_or(Position(0));
+    let needed = settled.last().unwrap_or(RecordNumber(0));
     let is_needed = |record: &[u8]| Changes::of(record).any(|change| change.is_ok_and(|change| is_change(&change)));
     records.iter().filter(|(position, record)| *position >= needed && is_needed(record)).count() as u64
 }
 
 /// Reads all records without changing anything; gives the first that is needed.
-fn check(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Position, OpenError> {
-    let (mut needed, mut shortest) = (Position(0), vec![None; paths.len()]);
+fn check(paths: &[PathBuf], records: &[(RecordNumber, Vec<u8>)]) -> Result<RecordNumber, FilesOpenError> {
+    let (mut needed, mut shortest) = (RecordNumber(0), vec![None; paths.len()]);
     for (position, record) in records {
         for change in Changes::of(record) {
-            let change = change.map_err(|source| OpenError::Record { position: *position, source })?;
+            let change = change.map_err(|source| FilesOpenError::Record { position: *position, source })?;
             let no_such_file =
-                |file: FileNumber| OpenError::NoSuchFile { position: *position, file: file.0, files: paths.len() };
+                |file: FileNumber| FilesOpenError::NoSuchFile { position: *position, file: file.0, files: paths.len() };
             match change {
-                Change::Settled { below, sizes } => {
+                FileChange::Settled { below, sizes } => {
                     if sizes.len() != paths.len() {
                         return Err(no_such_file(FileNumber(sizes.len() as u8)));
                     }
                     (needed, shortest) = (below, sizes);
                 }
-                Change::Write { file, .. }
-                | Change::Remember { file, .. }
-                | Change::Rewrite { file, .. }
-                | Change::Resize { file, .. }
-                | Change::Delete { file } => {
+                FileChange::Write { file, .. }
+                | FileChange::Remember { file, .. }
+                | FileChange::Rewrite { file, .. }
+                | FileChange::Resize { file, .. }
+                | FileChange::Delete { file } => {
                     if usize::from(file.0) >= paths.len() {
                         return Err(no_such_file(file));
                     }
                 }
-                Change::Forget => {}
+                FileChange::Forget => {}
             }
         }
     }
@@ -166,11 +166,11 @@ fn check(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Position,
         for change in Changes::of(record).flatten() {
             is_changed |= is_change(&change);
             match change {
-                Change::Resize { file, size } => {
+                FileChange::Resize { file, size } => {
                     let shortest = &mut shortest[usize::from(file.0)];
                     *shortest = shortest.map(|shortest: u64| shortest.min(size));
                 }
-                Change::Delete { file } => shortest[usize::from(file.0)] = None,
+                FileChange::Delete { file } => shortest[usize::from(file.0)] = None,
                 _ => {}
             }
         }
@@ -185,7 +185,7 @@ fn check(paths: &[PathBuf], records: &[(Position, Vec<u8>)]) -> Result<Position,
             Err(error) => return Err(failed("look at", path)(error)),
         };
         if let Some(expected) = expected.filter(|expected| found.unwrap_or(0) < *expected) {
-            return Err(OpenError::Short { path: path.clone(), found, expected });
+            return Err(FilesOpenError::Short { path: path.clone(), found, expected });
         }
     }
     Ok(needed)
@@ -272,12 +272,12 @@ mod tests {
                 append_keyed(record, remembered, FileNumber(*file), offset, (*page).into(), &bytes);
             }
             Step::Write { file, offset, bytes } => {
-                Change::Write { file: FileNumber(*file), offset: u64::from(*offset), bytes }.append(record);
+                FileChange::Write { file: FileNumber(*file), offset: u64::from(*offset), bytes }.append(record);
             }
             Step::Resize { file, size } => {
-                Change::Resize { file: FileNumber(*file), size: u64::from(*size) }.append(record);
+                FileChange::Resize { file: FileNumber(*file), size: u64::from(*size) }.append(record);
             }
-            Step::Delete { file } => Change::Delete { file: FileNumber(*file) }.append(record),
+            Step::Delete { file } => FileChange::Delete { file: FileNumber(*file) }.append(record),
             Step::Sync => {}
         }
     }
@@ -312,15 +312,15 @@ mod tests {
             let start: Contents = vec![Some(b"what was settled".to_vec()), None, Some(vec![9; 100])];
             let mut settled = Vec::new();
             let sizes = start.iter().map(|content| content.as_ref().map(|content| content.len() as u64)).collect();
-            Change::Settled { below: Position(7), sizes }.append(&mut settled);
-            let mut records = vec![(Position(7), settled)];
+            FileChange::Settled { below: RecordNumber(7), sizes }.append(&mut settled);
+            let mut records = vec![(RecordNumber(7), settled)];
             let mut remembered = Remembered::default();
             let (mut now, mut record, mut boundaries) = (start.clone(), Vec::new(), vec![(0, start.clone())]);
             for (index, step) in steps.iter().enumerate() {
                 apply(&mut now, step);
                 append(&mut record, &mut remembered, step);
                 if matches!(step, Step::Sync) && !record.is_empty() {
-                    records.push((Position(7 + records.len() as u64), std::mem::take(&mut record)));
+                    records.push((RecordNumber(7 + records.len() as u64), std::mem::take(&mut record)));
                     boundaries.push((index + 1, now.clone()));
                 }
             }
@@ -382,15 +382,15 @@ mod tests {
         for (record, edits) in records.iter_mut().zip([&[][..], &[(1, 1)]]) {
             append_keyed(record, &mut remembered, FileNumber(0), 0, 1, &page_of(1, edits));
         }
-        let [first, second] = records.map(|record| (Position(0), record));
+        let [first, second] = records.map(|record| (RecordNumber(0), record));
         let refused = replay(&paths, std::slice::from_ref(&second));
-        assert!(matches!(refused, Err(OpenError::Record { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(FilesOpenError::Record { .. })), "{refused:?}");
         replay(&paths, &[first.clone(), second.clone()]).expect("it is replayed");
         assert_eq!(look(&paths)[0], Some(page_of(1, &[(1, 1)])));
         let mut other = Vec::new();
         append_keyed(&mut other, &mut Remembered::default(), FileNumber(0), 0, 1, &page_of(1, &[(2, 9)]));
-        let refused = replay(&paths, &[(Position(0), other), second]);
-        assert!(matches!(refused, Err(OpenError::Record { .. })), "its checksum is another: {refused:?}");
+        let refused = replay(&paths, &[(RecordNumber(0), other), second]);
+        assert!(matches!(refused, Err(FilesOpenError::Record { .. })), "its checksum is another: {refused:?}");
     }
 
     /// If this failed, a database that was closed in order, and then changed by others, could not be opened again.
@@ -399,13 +399,13 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let paths = lay_out(place.path(), &vec![Some(vec![1; 10]), None, None]);
         let mut record = Vec::new();
-        Change::Settled { below: Position(0), sizes: vec![Some(11), Some(0), Some(5)] }.append(&mut record);
-        let replayed = replay(&paths, &[(Position(0), record)]).expect("there is nothing to replay");
-        assert_eq!(replayed, Replayed::default());
+        FileChange::Settled { below: RecordNumber(0), sizes: vec![Some(11), Some(0), Some(5)] }.append(&mut record);
+        let replayed = replay(&paths, &[(RecordNumber(0), record)]).expect("there is nothing to replay");
+        assert_eq!(replayed, ReplayedFiles::default());
         let mut record = Vec::new();
-        Change::Settled { below: Position(0), sizes: vec![Some(10), Some(0), None] }.append(&mut record);
-        Change::Write { file: FileNumber(0), offset: 0, bytes: b"x" }.append(&mut record);
-        replay(&paths, &[(Position(0), record)]).expect("an empty file holds nothing that could be missing");
+        FileChange::Settled { below: RecordNumber(0), sizes: vec![Some(10), Some(0), None] }.append(&mut record);
+        FileChange::Write { file: FileNumber(0), offset: 0, bytes: b"x" }.append(&mut record);
+        replay(&paths, &[(RecordNumber(0), record)]).expect("an empty file holds nothing that could be missing");
     }
 
     /// If this failed, a database would be made of nothing but what was changed last.
@@ -414,15 +414,15 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         let paths = lay_out(place.path(), &vec![Some(vec![1; 10]), None, None]);
         let mut record = Vec::new();
-        Change::Settled { below: Position(0), sizes: vec![Some(11), None, None] }.append(&mut record);
-        Change::Write { file: FileNumber(0), offset: 0, bytes: b"x" }.append(&mut record);
-        let refused = replay(&paths, &[(Position(0), record.clone())]);
-        assert!(matches!(refused, Err(OpenError::Short { found: Some(10), expected: 11, .. })), "{refused:?}");
+        FileChange::Settled { below: RecordNumber(0), sizes: vec![Some(11), None, None] }.append(&mut record);
+        FileChange::Write { file: FileNumber(0), offset: 0, bytes: b"x" }.append(&mut record);
+        let refused = replay(&paths, &[(RecordNumber(0), record.clone())]);
+        assert!(matches!(refused, Err(FilesOpenError::Short { found: Some(10), expected: 11, .. })), "{refused:?}");
         assert_eq!(look(&paths)[0], Some(vec![1; 10]), "nothing was changed");
-        Change::Resize { file: FileNumber(0), size: 4 }.append(&mut record);
-        let replayed = replay(&paths, &[(Position(0), record)]).expect("the log itself has cut the file");
+        FileChange::Resize { file: FileNumber(0), size: 4 }.append(&mut record);
+        let replayed = replay(&paths, &[(RecordNumber(0), record)]).expect("the log itself has cut the file");
         assert_eq!((replayed.records, replayed.changes, replayed.bytes), (1, 2, 1));
-        let refused = replay(&paths, &[(Position(3), vec![3, 9])]);
-        assert!(matches!(refused, Err(OpenError::NoSuchFile { file: 9, .. })), "{refused:?}");
+        let refused = replay(&paths, &[(RecordNumber(3), vec![3, 9])]);
+        assert!(matches!(refused, Err(FilesOpenError::NoSuchFile { file: 9, .. })), "{refused:?}");
     }
 }

@@ -5,7 +5,7 @@
 
 use network_memory::host::log_folder::{folder_of, sync_folder};
 use network_memory::host::remote_log::RemoteLogError;
-use network_memory::host::told::Told;
+use network_memory::host::told::OperatorTold;
 use rustix::fs::fdatasync;
 use std::fs::File;
 use std::io;
@@ -14,22 +14,22 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
-use crate::change::Change;
-use crate::error::Failure;
+use crate::change::FileChange;
+use crate::error::DurabilityFailure;
 use crate::limits::LOOK;
-use crate::shared::{Shared, lock};
+use crate::shared::{GroupShared, lock};
 
 /// The thread.
 pub(crate) struct Settler(JoinHandle<()>);
 
 impl Settler {
-    pub(crate) fn start(shared: &Arc<Shared>) -> io::Result<Settler> {
+    pub(crate) fn start(shared: &Arc<GroupShared>) -> io::Result<Settler> {
         let shared = Arc::clone(shared);
         std::thread::Builder::new().name("settler".to_owned()).spawn(move || run(&shared)).map(Settler)
     }
 
     /// Ends it and waits for it.
-    pub(crate) fn end(self, shared: &Shared) {
+    pub(crate) fn end(self, shared: &GroupShared) {
         lock(&shared.settling).is_ending = true;
         shared.turn.notify_all();
         // A panic of the thread has been reported where it happened.
@@ -38,7 +38,7 @@ impl Settler {
 }
 
 /// Whoever waits for the settler learns that it has ended, whatever has ended it.
-struct Ending<'a>(&'a Shared);
+struct Ending<'a>(&'a GroupShared);
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
@@ -47,13 +47,13 @@ impl Drop for Ending<'_> {
     }
 }
 
-fn run(shared: &Shared) {
+fn run(shared: &GroupShared) {
     let _ending = Ending(shared);
-    let mut told = Told::default();
+    let mut told = OperatorTold::default();
     loop {
         let is_wanted = {
             let settling = lock(&shared.settling);
-            let is_idle = |settling: &mut crate::shared::Settling| !settling.is_wanted && !settling.is_ending;
+            let is_idle = |settling: &mut crate::shared::SettlerState| !settling.is_wanted && !settling.is_ending;
             let waited = shared.turn.wait_timeout_while(settling, LOOK, is_idle);
             let (settling, _) = waited.unwrap_or_else(PoisonError::into_inner);
             if settling.is_ending {
@@ -74,14 +74,14 @@ fn run(shared: &Shared) {
 }
 
 /// Tells what has happened to the log.
-fn tell(shared: &Shared, told: &mut Told) {
+fn tell(shared: &GroupShared, told: &mut OperatorTold) {
     for text in shared.take_events().iter().filter_map(|event| told.text(event, shared.copies)) {
         shared.notify(&format!("{}: {text}", shared.paths[0].display()));
     }
 }
 
 /// Brings all files to disk and gives up the log before.
-pub(crate) fn settle(shared: &Shared) -> Result<(), Failure> {
+pub(crate) fn settle(shared: &GroupShared) -> Result<(), DurabilityFailure> {
     let bytes = shared.counts.log_bytes.load(Ordering::Relaxed);
     let below = shared.applied()?;
     sync_log(shared)?;
@@ -89,7 +89,7 @@ pub(crate) fn settle(shared: &Shared) -> Result<(), Failure> {
     let folder = folder_of(&shared.paths[0]);
     sync_folder(folder).map_err(|error| shared.fail(&format!("could not sync {}: {error}", folder.display())))?;
     let mut record = Vec::new();
-    Change::Settled { below, sizes }.append(&mut record);
+    FileChange::Settled { below, sizes }.append(&mut record);
     let mut state = lock(&shared.log);
     shared.check()?;
     shared.append(&mut state, &record)?;
@@ -101,7 +101,7 @@ pub(crate) fn settle(shared: &Shared) -> Result<(), Failure> {
 
 /// Waits until the log is on this disk, as far as it went when this was called: the files must not have what it lacks. Otherwise, if servers
 /// and this host lost their memory at once, the files would have parts of changes of which the log that is left knows nothing.
-fn sync_log(shared: &Shared) -> Result<(), Failure> {
+fn sync_log(shared: &GroupShared) -> Result<(), DurabilityFailure> {
     let until = lock(&shared.log).log.extent().1;
     loop {
         let mut state = lock(&shared.log);
@@ -120,7 +120,7 @@ fn sync_log(shared: &Shared) -> Result<(), Failure> {
 }
 
 /// How long each file was when it was synced; none if there is none.
-pub(crate) fn sync_files(shared: &Shared) -> Result<Vec<Option<u64>>, Failure> {
+pub(crate) fn sync_files(shared: &GroupShared) -> Result<Vec<Option<u64>>, DurabilityFailure> {
     let sync = |(index, path): (usize, &PathBuf)| {
         let synced = if index == 0 { sync_kept(&mut lock(&shared.first), path) } else { sync_file(path) };
         synced.map_err(|error| shared.fail(&format!("could not sync {}: {error}", path.display())))

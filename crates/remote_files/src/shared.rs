@@ -4,24 +4,24 @@
 
 use network_memory::host::fork::ForkMark;
 use network_memory::host::remote_log::RemoteLog;
-use network_memory::names::{Position, Receipt};
-use network_memory::writer::Event;
+use network_memory::names::{Receipt, RecordNumber};
+use network_memory::writer::LogEvent;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::change::Change;
-use crate::error::Failure;
+use crate::change::FileChange;
+use crate::error::DurabilityFailure;
 use crate::limits::PENDING_BYTES_MAX;
 use crate::remembered::Remembered;
 
 /// Called with what an operator should know, from any thread. What it panics with is reported by the panic hook, and goes no further.
-pub type Notify = Box<dyn Fn(&str) + Send + Sync>;
+pub type NotifyOperator = Box<dyn Fn(&str) + Send + Sync>;
 
 /// What the group's threads share.
-pub(crate) struct Shared {
+pub(crate) struct GroupShared {
     /// The process that has opened it.
     process: ForkMark,
     pub(crate) paths: Vec<PathBuf>,
@@ -33,19 +33,19 @@ pub(crate) struct Shared {
     pub(crate) applying: Mutex<()>,
     pub(crate) log: Mutex<LogState>,
     /// What has happened to the log and was not told yet.
-    events: Mutex<Vec<Event>>,
+    events: Mutex<Vec<LogEvent>>,
     /// Whoever has the log is to put there what has happened to it.
     asks_events: AtomicBool,
     pub(crate) pending: Mutex<Pending>,
-    failure: OnceLock<Failure>,
+    failure: OnceLock<DurabilityFailure>,
     /// The first file, to be synced. Programs lock it, and closing any descriptor of a file gives up the process's locks of it
     /// (fcntl(2)): so it stays open until nobody has the group open.
     pub(crate) first: Mutex<Option<File>>,
-    pub(crate) counts: Counts,
-    pub(crate) settling: Mutex<Settling>,
+    pub(crate) counts: GroupCounts,
+    pub(crate) settling: Mutex<SettlerState>,
     /// The settler is to look, or has finished.
     pub(crate) turn: Condvar,
-    notify: Notify,
+    notify: NotifyOperator,
 }
 
 /// The log, and what is known of its end.
@@ -67,7 +67,7 @@ pub(crate) struct Pending {
 
 /// What the settler is told and tells.
 #[derive(Debug, Default)]
-pub(crate) struct Settling {
+pub(crate) struct SettlerState {
     pub(crate) is_wanted: bool,
     pub(crate) is_ending: bool,
     /// How often it has finished.
@@ -78,7 +78,7 @@ pub(crate) struct Settling {
 
 /// How often what has happened.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct GroupCounts {
     /// Bytes of the log since its front was last given up.
     pub(crate) log_bytes: AtomicU64,
     pub(crate) syncs_memory: AtomicU64,
@@ -90,16 +90,16 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shared {
+impl GroupShared {
     pub(crate) fn new(
         paths: Vec<PathBuf>,
         log: RemoteLog,
-        options: &crate::options::Options,
+        options: &crate::options::FilesOptions,
         servers: usize,
         copies: u8,
-        notify: Notify,
-    ) -> Shared {
-        Shared {
+        notify: NotifyOperator,
+    ) -> GroupShared {
+        GroupShared {
             process: ForkMark::new(),
             paths,
             wait: options.wait,
@@ -113,21 +113,21 @@ impl Shared {
             pending: Mutex::new(Pending::default()),
             failure: OnceLock::new(),
             first: Mutex::new(None),
-            counts: Counts::default(),
-            settling: Mutex::new(Settling::default()),
+            counts: GroupCounts::default(),
+            settling: Mutex::new(SettlerState::default()),
             turn: Condvar::new(),
             notify,
         }
     }
 
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    pub(crate) fn check(&self) -> Result<(), DurabilityFailure> {
         if self.is_forked() {
             let (process, child) = (self.process.process(), std::process::id());
             let reason = format!(
                 "process {child} was forked from process {process}, which has the files open and ships their changes: \
                  in a child nothing is taken; open them after the fork, in one process"
             );
-            return Err(Failure { path: self.paths[0].clone(), reason });
+            return Err(DurabilityFailure { path: self.paths[0].clone(), reason });
         }
         self.failure.get().map_or(Ok(()), |failure| Err(failure.clone()))
     }
@@ -138,8 +138,9 @@ impl Shared {
     }
 
     /// The first failure stays; it is told once.
-    pub(crate) fn fail(&self, reason: &dyn std::fmt::Display) -> Failure {
-        let failure = self.failure.get_or_init(|| Failure { path: self.paths[0].clone(), reason: reason.to_string() });
+    pub(crate) fn fail(&self, reason: &dyn std::fmt::Display) -> DurabilityFailure {
+        let failure =
+            self.failure.get_or_init(|| DurabilityFailure { path: self.paths[0].clone(), reason: reason.to_string() });
         if !self.counts.is_told.swap(true, Ordering::Relaxed) {
             self.notify(&failure.to_string());
         }
@@ -153,7 +154,7 @@ impl Shared {
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (self.notify)(text)));
     }
 
-    pub(crate) fn told(&self, append: impl FnOnce(&mut Pending)) -> Result<(), Failure> {
+    pub(crate) fn told(&self, append: impl FnOnce(&mut Pending)) -> Result<(), DurabilityFailure> {
         loop {
             self.check()?;
             let mut pending = lock(&self.pending);
@@ -169,7 +170,7 @@ impl Shared {
     }
 
     /// Puts what waits into the log, without a receipt.
-    pub(crate) fn put(&self, state: &mut LogState) -> Result<(), Failure> {
+    pub(crate) fn put(&self, state: &mut LogState) -> Result<(), DurabilityFailure> {
         self.check()?;
         let mut record = std::mem::take(&mut state.spare);
         std::mem::swap(&mut lock(&self.pending).record, &mut record);
@@ -182,7 +183,7 @@ impl Shared {
         Ok(())
     }
 
-    pub(crate) fn append(&self, state: &mut LogState, record: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn append(&self, state: &mut LogState, record: &[u8]) -> Result<(), DurabilityFailure> {
         state.log.append_no_wait(record).map_err(|error| self.fail(&error))?;
         state.is_behind = true;
         let bytes = record.len() as u64;
@@ -196,7 +197,7 @@ impl Shared {
     }
 
     /// Waits until all that is in the log has a receipt.
-    pub(crate) fn wait_receipt(&self, state: &mut LogState) -> Result<Option<Receipt>, Failure> {
+    pub(crate) fn wait_receipt(&self, state: &mut LogState) -> Result<Option<Receipt>, DurabilityFailure> {
         if state.is_behind {
             let receipt = state.log.flush(self.wait).map_err(|error| self.fail(&error))?;
             state.is_behind = false;
@@ -218,7 +219,7 @@ impl Shared {
     }
 
     /// What has happened to the log since the last call. Whoever commits may have the log all the time, and is asked then: the next call has it.
-    pub(crate) fn take_events(&self) -> Vec<Event> {
+    pub(crate) fn take_events(&self) -> Vec<LogEvent> {
         match self.log.try_lock() {
             Ok(mut state) => self.note_events(&mut state),
             Err(_) => self.asks_events.store(true, Ordering::Relaxed),
@@ -226,7 +227,7 @@ impl Shared {
         std::mem::take(&mut *lock(&self.events))
     }
 
-    pub(crate) fn sync(&self) -> Result<Option<Receipt>, Failure> {
+    pub(crate) fn sync(&self) -> Result<Option<Receipt>, DurabilityFailure> {
         self.check()?;
         let mut state = lock(&self.log);
         self.put(&mut state)?;
@@ -234,7 +235,7 @@ impl Shared {
     }
 
     /// Behind which record everything is in the files; all before it has a receipt.
-    pub(crate) fn applied(&self) -> Result<Position, Failure> {
+    pub(crate) fn applied(&self) -> Result<RecordNumber, DurabilityFailure> {
         self.check()?;
         // What is put into the log from here on is not needed; what takes something away has been done.
         let _applied = lock(&self.applying);
@@ -246,14 +247,14 @@ impl Shared {
             pending.remembered.forget();
             std::mem::take(&mut pending.record)
         };
-        Change::Forget.append(&mut record);
+        FileChange::Forget.append(&mut record);
         self.append(&mut state, &record)?;
         self.wait_receipt(&mut state)?;
         Ok(state.log.extent().1)
     }
 
     /// With so much in the log, whoever changes something waits until the files are on disk.
-    pub(crate) fn wait_for_room(&self) -> Result<(), Failure> {
+    pub(crate) fn wait_for_room(&self) -> Result<(), DurabilityFailure> {
         self.check()?;
         if self.counts.log_bytes.load(Ordering::Relaxed) < 2 * self.settle_bytes {
             return Ok(());

@@ -5,11 +5,11 @@ use network_memory::writer::WriterStatus;
 use std::fmt;
 use std::sync::atomic::Ordering;
 
-use crate::shared::{Shared, lock};
+use crate::shared::{GroupShared, lock};
 
 /// See the module's description.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
+pub struct FilesStatus {
     /// What would make a change durable now; none: nothing.
     pub in_force: Option<Receipt>,
     /// Servers that hold everything that was acknowledged.
@@ -28,8 +28,8 @@ pub struct Status {
     pub failure: Option<String>,
 }
 
-impl Status {
-    pub(crate) fn of(shared: &Shared) -> Status {
+impl FilesStatus {
+    pub(crate) fn of(shared: &GroupShared) -> FilesStatus {
         // A child has the log of its parent, and perhaps a lock that nobody gives back.
         let (in_force, copies, window_bytes) = if shared.is_forked() {
             (None, 0, 0)
@@ -38,7 +38,7 @@ impl Status {
             (in_force, copies, window_bytes)
         };
         let counts = &shared.counts;
-        Status {
+        FilesStatus {
             in_force,
             copies,
             servers: shared.servers,
@@ -51,7 +51,7 @@ impl Status {
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for FilesStatus {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(failure) = &self.failure {
             return write!(formatter, "failed: {failure}");

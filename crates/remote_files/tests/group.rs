@@ -1,7 +1,7 @@
 //! A group of files over servers of this process, as a program uses it.
 
 use network_memory::host::local_servers::LocalServers;
-use remote_files::{FileNumber, Options, RemoteFiles};
+use remote_files::{FileNumber, FilesOptions, RemoteFiles};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,16 @@ fn server() -> LocalServers {
     LocalServers::start(1, 64 << 20).expect("it starts")
 }
 
-fn options(served: &LocalServers) -> Options {
-    Options { servers: served.addresses().to_vec(), copies: Some(1), settle_bytes: MIB as u64, ..Options::default() }
+fn options(served: &LocalServers) -> FilesOptions {
+    FilesOptions {
+        servers: served.addresses().to_vec(),
+        copies: Some(1),
+        settle_bytes: MIB as u64,
+        ..FilesOptions::default()
+    }
 }
 
-fn open(path: &Path, options: &Options) -> RemoteFiles {
+fn open(path: &Path, options: &FilesOptions) -> RemoteFiles {
     let folder = PathBuf::from(format!("{}-raid", path.display()));
     RemoteFiles::open(&[path.to_path_buf()], &folder, options, Box::new(|_| {})).expect("it opens")
 }
@@ -96,6 +101,6 @@ fn what_was_shipped_is_found_or_given_up_with_a_number() {
     write(&files, &file, b"newer");
     files.ship().expect("the log is there");
     drop(files);
-    let files = open(&path, &Options { discard: true, ..options(&served) });
+    let files = open(&path, &FilesOptions { discard: true, ..options(&served) });
     assert_eq!((files.opened().replayed.records, files.opened().given_up), (0, 1));
 }

@@ -3,14 +3,14 @@
 use network_memory::host::remote_log::{LogTerms, RemoteLog, RemoteLogError};
 use network_memory::limits::RECORD_BYTES_MAX;
 use network_memory::names;
-use network_memory::stream::{HEAD_BYTES, Places};
-use recoverable_memory::device::Extent;
-use recoverable_memory::{DeviceError, Durability, LogDevice, Position, Receipt};
+use network_memory::stream::{HEAD_BYTES, StreamPlaces};
+use recoverable_memory::device::LogExtent;
+use recoverable_memory::{DeviceError, Durability, LogDevice, LogOffset, Receipt};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::record::Record;
+use crate::record::DeviceRecord;
 
 /// Bytes of one record; more become several.
 const PIECE_BYTES: usize = 4 << 20;
@@ -19,12 +19,12 @@ const OVERHEAD_BYTES: u64 = 64 << 20;
 
 const _: () = assert!(PIECE_BYTES + HEAD_BYTES <= RECORD_BYTES_MAX);
 
-struct State {
+struct DeviceState {
     log: RemoteLog,
     /// All from `start` on.
     bytes: VecDeque<u8>,
-    start: Position,
-    flushed: Position,
+    start: LogOffset,
+    flushed: LogOffset,
     /// Holds for all below `flushed`.
     receipt: Receipt,
     /// k: what has a receipt and is not on the disk, so many servers hold.
@@ -34,7 +34,7 @@ struct State {
     /// The process that has opened it: a child that was forked has the same log, and would write into it unnoticed.
     process: u32,
     /// Which byte each record begins with that has bytes, and where it is in the remote log.
-    records: Places<Position>,
+    records: StreamPlaces<LogOffset>,
     failed: bool,
 }
 
@@ -42,7 +42,7 @@ struct State {
 pub struct RemoteLogDevice {
     capacity: u64,
     wait: Duration,
-    state: Mutex<State>,
+    state: Mutex<DeviceState>,
 }
 
 impl RemoteLogDevice {
@@ -60,28 +60,28 @@ impl RemoteLogDevice {
                 format!("what was acknowledged may be missing ({doubt:?}): recoverable memory has no use for a part");
             return Err(DeviceError::Unavailable { reason });
         }
-        let mut state = State {
+        let mut state = DeviceState {
             log,
             bytes: VecDeque::new(),
-            start: Position(0),
-            flushed: Position(0),
+            start: LogOffset(0),
+            flushed: LogOffset(0),
             receipt: Receipt::Memory { copies },
             copies,
             has_disk,
             process: std::process::id(),
-            records: Places::default(),
+            records: StreamPlaces::default(),
             failed: false,
         };
         state.replay()?;
         Ok(RemoteLogDevice { capacity, wait, state: Mutex::new(state) })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, DeviceState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs what must not be tried again once it has failed.
-    fn finally<T>(&self, run: impl FnOnce(&mut State) -> Result<T, RemoteLogError>) -> Result<T, DeviceError> {
+    fn finally<T>(&self, run: impl FnOnce(&mut DeviceState) -> Result<T, RemoteLogError>) -> Result<T, DeviceError> {
         let mut state = self.lock();
         if state.failed {
             return Err(DeviceError::Failed);
@@ -105,17 +105,17 @@ fn unavailable(error: &RemoteLogError) -> DeviceError {
     DeviceError::Unavailable { reason: error.to_string() }
 }
 
-impl State {
-    fn end(&self) -> Position {
+impl DeviceState {
+    fn end(&self) -> LogOffset {
         self.start.plus(self.bytes.len() as u64)
     }
 
     /// Reads the remote log from its first record.
     fn replay(&mut self) -> Result<(), DeviceError> {
         let (from, end) = self.log.extent();
-        for place in (from.0..end.0).map(names::Position) {
+        for place in (from.0..end.0).map(names::RecordNumber) {
             let Some(bytes) = self.log.read(place) else { continue };
-            let taken = Record::decode(&bytes).is_some_and(|record| self.take(place, record));
+            let taken = DeviceRecord::decode(&bytes).is_some_and(|record| self.take(place, record));
             if !taken {
                 let reason = format!("record {place} of the remote log is none of recoverable memory, or out of order");
                 return Err(DeviceError::NotALog { reason });
@@ -137,9 +137,9 @@ impl State {
         }
     }
 
-    fn take(&mut self, place: names::Position, record: Record<'_>) -> bool {
+    fn take(&mut self, place: names::RecordNumber, record: DeviceRecord<'_>) -> bool {
         match record {
-            Record::Bytes(position, bytes) => {
+            DeviceRecord::Bytes(position, bytes) => {
                 if self.records.is_empty() && self.bytes.is_empty() && self.start <= position {
                     self.start = position;
                 }
@@ -149,26 +149,26 @@ impl State {
                 self.bytes.extend(bytes);
                 self.records.note(position, place);
             }
-            Record::Truncate(upto) => {
+            DeviceRecord::Truncate(upto) => {
                 if upto > self.end() {
                     // The bytes before were given up together with their records.
                     self.clear(upto);
                 }
                 self.give_up(upto);
             }
-            Record::Reset(at) => self.clear(at),
+            DeviceRecord::Reset(at) => self.clear(at),
         }
         true
     }
 
-    fn clear(&mut self, at: Position) {
+    fn clear(&mut self, at: LogOffset) {
         self.bytes.clear();
         self.records.clear();
         self.start = at;
     }
 
     /// Gives up bytes, and the records that have no other.
-    fn give_up(&mut self, upto: Position) {
+    fn give_up(&mut self, upto: LogOffset) {
         if upto > self.start {
             self.bytes.drain(..upto.since(self.start) as usize);
             self.start = upto;
@@ -177,7 +177,7 @@ impl State {
     }
 
     /// Puts a record into the remote log, waits for its receipt, and gives up what lies before both it and the oldest byte.
-    fn mark(&mut self, record: Record<'_>, wait: Duration) -> Result<(), RemoteLogError> {
+    fn mark(&mut self, record: DeviceRecord<'_>, wait: Duration) -> Result<(), RemoteLogError> {
         let place = self.log.append_no_wait(&record.encode())?;
         self.flush(wait)?;
         self.take(place, record);
@@ -201,12 +201,12 @@ impl LogDevice for RemoteLogDevice {
         self.capacity
     }
 
-    fn extent(&self) -> Result<Extent, DeviceError> {
+    fn extent(&self) -> Result<LogExtent, DeviceError> {
         let state = self.lock();
-        Ok(Extent { start: state.start, flushed: state.flushed.max(state.start), end: state.end() })
+        Ok(LogExtent { start: state.start, flushed: state.flushed.max(state.start), end: state.end() })
     }
 
-    fn append(&self, bytes: &[u8]) -> Result<Position, DeviceError> {
+    fn append(&self, bytes: &[u8]) -> Result<LogOffset, DeviceError> {
         {
             let state = self.lock();
             let (needed, free) = (bytes.len() as u64, self.capacity.saturating_sub(state.bytes.len() as u64));
@@ -217,7 +217,7 @@ impl LogDevice for RemoteLogDevice {
         self.finally(|state| {
             for piece in bytes.chunks(PIECE_BYTES) {
                 let position = state.end();
-                let place = state.log.append_no_wait(&Record::Bytes(position, piece).encode())?;
+                let place = state.log.append_no_wait(&DeviceRecord::Bytes(position, piece).encode())?;
                 state.bytes.extend(piece);
                 state.records.note(position, place);
             }
@@ -225,7 +225,7 @@ impl LogDevice for RemoteLogDevice {
         })
     }
 
-    fn flush(&self, upto: Position, wanted: Durability) -> Result<Receipt, DeviceError> {
+    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<Receipt, DeviceError> {
         self.finally(|state| {
             assert!(upto <= state.end(), "flushing up to {upto}, the log ends at {}", state.end());
             if state.flushed < upto {
@@ -239,7 +239,7 @@ impl LogDevice for RemoteLogDevice {
         })
     }
 
-    fn read(&self, from: Position, buffer: &mut [u8]) -> Result<(), DeviceError> {
+    fn read(&self, from: LogOffset, buffer: &mut [u8]) -> Result<(), DeviceError> {
         let state = self.lock();
         let (bytes, start, end) = (buffer.len() as u64, state.start, state.end());
         if from < start || from.0.checked_add(bytes).is_none_or(|until| until > end.0) {
@@ -252,17 +252,17 @@ impl LogDevice for RemoteLogDevice {
         Ok(())
     }
 
-    fn truncate(&self, upto: Position) -> Result<(), DeviceError> {
+    fn truncate(&self, upto: LogOffset) -> Result<(), DeviceError> {
         self.finally(|state| {
             assert!(state.start <= upto && upto <= state.end(), "truncating at {upto}");
-            state.mark(Record::Truncate(upto), self.wait)
+            state.mark(DeviceRecord::Truncate(upto), self.wait)
         })
     }
 
-    fn reset(&self, at: Position) -> Result<(), DeviceError> {
+    fn reset(&self, at: LogOffset) -> Result<(), DeviceError> {
         self.finally(|state| {
             assert!(at >= state.end(), "a reset at {at} would use positions again");
-            state.mark(Record::Reset(at), self.wait)?;
+            state.mark(DeviceRecord::Reset(at), self.wait)?;
             state.flushed = at;
             Ok(())
         })

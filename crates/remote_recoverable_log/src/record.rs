@@ -1,7 +1,7 @@
 //! Records of the remote log ([`network_memory::stream`]): where in the row of bytes, and for bytes the bytes themselves.
 
 use network_memory::stream::StreamRecord;
-use recoverable_memory::Position;
+use recoverable_memory::LogOffset;
 
 const BYTES: u8 = 1;
 const TRUNCATE: u8 = 2;
@@ -9,21 +9,21 @@ const RESET: u8 = 3;
 
 /// What a record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Record<'a> {
+pub(crate) enum DeviceRecord<'a> {
     /// These bytes stand at the position, which was the end.
-    Bytes(Position, &'a [u8]),
+    Bytes(LogOffset, &'a [u8]),
     /// All below is given up.
-    Truncate(Position),
+    Truncate(LogOffset),
     /// Everything is given up; the row goes on there.
-    Reset(Position),
+    Reset(LogOffset),
 }
 
-impl<'a> Record<'a> {
+impl<'a> DeviceRecord<'a> {
     pub(crate) fn encode(self) -> Vec<u8> {
         let (kind, position, bytes) = match self {
-            Record::Bytes(position, bytes) => (BYTES, position, bytes),
-            Record::Truncate(position) => (TRUNCATE, position, &[][..]),
-            Record::Reset(position) => (RESET, position, &[][..]),
+            DeviceRecord::Bytes(position, bytes) => (BYTES, position, bytes),
+            DeviceRecord::Truncate(position) => (TRUNCATE, position, &[][..]),
+            DeviceRecord::Reset(position) => (RESET, position, &[][..]),
         };
         let mut record = Vec::new();
         StreamRecord { kind, position: position.0, bytes }.encode_into(&mut record);
@@ -31,13 +31,13 @@ impl<'a> Record<'a> {
     }
 
     /// None if it is no record of this program.
-    pub(crate) fn decode(record: &'a [u8]) -> Option<Record<'a>> {
+    pub(crate) fn decode(record: &'a [u8]) -> Option<DeviceRecord<'a>> {
         let StreamRecord { kind, position, bytes } = StreamRecord::decode(record)?;
-        let position = Position(position);
+        let position = LogOffset(position);
         match kind {
-            BYTES if position.0.checked_add(bytes.len() as u64).is_some() => Some(Record::Bytes(position, bytes)),
-            TRUNCATE if bytes.is_empty() => Some(Record::Truncate(position)),
-            RESET if bytes.is_empty() => Some(Record::Reset(position)),
+            BYTES if position.0.checked_add(bytes.len() as u64).is_some() => Some(DeviceRecord::Bytes(position, bytes)),
+            TRUNCATE if bytes.is_empty() => Some(DeviceRecord::Truncate(position)),
+            RESET if bytes.is_empty() => Some(DeviceRecord::Reset(position)),
             _ => None,
         }
     }
@@ -50,12 +50,16 @@ mod tests {
     /// If this failed, a log would be read as another one than was written.
     #[test]
     fn what_is_written_is_read_and_nothing_else() {
-        for record in [Record::Bytes(Position(7), b"abc"), Record::Truncate(Position(9)), Record::Reset(Position(0))] {
-            assert_eq!(Record::decode(&record.encode()), Some(record));
+        for record in [
+            DeviceRecord::Bytes(LogOffset(7), b"abc"),
+            DeviceRecord::Truncate(LogOffset(9)),
+            DeviceRecord::Reset(LogOffset(0)),
+        ] {
+            assert_eq!(DeviceRecord::decode(&record.encode()), Some(record));
         }
         for wrong in [&[][..], &[1, 0, 0], &[4, 0, 0, 0, 0, 0, 0, 0, 0], &[2, 0, 0, 0, 0, 0, 0, 0, 0, 1]] {
-            assert_eq!(Record::decode(wrong), None);
+            assert_eq!(DeviceRecord::decode(wrong), None);
         }
-        assert_eq!(Record::decode(&Record::Bytes(Position(u64::MAX), b"x").encode()), None);
+        assert_eq!(DeviceRecord::decode(&DeviceRecord::Bytes(LogOffset(u64::MAX), b"x").encode()), None);
     }
 }

@@ -5,8 +5,8 @@ use network_memory::host::remote_log::{LogTerms, RemoteLog};
 use network_memory::names::LogId;
 use network_memory::writer::{Boot, Intent};
 use recoverable_memory::disk::DiskFolder;
-use recoverable_memory::load::{Load, Pattern, Settings, Work};
-use recoverable_memory::{Commit, Durability, LogDevice, Memory, Options, Position, Receipt, conformance};
+use recoverable_memory::load::{AccessPattern, Load, LoadSettings, LoadWork};
+use recoverable_memory::{CommitMode, Durability, LogDevice, LogOffset, Memory, Options, Receipt, conformance};
 use remote_recoverable_log::RemoteLogDevice;
 use std::env;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -57,21 +57,21 @@ fn what_it_holds_is_found_again() {
     let middle = device.append(b"second").expect("room");
     let end = device.append(b"third").expect("room");
     device.flush(end, Durability::Memory { copies: 2 }).expect("a receipt");
-    device.truncate(Position(3)).expect("a truncation");
+    device.truncate(LogOffset(3)).expect("a truncation");
     drop(device);
     let device = open(Intent::Open);
     let extent = device.extent().expect("an extent");
-    assert_eq!((extent.start, extent.flushed, extent.end), (Position(3), end, end));
+    assert_eq!((extent.start, extent.flushed, extent.end), (LogOffset(3), end, end));
     let mut bytes = [0; 13];
-    device.read(Position(3), &mut bytes).expect("they are there");
+    device.read(LogOffset(3), &mut bytes).expect("they are there");
     assert_eq!(&bytes, b"stsecondthird");
     device.truncate(end).expect("a truncation");
     drop(device);
     let device = open(Intent::Open);
     assert_eq!(device.extent().expect("an extent").start, end, "everything was given up, {middle} too");
-    device.reset(Position(100)).expect("a reset");
+    device.reset(LogOffset(100)).expect("a reset");
     drop(device);
-    assert_eq!(open(Intent::Open).extent().expect("an extent").end, Position(100));
+    assert_eq!(open(Intent::Open).extent().expect("an extent").end, LogOffset(100));
 }
 
 /// If this failed, a commit would be said to be on a disk that there is none of.
@@ -83,7 +83,7 @@ fn without_a_disk_no_receipt_speaks_of_one() {
     let terms = LogTerms { intent: Intent::Create, time: PATIENCE, ..terms };
     let device = RemoteLogDevice::open(terms, 4096).expect("a log");
     let memory = Durability::Memory { copies: 2 };
-    assert_eq!(device.flush(Position(0), memory).expect("nothing is missing"), Receipt::Memory { copies: 2 });
+    assert_eq!(device.flush(LogOffset(0), memory).expect("nothing is missing"), Receipt::Memory { copies: 2 });
     for _ in 0..200 {
         let end = device.append(b"bytes").expect("room");
         // The receipt may come before it is asked for.
@@ -99,9 +99,15 @@ fn open_memory(device: RemoteLogDevice, folder: &Path) -> Memory {
     Memory::with_device(Box::new(device), Box::new(folder), options).expect("a memory")
 }
 
-fn settings() -> Settings {
-    let commit = Commit::NoFlush;
-    Settings { work: Work::TpcA { accounts: 100 }, pattern: Pattern::Random, commit, restore: true, seed: 1 }
+fn settings() -> LoadSettings {
+    let commit = CommitMode::NoFlush;
+    LoadSettings {
+        work: LoadWork::TpcA { accounts: 100 },
+        pattern: AccessPattern::Random,
+        commit,
+        restore: true,
+        seed: 1,
+    }
 }
 
 /// The child. Without words in its environment it has nothing to do.

@@ -5,10 +5,10 @@
 
 use redb::backends::FileBackend;
 use redb::{BackendError, StorageBackend};
-use remote_files::error::OpenError;
-use remote_files::group::Notify;
-use remote_files::status::Status;
-use remote_files::{FileNumber, Opened, Options, RemoteFiles};
+use remote_files::error::FilesOpenError;
+use remote_files::group::NotifyOperator;
+use remote_files::status::FilesStatus;
+use remote_files::{FileNumber, FilesOptions, OpenedFiles, RemoteFiles};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Bound;
@@ -26,16 +26,16 @@ const PAGE_BYTES: u64 = 4096;
 /// See the crate's description. Copies of it stand for the same file: keep one to ask for the status.
 #[derive(Clone)]
 pub struct RemoteBackend {
-    shared: Arc<Shared>,
+    shared: Arc<BackendShared>,
 }
 
-struct Shared {
+struct BackendShared {
     file: File,
     /// redb's own, over the same file: its locks only, so that redb without this backend is refused, and is noticed.
     locks: FileBackend,
     /// None once redb has closed it.
     files: RwLock<Option<RemoteFiles>>,
-    opened: Opened,
+    opened: OpenedFiles,
 }
 
 impl RemoteBackend {
@@ -43,8 +43,8 @@ impl RemoteBackend {
     /// called with what an operator should know.
     ///
     /// # Errors
-    /// See [`OpenError`]; among others another process has the file, or it cannot be known what was acknowledged.
-    pub fn open(path: &Path, options: &Options, notify: Notify) -> Result<RemoteBackend, OpenError> {
+    /// See [`FilesOpenError`]; among others another process has the file, or it cannot be known what was acknowledged.
+    pub fn open(path: &Path, options: &FilesOptions, notify: NotifyOperator) -> Result<RemoteBackend, FilesOpenError> {
         let mut folder = path.as_os_str().to_owned();
         folder.push(FOLDER_END);
         let during = lock_whole(path)?;
@@ -58,17 +58,17 @@ impl RemoteBackend {
         // A file of its own: its locks are its own, too, and go with it.
         let locks = OpenOptions::new().read(true).write(true).open(path).map_err(failed("open", path))?;
         let locks = FileBackend::new(locks).map_err(|error| failed("lock", path)(io::Error::other(error)))?;
-        let shared = Shared { file, locks, files: RwLock::new(Some(files)), opened };
+        let shared = BackendShared { file, locks, files: RwLock::new(Some(files)), opened };
         Ok(RemoteBackend { shared: Arc::new(shared) })
     }
 
     /// What the opening has found.
-    pub fn opened(&self) -> &Opened {
+    pub fn opened(&self) -> &OpenedFiles {
         &self.shared.opened
     }
 
     /// How it stands; none once it is closed.
-    pub fn status(&self) -> Option<Status> {
+    pub fn status(&self) -> Option<FilesStatus> {
         self.shared.files.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(RemoteFiles::status)
     }
 
@@ -80,7 +80,7 @@ impl RemoteBackend {
 
     fn with<T>(
         &self,
-        run: impl FnOnce(&RemoteFiles, &File) -> Result<T, remote_files::error::Failure>,
+        run: impl FnOnce(&RemoteFiles, &File) -> Result<T, remote_files::error::DurabilityFailure>,
     ) -> io::Result<T> {
         let files = self.shared.files.read().unwrap_or_else(PoisonError::into_inner);
         let files = files.as_ref().ok_or_else(|| io::Error::other("the database is closed"))?;
@@ -88,12 +88,12 @@ impl RemoteBackend {
     }
 }
 
-fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OpenError {
-    move |source| OpenError::File { action, path: path.to_path_buf(), source }
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FilesOpenError {
+    move |source| FilesOpenError::File { action, path: path.to_path_buf(), source }
 }
 
 /// Locks the file against redb without this backend while it is recovered; none if there is none yet.
-fn lock_whole(path: &Path) -> Result<Option<FileBackend>, OpenError> {
+fn lock_whole(path: &Path) -> Result<Option<FileBackend>, FilesOpenError> {
     let file = match OpenOptions::new().read(true).write(true).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -102,7 +102,7 @@ fn lock_whole(path: &Path) -> Result<Option<FileBackend>, OpenError> {
     let locks = FileBackend::new(file).map_err(|error| failed("lock", path)(io::Error::other(error)))?;
     match locks.try_lock_range(Bound::Unbounded, Bound::Unbounded) {
         Ok(true) => Ok(Some(locks)),
-        Ok(false) => Err(OpenError::InUse { path: path.to_path_buf(), process: None }),
+        Ok(false) => Err(FilesOpenError::InUse { path: path.to_path_buf(), process: None }),
         // A file system without locks: redb does without them, too.
         Err(BackendError::Unsupported) => Ok(None),
         Err(error) => Err(failed("lock", path)(io::Error::other(error.to_string()))),

@@ -3,7 +3,7 @@
 use network_memory::host::local_servers::LocalServers;
 use network_memory::writer::Boot;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
-use remote_files::Options;
+use remote_files::FilesOptions;
 use remote_files::power_loss::{Snapshot, lose_unsynced};
 use remote_redb::RemoteBackend;
 use std::env;
@@ -21,7 +21,7 @@ fn servers() -> LocalServers {
 }
 
 fn open(path: &Path, servers: &[SocketAddr], boot: u128) -> (RemoteBackend, Database) {
-    let options = Options { servers: servers.to_vec(), boot: Some(Boot(boot)), ..Options::default() };
+    let options = FilesOptions { servers: servers.to_vec(), boot: Some(Boot(boot)), ..FilesOptions::default() };
     let backend = RemoteBackend::open(path, &options, Box::new(|_| {})).expect("it opens");
     let database = Database::builder().create_with_backend(backend.clone()).expect("a database");
     (backend, database)
@@ -90,7 +90,7 @@ fn redb_without_the_backend_is_refused_beside_it_and_noticed() {
     assert!(matches!(refused, Err(redb::DatabaseError::DatabaseAlreadyOpen)), "{refused:?}");
     drop((database, backend));
     let plain = Database::open(&path).expect("it is closed");
-    let refused = RemoteBackend::open(&path, &Options::default(), Box::new(|_| {})).expect_err("redb has it");
+    let refused = RemoteBackend::open(&path, &FilesOptions::default(), Box::new(|_| {})).expect_err("redb has it");
     assert!(refused.to_string().contains("another process"), "{refused}");
     commit(&plain, 2);
     drop(plain);

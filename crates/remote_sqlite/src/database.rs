@@ -6,8 +6,8 @@
 //! A list is that of one process. A child that was forked begins with an empty one: databases of its parent are locked by their folders, and it is
 //! refused. The list that it has inherited may be locked by a thread that is not there, so it is left alone.
 
-use remote_files::error::{Failure, OpenError};
-use remote_files::{FileNumber, Opened, Options, RemoteFiles};
+use remote_files::error::{DurabilityFailure, FilesOpenError};
+use remote_files::{FileNumber, FilesOptions, OpenedFiles, RemoteFiles};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -43,21 +43,21 @@ struct Database {
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenDatabase {
     databases: BTreeMap<PathBuf, (Arc<Database>, usize)>,
 }
 
 /// What a process has open; behind it what a child has that was forked from it.
 struct List {
     process: u32,
-    open: Mutex<Open>,
+    open: Mutex<OpenDatabase>,
     child: OnceLock<Box<List>>,
 }
 
 static FIRST: OnceLock<Box<List>> = OnceLock::new();
 
 /// The list of this process.
-fn list() -> MutexGuard<'static, Open> {
+fn list() -> MutexGuard<'static, OpenDatabase> {
     let process = std::process::id();
     let new = || Box::new(List { process, open: Mutex::default(), child: OnceLock::new() });
     let mut list = FIRST.get_or_init(new);
@@ -101,8 +101,12 @@ pub fn exists(path: &Path) -> bool {
 /// Opens the main file of a database: the first one recovers it.
 ///
 /// # Errors
-/// See [`OpenError`].
-pub fn open(path: &Path, options: &Options, notify: fn(&str)) -> Result<(DatabaseFile, Option<Opened>), OpenError> {
+/// See [`FilesOpenError`].
+pub fn open(
+    path: &Path,
+    options: &FilesOptions,
+    notify: fn(&str),
+) -> Result<(DatabaseFile, Option<OpenedFiles>), FilesOpenError> {
     let mut open = list();
     let number = MAIN;
     if let Some((database, count)) = open.databases.get_mut(path) {
@@ -113,7 +117,9 @@ pub fn open(path: &Path, options: &Options, notify: fn(&str)) -> Result<(Databas
     let files = RemoteFiles::open(&paths, &beside(path, FOLDER_END), options, Box::new(notify));
     let files = files.map_err(|error| match error {
         // It has the lock from its parent, and keeps it when that has ended.
-        OpenError::InUse { path, process: Some(process) } if is_parent(process) => OpenError::Forked { path, process },
+        FilesOpenError::InUse { path, process: Some(process) } if is_parent(process) => {
+            FilesOpenError::Forked { path, process }
+        }
         other => other,
     })?;
     let opened = files.opened().clone();
@@ -156,7 +162,7 @@ impl std::fmt::Display for Inherited {
 ///
 /// # Errors
 /// That could not be done: the next opening replays the log.
-pub fn close(file: DatabaseFile) -> Result<(), Failure> {
+pub fn close(file: DatabaseFile) -> Result<(), DurabilityFailure> {
     if file.files().is_forked() {
         // It is the parent's, which brings it to disk: nothing of it is touched, not even the count.
         std::mem::forget(file);
@@ -182,7 +188,7 @@ impl DatabaseFile {
     ///
     /// # Errors
     /// The remote log has failed.
-    pub fn wrote(&self, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
+    pub fn wrote(&self, offset: u64, bytes: &[u8]) -> Result<(), DurabilityFailure> {
         let announced = self.announced.take();
         let page = if self.number == MAIN {
             (bytes.len() as u64).checked_sub(1).map(|last| offset / (last + 1) + 1)
@@ -209,7 +215,7 @@ impl DatabaseFile {
     ///
     /// # Errors
     /// The remote log has failed.
-    pub fn before_write(&self) -> Result<(), Failure> {
+    pub fn before_write(&self) -> Result<(), DurabilityFailure> {
         self.files().check()?;
         // One connection at a time writes the database itself, by SQLite's own locks.
         if self.number == MAIN && self.database.is_journal_ahead.swap(false, Ordering::AcqRel) {

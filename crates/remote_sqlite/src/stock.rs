@@ -31,15 +31,15 @@ pub fn serve(words: &str) {
 }
 
 /// A memory server's process, which ends with this value.
-pub struct Served {
+pub struct MemoryServerProcess {
     child: Child,
     /// Where it listens.
     pub address: SocketAddr,
 }
 
-impl Served {
+impl MemoryServerProcess {
     /// `child` starts this program again so that it calls [`serve`].
-    pub fn start(child: fn() -> Command, address: SocketAddr) -> Served {
+    pub fn start(child: fn() -> Command, address: SocketAddr) -> MemoryServerProcess {
         let mut command = child();
         command.env(SERVE, format!("{address} {CAPACITY}")).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("a child");
@@ -49,12 +49,12 @@ impl Served {
         let address = line.trim().parse().unwrap_or_else(|_| panic!("the server has not started: {line}"));
         // What it says later is read, or it would wait for that.
         std::thread::spawn(move || lines.read_to_end(&mut Vec::new()));
-        Served { child, address }
+        MemoryServerProcess { child, address }
     }
 
     /// Some, at ports that nobody else has.
-    pub fn some(child: fn() -> Command, count: usize) -> Vec<Served> {
-        (0..count).map(|_| Served::start(child, SocketAddr::from(([127, 0, 0, 1], 0)))).collect()
+    pub fn some(child: fn() -> Command, count: usize) -> Vec<MemoryServerProcess> {
+        (0..count).map(|_| MemoryServerProcess::start(child, SocketAddr::from(([127, 0, 0, 1], 0)))).collect()
     }
 
     /// It loses its memory.
@@ -64,7 +64,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for MemoryServerProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -96,7 +96,7 @@ pub fn has_shell() -> bool {
 }
 
 /// The URI of a database over these servers.
-pub fn uri(database: &Path, servers: &[Served], more: &str) -> String {
+pub fn uri(database: &Path, servers: &[MemoryServerProcess], more: &str) -> String {
     let servers: Vec<String> = servers.iter().map(|server| server.address.to_string()).collect();
     format!("file:{}?vfs=raid&servers={}&k=2{more}", database.display(), servers.join(","))
 }
@@ -122,21 +122,21 @@ pub fn ask(uri: &str, statements: &str) -> String {
 }
 
 /// A Python process that has the database open and says a line for each commit; `stock/writer.py` is what it runs.
-pub struct Writer {
+pub struct PythonWriter {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
-impl Writer {
+impl PythonWriter {
     /// Starts it; it says `open` once the database is, and, if wanted, once commits are durable by memory.
-    pub fn start(python: &str, uri: &str, journal: &str, wants_memory: bool) -> Writer {
+    pub fn start(python: &str, uri: &str, journal: &str, wants_memory: bool) -> PythonWriter {
         let mut command = Command::new(python);
         command.args(["-c", SCRIPT]).arg(extension()).args([uri, journal]).args(wants_memory.then_some("memory"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("it is installed");
         let (input, output) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
-        let mut writer = Writer { child, input, output: BufReader::new(output) };
+        let mut writer = PythonWriter { child, input, output: BufReader::new(output) };
         let line = writer.line();
         assert!(
             line.as_deref().is_some_and(|line| line.starts_with("open")),

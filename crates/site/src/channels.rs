@@ -2,7 +2,7 @@
 
 use crate::config::{Channels, SiteConfig};
 use mio::Registry;
-use raidcomm::datagrams::faults::Faults;
+use raidcomm::datagrams::faults::FaultRates;
 use raidcomm::keys::Keys;
 use raidcomm::streams::{DatagramOptions, Hello, Streams, StreamsError};
 use std::ops::Range;
@@ -32,7 +32,7 @@ pub(crate) fn open(
 
 fn options(config: &SiteConfig) -> DatagramOptions {
     let faults = config.datagram_faults.0;
-    if faults != Faults::default() {
+    if faults != FaultRates::default() {
         tracing::warn!(?faults, "datagrams leave this site as over a bad network: so says its configuration");
     }
     DatagramOptions { datagram_bytes: config.datagram_bytes, faults }

@@ -5,7 +5,7 @@ use crate::protection::{self, ProtectionError, Wanted};
 use messages::epoch::Method;
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
 use messages::{InstanceId, LeaseLength, SiteId};
-use raidcomm::datagrams::faults::{Faults, FaultsError};
+use raidcomm::datagrams::faults::{FaultRates, FaultsError};
 use raidcomm::keys::Keys;
 use raidcomm::limits::{DATAGRAM_BYTES_MAX, DATAGRAM_BYTES_MIN};
 use serde::{Deserialize, Serialize};
@@ -192,11 +192,11 @@ pub enum Channels {
 /// Faults of the network, for tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct DatagramFaults(pub Faults);
+pub struct DatagramFaults(pub FaultRates);
 
 impl DatagramFaults {
     fn is_none(&self) -> bool {
-        self.0 == Faults::default()
+        self.0 == FaultRates::default()
     }
 }
 

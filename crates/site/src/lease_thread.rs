@@ -8,7 +8,7 @@
 
 use crate::lateness::Lateness;
 use crate::{clock, limits};
-use leases::{Keeper, Said, Taken};
+use leases::{Keeper, LeaseSaid, Taken};
 use messages::replication::ReplicationMessage;
 use messages::{Envelope, EpochNumber, Incarnation, InstanceId, Message, ServerKind, SiteId};
 use raidcomm::datagrams::notes::{self, Correspondence, NoteKeys};
@@ -217,7 +217,7 @@ impl Runner {
             let now = clock::boot();
             self.look_at_budget(now);
             self.exchange();
-            let mut said = Said::new();
+            let mut said = LeaseSaid::new();
             if let Some(keeper) = &mut self.keeper {
                 keeper.look();
                 let late = now.saturating_sub(due);
@@ -267,7 +267,7 @@ impl Runner {
         self.strays.clear();
     }
 
-    fn send(&mut self, now: u64, said: Said) {
+    fn send(&mut self, now: u64, said: LeaseSaid) {
         let Some(epoch) = self.keeper.as_ref().map(Keeper::epoch) else { return };
         for (site, message) in said {
             let peer = self.peers.get_mut(&site);
@@ -304,7 +304,7 @@ impl Runner {
                 continue;
             }
             peer.heard_at = now;
-            let mut said = Said::new();
+            let mut said = LeaseSaid::new();
             let taken = self.keeper.as_mut().map(|keeper| {
                 keeper.look();
                 keeper.handle(now, &envelope, &mut said)

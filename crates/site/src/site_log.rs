@@ -9,12 +9,12 @@ use crate::limits;
 use crate::repair::{self, LOG_FOLDER, MEMORY_LOG_FOLDER};
 use commit_log::mapped::OnSynced;
 use commit_log::{Log, LogError, LogOptions, LogStatus, MappedLog, Position, Records};
-use network_memory::host::log_folder::{FolderError, LogFolder, Opening, folder_of, sync_folder};
+use network_memory::host::log_folder::{FolderError, FolderOpening, LogFolder, folder_of, sync_folder};
 use network_memory::host::remote_log::RemoteLogError;
 use network_memory::writer::Boot;
 use raidcomm::keys::Keys;
 use remote_commit_log::RemoteCommitLog;
-use remote_commit_log::log::OpenError;
+use remote_commit_log::log::LogOpenError;
 use rustix::fd::OwnedFd;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -38,7 +38,7 @@ pub enum SiteLogError {
     Log(#[from] LogError),
     /// In the memory of servers.
     #[error("{0}{advice}", advice = advice_on(.0))]
-    Memory(#[from] OpenError),
+    Memory(#[from] LogOpenError),
     /// A file or folder.
     #[error("could not {action} {path}: {source}")]
     File {
@@ -67,21 +67,21 @@ pub enum SiteLogError {
 }
 
 /// What to do about it.
-fn advice_on(error: &OpenError) -> String {
+fn advice_on(error: &LogOpenError) -> String {
     match error {
-        OpenError::Folder(FolderError::NoServers) => {
+        LogOpenError::Folder(FolderError::NoServers) => {
             "; name them in its configuration: memory = [\"HOST:PORT\", ...]".to_owned()
         }
-        OpenError::Folder(FolderError::Copies { made, .. }) => format!(
+        LogOpenError::Folder(FolderError::Copies { made, .. }) => format!(
             "; say memory_copies = {made}, or start the site once without memory servers, which brings the log to its disk"
         ),
-        OpenError::Folder(FolderError::Log { source, .. }) => {
+        LogOpenError::Folder(FolderError::Log { source, .. }) => {
             advice(matches!(**source, RemoteLogError::Log(LogError::Corrupt { .. })))
         }
-        OpenError::Folder(FolderError::File { source, .. }) if source.kind() == ErrorKind::ReadOnlyFilesystem => {
+        LogOpenError::Folder(FolderError::File { source, .. }) if source.kind() == ErrorKind::ReadOnlyFilesystem => {
             "; the file system is read-only: mount it writable, or look in the kernel's log for the disk error that made it so".to_owned()
         }
-        OpenError::Foreign { .. } => advice(true),
+        LogOpenError::Foreign { .. } => advice(true),
         _ => String::new(),
     }
 }
@@ -286,7 +286,7 @@ impl Opener<'_> {
         let mut told = String::new();
         loop {
             match RemoteCommitLog::open(folder, &opening, begins_at) {
-                Err(OpenError::Folder(FolderError::Log { source, .. })) if is_passing(&source) => {
+                Err(LogOpenError::Folder(FolderError::Log { source, .. })) if is_passing(&source) => {
                     let text = source.to_string();
                     if told != text {
                         match *source {
@@ -307,15 +307,15 @@ impl Opener<'_> {
         }
     }
 
-    fn opening(self, servers: &[SocketAddr]) -> Opening {
+    fn opening(self, servers: &[SocketAddr]) -> FolderOpening {
         let config = self.config;
-        Opening {
+        FolderOpening {
             copies: (config.memory_copies > 0 && !servers.is_empty()).then_some(config.memory_copies),
             owner: repair::identity(config).to_string(),
             accept_loss: config.accept_lost_memory,
             boot: (config.boot > 0).then(|| Boot(config.boot.into())),
             keys: self.keys.cloned(),
-            ..Opening::new(servers.to_vec(), limits::LOG_OPEN_TIME)
+            ..FolderOpening::new(servers.to_vec(), limits::LOG_OPEN_TIME)
         }
     }
 
@@ -491,9 +491,9 @@ mod tests {
             match is_made {
                 false => fs::create_dir(&part).expect("a new folder"),
                 true => {
-                    let opening = Opening {
+                    let opening = FolderOpening {
                         owner: repair::identity(&world.on_disk()).to_string(),
-                        ..Opening::new(world.servers.addresses().to_vec(), limits::LOG_OPEN_TIME)
+                        ..FolderOpening::new(world.servers.addresses().to_vec(), limits::LOG_OPEN_TIME)
                     };
                     let mut log = RemoteCommitLog::open(&part, &opening, Position::START).expect("servers are there");
                     log.append(b"a part").expect("there is room");

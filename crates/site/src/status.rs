@@ -6,7 +6,7 @@ use crate::layout::{Place, name_of};
 use crate::site_log::SiteLog;
 use commit_log::{LogStatus, Receipt};
 use messages::MemberState;
-use raidcomm::streams::Channel;
+use raidcomm::streams::ConnectionChannel;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -229,16 +229,18 @@ impl From<raidcomm::streams::PeerStatus> for Peer {
             site: peer.site.0,
             connected: peer.connected,
             channel: match peer.channel {
-                Some(Channel::Stream) => "stream",
-                Some(Channel::Datagrams) => "datagrams",
-                Some(Channel::SharedMemory) => "shared memory",
+                Some(ConnectionChannel::Stream) => "stream",
+                Some(ConnectionChannel::Datagrams) => "datagrams",
+                Some(ConnectionChannel::SharedMemory) => "shared memory",
                 None => "",
             }
             .to_owned(),
             round_trip_us: match peer.channel {
-                Some(Channel::Datagrams) => datagrams.and_then(|status| status.round_trip).map(|time| time / 1_000),
-                Some(Channel::Stream) => peer.tcp.map(|tcp| tcp.round_trip_us.into()),
-                Some(Channel::SharedMemory) | None => None,
+                Some(ConnectionChannel::Datagrams) => {
+                    datagrams.and_then(|status| status.round_trip).map(|time| time / 1_000)
+                }
+                Some(ConnectionChannel::Stream) => peer.tcp.map(|tcp| tcp.round_trip_us.into()),
+                Some(ConnectionChannel::SharedMemory) | None => None,
             },
             lease_round_trip_us: None,
             sent_again: counters.datagrams_again + peer.tcp.map_or(0, |tcp| tcp.segments_again.into()),

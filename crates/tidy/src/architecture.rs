@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use crate::tree::{Tree, Violation};
+use crate::tree::{Violation, WorkTree};
 
 /// Where the table is kept.
 pub const ARROWS: &str = "crates/tidy/arrows.toml";
 
 /// What a crate is, from the ground up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CrateKind {
     /// Imports ground only.
     Ground,
     /// A server or a machine of a site; imports ground and libraries.
@@ -29,9 +29,9 @@ pub enum Kind {
 
 /// One row of the table.
 #[derive(Debug)]
-pub struct Part {
+pub struct CrateRow {
     /// What the crate is.
-    pub kind: Kind,
+    pub kind: CrateKind,
     /// No clock, thread, socket, file, console, unseeded randomness or randomly ordered map.
     pub pure: bool,
     /// May use `async` and tokio although it is pure.
@@ -46,12 +46,12 @@ pub struct Part {
 #[derive(Debug, Default)]
 pub struct Architecture {
     /// By name of the crate.
-    pub parts: BTreeMap<String, Part>,
+    pub parts: BTreeMap<String, CrateRow>,
 }
 
 impl Architecture {
     /// Reads the table of a tree; what is wrong with the table itself comes as violations.
-    pub fn parse(tree: &Tree) -> (Architecture, Vec<Violation>) {
+    pub fn parse(tree: &WorkTree) -> (Architecture, Vec<Violation>) {
         let Some(text) = tree.text(ARROWS) else {
             let message = "is missing; it says which crate may import which";
             return (Architecture::default(), vec![Violation::new(ARROWS, 1, message)]);
@@ -100,27 +100,27 @@ impl Architecture {
 }
 
 /// The rule of the design: arrows point down, and no server imports another.
-fn may_import(from: Kind, to: Kind) -> bool {
+fn may_import(from: CrateKind, to: CrateKind) -> bool {
     match from {
-        Kind::Ground => to == Kind::Ground,
-        Kind::Server | Kind::Library => matches!(to, Kind::Ground | Kind::Library),
-        Kind::World => to != Kind::Program,
-        Kind::Program => true,
+        CrateKind::Ground => to == CrateKind::Ground,
+        CrateKind::Server | CrateKind::Library => matches!(to, CrateKind::Ground | CrateKind::Library),
+        CrateKind::World => to != CrateKind::Program,
+        CrateKind::Program => true,
     }
 }
 
-fn parse_part(row: &Value) -> Result<Part, String> {
+fn parse_part(row: &Value) -> Result<CrateRow, String> {
     let row = row.as_table().ok_or("is not a table")?;
     let known = ["kind", "pure", "asynchronous", "imports", "tests"];
     if let Some(unknown) = row.keys().find(|key| !known.contains(&key.as_str())) {
         return Err(format!("has an unknown field `{unknown}`; known are {}", known.join(", ")));
     }
     let kind = match row.get("kind").and_then(Value::as_str) {
-        Some("ground") => Kind::Ground,
-        Some("server") => Kind::Server,
-        Some("library") => Kind::Library,
-        Some("world") => Kind::World,
-        Some("program") => Kind::Program,
+        Some("ground") => CrateKind::Ground,
+        Some("server") => CrateKind::Server,
+        Some("library") => CrateKind::Library,
+        Some("world") => CrateKind::World,
+        Some("program") => CrateKind::Program,
         _ => return Err("needs a kind: ground, server, library, world or program".to_string()),
     };
     let switch = |key: &str| row.get(key).and_then(Value::as_bool).unwrap_or(false);
@@ -128,7 +128,7 @@ fn parse_part(row: &Value) -> Result<Part, String> {
         let list = row.get(key).and_then(Value::as_array);
         list.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_string)).collect()
     };
-    Ok(Part {
+    Ok(CrateRow {
         kind,
         pure: switch("pure"),
         asynchronous: switch("asynchronous"),
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     fn violations(text: &str) -> Vec<String> {
-        let (_, violations) = Architecture::parse(&Tree::of(&[(ARROWS, text)]));
+        let (_, violations) = Architecture::parse(&WorkTree::of(&[(ARROWS, text)]));
         violations.iter().map(Violation::to_string).collect()
     }
 

@@ -14,15 +14,15 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use crate::limits::PORTS;
-use crate::tree::Tree;
-use page::{Command, Example};
-use running::{Background, Surroundings};
+use crate::tree::WorkTree;
+use page::{Example, PageCommand};
+use running::{Background, CommandSurroundings};
 
 /// Runs all examples of README.md and `docs/`, and says how each page went. Whether all of them did what the pages say.
 ///
 /// # Errors
 /// There is no folder or port to run them in.
-pub fn run(tree: &Tree, program: &Path) -> Result<bool, String> {
+pub fn run(tree: &WorkTree, program: &Path) -> Result<bool, String> {
     let program = program.canonicalize().map_err(|error| format!("{}: {error}", program.display()))?;
     let is_page = |path: &str| path == "README.md" || path.starts_with("docs/") && path.ends_with(".md");
     let (mut is_good, mut is_empty) = (true, true);
@@ -55,9 +55,9 @@ pub fn run(tree: &Tree, program: &Path) -> Result<bool, String> {
 
 /// What differs from the page, with its line in front; none if nothing does.
 fn run_page(examples: &[Example], program: &Path) -> Result<Option<String>, String> {
-    let folder = Folder::make()?;
+    let folder = ExampleFolder::make()?;
     let ports = free_ports()?;
-    let surroundings = Surroundings::new(&folder.path, program)?;
+    let surroundings = CommandSurroundings::new(&folder.path, program)?;
     let mut left_running: Vec<(usize, Background)> = Vec::new();
     let mut complaint = None;
     for (command, stays) in examples.iter().flat_map(|one| one.commands.iter().map(|command| (command, one.stays))) {
@@ -82,7 +82,7 @@ fn run_page(examples: &[Example], program: &Path) -> Result<Option<String>, Stri
     Ok(complaint)
 }
 
-fn tell(command: &Command, what: &str) -> String {
+fn tell(command: &PageCommand, what: &str) -> String {
     format!("{}: `{}`: {what}", command.line, command.text)
 }
 
@@ -124,16 +124,16 @@ fn free_ports() -> Result<Vec<u16>, String> {
 }
 
 /// A folder of its own, which goes when it is not needed any more.
-struct Folder {
+struct ExampleFolder {
     path: PathBuf,
 }
 
-impl Folder {
-    fn make() -> Result<Folder, String> {
+impl ExampleFolder {
+    fn make() -> Result<ExampleFolder, String> {
         for number in 0_u32.. {
             let path = std::env::temp_dir().join(format!("raid-examples-{}-{number}", std::process::id()));
             match fs::create_dir(&path) {
-                Ok(()) => return Ok(Folder { path }),
+                Ok(()) => return Ok(ExampleFolder { path }),
                 // Another thread has it.
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(format!("{}: {error}", path.display())),
@@ -143,7 +143,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for ExampleFolder {
     fn drop(&mut self) {
         // Left behind it harms nobody.
         let _ = fs::remove_dir_all(&self.path);

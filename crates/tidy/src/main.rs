@@ -16,28 +16,35 @@ mod tree;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use tree::{Tree, Violation};
+use tree::{Violation, WorkTree};
 
 const HELP: &str = "\
 Checks the house style. Usage: cargo run -p tidy -- [--bless [--allow-growth] | --examples PROGRAM]
 
   --bless         rewrite the lists of what is larger than the house likes: crates/tidy/large.txt (files and functions),
-                  circles.txt (files that import each other) and sentences.txt (long sentences of pages); entries may
-                  only shrink or vanish
+                  circles.txt (files that import each other), names.txt (types that share a name) and sentences.txt (long
+                  sentences of pages); entries may only shrink or vanish
   --allow-growth  with --bless: entries may also appear and grow (say why in the commit message)
   --examples      run the shell examples of README.md and docs/ that are marked as such (```console run), with this program as `raid`,
                   and compare what they print with what the page says
 ";
 
+/// Whether a list of exceptions may get longer when it is blessed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Growth {
+    Refused,
+    Allowed,
+}
+
 fn main() -> ExitCode {
     let mut bless = false;
-    let mut allow_growth = false;
+    let mut growth = Growth::Refused;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--examples" => return run_examples(arguments.next()),
             "--bless" => bless = true,
-            "--allow-growth" => allow_growth = true,
+            "--allow-growth" => growth = Growth::Allowed,
             "--help" | "-h" => {
                 print!("{HELP}");
                 return ExitCode::SUCCESS;
@@ -48,7 +55,7 @@ fn main() -> ExitCode {
             }
         }
     }
-    match run(bless, allow_growth) {
+    match run(bless.then_some(growth)) {
         Ok(violations) if violations.is_empty() => ExitCode::SUCCESS,
         Ok(violations) => {
             for violation in &violations {
@@ -68,7 +75,7 @@ fn main() -> ExitCode {
 fn run_examples(program: Option<String>) -> ExitCode {
     let outcome = program.ok_or_else(|| format!("--examples needs a program\n\n{HELP}")).and_then(|program| {
         let root = workspace_root()?;
-        let tree = Tree::read(&root).map_err(|error| format!("cannot read {}: {error}", root.display()))?;
+        let tree = WorkTree::read(&root).map_err(|error| format!("cannot read {}: {error}", root.display()))?;
         examples::run(&tree, Path::new(&program))
     });
     match outcome {
@@ -81,14 +88,16 @@ fn run_examples(program: Option<String>) -> ExitCode {
     }
 }
 
-/// Checks the workspace around the current folder; blesses the size list first if asked to.
-fn run(bless: bool, allow_growth: bool) -> Result<Vec<Violation>, String> {
+/// Checks the workspace around the current folder; blesses the lists first if asked to.
+fn run(bless: Option<Growth>) -> Result<Vec<Violation>, String> {
     let root = workspace_root()?;
-    let mut tree = Tree::read(&root).map_err(|error| format!("cannot read {}: {error}", root.display()))?;
-    if bless {
+    let mut tree = WorkTree::read(&root).map_err(|error| format!("cannot read {}: {error}", root.display()))?;
+    if let Some(growth) = bless {
+        let allow_growth = growth == Growth::Allowed;
         let lists = [
             (rules::size::LIST, rules::size::bless(&tree, allow_growth)?),
             (rules::circles::LIST, rules::circles::bless(&tree, allow_growth)?),
+            (rules::names::LIST, rules::names::bless(&tree, allow_growth)?),
             (rules::sentences::LIST, rules::sentences::bless(&tree, allow_growth)?),
         ];
         for (name, list) in lists {

@@ -7,6 +7,7 @@ pub mod dependencies;
 pub mod header;
 pub mod markdown;
 pub mod messages;
+pub mod names;
 pub mod purity;
 pub mod sentences;
 pub mod size;
@@ -14,10 +15,10 @@ pub mod unsafety;
 pub mod words;
 
 use crate::architecture::Architecture;
-use crate::tree::{Tree, Violation};
+use crate::tree::{Violation, WorkTree};
 
 /// Applies every rule; sorted by place.
-pub fn check_all(tree: &Tree) -> Vec<Violation> {
+pub fn check_all(tree: &WorkTree) -> Vec<Violation> {
     let (architecture, mut violations) = Architecture::parse(tree);
     violations.extend(arrows::check(tree, &architecture));
     violations.extend(circles::check(tree));
@@ -26,6 +27,7 @@ pub fn check_all(tree: &Tree) -> Vec<Violation> {
     violations.extend(header::check(tree));
     violations.extend(markdown::check(tree));
     violations.extend(messages::check(tree));
+    violations.extend(names::check(tree));
     violations.extend(purity::check(tree, &architecture));
     violations.extend(sentences::check(tree));
     violations.extend(size::check(tree));
@@ -43,7 +45,7 @@ mod tests {
     /// A rule that exists but is not called would look like a rule that holds.
     #[test]
     fn every_rule_is_applied() {
-        let tree = Tree::of(&[
+        let tree = WorkTree::of(&[
             (crate::architecture::ARROWS, "[a]\nkind = 'server'\npure = true\n"),
             ("Cargo.toml", "[workspace.dependencies]\nserde = '1'\n"),
             (
@@ -53,6 +55,7 @@ mod tests {
             ("crates/b/Cargo.toml", "[package]\nname = 'b'\n[lints]\nworkspace = true\n"),
             ("crates/a/src/lib.rs", "use std::fs;\nfn f() { unsafe { todo!() } }\n"),
             (size::LIST, "700 crates/a/src/lib.rs\n"),
+            (names::LIST, "2 Gone\n"),
             ("README.md", "[x](nowhere.md)"),
             ("docs/lonely.md", ""),
         ]);
@@ -65,6 +68,7 @@ mod tests {
             "does not list this page",
             "`std::fs`",
             "now has",
+            "`Gone` is now",
             "unsafe",
             "`todo!`",
             "no row for `b`",

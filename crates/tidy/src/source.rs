@@ -5,7 +5,7 @@
 
 /// One line of a file.
 #[derive(Clone, Debug, Default)]
-pub struct Line {
+pub struct SourceLine {
     /// The code, with comments left out and the contents of strings and characters left out between their quotes.
     pub code: String,
     /// The text of the comments on this line.
@@ -16,7 +16,7 @@ pub struct Line {
 
 /// A function with a body.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Function {
+pub struct SourceFunction {
     /// Its name, without the type it belongs to.
     pub name: String,
     /// The line of `fn`.
@@ -27,9 +27,9 @@ pub struct Function {
 
 /// A scanned file.
 #[derive(Clone, Debug, Default)]
-pub struct Source {
+pub struct SourceFile {
     /// The lines, in order.
-    pub lines: Vec<Line>,
+    pub lines: Vec<SourceLine>,
     /// All code, lines joined with newlines: for what spans lines.
     code: String,
     /// The offset in `code` of each line's first character.
@@ -38,7 +38,7 @@ pub struct Source {
 
 /// What the scanner is inside of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ScannerState {
     Code,
     LineComment,
     BlockComment { depth: usize },
@@ -46,13 +46,13 @@ enum State {
     RawText { hashes: usize },
 }
 
-impl Source {
+impl SourceFile {
     /// Scans a file. `all_test`: every line is test code, whatever stands there.
-    pub fn parse(text: &str, all_test: bool) -> Source {
+    pub fn parse(text: &str, all_test: bool) -> SourceFile {
         let lines = scan(text);
         let code = lines.iter().map(|line| line.code.as_str()).collect::<Vec<_>>().join("\n");
         let line_starts = std::iter::once(0).chain(code.match_indices('\n').map(|(offset, _)| offset + 1)).collect();
-        let mut source = Source { lines, code, line_starts };
+        let mut source = SourceFile { lines, code, line_starts };
         source.mark_tests(all_test);
         source
     }
@@ -81,7 +81,7 @@ impl Source {
     }
 
     /// Every function with a body, in order, nested ones too; test code left out.
-    pub fn functions(&self) -> Vec<Function> {
+    pub fn functions(&self) -> Vec<SourceFunction> {
         let code = self.code.as_str();
         let mut functions = Vec::new();
         for (start, word) in words(code) {
@@ -93,7 +93,7 @@ impl Source {
             }
             let end = item_end(code, start);
             if code[end..].starts_with('}') {
-                functions.push(Function { name, line, lines: self.line_of(end) - line + 1 });
+                functions.push(SourceFunction { name, line, lines: self.line_of(end) - line + 1 });
             }
         }
         functions
@@ -197,18 +197,18 @@ fn expand_use(prefix: &str, tree: &str, emit: &mut dyn FnMut(String)) {
 }
 
 /// Takes code, comments and strings apart, line by line.
-fn scan(text: &str) -> Vec<Line> {
+fn scan(text: &str) -> Vec<SourceLine> {
     let characters: Vec<char> = text.chars().collect();
-    let mut lines = vec![Line::default()];
-    let mut state = State::Code;
+    let mut lines = vec![SourceLine::default()];
+    let mut state = ScannerState::Code;
     let mut at = 0;
     while at < characters.len() {
         let line = lines.last_mut().expect("there is always a line");
         if characters[at] == '\n' {
-            if state == State::LineComment {
-                state = State::Code;
+            if state == ScannerState::LineComment {
+                state = ScannerState::Code;
             }
-            lines.push(Line::default());
+            lines.push(SourceLine::default());
             at += 1;
             continue;
         }
@@ -223,38 +223,38 @@ fn scan(text: &str) -> Vec<Line> {
 }
 
 /// Scans what stands at `at`: the state after it, and how many characters it took. Never goes past a newline that ends a line.
-fn step(state: State, characters: &[char], at: usize, line: &mut Line) -> (State, usize) {
+fn step(state: ScannerState, characters: &[char], at: usize, line: &mut SourceLine) -> (ScannerState, usize) {
     let rest = &characters[at..];
     let character = rest[0];
     let next = rest.get(1).copied();
     match state {
-        State::Code => step_code(characters, at, line),
-        State::LineComment => {
+        ScannerState::Code => step_code(characters, at, line),
+        ScannerState::LineComment => {
             line.comment.push(character);
             (state, 1)
         }
-        State::BlockComment { depth } => match (character, next) {
-            ('/', Some('*')) => (State::BlockComment { depth: depth + 1 }, 2),
-            ('*', Some('/')) if depth == 1 => (State::Code, 2),
-            ('*', Some('/')) => (State::BlockComment { depth: depth - 1 }, 2),
+        ScannerState::BlockComment { depth } => match (character, next) {
+            ('/', Some('*')) => (ScannerState::BlockComment { depth: depth + 1 }, 2),
+            ('*', Some('/')) if depth == 1 => (ScannerState::Code, 2),
+            ('*', Some('/')) => (ScannerState::BlockComment { depth: depth - 1 }, 2),
             _ => {
                 line.comment.push(character);
                 (state, 1)
             }
         },
-        State::Text => match character {
+        ScannerState::Text => match character {
             // A backslash before the newline continues the string; the newline itself is left to the caller.
             '\\' if next.is_some_and(|next| next != '\n') => (state, 2),
             '"' => {
                 line.code.push('"');
-                (State::Code, 1)
+                (ScannerState::Code, 1)
             }
             _ => (state, 1),
         },
-        State::RawText { hashes } => {
+        ScannerState::RawText { hashes } => {
             if character == '"' && rest[1..].iter().take_while(|&&c| c == '#').count() >= hashes {
                 line.code.push('"');
-                (State::Code, 1 + hashes)
+                (ScannerState::Code, 1 + hashes)
             } else {
                 (state, 1)
             }
@@ -263,27 +263,27 @@ fn step(state: State, characters: &[char], at: usize, line: &mut Line) -> (State
 }
 
 /// As [`step`], in code.
-fn step_code(characters: &[char], at: usize, line: &mut Line) -> (State, usize) {
+fn step_code(characters: &[char], at: usize, line: &mut SourceLine) -> (ScannerState, usize) {
     let rest = &characters[at..];
     let character = rest[0];
     let next = rest.get(1).copied();
     let after_word = at > 0 && is_word(characters[at - 1]);
     match (character, next) {
-        ('/', Some('/')) => (State::LineComment, 2),
-        ('/', Some('*')) => (State::BlockComment { depth: 1 }, 2),
+        ('/', Some('/')) => (ScannerState::LineComment, 2),
+        ('/', Some('*')) => (ScannerState::BlockComment { depth: 1 }, 2),
         ('"', _) => {
             line.code.push('"');
-            (State::Text, 1)
+            (ScannerState::Text, 1)
         }
         // `r"`, `r#"`; also as the end of `br` and `cr`. A raw identifier (`r#type`) has no quote.
         ('r', Some('"' | '#')) if !after_word || matches!(characters[at - 1], 'b' | 'c') => {
             let hashes = rest[1..].iter().take_while(|&&c| c == '#').count();
             if rest.get(1 + hashes) == Some(&'"') {
                 line.code.push('"');
-                (State::RawText { hashes }, 2 + hashes)
+                (ScannerState::RawText { hashes }, 2 + hashes)
             } else {
                 line.code.push('r');
-                (State::Code, 1)
+                (ScannerState::Code, 1)
             }
         }
         ('\'', Some(second)) => {
@@ -292,11 +292,11 @@ fn step_code(characters: &[char], at: usize, line: &mut Line) -> (State, usize) 
             if length > 1 {
                 line.code.push('\'');
             }
-            (State::Code, length)
+            (ScannerState::Code, length)
         }
         _ => {
             line.code.push(character);
-            (State::Code, 1)
+            (ScannerState::Code, 1)
         }
     }
 }
@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     fn code(text: &str) -> String {
-        Source::parse(text, false).code
+        SourceFile::parse(text, false).code
     }
 
     /// A banned word inside a string or a comment is no use of it; code after them must not be swallowed.
@@ -336,7 +336,7 @@ mod tests {
     /// The unsafe rule looks for its reason in comments.
     #[test]
     fn comments_are_kept_apart() {
-        let source = Source::parse("a; // SAFETY: because\n/* and\nso */ b", false);
+        let source = SourceFile::parse("a; // SAFETY: because\n/* and\nso */ b", false);
         assert_eq!(source.lines[0].comment, " SAFETY: because");
         assert_eq!(source.lines[2].comment, "so ");
         assert_eq!(source.lines[2].code, " b");
@@ -347,17 +347,17 @@ mod tests {
     fn test_items_are_marked_to_their_end() {
         let text =
             "use a;\n#[cfg(test)]\nuse b;\nfn c() {}\n#[cfg(test)]\nmod tests {\n    fn d() { e }\n}\nfn f() {}\n";
-        let marks: Vec<bool> = Source::parse(text, false).lines.iter().map(|line| line.test).collect();
+        let marks: Vec<bool> = SourceFile::parse(text, false).lines.iter().map(|line| line.test).collect();
         assert_eq!(marks, [false, true, true, false, true, true, true, true, false]);
-        assert_eq!(Source::parse(text, false).lines_before_tests(), 3);
-        assert_eq!(Source::parse(text, true).lines_before_tests(), 0);
+        assert_eq!(SourceFile::parse(text, false).lines_before_tests(), 3);
+        assert_eq!(SourceFile::parse(text, true).lines_before_tests(), 0);
     }
 
     /// Sizes of functions come from here: signatures over several lines, closures, array types and bodiless functions included.
     #[test]
     fn functions_are_measured_from_fn_to_brace() {
         let text = "trait T {\n    fn a(x: [u8; 4]);\n}\nfn b(\n    x: fn(u8) -> u8,\n) -> [u8; 2] {\n    {\n    }\n}\nfn c() {}\n";
-        let functions = Source::parse(text, false).functions();
+        let functions = SourceFile::parse(text, false).functions();
         let found: Vec<_> = functions.iter().map(|f| (f.name.as_str(), f.line, f.lines)).collect();
         assert_eq!(found, [("b", 3, 6), ("c", 9, 1)]);
     }
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn use_trees_are_spelled_out() {
         let text = "pub use std::{\n    collections::{BTreeMap, HashMap as Map},\n    fs,\n};\nlet x = a::b::<C>(::std::net::f);\n";
-        let paths = Source::parse(text, false).paths();
+        let paths = SourceFile::parse(text, false).paths();
         let named = |line, path: &str| paths.contains(&(line, path.to_string()));
         assert!(named(0, "std::collections::HashMap"));
         assert!(named(0, "std::collections::BTreeMap"));

@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 
 use crate::limits::TEXT_BYTES_MAX;
-use crate::source::Source;
+use crate::source::SourceFile;
 
 /// One finding. Displayed as `file:line: message`; the message says what is wrong and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,17 +37,17 @@ impl Violation {
 
 /// One file of the tree.
 #[derive(Default)]
-struct File {
+struct TreeFile {
     /// None when the file is not text, or too large to be worth judging.
     text: Option<String>,
     /// Present for Rust files.
-    source: Option<Source>,
+    source: Option<SourceFile>,
 }
 
 /// All files of a working tree.
 #[derive(Default)]
-pub struct Tree {
-    files: BTreeMap<String, File>,
+pub struct WorkTree {
+    files: BTreeMap<String, TreeFile>,
 }
 
 /// A Rust file of one of our crates.
@@ -59,13 +59,13 @@ pub struct RustFile<'a> {
     /// The file as it stands.
     pub text: &'a str,
     /// The file without strings and comments.
-    pub source: &'a Source,
+    pub source: &'a SourceFile,
 }
 
-impl Tree {
+impl WorkTree {
     /// Reads everything below `root` except version control, build output and hidden caches.
-    pub fn read(root: &Path) -> io::Result<Tree> {
-        let mut tree = Tree::default();
+    pub fn read(root: &Path) -> io::Result<WorkTree> {
+        let mut tree = WorkTree::default();
         tree.read_folder(root, "")?;
         Ok(tree)
     }
@@ -98,18 +98,18 @@ impl Tree {
 
     /// Adds or replaces a text file.
     pub fn insert(&mut self, path: &str, text: &str) {
-        let source = path.ends_with(".rs").then(|| Source::parse(text, is_test_path(path)));
-        self.files.insert(path.to_string(), File { text: Some(text.to_string()), source });
+        let source = path.ends_with(".rs").then(|| SourceFile::parse(text, is_test_path(path)));
+        self.files.insert(path.to_string(), TreeFile { text: Some(text.to_string()), source });
     }
 
     fn insert_data(&mut self, path: &str) {
-        self.files.insert(path.to_string(), File::default());
+        self.files.insert(path.to_string(), TreeFile::default());
     }
 
     /// A tree of the given files.
     #[cfg(test)]
-    pub fn of(files: &[(&str, &str)]) -> Tree {
-        let mut tree = Tree::default();
+    pub fn of(files: &[(&str, &str)]) -> WorkTree {
+        let mut tree = WorkTree::default();
         for (path, text) in files {
             tree.insert(path, text);
         }
@@ -169,7 +169,7 @@ mod tests {
     /// A rule that asked for a folder would otherwise be told that it is missing, or that a mere name prefix is a folder.
     #[test]
     fn files_and_folders_are_found() {
-        let tree = Tree::of(&[("crates/site/Cargo.toml", ""), ("README.md", "")]);
+        let tree = WorkTree::of(&[("crates/site/Cargo.toml", ""), ("README.md", "")]);
         assert!(tree.has("README.md"));
         assert!(tree.has("crates/site"));
         assert!(tree.has("crates/site/"));
@@ -180,7 +180,8 @@ mod tests {
     /// A nested manifest (a fixture, say) must not be taken for a crate.
     #[test]
     fn crates_are_the_folders_with_a_manifest() {
-        let tree = Tree::of(&[("crates/a/Cargo.toml", ""), ("crates/b/x/Cargo.toml", ""), ("crates/c/src/lib.rs", "")]);
+        let tree =
+            WorkTree::of(&[("crates/a/Cargo.toml", ""), ("crates/b/x/Cargo.toml", ""), ("crates/c/src/lib.rs", "")]);
         assert_eq!(tree.crates().collect::<Vec<_>>(), ["a"]);
     }
 

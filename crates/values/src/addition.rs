@@ -21,14 +21,14 @@ pub struct Addend {
     /// Position of the column.
     pub column: u16,
     /// What is counted.
-    pub unit: Unit,
+    pub unit: AddendUnit,
     /// How many of them.
     pub number: i64,
 }
 
 /// What an [`Addend`] counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Unit {
+pub enum AddendUnit {
     /// Ones, of an integer column.
     Whole,
     /// Decimals, of a `numeric` column.
@@ -65,7 +65,7 @@ pub struct Number {
 impl Addend {
     /// So many ones.
     pub fn whole(column: u16, number: i64) -> Addend {
-        Addend { column, unit: Unit::Whole, number }
+        Addend { column, unit: AddendUnit::Whole, number }
     }
 
     /// This value, to be added to a column of this type. `None`: to such a column nothing is added, or not this.
@@ -91,7 +91,8 @@ impl Addend {
             Some((precision, scale)) => (i64::from(scale), precision.min(u16::from(DIGITS_MAX)) as u8),
             None => (decimal.fractional_digit_count(), DIGITS_MAX),
         };
-        let unit = Unit::Decimal { scale: u8::try_from(scale).ok().filter(|scale| *scale <= DIGITS_MAX)?, digits };
+        let unit =
+            AddendUnit::Decimal { scale: u8::try_from(scale).ok().filter(|scale| *scale <= DIGITS_MAX)?, digits };
         let exact = decimal.with_scale(scale);
         let number = i64::try_from(exact.as_bigint_and_scale().0.as_ref()).ok()?;
         (exact == decimal).then_some(Addend { column, unit, number })
@@ -105,9 +106,9 @@ impl Addend {
     /// Both, added to the same column. `None`: that is too large a number.
     pub fn and(self, other: Addend) -> Option<Addend> {
         let unit = match (self.unit, other.unit) {
-            (Unit::Whole, Unit::Whole) => Unit::Whole,
-            (Unit::Decimal { scale, digits }, Unit::Decimal { scale: others, digits: most }) => {
-                Unit::Decimal { scale: scale.max(others), digits: digits.min(most) }
+            (AddendUnit::Whole, AddendUnit::Whole) => AddendUnit::Whole,
+            (AddendUnit::Decimal { scale, digits }, AddendUnit::Decimal { scale: others, digits: most }) => {
+                AddendUnit::Decimal { scale: scale.max(others), digits: digits.min(most) }
             }
             _ => return None,
         };
@@ -121,11 +122,11 @@ impl Addend {
     }
 }
 
-impl Unit {
+impl AddendUnit {
     fn scale(self) -> Option<u8> {
         match self {
-            Unit::Whole => None,
-            Unit::Decimal { scale, .. } => Some(scale),
+            AddendUnit::Whole => None,
+            AddendUnit::Decimal { scale, .. } => Some(scale),
         }
     }
 }
@@ -155,9 +156,9 @@ impl Number {
         let (own, mut most) = (scale, DIGITS_MAX);
         for addend in addends {
             match (addend.unit, &mut scale) {
-                (Unit::Whole, None) => {}
+                (AddendUnit::Whole, None) => {}
                 // What comes from another site may be anything.
-                (Unit::Decimal { scale: wanted, digits }, Some(scale)) if wanted.max(digits) <= DIGITS_MAX => {
+                (AddendUnit::Decimal { scale: wanted, digits }, Some(scale)) if wanted.max(digits) <= DIGITS_MAX => {
                     *scale = wanted.max(*scale);
                     most = most.min(digits);
                 }
@@ -227,7 +228,7 @@ mod tests {
         #[test]
         fn arbitrary_bytes_do_not_panic(bytes: Vec<u8>, column in 0usize..20, number: i64, scale: u8, digits: u8) {
             let _ = add(&bytes, &[Addend::whole(column as u16, number)]);
-            let _ = add(&bytes, &[Addend { unit: Unit::Decimal { scale, digits }, ..Addend::whole(column as u16, number) }]);
+            let _ = add(&bytes, &[Addend { unit: AddendUnit::Decimal { scale, digits }, ..Addend::whole(column as u16, number) }]);
         }
 
         /// A sum in another column, or another row than an UPDATE would have written, is wrong data at every site.

@@ -38,7 +38,7 @@ pub(crate) const WEEKDAYS: [&str; 7] = ["sunday", "monday", "tuesday", "wednesda
 
 /// One field of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token<'a> {
+enum DateToken<'a> {
     /// Digits, with decimals if there are any.
     Number(&'a str),
     /// Digits with colons.
@@ -53,7 +53,7 @@ enum Token<'a> {
 
 /// What has been read so far.
 #[derive(Default)]
-struct Fields {
+struct DateFields {
     year: Option<i64>,
     /// The year was written with one or two digits.
     short_year: bool,
@@ -69,7 +69,7 @@ struct Fields {
 }
 
 /// Why a text is no date; the input and the type's name complete the message.
-enum Fault {
+enum DateFault {
     Syntax,
     Field,
     Zone,
@@ -80,7 +80,7 @@ enum Fault {
 pub(crate) fn parse(input: &str, data_type: Type) -> Result<Value, ValueError> {
     let text = input.trim_matches(is_space);
     let value = if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
-        Err(Fault::Syntax)
+        Err(DateFault::Syntax)
     } else {
         read_fields(text, data_type).and_then(|fields| assemble(&fields, data_type))
     };
@@ -95,7 +95,7 @@ pub(crate) fn parse(input: &str, data_type: Type) -> Result<Value, ValueError> {
 }
 
 #[cold]
-fn fault_error(fault: Fault, input: &str, data_type: Type) -> ValueError {
+fn fault_error(fault: DateFault, input: &str, data_type: Type) -> ValueError {
     let name = match data_type {
         // PostgreSQL's messages of input use the short names of these types.
         Type::Time => "time",
@@ -103,26 +103,26 @@ fn fault_error(fault: Fault, input: &str, data_type: Type) -> ValueError {
         other => other.base_name(),
     };
     match fault {
-        Fault::Syntax => ValueError::new(
+        DateFault::Syntax => ValueError::new(
             sqlstate::INVALID_DATETIME_FORMAT,
             format!("invalid input syntax for type {name}: \"{input}\""),
         ),
-        Fault::Field => ValueError::new(
+        DateFault::Field => ValueError::new(
             sqlstate::DATETIME_FIELD_OVERFLOW,
             format!("date/time field value out of range: \"{input}\""),
         ),
-        Fault::Zone => ValueError::new(
+        DateFault::Zone => ValueError::new(
             sqlstate::INVALID_TIME_ZONE_DISPLACEMENT,
             format!("time zone displacement out of range: \"{input}\""),
         ),
-        Fault::Unsupported => {
+        DateFault::Unsupported => {
             ValueError::unsupported(format!("date/time value \"{input}\" is not supported in type {name}"))
         }
     }
 }
 
 /// Cuts the text into tokens as `ParseDateTime` does.
-fn tokens(text: &str) -> Result<Vec<Token<'_>>, Fault> {
+fn tokens(text: &str) -> Result<Vec<DateToken<'_>>, DateFault> {
     let bytes = text.as_bytes();
     let run = |from: usize, accept: &dyn Fn(u8) -> bool| {
         bytes[from..].iter().position(|&byte| !accept(byte)).map_or(bytes.len(), |length| from + length)
@@ -135,10 +135,10 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, Fault> {
         match byte {
             b'0'..=b'9' => {
                 at = run(start, &digit);
-                let token: fn(&str) -> Token<'_> = match bytes.get(at) {
+                let token: fn(&str) -> DateToken<'_> = match bytes.get(at) {
                     Some(b':') => {
                         at = run(at, &|byte| digit(byte) || byte == b':' || byte == b'.');
-                        |text| Token::Time(text)
+                        |text| DateToken::Time(text)
                     }
                     Some(&separator @ (b'-' | b'/' | b'.')) => {
                         let letters = bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic);
@@ -150,9 +150,9 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, Fault> {
                         };
                         let dots_only =
                             separator == b'.' && bytes[start..at].iter().filter(|b| **b == b'.').count() == 1;
-                        if dots_only { |text| Token::Number(text) } else { |text| Token::Date(text) }
+                        if dots_only { |text| DateToken::Number(text) } else { |text| DateToken::Date(text) }
                     }
-                    _ => |text| Token::Number(text),
+                    _ => |text| DateToken::Number(text),
                 };
                 found.push(token(&text[start..at]));
             }
@@ -164,52 +164,52 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, Fault> {
                 if is_date {
                     let separator = bytes[at];
                     at = run(at, &|byte| digit(byte) || byte == separator);
-                    found.push(Token::Date(&text[start..at]));
+                    found.push(DateToken::Date(&text[start..at]));
                 } else {
-                    found.push(Token::Word(&text[start..at]));
+                    found.push(DateToken::Word(&text[start..at]));
                 }
             }
             b'+' | b'-' if bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => {
                 at = run(start + 1, &|byte| digit(byte) || byte == b':');
-                found.push(Token::Zone(&text[start..at]));
+                found.push(DateToken::Zone(&text[start..at]));
             }
             // `infinity` may carry a sign.
             b'+' | b'-' if bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) => at += 1,
             b' ' | b'\t' | b'\n' | b'\r' | b'\x0b' | b'\x0c' | b',' => at += 1,
-            _ => return Err(Fault::Syntax),
+            _ => return Err(DateFault::Syntax),
         }
     }
     Ok(found)
 }
 
-fn read_fields(text: &str, data_type: Type) -> Result<Fields, Fault> {
-    let mut fields = Fields::default();
+fn read_fields(text: &str, data_type: Type) -> Result<DateFields, DateFault> {
+    let mut fields = DateFields::default();
     let tokens = tokens(text)?;
     if tokens.is_empty() {
-        return Err(Fault::Syntax);
+        return Err(DateFault::Syntax);
     }
     for (index, token) in tokens.iter().enumerate() {
         match *token {
-            Token::Time(time) => set(&mut fields.time_us, read_time(time)?)?,
-            Token::Date(date) => read_date(date, &mut fields)?,
-            Token::Zone(zone) => {
+            DateToken::Time(time) => set(&mut fields.time_us, read_time(time)?)?,
+            DateToken::Date(date) => read_date(date, &mut fields)?,
+            DateToken::Zone(zone) => {
                 if fields.time_us.is_none() {
-                    return Err(Fault::Syntax);
+                    return Err(DateFault::Syntax);
                 }
                 set(&mut fields.zone_us, read_zone(zone)?)?;
             }
-            Token::Number(number) => {
+            DateToken::Number(number) => {
                 let julian =
-                    index > 0 && matches!(tokens[index - 1], Token::Word(word) if word.eq_ignore_ascii_case("j"));
+                    index > 0 && matches!(tokens[index - 1], DateToken::Word(word) if word.eq_ignore_ascii_case("j"));
                 if julian {
-                    let julian: i64 = number.parse().map_err(|_| Fault::Syntax)?;
+                    let julian: i64 = number.parse().map_err(|_| DateFault::Syntax)?;
                     set(&mut fields.day_number, julian - JULIAN_EPOCH)?;
                 } else {
                     read_number(number, data_type, &mut fields)?;
                 }
             }
-            Token::Word(word) => {
-                let before_digits = matches!(tokens.get(index + 1), Some(Token::Number(_) | Token::Time(_)));
+            DateToken::Word(word) => {
+                let before_digits = matches!(tokens.get(index + 1), Some(DateToken::Number(_) | DateToken::Time(_)));
                 read_word(word, before_digits, &mut fields)?;
             }
         }
@@ -218,8 +218,8 @@ fn read_fields(text: &str, data_type: Type) -> Result<Fields, Fault> {
 }
 
 /// Sets a field that may come once.
-fn set<T>(field: &mut Option<T>, value: T) -> Result<(), Fault> {
-    if field.replace(value).is_none() { Ok(()) } else { Err(Fault::Syntax) }
+fn set<T>(field: &mut Option<T>, value: T) -> Result<(), DateFault> {
+    if field.replace(value).is_none() { Ok(()) } else { Err(DateFault::Syntax) }
 }
 
 /// The number of the month with this name or abbreviation.
@@ -233,7 +233,7 @@ fn month(word: &str) -> Option<u32> {
         .map(|index| index as u32 + 1)
 }
 
-fn read_word(word: &str, before_digits: bool, fields: &mut Fields) -> Result<(), Fault> {
+fn read_word(word: &str, before_digits: bool, fields: &mut DateFields) -> Result<(), DateFault> {
     if let Some(number) = month(word) {
         return set(&mut fields.month, number);
     }
@@ -258,16 +258,16 @@ fn read_word(word: &str, before_digits: bool, fields: &mut Fields) -> Result<(),
             set(&mut fields.time_us, 0)?;
             set(&mut fields.zone_us, 0)
         }
-        "infinity" | "now" | "today" | "tomorrow" | "yesterday" => Err(Fault::Unsupported),
+        "infinity" | "now" | "today" | "tomorrow" | "yesterday" => Err(DateFault::Unsupported),
         _ => {
             let weekday = WEEKDAYS.iter().any(|name| *name == word || (word.len() >= 3 && name.starts_with(&word)));
-            if weekday { Ok(()) } else { Err(Fault::Syntax) }
+            if weekday { Ok(()) } else { Err(DateFault::Syntax) }
         }
     }
 }
 
 /// Digits without separators: `20240229`, `130506`, or a part of `Feb 29 2024`.
-fn read_number(text: &str, data_type: Type, fields: &mut Fields) -> Result<(), Fault> {
+fn read_number(text: &str, data_type: Type, fields: &mut DateFields) -> Result<(), DateFault> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let has_date = fields.day_number.is_some() || (fields.day.is_some() && fields.year.is_some());
     if fields.time_us.is_none() && (has_date || data_type == Type::Time) && matches!(whole.len(), 4 | 6) {
@@ -279,7 +279,7 @@ fn read_number(text: &str, data_type: Type, fields: &mut Fields) -> Result<(), F
     let nothing_yet = fields.month.is_none() && fields.day.is_none() && fields.year.is_none();
     if text.contains('.') {
         // A year and the day of the year.
-        return if nothing_yet && fraction.len() == 3 { read_date(text, fields) } else { Err(Fault::Syntax) };
+        return if nothing_yet && fraction.len() == 3 { read_date(text, fields) } else { Err(DateFault::Syntax) };
     }
     if whole.len() >= 8 && nothing_yet {
         let (year, rest) = whole.split_at(whole.len() - 4);
@@ -294,20 +294,20 @@ fn read_number(text: &str, data_type: Type, fields: &mut Fields) -> Result<(), F
     set(&mut fields.day, digits_of(whole)? as u32)
 }
 
-fn set_year(text: &str, fields: &mut Fields) -> Result<(), Fault> {
+fn set_year(text: &str, fields: &mut DateFields) -> Result<(), DateFault> {
     fields.short_year = text.len() <= 2;
     set(&mut fields.year, digits_of(text)?)
 }
 
-fn digits_of(text: &str) -> Result<i64, Fault> {
+fn digits_of(text: &str) -> Result<i64, DateFault> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Fault::Syntax);
+        return Err(DateFault::Syntax);
     }
-    if text.len() > 9 { Err(Fault::Field) } else { text.parse().map_err(|_| Fault::Syntax) }
+    if text.len() > 9 { Err(DateFault::Field) } else { text.parse().map_err(|_| DateFault::Syntax) }
 }
 
 /// Three parts with separators; the order is year first if it has more than two digits, else month, day, year.
-fn read_date(text: &str, fields: &mut Fields) -> Result<(), Fault> {
+fn read_date(text: &str, fields: &mut DateFields) -> Result<(), DateFault> {
     let parts: Vec<&str> = text.split(['-', '/', '.']).collect();
     let names = parts.iter().map(|part| month(part)).collect::<Vec<_>>();
     let (year, month_number, day) = match (parts.as_slice(), names.as_slice()) {
@@ -324,7 +324,7 @@ fn read_date(text: &str, fields: &mut Fields) -> Result<(), Fault> {
             set(&mut fields.month, date.month)?;
             return set(&mut fields.day, date.day);
         }
-        _ => return Err(Fault::Syntax),
+        _ => return Err(DateFault::Syntax),
     };
     set_year(year, fields)?;
     set(&mut fields.month, month_number)?;
@@ -332,7 +332,7 @@ fn read_date(text: &str, fields: &mut Fields) -> Result<(), Fault> {
 }
 
 /// `13:05`, `13:05:06` or `13:05:06.789` as microseconds since midnight.
-fn read_time(text: &str) -> Result<i64, Fault> {
+fn read_time(text: &str) -> Result<i64, DateFault> {
     let mut parts = text.split(':');
     let hours = digits_of(parts.next().unwrap_or_default())?;
     let minutes = digits_of(parts.next().unwrap_or_default())?;
@@ -344,30 +344,30 @@ fn read_time(text: &str) -> Result<i64, Fault> {
         }
     };
     if parts.next().is_some() {
-        return Err(Fault::Syntax);
+        return Err(DateFault::Syntax);
     }
     time_us(hours, minutes, seconds, fraction)
 }
 
-fn time_us(hours: i64, minutes: i64, seconds: i64, fraction_us: i64) -> Result<i64, Fault> {
+fn time_us(hours: i64, minutes: i64, seconds: i64, fraction_us: i64) -> Result<i64, DateFault> {
     let total = (hours * 3600 + minutes * 60 + seconds) * MICROSECONDS_PER_SECOND + fraction_us;
-    if minutes > 59 || seconds > 60 || total > MICROSECONDS_PER_DAY { Err(Fault::Field) } else { Ok(total) }
+    if minutes > 59 || seconds > 60 || total > MICROSECONDS_PER_DAY { Err(DateFault::Field) } else { Ok(total) }
 }
 
 /// The digits behind the point of seconds, rounded to microseconds.
-fn fraction_us(digits: &str) -> Result<i64, Fault> {
+fn fraction_us(digits: &str) -> Result<i64, DateFault> {
     if digits.is_empty() {
         return Ok(0);
     }
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Fault::Syntax);
+        return Err(DateFault::Syntax);
     }
-    let fraction: f64 = format!("0.{digits}").parse().map_err(|_| Fault::Syntax)?;
+    let fraction: f64 = format!("0.{digits}").parse().map_err(|_| DateFault::Syntax)?;
     Ok((fraction * MICROSECONDS_PER_SECOND as f64).round_ties_even() as i64)
 }
 
 /// `+05`, `-0530`, `+05:30`, `+05:30:15` as microseconds east of Greenwich.
-fn read_zone(text: &str) -> Result<i64, Fault> {
+fn read_zone(text: &str) -> Result<i64, DateFault> {
     let digits = &text[1..];
     let parts: Vec<&str> = match digits.split(':').collect::<Vec<_>>().as_slice() {
         [only] if matches!(only.len(), 3 | 4) => {
@@ -376,63 +376,63 @@ fn read_zone(text: &str) -> Result<i64, Fault> {
         }
         [only] if only.len() == 6 => vec![&only[..2], &only[2..4], &only[4..]],
         parts @ ([_] | [_, _] | [_, _, _]) => parts.to_vec(),
-        _ => return Err(Fault::Syntax),
+        _ => return Err(DateFault::Syntax),
     };
     let part = |index: usize| parts.get(index).map_or(Ok(0), |part| digits_of(part));
     let (hours, minutes, seconds) = (part(0)?, part(1)?, part(2)?);
     if hours >= ZONE_HOURS_END || minutes > 59 || seconds > 59 {
-        return Err(Fault::Zone);
+        return Err(DateFault::Zone);
     }
     let offset = (hours * 3600 + minutes * 60 + seconds) * MICROSECONDS_PER_SECOND;
     Ok(if text.starts_with('-') { -offset } else { offset })
 }
 
 /// Applies `am` and `pm`.
-fn time_of(fields: &Fields) -> Result<Option<i64>, Fault> {
+fn time_of(fields: &DateFields) -> Result<Option<i64>, DateFault> {
     let Some(afternoon) = fields.afternoon else {
         return Ok(fields.time_us);
     };
     let half_day = MICROSECONDS_PER_DAY / 2;
-    let time = fields.time_us.ok_or(Fault::Syntax)?;
+    let time = fields.time_us.ok_or(DateFault::Syntax)?;
     if time >= half_day + 3600 * MICROSECONDS_PER_SECOND {
-        return Err(Fault::Field);
+        return Err(DateFault::Field);
     }
     Ok(Some(time % half_day + if afternoon { half_day } else { 0 }))
 }
 
 /// The day number; `None` if no date was given.
-fn day_of(fields: &Fields) -> Result<Option<i64>, Fault> {
+fn day_of(fields: &DateFields) -> Result<Option<i64>, DateFault> {
     if fields.day_number.is_some() {
         return Ok(fields.day_number);
     }
     let (year, month, day) = match (fields.year, fields.month, fields.day) {
         (None, None, None) => return Ok(None),
         (Some(year), Some(month), Some(day)) => (year, month, day),
-        _ => return Err(Fault::Syntax),
+        _ => return Err(DateFault::Syntax),
     };
     let year = match year {
-        0 if !fields.short_year => return Err(Fault::Field),
+        0 if !fields.short_year => return Err(DateFault::Field),
         year if fields.before_christ && year > 0 => 1 - year,
-        _ if fields.before_christ => return Err(Fault::Field),
+        _ if fields.before_christ => return Err(DateFault::Field),
         year if fields.short_year && year < CENTURY_PIVOT => year + 2000,
         year if fields.short_year => year + 1900,
         year => year,
     };
     if !(1..=12).contains(&month) || day == 0 || day > days_in_month(year, month) {
-        return Err(Fault::Field);
+        return Err(DateFault::Field);
     }
     Ok(Some(day_number(Civil { year, month, day })))
 }
 
 /// Makes the value; the inner error is a value beyond the bounds of its type.
-fn assemble(fields: &Fields, data_type: Type) -> Result<Result<Value, ValueError>, Fault> {
+fn assemble(fields: &DateFields, data_type: Type) -> Result<Result<Value, ValueError>, DateFault> {
     let time = time_of(fields)?;
     if data_type == Type::Time {
-        let time = time.ok_or(Fault::Syntax)?;
+        let time = time.ok_or(DateFault::Syntax)?;
         day_of(fields)?;
         return Ok(Ok(Value::Time(time)));
     }
-    let days = day_of(fields)?.ok_or(Fault::Syntax)?;
+    let days = day_of(fields)?.ok_or(DateFault::Syntax)?;
     if data_type == Type::Date {
         return Ok(checked_date(days).map(Value::Date));
     }

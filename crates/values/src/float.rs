@@ -5,6 +5,7 @@
 use crate::error::{ValueError, sqlstate};
 use bigdecimal::BigDecimal;
 use std::io::Write;
+use std::num::FpCategory;
 use std::ops::RangeInclusive;
 
 /// Exponents from which a double prints as `1e+15`; below, in full.
@@ -149,7 +150,7 @@ pub(crate) fn parse_double(input: &str) -> Result<f64, ValueError> {
     const NAME: &str = "double precision";
     let trimmed = input.trim_matches(is_space);
     let number: f64 = trimmed.parse().map_err(|_| ValueError::syntax(NAME, input))?;
-    if lost(trimmed, number.is_infinite(), number == 0.0) { Err(out_of_range(NAME, trimmed)) } else { Ok(number) }
+    if lost(trimmed, number.classify()) { Err(out_of_range(NAME, trimmed)) } else { Ok(number) }
 }
 
 /// Reads a real, rounding once. Errors as [`parse_double`].
@@ -157,14 +158,17 @@ pub(crate) fn parse_real(input: &str) -> Result<f32, ValueError> {
     const NAME: &str = "real";
     let trimmed = input.trim_matches(is_space);
     let number: f32 = trimmed.parse().map_err(|_| ValueError::syntax(NAME, input))?;
-    if lost(trimmed, number.is_infinite(), number == 0.0) { Err(out_of_range(NAME, trimmed)) } else { Ok(number) }
+    if lost(trimmed, number.classify()) { Err(out_of_range(NAME, trimmed)) } else { Ok(number) }
 }
 
 /// True if reading lost the number: digits became infinity, or digits other than 0 became zero.
-fn lost(text: &str, is_infinite: bool, is_zero: bool) -> bool {
+fn lost(text: &str, number: FpCategory) -> bool {
     let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
-    (is_infinite && text.bytes().any(|byte| byte.is_ascii_digit()))
-        || (is_zero && mantissa.bytes().any(|byte| (b'1'..=b'9').contains(&byte)))
+    match number {
+        FpCategory::Infinite => text.bytes().any(|byte| byte.is_ascii_digit()),
+        FpCategory::Zero => mantissa.bytes().any(|byte| (b'1'..=b'9').contains(&byte)),
+        _ => false,
+    }
 }
 
 #[cold]

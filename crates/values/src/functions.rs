@@ -36,27 +36,27 @@ pub enum Volatility {
     Volatile,
 }
 
-type Body = fn(&[Value], &mut Environment<'_>) -> Result<Value, ValueError>;
+type FunctionBody = fn(&[Value], &mut Environment<'_>) -> Result<Value, ValueError>;
 
 /// One overload: its name, parameters without modifiers, result and body. NULL arguments never reach the body.
-struct Entry {
+struct FunctionEntry {
     name: &'static str,
     parameters: &'static [Type],
     result: Type,
     volatility: Volatility,
-    body: Body,
+    body: FunctionBody,
 }
 
 /// An immutable function.
-const fn entry(name: &'static str, parameters: &'static [Type], result: Type, body: Body) -> Entry {
-    Entry { name, parameters, result, volatility: Volatility::Immutable, body }
+const fn entry(name: &'static str, parameters: &'static [Type], result: Type, body: FunctionBody) -> FunctionEntry {
+    FunctionEntry { name, parameters, result, volatility: Volatility::Immutable, body }
 }
 
 /// How a function treats its arguments.
 #[derive(Clone, Copy)]
-enum Form {
+enum FunctionForm {
     /// NULL if any argument is; else the body's value of the arguments cast to the parameters' types.
-    Strict(&'static [Type], Body),
+    Strict(&'static [Type], FunctionBody),
     /// Of an array with elements of any type; NULL if any argument is.
     Array(fn(&[Value]) -> Value),
     /// `coalesce`: the first argument that is not NULL.
@@ -82,7 +82,7 @@ pub struct Function {
     pub result: Type,
     /// Whether it may be computed once for all rows, or while planning.
     pub volatility: Volatility,
-    form: Form,
+    form: FunctionForm,
 }
 
 impl fmt::Debug for Function {
@@ -110,7 +110,7 @@ pub fn lookup(name: &str, arguments: &[Type]) -> Option<Function> {
             .flatten()
             .filter(|entry| entry.name == name && entry.parameters.len() == arguments.len())
     };
-    let accepts = |entry: &Entry, accept: fn(Type, Type) -> bool| {
+    let accepts = |entry: &FunctionEntry, accept: fn(Type, Type) -> bool| {
         arguments.iter().zip(entry.parameters).all(|(argument, parameter)| accept(*argument, *parameter))
     };
     let exact = |argument: Type, parameter: Type| argument.unmodified() == parameter;
@@ -123,7 +123,7 @@ pub fn lookup(name: &str, arguments: &[Type]) -> Option<Function> {
             name: entry.name,
             result: entry.result,
             volatility: entry.volatility,
-            form: Form::Strict(entry.parameters, entry.body),
+            form: FunctionForm::Strict(entry.parameters, entry.body),
         })
 }
 
@@ -131,19 +131,19 @@ pub fn lookup(name: &str, arguments: &[Type]) -> Option<Function> {
 fn special(name: &str, arguments: &[Type]) -> Option<Function> {
     let function = |name, result, form| Some(Function { name, result, volatility: Volatility::Immutable, form });
     match (name, arguments) {
-        ("coalesce", [_, ..]) => function("coalesce", common_type(arguments)?, Form::Coalesce),
-        ("greatest", [_, ..]) => function("greatest", common_type(arguments)?, Form::Greatest),
-        ("least", [_, ..]) => function("least", common_type(arguments)?, Form::Least),
+        ("coalesce", [_, ..]) => function("coalesce", common_type(arguments)?, FunctionForm::Coalesce),
+        ("greatest", [_, ..]) => function("greatest", common_type(arguments)?, FunctionForm::Greatest),
+        ("least", [_, ..]) => function("least", common_type(arguments)?, FunctionForm::Least),
         ("nullif", [first, second]) if operators::comparable(*first, *second) => {
-            function("nullif", first.unmodified(), Form::NullIf)
+            function("nullif", first.unmodified(), FunctionForm::NullIf)
         }
-        ("concat", [_, ..]) => function("concat", Type::Text, Form::Concat),
+        ("concat", [_, ..]) => function("concat", Type::Text, FunctionForm::Concat),
         ("concat_ws", [separator, _, ..]) if separator.is_string() => {
-            function("concat_ws", Type::Text, Form::ConcatWithSeparator)
+            function("concat_ws", Type::Text, FunctionForm::ConcatWithSeparator)
         }
         (_, [Type::Array(_), rest @ ..]) => {
             let (name, body) = arrays::lookup(name, rest)?;
-            function(name, Type::Integer, Form::Array(body))
+            function(name, Type::Integer, FunctionForm::Array(body))
         }
         _ => None,
     }
@@ -174,7 +174,7 @@ impl Function {
     /// function.
     pub fn call(&self, arguments: &[Value], environment: &mut Environment<'_>) -> Result<Value, ValueError> {
         match self.form {
-            Form::Strict(parameters, body) => {
+            FunctionForm::Strict(parameters, body) => {
                 if arguments.len() != parameters.len() {
                     return Err(self.wrong_arguments());
                 }
@@ -193,29 +193,29 @@ impl Function {
                     .collect::<Result<_, _>>()?;
                 body(&converted, environment)
             }
-            Form::Array(_) if arguments.iter().any(Value::is_null) => Ok(Value::Null),
-            Form::Array(body) => Ok(body(arguments)),
-            Form::Coalesce => {
+            FunctionForm::Array(_) if arguments.iter().any(Value::is_null) => Ok(Value::Null),
+            FunctionForm::Array(body) => Ok(body(arguments)),
+            FunctionForm::Coalesce => {
                 let found = arguments.iter().find(|argument| !argument.is_null());
                 found.map_or(Ok(Value::Null), |found| cast::explicit(found, self.result))
             }
-            Form::NullIf => {
+            FunctionForm::NullIf => {
                 let [first, second] = arguments else {
                     return Err(self.wrong_arguments());
                 };
                 let equal = operators::binary(BinaryOperator::Equal, first, second)?;
                 Ok(if equal.as_boolean() == Some(true) { Value::Null } else { first.clone() })
             }
-            Form::Greatest | Form::Least => {
+            FunctionForm::Greatest | FunctionForm::Least => {
                 let present = arguments.iter().filter(|argument| !argument.is_null());
                 let found = match self.form {
-                    Form::Greatest => present.max_by(|left, right| compare(left, right)),
+                    FunctionForm::Greatest => present.max_by(|left, right| compare(left, right)),
                     _ => present.min_by(|left, right| compare(left, right)),
                 };
                 found.map_or(Ok(Value::Null), |found| cast::explicit(found, self.result))
             }
-            Form::Concat => Ok(Value::text(strings::concatenate("", arguments))),
-            Form::ConcatWithSeparator => match arguments.split_first() {
+            FunctionForm::Concat => Ok(Value::text(strings::concatenate("", arguments))),
+            FunctionForm::ConcatWithSeparator => match arguments.split_first() {
                 Some((Value::Text(separator), rest)) => Ok(Value::text(strings::concatenate(separator, rest))),
                 Some((Value::Null, _)) => Ok(Value::Null),
                 _ => Err(self.wrong_arguments()),

@@ -15,22 +15,22 @@ const TEXT_BYTES_MAX: usize = 256;
 
 /// What a unit counts: months, days, or microseconds, each times a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
+enum IntervalUnit {
     Months(i64),
     Days(i64),
     Microseconds(i64),
 }
 
-const MICROSECOND: Unit = Unit::Microseconds(1);
-const MILLISECOND: Unit = Unit::Microseconds(1000);
-const SECOND: Unit = Unit::Microseconds(MICROSECONDS_PER_SECOND);
-const MINUTE: Unit = Unit::Microseconds(60 * MICROSECONDS_PER_SECOND);
-const HOUR: Unit = Unit::Microseconds(3600 * MICROSECONDS_PER_SECOND);
-const DAY: Unit = Unit::Days(1);
-const MONTH: Unit = Unit::Months(1);
-const YEAR: Unit = Unit::Months(12);
+const MICROSECOND: IntervalUnit = IntervalUnit::Microseconds(1);
+const MILLISECOND: IntervalUnit = IntervalUnit::Microseconds(1000);
+const SECOND: IntervalUnit = IntervalUnit::Microseconds(MICROSECONDS_PER_SECOND);
+const MINUTE: IntervalUnit = IntervalUnit::Microseconds(60 * MICROSECONDS_PER_SECOND);
+const HOUR: IntervalUnit = IntervalUnit::Microseconds(3600 * MICROSECONDS_PER_SECOND);
+const DAY: IntervalUnit = IntervalUnit::Days(1);
+const MONTH: IntervalUnit = IntervalUnit::Months(1);
+const YEAR: IntervalUnit = IntervalUnit::Months(12);
 
-fn unit(word: &str) -> Option<Unit> {
+fn unit(word: &str) -> Option<IntervalUnit> {
     Some(match word.to_ascii_lowercase().as_str() {
         "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" | "microseconds" | "microsecon" => MICROSECOND,
         "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" | "milliseconds" | "millisecon" => MILLISECOND,
@@ -38,21 +38,21 @@ fn unit(word: &str) -> Option<Unit> {
         "m" | "min" | "mins" | "minute" | "minutes" => MINUTE,
         "h" | "hr" | "hrs" | "hour" | "hours" => HOUR,
         "d" | "day" | "days" => DAY,
-        "w" | "week" | "weeks" => Unit::Days(7),
+        "w" | "week" | "weeks" => IntervalUnit::Days(7),
         "mon" | "mons" | "month" | "months" => MONTH,
         "y" | "yr" | "yrs" | "year" | "years" => YEAR,
-        "dec" | "decs" | "decade" | "decades" => Unit::Months(120),
-        "c" | "cent" | "century" | "centuries" => Unit::Months(1200),
-        "mil" | "mils" | "millennia" | "millennium" => Unit::Months(12_000),
+        "dec" | "decs" | "decade" | "decades" => IntervalUnit::Months(120),
+        "c" | "cent" | "century" | "centuries" => IntervalUnit::Months(1200),
+        "mil" | "mils" | "millennia" | "millennium" => IntervalUnit::Months(12_000),
         _ => return None,
     })
 }
 
 /// Sums wide enough that only the result needs a check.
 #[derive(Default)]
-struct Sum {
+struct IntervalSum {
     /// Units that have been given: each may come once.
-    seen: Vec<Unit>,
+    seen: Vec<IntervalUnit>,
     /// A field exceeded its bounds before anything was summed up.
     overflow: bool,
     months: i128,
@@ -60,9 +60,9 @@ struct Sum {
     microseconds: i128,
 }
 
-impl Sum {
+impl IntervalSum {
     /// Adds a whole number and a fraction, both of the same sign, of a unit.
-    fn add(&mut self, whole: i64, fraction: f64, unit: Unit) -> Option<()> {
+    fn add(&mut self, whole: i64, fraction: f64, unit: IntervalUnit) -> Option<()> {
         // A fraction of a second stands for the smaller units too.
         if unit == SECOND && fraction != 0.0 {
             self.claim(&[SECOND, MILLISECOND, MICROSECOND])?;
@@ -74,7 +74,7 @@ impl Sum {
     }
 
     /// Notes that units have been given; `None` if one of them was before.
-    fn claim(&mut self, units: &[Unit]) -> Option<()> {
+    fn claim(&mut self, units: &[IntervalUnit]) -> Option<()> {
         if units.iter().any(|unit| self.seen.contains(unit)) {
             return None;
         }
@@ -82,11 +82,11 @@ impl Sum {
         Some(())
     }
 
-    fn add_claimed(&mut self, whole: i64, fraction: f64, unit: Unit) {
-        let is_clock = matches!(unit, Unit::Microseconds(_));
+    fn add_claimed(&mut self, whole: i64, fraction: f64, unit: IntervalUnit) {
+        let is_clock = matches!(unit, IntervalUnit::Microseconds(_));
         self.overflow |= !is_clock && i32::try_from(whole).is_err();
         match unit {
-            Unit::Months(factor) => {
+            IntervalUnit::Months(factor) => {
                 self.months += i128::from(whole) * i128::from(factor);
                 if factor == 1 {
                     self.add_days(fraction * DAYS_PER_MONTH as f64);
@@ -94,11 +94,11 @@ impl Sum {
                     self.months += (fraction * factor as f64).round_ties_even() as i128;
                 }
             }
-            Unit::Days(factor) => {
+            IntervalUnit::Days(factor) => {
                 self.days += i128::from(whole) * i128::from(factor);
                 self.add_days(fraction * factor as f64);
             }
-            Unit::Microseconds(factor) => {
+            IntervalUnit::Microseconds(factor) => {
                 self.microseconds += i128::from(whole) * i128::from(factor);
                 self.microseconds += (fraction * factor as f64).round_ties_even() as i128;
             }
@@ -164,8 +164,8 @@ fn number(text: &str) -> Option<(i64, f64)> {
 }
 
 /// `1 year 2 mons 3 days 04:05:06.7`, `@ 1 hour ago`, `1-2`, `3 4:05`, `1.5h`.
-fn parse_words(text: &str) -> Option<Sum> {
-    let mut sum = Sum::default();
+fn parse_words(text: &str) -> Option<IntervalSum> {
+    let mut sum = IntervalSum::default();
     let mut pending: Option<(i64, f64)> = None;
     let mut ago = false;
     let mut fields = 0;
@@ -229,7 +229,7 @@ fn years_and_months(token: &str) -> Option<i64> {
 }
 
 /// `[-]hours:minutes[:seconds[.fraction]]`, or `minutes:seconds.fraction`.
-fn add_time(token: &str, sum: &mut Sum) -> Option<()> {
+fn add_time(token: &str, sum: &mut IntervalSum) -> Option<()> {
     let negative = token.starts_with('-');
     let digits = token.strip_prefix(['-', '+']).unwrap_or(token);
     let parts: Vec<&str> = digits.split(':').collect();
@@ -252,8 +252,8 @@ fn add_time(token: &str, sum: &mut Sum) -> Option<()> {
 }
 
 /// ISO 8601 behind its `P`: `1Y2M3DT4H5M6.7S`, `2W`.
-fn parse_iso(text: &str) -> Option<Sum> {
-    let mut sum = Sum::default();
+fn parse_iso(text: &str) -> Option<IntervalSum> {
+    let mut sum = IntervalSum::default();
     let mut in_time = false;
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -267,7 +267,7 @@ fn parse_iso(text: &str) -> Option<Sum> {
         let unit = match (rest.as_bytes()[end], in_time) {
             (b'Y', false) => YEAR,
             (b'M', false) => MONTH,
-            (b'W', false) => Unit::Days(7),
+            (b'W', false) => IntervalUnit::Days(7),
             (b'D', false) => DAY,
             (b'H', true) => HOUR,
             (b'M', true) => MINUTE,

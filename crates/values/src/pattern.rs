@@ -7,7 +7,7 @@ use crate::error::{ValueError, sqlstate};
 
 /// One element of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Element {
+enum PatternElement {
     /// `%`
     Any,
     /// `_`
@@ -32,14 +32,14 @@ pub fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool, ValueE
     let mut retry = None;
     while at < characters.len() {
         match elements.get(element) {
-            Some(Element::Any) => {
+            Some(PatternElement::Any) => {
                 element += 1;
                 retry = Some((at, element));
                 continue;
             }
-            Some(Element::One) => {}
-            Some(Element::Dangling) => return Err(dangling()),
-            Some(Element::Exactly(character)) if *character == characters[at] => {}
+            Some(PatternElement::One) => {}
+            Some(PatternElement::Dangling) => return Err(dangling()),
+            Some(PatternElement::Exactly(character)) if *character == characters[at] => {}
             _ => match retry {
                 None => return Ok(false),
                 Some((tried, behind)) => {
@@ -53,7 +53,7 @@ pub fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool, ValueE
         at += 1;
         element += 1;
     }
-    Ok(elements[element..].iter().all(|element| *element == Element::Any))
+    Ok(elements[element..].iter().all(|element| *element == PatternElement::Any))
 }
 
 #[cold]
@@ -61,15 +61,15 @@ fn dangling() -> ValueError {
     ValueError::new(sqlstate::INVALID_ESCAPE_SEQUENCE, "LIKE pattern must not end with escape character")
 }
 
-fn elements(pattern: &str) -> Vec<Element> {
+fn elements(pattern: &str) -> Vec<PatternElement> {
     let mut elements = Vec::with_capacity(pattern.len());
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {
         elements.push(match character {
-            '%' => Element::Any,
-            '_' => Element::One,
-            '\\' => characters.next().map_or(Element::Dangling, Element::Exactly),
-            literal => Element::Exactly(literal),
+            '%' => PatternElement::Any,
+            '_' => PatternElement::One,
+            '\\' => characters.next().map_or(PatternElement::Dangling, PatternElement::Exactly),
+            literal => PatternElement::Exactly(literal),
         });
     }
     elements
@@ -82,7 +82,7 @@ pub fn literal_prefix(pattern: &str) -> (String, bool) {
     let prefix: String = elements
         .iter()
         .map_while(|element| match element {
-            Element::Exactly(character) => Some(*character),
+            PatternElement::Exactly(character) => Some(*character),
             _ => None,
         })
         .collect();

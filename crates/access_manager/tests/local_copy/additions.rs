@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use values::addition::{Addend, Unit};
+use values::addition::{Addend, AddendUnit};
 use values::{Type, Value, row};
 
 const KEYS: u8 = 3;
@@ -427,7 +427,7 @@ fn increments_that_no_site_makes_are_refused() {
     let (unknown, catalog) = (KEYS + 1, Increment { table: messages::TableId::CATALOG, ..one(0) });
     let wrong_column = Increment { addends: [Addend::whole(9, 1)].into_iter().collect(), ..one(0) };
     let too_much = Increment { addends: [Addend::whole(0, i64::MAX); 2].into_iter().collect(), ..one(0) };
-    let unit = Unit::Decimal { scale: 200, digits: 255 };
+    let unit = AddendUnit::Decimal { scale: 200, digits: 255 };
     let wrong_unit = Increment { addends: [Addend { unit, ..Addend::whole(1, 1) }].into_iter().collect(), ..one(0) };
     let mut run = Run::new(Planted::none(), false);
     let alone = [one(unknown), catalog, wrong_column, wrong_unit, too_much].map(|increment| vec![increment]);

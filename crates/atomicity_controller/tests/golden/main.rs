@@ -54,7 +54,7 @@ scripts! {
     commit_waits_for_the_disk: "With too few copies an answer must not leave before the log is synced.";
     abort_waits_for_the_disk: "With too few copies an abort must be on disk at every participant before the client hears of it: the votes are.";
     abort_is_acknowledged: "A client must not be told of an abort while a participant could still commit.";
-    gathering: "What is ready while others are on their way must commit together, if nobody depends on another, and be told apart.";
+    group_commit: "What is ready while others are on their way must commit together, if nobody depends on another, and be told apart.";
     last_words: "The next life must know each transaction that others may commit by the name that they know, and what this one could not know itself.";
     large_commits: "Nobody may read a part of a large commit: its locks stay until it is installed, and nobody else may wait for it.";
     turns: "What becomes ready in one turn must commit together, also at a site alone, and nobody may be forgotten when the turn ends.";

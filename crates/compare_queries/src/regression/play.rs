@@ -29,6 +29,13 @@ const SETTINGS: &str = "SELECT concat_ws(' ', current_setting('TimeZone'), curre
     current_setting('extra_float_digits'), current_setting('bytea_output'), current_setting('search_path'), \
     current_setting('standard_conforming_strings'), current_setting('role'), session_user)";
 
+/// On which system a statement has failed.
+#[derive(Clone, Copy, Debug)]
+struct Failed {
+    ours: bool,
+    theirs: bool,
+}
+
 /// Two sessions and what has become of them.
 pub struct Player<'a> {
     raid: Connection,
@@ -152,10 +159,11 @@ impl<'a> Player<'a> {
             let context = Context { trail: &self.trail, other_settings: self.other_settings };
             classify(&meant, &answers, &theirs, &context)
         };
+        let failed = Failed { ours: failure(&answers).is_some(), theirs: failure(&theirs).is_some() };
         if guarded {
-            self.release(failure(&answers).is_some(), failure(&theirs).is_some());
+            self.release(failed);
         }
-        self.follow(sql, class, failure(&answers).is_some(), failure(&theirs).is_some());
+        self.follow(sql, class, failed);
         self.meet();
         if matches!(
             head(sql).first().map(String::as_str),
@@ -213,8 +221,8 @@ impl<'a> Player<'a> {
     }
 
     /// Undoes on Raid what it alone did or failed in, within a block.
-    fn release(&mut self, ours_failed: bool, theirs_failed: bool) {
-        match (ours_failed, theirs_failed) {
+    fn release(&mut self, failed: Failed) {
+        match (failed.ours, failed.theirs) {
             (true, false) => {
                 self.raid.script("ROLLBACK TO SAVEPOINT beside", "");
                 self.raid.script("RELEASE SAVEPOINT beside", "");
@@ -228,12 +236,12 @@ impl<'a> Player<'a> {
         }
     }
 
-    fn follow(&mut self, sql: &str, class: Class, ours_failed: bool, theirs_failed: bool) {
+    fn follow(&mut self, sql: &str, class: Class, failed: Failed) {
         let reads = matches!(
             head(sql).first().map(String::as_str),
             Some("select" | "values" | "table" | "show" | "fetch" | "move" | "explain" | "with")
         );
-        match (ours_failed, theirs_failed) {
+        match (failed.ours, failed.theirs) {
             (true, false) | (false, true) => self.trail.parted(sql),
             (false, false) if matches!(class, Class::SameRows | Class::Explain) || reads => self.trail.joined(sql),
             (false, false) => self.trail.parted(sql),

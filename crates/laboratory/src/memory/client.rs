@@ -6,9 +6,9 @@ use laboratory_harness::process::say;
 use laboratory_harness::{Failure, Outcome};
 use recoverable_memory::device::Receipt;
 use recoverable_memory::file_log::FileLog;
-use recoverable_memory::load::{Load, Pattern, Settings, Work};
+use recoverable_memory::load::{AccessPattern, Load, LoadSettings, LoadWork};
 use recoverable_memory::memory::LOG_NAME;
-use recoverable_memory::{Commit, Durability, LogDevice, Memory, Options};
+use recoverable_memory::{CommitMode, Durability, LogDevice, Memory, Options};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,11 +34,11 @@ pub enum Places {
 }
 
 impl Places {
-    fn pattern(self) -> Pattern {
+    fn pattern(self) -> AccessPattern {
         match self {
-            Places::Sequential => Pattern::Sequential,
-            Places::Random => Pattern::Random,
-            Places::Localized => Pattern::Localized,
+            Places::Sequential => AccessPattern::Sequential,
+            Places::Random => AccessPattern::Random,
+            Places::Localized => AccessPattern::Localized,
         }
     }
 }
@@ -61,10 +61,10 @@ pub enum Data {
 }
 
 impl Data {
-    fn work(self) -> Work {
+    fn work(self) -> LoadWork {
         match self {
-            Data::Blocks { block_bytes, data_bytes } => Work::Blocks { block_bytes, data_bytes },
-            Data::Accounts { accounts } => Work::TpcA { accounts },
+            Data::Blocks { block_bytes, data_bytes } => LoadWork::Blocks { block_bytes, data_bytes },
+            Data::Accounts { accounts } => LoadWork::TpcA { accounts },
         }
     }
 
@@ -200,17 +200,17 @@ impl Client {
                     _ => {}
                 }
                 let log = FileLog::create(&files, LOG_NAME, turn.log_bytes).map_err(Failure::foreign)?;
-                (Box::new(log), Durability::Disk, Commit::Flush)
+                (Box::new(log), Durability::Disk, CommitMode::Flush)
             }
             Log::Memory { copies } => {
                 let device = self.device(copies)?.emptied(turn.log_bytes).map_err(Failure::foreign)?;
-                (Box::new(device), Durability::Memory { copies }, Commit::Remote { copies })
+                (Box::new(device), Durability::Memory { copies }, CommitMode::Remote { copies })
             }
         };
         let options = Options { log_bytes: turn.log_bytes, durability, ..Options::default() };
         let memory = Memory::with_device(device, Box::new(files), options).map_err(Failure::foreign)?;
         let Turn { data, places, seed, .. } = turn;
-        let settings = Settings { work: data.work(), pattern: places.pattern(), commit, restore: true, seed };
+        let settings = LoadSettings { work: data.work(), pattern: places.pattern(), commit, restore: true, seed };
         let load = Load::new(&memory, settings).map_err(Failure::foreign)?;
         let mut prepared = Prepared { load, memory };
         prepared.warm_up(turn.system.log)?;

@@ -4,8 +4,8 @@
 
 use network_memory::host::remote_log::{LogTerms, RemoteLog};
 use network_memory::writer::Intent;
-use recoverable_memory::device::Extent;
-use recoverable_memory::{DeviceError, Durability, LogDevice, Position, Receipt};
+use recoverable_memory::device::LogExtent;
+use recoverable_memory::{DeviceError, Durability, LogDevice, LogOffset, Receipt};
 use remote_recoverable_log::RemoteLogDevice;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -50,11 +50,11 @@ impl LogDevice for Bounded {
         self.capacity
     }
 
-    fn extent(&self) -> Result<Extent, DeviceError> {
+    fn extent(&self) -> Result<LogExtent, DeviceError> {
         self.device.extent()
     }
 
-    fn append(&self, bytes: &[u8]) -> Result<Position, DeviceError> {
+    fn append(&self, bytes: &[u8]) -> Result<LogOffset, DeviceError> {
         let extent = self.device.extent()?;
         let (needed, free) = (bytes.len() as u64, self.capacity.saturating_sub(extent.end.since(extent.start)));
         if needed > free {
@@ -63,19 +63,19 @@ impl LogDevice for Bounded {
         self.device.append(bytes)
     }
 
-    fn flush(&self, upto: Position, wanted: Durability) -> Result<Receipt, DeviceError> {
+    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<Receipt, DeviceError> {
         self.device.flush(upto, wanted)
     }
 
-    fn read(&self, from: Position, buffer: &mut [u8]) -> Result<(), DeviceError> {
+    fn read(&self, from: LogOffset, buffer: &mut [u8]) -> Result<(), DeviceError> {
         self.device.read(from, buffer)
     }
 
-    fn truncate(&self, upto: Position) -> Result<(), DeviceError> {
+    fn truncate(&self, upto: LogOffset) -> Result<(), DeviceError> {
         self.device.truncate(upto)
     }
 
-    fn reset(&self, at: Position) -> Result<(), DeviceError> {
+    fn reset(&self, at: LogOffset) -> Result<(), DeviceError> {
         self.device.reset(at)
     }
 }

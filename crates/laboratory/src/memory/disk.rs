@@ -3,7 +3,7 @@
 //! Invariant: a model's sync is one of this disk, lengthened; nothing becomes durable earlier than it says.
 
 use recoverable_memory::disk::DiskFolder;
-use recoverable_memory::files::{File, Folder};
+use recoverable_memory::files::{FileFolder, FixedFile};
 use redb::StorageBackend;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -72,27 +72,27 @@ impl Files {
         Ok(Files { folder: DiskFolder::new(path)?, disk })
     }
 
-    fn on_disk(&self, file: Arc<dyn File>) -> Arc<dyn File> {
+    fn on_disk(&self, file: Arc<dyn FixedFile>) -> Arc<dyn FixedFile> {
         Arc::new(OnDisk { file, disk: self.disk })
     }
 }
 
-impl Folder for Files {
-    fn open(&self, name: &str) -> io::Result<Option<Arc<dyn File>>> {
+impl FileFolder for Files {
+    fn open(&self, name: &str) -> io::Result<Option<Arc<dyn FixedFile>>> {
         Ok(self.folder.open(name)?.map(|file| self.on_disk(file)))
     }
 
-    fn create(&self, name: &str, bytes: u64, head: &[u8]) -> io::Result<Arc<dyn File>> {
+    fn create(&self, name: &str, bytes: u64, head: &[u8]) -> io::Result<Arc<dyn FixedFile>> {
         self.folder.create(name, bytes, head).map(|file| self.on_disk(file))
     }
 }
 
 struct OnDisk {
-    file: Arc<dyn File>,
+    file: Arc<dyn FixedFile>,
     disk: Disk,
 }
 
-impl File for OnDisk {
+impl FixedFile for OnDisk {
     fn bytes(&self) -> io::Result<u64> {
         self.file.bytes()
     }

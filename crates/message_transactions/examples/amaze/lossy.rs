@@ -2,10 +2,10 @@
 //!
 //! Invariant: what arrives is counted before it is lost: the machine has had the work of it.
 
-use message_transactions::host::transport::{Arrival, Receiver, Transport};
-use message_transactions::host::udp::Udp;
+use message_transactions::host::transport::{Arrival, PacketReceiver, PacketTransport};
+use message_transactions::host::udp::UdpTransport;
 use message_transactions::outbox::Membership;
-use message_transactions::{Destination, GroupId, codec};
+use message_transactions::{MessageDestination, ProcessGroupId, codec};
 use seeded_random::Random;
 use std::io;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ pub struct Counts {
 /// See the module's description.
 #[derive(Debug)]
 pub struct Lossy {
-    inner: Udp,
+    inner: UdpTransport,
     loss_percent: u64,
     random: Arc<Mutex<Random>>,
     counts: Arc<Counts>,
@@ -36,7 +36,7 @@ pub struct Lossy {
 /// Whether a packet that arrived is lost.
 fn loses(loss_percent: u64, random: &Mutex<Random>, counts: &Counts, packet: &[u8]) -> bool {
     let lost = loss_percent > 0 && random.lock().unwrap_or_else(PoisonError::into_inner).percent(loss_percent);
-    if matches!(codec::decode(packet), Ok((header, ..)) if matches!(header.destination, Destination::Group(_))) {
+    if matches!(codec::decode(packet), Ok((header, ..)) if matches!(header.destination, MessageDestination::Group(_))) {
         counts.arrived.fetch_add(1, Ordering::Relaxed);
         counts.lost.fetch_add(u64::from(lost), Ordering::Relaxed);
     }
@@ -45,7 +45,7 @@ fn loses(loss_percent: u64, random: &Mutex<Random>, counts: &Counts, packet: &[u
 
 impl Lossy {
     /// A socket of which so many of a hundred packets that arrive are lost.
-    pub fn new(inner: Udp, loss_percent: u64) -> Lossy {
+    pub fn new(inner: UdpTransport, loss_percent: u64) -> Lossy {
         let random = Arc::new(Mutex::new(Random::new(inner.seed())));
         Lossy { inner, loss_percent, random, counts: Arc::default() }
     }
@@ -56,7 +56,7 @@ impl Lossy {
     }
 }
 
-impl Transport for Lossy {
+impl PacketTransport for Lossy {
     type Place = SocketAddr;
 
     fn place(&self) -> SocketAddr {
@@ -72,7 +72,7 @@ impl Transport for Lossy {
         self.inner.send(to, train, packet_bytes);
     }
 
-    fn multicast(&self, group: Option<GroupId>, packet: &[u8]) {
+    fn multicast(&self, group: Option<ProcessGroupId>, packet: &[u8]) {
         self.counts.sent.fetch_add(u64::from(group.is_some()), Ordering::Relaxed);
         self.inner.multicast(group, packet);
     }
@@ -93,7 +93,7 @@ impl Transport for Lossy {
         self.inner.wake();
     }
 
-    fn multicast_receiver(&self) -> io::Result<Option<Receiver<SocketAddr>>> {
+    fn multicast_receiver(&self) -> io::Result<Option<PacketReceiver<SocketAddr>>> {
         let Some(mut receive) = self.inner.multicast_receiver()? else { return Ok(None) };
         let (loss_percent, random, counts) = (self.loss_percent, self.random.clone(), self.counts.clone());
         Ok(Some(Box::new(move |buffer, wait| {

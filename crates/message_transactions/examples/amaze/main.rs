@@ -13,10 +13,10 @@ mod lossy;
 mod world;
 
 use lossy::Lossy;
-use message_transactions::host::transport::Transport;
-use message_transactions::host::udp::{Domain, Udp};
-use message_transactions::host::{Host, HostError, Process, Request};
-use message_transactions::{GroupId, ProcessId};
+use message_transactions::host::transport::PacketTransport;
+use message_transactions::host::udp::{UdpDomain, UdpTransport};
+use message_transactions::host::{BlockedRequest, Host, HostError, HostProcess};
+use message_transactions::{ProcessGroupId, ProcessId};
 use std::error::Error;
 use std::io::{IsTerminal, Read, Write};
 use std::net::Ipv4Addr;
@@ -25,7 +25,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 use world::{Player, World};
 
-const PLAYERS: GroupId = GroupId::well_known(3);
+const PLAYERS: ProcessGroupId = ProcessGroupId::well_known(3);
 const NETWORK: Ipv4Addr = Ipv4Addr::new(239, 192, 0, 0);
 const PORT: u16 = 7_185;
 const END: &[u8] = b"end";
@@ -63,7 +63,7 @@ struct Seen<'a> {
 }
 
 /// Tells the player what others say, until it is told to end.
-fn listen<T: Transport>(listener: &mut Process<T>, events: &SyncSender<Event>) -> Result<(), HostError> {
+fn listen<T: PacketTransport>(listener: &mut HostProcess<T>, events: &SyncSender<Event>) -> Result<(), HostError> {
     loop {
         let call = listener.receive()?;
         if call.group() != Some(PLAYERS) {
@@ -77,7 +77,7 @@ fn listen<T: Transport>(listener: &mut Process<T>, events: &SyncSender<Event>) -
 }
 
 /// One player at its host: how many updates it has sent.
-fn play<T: Transport>(
+fn play<T: PacketTransport>(
     host: &Host<T>,
     world: impl FnOnce(ProcessId) -> World,
     (to_player, events): Events,
@@ -91,14 +91,14 @@ fn play<T: Transport>(
     let played = turns(&mut player, world, &events, see);
     // A listener that waits for room goes on.
     drop(events);
-    player.send(ears, Request::exactly_once(END))?;
+    player.send(ears, BlockedRequest::exactly_once(END))?;
     listening.join().map_err(|_| "the listener panicked")??;
     played
 }
 
 /// Plays until the end.
-fn turns<T: Transport>(
-    player: &mut Process<T>,
+fn turns<T: PacketTransport>(
+    player: &mut HostProcess<T>,
     mut world: World,
     events: &Receiver<Event>,
     mut see: impl FnMut(&Seen<'_>) -> Outcome<()>,
@@ -184,8 +184,8 @@ fn read_keys(events: &SyncSender<Event>) {
 }
 
 fn start(port: u16, interface: Ipv4Addr, loss_percent: u64) -> Outcome<Host<Lossy>> {
-    let domain = Domain::Multicast { network: NETWORK, port, interface };
-    Ok(Host::start(Lossy::new(Udp::bind((interface, 0).into(), domain)?, loss_percent))?)
+    let domain = UdpDomain::Multicast { network: NETWORK, port, interface };
+    Ok(Host::start(Lossy::new(UdpTransport::bind((interface, 0).into(), domain)?, loss_percent))?)
 }
 
 /// A person plays.

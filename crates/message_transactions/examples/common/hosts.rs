@@ -7,7 +7,7 @@ mod meeting;
 mod ways;
 
 use message_transactions::host::Host;
-use message_transactions::host::transport::Transport;
+use message_transactions::host::transport::PacketTransport;
 use message_transactions::host::ways::Ways;
 use std::net::SocketAddr;
 use ways::{Outcome, SITES_MAX, Way};
@@ -18,7 +18,7 @@ pub fn start(count: usize) -> Outcome<Vec<Host>> {
 }
 
 /// So many hosts, each on what is made of its ways.
-pub fn start_on<T: Transport>(count: usize, transport: impl FnMut(Ways) -> T) -> Outcome<Vec<Host<T>>> {
+pub fn start_on<T: PacketTransport>(count: usize, transport: impl FnMut(Ways) -> T) -> Outcome<Vec<Host<T>>> {
     assert!(count <= usize::from(SITES_MAX), "there are keys for {SITES_MAX} hosts");
     let way = std::env::var("RAIDCOMM_WAY").map_or(Ok(Way::SharedMemory), |name| name.parse())?;
     let folder = tempfile::tempdir()?;

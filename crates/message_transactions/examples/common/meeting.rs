@@ -1,7 +1,7 @@
 //! Kernels of one process that wait until they reach each other.
 
 use super::ways::{Outcome, Way};
-use message_transactions::host::transport::{Arrival, Transport};
+use message_transactions::host::transport::{Arrival, PacketTransport};
 use message_transactions::host::ways::Ways;
 use message_transactions::limits::READ_BYTES;
 use std::net::SocketAddr;

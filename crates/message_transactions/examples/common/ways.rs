@@ -1,8 +1,8 @@
 //! Kernels that reach each other by one way, which is chosen by its name.
 
 use identifiers::{InstanceId, SiteId};
-use message_transactions::host::udp::Domain;
-use message_transactions::host::ways::{Place, StreamOptions, Ways};
+use message_transactions::host::udp::UdpDomain;
+use message_transactions::host::ways::{KernelPlace, StreamOptions, Ways};
 use raidcomm::keys::{Keys, authority};
 use std::error::Error;
 use std::net::SocketAddr;
@@ -52,7 +52,7 @@ impl Way {
     /// The end of a kernel with this number, from 1 on, on the loopback interface.
     pub fn bind(self, number: u16, keys: &Path) -> Outcome<Ways> {
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
-        let domain = Domain::Peers(Vec::new());
+        let domain = UdpDomain::Peers(Vec::new());
         if self == Way::SharedMemory {
             return Ok(Ways::bind(loopback, domain)?);
         }
@@ -82,15 +82,15 @@ impl Way {
     }
 
     /// Where that kernel is for this one.
-    pub fn place(self, number: u16, address: SocketAddr) -> Place {
-        if self.is_stream() { Place::Site(SiteId(number)) } else { Place::Network(address) }
+    pub fn place(self, number: u16, address: SocketAddr) -> KernelPlace {
+        if self.is_stream() { KernelPlace::Site(SiteId(number)) } else { KernelPlace::Network(address) }
     }
 
     /// Whether packets go by this way now, rather than not at all or by another.
-    pub fn is_up(self, ways: &Ways, place: Place) -> bool {
+    pub fn is_up(self, ways: &Ways, place: KernelPlace) -> bool {
         match place {
-            Place::Site(site) => ways.is_connected(site),
-            Place::Network(_) => self == Way::Udp || ways.is_by_shared_memory(place),
+            KernelPlace::Site(site) => ways.is_connected(site),
+            KernelPlace::Network(_) => self == Way::Udp || ways.is_by_shared_memory(place),
         }
     }
 }

@@ -3,24 +3,24 @@
 use super::*;
 use proptest::prelude::*;
 
-fn header() -> Header {
-    Header {
-        kernel: HostId(7),
-        identity: Identity { sequence: 9, hop: 1 },
-        source: ProcessId::new(HostId(7), 3),
-        destination: Destination::Process(ProcessId::new(HostId(8), 4)),
+fn header() -> PacketHeader {
+    PacketHeader {
+        kernel: LogicalHostId(7),
+        identity: RequestIdentity { sequence: 9, hop: 1 },
+        source: ProcessId::new(LogicalHostId(7), 3),
+        destination: MessageDestination::Process(ProcessId::new(LogicalHostId(8), 4)),
     }
 }
 
 /// One packet of each kind.
-fn samples<'a>(message: &'a [u8], data: &'a [u8]) -> Vec<Body<'a>> {
+fn samples<'a>(message: &'a [u8], data: &'a [u8]) -> Vec<PacketBody<'a>> {
     let transfer = Transfer { number: 3, offset: 5, total: 2 * CHUNK_BYTES as u64 + data.len() as u64 };
-    let process = ProcessId::new(HostId(1), 2);
-    let mut wanted = Wanted::from(1);
+    let process = ProcessId::new(LogicalHostId(1), 2);
+    let mut wanted = WantedChunks::from(1);
     wanted.set(2);
-    let request = Request {
+    let request = RequestPacket {
         once: true,
-        replies: Replies::Many,
+        replies: WantedReplies::Many,
         sought: false,
         read: true,
         write: false,
@@ -30,29 +30,29 @@ fn samples<'a>(message: &'a [u8], data: &'a [u8]) -> Vec<Body<'a>> {
         data,
     };
     let mut samples = vec![
-        Body::HostRequest { proposed: HostId(1), life: 2 },
-        Body::HostComplaint { proposed: HostId(1), life: 2 },
-        Body::Send(request),
-        Body::Send(Request { replies: Replies::None, once: false, sought: true, ..request }),
-        Body::Reply { offset: 6, message, data },
-        Body::Forward { to: process },
-        Body::NoProcess { certain: true },
-        Body::Moved { to: HostId(4) },
-        Body::Pending { ran: 8 },
-        Body::GetPid { logical: 1 },
-        Body::GetPidReply { logical: 1, process },
-        Body::Here,
-        Body::Pull { to_owner: true, transfer, wanted },
-        Body::Done { number: 1 },
-        Body::Refused { number: 1, reason: Refusal::OutOfBounds },
+        PacketBody::HostRequest { proposed: LogicalHostId(1), life: 2 },
+        PacketBody::HostComplaint { proposed: LogicalHostId(1), life: 2 },
+        PacketBody::Send(request),
+        PacketBody::Send(RequestPacket { replies: WantedReplies::None, once: false, sought: true, ..request }),
+        PacketBody::Reply { offset: 6, message, data },
+        PacketBody::Forward { to: process },
+        PacketBody::NoProcess { certain: true },
+        PacketBody::Moved { to: LogicalHostId(4) },
+        PacketBody::Pending { ran: 8 },
+        PacketBody::GetPid { logical: 1 },
+        PacketBody::GetPidReply { logical: 1, process },
+        PacketBody::Here,
+        PacketBody::Pull { to_owner: true, transfer, wanted },
+        PacketBody::Done { number: 1 },
+        PacketBody::Refused { number: 1, reason: BulkRefusal::OutOfBounds },
     ];
     if !data.is_empty() {
-        samples.push(Body::Data { to_owner: true, ask: true, transfer, index: 2, data });
+        samples.push(PacketBody::Data { to_owner: true, ask: true, transfer, index: 2, data });
     }
     samples
 }
 
-fn encoded(body: &Body<'_>) -> Vec<u8> {
+fn encoded(body: &PacketBody<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     encode(&header(), body, &mut bytes);
     bytes
@@ -76,7 +76,7 @@ fn packets_come_back_as_they_were_one_behind_the_other() {
 /// An error that does not name the field would leave whoever looks for a foreign sender with nothing.
 #[test]
 fn errors_name_what_is_wrong() {
-    let good = encoded(&Body::NoProcess { certain: false });
+    let good = encoded(&PacketBody::NoProcess { certain: false });
     let with = |at: usize, value: u8| {
         let mut bytes = good.clone();
         bytes[at] = value;

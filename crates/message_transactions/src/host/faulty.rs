@@ -2,8 +2,8 @@
 //!
 //! Invariant: a seed means the same faults for the same packets.
 
-use super::transport::{Arrival, Receiver, Transport};
-use crate::identifier::GroupId;
+use super::transport::{Arrival, PacketReceiver, PacketTransport};
+use crate::identifier::ProcessGroupId;
 use crate::outbox::Membership;
 use seeded_random::Random;
 use std::io;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// How often what happens, of a hundred packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Faults {
+pub struct PacketFaults {
     /// It is lost.
     pub loss_percent: u64,
     /// It is sent twice.
@@ -24,19 +24,19 @@ pub struct Faults {
 
 /// See the module's description.
 #[derive(Debug)]
-pub struct Faulty<T: Transport> {
+pub struct FaultyTransport<T: PacketTransport> {
     inner: T,
-    faults: Faults,
+    faults: PacketFaults,
     random: Mutex<Random>,
     kept_back: Mutex<Option<(T::Place, Vec<u8>)>>,
     packets: AtomicU64,
     bytes: AtomicU64,
 }
 
-impl<T: Transport> Faulty<T> {
+impl<T: PacketTransport> FaultyTransport<T> {
     /// A transport with faults.
-    pub fn new(inner: T, faults: Faults, seed: u64) -> Faulty<T> {
-        Faulty {
+    pub fn new(inner: T, faults: PacketFaults, seed: u64) -> FaultyTransport<T> {
+        FaultyTransport {
             inner,
             faults,
             random: Mutex::new(Random::new(seed)),
@@ -82,7 +82,7 @@ impl<T: Transport> Faulty<T> {
     }
 }
 
-impl<T: Transport> Transport for Faulty<T> {
+impl<T: PacketTransport> PacketTransport for FaultyTransport<T> {
     type Place = T::Place;
 
     fn place(&self) -> T::Place {
@@ -96,13 +96,13 @@ impl<T: Transport> Transport for Faulty<T> {
     fn send(&self, to: T::Place, train: &[u8], packet_bytes: usize) {
         self.packets.fetch_add(train.len().div_ceil(packet_bytes) as u64, Ordering::Relaxed);
         self.bytes.fetch_add(train.len() as u64, Ordering::Relaxed);
-        if self.faults == Faults::default() {
+        if self.faults == PacketFaults::default() {
             return self.inner.send(to, train, packet_bytes);
         }
         train.chunks(packet_bytes).for_each(|packet| self.send_one(to, packet));
     }
 
-    fn multicast(&self, group: Option<GroupId>, packet: &[u8]) {
+    fn multicast(&self, group: Option<ProcessGroupId>, packet: &[u8]) {
         if !self.happens(self.faults.loss_percent) {
             self.inner.multicast(group, packet);
         }
@@ -120,7 +120,7 @@ impl<T: Transport> Transport for Faulty<T> {
         self.inner.wake();
     }
 
-    fn multicast_receiver(&self) -> io::Result<Option<Receiver<T::Place>>> {
+    fn multicast_receiver(&self) -> io::Result<Option<PacketReceiver<T::Place>>> {
         self.inner.multicast_receiver()
     }
 

@@ -3,12 +3,12 @@
 //! Invariant: a borrow is in the hands of the kernel only while the caller that owns the borrow blocks; it does not return, nor
 //! unwind, before the kernel has let go of it.
 
-use crate::memory::{Memory, Owned, Portable};
+use crate::memory::{LentMemory, OwnedMemory, Portable};
 
 /// See the module's description.
 #[derive(Debug)]
 pub(super) enum Lent {
-    Owned(Owned),
+    Owned(OwnedMemory),
     Read(*const [u8]),
     Write(*mut [u8]),
     Both(*mut [u8]),
@@ -18,7 +18,7 @@ pub(super) enum Lent {
 // is behind a lock, so that one thread at a time follows them.
 unsafe impl Send for Lent {}
 
-impl Memory for Lent {
+impl LentMemory for Lent {
     fn readable(&self) -> Option<&[u8]> {
         match self {
             Lent::Owned(owned) => owned.readable(),
@@ -42,21 +42,21 @@ impl Memory for Lent {
 }
 
 impl Portable for Lent {
-    fn as_owned(&self) -> Option<&Owned> {
+    fn as_owned(&self) -> Option<&OwnedMemory> {
         match self {
             Lent::Owned(owned) => Some(owned),
             Lent::Read(_) | Lent::Write(_) | Lent::Both(_) => None,
         }
     }
 
-    fn from_owned(owned: Owned) -> Lent {
+    fn from_owned(owned: OwnedMemory) -> Lent {
         Lent::Owned(owned)
     }
 }
 
 impl Lent {
     /// Memory that was given away, back.
-    pub(super) fn into_owned(self) -> Option<Owned> {
+    pub(super) fn into_owned(self) -> Option<OwnedMemory> {
         match self {
             Lent::Owned(owned) => Some(owned),
             _ => None,

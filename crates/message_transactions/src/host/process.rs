@@ -4,78 +4,78 @@
 
 use super::HostError;
 use super::lent::Lent;
-use super::shared::Shared;
-use super::transport::Transport;
-use super::waiting::{Receiving, Sending};
+use super::shared::HostShared;
+use super::transport::PacketTransport;
+use super::waiting::{PendingReceive, PendingSend};
 use super::ways::Ways;
-use crate::identifier::{Destination, GroupId, HostId, ProcessId};
-use crate::kernel::{CallError, Gathering, Message, Relocated, RelocationError, Scope, Until};
-use crate::memory::{Owned, Rights};
-use crate::outbox::{Completion, Delivery, Exchange, Gathered, GroupReply};
-use crate::packet::Replies;
+use crate::identifier::{LogicalHostId, MessageDestination, ProcessGroupId, ProcessId};
+use crate::kernel::{GatherUntil, Gathering, OutgoingMessage, ProcessError, Relocated, RelocationError, Scope};
+use crate::memory::{OwnedMemory, Rights};
+use crate::outbox::{Completion, Exchange, Gathered, GroupReply, ReceivedMessage};
+use crate::packet::WantedReplies;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// What a process sends, for as long as it is blocked.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub struct BlockedRequest<'a> {
     message: &'a [u8],
     once: bool,
-    replies: Replies,
-    segment: Option<Segment<'a>>,
+    replies: WantedReplies,
+    segment: Option<LentSegment<'a>>,
 }
 
 #[derive(Debug)]
-enum Segment<'a> {
+enum LentSegment<'a> {
     Read(&'a [u8]),
     Write(&'a mut [u8]),
     Both(&'a mut [u8]),
 }
 
-impl<'a> Request<'a> {
+impl<'a> BlockedRequest<'a> {
     /// Executed at most once by one incarnation of the receiver.
-    pub fn exactly_once(message: &'a [u8]) -> Request<'a> {
-        Request { message, once: true, replies: Replies::One, segment: None }
+    pub fn exactly_once(message: &'a [u8]) -> BlockedRequest<'a> {
+        BlockedRequest { message, once: true, replies: WantedReplies::One, segment: None }
     }
 
     /// Executed at least once, if a reply comes: cheaper for the receiver, which need not keep its reply.
-    pub fn at_least_once(message: &'a [u8]) -> Request<'a> {
-        Request { once: false, ..Request::exactly_once(message) }
+    pub fn at_least_once(message: &'a [u8]) -> BlockedRequest<'a> {
+        BlockedRequest { once: false, ..BlockedRequest::exactly_once(message) }
     }
 
     /// How many replies of a group are wanted.
-    pub fn with_replies(self, replies: Replies) -> Request<'a> {
-        Request { replies, ..self }
+    pub fn with_replies(self, replies: WantedReplies) -> BlockedRequest<'a> {
+        BlockedRequest { replies, ..self }
     }
 
     /// The receiver may read this until its reply; as much as fits travels with the message.
-    pub fn readable(self, segment: &'a [u8]) -> Request<'a> {
-        Request { segment: Some(Segment::Read(segment)), ..self }
+    pub fn readable(self, segment: &'a [u8]) -> BlockedRequest<'a> {
+        BlockedRequest { segment: Some(LentSegment::Read(segment)), ..self }
     }
 
     /// The receiver may write this until its reply, and with it.
-    pub fn writable(self, segment: &'a mut [u8]) -> Request<'a> {
-        Request { segment: Some(Segment::Write(segment)), ..self }
+    pub fn writable(self, segment: &'a mut [u8]) -> BlockedRequest<'a> {
+        BlockedRequest { segment: Some(LentSegment::Write(segment)), ..self }
     }
 
     /// The receiver may read and write this until its reply.
-    pub fn readable_and_writable(self, segment: &'a mut [u8]) -> Request<'a> {
-        Request { segment: Some(Segment::Both(segment)), ..self }
+    pub fn readable_and_writable(self, segment: &'a mut [u8]) -> BlockedRequest<'a> {
+        BlockedRequest { segment: Some(LentSegment::Both(segment)), ..self }
     }
 
-    fn lend(self) -> Message<Lent> {
+    fn lend(self) -> OutgoingMessage<Lent> {
         let segment = self.segment.map(|segment| match segment {
-            Segment::Read(bytes) => Lent::Read(bytes),
-            Segment::Write(bytes) => Lent::Write(bytes),
-            Segment::Both(bytes) => Lent::Both(bytes),
+            LentSegment::Read(bytes) => Lent::Read(bytes),
+            LentSegment::Write(bytes) => Lent::Write(bytes),
+            LentSegment::Both(bytes) => Lent::Both(bytes),
         });
-        Message { bytes: self.message.to_vec(), once: self.once, replies: self.replies, segment }
+        OutgoingMessage { bytes: self.message.to_vec(), once: self.once, replies: self.replies, segment }
     }
 }
 
 /// A reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct ProcessReply {
     /// Who replied.
     pub from: ProcessId,
     /// What it said.
@@ -86,13 +86,13 @@ pub struct Reply {
 /// keeps its sender waiting.
 #[must_use = "the sender waits for a reply"]
 #[derive(Debug)]
-pub struct Call {
-    delivery: Delivery,
+pub struct ReceivedCall {
+    delivery: ReceivedMessage,
 }
 
-impl Call {
-    pub(super) fn new(delivery: Delivery) -> Call {
-        Call { delivery }
+impl ReceivedCall {
+    pub(super) fn new(delivery: ReceivedMessage) -> ReceivedCall {
+        ReceivedCall { delivery }
     }
 
     /// Who sent it.
@@ -116,7 +116,7 @@ impl Call {
     }
 
     /// The group that it was sent to, if it was.
-    pub fn group(&self) -> Option<GroupId> {
+    pub fn group(&self) -> Option<ProcessGroupId> {
         self.delivery.group
     }
 
@@ -137,28 +137,28 @@ impl Call {
 
 /// See the module's description. Dropped, it ends: who waits for its replies is told.
 #[derive(Debug)]
-pub struct Process<T: Transport = Ways> {
-    shared: Arc<Shared<T>>,
+pub struct HostProcess<T: PacketTransport = Ways> {
+    shared: Arc<HostShared<T>>,
     id: ProcessId,
 }
 
 /// Takes back what was lent if a call unwinds.
-struct TakeBack<'a, T: Transport>(&'a Process<T>);
+struct TakeBack<'a, T: PacketTransport>(&'a HostProcess<T>);
 
-impl<T: Transport> Drop for TakeBack<'_, T> {
+impl<T: PacketTransport> Drop for TakeBack<'_, T> {
     fn drop(&mut self) {
         self.0.shared.cancel(self.0.id);
     }
 }
 
-impl<T: Transport> Process<T> {
-    pub(super) fn new(shared: Arc<Shared<T>>) -> Result<Process<T>, HostError> {
+impl<T: PacketTransport> HostProcess<T> {
+    pub(super) fn new(shared: Arc<HostShared<T>>) -> Result<HostProcess<T>, HostError> {
         let id = shared.with(|kernel, _| kernel.create())?;
         shared.open(id);
-        Ok(Process { shared, id })
+        Ok(HostProcess { shared, id })
     }
 
-    pub(super) fn attach(shared: Arc<Shared<T>>, bytes: &[u8]) -> Result<Process<T>, HostError> {
+    pub(super) fn attach(shared: Arc<HostShared<T>>, bytes: &[u8]) -> Result<HostProcess<T>, HostError> {
         let id = shared.with(|kernel, now| -> Result<ProcessId, HostError> {
             let relocated = Relocated::decode(now, bytes)?.at_rest();
             let id = relocated.id();
@@ -166,16 +166,16 @@ impl<T: Transport> Process<T> {
             Ok(id)
         })?;
         shared.open(id);
-        Ok(Process { shared, id })
+        Ok(HostProcess { shared, id })
     }
 
     /// Takes the process out of this host, to be attached to that one: as bytes, which the caller brings there. Until then its senders wait;
     /// if the bytes are lost, it is as though the process had ended with its host. Calls that it has not replied to go with it: see
-    /// [`Process::unanswered`]. Logical identifiers that were set for it stay set here.
+    /// [`HostProcess::unanswered`]. Logical identifiers that were set for it stay set here.
     ///
     /// # Errors
     /// Too many processes have left this host. The process comes back.
-    pub fn detach(self, to: HostId) -> Result<Vec<u8>, (HostError, Process<T>)> {
+    pub fn detach(self, to: LogicalHostId) -> Result<Vec<u8>, (HostError, HostProcess<T>)> {
         // Of a future that was forgotten.
         self.shared.cancel(self.id);
         let detached = self.shared.with(|kernel, now| {
@@ -186,8 +186,8 @@ impl<T: Transport> Process<T> {
     }
 
     /// What this process has received and not replied to, without the messages: for whoever goes on with a process that was attached.
-    pub fn unanswered(&self) -> Vec<Call> {
-        self.shared.with(|kernel, _| kernel.unanswered(self.id)).into_iter().map(Call::new).collect()
+    pub fn unanswered(&self) -> Vec<ReceivedCall> {
+        self.shared.with(|kernel, _| kernel.unanswered(self.id)).into_iter().map(ReceivedCall::new).collect()
     }
 
     /// Its identifier: what others send to.
@@ -207,11 +207,15 @@ impl<T: Transport> Process<T> {
     ///
     /// # Errors
     /// There is no reply, or the message could not be sent.
-    pub fn send(&mut self, to: impl Into<Destination>, request: Request<'_>) -> Result<Reply, HostError> {
+    pub fn send(
+        &mut self,
+        to: impl Into<MessageDestination>,
+        request: BlockedRequest<'_>,
+    ) -> Result<ProcessReply, HostError> {
         let message = request.lend();
         self.shared.with(|kernel, now| kernel.send(now, self.id, to, message))?;
         match self.finish() {
-            Completion::Replied { from, message, .. } => Ok(Reply { from, message }),
+            Completion::Replied { from, message, .. } => Ok(ProcessReply { from, message }),
             Completion::SendFailed { failure, .. } => Err(failure.into()),
             other => panic!("a message was answered by {other:?}"),
         }
@@ -221,8 +225,8 @@ impl<T: Transport> Process<T> {
     ///
     /// # Errors
     /// The message is too long.
-    pub fn notify(&mut self, group: GroupId, message: &[u8]) -> Result<(), HostError> {
-        let message = Message::at_least_once(message.to_vec()).with_replies(Replies::None);
+    pub fn notify(&mut self, group: ProcessGroupId, message: &[u8]) -> Result<(), HostError> {
+        let message = OutgoingMessage::at_least_once(message.to_vec()).with_replies(WantedReplies::None);
         Ok(self.shared.with(|kernel, now| kernel.send(now, self.id, group, message))?)
     }
 
@@ -232,10 +236,10 @@ impl<T: Transport> Process<T> {
     /// The message could not be sent. Too few replies are no error: see [`Gathered`].
     pub fn gather(
         &mut self,
-        group: GroupId,
+        group: ProcessGroupId,
         expected: &[ProcessId],
-        request: Request<'_>,
-        until: Until,
+        request: BlockedRequest<'_>,
+        until: GatherUntil,
         time: Duration,
     ) -> Result<Gathered, HostError> {
         let message = request.lend();
@@ -256,20 +260,24 @@ impl<T: Transport> Process<T> {
     }
 
     /// Sends a message with memory that is given away until the reply, which is awaited.
-    pub fn send_async(&mut self, to: impl Into<Destination>, message: Message<Owned>) -> Sending<'_, T> {
-        let Message { bytes, once, replies, segment } = message;
-        let message = Message { bytes, once, replies, segment: segment.map(Lent::Owned) };
+    pub fn send_async(
+        &mut self,
+        to: impl Into<MessageDestination>,
+        message: OutgoingMessage<OwnedMemory>,
+    ) -> PendingSend<'_, T> {
+        let OutgoingMessage { bytes, once, replies, segment } = message;
+        let message = OutgoingMessage { bytes, once, replies, segment: segment.map(Lent::Owned) };
         let begun = self.shared.with(|kernel, now| kernel.send(now, self.id, to, message));
-        Sending::new(&self.shared, self.id, begun)
+        PendingSend::new(&self.shared, self.id, begun)
     }
 
     /// Blocks until a message comes.
     ///
     /// # Errors
     /// None that a program could cause.
-    pub fn receive(&mut self) -> Result<Call, HostError> {
+    pub fn receive(&mut self) -> Result<ReceivedCall, HostError> {
         match self.shared.with(|kernel, now| kernel.receive(now, self.id))? {
-            Some(delivery) => Ok(Call::new(delivery)),
+            Some(delivery) => Ok(ReceivedCall::new(delivery)),
             None => self.received(),
         }
     }
@@ -278,32 +286,32 @@ impl<T: Transport> Process<T> {
     ///
     /// # Errors
     /// That process does not exist, or nothing is heard of its kernel.
-    pub fn receive_from(&mut self, from: ProcessId) -> Result<Call, HostError> {
+    pub fn receive_from(&mut self, from: ProcessId) -> Result<ReceivedCall, HostError> {
         match self.shared.with(|kernel, now| kernel.receive_specific(now, self.id, from))? {
-            Some(delivery) => Ok(Call::new(delivery)),
+            Some(delivery) => Ok(ReceivedCall::new(delivery)),
             None => self.received(),
         }
     }
 
-    fn received(&mut self) -> Result<Call, HostError> {
+    fn received(&mut self) -> Result<ReceivedCall, HostError> {
         match self.finish() {
-            Completion::Received(delivery) => Ok(Call::new(delivery)),
+            Completion::Received(delivery) => Ok(ReceivedCall::new(delivery)),
             Completion::ReceiveFailed(failure) => Err(failure.into()),
             other => panic!("a wait for messages was ended by {other:?}"),
         }
     }
 
     /// Awaits a message.
-    pub fn receive_async(&mut self) -> Receiving<'_, T> {
+    pub fn receive_async(&mut self) -> PendingReceive<'_, T> {
         let begun = self.shared.with(|kernel, now| kernel.receive(now, self.id));
-        Receiving::new(&self.shared, self.id, begun)
+        PendingReceive::new(&self.shared, self.id, begun)
     }
 
     /// Replies. Never blocks.
     ///
     /// # Errors
     /// The sender waits no more, or the message is too long.
-    pub fn reply(&mut self, call: Call, message: &[u8]) -> Result<(), HostError> {
+    pub fn reply(&mut self, call: ReceivedCall, message: &[u8]) -> Result<(), HostError> {
         self.reply_with(call, message, 0, &[])
     }
 
@@ -311,7 +319,13 @@ impl<T: Transport> Process<T> {
     ///
     /// # Errors
     /// The sender waits no more, the message with the data is too long, or the segment has not the right or the room.
-    pub fn reply_with(&mut self, call: Call, message: &[u8], offset: u64, data: &[u8]) -> Result<(), HostError> {
+    pub fn reply_with(
+        &mut self,
+        call: ReceivedCall,
+        message: &[u8],
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), HostError> {
         Ok(self.shared.with(|kernel, now| kernel.reply(now, self.id, call.exchange(), message, offset, data))?)
     }
 
@@ -319,7 +333,7 @@ impl<T: Transport> Process<T> {
     ///
     /// # Errors
     /// The sender waits no more, or has sent to a group.
-    pub fn forward(&mut self, call: Call, to: ProcessId) -> Result<(), HostError> {
+    pub fn forward(&mut self, call: ReceivedCall, to: ProcessId) -> Result<(), HostError> {
         Ok(self.shared.with(|kernel, now| kernel.forward(now, self.id, call.exchange(), to))?)
     }
 
@@ -327,7 +341,7 @@ impl<T: Transport> Process<T> {
     ///
     /// # Errors
     /// The segment has not the right or so many bytes, the sender waits no more, or its kernel is gone.
-    pub fn read(&mut self, call: &Call, offset: u64, into: &mut [u8]) -> Result<(), HostError> {
+    pub fn read(&mut self, call: &ReceivedCall, offset: u64, into: &mut [u8]) -> Result<(), HostError> {
         let memory = Lent::Write(into);
         self.shared.with(|kernel, now| kernel.move_from(now, self.id, call.exchange(), offset, memory))?;
         self.moved()
@@ -336,8 +350,8 @@ impl<T: Transport> Process<T> {
     /// Copies all of `from` to the sender's segment, from `offset` there.
     ///
     /// # Errors
-    /// As of [`Process::read`].
-    pub fn write(&mut self, call: &Call, offset: u64, from: &[u8]) -> Result<(), HostError> {
+    /// As of [`HostProcess::read`].
+    pub fn write(&mut self, call: &ReceivedCall, offset: u64, from: &[u8]) -> Result<(), HostError> {
         let memory = Lent::Read(from);
         self.shared.with(|kernel, now| kernel.move_to(now, self.id, call.exchange(), offset, memory))?;
         self.moved()
@@ -374,7 +388,7 @@ impl<T: Transport> Process<T> {
     ///
     /// # Errors
     /// There are too many.
-    pub fn allocate_group(&mut self) -> Result<GroupId, HostError> {
+    pub fn allocate_group(&mut self) -> Result<ProcessGroupId, HostError> {
         Ok(self.shared.with(|kernel, _| kernel.allocate_group(self.id))?)
     }
 
@@ -382,7 +396,7 @@ impl<T: Transport> Process<T> {
     ///
     /// # Errors
     /// That process does not exist, or there are too many members.
-    pub fn join_group(&mut self, group: GroupId, member: ProcessId) -> Result<(), HostError> {
+    pub fn join_group(&mut self, group: ProcessGroupId, member: ProcessId) -> Result<(), HostError> {
         let done = self.shared.with(|kernel, now| kernel.join_group(now, self.id, group, member))?;
         self.kernel_answered(done)
     }
@@ -391,7 +405,7 @@ impl<T: Transport> Process<T> {
     ///
     /// # Errors
     /// That process does not exist.
-    pub fn leave_group(&mut self, group: GroupId, member: ProcessId) -> Result<(), HostError> {
+    pub fn leave_group(&mut self, group: ProcessGroupId, member: ProcessId) -> Result<(), HostError> {
         let done = self.shared.with(|kernel, now| kernel.leave_group(now, self.id, group, member))?;
         self.kernel_answered(done)
     }
@@ -403,12 +417,12 @@ impl<T: Transport> Process<T> {
         match self.finish() {
             Completion::Replied { message, .. } if message == [1] => Ok(()),
             Completion::SendFailed { failure, .. } => Err(failure.into()),
-            _ => Err(CallError::NoSuchProcess.into()),
+            _ => Err(ProcessError::NoSuchProcess.into()),
         }
     }
 }
 
-impl<T: Transport> Drop for Process<T> {
+impl<T: PacketTransport> Drop for HostProcess<T> {
     fn drop(&mut self) {
         self.shared.close(self.id);
     }

@@ -5,11 +5,11 @@
 //! does not lead: that process will wake it, at the cost of handing over between two threads. Packets leave in the order in which the kernel made them.
 
 use super::lent::Lent;
-use super::transport::{Arrival, Transport};
+use super::transport::{Arrival, PacketTransport};
 use crate::identifier::ProcessId;
 use crate::kernel::Kernel;
 use crate::limits::{KEEPER_INTERVAL, READ_BYTES, WAIT_LONG, WAIT_SHORT};
-use crate::outbox::{Completion, Delivery, Route};
+use crate::outbox::{Completion, PacketRoute, ReceivedMessage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,30 +23,30 @@ const STEADY_CHECKS: u32 = 4;
 
 /// Who is told that an operation has ended.
 #[derive(Debug)]
-enum Waiter {
+enum OperationWaiter {
     Thread(Thread),
     Task(Waker),
 }
 
-impl Waiter {
+impl OperationWaiter {
     fn wake(self) {
         match self {
-            Waiter::Thread(thread) => thread.unpark(),
-            Waiter::Task(waker) => waker.wake(),
+            OperationWaiter::Thread(thread) => thread.unpark(),
+            OperationWaiter::Task(waker) => waker.wake(),
         }
     }
 }
 
 #[derive(Debug, Default)]
-struct Slot {
+struct OperationSlot {
     outcome: Option<Completion<Lent>>,
-    waiter: Option<Waiter>,
+    waiter: Option<OperationWaiter>,
 }
 
 #[derive(Debug)]
-pub(super) struct State<T: Transport> {
+pub(super) struct HostState<T: PacketTransport> {
     kernel: Kernel<T::Place, Lent>,
-    slots: BTreeMap<ProcessId, Slot>,
+    slots: BTreeMap<ProcessId, OperationSlot>,
     /// Processes whose threads sleep while somebody else leads.
     followers: BTreeSet<ProcessId>,
     leading: bool,
@@ -62,16 +62,16 @@ pub(super) struct State<T: Transport> {
 
 /// See the module's description.
 #[derive(Debug)]
-pub(super) struct Shared<T: Transport> {
+pub(super) struct HostShared<T: PacketTransport> {
     transport: T,
-    state: Mutex<State<T>>,
+    state: Mutex<HostState<T>>,
     buffer: Mutex<Vec<u8>>,
     started: Instant,
     keeper: OnceLock<Thread>,
     host_dropped: AtomicBool,
 }
 
-impl<T: Transport> State<T> {
+impl<T: PacketTransport> HostState<T> {
     /// A thread that still waits, and should lead, if nobody else does.
     fn successor(&self) -> Option<ProcessId> {
         let waits = |id: &ProcessId| self.slots.get(id).is_some_and(|slot| slot.outcome.is_none());
@@ -79,13 +79,13 @@ impl<T: Transport> State<T> {
     }
 }
 
-type Guard<'a, T> = MutexGuard<'a, State<T>>;
+type Guard<'a, T> = MutexGuard<'a, HostState<T>>;
 
-impl<T: Transport> Shared<T> {
-    pub(super) fn start(transport: T, seed: u64) -> io::Result<Arc<Shared<T>>> {
+impl<T: PacketTransport> HostShared<T> {
+    pub(super) fn start(transport: T, seed: u64) -> io::Result<Arc<HostShared<T>>> {
         let receiver = transport.multicast_receiver()?;
-        let shared = Arc::new(Shared {
-            state: Mutex::new(State {
+        let shared = Arc::new(HostShared {
+            state: Mutex::new(HostState {
                 kernel: Kernel::new(0, seed),
                 slots: BTreeMap::new(),
                 followers: BTreeSet::new(),
@@ -151,12 +151,12 @@ impl<T: Transport> Shared<T> {
         self.release_leader(&state);
         self.call_successor(&state);
         drop(state);
-        woken.into_iter().for_each(Waiter::wake);
+        woken.into_iter().for_each(OperationWaiter::wake);
         result
     }
 
     pub(super) fn open(&self, process: ProcessId) {
-        self.lock().slots.insert(process, Slot::default());
+        self.lock().slots.insert(process, OperationSlot::default());
     }
 
     pub(super) fn close(&self, process: ProcessId) {
@@ -165,22 +165,22 @@ impl<T: Transport> Shared<T> {
     }
 
     /// Sends what came out of the kernel, and hands out what has ended.
-    fn drain(&self, state: &mut State<T>) -> Vec<Waiter> {
-        let State { kernel, slots, .. } = state;
+    fn drain(&self, state: &mut HostState<T>) -> Vec<OperationWaiter> {
+        let HostState { kernel, slots, .. } = state;
         let outbox = kernel.outbox();
         while let Some(membership) = outbox.next_membership() {
             self.transport.membership(membership);
         }
         for train in outbox.trains() {
             match train.route {
-                Route::Place(place) => self.transport.send(place, train.bytes, train.packet_bytes),
-                Route::Group(group) => {
+                PacketRoute::Place(place) => self.transport.send(place, train.bytes, train.packet_bytes),
+                PacketRoute::Group(group) => {
                     train
                         .bytes
                         .chunks(train.packet_bytes)
                         .for_each(|packet| self.transport.multicast(Some(group), packet));
                 }
-                Route::Everybody => {
+                PacketRoute::Everybody => {
                     train.bytes.chunks(train.packet_bytes).for_each(|packet| self.transport.multicast(None, packet));
                 }
             }
@@ -215,7 +215,7 @@ impl<T: Transport> Shared<T> {
                 continue;
             }
             if let Some(slot) = state.slots.get_mut(&process) {
-                slot.waiter = Some(Waiter::Thread(std::thread::current()));
+                slot.waiter = Some(OperationWaiter::Thread(std::thread::current()));
             }
             state.followers.insert(process);
             let now = self.now();
@@ -230,13 +230,13 @@ impl<T: Transport> Shared<T> {
                 state.kernel.tick(now);
                 let woken = self.drain(&mut state);
                 self.release_leader(&state);
-                woken.into_iter().for_each(Waiter::wake);
+                woken.into_iter().for_each(OperationWaiter::wake);
             }
         }
     }
 
     /// Wakes the leader if what it waits for has come by another thread: a process of this host, or the multicast socket.
-    fn release_leader(&self, state: &State<T>) {
+    fn release_leader(&self, state: &HostState<T>) {
         let led = state.leads_for.filter(|_| state.leading).and_then(|process| state.slots.get(&process));
         if led.is_some_and(|slot| slot.outcome.is_some()) {
             self.transport.wake();
@@ -244,9 +244,9 @@ impl<T: Transport> Shared<T> {
     }
 
     /// Wakes a thread that should lead: what it waits for was within this kernel, and is not any more.
-    fn call_successor(&self, state: &State<T>) {
+    fn call_successor(&self, state: &HostState<T>) {
         let next = if state.leading { None } else { state.successor() };
-        if let Some(Some(Waiter::Thread(thread))) =
+        if let Some(Some(OperationWaiter::Thread(thread))) =
             next.and_then(|next| state.slots.get(&next)).map(|slot| &slot.waiter)
         {
             thread.unpark();
@@ -260,7 +260,7 @@ impl<T: Transport> Shared<T> {
         if let Some(outcome) = slot.outcome.take() {
             return Some(outcome);
         }
-        slot.waiter = Some(Waiter::Task(waker.clone()));
+        slot.waiter = Some(OperationWaiter::Task(waker.clone()));
         if !state.leading {
             self.call_keeper(&mut state);
         }
@@ -279,7 +279,7 @@ impl<T: Transport> Shared<T> {
     }
 
     /// A message that a process was given waits again.
-    pub(super) fn put_back(&self, process: ProcessId, delivery: Delivery) {
+    pub(super) fn put_back(&self, process: ProcessId, delivery: ReceivedMessage) {
         self.lock().kernel.put_back(process, delivery);
     }
 
@@ -310,7 +310,7 @@ impl<T: Transport> Shared<T> {
                 state.kernel.tick(now);
             }
             let woken = self.drain(&mut state);
-            woken.into_iter().for_each(Waiter::wake);
+            woken.into_iter().for_each(OperationWaiter::wake);
             let done = match process {
                 Some(process) => state.slots.get(&process).is_none_or(|slot| slot.outcome.is_some()),
                 None => {
@@ -327,25 +327,25 @@ impl<T: Transport> Shared<T> {
     }
 
     /// Somebody else shall read: a thread that sleeps, or, where tasks wait, the keeper at once; else the keeper after a while.
-    fn hand_over(&self, state: &mut State<T>) {
+    fn hand_over(&self, state: &mut HostState<T>) {
         state.leading = false;
         if state.successor().is_some() {
             return self.call_successor(state);
         }
-        let tasks = state.slots.values().any(|slot| matches!(slot.waiter, Some(Waiter::Task(_))));
+        let tasks = state.slots.values().any(|slot| matches!(slot.waiter, Some(OperationWaiter::Task(_))));
         if tasks || state.keeper_sleeps {
             self.call_keeper(state);
         }
     }
 
-    fn call_keeper(&self, state: &mut State<T>) {
+    fn call_keeper(&self, state: &mut HostState<T>) {
         state.keeper_sleeps = false;
         self.keeper.get().map(Thread::unpark);
     }
 }
 
 /// The keeper: reads while nobody else does.
-fn keep<T: Transport>(weak: &Weak<Shared<T>>) {
+fn keep<T: PacketTransport>(weak: &Weak<HostShared<T>>) {
     let (mut seen, mut steady, mut idle) = (u64::MAX, 0, false);
     loop {
         let Some(shared) = weak.upgrade() else { return };
@@ -353,7 +353,7 @@ fn keep<T: Transport>(weak: &Weak<Shared<T>>) {
             return;
         }
         let mut state = shared.lock();
-        let tasks = || state.slots.values().any(|slot| matches!(slot.waiter, Some(Waiter::Task(_))));
+        let tasks = || state.slots.values().any(|slot| matches!(slot.waiter, Some(OperationWaiter::Task(_))));
         if !state.leading && state.successor().is_none() && (idle || tasks()) {
             drop(shared.lead(state, None));
             idle = false;

@@ -1,21 +1,22 @@
 //! Processes over real sockets.
 
-use super::faulty::{Faults, Faulty};
-use super::udp::Udp;
+use super::faulty::{FaultyTransport, PacketFaults};
+use super::udp::UdpTransport;
 use super::*;
-use crate::kernel::{Message, Scope, Until};
+use crate::kernel::{GatherUntil, OutgoingMessage, Scope};
 use crate::limits::WAIT_SHORT;
-use crate::memory::Owned;
+use crate::memory::OwnedMemory;
 use crate::outbox::SendFailure;
 use std::future::Future;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
 /// Two hosts on the loopback interface that know each other.
-fn pair(faults: Faults) -> (Host<Faulty<Udp>>, Host<Faulty<Udp>>) {
+fn pair(faults: PacketFaults) -> (Host<FaultyTransport<UdpTransport>>, Host<FaultyTransport<UdpTransport>>) {
     let bind = |seed| {
-        let udp = Udp::bind("127.0.0.1:0".parse().expect("an address"), Domain::Peers(Vec::new())).expect("a socket");
-        Faulty::new(udp, faults, seed)
+        let udp = UdpTransport::bind("127.0.0.1:0".parse().expect("an address"), UdpDomain::Peers(Vec::new()))
+            .expect("a socket");
+        FaultyTransport::new(udp, faults, seed)
     };
     let (one, other) = (bind(1), bind(2));
     let (one_place, other_place) = (one.place(), other.place());
@@ -50,7 +51,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 #[test]
 fn a_counter_is_exact_in_spite_of_faults() {
     const CALLS: u64 = 100;
-    let (here, there) = pair(Faults { loss_percent: 20, duplicate_percent: 10, reorder_percent: 10 });
+    let (here, there) = pair(PacketFaults { loss_percent: 20, duplicate_percent: 10, reorder_percent: 10 });
     let mut server = there.process().expect("a process");
     let receiver = server.id();
     let threads: Vec<_> = (0..3)
@@ -59,7 +60,7 @@ fn a_counter_is_exact_in_spite_of_faults() {
             std::thread::spawn(move || {
                 for call in 0..CALLS {
                     let request = call.to_le_bytes();
-                    let reply = client.send(receiver, Request::exactly_once(&request)).expect("a reply");
+                    let reply = client.send(receiver, BlockedRequest::exactly_once(&request)).expect("a reply");
                     assert_eq!(reply.message, request, "the reply belongs to the request");
                 }
             })
@@ -81,7 +82,7 @@ fn a_counter_is_exact_in_spite_of_faults() {
 #[test]
 fn processes_of_one_host_do_not_wait_for_the_network() {
     const CALLS: u64 = 300;
-    let (here, _there) = pair(Faults::default());
+    let (here, _there) = pair(PacketFaults::default());
     let (mut client, mut server) = (here.process().expect("a process"), here.process().expect("a process"));
     let receiver = server.id();
     let serving = std::thread::spawn(move || {
@@ -92,7 +93,7 @@ fn processes_of_one_host_do_not_wait_for_the_network() {
     });
     let begun = std::time::Instant::now();
     for _ in 0..CALLS {
-        client.send(receiver, Request::exactly_once(b"there?")).expect("a reply");
+        client.send(receiver, BlockedRequest::exactly_once(b"there?")).expect("a reply");
     }
     let each = begun.elapsed().as_nanos() as u64 / CALLS;
     serving.join().expect("it has served");
@@ -101,7 +102,7 @@ fn processes_of_one_host_do_not_wait_for_the_network() {
 
 #[test]
 fn bulk_data_arrives_whole_both_ways() {
-    let (here, there) = pair(Faults { loss_percent: 5, duplicate_percent: 2, reorder_percent: 5 });
+    let (here, there) = pair(PacketFaults { loss_percent: 5, duplicate_percent: 2, reorder_percent: 5 });
     let mut server = there.process().expect("a process");
     let receiver = server.id();
     let served = std::thread::spawn(move || {
@@ -115,7 +116,7 @@ fn bulk_data_arrives_whole_both_ways() {
     });
     let mut client = here.process().expect("a process");
     let mut segment = pattern(1_000_000);
-    let request = Request::exactly_once(b"turn it").readable_and_writable(&mut segment);
+    let request = BlockedRequest::exactly_once(b"turn it").readable_and_writable(&mut segment);
     client.send(receiver, request).expect("a reply");
     served.join().expect("the server does not fail");
     let mut expected = pattern(1_000_000);
@@ -128,7 +129,7 @@ fn bulk_data_arrives_whole_both_ways() {
 /// A server that takes long would be taken for dead if nobody answered for it meanwhile.
 #[test]
 fn the_keeper_answers_while_a_server_works() {
-    let (here, there) = pair(Faults::default());
+    let (here, there) = pair(PacketFaults::default());
     let mut server = there.process().expect("a process");
     let receiver = server.id();
     let (finish, finished) = std::sync::mpsc::channel();
@@ -140,7 +141,7 @@ fn the_keeper_answers_while_a_server_works() {
     });
     let mut client = here.process().expect("a process");
     let id = client.id();
-    let sender = std::thread::spawn(move || client.send(receiver, Request::exactly_once(b"slow")).map(|_| ()));
+    let sender = std::thread::spawn(move || client.send(receiver, BlockedRequest::exactly_once(b"slow")).map(|_| ()));
     while here.transport().sent().0 < 4 || there.transport().sent().0 < 3 {
         std::thread::yield_now();
     }
@@ -153,7 +154,7 @@ fn the_keeper_answers_while_a_server_works() {
 /// A reply that is awaited must come without a thread that blocks for it, and lent memory must come back with it.
 #[test]
 fn messages_can_be_awaited() {
-    let (here, there) = pair(Faults { loss_percent: 10, ..Faults::default() });
+    let (here, there) = pair(PacketFaults { loss_percent: 10, ..PacketFaults::default() });
     let mut server = there.process().expect("a process");
     let receiver = server.id();
     let served = std::thread::spawn(move || {
@@ -165,26 +166,26 @@ fn messages_can_be_awaited() {
     });
     let mut client = here.process().expect("a process");
     for _ in 0..20 {
-        let message = Message::exactly_once(b"write".to_vec()).with_segment(Owned::Writable(vec![0; 6]));
+        let message = OutgoingMessage::exactly_once(b"write".to_vec()).with_segment(OwnedMemory::Writable(vec![0; 6]));
         let (reply, segment) = block_on(client.send_async(receiver, message));
         assert_eq!(reply.expect("a reply").message, b"written");
-        assert_eq!(segment, Some(Owned::Writable(b"\0\0xyz\0".to_vec())));
+        assert_eq!(segment, Some(OwnedMemory::Writable(b"\0\0xyz\0".to_vec())));
     }
     let server = served.join().expect("the server does not fail");
-    drop(client.send_async(server.id(), Message::exactly_once(b"never mind".to_vec())));
+    drop(client.send_async(server.id(), OutgoingMessage::exactly_once(b"never mind".to_vec())));
     drop(server);
-    let (reply, _) = block_on(client.send_async(receiver, Message::exactly_once(b"anybody?".to_vec())));
+    let (reply, _) = block_on(client.send_async(receiver, OutgoingMessage::exactly_once(b"anybody?".to_vec())));
     assert!(matches!(reply, Err(HostError::Send(SendFailure::NoSuchProcess))));
 }
 
 /// Bytes of a process come from outside: whatever it was doing, whoever has it now can go on, and bytes that are none are an error.
 #[test]
 fn a_process_goes_on_where_it_is_attached() {
-    let (here, there) = pair(Faults::default());
+    let (here, there) = pair(PacketFaults::default());
     let mut server = here.process().expect("a process");
     let receiver = server.id();
     let mut client = there.process().expect("a process");
-    let sending = std::thread::spawn(move || client.send(receiver, Request::exactly_once(b"wait for it")));
+    let sending = std::thread::spawn(move || client.send(receiver, BlockedRequest::exactly_once(b"wait for it")));
     let call = server.receive().expect("a message");
     assert_eq!(call.message(), b"wait for it");
     drop(call);
@@ -204,7 +205,7 @@ fn a_process_goes_on_where_it_is_attached() {
 /// If groups or names did not reach other hosts, servers could not be found.
 #[test]
 fn groups_and_names_reach_other_hosts() {
-    let (here, there) = pair(Faults::default());
+    let (here, there) = pair(PacketFaults::default());
     let mut client = here.process().expect("a process");
     let group = client.allocate_group().expect("a group");
     let servers: Vec<_> = (0..3)
@@ -226,15 +227,15 @@ fn groups_and_names_reach_other_hosts() {
         })
         .collect();
     let expected: Vec<_> = servers.iter().map(|(id, _)| *id).collect();
-    let request = Request::exactly_once(b"who is there?");
+    let request = BlockedRequest::exactly_once(b"who is there?");
     let time = Duration::from_secs(20);
-    let gathered = client.gather(group, &expected, request, Until::All, time).expect("it was sent");
+    let gathered = client.gather(group, &expected, request, GatherUntil::All, time).expect("it was sent");
     let mut replies: Vec<_> = gathered.replies.iter().map(|reply| reply.message[0]).collect();
     replies.sort_unstable();
     assert!(gathered.satisfied && replies == [0, 1, 2], "{gathered:?}");
     assert_eq!(client.get_pid(7, Scope::Any).expect("an answer"), Some(expected[0]));
     for (id, thread) in servers {
-        client.send(id, Request::exactly_once(b"bye")).expect("a reply");
+        client.send(id, BlockedRequest::exactly_once(b"bye")).expect("a reply");
         thread.join().expect("the server does not fail");
     }
 }
@@ -246,8 +247,10 @@ fn a_multicast_domain_needs_no_list_of_hosts() {
     // A port that nobody has, so that this test does not hear another one.
     let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket").local_addr().expect("an address").port();
     let start = || {
-        let domain = Domain::Multicast { network: "239.192.0.0".parse().expect("an address"), port: free, interface };
-        Host::start(Udp::bind("127.0.0.1:0".parse().expect("an address"), domain).expect("a socket")).expect("a host")
+        let domain =
+            UdpDomain::Multicast { network: "239.192.0.0".parse().expect("an address"), port: free, interface };
+        Host::start(UdpTransport::bind("127.0.0.1:0".parse().expect("an address"), domain).expect("a socket"))
+            .expect("a host")
     };
     let (here, there) = (start(), start());
     let mut client = here.process().expect("a process");
@@ -261,9 +264,9 @@ fn a_multicast_domain_needs_no_list_of_hosts() {
             server.reply(call, &message).expect("the client waits");
         }
     });
-    let reply = client.send(group, Request::exactly_once(b"to the group")).expect("a reply");
+    let reply = client.send(group, BlockedRequest::exactly_once(b"to the group")).expect("a reply");
     assert_eq!((reply.from, &reply.message[..]), (receiver, &b"to the group"[..]));
-    let reply = client.send(receiver, Request::exactly_once(b"to the process")).expect("a reply");
+    let reply = client.send(receiver, BlockedRequest::exactly_once(b"to the process")).expect("a reply");
     assert_eq!(reply.message, b"to the process");
     served.join().expect("the server does not fail");
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a transport may lose, double and reorder packets, and nothing else.
 
-use crate::identifier::GroupId;
+use crate::identifier::ProcessGroupId;
 use crate::outbox::Membership;
 use std::fmt::Debug;
 use std::io;
@@ -18,10 +18,10 @@ pub enum Arrival<P> {
 }
 
 /// A receiver of packets that come by another way than those to this place alone.
-pub type Receiver<P> = Box<dyn FnMut(&mut [u8], Duration) -> io::Result<Option<(usize, P)>> + Send>;
+pub type PacketReceiver<P> = Box<dyn FnMut(&mut [u8], Duration) -> io::Result<Option<(usize, P)>> + Send>;
 
 /// See the module's description.
-pub trait Transport: Debug + Send + Sync + 'static {
+pub trait PacketTransport: Debug + Send + Sync + 'static {
     /// Where kernels are.
     type Place: Copy + Ord + Debug + Send + Sync + 'static;
 
@@ -32,11 +32,11 @@ pub trait Transport: Debug + Send + Sync + 'static {
     fn seed(&self) -> u64;
 
     /// Sends packets that stand behind each other: each but the last has `packet_bytes` bytes. What cannot be sent is lost. Some of
-    /// it may wait for [`Transport::flush`].
+    /// it may wait for [`PacketTransport::flush`].
     fn send(&self, to: Self::Place, train: &[u8], packet_bytes: usize);
 
     /// Sends a packet to all kernels with members of a group, or to all kernels.
-    fn multicast(&self, group: Option<GroupId>, packet: &[u8]);
+    fn multicast(&self, group: Option<ProcessGroupId>, packet: &[u8]);
 
     /// What was sent leaves now.
     fn flush(&self) {}
@@ -47,15 +47,15 @@ pub trait Transport: Debug + Send + Sync + 'static {
     /// The operating system refused.
     fn receive(&self, buffer: &mut [u8], wait: Duration) -> io::Result<Option<Arrival<Self::Place>>>;
 
-    /// Ends a wait in [`Transport::receive`] of another thread, soon.
+    /// Ends a wait in [`PacketTransport::receive`] of another thread, soon.
     fn wake(&self);
 
-    /// What receives broadcasts and packets of groups, if that is not [`Transport::receive`]. Asked for once; a thread of its own
+    /// What receives broadcasts and packets of groups, if that is not [`PacketTransport::receive`]. Asked for once; a thread of its own
     /// calls it.
     ///
     /// # Errors
     /// The operating system refused.
-    fn multicast_receiver(&self) -> io::Result<Option<Receiver<Self::Place>>> {
+    fn multicast_receiver(&self) -> io::Result<Option<PacketReceiver<Self::Place>>> {
         Ok(None)
     }
 

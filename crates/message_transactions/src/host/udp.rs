@@ -3,8 +3,8 @@
 //! The address of a group is computed from its identifier, so that no message sets a group up. Several groups may share an address:
 //! the kernel looks at the identifier. Runs of packets leave by segmentation offload and arrive joined, where the system can.
 
-use super::transport::{Arrival, Receiver, Transport};
-use crate::identifier::GroupId;
+use super::transport::{Arrival, PacketReceiver, PacketTransport};
+use crate::identifier::ProcessGroupId;
 use crate::limits::{PEERS_MAX, SOCKET_BYTES, WAIT_LONG};
 use crate::outbox::Membership;
 use quinn_udp::{Transmit, UdpSocketState};
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// Who else there is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Domain {
+pub enum UdpDomain {
     /// These: what is for everybody, or a group, is sent to each of them.
     Peers(Vec<SocketAddr>),
     /// All that listen on a multicast network of 16 bits behind `network` (of which the last two numbers are not used), at a port,
@@ -37,7 +37,7 @@ pub enum Domain {
 
 /// A UDP socket.
 #[derive(Debug)]
-pub struct Udp {
+pub struct UdpTransport {
     socket: UdpSocket,
     offload: UdpSocketState,
     place: SocketAddr,
@@ -48,7 +48,7 @@ pub struct Udp {
 }
 
 /// Where packets of a group go; of everybody, for `None`.
-fn multicast_address(network: Ipv4Addr, group: Option<GroupId>) -> Ipv4Addr {
+fn multicast_address(network: Ipv4Addr, group: Option<ProcessGroupId>) -> Ipv4Addr {
     let [a, b, ..] = network.octets();
     // 1 to 65534: everybody has 0.
     let low = group.map_or(0, |group| (group.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) % 65_534 + 1);
@@ -59,12 +59,12 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
 
-impl Udp {
+impl UdpTransport {
     /// A socket at an address; port 0 takes one that is free.
     ///
     /// # Errors
     /// The operating system refused, or there are too many peers.
-    pub fn bind(address: SocketAddr, domain: Domain) -> io::Result<Udp> {
+    pub fn bind(address: SocketAddr, domain: UdpDomain) -> io::Result<UdpTransport> {
         let socket = UdpSocket::bind(address)?;
         let offload = UdpSocketState::new((&socket).into())?;
         // Whoever waits sleeps in the read.
@@ -76,11 +76,11 @@ impl Udp {
         let place = socket.local_addr()?;
         let mut peers = Vec::new();
         let multicast = match domain {
-            Domain::Peers(listed) => {
+            UdpDomain::Peers(listed) => {
                 peers = listed;
                 None
             }
-            Domain::Multicast { network, port, interface } => {
+            UdpDomain::Multicast { network, port, interface } => {
                 options.set_multicast_if_v4(&interface)?;
                 options.set_multicast_loop_v4(true)?;
                 let listener = Socket::new(socket2::Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
@@ -94,7 +94,7 @@ impl Udp {
         if peers.len() > PEERS_MAX {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "there are too many peers"));
         }
-        Ok(Udp { socket, offload, place, peers: Mutex::new(peers), multicast, wait: AtomicU64::new(0) })
+        Ok(UdpTransport { socket, offload, place, peers: Mutex::new(peers), multicast, wait: AtomicU64::new(0) })
     }
 
     /// Adds a kernel to those that are sent what is for everybody, if peers are listed.
@@ -121,13 +121,13 @@ impl Udp {
 }
 
 /// Readable when a packet is there.
-impl AsFd for Udp {
+impl AsFd for UdpTransport {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-impl Transport for Udp {
+impl PacketTransport for UdpTransport {
     type Place = SocketAddr;
 
     fn place(&self) -> SocketAddr {
@@ -154,7 +154,7 @@ impl Transport for Udp {
         }
     }
 
-    fn multicast(&self, group: Option<GroupId>, packet: &[u8]) {
+    fn multicast(&self, group: Option<ProcessGroupId>, packet: &[u8]) {
         match &self.multicast {
             Some((network, port, ..)) => {
                 self.send_one(SocketAddrV4::new(multicast_address(*network, group), *port).into(), packet);
@@ -187,7 +187,7 @@ impl Transport for Udp {
         self.send_one(place, &[]);
     }
 
-    fn multicast_receiver(&self) -> io::Result<Option<Receiver<SocketAddr>>> {
+    fn multicast_receiver(&self) -> io::Result<Option<PacketReceiver<SocketAddr>>> {
         let Some((.., listener)) = &self.multicast else { return Ok(None) };
         let listener = listener.try_clone()?;
         listener.set_read_timeout(Some(Duration::from_nanos(WAIT_LONG)))?;

@@ -4,13 +4,13 @@
 
 use super::HostError;
 use super::lent::Lent;
-use super::process::{Call, Reply};
-use super::shared::Shared;
-use super::transport::Transport;
+use super::process::{ProcessReply, ReceivedCall};
+use super::shared::HostShared;
+use super::transport::PacketTransport;
 use crate::identifier::ProcessId;
-use crate::kernel::CallError;
-use crate::memory::Owned;
-use crate::outbox::{Completion, Delivery};
+use crate::kernel::ProcessError;
+use crate::memory::OwnedMemory;
+use crate::outbox::{Completion, ReceivedMessage};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -18,20 +18,24 @@ use std::task::{Context, Poll};
 /// A message under way: the reply, and the memory that was given away.
 #[must_use = "futures do nothing until they are awaited"]
 #[derive(Debug)]
-pub struct Sending<'a, T: Transport> {
-    shared: &'a Shared<T>,
+pub struct PendingSend<'a, T: PacketTransport> {
+    shared: &'a HostShared<T>,
     process: ProcessId,
-    begun: Option<Result<(), CallError>>,
+    begun: Option<Result<(), ProcessError>>,
 }
 
-impl<'a, T: Transport> Sending<'a, T> {
-    pub(super) fn new(shared: &'a Shared<T>, process: ProcessId, begun: Result<(), CallError>) -> Sending<'a, T> {
-        Sending { shared, process, begun: Some(begun) }
+impl<'a, T: PacketTransport> PendingSend<'a, T> {
+    pub(super) fn new(
+        shared: &'a HostShared<T>,
+        process: ProcessId,
+        begun: Result<(), ProcessError>,
+    ) -> PendingSend<'a, T> {
+        PendingSend { shared, process, begun: Some(begun) }
     }
 }
 
-impl<T: Transport> Future for Sending<'_, T> {
-    type Output = (Result<Reply, HostError>, Option<Owned>);
+impl<T: PacketTransport> Future for PendingSend<'_, T> {
+    type Output = (Result<ProcessReply, HostError>, Option<OwnedMemory>);
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if let Some(Err(error)) = self.begun {
@@ -42,7 +46,7 @@ impl<T: Transport> Future for Sending<'_, T> {
         self.begun = None;
         Poll::Ready(match completion {
             Completion::Replied { from, message, segment } => {
-                (Ok(Reply { from, message }), segment.and_then(Lent::into_owned))
+                (Ok(ProcessReply { from, message }), segment.and_then(Lent::into_owned))
             }
             Completion::SendFailed { failure, segment } => (Err(failure.into()), segment.and_then(Lent::into_owned)),
             other => panic!("a message was answered by {other:?}"),
@@ -50,7 +54,7 @@ impl<T: Transport> Future for Sending<'_, T> {
     }
 }
 
-impl<T: Transport> Drop for Sending<'_, T> {
+impl<T: PacketTransport> Drop for PendingSend<'_, T> {
     fn drop(&mut self) {
         if self.begun.take().is_some_and(|begun| begun.is_ok()) {
             self.shared.cancel(self.process);
@@ -61,41 +65,41 @@ impl<T: Transport> Drop for Sending<'_, T> {
 /// A message that is waited for.
 #[must_use = "futures do nothing until they are awaited"]
 #[derive(Debug)]
-pub struct Receiving<'a, T: Transport> {
-    shared: &'a Shared<T>,
+pub struct PendingReceive<'a, T: PacketTransport> {
+    shared: &'a HostShared<T>,
     process: ProcessId,
-    begun: Option<Result<Option<Delivery>, CallError>>,
+    begun: Option<Result<Option<ReceivedMessage>, ProcessError>>,
 }
 
-impl<'a, T: Transport> Receiving<'a, T> {
+impl<'a, T: PacketTransport> PendingReceive<'a, T> {
     pub(super) fn new(
-        shared: &'a Shared<T>,
+        shared: &'a HostShared<T>,
         process: ProcessId,
-        begun: Result<Option<Delivery>, CallError>,
-    ) -> Receiving<'a, T> {
-        Receiving { shared, process, begun: Some(begun) }
+        begun: Result<Option<ReceivedMessage>, ProcessError>,
+    ) -> PendingReceive<'a, T> {
+        PendingReceive { shared, process, begun: Some(begun) }
     }
 }
 
-impl<T: Transport> Future for Receiving<'_, T> {
-    type Output = Result<Call, HostError>;
+impl<T: PacketTransport> Future for PendingReceive<'_, T> {
+    type Output = Result<ReceivedCall, HostError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.begun.take() {
-            Some(Ok(Some(delivery))) => return Poll::Ready(Ok(Call::new(delivery))),
+            Some(Ok(Some(delivery))) => return Poll::Ready(Ok(ReceivedCall::new(delivery))),
             Some(Err(error)) => return Poll::Ready(Err(error.into())),
             waiting => self.begun = waiting,
         }
         let Some(completion) = self.shared.poll(self.process, context.waker()) else { return Poll::Pending };
         self.begun = None;
         Poll::Ready(match completion {
-            Completion::Received(delivery) => Ok(Call::new(delivery)),
+            Completion::Received(delivery) => Ok(ReceivedCall::new(delivery)),
             other => panic!("a wait for messages was ended by {other:?}"),
         })
     }
 }
 
-impl<T: Transport> Drop for Receiving<'_, T> {
+impl<T: PacketTransport> Drop for PendingReceive<'_, T> {
     fn drop(&mut self) {
         match self.begun.take() {
             Some(Ok(None)) => self.shared.cancel(self.process),

@@ -20,16 +20,16 @@
 
 mod neighbours;
 
-use super::transport::{Arrival, Receiver, Transport};
-use super::udp::{Domain, Udp};
-use crate::identifier::GroupId;
+use super::transport::{Arrival, PacketReceiver, PacketTransport};
+use super::udp::{UdpDomain, UdpTransport};
+use crate::identifier::ProcessGroupId;
 use crate::limits::READ_BYTES;
 use crate::outbox::Membership;
 use bytes::Bytes;
 use identifiers::{InstanceId, SiteId};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
-use neighbours::{Neighbours, Offer};
+use neighbours::{KernelOffer, Neighbours};
 use raidcomm::keys::Keys;
 use raidcomm::limits::TOKENS;
 use raidcomm::streams::{Hello, INCARNATION_UNKNOWN, Incoming, Streams, StreamsError};
@@ -51,18 +51,18 @@ const WAKER: Token = Token(2 * TOKENS + 1);
 
 /// Where a kernel is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum KernelPlace {
     /// In the network, or on this host.
     Network(SocketAddr),
     /// A peer that is reached by stream.
     Site(SiteId),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for KernelPlace {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Network(address) => address.fmt(formatter),
-            Place::Site(site) => site.fmt(formatter),
+            KernelPlace::Network(address) => address.fmt(formatter),
+            KernelPlace::Site(site) => site.fmt(formatter),
         }
     }
 }
@@ -82,9 +82,9 @@ pub struct StreamOptions {
 
 /// See the module's description.
 pub struct Ways {
-    udp: Udp,
-    links: Mutex<Links>,
-    receiver: Mutex<Receiving>,
+    udp: UdpTransport,
+    links: Mutex<HostLinks>,
+    receiver: Mutex<ReceivingSide>,
     waker: Waker,
     /// There can be no other way than UDP.
     udp_only: bool,
@@ -100,7 +100,7 @@ impl fmt::Debug for Ways {
 }
 
 /// What whoever receives has.
-struct Receiving {
+struct ReceivingSide {
     poll: Poll,
     events: Events,
     /// A packet may be there: the poll says so once.
@@ -108,15 +108,15 @@ struct Receiving {
 }
 
 /// All ways but UDP.
-struct Links {
+struct HostLinks {
     registry: Registry,
     neighbours: Option<Neighbours>,
     streams: Option<Streams>,
     /// Peers that are reached by stream.
     sites: Vec<SiteId>,
     incoming: Vec<Incoming>,
-    arrived: VecDeque<(Place, Bytes)>,
-    gone: VecDeque<Place>,
+    arrived: VecDeque<(KernelPlace, Bytes)>,
+    gone: VecDeque<KernelPlace>,
 }
 
 impl Ways {
@@ -124,7 +124,7 @@ impl Ways {
     ///
     /// # Errors
     /// The operating system refused, or there are too many peers.
-    pub fn bind(address: SocketAddr, domain: Domain) -> io::Result<Ways> {
+    pub fn bind(address: SocketAddr, domain: UdpDomain) -> io::Result<Ways> {
         let mut ways = Ways::without_shared_memory(address, domain)?;
         let neighbours = Neighbours::start(&ways.links().registry, 0..TOKENS, ways.udp.place())?;
         ways.udp_only = neighbours.is_none();
@@ -136,10 +136,10 @@ impl Ways {
     ///
     /// # Errors
     /// As of [`Ways::bind`].
-    pub fn without_shared_memory(address: SocketAddr, domain: Domain) -> io::Result<Ways> {
-        let udp = Udp::bind(address, domain)?;
+    pub fn without_shared_memory(address: SocketAddr, domain: UdpDomain) -> io::Result<Ways> {
+        let udp = UdpTransport::bind(address, domain)?;
         let poll = Poll::new()?;
-        let links = Links {
+        let links = HostLinks {
             registry: poll.registry().try_clone()?,
             neighbours: None,
             streams: None,
@@ -149,7 +149,7 @@ impl Ways {
             gone: VecDeque::new(),
         };
         let waker = Waker::new(poll.registry(), WAKER)?;
-        let receiver = Mutex::new(Receiving { poll, events: Events::with_capacity(EVENTS), udp_ready: false });
+        let receiver = Mutex::new(ReceivingSide { poll, events: Events::with_capacity(EVENTS), udp_ready: false });
         let (links, polls) = (Mutex::new(links), AtomicBool::new(false));
         Ok(Ways { udp, links, receiver, waker, udp_only: true, polls, started: Instant::now() })
     }
@@ -211,12 +211,12 @@ impl Ways {
     }
 
     /// Whether packets to a place go through shared memory now.
-    pub fn is_by_shared_memory(&self, place: Place) -> bool {
+    pub fn is_by_shared_memory(&self, place: KernelPlace) -> bool {
         match place {
-            Place::Network(address) => {
+            KernelPlace::Network(address) => {
                 self.links().neighbours.as_ref().is_some_and(|neighbours| neighbours.takes(address).is_some())
             }
-            Place::Site(_) => false,
+            KernelPlace::Site(_) => false,
         }
     }
 
@@ -225,13 +225,13 @@ impl Ways {
         self.links().streams.as_ref().is_some_and(|streams| streams.is_connected(site))
     }
 
-    fn links(&self) -> MutexGuard<'_, Links> {
+    fn links(&self) -> MutexGuard<'_, HostLinks> {
         // What a panic leaves half done is a connection, which its peer makes anew.
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// From now on whoever receives waits for all ways at once. Before, the socket is not watched: that costs with every packet.
-    fn poll_from_now(&self, links: &Links) -> io::Result<()> {
+    fn poll_from_now(&self, links: &HostLinks) -> io::Result<()> {
         if !self.polls.load(Ordering::SeqCst) {
             let socket = self.udp.as_fd().as_raw_fd();
             links.registry.register(&mut SourceFd(&socket), UDP, Interest::READABLE)?;
@@ -245,9 +245,9 @@ impl Ways {
     }
 
     /// Takes what the network brought: a packet, or another kernel of this host that introduces itself.
-    fn take_from_network(&self, buffer: &[u8], bytes: usize, from: SocketAddr) -> Option<Arrival<Place>> {
-        let Some(offer) = Offer::decode(&buffer[..bytes]) else {
-            return Some(Arrival::Packets(bytes, Place::Network(from)));
+    fn take_from_network(&self, buffer: &[u8], bytes: usize, from: SocketAddr) -> Option<Arrival<KernelPlace>> {
+        let Some(offer) = KernelOffer::decode(&buffer[..bytes]) else {
+            return Some(Arrival::Packets(bytes, KernelPlace::Network(from)));
         };
         let mut links = self.links();
         let answer = links.neighbours.as_mut().and_then(|neighbours| neighbours.meet(self.now(), from, &offer));
@@ -261,27 +261,27 @@ impl Ways {
     }
 }
 
-impl Links {
+impl HostLinks {
     fn next_deadline(&self) -> Option<u64> {
         let neighbours = self.neighbours.as_ref().map(|neighbours| &neighbours.streams);
         neighbours.into_iter().chain(&self.streams).filter_map(Streams::next_deadline).min()
     }
 
     fn turn(&mut self, now: u64, events: &Events) {
-        let Links { neighbours, streams, incoming, arrived, gone, .. } = self;
+        let HostLinks { neighbours, streams, incoming, arrived, gone, .. } = self;
         if let Some(neighbours) = neighbours {
             take_turn(&mut neighbours.streams, now, events, incoming);
             for incoming in incoming.drain(..) {
                 if let Some((address, payload)) = neighbours.take(incoming) {
-                    arrived.push_back((Place::Network(address), payload));
+                    arrived.push_back((KernelPlace::Network(address), payload));
                 }
             }
-            gone.extend(neighbours.gone().into_iter().map(Place::Network));
+            gone.extend(neighbours.gone().into_iter().map(KernelPlace::Network));
         }
         if let Some(streams) = streams {
             take_turn(streams, now, events, incoming);
             arrived.extend(incoming.drain(..).filter_map(|incoming| match incoming {
-                Incoming::Message { from, payload, .. } => Some((Place::Site(from), payload)),
+                Incoming::Message { from, payload, .. } => Some((KernelPlace::Site(from), payload)),
                 // Whoever cannot be reached may come back: the kernels know how long they wait.
                 Incoming::Connected { .. } | Incoming::Disconnected { .. } => None,
             }));
@@ -289,7 +289,7 @@ impl Links {
     }
 
     /// The next that has come: packets of one place together, as many as there is room for.
-    fn next(&mut self, buffer: &mut [u8]) -> Option<Arrival<Place>> {
+    fn next(&mut self, buffer: &mut [u8]) -> Option<Arrival<KernelPlace>> {
         if let Some(place) = self.gone.pop_front() {
             return Some(Arrival::Gone(place));
         }
@@ -323,32 +323,32 @@ fn take_turn(streams: &mut Streams, now: u64, events: &Events, incoming: &mut Ve
     streams.flush(now);
 }
 
-impl Transport for Ways {
-    type Place = Place;
+impl PacketTransport for Ways {
+    type Place = KernelPlace;
 
-    fn place(&self) -> Place {
-        Place::Network(self.udp.place())
+    fn place(&self) -> KernelPlace {
+        KernelPlace::Network(self.udp.place())
     }
 
     fn seed(&self) -> u64 {
         self.udp.seed()
     }
 
-    fn send(&self, to: Place, train: &[u8], packet_bytes: usize) {
+    fn send(&self, to: KernelPlace, train: &[u8], packet_bytes: usize) {
         if self.udp_only
-            && let Place::Network(address) = to
+            && let KernelPlace::Network(address) = to
         {
             return self.udp.send(address, train, packet_bytes);
         }
         let mut links = self.links();
         match to {
-            Place::Site(site) => {
+            KernelPlace::Site(site) => {
                 if let Some(streams) = &mut links.streams {
                     // Not connected, or too much waits: it is lost.
                     let _ = streams.send(site, train);
                 }
             }
-            Place::Network(address) => {
+            KernelPlace::Network(address) => {
                 let mut offer = None;
                 if let Some(neighbours) = &mut links.neighbours {
                     if let Some(site) = neighbours.takes(address)
@@ -367,13 +367,13 @@ impl Transport for Ways {
         }
     }
 
-    fn multicast(&self, group: Option<GroupId>, packet: &[u8]) {
+    fn multicast(&self, group: Option<ProcessGroupId>, packet: &[u8]) {
         self.udp.multicast(group, packet);
         if self.udp_only {
             return;
         }
         let mut links = self.links();
-        let Links { streams: Some(streams), sites, .. } = &mut *links else { return };
+        let HostLinks { streams: Some(streams), sites, .. } = &mut *links else { return };
         // It is much shorter than a frame may be, and lost to those who are not connected.
         let _ = streams.multicast(sites, packet);
     }
@@ -384,12 +384,12 @@ impl Transport for Ways {
         }
         let now = self.now();
         let mut links = self.links();
-        let Links { neighbours, streams, .. } = &mut *links;
+        let HostLinks { neighbours, streams, .. } = &mut *links;
         let neighbours = neighbours.as_mut().map(|neighbours| &mut neighbours.streams);
         neighbours.into_iter().chain(streams).for_each(|streams| streams.flush(now));
     }
 
-    fn receive(&self, buffer: &mut [u8], wait: Duration) -> io::Result<Option<Arrival<Place>>> {
+    fn receive(&self, buffer: &mut [u8], wait: Duration) -> io::Result<Option<Arrival<KernelPlace>>> {
         assert!(buffer.len() >= READ_BYTES, "a train fits the buffer");
         if !self.polls.load(Ordering::SeqCst) {
             return Ok(match self.udp.receive(buffer, wait)? {
@@ -398,7 +398,7 @@ impl Transport for Ways {
             });
         }
         let mut receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
-        let Receiving { poll, events, udp_ready } = &mut *receiver;
+        let ReceivingSide { poll, events, udp_ready } = &mut *receiver;
         if *udp_ready {
             match self.udp.receive_now(buffer)? {
                 Some((bytes, from)) => return Ok(self.take_from_network(buffer, bytes, from)),
@@ -431,10 +431,10 @@ impl Transport for Ways {
         }
     }
 
-    fn multicast_receiver(&self) -> io::Result<Option<Receiver<Place>>> {
+    fn multicast_receiver(&self) -> io::Result<Option<PacketReceiver<KernelPlace>>> {
         let Some(mut receive) = self.udp.multicast_receiver()? else { return Ok(None) };
         Ok(Some(Box::new(move |buffer, wait| {
-            Ok(receive(buffer, wait)?.map(|(bytes, from)| (bytes, Place::Network(from))))
+            Ok(receive(buffer, wait)?.map(|(bytes, from)| (bytes, KernelPlace::Network(from))))
         })))
     }
 

@@ -2,13 +2,13 @@
 //!
 //! Invariant: a member is counted once, as replied, dead, running or silent.
 
-use crate::identifier::{GroupId, ProcessId};
+use crate::identifier::{ProcessGroupId, ProcessId};
 use crate::outbox::{Gathered, GroupReply};
 use std::collections::BTreeMap;
 
 /// When a gathering ends before its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum GatherUntil {
     /// With the first reply.
     First,
     /// With so many replies.
@@ -21,18 +21,18 @@ pub enum Until {
 #[derive(Clone, Copy, Debug)]
 pub struct Gathering<'a> {
     /// The group.
-    pub group: GroupId,
+    pub group: ProcessGroupId,
     /// The members that are known of; may be empty unless all are wanted. Others may reply, too.
     pub expected: &'a [ProcessId],
     /// When there are enough.
-    pub until: Until,
+    pub until: GatherUntil,
     /// When it ends at the latest.
     pub deadline: u64,
 }
 
 /// How far a member is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum MemberProgress {
     Silent,
     Running,
     Replied,
@@ -42,25 +42,25 @@ pub(super) enum Standing {
 /// A gathering under way.
 #[derive(Debug)]
 pub(super) struct Gather {
-    pub until: Until,
+    pub until: GatherUntil,
     pub deadline: u64,
-    pub expected: BTreeMap<ProcessId, Standing>,
+    pub expected: BTreeMap<ProcessId, MemberProgress>,
     pub replies: Vec<GroupReply>,
 }
 
 impl Gather {
     /// Expected members that have not replied and are not dead.
     pub(super) fn missing(&self) -> Vec<ProcessId> {
-        let missing = |standing: &Standing| matches!(standing, Standing::Silent | Standing::Running);
+        let missing = |standing: &MemberProgress| matches!(standing, MemberProgress::Silent | MemberProgress::Running);
         self.expected.iter().filter(|(_, standing)| missing(standing)).map(|(&member, _)| member).collect()
     }
 
     pub(super) fn satisfied(&self) -> bool {
-        let dead = self.expected.values().filter(|&&standing| standing == Standing::Dead).count();
+        let dead = self.expected.values().filter(|&&standing| standing == MemberProgress::Dead).count();
         match self.until {
-            Until::First => !self.replies.is_empty(),
-            Until::AtLeast(count) => self.replies.len() >= count,
-            Until::All => dead == 0 && !self.expected.is_empty() && self.missing().is_empty(),
+            GatherUntil::First => !self.replies.is_empty(),
+            GatherUntil::AtLeast(count) => self.replies.len() >= count,
+            GatherUntil::All => dead == 0 && !self.expected.is_empty() && self.missing().is_empty(),
         }
     }
 
@@ -70,15 +70,15 @@ impl Gather {
     }
 
     pub(super) fn finish(self) -> Gathered {
-        let with = |wanted: Standing| {
+        let with = |wanted: MemberProgress| {
             let members = self.expected.iter().filter(move |(_, standing)| **standing == wanted);
             members.map(|(&member, _)| member).collect()
         };
         Gathered {
             satisfied: self.satisfied(),
-            silent: with(Standing::Silent),
-            running: with(Standing::Running),
-            dead: with(Standing::Dead),
+            silent: with(MemberProgress::Silent),
+            running: with(MemberProgress::Running),
+            dead: with(MemberProgress::Dead),
             replies: self.replies,
         }
     }

@@ -4,33 +4,33 @@
 //! counted once, as replied, dead, running or silent.
 
 use super::Kernel;
-use super::gather::{Gather, Gathering, Standing};
-use super::process::{Activity, CallError, Sending};
-use super::sending::Message;
-use crate::identifier::{Destination, ProcessId};
+use super::gather::{Gather, Gathering, MemberProgress};
+use super::process::{Activity, ProcessError, SentMessage};
+use super::sending::OutgoingMessage;
+use crate::identifier::{MessageDestination, ProcessId};
 use crate::limits::MEMBERS_MAX;
-use crate::memory::Memory;
+use crate::memory::LentMemory;
 use crate::outbox::{Completion, GroupReply};
-use crate::packet::{Identity, Replies};
+use crate::packet::{RequestIdentity, WantedReplies};
 
-impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
+impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     /// Sends a message to a group and collects replies until there are enough, nobody is left to wait for, or the deadline comes.
     ///
     /// # Errors
-    /// As of [`Kernel::send`]; and [`CallError::TooMany`] if more are expected than [`MEMBERS_MAX`].
+    /// As of [`Kernel::send`]; and [`ProcessError::TooMany`] if more are expected than [`MEMBERS_MAX`].
     pub fn gather(
         &mut self,
         now: u64,
         by: ProcessId,
-        message: Message<M>,
+        message: OutgoingMessage<M>,
         wanted: Gathering<'_>,
-    ) -> Result<(), CallError> {
+    ) -> Result<(), ProcessError> {
         let Gathering { group, expected, until, deadline } = wanted;
         if expected.len() > MEMBERS_MAX {
-            return Err(CallError::TooMany);
+            return Err(ProcessError::TooMany);
         }
-        let identity = self.begin_send(now, by, group.into(), message.with_replies(Replies::Many))?;
-        let expected = expected.iter().map(|&member| (member, Standing::Silent)).collect();
+        let identity = self.begin_send(now, by, group.into(), message.with_replies(WantedReplies::Many))?;
+        let expected = expected.iter().map(|&member| (member, MemberProgress::Silent)).collect();
         if let Some(sending) = self.gathering(by, identity) {
             sending.gather = Some(Box::new(Gather { until, deadline, expected, replies: Vec::new() }));
         }
@@ -40,12 +40,12 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         Ok(())
     }
 
-    fn gathering(&mut self, by: ProcessId, identity: Identity) -> Option<&mut Sending<M>> {
+    fn gathering(&mut self, by: ProcessId, identity: RequestIdentity) -> Option<&mut SentMessage<M>> {
         let sending = self.processes.get_mut(&by)?.sending(identity)?;
-        matches!(sending.to, Destination::Group(_)).then_some(sending)
+        matches!(sending.to, MessageDestination::Group(_)).then_some(sending)
     }
 
-    pub(super) fn is_gathering(&self, by: ProcessId, identity: Identity) -> bool {
+    pub(super) fn is_gathering(&self, by: ProcessId, identity: RequestIdentity) -> bool {
         match self.processes.get(&by).map(|process| &process.activity) {
             Some(Activity::Sending(sending)) => sending.identity == identity && sending.gather.is_some(),
             _ => false,
@@ -61,11 +61,11 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
 
     pub(super) fn gather_reply(&mut self, by: ProcessId, from: ProcessId, message: &[u8]) {
         let Some(gather) = self.gather_of(by) else { return };
-        if gather.expected.get(&from) == Some(&Standing::Replied) || gather.replies.len() >= MEMBERS_MAX {
+        if gather.expected.get(&from) == Some(&MemberProgress::Replied) || gather.replies.len() >= MEMBERS_MAX {
             return;
         }
         match gather.expected.get_mut(&from) {
-            Some(standing) => *standing = Standing::Replied,
+            Some(standing) => *standing = MemberProgress::Replied,
             None if gather.replies.iter().any(|reply| reply.from == from) => return,
             None => {}
         }
@@ -78,9 +78,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     pub(super) fn gather_pending(&mut self, by: ProcessId, from: ProcessId) {
         let Some(gather) = self.gather_of(by) else { return };
         if let Some(standing) = gather.expected.get_mut(&from)
-            && *standing == Standing::Silent
+            && *standing == MemberProgress::Silent
         {
-            *standing = Standing::Running;
+            *standing = MemberProgress::Running;
         }
     }
 
@@ -90,9 +90,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         }
         let Some(gather) = self.gather_of(by) else { return };
         if let Some(standing) = gather.expected.get_mut(&from)
-            && *standing != Standing::Replied
+            && *standing != MemberProgress::Replied
         {
-            *standing = Standing::Dead;
+            *standing = MemberProgress::Dead;
         }
         if gather.ended() {
             self.end_gather(by);

@@ -4,24 +4,24 @@
 
 use super::Kernel;
 use super::naming::KernelRequest;
-use super::process::CallError;
-use super::sending::Message;
-use crate::identifier::{GroupId, ProcessId};
+use super::process::ProcessError;
+use super::sending::OutgoingMessage;
+use crate::identifier::{ProcessGroupId, ProcessId};
 use crate::limits::{GROUPS_MAX, MEMBERS_MAX};
-use crate::memory::Memory;
+use crate::memory::LentMemory;
 use crate::outbox::Membership;
 use std::collections::BTreeSet;
 
-impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
+impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     /// A new group, with the process as its member. Its identifier is 63 random bits: that another group has them is improbable.
     ///
     /// # Errors
     /// The process is not here, or there are too many groups.
-    pub fn allocate_group(&mut self, by: ProcessId) -> Result<GroupId, CallError> {
+    pub fn allocate_group(&mut self, by: ProcessId) -> Result<ProcessGroupId, ProcessError> {
         if !self.processes.contains_key(&by) {
-            return Err(CallError::NoSuchProcess);
+            return Err(ProcessError::NoSuchProcess);
         }
-        let group = GroupId::well_known(self.random.draw());
+        let group = ProcessGroupId::well_known(self.random.draw());
         self.join(group, by)?;
         Ok(group)
     }
@@ -35,9 +35,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         &mut self,
         now: u64,
         by: ProcessId,
-        group: GroupId,
+        group: ProcessGroupId,
         member: ProcessId,
-    ) -> Result<bool, CallError> {
+    ) -> Result<bool, ProcessError> {
         if self.processes.contains_key(&member) {
             return self.join(group, member).map(|()| true);
         }
@@ -52,9 +52,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         &mut self,
         now: u64,
         by: ProcessId,
-        group: GroupId,
+        group: ProcessGroupId,
         member: ProcessId,
-    ) -> Result<bool, CallError> {
+    ) -> Result<bool, ProcessError> {
         if self.processes.contains_key(&member) {
             self.leave(group, member);
             return Ok(true);
@@ -69,28 +69,28 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         by: ProcessId,
         about: ProcessId,
         request: KernelRequest,
-    ) -> Result<(), CallError> {
+    ) -> Result<(), ProcessError> {
         let server = about.host().kernel_server();
-        self.send(now, by, server, Message::at_least_once(request.encode()))
+        self.send(now, by, server, OutgoingMessage::at_least_once(request.encode()))
     }
 
-    pub(super) fn join(&mut self, group: GroupId, member: ProcessId) -> Result<(), CallError> {
+    pub(super) fn join(&mut self, group: ProcessGroupId, member: ProcessId) -> Result<(), ProcessError> {
         if !self.groups.contains_key(&group) {
             if self.groups.len() >= GROUPS_MAX {
-                return Err(CallError::TooMany);
+                return Err(ProcessError::TooMany);
             }
             self.groups.insert(group, BTreeSet::new());
             self.outbox.membership(Membership::Join(group));
         }
         let members = self.groups.entry(group).or_default();
         if members.len() >= MEMBERS_MAX && !members.contains(&member) {
-            return Err(CallError::TooMany);
+            return Err(ProcessError::TooMany);
         }
         members.insert(member);
         Ok(())
     }
 
-    pub(super) fn leave(&mut self, group: GroupId, member: ProcessId) {
+    pub(super) fn leave(&mut self, group: ProcessGroupId, member: ProcessId) {
         let Some(members) = self.groups.get_mut(&group) else { return };
         members.remove(&member);
         if members.is_empty() {
@@ -100,9 +100,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     /// Takes a process out of all its groups, and says which they were.
-    pub(super) fn leave_all(&mut self, member: ProcessId) -> Vec<GroupId> {
+    pub(super) fn leave_all(&mut self, member: ProcessId) -> Vec<ProcessGroupId> {
         let groups = self.groups.iter().filter(|(_, members)| members.contains(&member));
-        let groups: Vec<GroupId> = groups.map(|(&group, _)| group).collect();
+        let groups: Vec<ProcessGroupId> = groups.map(|(&group, _)| group).collect();
         groups.iter().for_each(|&group| self.leave(group, member));
         groups
     }

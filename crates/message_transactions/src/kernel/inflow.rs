@@ -7,13 +7,13 @@
 
 use crate::codec::chunk_count;
 use crate::limits::{GIVE_UP, REORDERED_MAX, RETRANSMIT_FIRST, RETRANSMIT_MAX, WINDOW_FIRST, WINDOW_MAX, WINDOW_MIN};
-use crate::packet::{Transfer, Wanted};
+use crate::packet::{Transfer, WantedChunks};
 use raidcomm::round_trip::RoundTrip;
 use std::collections::{BTreeSet, VecDeque};
 
 /// A chunk that was asked for.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct AskedChunk {
     index: u32,
     /// It has come, or was found lost.
     settled: bool,
@@ -21,14 +21,14 @@ struct Asked {
 
 /// See the module's description.
 #[derive(Debug)]
-pub(super) struct Inflow {
+pub(super) struct BulkInflow {
     pub transfer: Transfer,
     count: u32,
     /// A bit for each chunk that has come.
     come: Vec<u64>,
     missing: u32,
     /// What was asked for, in order, from `base` on.
-    asked: VecDeque<Asked>,
+    asked: VecDeque<AskedChunk>,
     base: u64,
     /// For each chunk, its last place in the order of asking.
     places: Vec<u32>,
@@ -51,11 +51,11 @@ pub(super) struct Inflow {
     pub due: u64,
 }
 
-impl Inflow {
+impl BulkInflow {
     /// A transfer of which the first so many chunks come unasked. `wait`: how long an answer of the other side takes, as far as is known.
-    pub(super) fn new(now: u64, transfer: Transfer, unasked: u32, wait: u64) -> Inflow {
+    pub(super) fn new(now: u64, transfer: Transfer, unasked: u32, wait: u64) -> BulkInflow {
         let count = chunk_count(transfer.total);
-        let mut inflow = Inflow {
+        let mut inflow = BulkInflow {
             transfer,
             count,
             come: vec![0; count.div_ceil(64) as usize],
@@ -95,7 +95,7 @@ impl Inflow {
 
     fn ask(&mut self, index: u32) {
         self.places[index as usize] = (self.base + self.asked.len() as u64) as u32;
-        self.asked.push_back(Asked { index, settled: false });
+        self.asked.push_back(AskedChunk { index, settled: false });
         self.under_way += 1;
     }
 
@@ -180,12 +180,12 @@ impl Inflow {
     }
 
     /// What to ask for now: nothing while more than half a window is under way.
-    pub(super) fn pulls(&mut self, now: u64) -> Vec<Wanted> {
+    pub(super) fn pulls(&mut self, now: u64) -> Vec<WantedChunks> {
         let mut room = self.window.saturating_sub(self.under_way);
         if room < self.window / 2 && self.under_way > 0 {
             return Vec::new();
         }
-        let mut wanted: Vec<Wanted> = Vec::new();
+        let mut wanted: Vec<WantedChunks> = Vec::new();
         let first = self.base + self.asked.len() as u64;
         while room > 0 {
             let index = match self.lost.pop_first() {
@@ -198,7 +198,7 @@ impl Inflow {
             };
             room -= 1;
             if !wanted.last_mut().is_some_and(|last| last.set(index)) {
-                let mut next = Wanted::from(index);
+                let mut next = WantedChunks::from(index);
                 next.set(index);
                 wanted.push(next);
             }

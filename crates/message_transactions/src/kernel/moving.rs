@@ -4,42 +4,42 @@
 //! is blocked meanwhile, so that the reply comes after the last byte.
 
 use super::Kernel;
-use super::inflow::Inflow;
-use super::process::{Activity, CallError};
+use super::inflow::BulkInflow;
+use super::process::{Activity, ProcessError};
 use crate::codec::{chunk_bytes, chunk_count};
 use crate::identifier::ProcessId;
 use crate::limits::{CHUNK_BYTES, GIVE_UP, MOVE_BYTES_MAX, RETRANSMIT_FIRST, RETRANSMIT_MAX, WINDOW_FIRST};
-use crate::memory::{Memory, Rights};
-use crate::outbox::{Completion, Exchange, MoveFailure, Outbox, Route};
-use crate::packet::{Body, Header, Transfer, Wanted};
+use crate::memory::{LentMemory, Rights};
+use crate::outbox::{Completion, Exchange, KernelOutbox, MoveFailure, PacketRoute};
+use crate::packet::{PacketBody, PacketHeader, Transfer, WantedChunks};
 use crate::planted::Planted;
 
 /// Which way.
 #[derive(Debug)]
-pub(super) enum Way {
+pub(super) enum MoveDirection {
     /// To the sender's segment: its kernel asks for chunks; when it is silent, it is reminded.
     To { due: u64, reminders: u32 },
     /// From there: we ask.
-    From(Box<Inflow>),
+    From(Box<BulkInflow>),
 }
 
 /// A transfer under way.
 #[derive(Debug)]
-pub(super) struct Moving<M> {
+pub(super) struct BulkTransfer<M> {
     pub exchange: Exchange,
     pub transfer: Transfer,
     pub memory: M,
-    pub way: Way,
+    pub way: MoveDirection,
     pub heard: u64,
     /// How long after that it is given up.
     pub patience: u64,
 }
 
-impl<M> Moving<M> {
+impl<M> BulkTransfer<M> {
     pub(super) fn due(&self) -> u64 {
         let due = match &self.way {
-            Way::To { due, .. } => *due,
-            Way::From(inflow) => inflow.due,
+            MoveDirection::To { due, .. } => *due,
+            MoveDirection::From(inflow) => inflow.due,
         };
         due.min(self.given_up())
     }
@@ -51,10 +51,10 @@ impl<M> Moving<M> {
 }
 
 /// Sends chunks of a transfer, in the given order. Whoever receives the last of them looks whether some are missing.
-pub(super) fn stream<A: Copy, M: Memory>(
-    outbox: &mut Outbox<A, M>,
-    route: Option<Route<A>>,
-    header: &Header,
+pub(super) fn stream<A: Copy, M: LentMemory>(
+    outbox: &mut KernelOutbox<A, M>,
+    route: Option<PacketRoute<A>>,
+    header: &PacketHeader,
     to_owner: bool,
     transfer: &Transfer,
     memory: &[u8],
@@ -66,7 +66,7 @@ pub(super) fn stream<A: Copy, M: Memory>(
         let start = index as usize * CHUNK_BYTES;
         let bytes = chunk_bytes(transfer.total, index).unwrap_or(0);
         let Some(data) = memory.get(start..start + bytes) else { return };
-        let body = Body::Data { to_owner, ask, transfer: *transfer, index, data };
+        let body = PacketBody::Data { to_owner, ask, transfer: *transfer, index, data };
         match route {
             None => outbox.send_local(header, &body),
             Some(route) => outbox.send(route, header, &body),
@@ -74,7 +74,7 @@ pub(super) fn stream<A: Copy, M: Memory>(
     }
 }
 
-impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
+impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     /// Checks a transfer before it begins.
     fn may_move(
         &mut self,
@@ -83,19 +83,19 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         offset: u64,
         bytes: usize,
         right: impl Fn(&Rights) -> bool,
-    ) -> Result<Transfer, CallError> {
+    ) -> Result<Transfer, ProcessError> {
         let (survive, unchecked) = (self.has(Planted::RightsSurvive), self.has(Planted::BoundsUnchecked));
         self.ready(by)?;
         match self.delivered(by, exchange) {
-            Ok(alien) if !right(&alien.rights) => return Err(CallError::NoAccess),
+            Ok(alien) if !right(&alien.rights) => return Err(ProcessError::NoAccess),
             Ok(alien) if !alien.rights.contains(offset, bytes as u64) && !unchecked => {
-                return Err(CallError::OutOfBounds);
+                return Err(ProcessError::OutOfBounds);
             }
             Err(error) if !survive => return Err(error),
             _ => {}
         }
         if bytes > MOVE_BYTES_MAX || offset.checked_add(bytes as u64).is_none() {
-            return Err(CallError::TooLong);
+            return Err(ProcessError::TooLong);
         }
         let process = self.ready(by)?;
         process.transfers += 1;
@@ -115,8 +115,8 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         exchange: &Exchange,
         offset: u64,
         memory: M,
-    ) -> Result<(), CallError> {
-        let bytes = memory.readable().ok_or(CallError::NoAccess)?.len();
+    ) -> Result<(), ProcessError> {
+        let bytes = memory.readable().ok_or(ProcessError::NoAccess)?.len();
         let transfer = self.may_move(by, exchange, offset, bytes, |rights| rights.write)?;
         if bytes == 0 {
             self.outbox.complete(by, Completion::Moved { memory, outcome: Ok(()) });
@@ -133,8 +133,8 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             return Ok(());
         }
         let wait = self.hints.wait(exchange.sender, 0).min(RETRANSMIT_FIRST);
-        let way = Way::To { due: now.saturating_add(wait), reminders: 0 };
-        let moving = Moving { exchange: *exchange, transfer, memory, way, heard: now, patience: GIVE_UP };
+        let way = MoveDirection::To { due: now.saturating_add(wait), reminders: 0 };
+        let moving = BulkTransfer { exchange: *exchange, transfer, memory, way, heard: now, patience: GIVE_UP };
         self.ready(by)?.activity = Activity::Moving(Box::new(moving));
         self.stream_to(by, 0..WINDOW_FIRST);
         self.arm(by);
@@ -154,8 +154,8 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         exchange: &Exchange,
         offset: u64,
         mut memory: M,
-    ) -> Result<(), CallError> {
-        let bytes = memory.writable().ok_or(CallError::NoAccess)?.len();
+    ) -> Result<(), ProcessError> {
+        let bytes = memory.writable().ok_or(ProcessError::NoAccess)?.len();
         let transfer = self.may_move(by, exchange, offset, bytes, |rights| rights.read)?;
         if bytes == 0 {
             self.outbox.complete(by, Completion::Moved { memory, outcome: Ok(()) });
@@ -171,8 +171,8 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             return Ok(());
         }
         let wait = self.hints.wait(exchange.sender, 0);
-        let way = Way::From(Box::new(Inflow::new(now, transfer, 0, wait)));
-        let moving = Moving { exchange: *exchange, transfer, memory, way, heard: now, patience: GIVE_UP };
+        let way = MoveDirection::From(Box::new(BulkInflow::new(now, transfer, 0, wait)));
+        let moving = BulkTransfer { exchange: *exchange, transfer, memory, way, heard: now, patience: GIVE_UP };
         self.ready(by)?.activity = Activity::Moving(Box::new(moving));
         self.pull_from(now, by);
         self.arm(by);
@@ -197,12 +197,12 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     /// Where the sender of an exchange is: where its copies last came from.
-    pub(super) fn route_back(&self, by: ProcessId, sender: ProcessId) -> Option<Route<A>> {
+    pub(super) fn route_back(&self, by: ProcessId, sender: ProcessId) -> Option<PacketRoute<A>> {
         let from = self.aliens.get(&(sender, by)).and_then(|alien| alien.from);
-        from.map(Route::Place).or_else(|| self.route(sender))
+        from.map(PacketRoute::Place).or_else(|| self.route(sender))
     }
 
-    fn moving(&mut self, by: ProcessId) -> Option<&mut Moving<M>> {
+    fn moving(&mut self, by: ProcessId) -> Option<&mut BulkTransfer<M>> {
         match &mut self.processes.get_mut(&by)?.activity {
             Activity::Moving(moving) => Some(moving),
             _ => None,
@@ -218,18 +218,20 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     fn pull_from(&mut self, now: u64, by: ProcessId) {
-        let Some(Moving { way: Way::From(inflow), exchange, transfer, .. }) = self.moving(by) else { return };
+        let Some(BulkTransfer { way: MoveDirection::From(inflow), exchange, transfer, .. }) = self.moving(by) else {
+            return;
+        };
         let (pulls, exchange, transfer) = (inflow.pulls(now), *exchange, *transfer);
         let header = self.header(exchange.identity, by, exchange.sender);
         let route = self.route_back(by, exchange.sender);
         for wanted in pulls {
             let wanted = self.shifted(wanted);
-            self.post(route, &header, &Body::Pull { to_owner: true, transfer, wanted });
+            self.post(route, &header, &PacketBody::Pull { to_owner: true, transfer, wanted });
         }
     }
 
     /// The bit vector as it is sent.
-    pub(super) fn shifted(&self, mut wanted: Wanted) -> Wanted {
+    pub(super) fn shifted(&self, mut wanted: WantedChunks) -> WantedChunks {
         if self.has(Planted::BitVectorShifted) && wanted.words[0].count_ones() < 4 {
             wanted.words[0] <<= 1;
         }
@@ -237,7 +239,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     /// The transfer of a process that a packet of the segment's owner speaks of.
-    fn transfer_of(&mut self, by: ProcessId, header: &Header, number: u64) -> Option<&mut Moving<M>> {
+    fn transfer_of(&mut self, by: ProcessId, header: &PacketHeader, number: u64) -> Option<&mut BulkTransfer<M>> {
         let moving = self.moving(by)?;
         let same = moving.transfer.number == number
             && moving.exchange.sender == header.source
@@ -245,9 +247,16 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         same.then_some(moving)
     }
 
-    pub(super) fn mover_pull(&mut self, now: u64, by: ProcessId, header: &Header, number: u64, wanted: &Wanted) {
+    pub(super) fn mover_pull(
+        &mut self,
+        now: u64,
+        by: ProcessId,
+        header: &PacketHeader,
+        number: u64,
+        wanted: &WantedChunks,
+    ) {
         let Some(moving) = self.transfer_of(by, header, number) else { return };
-        let Way::To { due, reminders } = &mut moving.way else { return };
+        let MoveDirection::To { due, reminders } = &mut moving.way else { return };
         (*due, *reminders) = (now.saturating_add(RETRANSMIT_MAX), 0);
         (moving.heard, moving.patience) = (now, GIVE_UP);
         self.stream_to(by, wanted.chunks());
@@ -258,13 +267,13 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         &mut self,
         now: u64,
         by: ProcessId,
-        header: &Header,
+        header: &PacketHeader,
         transfer: &Transfer,
         index: u32,
         data: &[u8],
     ) {
         let Some(moving) = self.transfer_of(by, header, transfer.number) else { return };
-        let Way::From(inflow) = &mut moving.way else { return };
+        let MoveDirection::From(inflow) = &mut moving.way else { return };
         if inflow.transfer != *transfer {
             return;
         }
@@ -283,7 +292,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         self.arm(by);
     }
 
-    pub(super) fn mover_done(&mut self, by: ProcessId, header: &Header, number: u64, outcome: Result<(), ()>) {
+    pub(super) fn mover_done(&mut self, by: ProcessId, header: &PacketHeader, number: u64, outcome: Result<(), ()>) {
         if self.transfer_of(by, header, number).is_some() {
             self.end_move(by, outcome.map_err(|()| MoveFailure::Refused));
         }
@@ -303,11 +312,11 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             return self.end_move(by, Err(MoveFailure::GaveUp));
         }
         match &mut moving.way {
-            Way::From(inflow) => {
+            MoveDirection::From(inflow) => {
                 inflow.time_out(now);
                 self.pull_from(now, by);
             }
-            Way::To { due, reminders } => {
+            MoveDirection::To { due, reminders } => {
                 // The last of what came unasked: its receiver sees what is missing before it.
                 let last = chunk_count(moving.transfer.total).min(WINDOW_FIRST) - 1;
                 *reminders = reminders.saturating_add(1);

@@ -2,16 +2,16 @@
 //!
 //! Invariant: a host identifier is used only after it was announced and nobody complained; whoever uses or wants it complains.
 
-use super::process::{Activity, CallError, Process, Query};
-use super::sending::Message;
+use super::process::{Activity, KernelProcess, OpenQuery, ProcessError};
+use super::sending::OutgoingMessage;
 use super::{Kernel, Timer};
-use crate::identifier::{Destination, GroupId, HostId, ProcessId};
+use crate::identifier::{LogicalHostId, MessageDestination, ProcessGroupId, ProcessId};
 use crate::limits::{
     ANNOUNCEMENTS, CLAIM_WAIT, ENDED_MAX, NAMES_MAX, PROBE_INTERVAL, PROCESSES_MAX, QUERY_TIME, RETRANSMIT_FIRST,
 };
-use crate::memory::Memory;
-use crate::outbox::{Completion, ReceiveFailure, Route, SendFailure};
-use crate::packet::{Body, Header, Identity, Request};
+use crate::memory::LentMemory;
+use crate::outbox::{Completion, PacketRoute, ReceiveFailure, SendFailure};
+use crate::packet::{PacketBody, PacketHeader, RequestIdentity, RequestPacket};
 
 /// For whom a logical identifier is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub(super) struct Claim {
 /// What the kernel server is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KernelRequest {
-    Join(GroupId, ProcessId),
-    Leave(GroupId, ProcessId),
+    Join(ProcessGroupId, ProcessId),
+    Leave(ProcessGroupId, ProcessId),
     Exists(ProcessId),
 }
 
@@ -64,21 +64,21 @@ impl KernelRequest {
         let (group, process) = rest.split_at_checked(8)?;
         let process = ProcessId::from_bits(u64::from_le_bytes(process.try_into().ok()?))?;
         let group = u64::from_le_bytes(group.try_into().ok()?);
-        match (code, Destination::from_bits(group)) {
-            (1, Destination::Group(group)) => Some(KernelRequest::Join(group, process)),
-            (2, Destination::Group(group)) => Some(KernelRequest::Leave(group, process)),
+        match (code, MessageDestination::from_bits(group)) {
+            (1, MessageDestination::Group(group)) => Some(KernelRequest::Join(group, process)),
+            (2, MessageDestination::Group(group)) => Some(KernelRequest::Leave(group, process)),
             (3, _) => Some(KernelRequest::Exists(process)),
             _ => None,
         }
     }
 }
 
-impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
+impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     /// Draws a host identifier and asks whether somebody minds.
     pub(super) fn propose(&mut self, now: u64) {
         let old = self.claim.as_ref().map(|claim| (claim.due, Timer::Claim));
         old.map(|timer| self.timers.remove(&timer));
-        self.host = HostId::from_random(self.random.draw());
+        self.host = LogicalHostId::from_random(self.random.draw());
         self.claim = Some(Claim { announced: 0, due: now });
         self.timers.insert((now, Timer::Claim));
     }
@@ -94,19 +94,19 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         let due = claim.due;
         self.timers.insert((due, Timer::Claim));
         let server = self.host.kernel_server();
-        let header = self.header(Identity::default(), server, server);
-        let body = Body::HostRequest { proposed: self.host, life: self.life };
-        self.outbox.send(Route::Everybody, &header, &body);
+        let header = self.header(RequestIdentity::default(), server, server);
+        let body = PacketBody::HostRequest { proposed: self.host, life: self.life };
+        self.outbox.send(PacketRoute::Everybody, &header, &body);
     }
 
-    pub(super) fn requested(&mut self, from: Option<A>, proposed: HostId, life: u64) {
+    pub(super) fn requested(&mut self, from: Option<A>, proposed: LogicalHostId, life: u64) {
         let Some(place) = from.filter(|_| proposed == self.host && life != self.life) else { return };
         let server = self.host.kernel_server();
-        let header = self.header(Identity::default(), server, server);
-        self.outbox.send(Route::Place(place), &header, &Body::HostComplaint { proposed, life });
+        let header = self.header(RequestIdentity::default(), server, server);
+        self.outbox.send(PacketRoute::Place(place), &header, &PacketBody::HostComplaint { proposed, life });
     }
 
-    pub(super) fn complained(&mut self, now: u64, proposed: HostId, life: u64) {
+    pub(super) fn complained(&mut self, now: u64, proposed: LogicalHostId, life: u64) {
         if self.claim.is_some() && proposed == self.host && life == self.life {
             self.propose(now);
         }
@@ -116,9 +116,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     ///
     /// # Errors
     /// Too many are set.
-    pub fn set_pid(&mut self, logical: u32, process: ProcessId, scope: Scope) -> Result<(), CallError> {
+    pub fn set_pid(&mut self, logical: u32, process: ProcessId, scope: Scope) -> Result<(), ProcessError> {
         if self.names.len() >= NAMES_MAX && !self.names.contains_key(&logical) {
-            return Err(CallError::TooMany);
+            return Err(ProcessError::TooMany);
         }
         self.names.insert(logical, (process, scope));
         Ok(())
@@ -135,14 +135,14 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     ///
     /// # Errors
     /// The process is busy or not here.
-    pub fn get_pid(&mut self, now: u64, by: ProcessId, logical: u32, scope: Scope) -> Result<(), CallError> {
+    pub fn get_pid(&mut self, now: u64, by: ProcessId, logical: u32, scope: Scope) -> Result<(), ProcessError> {
         self.ready(by)?;
         let here = if scope == Scope::Remote { None } else { self.named(logical, Scope::Remote) };
         if here.is_some() || scope == Scope::Local {
             self.outbox.complete(by, Completion::Found(here));
             return Ok(());
         }
-        let query = Query { logical, due: now, until: now.saturating_add(QUERY_TIME) };
+        let query = OpenQuery { logical, due: now, until: now.saturating_add(QUERY_TIME) };
         self.ready(by)?.activity = Activity::Querying(query);
         self.query_due(now, by);
         self.arm(by);
@@ -158,13 +158,13 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         }
         query.due = now + RETRANSMIT_FIRST;
         let logical = query.logical;
-        let header = self.header(Identity::default(), by, ProcessId::NOBODY);
-        self.outbox.send(Route::Everybody, &header, &Body::GetPid { logical });
+        let header = self.header(RequestIdentity::default(), by, ProcessId::NOBODY);
+        self.outbox.send(PacketRoute::Everybody, &header, &PacketBody::GetPid { logical });
     }
 
-    pub(super) fn asked(&mut self, from: Option<A>, header: &Header, logical: u32) {
+    pub(super) fn asked(&mut self, from: Option<A>, header: &PacketHeader, logical: u32) {
         if let Some(process) = self.named(logical, Scope::Local) {
-            self.answer(from, header, self.host.kernel_server(), &Body::GetPidReply { logical, process });
+            self.answer(from, header, self.host.kernel_server(), &PacketBody::GetPidReply { logical, process });
         }
     }
 
@@ -179,7 +179,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     /// Answers for the kernel. All of it may be done twice, so nothing is kept.
-    pub(super) fn serve(&mut self, from: Option<A>, header: &Header, request: &Request<'_>) {
+    pub(super) fn serve(&mut self, from: Option<A>, header: &PacketHeader, request: &RequestPacket<'_>) {
         let done = match KernelRequest::decode(request.message) {
             Some(KernelRequest::Join(group, member)) if self.processes.contains_key(&member) => {
                 if self.join(group, member).is_ok() { answer::YES } else { answer::NO }
@@ -192,7 +192,12 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             Some(KernelRequest::Exists(process)) if self.moved.contains_key(&process) => answer::ELSEWHERE,
             _ => answer::NO,
         };
-        self.answer(from, header, self.host.kernel_server(), &Body::Reply { offset: 0, message: done, data: &[] });
+        self.answer(
+            from,
+            header,
+            self.host.kernel_server(),
+            &PacketBody::Reply { offset: 0, message: done, data: &[] },
+        );
     }
 
     pub(super) fn remember_end(&mut self, id: ProcessId) {
@@ -203,18 +208,18 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     /// Makes sure, now and again, that a process exists that another one waits for.
-    pub(super) fn probe(&mut self, now: u64, by: ProcessId, whether: ProcessId) -> Result<(), CallError> {
+    pub(super) fn probe(&mut self, now: u64, by: ProcessId, whether: ProcessId) -> Result<(), ProcessError> {
         if self.processes.contains_key(&whether) {
             return Ok(());
         }
         if self.processes.len() >= PROCESSES_MAX || self.next_number == u32::MAX {
             self.stop_receiving(by);
-            return Err(CallError::TooMany);
+            return Err(ProcessError::TooMany);
         }
         let id = ProcessId::new(self.host, self.next_number);
         self.next_number += 1;
         let activity = Activity::Probing { due: now, whether };
-        self.processes.insert(id, Process { activity, probes: Some(by), ..Process::new() });
+        self.processes.insert(id, KernelProcess { activity, probes: Some(by), ..KernelProcess::new() });
         self.probe_due(now, id);
         Ok(())
     }
@@ -228,7 +233,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             self.processes.get(&by).map(|process| &process.activity),
             Some(Activity::Receiving { from: Some(from) }) if *from == whether
         );
-        let message = Message::at_least_once(KernelRequest::Exists(whether).encode());
+        let message = OutgoingMessage::at_least_once(KernelRequest::Exists(whether).encode());
         if !waits || self.send(now, id, whether.host().kernel_server(), message).is_err() {
             self.processes.remove(&id);
         }

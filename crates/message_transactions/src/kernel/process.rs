@@ -3,19 +3,19 @@
 //! Invariant: a process has one operation under way at most, hence one sequence number without a reply.
 
 use super::gather::Gather;
-use super::inflow::Inflow;
-use super::moving::Moving;
-use crate::identifier::{Destination, ProcessId};
+use super::inflow::BulkInflow;
+use super::moving::BulkTransfer;
+use crate::identifier::{MessageDestination, ProcessId};
 use crate::limits::GIVE_UP;
-use crate::memory::{Memory, Rights};
-use crate::outbox::{Delivery, GroupReply};
-use crate::packet::{Identity, Replies};
+use crate::memory::{LentMemory, Rights};
+use crate::outbox::{GroupReply, ReceivedMessage};
+use crate::packet::{RequestIdentity, WantedReplies};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use thiserror::Error;
 
 /// Why a process cannot do what it was asked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum CallError {
+pub enum ProcessError {
     /// The kernel has no host identifier yet: wait for [`Claimed`](super::super::Completion::Claimed).
     #[error("the kernel has no host identifier yet: wait until it is claimed")]
     Unclaimed,
@@ -44,11 +44,11 @@ pub enum CallError {
 
 /// A message whose reply is awaited.
 #[derive(Debug)]
-pub(super) struct Sending<M> {
-    pub identity: Identity,
-    pub to: Destination,
+pub(super) struct SentMessage<M> {
+    pub identity: RequestIdentity,
+    pub to: MessageDestination,
     pub once: bool,
-    pub replies: Replies,
+    pub replies: WantedReplies,
     pub message: Vec<u8>,
     pub segment: Option<M>,
     pub rights: Rights,
@@ -64,26 +64,26 @@ pub(super) struct Sending<M> {
     /// How long after that it is given up.
     pub patience: u64,
     /// A transfer to its segment.
-    pub inflow: Option<Inflow>,
+    pub inflow: Option<BulkInflow>,
     /// The last transfer to its segment that is complete.
     pub moved: u64,
     pub gather: Option<Box<Gather>>,
 }
 
-impl<M: Memory> Sending<M> {
+impl<M: LentMemory> SentMessage<M> {
     /// A message of a process to one other, which is due to be sent.
     pub(super) fn new(
         now: u64,
-        identity: Identity,
-        to: Destination,
+        identity: RequestIdentity,
+        to: MessageDestination,
         message: Vec<u8>,
         mut segment: Option<M>,
-    ) -> Sending<M> {
-        Sending {
+    ) -> SentMessage<M> {
+        SentMessage {
             identity,
             to,
             once: false,
-            replies: Replies::One,
+            replies: WantedReplies::One,
             message,
             rights: Rights::of(segment.as_mut()),
             segment,
@@ -101,7 +101,7 @@ impl<M: Memory> Sending<M> {
     }
 }
 
-impl<M> Sending<M> {
+impl<M> SentMessage<M> {
     /// A sign of life has come.
     pub(super) fn hear(&mut self, now: u64) {
         (self.heard, self.unheard, self.patience) = (now, 0, GIVE_UP);
@@ -124,7 +124,7 @@ impl<M> Sending<M> {
 
 /// A query that nobody has answered yet.
 #[derive(Debug)]
-pub(super) struct Query {
+pub(super) struct OpenQuery {
     pub logical: u32,
     pub due: u64,
     pub until: u64,
@@ -134,12 +134,12 @@ pub(super) struct Query {
 #[derive(Debug)]
 pub(super) enum Activity<M> {
     Ready,
-    Sending(Box<Sending<M>>),
+    Sending(Box<SentMessage<M>>),
     Receiving {
         from: Option<ProcessId>,
     },
-    Querying(Query),
-    Moving(Box<Moving<M>>),
+    Querying(OpenQuery),
+    Moving(Box<BulkTransfer<M>>),
     /// The kernel's own: pauses before it asks again whether a process exists.
     Probing {
         due: u64,
@@ -169,28 +169,28 @@ impl<M> Activity<M> {
 
 /// A message in the queue of a process.
 #[derive(Debug)]
-pub(super) enum Waiting {
+pub(super) enum QueuedMessage {
     /// The one of this sender's alien.
     Alien(ProcessId),
     /// One that wants no reply.
-    Notification(Box<Delivery>),
+    Notification(Box<ReceivedMessage>),
 }
 
 /// Replies to a group message whose sender has gone on.
 #[derive(Debug)]
 pub(super) struct Collecting {
-    pub identity: Identity,
+    pub identity: RequestIdentity,
     pub repliers: BTreeSet<ProcessId>,
     pub replies: VecDeque<GroupReply>,
 }
 
 /// See the module's description.
 #[derive(Debug)]
-pub(super) struct Process<M> {
+pub(super) struct KernelProcess<M> {
     pub sequence: u64,
     pub transfers: u64,
     pub activity: Activity<M>,
-    pub queue: VecDeque<Waiting>,
+    pub queue: VecDeque<QueuedMessage>,
     pub collecting: Option<Collecting>,
     /// The last notification taken from each sender.
     pub notified: BTreeMap<ProcessId, u64>,
@@ -202,9 +202,9 @@ pub(super) struct Process<M> {
     pub probes: Option<ProcessId>,
 }
 
-impl<M> Process<M> {
-    pub(super) fn new() -> Process<M> {
-        Process {
+impl<M> KernelProcess<M> {
+    pub(super) fn new() -> KernelProcess<M> {
+        KernelProcess {
             sequence: 0,
             transfers: 0,
             activity: Activity::Ready,
@@ -217,7 +217,7 @@ impl<M> Process<M> {
         }
     }
 
-    pub(super) fn sending(&mut self, identity: Identity) -> Option<&mut Sending<M>> {
+    pub(super) fn sending(&mut self, identity: RequestIdentity) -> Option<&mut SentMessage<M>> {
         match &mut self.activity {
             Activity::Sending(sending) if sending.identity == identity => Some(sending),
             _ => None,

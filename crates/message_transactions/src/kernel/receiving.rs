@@ -5,26 +5,26 @@
 //! * an alien goes when its sender was silent for [`RETENTION`], or goes on: then no copy of its message can come that matters;
 //! * one more alien than there are is always possible, or the message is answered *reply pending*: silence never means a full table.
 
-use super::process::{Activity, CallError, Waiting};
+use super::process::{Activity, ProcessError, QueuedMessage};
 use super::{Kernel, Timer};
-use crate::identifier::{Destination, ProcessId};
+use crate::identifier::{MessageDestination, ProcessId};
 use crate::limits::{MESSAGE_BYTES_MAX, NOTIFIERS_MAX, PACKET_LIFE, PAYLOAD_BYTES_MAX, QUEUE_MAX, RETENTION};
-use crate::memory::{Memory, Rights};
-use crate::outbox::{Completion, Delivery, Exchange};
-use crate::packet::{Body, Header, Identity, Replies, Request};
+use crate::memory::{LentMemory, Rights};
+use crate::outbox::{Completion, Exchange, ReceivedMessage};
+use crate::packet::{PacketBody, PacketHeader, RequestIdentity, RequestPacket, WantedReplies};
 use crate::planted::Planted;
 
 /// How often silent aliens are looked for.
 const SWEEP: u64 = RETENTION / 8;
 
 /// Why a reply is not possible.
-pub type ReplyError = CallError;
+pub type ReplyError = ProcessError;
 
 /// How far a message is.
 #[derive(Debug)]
-pub(super) enum Progress {
+pub(super) enum ReceiveProgress {
     /// It waits in the receiver's queue.
-    Queued { delivery: Box<Delivery> },
+    Queued { delivery: Box<ReceivedMessage> },
     /// It is executed, since then.
     Delivered { since: u64 },
     /// It was replied to; this is what its copies are answered with.
@@ -38,7 +38,7 @@ pub(super) enum Progress {
 /// See the module's description.
 #[derive(Debug)]
 pub(super) struct Alien<A> {
-    pub identity: Identity,
+    pub identity: RequestIdentity,
     /// Where it was last heard from; `None` for inside, or unknown.
     pub from: Option<A>,
     pub heard: u64,
@@ -46,25 +46,25 @@ pub(super) struct Alien<A> {
     pub grouped: bool,
     pub rights: Rights,
     /// An earlier message that must not be executed again, of which copies could come until then.
-    pub earlier: Option<(Identity, u64)>,
-    pub progress: Progress,
+    pub earlier: Option<(RequestIdentity, u64)>,
+    pub progress: ReceiveProgress,
 }
 
 impl<A> Alien<A> {
     fn expires(&self) -> u64 {
         match self.progress {
-            Progress::Over { until } => until,
+            ReceiveProgress::Over { until } => until,
             _ => self.heard.saturating_add(RETENTION),
         }
     }
 }
 
-impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
+impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     /// Takes the next message, in the order of arrival. `None`: the process waits now, and the message will be a completion.
     ///
     /// # Errors
     /// The process is busy or not here.
-    pub fn receive(&mut self, now: u64, by: ProcessId) -> Result<Option<Delivery>, CallError> {
+    pub fn receive(&mut self, now: u64, by: ProcessId) -> Result<Option<ReceivedMessage>, ProcessError> {
         self.ready(by)?;
         Ok(self.next_message(now, by, None))
     }
@@ -78,7 +78,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         now: u64,
         by: ProcessId,
         from: ProcessId,
-    ) -> Result<Option<Delivery>, CallError> {
+    ) -> Result<Option<ReceivedMessage>, ProcessError> {
         self.ready(by)?;
         let next = self.next_message(now, by, Some(from));
         if next.is_none() {
@@ -98,31 +98,32 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     /// A message that was given to a process, which has not looked at it, waits again, before all others.
-    pub fn put_back(&mut self, by: ProcessId, delivery: Delivery) {
+    pub fn put_back(&mut self, by: ProcessId, delivery: ReceivedMessage) {
         let (sender, wants_reply) = (delivery.exchange.sender, delivery.exchange.wants_reply);
         let (exchange, delivery) = (delivery.exchange, Box::new(delivery));
-        let waiting = if wants_reply { Waiting::Alien(sender) } else { Waiting::Notification(delivery.clone()) };
+        let waiting =
+            if wants_reply { QueuedMessage::Alien(sender) } else { QueuedMessage::Notification(delivery.clone()) };
         if wants_reply {
             let alien = self.aliens.get_mut(&(sender, by)).filter(|alien| {
-                alien.identity == exchange.identity && matches!(alien.progress, Progress::Delivered { .. })
+                alien.identity == exchange.identity && matches!(alien.progress, ReceiveProgress::Delivered { .. })
             });
             let Some(alien) = alien else { return };
-            alien.progress = Progress::Queued { delivery };
+            alien.progress = ReceiveProgress::Queued { delivery };
         }
         if let Some(process) = self.processes.get_mut(&by) {
             process.queue.push_front(waiting);
         }
     }
 
-    fn next_message(&mut self, now: u64, by: ProcessId, from: Option<ProcessId>) -> Option<Delivery> {
+    fn next_message(&mut self, now: u64, by: ProcessId, from: Option<ProcessId>) -> Option<ReceivedMessage> {
         let last_first = self.has(Planted::LastInFirstOut);
         let process = self.processes.get_mut(&by)?;
         let position = match from {
             None if last_first => process.queue.len().checked_sub(1),
             None => (!process.queue.is_empty()).then_some(0),
             Some(from) => process.queue.iter().position(|waiting| match waiting {
-                Waiting::Alien(sender) => *sender == from,
-                Waiting::Notification(delivery) => delivery.exchange.sender == from,
+                QueuedMessage::Alien(sender) => *sender == from,
+                QueuedMessage::Notification(delivery) => delivery.exchange.sender == from,
             }),
         };
         match position.and_then(|position| process.queue.remove(position)) {
@@ -130,11 +131,11 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
                 process.activity = Activity::Receiving { from };
                 None
             }
-            Some(Waiting::Notification(delivery)) => Some(*delivery),
-            Some(Waiting::Alien(sender)) => {
+            Some(QueuedMessage::Notification(delivery)) => Some(*delivery),
+            Some(QueuedMessage::Alien(sender)) => {
                 let alien = self.aliens.get_mut(&(sender, by)).expect("what waits in a queue has an alien");
-                match std::mem::replace(&mut alien.progress, Progress::Delivered { since: now }) {
-                    Progress::Queued { delivery } => Some(*delivery),
+                match std::mem::replace(&mut alien.progress, ReceiveProgress::Delivered { since: now }) {
+                    ReceiveProgress::Queued { delivery } => Some(*delivery),
                     other => panic!("what waits in a queue was {other:?}"),
                 }
             }
@@ -152,11 +153,11 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         }
     }
 
-    pub(super) fn arrived(&mut self, now: u64, from: Option<A>, header: &Header, request: &Request<'_>) {
+    pub(super) fn arrived(&mut self, now: u64, from: Option<A>, header: &PacketHeader, request: &RequestPacket<'_>) {
         match header.destination {
-            Destination::Process(to) if to == self.host.kernel_server() => self.serve(from, header, request),
-            Destination::Process(to) => self.admit(now, from, header, request, to),
-            Destination::Group(group) => {
+            MessageDestination::Process(to) if to == self.host.kernel_server() => self.serve(from, header, request),
+            MessageDestination::Process(to) => self.admit(now, from, header, request, to),
+            MessageDestination::Group(group) => {
                 let members = self.groups.get(&group).into_iter().flatten().copied();
                 let members: Vec<ProcessId> = members.filter(|&member| member != header.source).collect();
                 for member in members {
@@ -167,10 +168,10 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     /// A message that came for one process.
-    fn admit(&mut self, now: u64, from: Option<A>, header: &Header, request: &Request<'_>, to: ProcessId) {
+    fn admit(&mut self, now: u64, from: Option<A>, header: &PacketHeader, request: &RequestPacket<'_>, to: ProcessId) {
         let key = (header.source, to);
         if let Some(alien) = self.aliens.get_mut(&key)
-            && request.replies != Replies::None
+            && request.replies != WantedReplies::None
         {
             if header.identity < alien.identity {
                 return;
@@ -185,19 +186,21 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         if !self.processes.contains_key(&to) {
             return self.absent(from, header, request, to);
         }
-        if request.replies == Replies::None {
+        if request.replies == WantedReplies::None {
             return self.notify(now, header, request, to);
         }
         self.release_earlier(now, header.source, header.identity);
         let old = self.aliens.remove(&key);
-        if old.as_ref().is_some_and(|old| matches!(old.progress, Progress::Queued { .. })) {
+        if old.as_ref().is_some_and(|old| matches!(old.progress, ReceiveProgress::Queued { .. })) {
             self.unqueue(key);
         }
         let queued = self.processes.get(&to).map_or(0, |process| process.queue.len());
         if self.aliens.len() >= self.aliens_max || queued >= QUEUE_MAX {
-            old.map(|old| self.aliens.insert(key, Alien { progress: Progress::Over { until: old.expires() }, ..old }));
+            old.map(|old| {
+                self.aliens.insert(key, Alien { progress: ReceiveProgress::Over { until: old.expires() }, ..old })
+            });
             if !self.has(Planted::NoBufferSilent) {
-                self.answer(from, header, to, &Body::Pending { ran: 0 });
+                self.answer(from, header, to, &PacketBody::Pending { ran: 0 });
             }
             return;
         }
@@ -211,15 +214,15 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             from,
             heard: now,
             once: request.once,
-            grouped: delivery.group.is_some() || request.replies == Replies::Many,
+            grouped: delivery.group.is_some() || request.replies == WantedReplies::Many,
             rights: delivery.rights,
             earlier,
-            progress: Progress::Queued { delivery },
+            progress: ReceiveProgress::Queued { delivery },
         };
         self.aliens.insert(key, alien);
         self.arm_sweep(now);
         if let Some(process) = self.processes.get_mut(&to) {
-            process.queue.push_back(Waiting::Alien(header.source));
+            process.queue.push_back(QueuedMessage::Alien(header.source));
         }
         self.offer(now, to);
     }
@@ -229,14 +232,14 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         let silent = self.has(Planted::DuplicateUnanswered);
         let Some(alien) = self.aliens.get(&key) else { return };
         let header = self.header(alien.identity, key.1, key.0);
-        let route = alien.from.map(super::Route::Place).or_else(|| self.route(key.0));
+        let route = alien.from.map(super::PacketRoute::Place).or_else(|| self.route(key.0));
         let body = match &alien.progress {
-            Progress::Queued { .. } | Progress::Delivered { .. } if silent => return,
-            Progress::Queued { .. } => Body::Pending { ran: 0 },
-            Progress::Delivered { since } => Body::Pending { ran: now.saturating_sub(*since) },
-            Progress::Replied { message, offset, data } => Body::Reply { offset: *offset, message, data },
-            Progress::Forwarded { to } => Body::Forward { to: *to },
-            Progress::Over { .. } => return,
+            ReceiveProgress::Queued { .. } | ReceiveProgress::Delivered { .. } if silent => return,
+            ReceiveProgress::Queued { .. } => PacketBody::Pending { ran: 0 },
+            ReceiveProgress::Delivered { since } => PacketBody::Pending { ran: now.saturating_sub(*since) },
+            ReceiveProgress::Replied { message, offset, data } => PacketBody::Reply { offset: *offset, message, data },
+            ReceiveProgress::Forwarded { to } => PacketBody::Forward { to: *to },
+            ReceiveProgress::Over { .. } => return,
         };
         match route {
             None => self.outbox.send_local(&header, &body),
@@ -245,24 +248,24 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     /// The receiver is not here.
-    fn absent(&mut self, from: Option<A>, header: &Header, request: &Request<'_>, to: ProcessId) {
-        if request.sought || matches!(header.destination, Destination::Group(_)) {
+    fn absent(&mut self, from: Option<A>, header: &PacketHeader, request: &RequestPacket<'_>, to: ProcessId) {
+        if request.sought || matches!(header.destination, MessageDestination::Group(_)) {
             return;
         }
         match self.moved.get(&to) {
             Some(moved) => {
                 let kernel = moved.to;
-                self.answer(from, header, to, &Body::Moved { to: kernel });
+                self.answer(from, header, to, &PacketBody::Moved { to: kernel });
             }
             None => {
                 let certain = to.host() == self.host || self.ended.contains(&to);
-                self.answer(from, header, to, &Body::NoProcess { certain });
+                self.answer(from, header, to, &PacketBody::NoProcess { certain });
             }
         }
     }
 
     /// A message without a reply: no alien, and nothing but its number is kept.
-    fn notify(&mut self, now: u64, header: &Header, request: &Request<'_>, to: ProcessId) {
+    fn notify(&mut self, now: u64, header: &PacketHeader, request: &RequestPacket<'_>, to: ProcessId) {
         let Some(process) = self.processes.get_mut(&to) else { return };
         let sequence = header.identity.sequence;
         if process.queue.len() >= QUEUE_MAX
@@ -274,12 +277,12 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             process.notified.pop_first();
         }
         process.notified.insert(header.source, sequence);
-        process.queue.push_back(Waiting::Notification(Box::new(delivery(header, request))));
+        process.queue.push_back(QueuedMessage::Notification(Box::new(delivery(header, request))));
         self.offer(now, to);
     }
 
     /// The sender has gone on: what is kept for its earlier messages, to whatever process here, goes.
-    fn release_earlier(&mut self, now: u64, sender: ProcessId, identity: Identity) {
+    fn release_earlier(&mut self, now: u64, sender: ProcessId, identity: RequestIdentity) {
         let range = (sender, ProcessId(0))..=(sender, ProcessId(u64::MAX));
         let mut unqueued = Vec::new();
         for (&key, alien) in self.aliens.range_mut(range) {
@@ -287,11 +290,11 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
                 continue;
             }
             match alien.progress {
-                Progress::Queued { .. } => unqueued.push(key),
-                Progress::Replied { .. } | Progress::Forwarded { .. } => {}
-                Progress::Delivered { .. } | Progress::Over { .. } => continue,
+                ReceiveProgress::Queued { .. } => unqueued.push(key),
+                ReceiveProgress::Replied { .. } | ReceiveProgress::Forwarded { .. } => {}
+                ReceiveProgress::Delivered { .. } | ReceiveProgress::Over { .. } => continue,
             }
-            alien.progress = Progress::Over { until: now + PACKET_LIFE };
+            alien.progress = ReceiveProgress::Over { until: now + PACKET_LIFE };
         }
         unqueued.into_iter().for_each(|key| self.unqueue(key));
     }
@@ -299,16 +302,18 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     /// Takes an alien's message out of its receiver's queue.
     fn unqueue(&mut self, (sender, receiver): (ProcessId, ProcessId)) {
         if let Some(process) = self.processes.get_mut(&receiver) {
-            process.queue.retain(|waiting| !matches!(waiting, Waiting::Alien(other) if *other == sender));
+            process.queue.retain(|waiting| !matches!(waiting, QueuedMessage::Alien(other) if *other == sender));
         }
     }
 
     /// The alien of a message that this process has received and not replied to.
-    pub(super) fn delivered(&self, by: ProcessId, exchange: &Exchange) -> Result<&Alien<A>, CallError> {
+    pub(super) fn delivered(&self, by: ProcessId, exchange: &Exchange) -> Result<&Alien<A>, ProcessError> {
         self.aliens
             .get(&(exchange.sender, by))
-            .filter(|alien| alien.identity == exchange.identity && matches!(alien.progress, Progress::Delivered { .. }))
-            .ok_or(CallError::NotAwaitingReply)
+            .filter(|alien| {
+                alien.identity == exchange.identity && matches!(alien.progress, ReceiveProgress::Delivered { .. })
+            })
+            .ok_or(ProcessError::NotAwaitingReply)
     }
 
     /// Replies: `data` is put at `offset` of the sender's segment. Rights on the segment end with it. Never waits; if the reply is
@@ -330,21 +335,21 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         }
         let alien = self.delivered(by, exchange)?;
         if message.len() > MESSAGE_BYTES_MAX || message.len() + data.len() > PAYLOAD_BYTES_MAX {
-            return Err(CallError::TooLong);
+            return Err(ProcessError::TooLong);
         }
         if !data.is_empty() && !alien.rights.write {
-            return Err(CallError::NoAccess);
+            return Err(ProcessError::NoAccess);
         }
         if !data.is_empty() && !alien.rights.contains(offset, data.len() as u64) {
-            return Err(CallError::OutOfBounds);
+            return Err(ProcessError::OutOfBounds);
         }
-        let (route, keep) = (alien.from.map(super::Route::Place), alien.once && !self.has(Planted::ReplyNotKept));
+        let (route, keep) = (alien.from.map(super::PacketRoute::Place), alien.once && !self.has(Planted::ReplyNotKept));
         let route = route.or_else(|| self.route(exchange.sender));
         let header = self.header(exchange.identity, by, exchange.sender);
-        self.post(route, &header, &Body::Reply { offset, message, data });
+        self.post(route, &header, &PacketBody::Reply { offset, message, data });
         match keep {
             true => {
-                let kept = Progress::Replied { message: message.to_vec(), offset, data: data.to_vec() };
+                let kept = ReceiveProgress::Replied { message: message.to_vec(), offset, data: data.to_vec() };
                 self.progress(now, by, exchange, kept);
             }
             false => self.forget(now, (exchange.sender, by)),
@@ -355,12 +360,11 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
 
     /// Messages that this process has received and not replied to, without what they said: for a program that goes on with a process
     /// which has come from another kernel.
-    pub fn unanswered(&self, by: ProcessId) -> Vec<Delivery> {
-        let ours = self
-            .aliens
-            .iter()
-            .filter(|((_, receiver), alien)| *receiver == by && matches!(alien.progress, Progress::Delivered { .. }));
-        let unanswered = ours.map(|(&(sender, _), alien)| Delivery {
+    pub fn unanswered(&self, by: ProcessId) -> Vec<ReceivedMessage> {
+        let ours = self.aliens.iter().filter(|((_, receiver), alien)| {
+            *receiver == by && matches!(alien.progress, ReceiveProgress::Delivered { .. })
+        });
+        let unanswered = ours.map(|(&(sender, _), alien)| ReceivedMessage {
             exchange: Exchange { sender, identity: alien.identity, wants_reply: true },
             group: None,
             forwarder: None,
@@ -378,20 +382,20 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     pub fn forward(&mut self, now: u64, by: ProcessId, exchange: &Exchange, to: ProcessId) -> Result<(), ReplyError> {
         let alien = self.delivered(by, exchange)?;
         if alien.grouped {
-            return Err(CallError::NoAccess);
+            return Err(ProcessError::NoAccess);
         }
-        let route = alien.from.map(super::Route::Place).or_else(|| self.route(exchange.sender));
+        let route = alien.from.map(super::PacketRoute::Place).or_else(|| self.route(exchange.sender));
         let header = self.header(exchange.identity, by, exchange.sender);
-        self.post(route, &header, &Body::Forward { to });
+        self.post(route, &header, &PacketBody::Forward { to });
         match self.has(Planted::ForwardNotKept) {
             true => self.forget(now, (exchange.sender, by)),
-            false => self.progress(now, by, exchange, Progress::Forwarded { to }),
+            false => self.progress(now, by, exchange, ReceiveProgress::Forwarded { to }),
         }
         self.settle(now);
         Ok(())
     }
 
-    fn progress(&mut self, now: u64, by: ProcessId, exchange: &Exchange, progress: Progress) {
+    fn progress(&mut self, now: u64, by: ProcessId, exchange: &Exchange, progress: ReceiveProgress) {
         if let Some(alien) = self.aliens.get_mut(&(exchange.sender, by)) {
             alien.progress = progress;
             alien.heard = now;
@@ -403,7 +407,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         let Some(alien) = self.aliens.get_mut(&key) else { return };
         match alien.earlier {
             Some((identity, until)) if until > now => {
-                (alien.identity, alien.once, alien.progress) = (identity, true, Progress::Over { until });
+                (alien.identity, alien.once, alien.progress) = (identity, true, ReceiveProgress::Over { until });
             }
             _ => {
                 self.aliens.remove(&key);
@@ -436,25 +440,26 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     /// A process ends: who waits for it is told, what it has replied to stays.
     pub(super) fn refuse_waiting(&mut self, ended: ProcessId) {
         let waiting = self.aliens.iter().filter(|((_, receiver), alien)| {
-            *receiver == ended && matches!(alien.progress, Progress::Queued { .. } | Progress::Delivered { .. })
+            *receiver == ended
+                && matches!(alien.progress, ReceiveProgress::Queued { .. } | ReceiveProgress::Delivered { .. })
         });
         let waiting: Vec<_> = waiting.map(|(&key, alien)| (key, alien.identity, alien.from)).collect();
         for (key, identity, from) in waiting {
             self.aliens.remove(&key);
-            let route = from.map(super::Route::Place).or_else(|| self.route(key.0));
+            let route = from.map(super::PacketRoute::Place).or_else(|| self.route(key.0));
             let header = self.header(identity, ended, key.0);
-            self.post(route, &header, &Body::NoProcess { certain: true });
+            self.post(route, &header, &PacketBody::NoProcess { certain: true });
         }
     }
 }
 
-fn delivery(header: &Header, request: &Request<'_>) -> Delivery {
-    let wants_reply = request.replies != Replies::None;
-    Delivery {
+fn delivery(header: &PacketHeader, request: &RequestPacket<'_>) -> ReceivedMessage {
+    let wants_reply = request.replies != WantedReplies::None;
+    ReceivedMessage {
         exchange: Exchange { sender: header.source, identity: header.identity, wants_reply },
         group: match header.destination {
-            Destination::Group(group) => Some(group),
-            Destination::Process(_) => None,
+            MessageDestination::Group(group) => Some(group),
+            MessageDestination::Process(_) => None,
         },
         forwarder: (request.forwarder != ProcessId::NOBODY).then_some(request.forwarder),
         message: request.message.to_vec(),

@@ -11,13 +11,13 @@ mod encoding;
 pub use encoding::DecodeError;
 
 use super::Kernel;
-use super::process::{Activity, Process};
-use super::receiving::{Alien, Progress};
-use crate::identifier::{GroupId, HostId, ProcessId};
+use super::process::{Activity, KernelProcess};
+use super::receiving::{Alien, ReceiveProgress};
+use crate::identifier::{LogicalHostId, ProcessGroupId, ProcessId};
 use crate::limits::{ALIENS_MAX, MOVED_MAX, PROCESSES_MAX};
-use crate::memory::Memory;
-use crate::outbox::Route;
-use crate::packet::{Body, Identity};
+use crate::memory::LentMemory;
+use crate::outbox::PacketRoute;
+use crate::packet::{PacketBody, RequestIdentity};
 use crate::planted::Planted;
 use thiserror::Error;
 
@@ -25,7 +25,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Departure {
     id: ProcessId,
-    to: HostId,
+    to: LogicalHostId,
     /// How often it has moved, this time included.
     moves: u64,
 }
@@ -34,9 +34,9 @@ struct Departure {
 #[derive(Debug)]
 pub struct Relocated<A, M> {
     departure: Departure,
-    process: Process<M>,
+    process: KernelProcess<M>,
     aliens: Vec<(ProcessId, Alien<A>)>,
-    groups: Vec<GroupId>,
+    groups: Vec<ProcessGroupId>,
 }
 
 impl<A, M> Relocated<A, M> {
@@ -54,8 +54,8 @@ impl<A, M> Relocated<A, M> {
 
 /// Where a process went.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moved {
-    pub to: HostId,
+pub(super) struct MovedProcess {
+    pub to: LogicalHostId,
     moves: u64,
 }
 
@@ -76,18 +76,18 @@ pub enum RelocationError {
     Unclaimed,
     /// It left for another kernel.
     #[error("the process left for {0:?}, which is another kernel: take it there")]
-    Elsewhere(HostId),
+    Elsewhere(LogicalHostId),
     /// It has been taken in already, and is here, has ended, or has gone on.
     #[error("the process has been taken in here before: what left the other kernel can be used once")]
     Again,
 }
 
-impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
+impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     /// Takes a process out, for another kernel to adopt. Messages for it are pointed there from now on, or wait until it is there.
     ///
     /// # Errors
     /// The process stays.
-    pub fn release(&mut self, id: ProcessId, to: HostId) -> Result<Relocated<A, M>, RelocationError> {
+    pub fn release(&mut self, id: ProcessId, to: LogicalHostId) -> Result<Relocated<A, M>, RelocationError> {
         let process = self.processes.get(&id).ok_or(RelocationError::NoSuchProcess)?;
         let movable = match &process.activity {
             Activity::Ready | Activity::Receiving { from: None } => true,
@@ -105,13 +105,16 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         process.armed = None;
         process.moves += 1;
         let departure = Departure { id, to, moves: process.moves };
-        self.moved.insert(id, Moved { to, moves: process.moves });
+        self.moved.insert(id, MovedProcess { to, moves: process.moves });
         self.hints.moved(id, to);
         let keys: Vec<_> = self.aliens.keys().filter(|(_, receiver)| *receiver == id).copied().collect();
         let mut aliens: Vec<_> = keys.into_iter().filter_map(|key| Some((key.0, self.aliens.remove(&key)?))).collect();
         if self.has(Planted::HistoryLeftBehind) {
             aliens.retain(|(_, alien)| {
-                !matches!(alien.progress, Progress::Replied { .. } | Progress::Forwarded { .. } | Progress::Over { .. })
+                !matches!(
+                    alien.progress,
+                    ReceiveProgress::Replied { .. } | ReceiveProgress::Forwarded { .. } | ReceiveProgress::Over { .. }
+                )
             });
         }
         Ok(Relocated { departure, process, aliens, groups })
@@ -155,7 +158,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             // A sender at the kernel that was left is not inside any more; its next copy tells where it is.
             if alien.from.is_none() {
                 alien.from = match self.route(sender) {
-                    Some(Route::Place(place)) => Some(place),
+                    Some(PacketRoute::Place(place)) => Some(place),
                     _ => None,
                 };
             }
@@ -168,8 +171,8 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
             // A full table costs the membership, as it would when joining.
             let _ = self.join(group, id);
         }
-        let header = self.header(Identity::default(), id, ProcessId::NOBODY);
-        self.outbox.send(Route::Everybody, &header, &Body::Here);
+        let header = self.header(RequestIdentity::default(), id, ProcessId::NOBODY);
+        self.outbox.send(PacketRoute::Everybody, &header, &PacketBody::Here);
         if let Some(Activity::Sending(sending)) = self.processes.get_mut(&id).map(|process| &mut process.activity) {
             sending.hear(now);
             sending.due = now;

@@ -4,56 +4,56 @@
 //! [`GIVE_UP`](crate::limits::GIVE_UP) without a sign of life, or by being cancelled.
 
 use super::Kernel;
-use super::process::{Activity, CallError, Collecting, Process, Sending};
-use crate::identifier::{Destination, HostId, ProcessId};
+use super::process::{Activity, Collecting, KernelProcess, ProcessError, SentMessage};
+use crate::identifier::{LogicalHostId, MessageDestination, ProcessId};
 use crate::limits::{GONE_WAIT, GROUP_REPLIES_MAX, HINT_TRIES, MESSAGE_BYTES_MAX, PAYLOAD_BYTES_MAX, RETRANSMIT_MAX};
-use crate::memory::{Memory, Rights};
-use crate::outbox::{Completion, GroupReply, Route, SendFailure};
-use crate::packet::{Body, Header, Identity, Replies, Request};
+use crate::memory::{LentMemory, Rights};
+use crate::outbox::{Completion, GroupReply, PacketRoute, SendFailure};
+use crate::packet::{PacketBody, PacketHeader, RequestIdentity, RequestPacket, WantedReplies};
 use crate::planted::Planted;
 use std::collections::{BTreeSet, VecDeque};
 
 /// What a process sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message<M> {
+pub struct OutgoingMessage<M> {
     /// The message, at most [`MESSAGE_BYTES_MAX`] bytes.
     pub bytes: Vec<u8>,
     /// Executed at most once by one incarnation of the receiver. Otherwise at least once, if a reply comes: for requests that
     /// may run twice, since nothing is kept for them.
     pub once: bool,
     /// How many replies are wanted; of a process, always one.
-    pub replies: Replies,
+    pub replies: WantedReplies,
     /// Memory that the receiver may use until its reply. To a group it can only be readable.
     pub segment: Option<M>,
 }
 
-impl<M> Message<M> {
+impl<M> OutgoingMessage<M> {
     /// Executed at most once.
-    pub fn exactly_once(bytes: Vec<u8>) -> Message<M> {
-        Message { bytes, once: true, replies: Replies::One, segment: None }
+    pub fn exactly_once(bytes: Vec<u8>) -> OutgoingMessage<M> {
+        OutgoingMessage { bytes, once: true, replies: WantedReplies::One, segment: None }
     }
 
     /// Executed at least once.
-    pub fn at_least_once(bytes: Vec<u8>) -> Message<M> {
-        Message { bytes, once: false, replies: Replies::One, segment: None }
+    pub fn at_least_once(bytes: Vec<u8>) -> OutgoingMessage<M> {
+        OutgoingMessage { bytes, once: false, replies: WantedReplies::One, segment: None }
     }
 
     /// With so many replies.
-    pub fn with_replies(self, replies: Replies) -> Message<M> {
-        Message { replies, ..self }
+    pub fn with_replies(self, replies: WantedReplies) -> OutgoingMessage<M> {
+        OutgoingMessage { replies, ..self }
     }
 
     /// With memory lent.
-    pub fn with_segment(self, segment: M) -> Message<M> {
-        Message { segment: Some(segment), ..self }
+    pub fn with_segment(self, segment: M) -> OutgoingMessage<M> {
+        OutgoingMessage { segment: Some(segment), ..self }
     }
 }
 
 /// Sends a message, or a copy of it, to one process or a group.
-fn request<M: Memory>(sending: &Sending<M>, sought: bool) -> Body<'_> {
+fn request<M: LentMemory>(sending: &SentMessage<M>, sought: bool) -> PacketBody<'_> {
     let room = PAYLOAD_BYTES_MAX - sending.message.len();
-    let segment = sending.segment.as_ref().and_then(Memory::readable).unwrap_or_default();
-    Body::Send(Request {
+    let segment = sending.segment.as_ref().and_then(LentMemory::readable).unwrap_or_default();
+    PacketBody::Send(RequestPacket {
         once: sending.once,
         replies: sending.replies,
         sought,
@@ -66,7 +66,7 @@ fn request<M: Memory>(sending: &Sending<M>, sought: bool) -> Body<'_> {
     })
 }
 
-impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
+impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     /// Sends a message; the outcome is a completion, except that a group message without replies ends at once.
     ///
     /// # Errors
@@ -76,13 +76,13 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         &mut self,
         now: u64,
         by: ProcessId,
-        to: impl Into<Destination>,
-        message: Message<M>,
-    ) -> Result<(), CallError> {
+        to: impl Into<MessageDestination>,
+        message: OutgoingMessage<M>,
+    ) -> Result<(), ProcessError> {
         let identity = self.begin_send(now, by, to.into(), message)?;
         self.transmit(by);
         let notified = match self.processes.get_mut(&by).and_then(|process| process.sending(identity)) {
-            Some(sending) => sending.replies == Replies::None,
+            Some(sending) => sending.replies == WantedReplies::None,
             None => false,
         };
         if notified && let Some(process) = self.processes.get_mut(&by) {
@@ -97,30 +97,30 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         &mut self,
         now: u64,
         by: ProcessId,
-        to: Destination,
-        mut message: Message<M>,
-    ) -> Result<Identity, CallError> {
+        to: MessageDestination,
+        mut message: OutgoingMessage<M>,
+    ) -> Result<RequestIdentity, ProcessError> {
         if message.bytes.len() > MESSAGE_BYTES_MAX {
-            return Err(CallError::TooLong);
+            return Err(ProcessError::TooLong);
         }
         let rights = Rights::of(message.segment.as_mut());
         let replies = match to {
-            Destination::Process(_) => Replies::One,
-            Destination::Group(_) if rights.write => return Err(CallError::NoAccess),
-            Destination::Group(_) => message.replies,
+            MessageDestination::Process(_) => WantedReplies::One,
+            MessageDestination::Group(_) if rights.write => return Err(ProcessError::NoAccess),
+            MessageDestination::Group(_) => message.replies,
         };
         let wait = match to {
-            Destination::Process(process) => self.hints.wait(process, 0),
-            Destination::Group(_) => self.hints.wait(ProcessId::NOBODY, 0),
+            MessageDestination::Process(process) => self.hints.wait(process, 0),
+            MessageDestination::Group(_) => self.hints.wait(ProcessId::NOBODY, 0),
         };
         let old_kept = self.has(Planted::OldRepliesKept);
         let process = self.ready(by)?;
         process.sequence += 1;
-        let identity = Identity { sequence: process.sequence, hop: 0 };
+        let identity = RequestIdentity { sequence: process.sequence, hop: 0 };
         if !old_kept {
             process.collecting = None;
         }
-        let mut sending = Sending::new(now, identity, to, message.bytes, message.segment);
+        let mut sending = SentMessage::new(now, identity, to, message.bytes, message.segment);
         (sending.once, sending.replies, sending.due) = (message.once, replies, now.saturating_add(wait));
         process.activity = Activity::Sending(Box::new(sending));
         Ok(identity)
@@ -137,22 +137,22 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     pub(super) fn transmit(&mut self, by: ProcessId) {
         let Some(Activity::Sending(sending)) = self.processes.get(&by).map(|process| &process.activity) else { return };
         match sending.to {
-            Destination::Process(to) => {
+            MessageDestination::Process(to) => {
                 let route = self.route_after(to, sending.unheard);
                 let header = self.header(sending.identity, by, to);
-                let body = request(sending, route == Some(Route::Everybody));
+                let body = request(sending, route == Some(PacketRoute::Everybody));
                 match route {
                     None => self.outbox.send_local(&header, &body),
                     Some(route) => self.outbox.send(route, &header, &body),
                 }
             }
-            Destination::Group(group) => {
+            MessageDestination::Group(group) => {
                 let missing = sending.gather.as_ref().map(|gather| gather.missing()).unwrap_or_default();
                 if sending.retransmissions > 0 && !missing.is_empty() {
                     for member in missing {
                         let route = self.route_after(member, sending.retransmissions);
                         let header = self.header(sending.identity, by, member);
-                        let body = request(sending, route == Some(Route::Everybody));
+                        let body = request(sending, route == Some(PacketRoute::Everybody));
                         match route {
                             None => self.outbox.send_local(&header, &body),
                             Some(route) => self.outbox.send(route, &header, &body),
@@ -162,7 +162,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
                 }
                 let header = self.header(sending.identity, by, group);
                 let body = request(sending, false);
-                self.outbox.send(Route::Group(group), &header, &body);
+                self.outbox.send(PacketRoute::Group(group), &header, &body);
                 if self.groups.contains_key(&group) {
                     self.outbox.send_local(&header, &body);
                 }
@@ -172,9 +172,9 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
 
     /// Where a message goes after so many transmissions in vain: after some, everybody is asked every other time, because hints may
     /// lead round in a circle for ever.
-    fn route_after(&self, to: ProcessId, unheard: u32) -> Option<Route<A>> {
+    fn route_after(&self, to: ProcessId, unheard: u32) -> Option<PacketRoute<A>> {
         let everybody = unheard >= HINT_TRIES && (unheard - HINT_TRIES).is_multiple_of(2);
-        self.route(to).map(|route| if everybody { Route::Everybody } else { route })
+        self.route(to).map(|route| if everybody { PacketRoute::Everybody } else { route })
     }
 
     pub(super) fn sending_due(&mut self, now: u64, id: ProcessId) {
@@ -193,14 +193,14 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         sending.unheard = sending.unheard.saturating_add(1);
         let retransmissions = sending.retransmissions;
         match sending.to {
-            Destination::Process(to) => {
+            MessageDestination::Process(to) => {
                 if sending.unheard >= HINT_TRIES {
                     self.hints.forget(to);
                 }
                 self.hints.back_off(to, retransmissions);
                 sending.due = now.saturating_add(self.hints.wait(to, retransmissions));
             }
-            Destination::Group(_) => {
+            MessageDestination::Group(_) => {
                 sending.due = now.saturating_add(self.hints.wait(ProcessId::NOBODY, retransmissions));
             }
         }
@@ -211,13 +211,13 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     /// everybody is asked for them at once, and they are given up soon.
     pub fn place_gone(&mut self, now: u64, place: A) {
         self.now = now;
-        let was_there = |(&id, process): (&ProcessId, &Process<M>)| match &process.activity {
+        let was_there = |(&id, process): (&ProcessId, &KernelProcess<M>)| match &process.activity {
             Activity::Sending(sending) => match sending.to {
-                Destination::Process(to) => (self.route(to) == Some(Route::Place(place))).then_some(id),
-                Destination::Group(_) => None,
+                MessageDestination::Process(to) => (self.route(to) == Some(PacketRoute::Place(place))).then_some(id),
+                MessageDestination::Group(_) => None,
             },
             Activity::Moving(moving) => {
-                (self.route_back(id, moving.exchange.sender) == Some(Route::Place(place))).then_some(id)
+                (self.route_back(id, moving.exchange.sender) == Some(PacketRoute::Place(place))).then_some(id)
             }
             _ => None,
         };
@@ -248,7 +248,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         &mut self,
         now: u64,
         to: ProcessId,
-        header: &Header,
+        header: &PacketHeader,
         offset: u64,
         message: &[u8],
         data: &[u8],
@@ -261,7 +261,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         if sending.identity != header.identity && !unmatched {
             return;
         }
-        if let Destination::Process(receiver) = sending.to {
+        if let MessageDestination::Process(receiver) = sending.to {
             if receiver != header.source {
                 return;
             }
@@ -271,14 +271,14 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         }
         if !data.is_empty() {
             let fits = sending.rights.contains(offset, data.len() as u64);
-            let memory = sending.segment.as_mut().and_then(Memory::writable).filter(|_| fits);
+            let memory = sending.segment.as_mut().and_then(LentMemory::writable).filter(|_| fits);
             let Some(memory) = memory else { return };
             memory[offset as usize..][..data.len()].copy_from_slice(data);
         }
         if sending.gather.is_some() {
             return self.gather_reply(to, header.source, message);
         }
-        if sending.replies == Replies::Many {
+        if sending.replies == WantedReplies::Many {
             let repliers = BTreeSet::from([header.source]);
             process.collecting = Some(Collecting { identity: header.identity, repliers, replies: VecDeque::new() });
         }
@@ -288,7 +288,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     /// A reply to a group message whose sender has gone on with the first.
-    fn replied_late(&mut self, to: ProcessId, header: &Header, message: &[u8]) {
+    fn replied_late(&mut self, to: ProcessId, header: &PacketHeader, message: &[u8]) {
         let Some(collecting) = self.processes.get_mut(&to).and_then(|process| process.collecting.as_mut()) else {
             return;
         };
@@ -305,17 +305,17 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
     }
 
     /// The exchange of a process with that receiver, if it is the one that a packet speaks of.
-    fn exchange_with(&mut self, to: ProcessId, header: &Header) -> Option<&mut Sending<M>> {
+    fn exchange_with(&mut self, to: ProcessId, header: &PacketHeader) -> Option<&mut SentMessage<M>> {
         let sending = self.processes.get_mut(&to)?.sending(header.identity)?;
-        (sending.to == Destination::Process(header.source)).then_some(sending)
+        (sending.to == MessageDestination::Process(header.source)).then_some(sending)
     }
 
-    pub(super) fn forwarded(&mut self, now: u64, to: ProcessId, header: &Header, receiver: ProcessId) {
+    pub(super) fn forwarded(&mut self, now: u64, to: ProcessId, header: &PacketHeader, receiver: ProcessId) {
         let wait = self.hints.wait(receiver, 0);
         let Some(sending) = self.exchange_with(to, header) else { return };
         sending.identity.hop = sending.identity.hop.saturating_add(1);
         sending.forwarder = header.source;
-        sending.to = Destination::Process(receiver);
+        sending.to = MessageDestination::Process(receiver);
         sending.hear(now);
         (sending.sent, sending.due) = (now, now.saturating_add(wait));
         (sending.retransmissions, sending.moved, sending.inflow) = (0, 0, None);
@@ -323,7 +323,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         self.arm(to);
     }
 
-    pub(super) fn no_process(&mut self, now: u64, to: ProcessId, header: &Header, certain: bool) {
+    pub(super) fn no_process(&mut self, now: u64, to: ProcessId, header: &PacketHeader, certain: bool) {
         if self.is_gathering(to, header.identity) {
             return self.gather_dead(to, header.source, certain);
         }
@@ -355,7 +355,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         }
     }
 
-    pub(super) fn told_moved(&mut self, now: u64, to: ProcessId, header: &Header, kernel: HostId) {
+    pub(super) fn told_moved(&mut self, now: u64, to: ProcessId, header: &PacketHeader, kernel: LogicalHostId) {
         if let Some(last) = self.moved.get_mut(&header.source) {
             last.to = kernel;
         }
@@ -372,7 +372,7 @@ impl<A: Copy + Ord, M: Memory> Kernel<A, M> {
         }
     }
 
-    pub(super) fn pending(&mut self, now: u64, to: ProcessId, header: &Header) {
+    pub(super) fn pending(&mut self, now: u64, to: ProcessId, header: &PacketHeader) {
         if self.has(Planted::PendingIgnored) {
             return;
         }

@@ -6,13 +6,21 @@ use crate::identifier::ProcessId;
 use std::collections::BTreeMap;
 
 /// What is wrong with a run.
-pub type Finding = String;
+pub type LedgerFinding = String;
+
+/// What a client asks of the kernels for an operation.
+#[derive(Clone, Copy, Debug)]
+pub struct OperationSemantics {
+    /// It is to be executed exactly once.
+    pub once: bool,
+    /// It goes to a group of servers.
+    pub grouped: bool,
+}
 
 /// An operation of a client.
 #[derive(Clone, Debug)]
-pub struct Operation {
-    pub once: bool,
-    pub grouped: bool,
+pub struct ClientOperation {
+    pub semantics: OperationSemantics,
     pub started: u64,
     /// Deliveries by process.
     pub delivered: BTreeMap<ProcessId, u32>,
@@ -24,7 +32,7 @@ pub struct Operation {
 /// See the module's description.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    operations: BTreeMap<u64, Operation>,
+    operations: BTreeMap<u64, ClientOperation>,
     /// By sender, sequence of operation and receiver: the order of first arrival.
     arrivals: BTreeMap<(u64, ProcessId), u64>,
     arrived: u64,
@@ -35,15 +43,15 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    pub fn begin(&mut self, now: u64, once: bool, grouped: bool) -> u64 {
+    pub fn begin(&mut self, now: u64, semantics: OperationSemantics) -> u64 {
         self.next += 1;
         let operation =
-            Operation { once, grouped, started: now, delivered: BTreeMap::new(), executed: 0, ended: false };
+            ClientOperation { semantics, started: now, delivered: BTreeMap::new(), executed: 0, ended: false };
         self.operations.insert(self.next, operation);
         self.next
     }
 
-    pub fn operation(&self, id: u64) -> &Operation {
+    pub fn operation(&self, id: u64) -> &ClientOperation {
         &self.operations[&id]
     }
 
@@ -58,16 +66,16 @@ impl Ledger {
     }
 
     /// A server was given a message. Exactly once is exactly once; messages come in the order of their arrival.
-    pub fn deliver(&mut self, id: u64, server: usize, receiver: ProcessId, ordered: bool) -> Result<(), Finding> {
+    pub fn deliver(&mut self, id: u64, server: usize, receiver: ProcessId, ordered: bool) -> Result<(), LedgerFinding> {
         let Some(operation) = self.operations.get_mut(&id) else {
             return Err(format!("server {server} was given message {id}, which nobody sent"));
         };
         let times = operation.delivered.entry(receiver).or_insert(0);
         *times += 1;
-        if operation.once && *times > 1 {
+        if operation.semantics.once && *times > 1 {
             return Err(format!("message {id}, to be executed once, was delivered {times} times to server {server}"));
         }
-        if let Some(&arrival) = self.arrivals.get(&(id, receiver)).filter(|_| ordered && operation.once) {
+        if let Some(&arrival) = self.arrivals.get(&(id, receiver)).filter(|_| ordered && operation.semantics.once) {
             let last = self.last.entry(receiver).or_insert(0);
             if arrival < *last {
                 return Err(format!("message {id} came to server {server} before one that it was delivered after"));
@@ -78,17 +86,17 @@ impl Ledger {
     }
 
     /// A server begins to execute a message.
-    pub fn execute(&mut self, id: u64) -> Result<(), Finding> {
+    pub fn execute(&mut self, id: u64) -> Result<(), LedgerFinding> {
         let Some(operation) = self.operations.get_mut(&id) else { return Ok(()) };
         operation.executed += 1;
-        if operation.once && !operation.grouped && operation.executed > 1 {
+        if operation.semantics.once && !operation.semantics.grouped && operation.executed > 1 {
             return Err(format!("message {id}, to be executed once, was executed {} times", operation.executed));
         }
         Ok(())
     }
 
     /// A client was given the outcome of an operation, with a reply or without.
-    pub fn end(&mut self, id: u64, replied: bool) -> Result<(), Finding> {
+    pub fn end(&mut self, id: u64, replied: bool) -> Result<(), LedgerFinding> {
         let Some(operation) = self.operations.get_mut(&id) else { return Err(format!("there is no operation {id}")) };
         if std::mem::replace(&mut operation.ended, true) {
             return Err(format!("operation {id} ended twice"));

@@ -5,7 +5,7 @@ use seeded_random::Random;
 
 /// The kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Profile {
+pub struct KernelRunProfile {
     /// Kernels.
     pub nodes: usize,
     /// Servers.
@@ -38,9 +38,9 @@ pub struct Profile {
     pub bulk_max: u64,
 }
 
-impl Profile {
+impl KernelRunProfile {
     /// The kind of run that belongs to a seed.
-    pub fn of(seed: u64) -> Profile {
+    pub fn of(seed: u64) -> KernelRunProfile {
         let mut random = Random::new(seed ^ 0x5eed);
         let faulty = !random.percent(20);
         let mut some = |percent: u64, bound: u64| {
@@ -50,7 +50,7 @@ impl Profile {
         let (loss_percent, duplicate_percent) = if faulty { (some(70, 30), some(50, 30)) } else { (0, 0) };
         let straggler_percent = if faulty { some(40, 10) } else { 0 };
         let (crashes, cuts) = if faulty { (some(25, 2) as u32, some(30, 2) as u32) } else { (0, 0) };
-        Profile {
+        KernelRunProfile {
             nodes: 2 + some(60, 2) as usize,
             servers: 1 + some(80, 3) as usize,
             clients: 1 + some(90, 4) as usize,

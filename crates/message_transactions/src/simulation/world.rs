@@ -1,29 +1,29 @@
 //! Nodes, the network between them, and time.
 
-use super::ledger::{Finding, Ledger};
-use super::profile::Profile;
-use super::programs::{Program, Role};
+use super::ledger::{Ledger, LedgerFinding};
+use super::profile::KernelRunProfile;
+use super::programs::{ProgramRole, SimulatedProgram};
 use crate::codec::decode;
-use crate::identifier::{Destination, GroupId, ProcessId};
+use crate::identifier::{MessageDestination, ProcessGroupId, ProcessId};
 use crate::kernel::{Kernel, Relocated, RelocationError};
 use crate::limits::{GIVE_UP, PACKET_LIFE, RETENTION};
-use crate::memory::Owned;
-use crate::outbox::{Completion, Route};
-use crate::packet::Body;
+use crate::memory::OwnedMemory;
+use crate::outbox::{Completion, PacketRoute};
+use crate::packet::PacketBody;
 use crate::planted::Planted;
 use raidcomm::limits::{MILLISECOND, SECOND};
 use seeded_random::Random;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The group of all servers.
-pub const SERVERS: GroupId = GroupId::well_known(7);
+pub const SERVERS: ProcessGroupId = ProcessGroupId::well_known(7);
 /// What the story of a run keeps.
 const STORY_LINES_MAX: usize = 400;
 /// Events of a run: far more than any run has that gets anywhere.
 const EVENTS_MAX: u64 = 3_000_000;
 
 /// What happens at a time.
-enum Event {
+enum KernelWorldEvent {
     Packet {
         from: u32,
         to: u32,
@@ -50,22 +50,22 @@ enum Event {
 }
 
 /// A kernel at a place.
-pub struct Node {
-    pub kernel: Kernel<u32, Owned>,
-    memberships: BTreeSet<GroupId>,
+pub struct SimulatedKernel {
+    pub kernel: Kernel<u32, OwnedMemory>,
+    memberships: BTreeSet<ProcessGroupId>,
 }
 
 /// See the module's description.
-pub struct World {
+pub struct KernelWorld {
     pub now: u64,
     pub random: Random,
-    pub profile: Profile,
+    pub profile: KernelRunProfile,
     planted: Option<Planted>,
-    pub nodes: Vec<Node>,
-    pub programs: Vec<Program>,
+    pub nodes: Vec<SimulatedKernel>,
+    pub programs: Vec<SimulatedProgram>,
     pub by_process: BTreeMap<ProcessId, usize>,
     pub ledger: Ledger,
-    events: BTreeMap<(u64, u64), Event>,
+    events: BTreeMap<(u64, u64), KernelWorldEvent>,
     scheduled: u64,
     cut: BTreeSet<(u32, u32)>,
     packets: u64,
@@ -74,9 +74,9 @@ pub struct World {
     pub trouble: u64,
 }
 
-impl World {
-    pub fn new(seed: u64, profile: Profile, planted: Option<Planted>) -> World {
-        let mut world = World {
+impl KernelWorld {
+    pub fn new(seed: u64, profile: KernelRunProfile, planted: Option<Planted>) -> KernelWorld {
+        let mut world = KernelWorld {
             now: 0,
             random: Random::new(seed),
             profile,
@@ -98,48 +98,48 @@ impl World {
         }
         for number in 0..profile.servers + profile.clients {
             let node = world.random.below(profile.nodes as u64) as usize;
-            let role = if number < profile.servers { Role::Server } else { Role::Client };
-            world.programs.push(Program::new(role, node, profile.operations));
+            let role = if number < profile.servers { ProgramRole::Server } else { ProgramRole::Client };
+            world.programs.push(SimulatedProgram::new(role, node, profile.operations));
             let delay = world.random.below(20 * MILLISECOND);
-            world.schedule(delay, Event::Act(number));
+            world.schedule(delay, KernelWorldEvent::Act(number));
         }
         world.schedule_faults();
         world
     }
 
     fn schedule_faults(&mut self) {
-        let Profile { calm, nodes, .. } = self.profile;
+        let KernelRunProfile { calm, nodes, .. } = self.profile;
         for _ in 0..self.profile.crashes {
             let (at, node) = (self.random.below(calm), self.random.below(nodes as u64) as usize);
-            self.schedule(at, Event::Crash(node));
+            self.schedule(at, KernelWorldEvent::Crash(node));
         }
         for _ in 0..self.profile.cuts {
             let (one, other) = (self.random.below(nodes as u64) as u32, self.random.below(nodes as u64) as u32);
             let (from, until) = (self.random.below(calm), self.random.below(calm));
-            self.schedule(from.min(until), Event::Cut { one, other, cut: true });
-            self.schedule(from.max(until), Event::Cut { one, other, cut: false });
+            self.schedule(from.min(until), KernelWorldEvent::Cut { one, other, cut: true });
+            self.schedule(from.max(until), KernelWorldEvent::Cut { one, other, cut: false });
         }
         for _ in 0..self.profile.moves {
             let at = self.random.below(calm.max(SECOND));
-            self.schedule(at, Event::Move);
+            self.schedule(at, KernelWorldEvent::Move);
         }
     }
 
-    fn fresh_node(&mut self) -> Node {
+    fn fresh_node(&mut self) -> SimulatedKernel {
         let mut kernel = Kernel::new(self.now, self.random.draw());
         kernel.plant(self.planted);
         kernel.limit_aliens(self.profile.aliens_max);
-        Node { kernel, memberships: BTreeSet::new() }
+        SimulatedKernel { kernel, memberships: BTreeSet::new() }
     }
 
-    fn schedule(&mut self, delay: u64, event: Event) {
+    fn schedule(&mut self, delay: u64, event: KernelWorldEvent) {
         self.scheduled += 1;
         self.events.insert((self.now + delay, self.scheduled), event);
     }
 
     /// Lets a program act after a while.
     pub fn act_later(&mut self, program: usize, delay: u64) {
-        self.schedule(delay, Event::Act(program));
+        self.schedule(delay, KernelWorldEvent::Act(program));
     }
 
     /// Notes what happens, for whoever looks at a failure.
@@ -165,7 +165,7 @@ impl World {
     }
 
     /// Runs until every client has finished and everything is forgotten.
-    pub fn run(&mut self) -> Result<(), Finding> {
+    pub fn run(&mut self) -> Result<(), LedgerFinding> {
         let slow = 20 * SECOND * u64::from(self.profile.operations) * (self.profile.clients as u64 + 1);
         let end = self.profile.calm + 120 * SECOND + slow;
         self.run_until(end, true)?;
@@ -187,12 +187,12 @@ impl World {
         Ok(())
     }
 
-    fn run_until(&mut self, end: u64, until_finished: bool) -> Result<(), Finding> {
+    fn run_until(&mut self, end: u64, until_finished: bool) -> Result<(), LedgerFinding> {
         for _ in 0..EVENTS_MAX {
-            if until_finished && self.programs.iter().all(Program::is_finished) {
+            if until_finished && self.programs.iter().all(SimulatedProgram::is_finished) {
                 return Ok(());
             }
-            let due = |node: &Node| node.kernel.next_deadline().unwrap_or(u64::MAX);
+            let due = |node: &SimulatedKernel| node.kernel.next_deadline().unwrap_or(u64::MAX);
             let (node, deadline) = self.nodes.iter().map(due).enumerate().min_by_key(|&(_, due)| due).expect("nodes");
             let event = self.events.first_key_value().map_or(u64::MAX, |(&(at, _), _)| at);
             let next = event.min(deadline);
@@ -212,12 +212,12 @@ impl World {
         Err(format!("{EVENTS_MAX} events and no end"))
     }
 
-    fn happen(&mut self, event: Event) -> Result<(), Finding> {
+    fn happen(&mut self, event: KernelWorldEvent) -> Result<(), LedgerFinding> {
         match event {
-            Event::Packet { from, to, bytes } => self.arrive(from, to, &bytes),
-            Event::Act(program) => self.act(program),
-            Event::Crash(node) => self.crash(node),
-            Event::Cut { one, other, cut } => {
+            KernelWorldEvent::Packet { from, to, bytes } => self.arrive(from, to, &bytes),
+            KernelWorldEvent::Act(program) => self.act(program),
+            KernelWorldEvent::Crash(node) => self.crash(node),
+            KernelWorldEvent::Cut { one, other, cut } => {
                 self.tell(|| format!("link {one}-{other} {}", if cut { "cut" } else { "mended" }));
                 let link = (one.min(other), one.max(other));
                 if cut {
@@ -227,20 +227,20 @@ impl World {
                 };
                 Ok(())
             }
-            Event::Move => self.relocate(),
-            Event::Adopt { program, node, bytes } => self.adopt(program, node, bytes),
-            Event::AdoptAgain { node, bytes } => self.adopt_again(node, &bytes),
+            KernelWorldEvent::Move => self.relocate(),
+            KernelWorldEvent::Adopt { program, node, bytes } => self.adopt(program, node, bytes),
+            KernelWorldEvent::AdoptAgain { node, bytes } => self.adopt_again(node, &bytes),
         }
     }
 
-    fn arrive(&mut self, from: u32, to: u32, bytes: &[u8]) -> Result<(), Finding> {
+    fn arrive(&mut self, from: u32, to: u32, bytes: &[u8]) -> Result<(), LedgerFinding> {
         let node = &mut self.nodes[to as usize];
-        if let Ok((header, Body::Send(request), _)) = decode(bytes)
+        if let Ok((header, PacketBody::Send(request), _)) = decode(bytes)
             && let Some(id) = super::programs::operation_of(request.message)
         {
             let receivers = match header.destination {
-                Destination::Process(receiver) => vec![receiver],
-                Destination::Group(_) => self.by_process.keys().copied().collect(),
+                MessageDestination::Process(receiver) => vec![receiver],
+                MessageDestination::Group(_) => self.by_process.keys().copied().collect(),
             };
             for receiver in receivers {
                 // A kernel's own multicast has gone round inside long before it comes back.
@@ -255,7 +255,7 @@ impl World {
         self.drain(to as usize)
     }
 
-    fn crash(&mut self, node: usize) -> Result<(), Finding> {
+    fn crash(&mut self, node: usize) -> Result<(), LedgerFinding> {
         self.tell(|| format!("node {node} crashes"));
         self.nodes[node] = self.fresh_node();
         for number in 0..self.programs.len() {
@@ -268,7 +268,7 @@ impl World {
     }
 
     /// Some process moves to some other node.
-    fn relocate(&mut self) -> Result<(), Finding> {
+    fn relocate(&mut self) -> Result<(), LedgerFinding> {
         let program = self.random.below(self.programs.len() as u64) as usize;
         let to = self.random.below(self.nodes.len() as u64) as usize;
         let (Some(process), Some(at)) = (self.programs[program].process, self.programs[program].at) else {
@@ -282,15 +282,15 @@ impl World {
             let bytes = bytes.map_err(|error| format!("program {program} has no form as bytes: {error}"))?;
             if self.random.percent(30) {
                 let (node, delay) = (self.random.below(self.nodes.len() as u64) as usize, self.random.below(SECOND));
-                self.schedule(delay, Event::AdoptAgain { node, bytes: bytes.clone() });
+                self.schedule(delay, KernelWorldEvent::AdoptAgain { node, bytes: bytes.clone() });
             }
             let delay = self.random.below(100 * MILLISECOND);
-            self.schedule(delay, Event::Adopt { program, node: to, bytes });
+            self.schedule(delay, KernelWorldEvent::Adopt { program, node: to, bytes });
         }
         self.drain(at)
     }
 
-    fn adopt(&mut self, program: usize, node: usize, bytes: Vec<u8>) -> Result<(), Finding> {
+    fn adopt(&mut self, program: usize, node: usize, bytes: Vec<u8>) -> Result<(), LedgerFinding> {
         self.trouble = self.trouble.max(self.now);
         let relocated = self.relocated(&bytes)?;
         match self.nodes[node].kernel.adopt(self.now, relocated).map_err(|(error, _)| error) {
@@ -311,13 +311,13 @@ impl World {
             Err(RelocationError::Again) => {
                 return Err(format!("program {program} came to node {node} once, and not at all"));
             }
-            Err(_) => self.schedule(10 * MILLISECOND, Event::Adopt { program, node, bytes }),
+            Err(_) => self.schedule(10 * MILLISECOND, KernelWorldEvent::Adopt { program, node, bytes }),
         }
         self.drain(node)
     }
 
     /// A process that has come, or is on its way, must not come once more.
-    fn adopt_again(&mut self, node: usize, bytes: &[u8]) -> Result<(), Finding> {
+    fn adopt_again(&mut self, node: usize, bytes: &[u8]) -> Result<(), LedgerFinding> {
         let relocated = self.relocated(bytes)?;
         let process = relocated.id();
         let at = self.by_process.get(&process).and_then(|&program| self.programs[program].at);
@@ -331,12 +331,12 @@ impl World {
         }
     }
 
-    fn relocated(&self, bytes: &[u8]) -> Result<Relocated<u32, Owned>, Finding> {
+    fn relocated(&self, bytes: &[u8]) -> Result<Relocated<u32, OwnedMemory>, LedgerFinding> {
         Relocated::decode(self.now, bytes).map_err(|error| format!("a process that moves cannot be read: {error}"))
     }
 
     /// Takes what came out of a node's kernel.
-    pub fn drain(&mut self, node: usize) -> Result<(), Finding> {
+    pub fn drain(&mut self, node: usize) -> Result<(), LedgerFinding> {
         loop {
             while let Some(membership) = self.nodes[node].kernel.outbox().next_membership() {
                 use crate::outbox::Membership;
@@ -360,12 +360,12 @@ impl World {
         }
     }
 
-    fn send(&mut self, from: u32, route: Route<u32>, bytes: &[u8]) {
+    fn send(&mut self, from: u32, route: PacketRoute<u32>, bytes: &[u8]) {
         let others = 0..self.nodes.len() as u32;
         let to: Vec<u32> = match route {
-            Route::Place(place) => vec![place],
-            Route::Everybody => others.collect(),
-            Route::Group(group) => {
+            PacketRoute::Place(place) => vec![place],
+            PacketRoute::Everybody => others.collect(),
+            PacketRoute::Group(group) => {
                 others.filter(|&node| self.nodes[node as usize].memberships.contains(&group)).collect()
             }
         };
@@ -390,7 +390,7 @@ impl World {
             if faulty && self.random.percent(self.profile.straggler_percent) {
                 delay = self.random.below(PACKET_LIFE - 100 * MILLISECOND);
             }
-            self.schedule(delay, Event::Packet { from, to, bytes: bytes.to_vec() });
+            self.schedule(delay, KernelWorldEvent::Packet { from, to, bytes: bytes.to_vec() });
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Kernels that are given damaged copies of real packets, in the middle of real exchanges.
 
 use super::net::{Fate, Net};
-use message_transactions::kernel::Message;
-use message_transactions::{GroupId, Owned, Replies};
+use message_transactions::kernel::OutgoingMessage;
+use message_transactions::{OwnedMemory, ProcessGroupId, WantedReplies};
 use seeded_random::Random;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -20,30 +20,30 @@ fn damaged_packets_never_panic_a_kernel() {
         keep.borrow_mut().push(packet.bytes.clone());
         Fate::Arrives
     });
-    let group = GroupId::well_known(3);
+    let group = ProcessGroupId::well_known(3);
     let server = net.process(1);
     net.kernels[1].join_group(0, server, group, server).expect("room");
     net.settle();
     for round in 0..ROUNDS {
         let client = net.process(0);
         let now = net.now;
-        let message = Message::exactly_once(vec![round as u8; 20]);
+        let message = OutgoingMessage::exactly_once(vec![round as u8; 20]);
         let sent = match round % 4 {
-            0 => net.kernels[0].send(now, client, group, message.with_replies(Replies::Many)),
+            0 => net.kernels[0].send(now, client, group, message.with_replies(WantedReplies::Many)),
             1 => net.kernels[0].get_pid(now, client, 5, message_transactions::kernel::Scope::Any),
-            _ => net.kernels[0].send(now, client, server, message.with_segment(Owned::Both(vec![1; 100_000]))),
+            _ => net.kernels[0].send(now, client, server, message.with_segment(OwnedMemory::Both(vec![1; 100_000]))),
         };
         sent.expect("the client is new");
         net.settle();
         // Whatever earlier damage has done to the server, it is asked to do all that it can.
         if let Ok(Some(delivery)) = net.kernels[1].receive(now, server) {
             let exchange = &delivery.exchange;
-            if net.kernels[1].move_to(now, server, exchange, 0, Owned::Readable(vec![2; 90_000])).is_ok() {
+            if net.kernels[1].move_to(now, server, exchange, 0, OwnedMemory::Readable(vec![2; 90_000])).is_ok() {
                 damage(&mut net, &seen, &mut random);
                 net.pass(1_000_000);
                 net.kernels[1].cancel(server);
             }
-            if net.kernels[1].move_from(now, server, exchange, 5, Owned::Writable(vec![2; 90_000])).is_ok() {
+            if net.kernels[1].move_from(now, server, exchange, 5, OwnedMemory::Writable(vec![2; 90_000])).is_ok() {
                 damage(&mut net, &seen, &mut random);
                 net.pass(1_000_000);
                 net.kernels[1].cancel(server);

@@ -2,12 +2,12 @@
 
 use super::net::{Fate, Kind, Net};
 use super::transactions::send;
-use message_transactions::kernel::Message;
-use message_transactions::outbox::{Completion, Gathered, Route};
-use message_transactions::{Gathering, GroupId, ProcessId, Replies, Until};
+use message_transactions::kernel::OutgoingMessage;
+use message_transactions::outbox::{Completion, Gathered, PacketRoute};
+use message_transactions::{GatherUntil, Gathering, ProcessGroupId, ProcessId, WantedReplies};
 use raidcomm::limits::SECOND;
 
-const GROUP: GroupId = GroupId::well_known(9);
+const GROUP: ProcessGroupId = ProcessGroupId::well_known(9);
 
 /// A client at kernel 0, and a member of the group at each kernel.
 fn group(kernels: u64) -> (Net, ProcessId, Vec<ProcessId>) {
@@ -21,8 +21,8 @@ fn group(kernels: u64) -> (Net, ProcessId, Vec<ProcessId>) {
     (net, client, members)
 }
 
-fn message(replies: Replies) -> Message<message_transactions::Owned> {
-    Message::exactly_once(b"all of you".to_vec()).with_replies(replies)
+fn message(replies: WantedReplies) -> OutgoingMessage<message_transactions::OwnedMemory> {
+    OutgoingMessage::exactly_once(b"all of you".to_vec()).with_replies(replies)
 }
 
 fn answer(net: &mut Net, members: &[ProcessId], which: usize) {
@@ -32,9 +32,9 @@ fn answer(net: &mut Net, members: &[ProcessId], which: usize) {
 
 fn rule_23_without_replies_nobody_blocks_and_nothing_comes_back() {
     let (mut net, client, members) = group(3);
-    send(&mut net, client, GROUP, message(Replies::None));
-    send(&mut net, client, GROUP, message(Replies::None));
-    assert_eq!(net.sent, [(Kind::Send, Route::Group(GROUP)); 2]);
+    send(&mut net, client, GROUP, message(WantedReplies::None));
+    send(&mut net, client, GROUP, message(WantedReplies::None));
+    assert_eq!(net.sent, [(Kind::Send, PacketRoute::Group(GROUP)); 2]);
     for which in 0..3 {
         answer(&mut net, &members, which);
         answer(&mut net, &members, which);
@@ -46,19 +46,19 @@ fn rule_23_without_replies_nobody_blocks_and_nothing_comes_back() {
 fn rule_24_retransmission_ends_with_the_first_reply_and_the_next_send_empties_the_queue() {
     let (mut net, client, members) = group(3);
     net.fate = Box::new(|packet| if packet.to == 2 { Fate::Lost } else { Fate::Arrives });
-    send(&mut net, client, GROUP, message(Replies::Many));
+    send(&mut net, client, GROUP, message(WantedReplies::Many));
     answer(&mut net, &members, 1);
     assert!(matches!(net.outcome(client), Completion::Replied { from, .. } if from == members[1]));
     net.pass(3 * SECOND);
     assert_eq!(net.count(Kind::Send), 1, "the third was not asked again");
     answer(&mut net, &members, 0);
-    send(&mut net, client, GROUP, message(Replies::None));
+    send(&mut net, client, GROUP, message(WantedReplies::None));
     assert_eq!(net.kernels[0].get_reply(client), None, "that reply was to the message before");
 }
 
 fn rule_25_get_reply_never_blocks_and_none_is_not_final() {
     let (mut net, client, members) = group(3);
-    send(&mut net, client, GROUP, message(Replies::Many));
+    send(&mut net, client, GROUP, message(WantedReplies::Many));
     answer(&mut net, &members, 2);
     assert!(matches!(net.outcome(client), Completion::Replied { .. }));
     assert_eq!(net.kernels[0].get_reply(client), None);
@@ -74,14 +74,14 @@ fn rule_26_members_hear_from_when_they_have_joined_and_local_ones_too() {
     net.kernels[0].join_group(now, member, GROUP, member).expect("room");
     let opened = net.kernels[0].outbox().next_membership();
     assert!(opened.is_some(), "the filter is open before anything else comes out");
-    send(&mut net, client, GROUP, message(Replies::One));
+    send(&mut net, client, GROUP, message(WantedReplies::One));
     let delivery = net.receive(0, member);
     assert_eq!(delivery.group, Some(GROUP));
     net.reply(0, member, &delivery, b"heard");
     assert!(matches!(net.outcome(client), Completion::Replied { .. }));
 }
 
-fn gathered(completion: Completion<message_transactions::Owned>) -> Gathered {
+fn gathered(completion: Completion<message_transactions::OwnedMemory>) -> Gathered {
     match completion {
         Completion::Gathered(gathered) => gathered,
         other => panic!("{other:?}"),
@@ -92,18 +92,18 @@ fn rule_27_all_replies_are_asked_for_point_to_point_only_of_the_silent() {
     let (mut net, client, members) = group(4);
     // The multicast reaches kernels 1 and 2; the members at 0 are inside, and 3 hears only what is for it alone.
     net.fate = Box::new(|packet| {
-        let multicast = !matches!(packet.header.destination, message_transactions::Destination::Process(_));
+        let multicast = !matches!(packet.header.destination, message_transactions::MessageDestination::Process(_));
         if packet.to == 3 && multicast { Fate::Lost } else { Fate::Arrives }
     });
     let now = net.now;
-    let wanted = Gathering { group: GROUP, expected: &members, until: Until::All, deadline: now + 5 * SECOND };
-    net.kernels[0].gather(now, client, message(Replies::Many), wanted).expect("sent");
+    let wanted = Gathering { group: GROUP, expected: &members, until: GatherUntil::All, deadline: now + 5 * SECOND };
+    net.kernels[0].gather(now, client, message(WantedReplies::Many), wanted).expect("sent");
     (0..3).for_each(|which| answer(&mut net, &members, which));
     net.pass(SECOND);
     let sends: Vec<_> = net.sent.iter().filter(|(kind, _)| *kind == Kind::Send).collect();
-    assert_eq!(*sends[0], (Kind::Send, Route::Group(GROUP)));
+    assert_eq!(*sends[0], (Kind::Send, PacketRoute::Group(GROUP)));
     assert!(sends.len() > 1, "the silent one is asked again");
-    assert_eq!(sends[1..].iter().filter(|(_, route)| matches!(route, Route::Group(_))).count(), 0);
+    assert_eq!(sends[1..].iter().filter(|(_, route)| matches!(route, PacketRoute::Group(_))).count(), 0);
     answer(&mut net, &members, 3);
     let gathered = gathered(net.outcome(client));
     assert!(gathered.satisfied);
@@ -116,13 +116,13 @@ fn a_gathering_names_who_did_not_reply() {
     // Kernel 3 is unreachable; the member at 2 has ended; that at 1 works.
     net.fate = Box::new(|packet| if packet.to == 3 { Fate::Lost } else { Fate::Arrives });
     let now = net.now;
-    let hello = Message::exactly_once(b"hello".to_vec());
+    let hello = OutgoingMessage::exactly_once(b"hello".to_vec());
     net.kernels[2].send(now, members[2], client, hello).expect("so that its place is known");
     net.settle();
     net.kernels[2].end(now, members[2]);
     let deadline = now + SECOND;
-    let wanted = Gathering { group: GROUP, expected: &members, until: Until::All, deadline };
-    net.kernels[0].gather(now, client, message(Replies::Many), wanted).expect("sent");
+    let wanted = Gathering { group: GROUP, expected: &members, until: GatherUntil::All, deadline };
+    net.kernels[0].gather(now, client, message(WantedReplies::Many), wanted).expect("sent");
     answer(&mut net, &members, 0);
     net.receive(1, members[1]);
     let gathered = gathered(net.outcome(client));
@@ -133,11 +133,11 @@ fn a_gathering_names_who_did_not_reply() {
 }
 
 fn a_gathering_ends_with_enough_replies() {
-    for (until, enough) in [(Until::First, 1), (Until::AtLeast(2), 2)] {
+    for (until, enough) in [(GatherUntil::First, 1), (GatherUntil::AtLeast(2), 2)] {
         let (mut net, client, members) = group(3);
         let now = net.now;
         let wanted = Gathering { group: GROUP, expected: &[], until, deadline: now + SECOND };
-        net.kernels[0].gather(now, client, message(Replies::Many), wanted).expect("it is sent");
+        net.kernels[0].gather(now, client, message(WantedReplies::Many), wanted).expect("it is sent");
         for which in 0..enough {
             assert_eq!(net.ended(client), None);
             answer(&mut net, &members, which);

@@ -6,12 +6,12 @@
 use crate::meeting;
 use crate::ways::Way;
 use message_transactions::codec::decode;
-use message_transactions::host::transport::{Arrival, Transport};
-use message_transactions::host::ways::{Place, Ways};
+use message_transactions::host::transport::{Arrival, PacketTransport};
+use message_transactions::host::ways::{KernelPlace, Ways};
 use message_transactions::limits::READ_BYTES;
-use message_transactions::outbox::{Completion, Delivery, Membership, Route};
-use message_transactions::packet::{Body, Header};
-use message_transactions::{GroupId, Kernel, Owned, ProcessId};
+use message_transactions::outbox::{Completion, Membership, PacketRoute, ReceivedMessage};
+use message_transactions::packet::{PacketBody, PacketHeader};
+use message_transactions::{Kernel, OwnedMemory, ProcessGroupId, ProcessId};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::LazyLock;
@@ -36,7 +36,7 @@ pub fn by(way: Option<Way>, test: fn()) {
 }
 
 /// Ends of the way by which the test is run, which reach each other, and where each is for the others.
-fn ends(count: u64) -> (Vec<Ways>, Vec<Place>) {
+fn ends(count: u64) -> (Vec<Ways>, Vec<KernelPlace>) {
     let Some(way) = WAY.get() else { return (Vec::new(), Vec::new()) };
     let numbers = 1..=count as u16;
     let ends: Vec<Ways> = numbers.clone().map(|number| way.bind(number, KEYS.path()).expect("an end")).collect();
@@ -67,19 +67,19 @@ pub enum Kind {
     Other,
 }
 
-fn kind(body: &Body<'_>) -> Kind {
+fn kind(body: &PacketBody<'_>) -> Kind {
     match body {
-        Body::Send(_) => Kind::Send,
-        Body::Reply { .. } => Kind::Reply,
-        Body::Forward { .. } => Kind::Forward,
-        Body::NoProcess { .. } => Kind::NoProcess,
-        Body::Moved { .. } => Kind::Moved,
-        Body::Pending { .. } => Kind::Pending,
-        Body::Data { .. } => Kind::Data,
-        Body::Pull { .. } => Kind::Pull,
-        Body::Done { .. } => Kind::Done,
-        Body::Refused { .. } => Kind::Refused,
-        Body::HostComplaint { .. } => Kind::Complaint,
+        PacketBody::Send(_) => Kind::Send,
+        PacketBody::Reply { .. } => Kind::Reply,
+        PacketBody::Forward { .. } => Kind::Forward,
+        PacketBody::NoProcess { .. } => Kind::NoProcess,
+        PacketBody::Moved { .. } => Kind::Moved,
+        PacketBody::Pending { .. } => Kind::Pending,
+        PacketBody::Data { .. } => Kind::Data,
+        PacketBody::Pull { .. } => Kind::Pull,
+        PacketBody::Done { .. } => Kind::Done,
+        PacketBody::Refused { .. } => Kind::Refused,
+        PacketBody::HostComplaint { .. } => Kind::Complaint,
         _ => Kind::Other,
     }
 }
@@ -88,7 +88,7 @@ fn kind(body: &Body<'_>) -> Kind {
 #[derive(Clone, Debug)]
 pub struct Packet {
     pub to: usize,
-    pub header: Header,
+    pub header: PacketHeader,
     pub kind: Kind,
     pub bytes: Vec<u8>,
 }
@@ -104,13 +104,13 @@ pub enum Fate {
 /// See the module's description. `fate` decides about every packet.
 pub struct Net {
     pub now: u64,
-    pub kernels: Vec<Kernel<u32, Owned>>,
+    pub kernels: Vec<Kernel<u32, OwnedMemory>>,
     /// One of each kernel; none if packets stay in memory.
     ends: Vec<Ways>,
-    places: Vec<Place>,
-    listens: Vec<BTreeSet<GroupId>>,
-    pub sent: Vec<(Kind, Route<u32>)>,
-    completions: BTreeMap<ProcessId, VecDeque<Completion<Owned>>>,
+    places: Vec<KernelPlace>,
+    listens: Vec<BTreeSet<ProcessGroupId>>,
+    pub sent: Vec<(Kind, PacketRoute<u32>)>,
+    completions: BTreeMap<ProcessId, VecDeque<Completion<OwnedMemory>>>,
     pub fate: Box<dyn FnMut(&Packet) -> Fate>,
 }
 
@@ -177,15 +177,15 @@ impl Net {
         some
     }
 
-    fn send(&mut self, from: usize, route: Route<u32>, bytes: Vec<u8>) {
+    fn send(&mut self, from: usize, route: PacketRoute<u32>, bytes: Vec<u8>) {
         let (header, body, _) = decode(&bytes).expect("kernels send packets");
         let kind = kind(&body);
         self.sent.push((kind, route));
         let everybody = 0..self.kernels.len();
         let receivers: Vec<usize> = match route {
-            Route::Place(place) => vec![place as usize],
-            Route::Everybody => everybody.collect(),
-            Route::Group(group) => everybody.filter(|&to| self.listens[to].contains(&group)).collect(),
+            PacketRoute::Place(place) => vec![place as usize],
+            PacketRoute::Everybody => everybody.collect(),
+            PacketRoute::Group(group) => everybody.filter(|&to| self.listens[to].contains(&group)).collect(),
         };
         for to in receivers {
             let packet = Packet { to, header, kind, bytes: bytes.clone() };
@@ -244,7 +244,7 @@ impl Net {
     }
 
     /// Time goes on until an operation of the process has ended.
-    pub fn outcome(&mut self, process: ProcessId) -> Completion<Owned> {
+    pub fn outcome(&mut self, process: ProcessId) -> Completion<OwnedMemory> {
         for _ in 0..100_000 {
             self.settle();
             if let Some(completion) = self.ended(process) {
@@ -256,18 +256,18 @@ impl Net {
     }
 
     /// What has ended, if something has.
-    pub fn ended(&mut self, process: ProcessId) -> Option<Completion<Owned>> {
+    pub fn ended(&mut self, process: ProcessId) -> Option<Completion<OwnedMemory>> {
         self.completions.get_mut(&process)?.pop_front()
     }
 
     /// The next message of a process, which must have come.
-    pub fn receive(&mut self, kernel: usize, process: ProcessId) -> Delivery {
+    pub fn receive(&mut self, kernel: usize, process: ProcessId) -> ReceivedMessage {
         self.settle();
         let now = self.now;
         self.kernels[kernel].receive(now, process).expect("it may receive").expect("a message has come")
     }
 
-    pub fn reply(&mut self, kernel: usize, process: ProcessId, delivery: &Delivery, message: &[u8]) {
+    pub fn reply(&mut self, kernel: usize, process: ProcessId, delivery: &ReceivedMessage, message: &[u8]) {
         let now = self.now;
         self.kernels[kernel].reply(now, process, &delivery.exchange, message, 0, &[]).expect("the sender waits");
         self.settle();

@@ -4,10 +4,10 @@
 //! always goes on: beyond the bound the client that has connected first of those that something is held of. A client that says nonsense, or
 //! does not take its replies, loses its connection and nobody else anything.
 
-use super::Clock;
+use super::HostClock;
 use crate::limits::{CONNECTION_SILENCE, REPLY_BYTES_MAX, TURN_REQUESTS_MAX};
 use crate::message::{ToServer, ToWriter, encode};
-use crate::server::Server;
+use crate::server::LogServer;
 use mio::Token;
 use raidcomm::framed::Framed;
 use raidcomm::remote::RemoteError;
@@ -17,21 +17,21 @@ use std::ops::Bound;
 
 /// What a client is answered with.
 pub(super) struct Answering<'a> {
-    pub(super) clock: Clock,
-    pub(super) server: &'a mut Server,
+    pub(super) clock: HostClock,
+    pub(super) server: &'a mut LogServer,
     pub(super) scratch: &'a mut Vec<u8>,
 }
 
 /// A client.
-struct Connection {
+struct ClientConnection {
     framed: Framed,
     /// When it has said something last.
     heard_at: u64,
 }
 
 /// See the module's description.
-pub(super) struct Clients {
-    connections: BTreeMap<Token, Connection>,
+pub(super) struct LogClients {
+    connections: BTreeMap<Token, ClientConnection>,
     /// Those that may have said more than was answered in their turn.
     unanswered: BTreeSet<Token>,
     /// Those that are not heard now.
@@ -42,10 +42,10 @@ pub(super) struct Clients {
     held_bytes_max: usize,
 }
 
-impl Clients {
+impl LogClients {
     /// None; of all together so many bytes may be held.
-    pub(super) fn new(held_bytes_max: usize) -> Clients {
-        Clients {
+    pub(super) fn new(held_bytes_max: usize) -> LogClients {
+        LogClients {
             connections: BTreeMap::new(),
             unanswered: BTreeSet::new(),
             postponed: BTreeSet::new(),
@@ -60,7 +60,7 @@ impl Clients {
     }
 
     pub(super) fn insert(&mut self, token: Token, framed: Framed, now: u64) {
-        self.connections.insert(token, Connection { framed, heard_at: now });
+        self.connections.insert(token, ClientConnection { framed, heard_at: now });
     }
 
     /// A connection is looked at again though nothing tells that something has come over it.
@@ -126,7 +126,7 @@ impl Clients {
 
     /// Closes connections of hosts that have gone without a word.
     pub(super) fn sweep(&mut self, now: u64) {
-        let is_silent = |connection: &Connection| now >= connection.heard_at + CONNECTION_SILENCE;
+        let is_silent = |connection: &ClientConnection| now >= connection.heard_at + CONNECTION_SILENCE;
         while let Some((token, bytes)) = self
             .connections
             .iter()
@@ -139,7 +139,7 @@ impl Clients {
 
     /// Closes all.
     pub(super) fn clear(&mut self) {
-        *self = Clients::new(self.held_bytes_max);
+        *self = LogClients::new(self.held_bytes_max);
     }
 }
 
@@ -150,14 +150,14 @@ struct Answered {
     has_more: bool,
 }
 
-impl Connection {
+impl ClientConnection {
     fn held_bytes(&self) -> usize {
         self.framed.rest_bytes() + self.framed.waiting_bytes()
     }
 
     /// Answers some of what has come.
     fn answer(&mut self, answering: &mut Answering<'_>) -> Result<Answered, RemoteError> {
-        let Connection { framed, heard_at } = self;
+        let ClientConnection { framed, heard_at } = self;
         let Answering { clock, server, scratch } = answering;
         if framed.is_waiting() {
             framed.flush()?;
@@ -212,7 +212,7 @@ fn is_end(kind: io::ErrorKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Request;
+    use crate::message::WriterRequest;
     use crate::names::{Incarnation, LogId};
     use crate::server::Room;
     use raidcomm::frame;
@@ -222,8 +222,8 @@ mod tests {
     const MAX: usize = 10_000;
 
     struct Trial {
-        clients: Clients,
-        server: Server,
+        clients: LogClients,
+        server: LogServer,
         listener: TcpListener,
         scratch: Vec<u8>,
     }
@@ -232,7 +232,7 @@ mod tests {
         fn new() -> Trial {
             let room = Room { capacity_bytes: 1 << 20, quota_bytes: 1 << 20 };
             let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-            let (clients, server) = (Clients::new(MAX), Server::new(Incarnation(1), room));
+            let (clients, server) = (LogClients::new(MAX), LogServer::new(Incarnation(1), room));
             Trial { clients, server, listener, scratch: Vec::new() }
         }
 
@@ -245,7 +245,7 @@ mod tests {
 
         fn turn(&mut self, token: usize) -> bool {
             let Trial { clients, server, scratch, .. } = self;
-            clients.turn(Token(token), &mut Answering { clock: Clock::start(), server, scratch })
+            clients.turn(Token(token), &mut Answering { clock: HostClock::start(), server, scratch })
         }
 
         /// Looks at a client until so many bytes are held of all.
@@ -258,8 +258,10 @@ mod tests {
 
     fn whole() -> Vec<u8> {
         let mut request = Vec::new();
-        frame::append_with(&mut request, 100, |payload| encode(&ToServer::new(LogId(1), Request::Status), payload))
-            .expect("it is short");
+        frame::append_with(&mut request, 100, |payload| {
+            encode(&ToServer::new(LogId(1), WriterRequest::Status), payload)
+        })
+        .expect("it is short");
         request
     }
 

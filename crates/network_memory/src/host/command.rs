@@ -40,7 +40,7 @@ pub fn metrics(status: &Status) -> String {
     family("appends_total", "counter", "Records that were appended since the start.", one(status.appends));
     family("refusals_total", "counter", "Requests that were refused since the start.", one(status.refusals));
     family("refusals_full_total", "counter", "Of them, those for want of room.", one(status.refusals_full));
-    let of_logs = |value: fn(&crate::message::LogStatus) -> u64| {
+    let of_logs = |value: fn(&crate::message::ServedLogStatus) -> u64| {
         status.logs.iter().map(|log| (format!("{{log=\"{:016x}\"}}", log.log.0), value(log))).collect()
     };
     family("log_bytes", "gauge", "Bytes that a log takes.", of_logs(|log| log.bytes));
@@ -52,8 +52,8 @@ pub fn metrics(status: &Status) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::LogStatus;
-    use crate::names::{Epoch, LogId, Position};
+    use crate::message::ServedLogStatus;
+    use crate::names::{Epoch, LogId, RecordNumber};
 
     /// If this failed, a server would be given another capacity than was said.
     #[test]
@@ -70,12 +70,12 @@ mod tests {
     /// If this failed, a scraper would read nothing, or a log's figures as another's.
     #[test]
     fn every_sample_stands_behind_its_help() {
-        let log = LogStatus {
+        let log = ServedLogStatus {
             log: LogId(0xab),
             sealed: Epoch::default(),
             active: None,
-            from: Position(3),
-            end: Position(10),
+            from: RecordNumber(3),
+            end: RecordNumber(10),
             bytes: 99,
         };
         let status = Status {

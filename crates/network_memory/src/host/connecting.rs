@@ -1,6 +1,6 @@
 //! Making connections, to all servers at once: an address that is dead holds up no other.
 
-use super::links::Exchange;
+use super::links::ConnectorExchange;
 use crate::limits::{CONNECT, CONNECT_PAUSE};
 use crate::names::ServerId;
 use raidcomm::framed::Framed;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// A server that is being connected with.
 #[derive(Debug)]
-enum Attempt {
+enum ConnectAttempt {
     Begun { socket: OwnedFd, at: u64 },
     Failed { at: u64 },
 }
@@ -26,7 +26,7 @@ enum Attempt {
 #[derive(Debug)]
 pub(super) struct Connecting {
     keys: Option<Keys>,
-    attempts: BTreeMap<ServerId, Attempt>,
+    attempts: BTreeMap<ServerId, ConnectAttempt>,
 }
 
 impl Connecting {
@@ -35,18 +35,20 @@ impl Connecting {
     }
 
     /// Begins what is wanted, and ends what can be ended; says whether there is news.
-    pub(super) fn turn(&mut self, now: u64, exchange: &Mutex<Exchange>) -> bool {
+    pub(super) fn turn(&mut self, now: u64, exchange: &Mutex<ConnectorExchange>) -> bool {
         let lock = || exchange.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = lock().wanted.clone();
         self.attempts.retain(|server, _| wanted.contains(server));
         let mut has_news = false;
         for server in wanted {
             let attempt = match self.attempts.remove(&server) {
-                None => begin(server).map(|socket| Attempt::Begun { socket, at: now }),
-                Some(Attempt::Failed { at }) if now < at + CONNECT_PAUSE => Ok(Attempt::Failed { at }),
-                Some(Attempt::Failed { .. }) => begin(server).map(|socket| Attempt::Begun { socket, at: now }),
-                Some(Attempt::Begun { socket, at }) => match is_connected(&socket) {
-                    Ok(false) if now < at + CONNECT => Ok(Attempt::Begun { socket, at }),
+                None => begin(server).map(|socket| ConnectAttempt::Begun { socket, at: now }),
+                Some(ConnectAttempt::Failed { at }) if now < at + CONNECT_PAUSE => Ok(ConnectAttempt::Failed { at }),
+                Some(ConnectAttempt::Failed { .. }) => {
+                    begin(server).map(|socket| ConnectAttempt::Begun { socket, at: now })
+                }
+                Some(ConnectAttempt::Begun { socket, at }) => match is_connected(&socket) {
+                    Ok(false) if now < at + CONNECT => Ok(ConnectAttempt::Begun { socket, at }),
                     Ok(false) => Err(io::Error::from(io::ErrorKind::TimedOut)),
                     Err(error) => Err(error),
                     Ok(true) => match Framed::connecting(TcpStream::from(socket), self.keys.as_ref()) {
@@ -65,7 +67,7 @@ impl Connecting {
                 tracing::debug!("memory server {server} cannot be reached: {error}");
                 lock().failed.insert(server);
                 has_news = true;
-                Attempt::Failed { at: now }
+                ConnectAttempt::Failed { at: now }
             });
             self.attempts.insert(server, attempt);
         }
@@ -75,8 +77,8 @@ impl Connecting {
     /// Waits until a connection is made or has failed, at most so long.
     pub(super) fn wait(&self, time: Duration) {
         let sockets = self.attempts.values().filter_map(|attempt| match attempt {
-            Attempt::Begun { socket, .. } => Some(PollFd::new(socket, PollFlags::OUT)),
-            Attempt::Failed { .. } => None,
+            ConnectAttempt::Begun { socket, .. } => Some(PollFd::new(socket, PollFlags::OUT)),
+            ConnectAttempt::Failed { .. } => None,
         });
         let mut sockets: Vec<PollFd<'_>> = sockets.collect();
         if sockets.is_empty() {

@@ -8,8 +8,8 @@
 //! Only where everybody is believed: with keys of an instance everything goes over connections, which are encrypted.
 
 use crate::limits::{DATAGRAM_BYTES_MAX, DATAGRAM_PAUSE, DATAGRAM_WAIT, DATAGRAMS_LOST_MAX, STREAM_PAUSE};
-use crate::message::{Reply, Request, ToServer, encode};
-use crate::names::{Position, ServerId};
+use crate::message::{ServerReply, ToServer, WriterRequest, encode};
+use crate::names::{RecordNumber, ServerId};
 use bytes::Bytes;
 use raidcomm::frame::{self, HEADER_BYTES};
 use rustix::fd::{AsFd, BorrowedFd};
@@ -27,16 +27,16 @@ pub(super) const BUFFER_BYTES: usize = HEADER_BYTES + DATAGRAM_BYTES_MAX + 1;
 
 /// The writer's side, for one server.
 #[derive(Debug)]
-pub(super) struct Datagrams {
+pub(super) struct ServerDatagrams {
     socket: UdpSocket,
     /// What was sent last, as a frame.
     sent: Vec<u8>,
     /// When that goes over the connection, which has not had it, unless it was answered.
     due_at: Option<u64>,
     /// Behind the records of that.
-    sent_end: Position,
+    sent_end: RecordNumber,
     /// Up to here the server holds everything, as it has told over this connection or as a datagram.
-    held: Position,
+    held: RecordNumber,
     /// An answer has come as a datagram, and few have been waited for in vain since: the connection is not needed beside it.
     is_working: bool,
     /// Since when none has come: until then the connection carries everything as well.
@@ -49,12 +49,12 @@ pub(super) struct Datagrams {
     streamed_at: u64,
 }
 
-impl Datagrams {
+impl ServerDatagrams {
     /// To a server. Whether it answers shows.
     ///
     /// # Errors
     /// The operating system refuses.
-    pub(super) fn to(server: ServerId) -> io::Result<Datagrams> {
+    pub(super) fn to(server: ServerId) -> io::Result<ServerDatagrams> {
         let any = match server.0 {
             SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
             SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
@@ -62,12 +62,12 @@ impl Datagrams {
         let socket = UdpSocket::bind(any)?;
         socket.connect(server.0)?;
         socket.set_nonblocking(true)?;
-        Ok(Datagrams {
+        Ok(ServerDatagrams {
             socket,
             sent: Vec::new(),
             due_at: None,
-            sent_end: Position(0),
-            held: Position(0),
+            sent_end: RecordNumber(0),
+            held: RecordNumber(0),
             is_working: false,
             tried_at: None,
             lost: 0,
@@ -132,13 +132,13 @@ impl Datagrams {
     }
 
     /// The server has told something, either way.
-    pub(super) fn heard(&mut self, reply: &Reply) {
+    pub(super) fn heard(&mut self, reply: &ServerReply) {
         match reply {
-            Reply::Appended { end, .. } => self.held = self.held.max(*end),
+            ServerReply::Appended { end, .. } => self.held = self.held.max(*end),
             // It holds another log than it did, perhaps none.
-            _ => self.held = Position(0),
+            _ => self.held = RecordNumber(0),
         }
-        if !matches!(reply, Reply::Appended { .. }) || self.held >= self.sent_end {
+        if !matches!(reply, ServerReply::Appended { .. }) || self.held >= self.sent_end {
             self.due_at = None;
         }
     }
@@ -163,7 +163,7 @@ impl Datagrams {
     }
 }
 
-impl AsFd for Datagrams {
+impl AsFd for ServerDatagrams {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -181,16 +181,16 @@ pub(super) enum Rest<'a> {
 }
 
 /// Where the records of a request end that may be a datagram: it adds some, of few bytes, to what is held.
-fn short_end(request: &Request, held: Position) -> Option<Position> {
-    let Request::Append { position, records, .. } = request else { return None };
+fn short_end(request: &WriterRequest, held: RecordNumber) -> Option<RecordNumber> {
+    let WriterRequest::Append { position, records, .. } = request else { return None };
     let bytes: usize = records.iter().map(|record| record.bytes.len() + RECORD_FIELDS_BYTES_MAX).sum();
     let is_short = !records.is_empty() && bytes <= DATAGRAM_BYTES_MAX - REQUEST_FIELDS_BYTES_MAX;
     (is_short && *position <= held).then(|| position.plus(records.len()))
 }
 
 /// Whether a server answers a request that came as a datagram: its sender is not known by a connection.
-pub(super) fn is_answered(request: &Request) -> bool {
-    matches!(request, Request::Append { .. })
+pub(super) fn is_answered(request: &WriterRequest) -> bool {
+    matches!(request, WriterRequest::Append { .. })
 }
 
 /// What stands beside the bytes of a record at most: an epoch (20 bytes), a checksum (5), a length (3).
@@ -203,35 +203,38 @@ const _: () = assert!(REQUEST_FIELDS_BYTES_MAX + RECORD_FIELDS_BYTES_MAX < DATAG
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Record;
-    use crate::names::{Epoch, LogId, Mark};
+    use crate::message::CheckedRecord;
+    use crate::names::{Epoch, LogId, LogMark};
 
     const EPOCH: Epoch = Epoch { number: u64::MAX / 2, writer: u64::MAX };
 
     /// Its numbers take as many bytes as numbers can.
     fn message(first: u64, records: usize, bytes: usize) -> ToServer {
-        let position = Position(u64::MAX / 4 + first);
-        let record = |index| Record::new(LogId(u64::MAX), position.plus(index), EPOCH, vec![7; bytes].into());
+        let position = RecordNumber(u64::MAX / 4 + first);
+        let record = |index| CheckedRecord::new(LogId(u64::MAX), position.plus(index), EPOCH, vec![7; bytes].into());
         let records = (0..records).map(record).collect();
-        let from = Mark { position, epoch: EPOCH };
-        ToServer::new(LogId(u64::MAX), Request::Append { epoch: EPOCH, is_established: true, from, position, records })
+        let from = LogMark { position, epoch: EPOCH };
+        ToServer::new(
+            LogId(u64::MAX),
+            WriterRequest::Append { epoch: EPOCH, is_established: true, from, position, records },
+        )
     }
 
-    fn held(end: u64) -> Reply {
-        Reply::Appended { epoch: EPOCH, end: Position(u64::MAX / 4 + end) }
+    fn held(end: u64) -> ServerReply {
+        ServerReply::Appended { epoch: EPOCH, end: RecordNumber(u64::MAX / 4 + end) }
     }
 
     /// A server that hears and answers what it is told to, and a writer that knows it to hold all before the first record.
-    fn pair() -> (UdpSocket, Datagrams) {
+    fn pair() -> (UdpSocket, ServerDatagrams) {
         let server = UdpSocket::bind("127.0.0.1:0").expect("a port");
         let address = server.local_addr().expect("an address");
-        let mut datagrams = Datagrams::to(ServerId(address)).expect("a socket");
+        let mut datagrams = ServerDatagrams::to(ServerId(address)).expect("a socket");
         datagrams.heard(&held(0));
         (server, datagrams)
     }
 
     /// The server answers the datagram that has come, with something.
-    fn answer(server: &UdpSocket, datagrams: &mut Datagrams) -> Vec<u8> {
+    fn answer(server: &UdpSocket, datagrams: &mut ServerDatagrams) -> Vec<u8> {
         let mut buffer = [0; BUFFER_BYTES];
         let (count, from) = server.recv_from(&mut buffer).expect("a datagram");
         let mut reply = Vec::new();
@@ -242,7 +245,7 @@ mod tests {
     }
 
     /// One is known to work.
-    fn working() -> (UdpSocket, Datagrams) {
+    fn working() -> (UdpSocket, ServerDatagrams) {
         let (server, mut datagrams) = pair();
         let request = message(0, 1, 100);
         assert_eq!(datagrams.send(1, &request), Rest::This, "not known to work: the connection has it as well");
@@ -319,7 +322,7 @@ mod tests {
     #[test]
     fn only_short_appends_are_datagrams() {
         let is_short =
-            |records, bytes| short_end(&message(0, records, bytes).request, Position(u64::MAX / 4)).is_some();
+            |records, bytes| short_end(&message(0, records, bytes).request, RecordNumber(u64::MAX / 4)).is_some();
         assert!(!is_short(0, 0) && !is_short(1, DATAGRAM_BYTES_MAX));
         for records in [1, 2, 5] {
             let longest =

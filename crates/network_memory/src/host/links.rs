@@ -2,13 +2,13 @@
 //!
 //! Invariant: connecting, which takes time, is done by the thread in the background (`connecting`); everything else by whoever uses the log.
 
-use super::datagrams::{Datagrams, Rest};
+use super::datagrams::{Rest, ServerDatagrams};
 use super::since_boot;
 use super::spinning::Spinner;
 use crate::limits::LOOKS_PER_STREAM;
 use crate::message::{ToServer, ToWriter, encode};
 use crate::names::ServerId;
-use crate::writer::Writer;
+use crate::writer::LogWriter;
 use bytes::Bytes;
 use commit_log::Log;
 use raidcomm::framed::Framed;
@@ -23,7 +23,7 @@ use std::time::Duration;
 
 /// What wakes whoever waits for servers: the disk's thread, and the one that connects.
 #[derive(Clone, Debug)]
-pub(super) struct Bell(Arc<Rung>);
+pub(super) struct WriterBell(Arc<Rung>);
 
 #[derive(Debug)]
 struct Rung {
@@ -33,10 +33,10 @@ struct Rung {
     flag: AtomicBool,
 }
 
-impl Bell {
-    pub(super) fn new() -> io::Result<Bell> {
+impl WriterBell {
+    pub(super) fn new() -> io::Result<WriterBell> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Bell(Arc::new(Rung { event, flag: AtomicBool::new(false) })))
+        Ok(WriterBell(Arc::new(Rung { event, flag: AtomicBool::new(false) })))
     }
 
     pub(super) fn ring(&self) {
@@ -57,7 +57,11 @@ impl Bell {
 }
 
 /// Sleeps until one of them has something, or can take something, or the bell rings; says which have something.
-pub(super) fn sleep<'a>(mut fds: Vec<PollFd<'a>>, bell: Option<&'a Bell>, time: Duration) -> io::Result<Vec<bool>> {
+pub(super) fn sleep<'a>(
+    mut fds: Vec<PollFd<'a>>,
+    bell: Option<&'a WriterBell>,
+    time: Duration,
+) -> io::Result<Vec<bool>> {
     let count = fds.len();
     fds.extend(bell.map(|bell| PollFd::from_borrowed_fd(bell.0.event.as_fd(), PollFlags::IN)));
     let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
@@ -91,7 +95,7 @@ pub(super) fn waiting(framed: &Framed) -> PollFd<'_> {
 
 /// What the thread that connects and the one that uses the log tell each other.
 #[derive(Debug, Default)]
-pub(super) struct Exchange {
+pub(super) struct ConnectorExchange {
     /// Servers that there is no connection with.
     pub(super) wanted: BTreeSet<ServerId>,
     /// Connections that have been made.
@@ -102,35 +106,35 @@ pub(super) struct Exchange {
 
 /// A connection with a server, and datagrams beside it.
 #[derive(Debug)]
-struct Link {
+struct ServerLink {
     framed: Framed,
     /// None where everything is encrypted.
-    datagrams: Option<Datagrams>,
+    datagrams: Option<ServerDatagrams>,
 }
 
 /// Something that a server has said, or the end of its connection.
-type Received = (ServerId, Result<Bytes, RemoteError>);
+type ReceivedFromServer = (ServerId, Result<Bytes, RemoteError>);
 
 /// See the module's description.
 #[derive(Debug)]
-pub(super) struct Links {
-    links: BTreeMap<ServerId, Link>,
+pub(super) struct ServerLinks {
+    links: BTreeMap<ServerId, ServerLink>,
     /// What had come when it was last waited.
-    received: Vec<Received>,
+    received: Vec<ReceivedFromServer>,
     /// Connections over which more may have come.
     ready: Vec<ServerId>,
-    exchange: Arc<Mutex<Exchange>>,
-    pub(super) bell: Bell,
+    exchange: Arc<Mutex<ConnectorExchange>>,
+    pub(super) bell: WriterBell,
     spinner: Spinner,
     has_datagrams: bool,
     watcher: Option<OwnedFd>,
 }
 
-impl Links {
+impl ServerLinks {
     /// `has_datagrams`: nothing need be encrypted.
-    pub(super) fn new(exchange: Arc<Mutex<Exchange>>, bell: Bell, has_datagrams: bool) -> Links {
+    pub(super) fn new(exchange: Arc<Mutex<ConnectorExchange>>, bell: WriterBell, has_datagrams: bool) -> ServerLinks {
         let (links, received, ready) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Links { links, received, ready, exchange, bell, spinner: Spinner::new(), has_datagrams, watcher: None }
+        ServerLinks { links, received, ready, exchange, bell, spinner: Spinner::new(), has_datagrams, watcher: None }
     }
 
     /// A descriptor that is readable when one of them has something, or the bell rings (epoll(7): such a descriptor can be polled itself).
@@ -151,7 +155,7 @@ impl Links {
             self.look();
             return Ok(());
         }
-        let Links { links, received, ready, bell, spinner, .. } = self;
+        let ServerLinks { links, received, ready, bell, spinner, .. } = self;
         let begun = since_boot();
         // Whether a connection can take more only sleeping tells.
         let may_spin = !links.values().any(|link| link.framed.is_waiting());
@@ -198,7 +202,7 @@ impl Links {
     }
 
     /// Takes over the connections that have been made, and says which are wanting.
-    pub(super) fn meet<L: Log>(&mut self, now: u64, writer: &mut Writer<L>) {
+    pub(super) fn meet<L: Log>(&mut self, now: u64, writer: &mut LogWriter<L>) {
         let (made, failed) = {
             let mut exchange = self.exchange.lock().unwrap_or_else(PoisonError::into_inner);
             exchange.wanted = writer.servers().filter(|server| !self.links.contains_key(server)).collect();
@@ -208,12 +212,12 @@ impl Links {
             writer.disconnected(now, server);
         }
         for (server, framed) in made {
-            let datagrams = self.has_datagrams.then(|| Datagrams::to(server));
+            let datagrams = self.has_datagrams.then(|| ServerDatagrams::to(server));
             let datagrams = datagrams.transpose().unwrap_or_else(|error| {
                 tracing::debug!("no datagrams to memory server {server}: {error}");
                 None
             });
-            let link = Link { framed, datagrams };
+            let link = ServerLink { framed, datagrams };
             // One that cannot be watched is looked at whenever something is due.
             if let Some(Err(error)) = self.watcher.as_ref().map(|watcher| link.watch(watcher)) {
                 tracing::warn!("the connection with memory server {server} cannot be watched: {error}");
@@ -224,33 +228,34 @@ impl Links {
     }
 
     /// Sends what the writer wants to send, and hands it what had come when it was last waited.
-    pub(super) fn drive<L: Log>(&mut self, now: u64, writer: &mut Writer<L>) {
+    pub(super) fn drive<L: Log>(&mut self, now: u64, writer: &mut LogWriter<L>) {
         self.send(now, writer, false);
         let mut broken = Vec::new();
-        let mut hand = |server, datagrams: Option<&mut Datagrams>, received: Result<Option<Bytes>, RemoteError>| {
-            let error = match received {
-                Ok(None) => return false,
-                Ok(Some(frame)) => match ToWriter::decode(&frame) {
-                    Ok(message) => {
-                        if let Some(datagrams) = datagrams {
-                            datagrams.heard(&message.reply);
+        let mut hand =
+            |server, datagrams: Option<&mut ServerDatagrams>, received: Result<Option<Bytes>, RemoteError>| {
+                let error = match received {
+                    Ok(None) => return false,
+                    Ok(Some(frame)) => match ToWriter::decode(&frame) {
+                        Ok(message) => {
+                            if let Some(datagrams) = datagrams {
+                                datagrams.heard(&message.reply);
+                            }
+                            writer.handle(now, server, message);
+                            return true;
                         }
-                        writer.handle(now, server, message);
-                        return true;
-                    }
+                        Err(error) => error.to_string(),
+                    },
                     Err(error) => error.to_string(),
-                },
-                Err(error) => error.to_string(),
+                };
+                broken.push((server, error));
+                false
             };
-            broken.push((server, error));
-            false
-        };
         for (server, received) in self.received.drain(..) {
             let Some(link) = self.links.get_mut(&server) else { continue };
             hand(server, link.datagrams.as_mut(), received.map(Some));
         }
         for server in self.ready.drain(..) {
-            let Some(Link { framed, datagrams }) = self.links.get_mut(&server) else { continue };
+            let Some(ServerLink { framed, datagrams }) = self.links.get_mut(&server) else { continue };
             while hand(server, datagrams.as_mut(), framed.receive()) {}
         }
         for (server, error) in broken {
@@ -259,7 +264,7 @@ impl Links {
         self.send(now, writer, true);
     }
 
-    fn send<L: Log>(&mut self, now: u64, writer: &mut Writer<L>, is_all_heard: bool) {
+    fn send<L: Log>(&mut self, now: u64, writer: &mut LogWriter<L>, is_all_heard: bool) {
         let log = writer.log();
         let mut broken: BTreeMap<ServerId, RemoteError> = BTreeMap::new();
         while let Some((server, request)) = writer.take_requests() {
@@ -282,7 +287,7 @@ impl Links {
         }
     }
 
-    fn lose<L: Log>(&mut self, now: u64, server: ServerId, error: &str, writer: &mut Writer<L>) {
+    fn lose<L: Log>(&mut self, now: u64, server: ServerId, error: &str, writer: &mut LogWriter<L>) {
         // Another one is not blamed for what this one has said.
         self.received.retain(|(of, _)| *of != server);
         tracing::info!("the connection with memory server {server} is lost: {error}");
@@ -292,14 +297,14 @@ impl Links {
     }
 }
 
-impl Link {
+impl ServerLink {
     fn watch(&self, watcher: &OwnedFd) -> io::Result<()> {
         self.datagrams.as_ref().map_or(Ok(()), |datagrams| watch_one(watcher, datagrams))?;
         watch_one(watcher, &self.framed)
     }
 
     fn send(&mut self, now: u64, message: &ToServer) -> Result<(), RemoteError> {
-        let Link { framed, datagrams } = self;
+        let ServerLink { framed, datagrams } = self;
         match datagrams.as_mut().map_or(Rest::This, |datagrams| datagrams.send(now, message)) {
             Rest::Nothing => return Ok(()),
             Rest::This => {}
@@ -311,7 +316,7 @@ impl Link {
 
     /// Sends what a datagram was not enough for, and what the connection did not take at once.
     fn send_again(&mut self, now: u64) -> Result<(), RemoteError> {
-        let Link { framed, datagrams } = self;
+        let ServerLink { framed, datagrams } = self;
         if let Some(overdue) = datagrams.as_mut().and_then(|datagrams| datagrams.overdue(now)) {
             framed.send_with(|payload| payload.extend_from_slice(overdue))?;
         }
@@ -321,13 +326,13 @@ impl Link {
 
 /// Takes what has come from any of the servers: without a call that only asks whether something has. `looks` counts the looks of one waiting.
 fn look(
-    links: &mut BTreeMap<ServerId, Link>,
-    received: &mut Vec<Received>,
+    links: &mut BTreeMap<ServerId, ServerLink>,
+    received: &mut Vec<ReceivedFromServer>,
     ready: &mut Vec<ServerId>,
-    bell: &Bell,
+    bell: &WriterBell,
     looks: u32,
 ) -> bool {
-    for (server, Link { framed, datagrams }) in links {
+    for (server, ServerLink { framed, datagrams }) in links {
         let mut is_elsewhere = false;
         if let Some(datagrams) = datagrams.as_mut().filter(|datagrams| datagrams.may_come()) {
             is_elsewhere = datagrams.is_awaited() && !looks.is_multiple_of(LOOKS_PER_STREAM);

@@ -10,7 +10,7 @@
 use super::remote_log::{LogTerms, RemoteLog, RemoteLogError};
 use crate::limits::RETAINED_BYTES_DEFAULT;
 use crate::names::LogId;
-use crate::writer::{BeginError, Boot, Intent, Stop};
+use crate::writer::{BeginError, Boot, Intent, WriterStop};
 use raidcomm::keys::Keys;
 use rustix::fs::{FlockOperation, flock};
 use std::fmt::Write as _;
@@ -108,7 +108,7 @@ pub struct LogName {
 
 /// How a log is opened from its folder.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub struct FolderOpening {
     /// The memory servers; none: those that the log was last opened with.
     pub servers: Vec<SocketAddr>,
     /// k; none: that of the log, or [`COPIES_DEFAULT`].
@@ -127,11 +127,20 @@ pub struct Opening {
     pub keys: Option<Keys>,
 }
 
-impl Opening {
+impl FolderOpening {
     /// With these servers; nothing is accepted to be lost.
-    pub fn new(servers: Vec<SocketAddr>, time: Duration) -> Opening {
+    pub fn new(servers: Vec<SocketAddr>, time: Duration) -> FolderOpening {
         let (copies, accept_loss, retained_bytes_max) = (None, false, RETAINED_BYTES_DEFAULT);
-        Opening { servers, copies, owner: String::new(), accept_loss, retained_bytes_max, time, boot: None, keys: None }
+        FolderOpening {
+            servers,
+            copies,
+            owner: String::new(),
+            accept_loss,
+            retained_bytes_max,
+            time,
+            boot: None,
+            keys: None,
+        }
     }
 }
 
@@ -195,11 +204,11 @@ impl LogFolder {
     ///
     /// # Errors
     /// See [`FolderError`].
-    pub fn open(&self, opening: &Opening) -> Result<(RemoteLog, LogName, bool), FolderError> {
+    pub fn open(&self, opening: &FolderOpening) -> Result<(RemoteLog, LogName, bool), FolderError> {
         let name = self.name(opening)?;
         let open = |intent| {
             let terms = LogTerms::new(name.log, name.copies, name.servers.clone(), Some(self.path.join(LOG)));
-            let &Opening { retained_bytes_max, time, boot, ref keys, .. } = opening;
+            let &FolderOpening { retained_bytes_max, time, boot, ref keys, .. } = opening;
             RemoteLog::open(LogTerms { intent, retained_bytes_max, time, boot, keys: keys.clone(), ..terms })
         };
         let log_failed = |error| FolderError::Log { path: self.path.clone(), source: Box::new(error) };
@@ -209,7 +218,7 @@ impl LogFolder {
         }
         let log = match open(Intent::Create) {
             // It was made before a crash that came before that was written down.
-            Err(RemoteLogError::Begin(BeginError::Exists) | RemoteLogError::Stopped(Stop::Exists { .. })) => {
+            Err(RemoteLogError::Begin(BeginError::Exists) | RemoteLogError::Stopped(WriterStop::Exists { .. })) => {
                 open(Intent::Open)
             }
             other => other,
@@ -221,8 +230,8 @@ impl LogFolder {
     }
 
     /// The log's name, which is written down before the log is made.
-    fn name(&self, opening: &Opening) -> Result<LogName, FolderError> {
-        let Opening { servers, copies, owner, .. } = opening;
+    fn name(&self, opening: &FolderOpening) -> Result<LogName, FolderError> {
+        let FolderOpening { servers, copies, owner, .. } = opening;
         // What could not be made is named anew: nothing depends on it, but that it is not made twice.
         let (known, begun) = match self.read_of(owner)? {
             Some(name) if name.is_made => (Some(name), None),

@@ -1,8 +1,8 @@
 //! What a log is opened with, and why it is not.
 
 use crate::limits::RETAINED_BYTES_DEFAULT;
-use crate::names::{LogId, Position};
-use crate::writer::{AppendError, BeginError, Boot, Intent, Missing, Stop};
+use crate::names::{LogId, RecordNumber};
+use crate::writer::{AppendError, BeginError, Boot, Intent, Missing, WriterStop};
 use commit_log::LogError;
 use raidcomm::keys::Keys;
 use std::io;
@@ -71,7 +71,7 @@ pub enum RemoteLogError {
     Slow,
     /// The writer has stopped.
     #[error(transparent)]
-    Stopped(#[from] Stop),
+    Stopped(#[from] WriterStop),
     /// The terms, or the local log.
     #[error(transparent)]
     Begin(#[from] BeginError),
@@ -86,7 +86,7 @@ pub enum RemoteLogError {
     Late,
     /// Not everything that is to be given up has a receipt.
     #[error("record {0} has no receipt yet: wait for it before truncating")]
-    Unacknowledged(Position),
+    Unacknowledged(RecordNumber),
     /// The operating system.
     #[error(transparent)]
     System(#[from] io::Error),

@@ -3,17 +3,17 @@
 //! Invariants: an image is reloaded at most once, because it is removed before anybody is served, and a mark says that somebody was; a folder
 //! that is missing is not made, because what should be mounted there may hold another image.
 
-use super::clients::{Answering, Clients};
+use super::clients::{Answering, LogClients};
 use super::datagrams::{self, BUFFER_BYTES};
 use super::spinning::Spinner;
-use super::{Clock, draw, links, since_boot};
+use super::{HostClock, draw, links, since_boot};
 use crate::limits::{
     CONNECTIONS_MAX, DATAGRAM_BYTES_MAX, HELD_BYTES_MAX, LOOKED_AT_MAX, LOOKS_PER_STREAM, SPIN, TURN_REQUESTS_MAX,
 };
 use crate::message::{ToServer, ToWriter, encode};
 use crate::names::Incarnation;
 use crate::server::image::{self, ImageError};
-use crate::server::{Room, Server};
+use crate::server::{LogServer, Room};
 use bytes::Bytes;
 use mio::event::Source;
 use mio::unix::SourceFd;
@@ -120,14 +120,14 @@ pub enum Reloaded {
 
 /// See the module's description.
 pub struct MemoryServer {
-    server: Server,
+    server: LogServer,
     keys: Option<Keys>,
     listener: TcpListener,
     /// At the listener's address; none where clients have to prove who they are.
     datagrams: Option<UdpSocket>,
     poll: Poll,
-    clock: Clock,
-    clients: Clients,
+    clock: HostClock,
+    clients: LogClients,
     swept_at: u64,
     /// When it was last asked what has come over any connection, and who has connected: by [`since_boot`].
     polled_at: u64,
@@ -146,7 +146,7 @@ impl MemoryServer {
     /// See [`ServeError`].
     pub fn start(options: ServerOptions) -> Result<MemoryServer, ServeError> {
         let ServerOptions { listen, capacity_bytes, quota_bytes, save, keys } = options;
-        let clock = Clock::start();
+        let clock = HostClock::start();
         let listener = TcpListener::bind(listen).map_err(|source| ServeError::Listen { address: listen, source })?;
         let room = Room { capacity_bytes, quota_bytes: quota_bytes.unwrap_or(capacity_bytes) };
         let save = save.map(|folder| lock(&folder).map(|lock| (folder, lock))).transpose()?;
@@ -156,7 +156,7 @@ impl MemoryServer {
         };
         let server = match server {
             Some(server) => server,
-            None => Server::new(Incarnation(draw().map_err(ServeError::Poll)?), room),
+            None => LogServer::new(Incarnation(draw().map_err(ServeError::Poll)?), room),
         };
         let poll = Poll::new().map_err(ServeError::Poll)?;
         let registered = listener
@@ -175,7 +175,7 @@ impl MemoryServer {
             datagrams,
             poll,
             clock,
-            clients: Clients::new(HELD_BYTES_MAX),
+            clients: LogClients::new(HELD_BYTES_MAX),
             swept_at: 0,
             polled_at: 0,
             looks: 0,
@@ -371,7 +371,7 @@ impl MemoryServer {
         clients.turn(token, &mut answering)
     }
 
-    fn parts(&mut self) -> (&mut Clients, Answering<'_>) {
+    fn parts(&mut self) -> (&mut LogClients, Answering<'_>) {
         let MemoryServer { clients, clock, server, scratch, .. } = self;
         (clients, Answering { clock: *clock, server, scratch })
     }
@@ -400,7 +400,7 @@ fn lock(folder: &Path) -> Result<File, ServeError> {
 }
 
 /// Reads an image and removes it: what the server promises from here on stands in no image.
-fn reload(folder: &Path, now: u64, room: Room) -> Result<(Option<Server>, Reloaded), ServeError> {
+fn reload(folder: &Path, now: u64, room: Room) -> Result<(Option<LogServer>, Reloaded), ServeError> {
     let path = folder.join(IMAGE);
     let failed = |source| ServeError::File { path: path.clone(), source };
     let mut file = match File::open(&path) {
@@ -441,7 +441,7 @@ fn mark_serving(folder: &Path) -> io::Result<()> {
     sync_folder(folder)
 }
 
-fn save(server: &Server, folder: &Path) -> io::Result<()> {
+fn save(server: &LogServer, folder: &Path) -> io::Result<()> {
     let partial = folder.join(PARTIAL);
     let mut file = BufWriter::new(File::create(&partial)?);
     image::save(server, &mut file)?;
@@ -468,12 +468,12 @@ pub fn read_status(
     keys: Option<&Keys>,
     time: Duration,
 ) -> Result<crate::message::Status, RemoteError> {
-    use crate::message::{Reply, Request};
+    use crate::message::{ServerReply, WriterRequest};
     use crate::names::LogId;
     let deadline = std::time::Instant::now() + time;
     let stream = std::net::TcpStream::connect_timeout(&address, time)?;
     let mut framed = Framed::connecting(stream, keys)?;
-    framed.send_with(|payload| encode(&ToServer::new(LogId(0), Request::Status), payload))?;
+    framed.send_with(|payload| encode(&ToServer::new(LogId(0), WriterRequest::Status), payload))?;
     loop {
         framed.flush()?;
         if let Some(frame) = framed.receive()? {
@@ -493,7 +493,7 @@ pub fn read_status(
 
     fn decode_status(frame: &Bytes) -> Option<crate::message::Status> {
         match ToWriter::decode(frame).ok()?.reply {
-            Reply::Status(status) => Some(status),
+            ServerReply::Status(status) => Some(status),
             _ => None,
         }
     }

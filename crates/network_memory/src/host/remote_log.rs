@@ -7,11 +7,11 @@
 pub use super::log_terms::{LogTerms, RemoteLogError};
 
 use super::connecting::Connecting;
-use super::links::{Bell, Exchange, Links};
-use super::{Clock, draw};
+use super::links::{ConnectorExchange, ServerLinks, WriterBell};
+use super::{HostClock, draw};
 use crate::limits::{PROBE_PAUSE, RECEIPTS_MAX, TURN_LOOKS_MAX};
-use crate::names::{DiskId, Doubt, LogId, Position, Receipt, ServerId};
-use crate::writer::{Boot, Disk, Event, Stop, Terms, Writer, WriterStatus};
+use crate::names::{DiskId, LogId, Receipt, RecordNumber, RecoveryDoubt, ServerId};
+use crate::writer::{Boot, LogEvent, LogWriter, WriterDisk, WriterStatus, WriterStop, WriterTerms};
 use commit_log::{Identity, Log, LogOptions, LogStatus, MappedLog};
 use raidcomm::keys::Keys;
 use rustix::fd::OwnedFd;
@@ -36,26 +36,26 @@ const BOOT_FILE: &str = "/proc/sys/kernel/random/boot_id";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turned {
     /// Everything below has a receipt, which may be given now.
-    pub acknowledged: Position,
+    pub acknowledged: RecordNumber,
     /// When to turn again at the latest.
     pub due: Duration,
 }
 
 /// What turns have come to.
 #[derive(Clone, Copy, Debug)]
-struct Turns {
+struct TurnCounts {
     /// When the last one was.
     at: u64,
-    acknowledged: Position,
+    acknowledged: RecordNumber,
 }
 
-struct Inner {
-    writer: Writer<MappedLog>,
-    links: Links,
-    clock: Clock,
-    receipts: VecDeque<(Position, Receipt)>,
+struct RemoteLogInner {
+    writer: LogWriter<MappedLog>,
+    links: ServerLinks,
+    clock: HostClock,
+    receipts: VecDeque<(RecordNumber, Receipt)>,
     /// None if nobody turns.
-    turns: Option<Turns>,
+    turns: Option<TurnCounts>,
     /// The next receipt is for the disk, and the lease was over before it could be given.
     is_withheld: bool,
     sync_asked_at: u64,
@@ -83,8 +83,8 @@ impl FailureNote {
     }
 
     /// Writes it, once, if that is why the writer has stopped.
-    fn write(&mut self, stopped: Option<&Stop>) {
-        if let Some(Stop::DiskFailed(_)) = stopped
+    fn write(&mut self, stopped: Option<&WriterStop>) {
+        if let Some(WriterStop::DiskFailed(_)) = stopped
             && let Some(path) = self.0.take()
             && let Err(error) = std::fs::write(&path, b"")
         {
@@ -95,7 +95,7 @@ impl FailureNote {
 
 /// See the module's description.
 pub struct RemoteLog {
-    inner: Arc<Mutex<Inner>>,
+    inner: Arc<Mutex<RemoteLogInner>>,
     stop: Arc<AtomicBool>,
     keeper: Option<JoinHandle<()>>,
 }
@@ -114,9 +114,9 @@ impl RemoteLog {
     /// # Errors
     /// See [`RemoteLogError`].
     pub fn open(terms: LogTerms) -> Result<RemoteLog, RemoteLogError> {
-        let bell = Bell::new()?;
+        let bell = WriterBell::new()?;
         let failure_note = FailureNote::of(terms.folder.as_deref());
-        let exchange = Arc::new(Mutex::new(Exchange::default()));
+        let exchange = Arc::new(Mutex::new(ConnectorExchange::default()));
         let disk = match &terms.folder {
             Some(folder) => {
                 let rung = bell.clone();
@@ -130,14 +130,14 @@ impl RemoteLog {
                 }
                 let boot = terms.boot.map_or_else(boot, Ok)?;
                 let is_cut = opened.cut.is_some() || failure_note.is_there();
-                Some(Disk { log, name_if_new: DiskId(draw()?), boot, is_cut })
+                Some(WriterDisk { log, name_if_new: DiskId(draw()?), boot, is_cut })
             }
             None => None,
         };
         let LogTerms { time, keys, intent, .. } = terms;
-        let clock = Clock::start();
+        let clock = HostClock::start();
         let now = clock.now();
-        let writer_terms = Terms {
+        let writer_terms = WriterTerms {
             log: terms.log,
             copies: terms.copies,
             members: terms.members,
@@ -145,10 +145,10 @@ impl RemoteLog {
             restart_on_this_disk: terms.restart_on_this_disk,
             retained_bytes_max: terms.retained_bytes_max,
         };
-        let writer = Writer::begin(now, writer_terms, draw()?, disk, intent, None)?;
+        let writer = LogWriter::begin(now, writer_terms, draw()?, disk, intent, None)?;
         failure_note.remove()?;
-        let links = Links::new(Arc::clone(&exchange), bell.clone(), keys.is_none());
-        let inner = Inner {
+        let links = ServerLinks::new(Arc::clone(&exchange), bell.clone(), keys.is_none());
+        let inner = RemoteLogInner {
             writer,
             links,
             clock,
@@ -160,7 +160,8 @@ impl RemoteLog {
         };
         let inner = Arc::new(Mutex::new(inner));
         let stop = Arc::new(AtomicBool::new(false));
-        let keeper = Keeper { inner: Arc::clone(&inner), exchange, bell, clock, keys, stop: Arc::clone(&stop) };
+        let keeper =
+            BackgroundKeeper { inner: Arc::clone(&inner), exchange, bell, clock, keys, stop: Arc::clone(&stop) };
         let spawned = std::thread::Builder::new().name("memory".to_owned()).spawn(move || keeper.run());
         let log = RemoteLog { inner, stop, keeper: Some(spawned?) };
         log.wait_open(now + time.as_nanos() as u64)?;
@@ -183,7 +184,7 @@ impl RemoteLog {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, RemoteLogInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -192,7 +193,7 @@ impl RemoteLog {
     ///
     /// # Errors
     /// See [`RemoteLogError`].
-    pub fn append(&mut self, record: &[u8], time: Duration) -> Result<(Position, Receipt), RemoteLogError> {
+    pub fn append(&mut self, record: &[u8], time: Duration) -> Result<(RecordNumber, Receipt), RemoteLogError> {
         let mut inner = self.lock();
         let position = inner.append(record)?;
         Ok((position, inner.wait_receipt(position, time)?))
@@ -202,7 +203,7 @@ impl RemoteLog {
     ///
     /// # Errors
     /// See [`RemoteLogError`].
-    pub fn append_no_wait(&mut self, record: &[u8]) -> Result<Position, RemoteLogError> {
+    pub fn append_no_wait(&mut self, record: &[u8]) -> Result<RecordNumber, RemoteLogError> {
         self.lock().append(record)
     }
 
@@ -217,7 +218,7 @@ impl RemoteLog {
         if inner.writer.acknowledged() >= end && !inner.is_withheld {
             return Ok(None);
         }
-        inner.wait_receipt(Position(end.0 - 1), time).map(Some)
+        inner.wait_receipt(RecordNumber(end.0 - 1), time).map(Some)
     }
 
     /// Waits until the local disk has all that has been appended, at most so long: for whoever wants the disk, whatever servers hold.
@@ -254,7 +255,7 @@ impl RemoteLog {
     pub fn watch(&mut self) -> io::Result<OwnedFd> {
         let mut inner = self.lock();
         // What is in the log that was opened stays in it.
-        inner.turns = Some(Turns { at: inner.clock.now(), acknowledged: inner.writer.acknowledged() });
+        inner.turns = Some(TurnCounts { at: inner.clock.now(), acknowledged: inner.writer.acknowledged() });
         inner.links.watch()
     }
 
@@ -262,7 +263,7 @@ impl RemoteLog {
     pub fn send(&mut self) {
         let mut inner = self.lock();
         let now = inner.clock.now();
-        let Inner { writer, links, .. } = &mut *inner;
+        let RemoteLogInner { writer, links, .. } = &mut *inner;
         writer.flush(now);
         links.drive(now, writer);
     }
@@ -302,12 +303,12 @@ impl RemoteLog {
     }
 
     /// A record; none if it was truncated or has not been appended.
-    pub fn read(&self, position: Position) -> Option<Vec<u8>> {
+    pub fn read(&self, position: RecordNumber) -> Option<Vec<u8>> {
         self.lock().writer.read(position).map(|bytes| bytes.to_vec())
     }
 
     /// The first record, and the one that would come next.
-    pub fn extent(&self) -> (Position, Position) {
+    pub fn extent(&self) -> (RecordNumber, RecordNumber) {
         let inner = self.lock();
         (inner.writer.from(), inner.writer.end())
     }
@@ -316,7 +317,7 @@ impl RemoteLog {
     ///
     /// # Errors
     /// One of them has no receipt.
-    pub fn truncate_before(&mut self, position: Position) -> Result<(), RemoteLogError> {
+    pub fn truncate_before(&mut self, position: RecordNumber) -> Result<(), RemoteLogError> {
         let mut inner = self.lock();
         if position > inner.writer.acknowledged() {
             return Err(RemoteLogError::Unacknowledged(inner.writer.acknowledged()));
@@ -340,7 +341,7 @@ impl RemoteLog {
         loop {
             let now = inner.drive();
             match inner.check() {
-                Err(RemoteLogError::Stopped(Stop::Removed)) => return Ok(()),
+                Err(RemoteLogError::Stopped(WriterStop::Removed)) => return Ok(()),
                 other => other?,
             }
             if now >= deadline {
@@ -351,12 +352,12 @@ impl RemoteLog {
     }
 
     /// What the opening could not vouch for: to be looked at before the log is used.
-    pub fn doubt(&self) -> Option<Doubt> {
+    pub fn doubt(&self) -> Option<RecoveryDoubt> {
         self.lock().writer.doubt()
     }
 
     /// What has happened since it was asked last.
-    pub fn events(&mut self) -> Vec<Event> {
+    pub fn events(&mut self) -> Vec<LogEvent> {
         let mut inner = self.lock();
         std::iter::from_fn(|| inner.writer.take_event()).collect()
     }
@@ -368,7 +369,7 @@ impl RemoteLog {
     }
 
     /// Everything below is on the local disk.
-    pub fn on_disk(&self) -> Position {
+    pub fn on_disk(&self) -> RecordNumber {
         self.lock().writer.synced()
     }
 
@@ -390,8 +391,8 @@ impl Drop for RemoteLog {
     }
 }
 
-impl Inner {
-    fn append(&mut self, record: &[u8]) -> Result<Position, RemoteLogError> {
+impl RemoteLogInner {
+    fn append(&mut self, record: &[u8]) -> Result<RecordNumber, RemoteLogError> {
         let now = self.clock.now();
         Ok(self.writer.append(now, record)?)
     }
@@ -442,7 +443,7 @@ impl Inner {
             acknowledged = end;
             self.receipts.pop_front();
         }
-        self.turns = Some(Turns { at: now, acknowledged });
+        self.turns = Some(TurnCounts { at: now, acknowledged });
         self.check()?;
         let due = self.writer.next_deadline().into_iter().chain(self.links.next_deadline()).min();
         let due = due.unwrap_or(u64::MAX).clamp(now, now + SYNC_PAUSE) - now;
@@ -450,7 +451,7 @@ impl Inner {
     }
 
     /// Whether a receipt up to there may be given now. This thread may have been held up since the machine looked at the time.
-    fn is_vouched(&mut self, end: Position) -> bool {
+    fn is_vouched(&mut self, end: RecordNumber) -> bool {
         let now = self.clock.now();
         let is_vouched = self.writer.vouches(now, end);
         if !is_vouched {
@@ -476,14 +477,14 @@ impl Inner {
         self.links.wait(Duration::from_nanos(due - now))
     }
 
-    fn wait_receipt(&mut self, position: Position, time: Duration) -> Result<Receipt, RemoteLogError> {
+    fn wait_receipt(&mut self, position: RecordNumber, time: Duration) -> Result<Receipt, RemoteLogError> {
         self.writer.leave_sync(true);
         let receipt = self.wait_receipt_syncing(position, time);
         self.writer.leave_sync(false);
         receipt
     }
 
-    fn wait_receipt_syncing(&mut self, position: Position, time: Duration) -> Result<Receipt, RemoteLogError> {
+    fn wait_receipt_syncing(&mut self, position: RecordNumber, time: Duration) -> Result<Receipt, RemoteLogError> {
         let deadline = self.clock.now() + time.as_nanos() as u64;
         loop {
             let now = self.drive();
@@ -513,16 +514,16 @@ impl Inner {
 }
 
 /// The thread in the background.
-struct Keeper {
-    inner: Arc<Mutex<Inner>>,
-    exchange: Arc<Mutex<Exchange>>,
-    bell: Bell,
-    clock: Clock,
+struct BackgroundKeeper {
+    inner: Arc<Mutex<RemoteLogInner>>,
+    exchange: Arc<Mutex<ConnectorExchange>>,
+    bell: WriterBell,
+    clock: HostClock,
     keys: Option<Keys>,
     stop: Arc<AtomicBool>,
 }
 
-impl Keeper {
+impl BackgroundKeeper {
     fn run(self) {
         let mut connecting = Connecting::new(self.keys.clone());
         while !self.stop.load(Ordering::Relaxed) {
@@ -534,7 +535,7 @@ impl Keeper {
                 && !inner.is_turned(inner.clock.now())
             {
                 let now = inner.clock.now();
-                let Inner { links, writer, .. } = &mut *inner;
+                let RemoteLogInner { links, writer, .. } = &mut *inner;
                 links.meet(now, writer);
                 // What fails here fails for whoever waits, too, who is told.
                 if links.wait(Duration::ZERO).is_ok() {
@@ -564,11 +565,11 @@ mod tests {
     fn a_failed_sync_is_noted_and_nothing_else_is() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut note = FailureNote::of(Some(folder.path()));
-        for stopped in [None, Some(Stop::Removed)] {
+        for stopped in [None, Some(WriterStop::Removed)] {
             note.write(stopped.as_ref());
             assert!(!note.is_there());
         }
-        note.write(Some(&Stop::DiskFailed("planted".to_owned())));
+        note.write(Some(&WriterStop::DiskFailed("planted".to_owned())));
         let note = FailureNote::of(Some(folder.path()));
         assert!(note.is_there());
         note.remove().expect("it is there");

@@ -5,8 +5,8 @@
 //! the older epoch whole, and the half of the new one is never told of as held.
 
 use crate::limits::{BATCH_BYTES, BATCH_RECORDS_MAX};
-use crate::message::{Held, Record, Refusal};
-use crate::names::{Configuration, Epoch, LogId, Mark, Position};
+use crate::message::{CheckedRecord, Held, ServerRefusal};
+use crate::names::{Configuration, Epoch, LogId, LogMark, RecordNumber};
 use crate::planted::Planted;
 use crate::retained::{Retained, cost};
 
@@ -14,7 +14,7 @@ use crate::retained::{Retained, cost};
 #[derive(Clone, Debug)]
 struct Staged {
     epoch: Epoch,
-    base: Mark,
+    base: LogMark,
     records: Retained,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Permit {
 
 /// See the module's description.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Copy {
+pub(super) struct LogCopy {
     pub(super) sealed: Epoch,
     pub(super) configuration: Option<Configuration>,
     pub(super) is_established: bool,
@@ -37,7 +37,7 @@ pub(super) struct Copy {
     staged: Option<Staged>,
 }
 
-impl Copy {
+impl LogCopy {
     /// As it was saved.
     pub(super) fn saved(
         sealed: Epoch,
@@ -45,8 +45,8 @@ impl Copy {
         is_established: bool,
         records: Retained,
         permit: Permit,
-    ) -> Copy {
-        Copy { sealed, configuration, is_established, records, permit, staged: None }
+    ) -> LogCopy {
+        LogCopy { sealed, configuration, is_established, records, permit, staged: None }
     }
 
     pub(super) fn sealed(&self) -> Epoch {
@@ -57,11 +57,11 @@ impl Copy {
         self.configuration.as_ref()
     }
 
-    pub(super) fn from(&self) -> Position {
+    pub(super) fn from(&self) -> RecordNumber {
         self.records.from()
     }
 
-    pub(super) fn end(&self) -> Position {
+    pub(super) fn end(&self) -> RecordNumber {
         self.records.end()
     }
 
@@ -81,8 +81,8 @@ impl Copy {
     }
 
     /// Whether this epoch may still be spoken for.
-    pub(super) fn check(&self, epoch: Epoch) -> Result<(), Refusal> {
-        if epoch < self.sealed { Err(Refusal::Sealed { by: self.sealed }) } else { Ok(()) }
+    pub(super) fn check(&self, epoch: Epoch) -> Result<(), ServerRefusal> {
+        if epoch < self.sealed { Err(ServerRefusal::Sealed { by: self.sealed }) } else { Ok(()) }
     }
 
     pub(super) fn seal(&mut self, epoch: Epoch) {
@@ -109,16 +109,21 @@ impl Copy {
     }
 
     /// Some records from a position on.
-    pub(super) fn read(&self, log: LogId, position: Position, check: bool) -> Result<Vec<Record>, Refusal> {
+    pub(super) fn read(
+        &self,
+        log: LogId,
+        position: RecordNumber,
+        check: bool,
+    ) -> Result<Vec<CheckedRecord>, ServerRefusal> {
         if position < self.from() || position > self.end() {
-            return Err(Refusal::Absent);
+            return Err(ServerRefusal::Absent);
         }
         let (mut records, mut bytes) = (Vec::new(), 0);
         for (index, record) in self.records.starting_at(position).enumerate().take(BATCH_RECORDS_MAX) {
             if check && !record.is_sound(log, position.plus(index)) {
                 // What lies before the damage is of use.
                 return if records.is_empty() {
-                    Err(Refusal::Damaged { position: position.plus(index) })
+                    Err(ServerRefusal::Damaged { position: position.plus(index) })
                 } else {
                     Ok(records)
                 };
@@ -138,19 +143,23 @@ impl Copy {
         &mut self,
         log: LogId,
         epoch: Epoch,
-        from: Position,
-        base: Mark,
-        position: Position,
-        records: Vec<Record>,
+        from: RecordNumber,
+        base: LogMark,
+        position: RecordNumber,
+        records: Vec<CheckedRecord>,
         room: u64,
-    ) -> Result<Position, Refusal> {
+    ) -> Result<RecordNumber, ServerRefusal> {
         self.check(epoch)?;
         if let Some(active) = self.configuration.as_ref().filter(|active| active.epoch >= epoch) {
             // A late copy of what has long been activated.
-            return if active.epoch == epoch { Ok(self.end()) } else { Err(Refusal::Sealed { by: active.epoch }) };
+            return if active.epoch == epoch {
+                Ok(self.end())
+            } else {
+                Err(ServerRefusal::Sealed { by: active.epoch })
+            };
         }
         if base.position != from && self.records.mark(base.position) != Some(base) {
-            return Err(Refusal::Mismatch);
+            return Err(ServerRefusal::Mismatch);
         }
         check_sound(log, position, &records)?;
         self.seal(epoch);
@@ -167,23 +176,23 @@ impl Copy {
         &mut self,
         configuration: Configuration,
         basis: Epoch,
-        from: Position,
-        base: Mark,
-        end: Mark,
+        from: RecordNumber,
+        base: LogMark,
+        end: LogMark,
         planted: Option<Planted>,
-    ) -> Result<Position, Refusal> {
+    ) -> Result<RecordNumber, ServerRefusal> {
         let epoch = configuration.epoch;
         self.check(epoch)?;
         match self.configuration.as_ref().map(|active| active.epoch) {
             Some(active) if active == epoch => return Ok(self.end()),
-            Some(by) if by > basis => return Err(Refusal::Outdated { by }),
+            Some(by) if by > basis => return Err(ServerRefusal::Outdated { by }),
             _ => {}
         }
         let staged = self.staged.as_ref().filter(|staged| staged.epoch == epoch && staged.base == base);
         let reached = staged.map_or(base, |staged| staged.records.end_mark());
         let is_known = base.position == from || self.records.mark(base.position) == Some(base);
         if (!is_known || reached != end) && planted != Some(Planted::MarkUnchecked) {
-            return Err(Refusal::Mismatch);
+            return Err(ServerRefusal::Mismatch);
         }
         // What was laid beside the log for a later attempt, behind another base, is of no use to this one.
         let is_meant = |staged: &Staged| {
@@ -212,17 +221,17 @@ impl Copy {
         log: LogId,
         epoch: Epoch,
         is_established: bool,
-        from: Mark,
-        position: Position,
-        records: Vec<Record>,
+        from: LogMark,
+        position: RecordNumber,
+        records: Vec<CheckedRecord>,
         room: u64,
         planted: Option<Planted>,
-    ) -> Result<Position, Refusal> {
+    ) -> Result<RecordNumber, ServerRefusal> {
         if planted != Some(Planted::SealWithoutFence) {
             self.check(epoch)?;
         }
         if self.configuration.as_ref().is_none_or(|active| active.epoch != epoch) {
-            return Err(Refusal::NotActive);
+            return Err(ServerRefusal::NotActive);
         }
         self.is_established |= is_established;
         check_sound(log, position, &records)?;
@@ -243,12 +252,12 @@ impl Copy {
         number: u64,
         until: Option<u64>,
         planted: Option<Planted>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ServerRefusal> {
         if planted != Some(Planted::SealWithoutFence) {
             self.check(epoch)?;
         }
         if self.configuration.as_ref().is_none_or(|active| active.epoch != epoch) {
-            return Err(Refusal::NotActive);
+            return Err(ServerRefusal::NotActive);
         }
         if number > self.permit.number {
             self.permit = Permit { number, until };
@@ -268,30 +277,35 @@ impl Copy {
         staged.records.starting_at(staged.base.position).for_each(|record| self.records.push(record.clone()));
     }
 
-    pub(super) fn damage(&mut self, position: Position) {
+    pub(super) fn damage(&mut self, position: RecordNumber) {
         self.records.damage(position);
     }
 }
 
 /// Adds what is new of these records, as far as they follow without a gap and there is room.
-fn extend(held: &mut Retained, position: Position, records: Vec<Record>, room: u64) -> Result<(), Refusal> {
+fn extend(
+    held: &mut Retained,
+    position: RecordNumber,
+    records: Vec<CheckedRecord>,
+    room: u64,
+) -> Result<(), ServerRefusal> {
     if position > held.end() {
         return Ok(());
     }
     for record in records.into_iter().skip(held.end().since(position)) {
         let used_bytes = held.bytes();
         if used_bytes + cost(&record) > room {
-            return Err(Refusal::Full { used_bytes, limit_bytes: room });
+            return Err(ServerRefusal::Full { used_bytes, limit_bytes: room });
         }
         held.push(record);
     }
     Ok(())
 }
 
-fn check_sound(log: LogId, position: Position, records: &[Record]) -> Result<(), Refusal> {
+fn check_sound(log: LogId, position: RecordNumber, records: &[CheckedRecord]) -> Result<(), ServerRefusal> {
     let damaged = records.iter().enumerate().find(|(index, record)| !record.is_sound(log, position.plus(*index)));
     match damaged {
-        Some((index, _)) => Err(Refusal::Damaged { position: position.plus(index) }),
+        Some((index, _)) => Err(ServerRefusal::Damaged { position: position.plus(index) }),
         None => Ok(()),
     }
 }

@@ -3,15 +3,15 @@
 //! Invariant: an image is the whole memory of a server or none. Whoever reloads one must see to it that it is never reloaded again: the
 //! server keeps its incarnation, and what it then promises stands in no image.
 
-use super::copy::{Copy, Permit};
-use super::{Room, Server};
+use super::copy::{LogCopy, Permit};
+use super::{LogServer, Room};
 use crate::limits::{BATCH_BYTES, BATCH_RECORDS_MAX, LEASE, NUMBER_MAX};
-use crate::message::{Record, check_configuration};
-use crate::names::{Configuration, Epoch, Incarnation, LogId, Mark, Position};
+use crate::message::{CheckedRecord, check_configuration};
+use crate::names::{Configuration, Epoch, Incarnation, LogId, LogMark, RecordNumber};
 use crate::planted::Planted;
 use crate::retained::Retained;
 use raidcomm::codec::{Codec, CodecError, Compact};
-use raidcomm::frame::{self, Decoder, FrameError};
+use raidcomm::frame::{self, FrameDecoder, FrameError};
 use raidcomm::limits::FRAME_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
@@ -24,7 +24,7 @@ const READ_BYTES: usize = 1 << 20;
 
 /// One frame.
 #[derive(Debug, Serialize, Deserialize)]
-enum Part {
+enum ImageFrame {
     /// The first.
     Head { version: u32, incarnation: Incarnation },
     /// The records that follow are of this log.
@@ -33,13 +33,13 @@ enum Part {
         sealed: Epoch,
         configuration: Option<Configuration>,
         is_established: bool,
-        from: Mark,
+        from: LogMark,
         permit: u64,
         /// The writer might acknowledge from its disk: it may for a whole lease more, because nobody knows how long this took.
         is_permitted: bool,
     },
     /// They follow those of the frame before.
-    Records { position: Position, records: Vec<Record> },
+    Records { position: RecordNumber, records: Vec<CheckedRecord> },
     /// The last: without it the image is a part of one.
     End { logs: u64, records: u64 },
 }
@@ -64,7 +64,7 @@ pub enum ImageError {
     Part(&'static str),
     /// A record does not follow the one before.
     #[error("record {1} of {0} is not in its place")]
-    Record(LogId, Position),
+    Record(LogId, RecordNumber),
     /// It does not fit any more.
     #[error("it takes {bytes} bytes, more than the capacity of {capacity_bytes}")]
     Capacity {
@@ -79,9 +79,9 @@ pub enum ImageError {
 ///
 /// # Errors
 /// The operating system refuses.
-pub fn save(server: &Server, to: &mut impl Write) -> io::Result<()> {
+pub fn save(server: &LogServer, to: &mut impl Write) -> io::Result<()> {
     let mut buffer = Vec::new();
-    let mut put = |part: &Part| {
+    let mut put = |part: &ImageFrame| {
         buffer.clear();
         let framed = frame::append_with(&mut buffer, FRAME_BYTES_MAX, |payload| {
             Compact::append(part, payload).expect("memory takes every part");
@@ -89,13 +89,13 @@ pub fn save(server: &Server, to: &mut impl Write) -> io::Result<()> {
         framed.map_err(|bytes| io::Error::other(format!("a part of {bytes} bytes")))?;
         to.write_all(&buffer)
     };
-    put(&Part::Head { version: VERSION, incarnation: server.incarnation })?;
+    put(&ImageFrame::Head { version: VERSION, incarnation: server.incarnation })?;
     let mut count = 0;
     for (&log, copy) in &server.logs {
-        let Copy { sealed, configuration, is_established, records, permit, .. } = copy;
+        let LogCopy { sealed, configuration, is_established, records, permit, .. } = copy;
         let sealed = if server.planted == Some(Planted::SealNotSaved) { Epoch::default() } else { *sealed };
         let (configuration, from) = (configuration.clone(), records.start_mark());
-        put(&Part::Log {
+        put(&ImageFrame::Log {
             log,
             sealed,
             configuration,
@@ -107,41 +107,43 @@ pub fn save(server: &Server, to: &mut impl Write) -> io::Result<()> {
         let mut position = records.from();
         while position < records.end() {
             let mut bytes = 0;
-            let fits = |record: &&Record| {
+            let fits = |record: &&CheckedRecord| {
                 let fits = bytes < BATCH_BYTES;
                 bytes += record.bytes.len();
                 fits
             };
-            let batch: Vec<Record> =
+            let batch: Vec<CheckedRecord> =
                 records.starting_at(position).take(BATCH_RECORDS_MAX).take_while(fits).cloned().collect();
             count += batch.len() as u64;
             let next = position.plus(batch.len());
-            put(&Part::Records { position, records: batch })?;
+            put(&ImageFrame::Records { position, records: batch })?;
             position = next;
         }
     }
-    put(&Part::End { logs: server.logs.len() as u64, records: count })
+    put(&ImageFrame::End { logs: server.logs.len() as u64, records: count })
 }
 
 /// Reads one, at this time of the server's clock.
 ///
 /// # Errors
 /// The file is no whole image.
-pub fn load(now: u64, room: Room, from: &mut impl Read) -> Result<Server, ImageError> {
-    let mut parts = Parts { from, decoder: Decoder::new(FRAME_BYTES_MAX), scratch: vec![0; READ_BYTES] };
-    let Part::Head { version, incarnation } = parts.next()? else { return Err(ImageError::Part("it has no head")) };
+pub fn load(now: u64, room: Room, from: &mut impl Read) -> Result<LogServer, ImageError> {
+    let mut parts = Parts { from, decoder: FrameDecoder::new(FRAME_BYTES_MAX), scratch: vec![0; READ_BYTES] };
+    let ImageFrame::Head { version, incarnation } = parts.next()? else {
+        return Err(ImageError::Part("it has no head"));
+    };
     if version != VERSION {
         return Err(ImageError::Version(version));
     }
     if incarnation == Incarnation::NONE {
         return Err(ImageError::Part("it has no incarnation"));
     }
-    let mut server = Server::new(incarnation, room);
+    let mut server = LogServer::new(incarnation, room);
     let (mut last, mut count) = (None, 0);
     loop {
         match parts.next()? {
-            Part::Head { .. } => return Err(ImageError::Part("it has two heads")),
-            Part::Log { log, sealed, configuration, is_established, from, permit, is_permitted } => {
+            ImageFrame::Head { .. } => return Err(ImageError::Part("it has two heads")),
+            ImageFrame::Log { log, sealed, configuration, is_established, from, permit, is_permitted } => {
                 if configuration.as_ref().is_some_and(|configuration| check_configuration(configuration).is_err()) {
                     return Err(ImageError::Part("a configuration cannot be"));
                 }
@@ -149,11 +151,11 @@ pub fn load(now: u64, room: Room, from: &mut impl Read) -> Result<Server, ImageE
                     return Err(ImageError::Part("a number is out of range"));
                 }
                 let permit = Permit { number: permit, until: is_permitted.then_some(now + LEASE) };
-                let copy = Copy::saved(sealed, configuration, is_established, Retained::behind(from), permit);
+                let copy = LogCopy::saved(sealed, configuration, is_established, Retained::behind(from), permit);
                 server.logs.insert(log, copy);
                 last = Some(log);
             }
-            Part::Records { position, records } => {
+            ImageFrame::Records { position, records } => {
                 let log = last.ok_or(ImageError::Part("records are of no log"))?;
                 let copy = server.logs.get_mut(&log).expect("it has just been made");
                 // A record that had rotted before it was saved is refused when it is read.
@@ -166,11 +168,11 @@ pub fn load(now: u64, room: Room, from: &mut impl Read) -> Result<Server, ImageE
                     count += 1;
                 }
             }
-            Part::End { logs, records } if logs == server.logs.len() as u64 && records == count => break,
-            Part::End { .. } => return Err(ImageError::Part("logs or records are missing")),
+            ImageFrame::End { logs, records } if logs == server.logs.len() as u64 && records == count => break,
+            ImageFrame::End { .. } => return Err(ImageError::Part("logs or records are missing")),
         }
     }
-    server.used_bytes = server.logs.values().map(Copy::bytes).sum();
+    server.used_bytes = server.logs.values().map(LogCopy::bytes).sum();
     if server.used_bytes > room.capacity_bytes {
         return Err(ImageError::Capacity { bytes: server.used_bytes, capacity_bytes: room.capacity_bytes });
     }
@@ -179,12 +181,12 @@ pub fn load(now: u64, room: Room, from: &mut impl Read) -> Result<Server, ImageE
 
 struct Parts<'a, R> {
     from: &'a mut R,
-    decoder: Decoder,
+    decoder: FrameDecoder,
     scratch: Vec<u8>,
 }
 
 impl<R: Read> Parts<'_, R> {
-    fn next(&mut self) -> Result<Part, ImageError> {
+    fn next(&mut self) -> Result<ImageFrame, ImageError> {
         loop {
             if let Some(payload) = self.decoder.next_frame()? {
                 return Ok(Compact::read(&payload)?);

@@ -1,16 +1,16 @@
 //! What goes wrong in a simulated world.
 
-use super::hosts::Life;
-use super::world::{Event, LOG, World, address};
-use crate::names::Position;
-use crate::writer::{Intent, Writer};
+use super::hosts::ServerLife;
+use super::world::{LOG, LogWorld, LogWorldEvent, address};
+use crate::names::RecordNumber;
+use crate::writer::{Intent, LogWriter};
 use raidcomm::limits::{MILLISECOND, SECOND};
 
-impl World {
+impl LogWorld {
     pub(super) fn act(&mut self) -> Result<(), String> {
         self.acts_left -= 1;
         let at = self.now + 1 + self.random.below(self.profile.pause);
-        self.schedule(at, Event::Act);
+        self.schedule(at, LogWorldEvent::Act);
         // Of two disks whose loss was accepted in turn the servers must have heard.
         let is_returning = |(index, host): (usize, &super::hosts::SimHost)| {
             let writer = host.writer.as_ref();
@@ -32,7 +32,7 @@ impl World {
         }
         let host = self.random.below(self.hosts.len() as u64) as usize;
         if self.random.percent(20)
-            && let Some(disk) = self.hosts[host].writer.as_mut().and_then(Writer::disk_mut)
+            && let Some(disk) = self.hosts[host].writer.as_mut().and_then(LogWriter::disk_mut)
         {
             disk.set_full(false);
         }
@@ -56,8 +56,8 @@ impl World {
 
     /// Whether a host hears from all servers, and one of them knows of each disk that the log has gone to.
     fn may_be_told(&self, host: usize) -> bool {
-        let knows = |life: &Life| match life {
-            Life::Up(server) => server
+        let knows = |life: &ServerLife| match life {
+            ServerLife::Up(server) => server
                 .peek(LOG)
                 .and_then(|(held, _)| held.configuration)
                 .is_some_and(|held| held.generation == self.takeovers),
@@ -140,7 +140,7 @@ impl World {
 
     fn end(&mut self, server: usize, is_lost: bool) -> Result<(), String> {
         self.servers[server].end(is_lost)?;
-        if matches!(self.servers[server].life, Life::Lost) {
+        if matches!(self.servers[server].life, ServerLife::Lost) {
             self.losses.lost(server);
         }
         Ok(())
@@ -151,7 +151,7 @@ impl World {
         let other = self.other(self.home);
         (0..self.servers.len()).filter(|rest| *rest != server).for_each(|rest| self.cut(other, rest));
         let soon = self.now + self.random.below(400 * MILLISECOND);
-        self.schedule(soon, Event::Forget { server });
+        self.schedule(soon, LogWorldEvent::Forget { server });
         if self.hosts[other].writer.is_none() && self.may_open(other) {
             return self.open(other, Intent::Open);
         }
@@ -173,7 +173,7 @@ impl World {
     /// The disk of a host has no room for a while, or its next sync fails.
     fn break_disk(&mut self, host: usize) {
         let is_full = self.random.percent(70);
-        if let Some(disk) = self.hosts[host].writer.as_mut().and_then(Writer::disk_mut) {
+        if let Some(disk) = self.hosts[host].writer.as_mut().and_then(LogWriter::disk_mut) {
             if is_full {
                 disk.set_full(true);
             } else {
@@ -200,9 +200,9 @@ impl World {
     }
 
     fn damage(&mut self, server: usize) {
-        let Life::Up(machine) = &mut self.servers[server].life else { return };
+        let ServerLife::Up(machine) = &mut self.servers[server].life else { return };
         let Some(log) = machine.status().logs.first().copied().filter(|log| log.from < log.end) else { return };
-        let position = Position(log.from.0 + self.random.below(log.end.0 - log.from.0));
+        let position = RecordNumber(log.from.0 + self.random.below(log.end.0 - log.from.0));
         machine.damage(LOG, position);
         let incarnation = machine.incarnation();
         self.losses.rots(server, incarnation.0, position);

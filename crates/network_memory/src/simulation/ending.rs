@@ -1,14 +1,16 @@
 //! How a run ends: all is well again, and whatever is possible in a world that is well must happen.
 
-use super::world::{Event, PATIENCE, World};
-use crate::names::{Position, Receipt};
-use crate::writer::{Intent, Lack, Stop, Writer};
+use super::world::{LogWorld, LogWorldEvent, PATIENCE};
+use crate::names::{Receipt, RecordNumber};
+use crate::writer::{Intent, Lack, LogWriter, WriterStop};
 use raidcomm::limits::SECOND;
 
-impl World {
+impl LogWorld {
     /// What is to be done goes on, and nothing breaks any more.
     fn mend(&mut self) -> Result<(), String> {
-        self.events.retain(|_, event| !matches!(event, Event::Act | Event::Strike { .. } | Event::Forget { .. }));
+        self.events.retain(|_, event| {
+            !matches!(event, LogWorldEvent::Act | LogWorldEvent::Strike { .. } | LogWorldEvent::Forget { .. })
+        });
         self.cut.clear();
         (self.profile.loss_percent, self.profile.slow_percent) = (0, 0);
         for server in &mut self.servers {
@@ -16,7 +18,7 @@ impl World {
             server.enlarge();
         }
         for host in &mut self.hosts {
-            if let Some(disk) = host.writer.as_mut().and_then(Writer::disk_mut).or(host.disk.as_mut()) {
+            if let Some(disk) = host.writer.as_mut().and_then(LogWriter::disk_mut).or(host.disk.as_mut()) {
                 disk.set_full(false);
                 disk.fail_sync(false);
             }
@@ -48,7 +50,7 @@ impl World {
             // What a writer has sent before it died may fence the next one.
             self.pass(SECOND, |_| false)?;
             self.open(host, intent)?;
-            let is_settled = |world: &World| {
+            let is_settled = |world: &LogWorld| {
                 let writer = world.hosts[host].writer.as_ref();
                 writer.is_some_and(|writer| writer.is_open() || writer.stopped().is_some())
             };
@@ -58,7 +60,7 @@ impl World {
             }
             let writer = self.hosts[host].writer.as_ref().ok_or("there is no writer")?;
             match writer.stopped() {
-                Some(Stop::Fenced { .. }) => {
+                Some(WriterStop::Fenced { .. }) => {
                     self.hosts[host].accepts_loss = false;
                     self.crash(host, false);
                     continue;
@@ -86,7 +88,7 @@ impl World {
             host.writer.as_ref().is_none_or(|writer| writer.is_open() || writer.stopped().is_some())
         };
         self.pass(PATIENCE, |world| world.hosts.iter().all(is_done))?;
-        let home = |world: &World, host: usize| !world.profile.restart_on_this_disk || host == world.home;
+        let home = |world: &LogWorld, host: usize| !world.profile.restart_on_this_disk || host == world.home;
         for host in 0..self.hosts.len() {
             // An epoch that has begun since may count without a member that did not answer then, as one that is lost.
             if !is_done(&self.hosts[host]) && home(self, host) && !is_excused && self.is_whole_enough() {
@@ -94,9 +96,9 @@ impl World {
             }
             self.write(host)?;
         }
-        let is_done = |world: &World, host: usize| {
+        let is_done = |world: &LogWorld, host: usize| {
             let (simulated, now) = (&world.hosts[host], world.hosts[host].clock.local(world.now));
-            let is_memory = |writer: &Writer<_>| matches!(writer.status(now).in_force, Some(Receipt::Memory { .. }));
+            let is_memory = |writer: &LogWriter<_>| matches!(writer.status(now).in_force, Some(Receipt::Memory { .. }));
             simulated
                 .writer
                 .as_ref()
@@ -111,7 +113,7 @@ impl World {
                     "what host {host} appends in a well world gets no receipt, or memory is not gone back to: {writer:?}"
                 ));
             }
-            if let Some(stop @ (Stop::Exists { .. } | Stop::SameServer { .. })) = writer.stopped() {
+            if let Some(stop @ (WriterStop::Exists { .. } | WriterStop::SameServer { .. })) = writer.stopped() {
                 return Err(format!("host {host} has stopped for no reason: {stop}"));
             }
         }
@@ -121,14 +123,14 @@ impl World {
     fn write_at_last(&mut self, host: usize) -> Result<(), String> {
         let now = self.hosts[host].clock.local(self.now);
         if let Some(writer) = &mut self.hosts[host].writer {
-            let position: Position = writer.acknowledged();
+            let position: RecordNumber = writer.acknowledged();
             self.ledger.truncated(position);
             writer.truncate_before(now, position);
         }
         self.write(host)?;
-        let end = self.hosts[host].writer.as_ref().map(Writer::end);
-        self.pass(PATIENCE, |world| world.hosts[host].writer.as_ref().map(Writer::acknowledged) >= end)?;
-        match self.hosts[host].writer.as_ref().map(Writer::acknowledged) >= end {
+        let end = self.hosts[host].writer.as_ref().map(LogWriter::end);
+        self.pass(PATIENCE, |world| world.hosts[host].writer.as_ref().map(LogWriter::acknowledged) >= end)?;
+        match self.hosts[host].writer.as_ref().map(LogWriter::acknowledged) >= end {
             true => self.close(host),
             false => Err("what was appended in a well world gets no receipt".to_owned()),
         }
@@ -143,8 +145,8 @@ impl World {
         let writer = self.hosts[host].writer.as_mut().ok_or("there is no writer")?;
         let end = writer.end();
         writer.close(now);
-        self.pass(PATIENCE, |world| world.hosts[host].writer.as_ref().is_some_and(Writer::is_closed))?;
-        if !self.hosts[host].writer.as_ref().is_some_and(Writer::is_closed) {
+        self.pass(PATIENCE, |world| world.hosts[host].writer.as_ref().is_some_and(LogWriter::is_closed))?;
+        if !self.hosts[host].writer.as_ref().is_some_and(LogWriter::is_closed) {
             return Err(format!("a log in a well world is not closed: {:?}", self.hosts[host].writer));
         }
         (0..self.servers.len()).for_each(|server| self.servers[server].stop());
@@ -152,7 +154,7 @@ impl World {
         self.crash(host, true);
         self.open(host, Intent::Open)?;
         self.pass(PATIENCE, |world| world.is_open(host))?;
-        match self.hosts[host].writer.as_ref().filter(|writer| writer.is_open()).map(Writer::end) {
+        match self.hosts[host].writer.as_ref().filter(|writer| writer.is_open()).map(LogWriter::end) {
             Some(found) if found == end => Ok(()),
             found => Err(format!("a log that was closed at {end} is opened without its servers up to {found:?}")),
         }

@@ -1,24 +1,27 @@
 //! The hosts of a simulated world: servers that crash and come back, writers with their disks, and clocks that drift.
 
-use crate::names::{Epoch, Incarnation, Position, Receipt, ServerId};
+use crate::names::{Epoch, Incarnation, Receipt, RecordNumber, ServerId};
 use crate::planted::Planted;
-use crate::server::{Room, Server, image};
-use crate::writer::Writer;
+use crate::server::{LogServer, Room, image};
+use crate::writer::LogWriter;
 use commit_log::MemoryLog;
 use seeded_random::Random;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A clock that is faster or slower than others.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(super) struct DriftingClock {
     /// In millionths.
     rate: i64,
     offset: u64,
 }
 
-impl Clock {
-    pub(super) fn new(random: &mut Random, drift: u64) -> Clock {
-        Clock { rate: random.below(2 * drift + 1) as i64 - drift as i64, offset: random.below(1_000_000_000_000) }
+impl DriftingClock {
+    pub(super) fn new(random: &mut Random, drift: u64) -> DriftingClock {
+        DriftingClock {
+            rate: random.below(2 * drift + 1) as i64 - drift as i64,
+            offset: random.below(1_000_000_000_000),
+        }
     }
 
     /// What it shows at this time.
@@ -33,10 +36,10 @@ impl Clock {
     }
 }
 
-pub(super) enum Life {
-    Up(Server),
+pub(super) enum ServerLife {
+    Up(LogServer),
     /// It has stopped, and does not lose what it is sent: SIGSTOP, or a host without processor time.
-    Stopped(Server),
+    Stopped(LogServer),
     /// It was told to end, and has saved this.
     Saved(Vec<u8>),
     Lost,
@@ -45,8 +48,8 @@ pub(super) enum Life {
 /// A memory server.
 pub(super) struct SimServer {
     pub(super) id: ServerId,
-    pub(super) clock: Clock,
-    pub(super) life: Life,
+    pub(super) clock: DriftingClock,
+    pub(super) life: ServerLife,
     /// An image that was reloaded and is still there: a planted bug.
     pub(super) kept: Option<Vec<u8>>,
     pub(super) lives: u64,
@@ -55,76 +58,76 @@ pub(super) struct SimServer {
 
 impl SimServer {
     pub(super) fn start(&mut self, now: u64, planted: Option<Planted>) -> Result<(), String> {
-        let mut server = match std::mem::replace(&mut self.life, Life::Lost) {
-            Life::Up(server) | Life::Stopped(server) => server,
-            Life::Saved(image) => {
+        let mut server = match std::mem::replace(&mut self.life, ServerLife::Lost) {
+            ServerLife::Up(server) | ServerLife::Stopped(server) => server,
+            ServerLife::Saved(image) => {
                 let server = image::load(self.clock.local(now), self.room, &mut image.as_slice())
                     .map_err(|error| format!("an image cannot be reloaded: {error}"))?;
                 self.kept = Some(image).filter(|_| planted == Some(Planted::ImageKept));
                 server
             }
-            Life::Lost if self.kept.is_some() => {
+            ServerLife::Lost if self.kept.is_some() => {
                 let image = self.kept.take().unwrap_or_default();
                 image::load(self.clock.local(now), self.room, &mut image.as_slice())
                     .map_err(|error| format!("an image cannot be reloaded: {error}"))?
             }
-            Life::Lost => {
+            ServerLife::Lost => {
                 self.lives += u64::from(planted != Some(Planted::IncarnationKept));
                 let index = u64::from(self.id.0.port());
-                Server::new(Incarnation(index * 1_000 + self.lives), self.room)
+                LogServer::new(Incarnation(index * 1_000 + self.lives), self.room)
             }
         };
         server.plant(planted);
-        self.life = Life::Up(server);
+        self.life = ServerLife::Up(server);
         Ok(())
     }
 
     pub(super) fn end(&mut self, is_lost: bool) -> Result<(), String> {
-        self.life = match std::mem::replace(&mut self.life, Life::Lost) {
-            Life::Up(server) | Life::Stopped(server) if !is_lost => {
+        self.life = match std::mem::replace(&mut self.life, ServerLife::Lost) {
+            ServerLife::Up(server) | ServerLife::Stopped(server) if !is_lost => {
                 let mut image = Vec::new();
                 image::save(&server, &mut image).map_err(|error| format!("an image cannot be written: {error}"))?;
-                Life::Saved(image)
+                ServerLife::Saved(image)
             }
-            Life::Saved(image) => Life::Saved(image),
-            _ => Life::Lost,
+            ServerLife::Saved(image) => ServerLife::Saved(image),
+            _ => ServerLife::Lost,
         };
         Ok(())
     }
 
     pub(super) fn enlarge(&mut self) {
         self.room = Room { capacity_bytes: u64::MAX, quota_bytes: u64::MAX };
-        if let Life::Up(server) | Life::Stopped(server) = &mut self.life {
+        if let ServerLife::Up(server) | ServerLife::Stopped(server) = &mut self.life {
             server.enlarge(self.room);
         }
     }
 
     pub(super) fn stop(&mut self) {
-        self.life = match std::mem::replace(&mut self.life, Life::Lost) {
-            Life::Up(server) => Life::Stopped(server),
+        self.life = match std::mem::replace(&mut self.life, ServerLife::Lost) {
+            ServerLife::Up(server) => ServerLife::Stopped(server),
             other => other,
         };
     }
 
     pub(super) fn is_up(&self) -> bool {
-        matches!(self.life, Life::Up(_))
+        matches!(self.life, ServerLife::Up(_))
     }
 }
 
 /// A host that may write.
 pub(super) struct SimHost {
-    pub(super) clock: Clock,
+    pub(super) clock: DriftingClock,
     /// Without a writer: what is on its disk.
     pub(super) disk: Option<MemoryLog>,
     /// How often it has lost power.
     pub(super) boots: u128,
-    pub(super) writer: Option<Writer<MemoryLog>>,
+    pub(super) writer: Option<LogWriter<MemoryLog>>,
     /// Which life of its writer.
     pub(super) generation: u64,
     /// Receipts were taken up to here.
-    pub(super) receipts: Position,
+    pub(super) receipts: RecordNumber,
     /// Where the entry of each record ends in the local log.
-    pub(super) places: BTreeMap<Position, commit_log::Position>,
+    pub(super) places: BTreeMap<RecordNumber, commit_log::Position>,
     pub(super) sync_at: Option<u64>,
     pub(super) wake_at: Option<u64>,
     /// Of the log that it has opened.
@@ -141,7 +144,7 @@ pub(super) struct SimHost {
     /// When it looked at the clock before it was stopped, and is to act on that.
     pub(super) stale: Option<u64>,
     /// Receipts that the writer has given, and the program that uses it has not.
-    pub(super) withheld: VecDeque<(Position, Receipt)>,
+    pub(super) withheld: VecDeque<(RecordNumber, Receipt)>,
     /// A sync has failed, and since then nothing that was not synced is certain to be there.
     pub(super) has_failed: bool,
     /// Since the log was opened here its disk has lost nothing.
@@ -151,14 +154,14 @@ pub(super) struct SimHost {
 }
 
 impl SimHost {
-    pub(super) fn new(clock: Clock, disk: Option<MemoryLog>) -> SimHost {
+    pub(super) fn new(clock: DriftingClock, disk: Option<MemoryLog>) -> SimHost {
         SimHost {
             clock,
             disk,
             boots: 0,
             writer: None,
             generation: 0,
-            receipts: Position(0),
+            receipts: RecordNumber(0),
             places: BTreeMap::new(),
             sync_at: None,
             wake_at: None,

@@ -4,12 +4,12 @@
 //!   opening says of which kind it may miss some, and this one is of that kind and can really have been lost;
 //! * two writers never acknowledge different records at one place, and none acknowledges what a later writer's log does not have.
 
-use crate::names::{Configuration, Doubt, Epoch, Incarnation, Position, Receipt, ServerId};
+use crate::names::{Configuration, Epoch, Incarnation, Receipt, RecordNumber, RecoveryDoubt, ServerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A record that must not be lost.
 #[derive(Clone, Debug)]
-struct Kept {
+struct KeptRecord {
     bytes: Vec<u8>,
     receipt: Receipt,
     host: usize,
@@ -17,19 +17,33 @@ struct Kept {
     epoch: Epoch,
 }
 
+/// A receipt, and what stood behind it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GivenReceipt<'a> {
+    pub(super) host: usize,
+    pub(super) epoch: Epoch,
+    pub(super) position: RecordNumber,
+    pub(super) bytes: &'a [u8],
+    pub(super) receipt: Receipt,
+    /// k.
+    pub(super) copies: u8,
+    /// The disk really holds it.
+    pub(super) is_synced: bool,
+}
+
 /// What a writer displayed when its host crashed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Displayed {
-    pub(super) synced: Position,
+    pub(super) synced: RecordNumber,
 }
 
 /// How an opening came about.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Opening {
+pub(super) struct LedgerOpening {
     pub(super) host: usize,
     pub(super) epoch: Epoch,
-    pub(super) from: Position,
-    pub(super) doubt: Option<Doubt>,
+    pub(super) from: RecordNumber,
+    pub(super) doubt: Option<RecoveryDoubt>,
     /// Every recovery of the log has the disk of this host.
     pub(super) has_disk: bool,
     /// As many memories as copies were lost or have not answered, or the disk is another one.
@@ -39,14 +53,14 @@ pub(super) struct Opening {
 /// See the module's description.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    kept: BTreeMap<Position, Kept>,
+    kept: BTreeMap<RecordNumber, KeptRecord>,
     /// Below, the application has given everything up.
-    truncated: Position,
+    truncated: RecordNumber,
     opened: Option<(usize, Epoch)>,
     /// By host: what it displayed at its last crash.
     displayed: BTreeMap<usize, Displayed>,
     /// Up to where each life of a server has really held the log of an epoch.
-    held: BTreeMap<(Epoch, ServerId, Incarnation), Position>,
+    held: BTreeMap<(Epoch, ServerId, Incarnation), RecordNumber>,
     configurations: BTreeMap<Epoch, Configuration>,
     /// A server has let a writer acknowledge from its disk.
     pub(super) is_granted: bool,
@@ -66,13 +80,13 @@ impl Ledger {
     }
 
     /// A life of a server holds the log of this epoch up to there.
-    pub(super) fn holds(&mut self, server: ServerId, incarnation: Incarnation, epoch: Epoch, end: Position) {
+    pub(super) fn holds(&mut self, server: ServerId, incarnation: Incarnation, epoch: Epoch, end: RecordNumber) {
         let held = self.held.entry((epoch, server, incarnation)).or_default();
         *held = end.max(*held);
     }
 
     /// How many members have held a record of an epoch, each memory counted once.
-    fn copies(&self, epoch: Epoch, position: Position) -> usize {
+    fn copies(&self, epoch: Epoch, position: RecordNumber) -> usize {
         let Some(configuration) = self.configurations.get(&epoch) else { return 0 };
         let first = (epoch, ServerId(([0, 0, 0, 0], 0).into()), Incarnation::NONE);
         let held = self.held.range(first..).take_while(|((of, ..), _)| *of == epoch);
@@ -86,21 +100,14 @@ impl Ledger {
         self.displayed.insert(host, displayed);
     }
 
-    pub(super) fn truncated(&mut self, position: Position) {
+    pub(super) fn truncated(&mut self, position: RecordNumber) {
         self.truncated = self.truncated.max(position);
         self.kept = self.kept.split_off(&self.truncated);
     }
 
-    /// A receipt was given. `copies` is k; `is_synced`: the disk really holds it.
-    pub(super) fn receipt(
-        &mut self,
-        (host, epoch): (usize, Epoch),
-        position: Position,
-        bytes: &[u8],
-        receipt: Receipt,
-        copies: u8,
-        is_synced: bool,
-    ) -> Result<(), String> {
+    /// A receipt was given.
+    pub(super) fn receipt(&mut self, given: GivenReceipt<'_>) -> Result<(), String> {
+        let GivenReceipt { host, epoch, position, bytes, receipt, copies, is_synced } = given;
         self.acknowledged += 1;
         match receipt {
             Receipt::Memory { .. } => {
@@ -130,7 +137,7 @@ impl Ledger {
                 self.opened
             )),
             None => {
-                self.kept.insert(position, Kept { bytes: bytes.to_vec(), receipt, host, epoch });
+                self.kept.insert(position, KeptRecord { bytes: bytes.to_vec(), receipt, host, epoch });
                 Ok(())
             }
         }
@@ -139,23 +146,23 @@ impl Ledger {
     /// A log was opened. `read` gives its records, up to `end`. `copies` is k.
     pub(super) fn opened<'a>(
         &mut self,
-        opening: Opening,
-        end: Position,
+        opening: LedgerOpening,
+        end: RecordNumber,
         copies: u8,
-        read: impl Fn(Position) -> Option<&'a [u8]>,
+        read: impl Fn(RecordNumber) -> Option<&'a [u8]>,
     ) -> Result<(), String> {
-        let Opening { host, epoch, from, doubt, .. } = opening;
+        let LedgerOpening { host, epoch, from, doubt, .. } = opening;
         if from > self.truncated {
             return Err(format!(
                 "the log opened in {epoch} begins at {from}, and only what is below {} was given up",
                 self.truncated
             ));
         }
-        if doubt == Some(Doubt::DiskAlone) && !self.is_granted {
+        if doubt == Some(RecoveryDoubt::DiskAlone) && !self.is_granted {
             return Err(format!("host {host} doubts in {epoch} what no disk was ever allowed to acknowledge alone"));
         }
         // Who accepts every loss may not know how far the epochs had gone.
-        if doubt != Some(Doubt::LossAccepted) && self.opened.is_some_and(|(_, last)| last > epoch) {
+        if doubt != Some(RecoveryDoubt::LossAccepted) && self.opened.is_some_and(|(_, last)| last > epoch) {
             // Its servers had answered before they were sealed: it will learn that it is late before it gets a receipt. What it shows
             // is a beginning of the later log.
             let other = self.kept.range(from..end).find(|(position, kept)| read(**position) != Some(&kept.bytes));
@@ -165,10 +172,10 @@ impl Ledger {
         }
         self.check_losses(&opening, end, copies, &read)?;
         for position in from.0..end.0 {
-            let position = Position(position);
+            let position = RecordNumber(position);
             let bytes = read(position).ok_or(format!("an opened log lacks record {position}"))?.to_vec();
             // What is shown must not be lost any more, by whatever the log was opened.
-            self.kept.insert(position, Kept { bytes, receipt: Receipt::Memory { copies: 0 }, host, epoch });
+            self.kept.insert(position, KeptRecord { bytes, receipt: Receipt::Memory { copies: 0 }, host, epoch });
         }
         self.kept = self.kept.split_off(&self.truncated);
         self.opened = Some((host, epoch));
@@ -179,12 +186,12 @@ impl Ledger {
     /// Whether each record that is not in a log which is opened can have been lost, and may be.
     fn check_losses<'a>(
         &mut self,
-        opening: &Opening,
-        end: Position,
+        opening: &LedgerOpening,
+        end: RecordNumber,
         copies: u8,
-        read: &impl Fn(Position) -> Option<&'a [u8]>,
+        read: &impl Fn(RecordNumber) -> Option<&'a [u8]>,
     ) -> Result<(), String> {
-        let Opening { host, epoch, doubt, has_disk, is_lossy, .. } = *opening;
+        let LedgerOpening { host, epoch, doubt, has_disk, is_lossy, .. } = *opening;
         let displayed = self.displayed.get(&host).copied().unwrap_or_default();
         let lost = self.kept.iter().filter(|(position, kept)| read(**position) != Some(&kept.bytes));
         let mut first_lost = None;
@@ -197,9 +204,9 @@ impl Ledger {
             };
             let is_told = match doubt {
                 None => false,
-                Some(Doubt::DiskAlone) => is_of_disk(),
+                Some(RecoveryDoubt::DiskAlone) => is_of_disk(),
                 // What the log displayed as not on disk, when it is opened with that disk.
-                Some(Doubt::LossAccepted) => {
+                Some(RecoveryDoubt::LossAccepted) => {
                     is_lossy && (position >= displayed.synced || !has_disk) || !has_disk && is_of_disk()
                 }
             };

@@ -4,7 +4,7 @@
 //! record of the same epoch at the same place, it is the same record, behind one of the same epoch, and so on down to the start. An epoch
 //! begins with one log, and every record above is of that epoch.
 
-use crate::names::{Epoch, Mark, Position};
+use crate::names::{Epoch, LogMark, RecordNumber};
 use crate::retained::Retained;
 use std::collections::BTreeMap;
 
@@ -19,16 +19,16 @@ pub(super) enum Whose {
 #[derive(Debug, Default)]
 pub(super) struct Matching {
     /// The checksum of each record, and the epoch of the one before.
-    rows: BTreeMap<(Position, Epoch), (u32, Epoch)>,
+    rows: BTreeMap<(RecordNumber, Epoch), (u32, Epoch)>,
     /// With which log each epoch began.
-    began: BTreeMap<Epoch, Mark>,
+    began: BTreeMap<Epoch, LogMark>,
     /// In which epoch each log was looked at last, and how far.
-    seen: BTreeMap<Whose, (Epoch, Position)>,
+    seen: BTreeMap<Whose, (Epoch, RecordNumber)>,
 }
 
 impl Matching {
     /// An epoch begins with the log up to this mark.
-    pub(super) fn begins(&mut self, epoch: Epoch, end: Mark) -> Result<(), String> {
+    pub(super) fn begins(&mut self, epoch: Epoch, end: LogMark) -> Result<(), String> {
         let known = *self.began.entry(epoch).or_insert(end);
         if known == end { Ok(()) } else { Err(format!("epoch {epoch} began with the log up to {known:?} and {end:?}")) }
     }

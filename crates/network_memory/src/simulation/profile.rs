@@ -4,7 +4,7 @@ use seeded_random::Random;
 
 /// See the module's description. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Profile {
+pub(super) struct LogRunProfile {
     /// Every recovery has the disk; otherwise a log may be recovered elsewhere.
     pub(super) restart_on_this_disk: bool,
     pub(super) servers: u8,
@@ -37,15 +37,15 @@ pub(super) struct Profile {
     pub(super) drift: u64,
 }
 
-impl Profile {
-    pub(super) fn of(random: &mut Random) -> Profile {
+impl LogRunProfile {
+    pub(super) fn of(random: &mut Random) -> LogRunProfile {
         let mut pick = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
         let restart_on_this_disk = pick(&[0, 1]) == 1;
         let (members, copies) =
             [(2, 2), (2, 2), (3, 2), (3, 2), (3, 3), (2, 1), (4, 2)][pick(&[0, 1, 2, 3, 4, 5, 6]) as usize];
         let spares = if restart_on_this_disk { pick(&[0, 0, 1]) as u8 } else { 0 };
         let syncs_here;
-        Profile {
+        LogRunProfile {
             restart_on_this_disk,
             servers: members + spares,
             members,

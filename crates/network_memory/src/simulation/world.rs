@@ -1,15 +1,15 @@
 //! The world: what happens when, and what is handed to whom.
 
-use super::hosts::{Clock, Life, SimHost, SimServer};
+use super::hosts::{DriftingClock, ServerLife, SimHost, SimServer};
 use super::ledger::Ledger;
 use super::losses::Losses;
 use super::matching::{Matching, Whose};
-use super::profile::Profile;
-use crate::message::{Reply, Request, ToWriter};
+use super::profile::LogRunProfile;
+use crate::message::{ServerReply, ToWriter, WriterRequest};
 use crate::names::{LogId, ServerId};
 use crate::planted::Planted;
 use crate::server::Room;
-use crate::writer::{Intent, Writer};
+use crate::writer::{Intent, LogWriter};
 use commit_log::MemoryLog;
 use raidcomm::limits::{MILLISECOND, SECOND};
 use seeded_random::Random;
@@ -24,12 +24,12 @@ pub(super) const PATIENCE: u64 = 30 * SECOND;
 /// The last of what has happened, for the story of a failure.
 const STORY: usize = 60;
 
-pub(super) enum Event {
+pub(super) enum LogWorldEvent {
     Request {
         server: usize,
         host: usize,
         generation: u64,
-        request: Request,
+        request: WriterRequest,
     },
     Reply {
         host: usize,
@@ -60,22 +60,22 @@ pub(super) enum Event {
 
 /// What was counted.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct WorldCounts {
     pub(super) acknowledged: u64,
     pub(super) opened: u64,
     pub(super) indeterminate: u64,
 }
 
-pub(super) struct World {
+pub(super) struct LogWorld {
     pub(super) now: u64,
     pub(super) random: Random,
-    pub(super) profile: Profile,
+    pub(super) profile: LogRunProfile,
     pub(super) planted: Option<Planted>,
     pub(super) servers: Vec<SimServer>,
     pub(super) hosts: Vec<SimHost>,
     /// Between which host and server nothing arrives, of requests (`true`) or of replies.
     pub(super) cut: BTreeSet<(usize, usize, bool)>,
-    pub(super) events: BTreeMap<(u64, u64), Event>,
+    pub(super) events: BTreeMap<(u64, u64), LogWorldEvent>,
     scheduled: u64,
     pub(super) ledger: Ledger,
     pub(super) matching: Matching,
@@ -94,24 +94,25 @@ pub(super) fn address(index: usize) -> ServerId {
     ServerId(SocketAddr::from(([10, 0, 0, 1], 1 + index as u16)))
 }
 
-impl World {
-    pub(super) fn new(seed: u64, planted: Option<Planted>) -> World {
+impl LogWorld {
+    pub(super) fn new(seed: u64, planted: Option<Planted>) -> LogWorld {
         let mut random = Random::new(seed);
-        let profile = Profile::of(&mut random);
+        let profile = LogRunProfile::of(&mut random);
         let room = Room { capacity_bytes: profile.capacity_bytes, quota_bytes: profile.quota_bytes };
         let servers = (0..usize::from(profile.servers)).map(|index| SimServer {
             id: address(index),
-            clock: Clock::new(&mut random, profile.drift),
-            life: Life::Lost,
+            clock: DriftingClock::new(&mut random, profile.drift),
+            life: ServerLife::Lost,
             kept: None,
             lives: 0,
             room,
         });
         let servers: Vec<SimServer> = servers.collect();
-        let hosts = (0..profile.hosts)
-            .map(|_| SimHost::new(Clock::new(&mut random, profile.drift), profile.has_disks.then(MemoryLog::new)));
+        let hosts = (0..profile.hosts).map(|_| {
+            SimHost::new(DriftingClock::new(&mut random, profile.drift), profile.has_disks.then(MemoryLog::new))
+        });
         let hosts = hosts.collect();
-        World {
+        LogWorld {
             now: SECOND,
             random,
             profile,
@@ -133,8 +134,8 @@ impl World {
         }
     }
 
-    pub(super) fn counts(&self) -> Counts {
-        Counts {
+    pub(super) fn counts(&self) -> WorldCounts {
+        WorldCounts {
             acknowledged: self.ledger.acknowledged,
             opened: self.ledger.openings,
             indeterminate: self.indeterminate,
@@ -156,7 +157,7 @@ impl World {
         self.story.push_back(line);
     }
 
-    pub(super) fn schedule(&mut self, at: u64, event: Event) {
+    pub(super) fn schedule(&mut self, at: u64, event: LogWorldEvent) {
         self.scheduled += 1;
         self.events.insert((at.max(self.now), self.scheduled), event);
     }
@@ -172,13 +173,13 @@ impl World {
             return Err("a log was not made though everything is well".to_owned());
         }
         self.profile.loss_percent = lossless;
-        self.schedule(self.now, Event::Act);
+        self.schedule(self.now, LogWorldEvent::Act);
         self.pass(u64::MAX / 4, |world| world.acts_left == 0)?;
         self.finish()
     }
 
     /// Lets things happen for so long, or until then.
-    pub(super) fn pass(&mut self, time: u64, until: impl Fn(&World) -> bool) -> Result<(), String> {
+    pub(super) fn pass(&mut self, time: u64, until: impl Fn(&LogWorld) -> bool) -> Result<(), String> {
         let end = self.now + time;
         let mut events = 0;
         while !until(self)
@@ -196,24 +197,28 @@ impl World {
     }
 
     pub(super) fn is_open(&self, host: usize) -> bool {
-        self.hosts[host].writer.as_ref().is_some_and(Writer::is_open)
+        self.hosts[host].writer.as_ref().is_some_and(LogWriter::is_open)
     }
 
-    fn happen(&mut self, event: Event) -> Result<(), String> {
+    fn happen(&mut self, event: LogWorldEvent) -> Result<(), String> {
         match event {
-            Event::Request { server, host, generation, request } => self.serve(server, host, generation, request),
-            Event::Reply { host, .. } | Event::Wake { host, .. } if self.hosts[host].paused_until > self.now => {
+            LogWorldEvent::Request { server, host, generation, request } => {
+                self.serve(server, host, generation, request)
+            }
+            LogWorldEvent::Reply { host, .. } | LogWorldEvent::Wake { host, .. }
+                if self.hosts[host].paused_until > self.now =>
+            {
                 let later = self.hosts[host].paused_until;
                 self.schedule(later, event);
                 Ok(())
             }
-            Event::Reply { host, generation, server, message } => {
+            LogWorldEvent::Reply { host, generation, server, message } => {
                 let now = self.hosts[host].now(self.now);
                 let SimHost { writer, answered, told_held, generation: living, .. } = &mut self.hosts[host];
                 if *living == generation
                     && let Some(writer) = writer
                 {
-                    if let (Some(epoch), Reply::Sealed { epoch: of, .. }) = (writer.sealing(), &message.reply)
+                    if let (Some(epoch), ServerReply::Sealed { epoch: of, .. }) = (writer.sealing(), &message.reply)
                         && epoch == *of
                     {
                         if answered.0 != epoch {
@@ -221,14 +226,14 @@ impl World {
                         }
                         answered.1.insert(server);
                     }
-                    if let Reply::Held { .. } = message.reply {
+                    if let ServerReply::Held { .. } = message.reply {
                         told_held.insert(server);
                     }
                     writer.handle(now, address(server), message);
                 }
                 self.drive(host)
             }
-            Event::Wake { host, generation } => {
+            LogWorldEvent::Wake { host, generation } => {
                 let at = self.hosts[host].wake_at;
                 if self.hosts[host].generation == generation && at.is_some_and(|at| at <= self.now) {
                     self.hosts[host].wake_at = None;
@@ -244,39 +249,39 @@ impl World {
                 }
                 self.drive(host)
             }
-            Event::Synced { host, generation } => self.synced(host, generation),
-            Event::Act => self.act(),
-            Event::Strike { host, generation, .. } if self.hosts[host].generation != generation => Ok(()),
-            Event::Strike { host, is_power: true, .. } => {
+            LogWorldEvent::Synced { host, generation } => self.synced(host, generation),
+            LogWorldEvent::Act => self.act(),
+            LogWorldEvent::Strike { host, generation, .. } if self.hosts[host].generation != generation => Ok(()),
+            LogWorldEvent::Strike { host, is_power: true, .. } => {
                 self.crash(host, true);
                 Ok(())
             }
-            Event::Strike { host, generation, .. } => {
+            LogWorldEvent::Strike { host, generation, .. } => {
                 let soon = self.now + self.random.below(5 * self.profile.latency);
-                self.schedule(soon, Event::Strike { host, generation, is_power: true });
+                self.schedule(soon, LogWorldEvent::Strike { host, generation, is_power: true });
                 self.write(host)
             }
             // Where a disk comes back that was given up, somebody must be there to say so.
-            Event::Forget { .. } if self.profile.restart_on_this_disk && self.takeovers > 0 => Ok(()),
-            Event::Forget { server } => self.forget(server),
+            LogWorldEvent::Forget { .. } if self.profile.restart_on_this_disk && self.takeovers > 0 => Ok(()),
+            LogWorldEvent::Forget { server } => self.forget(server),
         }
     }
 
-    fn serve(&mut self, server: usize, host: usize, generation: u64, request: Request) -> Result<(), String> {
+    fn serve(&mut self, server: usize, host: usize, generation: u64, request: WriterRequest) -> Result<(), String> {
         let (id, now) = (address(server), self.servers[server].clock.local(self.now));
         let machine = match &mut self.servers[server].life {
-            Life::Up(machine) => machine,
-            Life::Stopped(_) => {
+            ServerLife::Up(machine) => machine,
+            ServerLife::Stopped(_) => {
                 // It gets what it was sent when it goes on, if ever.
                 let later = self.now + 50 * MILLISECOND;
-                self.schedule(later, Event::Request { server, host, generation, request });
+                self.schedule(later, LogWorldEvent::Request { server, host, generation, request });
                 return Ok(());
             }
-            Life::Saved(_) | Life::Lost => return Ok(()),
+            ServerLife::Saved(_) | ServerLife::Lost => return Ok(()),
         };
-        let is_asked = matches!(request, Request::Permit { granted: true, .. });
+        let is_asked = matches!(request, WriterRequest::Permit { granted: true, .. });
         let reply = machine.handle(now, LOG, request);
-        self.ledger.is_granted |= is_asked && matches!(reply, Reply::Permitted { .. });
+        self.ledger.is_granted |= is_asked && matches!(reply, ServerReply::Permitted { .. });
         let incarnation = machine.incarnation();
         if let Some((held, records)) = machine.peek(LOG)
             && let Some(configuration) = held.configuration
@@ -285,20 +290,20 @@ impl World {
             self.matching.holds(whose, configuration.epoch, records)?;
             self.ledger.holds(id, incarnation, configuration.epoch, held.end.position);
         }
-        if let Reply::Refused { reason, .. } = &reply {
+        if let ServerReply::Refused { reason, .. } = &reply {
             let reason = *reason;
             self.note(|| format!("server {server} refuses host {host}: {reason}"));
         }
         let message = ToWriter::new(LOG, incarnation, reply);
         for at in self.arrivals(host, server, false) {
-            self.schedule(at, Event::Reply { host, generation, server, message: message.clone() });
+            self.schedule(at, LogWorldEvent::Reply { host, generation, server, message: message.clone() });
         }
         Ok(())
     }
 
     /// When the copies of a message arrive.
     pub(super) fn arrivals(&mut self, host: usize, server: usize, is_request: bool) -> Vec<u64> {
-        let Profile { loss_percent, double_percent, latency, slow_percent, .. } = self.profile;
+        let LogRunProfile { loss_percent, double_percent, latency, slow_percent, .. } = self.profile;
         if self.cut.contains(&(host, server, is_request)) || self.random.percent(loss_percent) {
             return Vec::new();
         }

@@ -1,15 +1,15 @@
 //! The writers of a simulated world: how they are begun, driven, looked at and ended.
 
-use super::ledger::{Displayed, Opening};
+use super::ledger::{Displayed, GivenReceipt, LedgerOpening};
 use super::matching::Whose;
-use super::world::{Event, LOG, World};
-use crate::message::Request;
-use crate::names::{DiskId, Position, Receipt};
+use super::world::{LOG, LogWorld, LogWorldEvent};
+use crate::message::WriterRequest;
+use crate::names::{DiskId, Receipt, RecordNumber};
 use crate::planted::Planted;
-use crate::writer::{Boot, Disk, Event as Happened, Intent, Terms, Writer};
+use crate::writer::{Boot, Intent, LogEvent as Happened, LogWriter, WriterDisk, WriterTerms};
 use commit_log::{Log, MemoryLog};
 
-impl World {
+impl LogWorld {
     /// Takes what a writer has to say, and looks at it.
     pub(super) fn drive(&mut self, host: usize) -> Result<(), String> {
         let Some(mut writer) = self.hosts[host].writer.take() else { return Ok(()) };
@@ -18,7 +18,7 @@ impl World {
         result
     }
 
-    fn look_at(&mut self, host: usize, writer: &mut Writer<MemoryLog>) -> Result<(), String> {
+    fn look_at(&mut self, host: usize, writer: &mut LogWriter<MemoryLog>) -> Result<(), String> {
         let generation = self.hosts[host].generation;
         if writer.is_sync_left() {
             let now = self.hosts[host].now(self.now);
@@ -36,23 +36,23 @@ impl World {
         }
         while let Some((server, request)) = writer.take_requests() {
             let server = usize::from(server.0.port()) - 1;
-            if matches!(request, Request::Seal { .. }) {
+            if matches!(request, WriterRequest::Seal { .. }) {
                 self.check_seal(host)?;
             }
             for at in self.arrivals(host, server, true) {
-                self.schedule(at, Event::Request { server, host, generation, request: request.clone() });
+                self.schedule(at, LogWorldEvent::Request { server, host, generation, request: request.clone() });
             }
         }
         if self.hosts[host].sync_at.is_none() && writer.disk().is_some_and(|disk| disk.sync_requested().is_some()) {
             let at = self.now + self.profile.sync_time / 4 + self.random.below(self.profile.sync_time);
             self.hosts[host].sync_at = Some(at);
-            self.schedule(at, Event::Synced { host, generation });
+            self.schedule(at, LogWorldEvent::Synced { host, generation });
         }
         if let Some(deadline) = writer.next_deadline() {
             let at = self.hosts[host].clock.global(deadline).max(self.now + 1) + self.random.below(100_000);
             if self.hosts[host].wake_at.is_none_or(|wake_at| at < wake_at) {
                 self.hosts[host].wake_at = Some(at);
-                self.schedule(at, Event::Wake { host, generation });
+                self.schedule(at, LogWorldEvent::Wake { host, generation });
             }
         }
         Ok(())
@@ -77,7 +77,7 @@ impl World {
     }
 
     /// The log of a writer that has begun an epoch is that of everybody who holds this epoch.
-    fn check_matching(&mut self, host: usize, writer: &Writer<MemoryLog>) -> Result<(), String> {
+    fn check_matching(&mut self, host: usize, writer: &LogWriter<MemoryLog>) -> Result<(), String> {
         let Some(configuration) = writer.configuration().filter(|_| writer.sealing().is_none()) else { return Ok(()) };
         let (records, began_at) = writer.peek();
         if configuration.epoch != writer.epoch() || writer.stopped().is_some() {
@@ -96,7 +96,7 @@ impl World {
         self.matching.holds(whose, configuration.epoch, records)
     }
 
-    fn hear(&mut self, host: usize, writer: &Writer<MemoryLog>, event: &Happened) -> Result<(), String> {
+    fn hear(&mut self, host: usize, writer: &LogWriter<MemoryLog>, event: &Happened) -> Result<(), String> {
         let told = &mut self.hosts[host].told;
         match event {
             Happened::MemoryBack => told.0 = true,
@@ -114,7 +114,7 @@ impl World {
         if self.acts_left > 0 && self.random.percent(percent) {
             let soon = self.now + self.random.below(self.profile.sync_time);
             let generation = self.hosts[host].generation;
-            self.schedule(soon, Event::Strike { host, generation, is_power: false });
+            self.schedule(soon, LogWorldEvent::Strike { host, generation, is_power: false });
         }
         // The moment at which a disk may be counted on that stands still.
         if matches!(event, Happened::LeaseTaken) && self.acts_left > 0 && self.random.percent(4) {
@@ -133,7 +133,7 @@ impl World {
                 self.takeovers = writer.configuration().map_or(0, |configuration| configuration.generation);
                 self.home = host;
             }
-            let opening = Opening { host, epoch, from, doubt, has_disk: is_here, is_lossy };
+            let opening = LedgerOpening { host, epoch, from, doubt, has_disk: is_here, is_lossy };
             self.ledger.opened(opening, end, copies, |position| writer.read(position).map(|bytes| &bytes[..]))?;
             self.hosts[host].opened = Some(epoch);
             self.hosts[host].is_intact = true;
@@ -151,7 +151,7 @@ impl World {
     }
 
     /// Nothing that is displayed is better than what was told.
-    fn check_status(&mut self, host: usize, writer: &Writer<MemoryLog>) -> Result<(), String> {
+    fn check_status(&mut self, host: usize, writer: &LogWriter<MemoryLog>) -> Result<(), String> {
         if !writer.is_open() {
             return Ok(());
         }
@@ -172,7 +172,7 @@ impl World {
     }
 
     /// Hands receipts to the program, as the real host does: it may have been held up since the writer looked at the clock.
-    fn check_receipts(&mut self, host: usize, writer: &mut Writer<MemoryLog>) -> Result<(), String> {
+    fn check_receipts(&mut self, host: usize, writer: &mut LogWriter<MemoryLog>) -> Result<(), String> {
         let Some(epoch) = self.hosts[host].opened else { return Ok(()) };
         // A writer that is open may have gone on to another epoch.
         let epoch = writer.configuration().map_or(epoch, |configuration| configuration.epoch);
@@ -197,7 +197,8 @@ impl World {
                 let place = self.hosts[host].places.get(&position);
                 let is_synced = synced.zip(place).is_some_and(|(synced, place)| synced >= *place);
                 let copies = self.profile.copies;
-                self.ledger.receipt((host, epoch), position, bytes, receipt, copies, is_synced)?;
+                let given = GivenReceipt { host, epoch, position, bytes, receipt, copies, is_synced };
+                self.ledger.receipt(given)?;
             }
         }
         Ok(())
@@ -210,14 +211,14 @@ impl World {
         }
         self.hosts[host].sync_at = None;
         let is_paused = self.hosts[host].paused_until > self.now;
-        if let Some(disk) = self.hosts[host].writer.as_mut().and_then(Writer::disk_mut) {
+        if let Some(disk) = self.hosts[host].writer.as_mut().and_then(LogWriter::disk_mut) {
             disk.complete_sync();
         }
         if is_paused {
             // The kernel does not stand still. Whoever waits learns of it when it goes on.
             let later = self.hosts[host].paused_until;
             self.hosts[host].wake_at = Some(later);
-            self.schedule(later, Event::Wake { host, generation });
+            self.schedule(later, LogWorldEvent::Wake { host, generation });
             return Ok(());
         }
         let now = self.hosts[host].now(self.now);
@@ -234,7 +235,7 @@ impl World {
         }
         self.note(|| format!("host {host} begins ({intent:?})"));
         let nonce = self.random.draw();
-        let terms = Terms {
+        let terms = WriterTerms {
             log: LOG,
             copies: self.profile.copies,
             members: self.profile.members,
@@ -252,8 +253,8 @@ impl World {
             log.set_full(false);
             log
         });
-        let disk = disk.map(|log| Disk { log, name_if_new, boot, is_cut });
-        let mut writer = Writer::begin(now, terms, nonce, disk, intent, self.planted)
+        let disk = disk.map(|log| WriterDisk { log, name_if_new, boot, is_cut });
+        let mut writer = LogWriter::begin(now, terms, nonce, disk, intent, self.planted)
             .map_err(|error| format!("host {host} cannot begin: {error}"))?;
         writer.leave_sync(self.profile.syncs_here);
         simulated.writer = Some(writer);
@@ -278,7 +279,7 @@ impl World {
         if !writer.is_open() {
             self.indeterminate += 1;
         }
-        let has_failed = matches!(writer.stopped(), Some(crate::writer::Stop::DiskFailed(_)));
+        let has_failed = matches!(writer.stopped(), Some(crate::writer::WriterStop::DiskFailed(_)));
         self.note(|| format!("host {host} crashes (power: {is_power}, disk failed: {has_failed})"));
         let now = self.hosts[host].clock.local(self.now);
         if writer.is_open() {
@@ -313,7 +314,7 @@ impl World {
                 let back = self.random.below(4);
                 // What the program has a receipt for.
                 let position = writer.acknowledged().min(self.hosts[host].receipts);
-                let position = Position(position.0.saturating_sub(back)).max(writer.from());
+                let position = RecordNumber(position.0.saturating_sub(back)).max(writer.from());
                 self.ledger.truncated(position);
                 writer.truncate_before(now, position);
             }

@@ -3,12 +3,12 @@
 //! Also how a writer that is open goes on to another epoch, because servers have come back empty or have to be replaced: where a
 //! recovery elsewhere is possible it seals as any other, and holds the log itself.
 
-use super::peer::State;
-use super::{Event, Phase, Stop, Writer, is_passing};
-use crate::journal::{Journal, Standing};
+use super::peer::PeerState;
+use super::{LogEvent, LogWriter, WriterPhase, WriterStop, is_passing};
+use crate::journal::{DiskStanding, Journal};
 use crate::limits::{FULL_PAUSE, NUMBER_MAX};
 use crate::message::Held;
-use crate::names::{Configuration, Doubt, Epoch, Fallback, Incarnation, Mark, Member, ServerId};
+use crate::names::{Configuration, CountedServer, Epoch, Fallback, Incarnation, LogMark, RecoveryDoubt, ServerId};
 use crate::planted::Planted;
 use crate::retained::Retained;
 use commit_log::{Log, LogError};
@@ -23,17 +23,17 @@ pub(super) struct Beginning {
     pub(super) is_established: bool,
     /// The epoch of the records.
     pub(super) continues: Epoch,
-    pub(super) doubt: Option<Doubt>,
+    pub(super) doubt: Option<RecoveryDoubt>,
     /// What an earlier epoch had is given up, where it is wanting.
     pub(super) gives_up: bool,
     pub(super) records: Retained,
     /// Up to here the disk has it already.
-    pub(super) base: Mark,
+    pub(super) base: LogMark,
     pub(super) discarded: usize,
     pub(super) answers: BTreeMap<ServerId, (Incarnation, Held)>,
 }
 
-impl<L: Log> Writer<L> {
+impl<L: Log> LogWriter<L> {
     /// Begins another epoch of a log that is open, for the sake of servers that do not count in this one.
     pub(super) fn renew(&mut self, now: u64, number: u64) {
         if !self.has_disk_always() {
@@ -41,7 +41,7 @@ impl<L: Log> Writer<L> {
             return;
         }
         if number > NUMBER_MAX {
-            return self.stop(Stop::NumbersUsedUp { number });
+            return self.stop(WriterStop::NumbersUsedUp { number });
         }
         // Nobody can recover the log without this disk, so nobody needs to be sealed.
         let beginning = Beginning {
@@ -83,25 +83,25 @@ impl<L: Log> Writer<L> {
         self.judged = (!is_established && self.basis.is_some()).then_some(known);
         self.established = false;
         self.tell_spares(&configuration.members);
-        self.phase = Phase::Active;
+        self.phase = WriterPhase::Active;
         self.missing = None;
         self.epoch = epoch;
         self.began_at = records.end();
-        self.standing = Standing::Disk;
+        self.standing = DiskStanding::Disk;
         self.standing_place = None;
         if self.opened {
-            self.tell(Event::NewEpoch(epoch));
+            self.tell(LogEvent::NewEpoch(epoch));
         } else {
             self.acknowledged = records.end();
             self.doubt = doubt;
             let (from, end) = (records.from(), records.end());
-            self.beginning = Some(Event::Opened { epoch, from, end, doubt, discarded });
+            self.beginning = Some(LogEvent::Opened { epoch, from, end, doubt, discarded });
         }
         self.records = records;
         self.configuration = Some(configuration);
         self.forget_lease();
         for peer in self.peers.values_mut() {
-            peer.state = State::Away;
+            peer.state = PeerState::Away;
             peer.asked_at = None;
             peer.lease_until = 0;
         }
@@ -161,21 +161,21 @@ impl<L: Log> Writer<L> {
             // Whatever is appended until then is of the new log, too.
             self.records = std::mem::take(&mut beginning.records);
         }
-        if self.opened && matches!(self.phase, Phase::Active) {
+        if self.opened && matches!(self.phase, WriterPhase::Active) {
             // The last epoch goes on.
             self.renewal_at = now + FULL_PAUSE;
             return;
         }
-        self.phase = Phase::Entering(Box::new(beginning), now + FULL_PAUSE);
+        self.phase = WriterPhase::Entering(Box::new(beginning), now + FULL_PAUSE);
     }
 
     pub(super) fn tick_entering(&mut self, now: u64) {
-        let Phase::Entering(_, at) = &self.phase else { return };
+        let WriterPhase::Entering(_, at) = &self.phase else { return };
         if *at <= now
-            && let Phase::Entering(mut beginning, at) = std::mem::replace(&mut self.phase, Phase::Active)
+            && let WriterPhase::Entering(mut beginning, at) = std::mem::replace(&mut self.phase, WriterPhase::Active)
         {
             // Not an epoch that goes on.
-            self.phase = Phase::Entering(Box::default(), at);
+            self.phase = WriterPhase::Entering(Box::default(), at);
             if self.opened {
                 beginning.records = std::mem::take(&mut self.records);
             }
@@ -184,12 +184,12 @@ impl<L: Log> Writer<L> {
     }
 
     /// Tells of servers that take the places of others.
-    fn tell_spares(&mut self, members: &[Member]) {
+    fn tell_spares(&mut self, members: &[CountedServer]) {
         let old: Vec<ServerId> = self.basis.iter().flat_map(|last| &last.members).map(|member| member.server).collect();
         let new = members.iter().map(|member| member.server).filter(|server| !old.contains(server));
         let gone = old.iter().filter(|server| members.iter().all(|member| member.server != **server));
-        let taken = new.zip(gone).map(|(spare, &instead_of)| Event::SpareTaken { spare, instead_of });
-        let events: Vec<Event> = taken.filter(|_| self.has_disk_always()).collect();
+        let taken = new.zip(gone).map(|(spare, &instead_of)| LogEvent::SpareTaken { spare, instead_of });
+        let events: Vec<LogEvent> = taken.filter(|_| self.has_disk_always()).collect();
         events.into_iter().for_each(|event| self.tell(event));
     }
 
@@ -200,14 +200,14 @@ impl<L: Log> Writer<L> {
         now: u64,
         previous: Option<&Configuration>,
         answers: &BTreeMap<ServerId, (Incarnation, Held)>,
-    ) -> Vec<Member> {
+    ) -> Vec<CountedServer> {
         let old = |server| previous.and_then(|previous| previous.incarnation(server)).unwrap_or(Incarnation::NONE);
         let of_previous: Vec<ServerId> =
             previous.iter().flat_map(|previous| &previous.members).map(|member| member.server).collect();
-        let member = |server: ServerId, writer: &Writer<L>| {
+        let member = |server: ServerId, writer: &LogWriter<L>| {
             let here = writer.peers.get(&server).filter(|peer| peer.is_heard(now)).map(|peer| peer.incarnation);
             let incarnation = here.unwrap_or_else(|| old(server));
-            Member { server, incarnation, established: incarnation }
+            CountedServer { server, incarnation, established: incarnation }
         };
         if !self.has_disk_always() {
             let all = if of_previous.is_empty() { &self.terms.servers } else { &of_previous };
@@ -218,7 +218,7 @@ impl<L: Log> Writer<L> {
                 let sealed = answers.get(server).map(|(incarnation, _)| *incarnation);
                 let kept = || if is_accepted { Incarnation::NONE } else { old(*server) };
                 let incarnation = sealed.unwrap_or_else(kept);
-                Member { server: *server, incarnation, established: incarnation }
+                CountedServer { server: *server, incarnation, established: incarnation }
             };
             return all.iter().map(member).collect();
         }

@@ -22,7 +22,7 @@
 //! * in his epoch those lives count that are sealed for it, and no others: a second who accepts a loss meets one of them, or does not need to.
 //!
 //! Why an attempt to accept a loss that breaks off takes nothing from others without a word:
-//! * he gives up what is wanting, and nothing else ([`Choice::gives_up`]). Who could have begun without accepting anything begins as anybody else: his
+//! * he gives up what is wanting, and nothing else ([`LogChoice::gives_up`]). Who could have begun without accepting anything begins as anybody else: his
 //!   epoch is not established before it is, and until then n - k + 1 that have kept their memory since the last established one must answer, none
 //!   of them damaged. Otherwise a member that came back empty, and has never got what the attempt was to bring it, would vouch for that;
 //! * who has given something up says so in his configuration, and whoever counts its members tells the doubt, whoever's log he takes;
@@ -33,16 +33,18 @@
 
 use super::Intent;
 use crate::message::Held;
-use crate::names::{Configuration, DiskId, Doubt, Epoch, Fallback, Incarnation, Mark, Position, ServerId};
+use crate::names::{
+    Configuration, DiskId, Epoch, Fallback, Incarnation, LogMark, RecordNumber, RecoveryDoubt, ServerId,
+};
 use crate::planted::Planted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// What a writer holds itself.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Own<'a> {
+pub(super) struct OwnLog<'a> {
     pub(super) configuration: &'a Configuration,
-    pub(super) end: Mark,
+    pub(super) end: LogMark,
     /// Nothing that was ever acknowledged is missing here.
     pub(super) is_complete: bool,
     /// This writer knows that its epoch is established.
@@ -52,7 +54,7 @@ pub(super) struct Own<'a> {
 /// All that is known.
 #[derive(Debug)]
 pub(super) struct Evidence<'a> {
-    pub(super) own: Option<Own<'a>>,
+    pub(super) own: Option<OwnLog<'a>>,
     pub(super) disk: Option<DiskId>,
     /// A log that is made here will always be restarted on this disk: nobody else can have it.
     pub(super) is_of_this_disk: bool,
@@ -69,11 +71,11 @@ pub(super) struct Evidence<'a> {
 
 /// What follows from it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum RecoveryVerdict {
     /// More must be known.
     Wait(Missing),
     /// The log is taken from there.
-    Ready(Choice),
+    Ready(LogChoice),
     /// It cannot be opened here.
     NeedsDisk(DiskId),
     /// There is one already.
@@ -82,7 +84,7 @@ pub(super) enum Verdict {
 
 /// From whom the log is taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct LogChoice {
     /// The last configuration; none if the log is new.
     pub(super) configuration: Option<Configuration>,
     /// Whether it is known to be established.
@@ -90,12 +92,12 @@ pub(super) struct Choice {
     /// The writer's own copy is the one.
     pub(super) is_own: bool,
     /// Otherwise: the servers that hold the log of that epoch, those with the longest first, and where each ends.
-    pub(super) sources: Vec<(ServerId, Position)>,
+    pub(super) sources: Vec<(ServerId, RecordNumber)>,
     /// The epoch of their log, where it begins, and where it ends.
     pub(super) epoch: Epoch,
-    pub(super) from: Mark,
-    pub(super) end: Mark,
-    pub(super) doubt: Option<Doubt>,
+    pub(super) from: LogMark,
+    pub(super) end: LogMark,
+    pub(super) doubt: Option<RecoveryDoubt>,
     /// Something that was acknowledged may be given up by this very choice, which was accepted: without that there would be none.
     pub(super) gives_up: bool,
 }
@@ -123,7 +125,7 @@ pub enum Lack {
     /// The last writer may acknowledge from its disk for so many nanoseconds more.
     Leased(u64),
     /// A record is damaged there, and whole nowhere else that answers.
-    Damaged(Position),
+    Damaged(RecordNumber),
 }
 
 impl fmt::Display for Missing {
@@ -146,7 +148,7 @@ impl fmt::Display for Missing {
 }
 
 /// See the module's description.
-pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
+pub(super) fn judge(evidence: &Evidence<'_>) -> RecoveryVerdict {
     let held = evidence.answers.values().filter_map(|(_, held)| held.configuration.as_ref());
     let best = held.max_by_key(|configuration| rank_of(evidence, configuration, configuration.epoch));
     match evidence.own {
@@ -159,12 +161,12 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
                 None if own.is_complete => {
                     let is_blind = evidence.answers.len() < evidence.asked.len();
                     let is_doubtful = evidence.intent == Intent::AcceptLoss && is_blind;
-                    let doubt = is_doubtful.then_some(Doubt::LossAccepted);
-                    Verdict::Ready(Choice { gives_up: is_doubtful, ..own_choice(own, doubt) })
+                    let doubt = is_doubtful.then_some(RecoveryDoubt::LossAccepted);
+                    RecoveryVerdict::Ready(LogChoice { gives_up: is_doubtful, ..own_choice(own, doubt) })
                 }
                 None => weigh(evidence, own.configuration),
                 Some((_, Fallback::RestartOnThisDisk(disk))) if evidence.intent != Intent::AcceptLoss => {
-                    Verdict::NeedsDisk(disk)
+                    RecoveryVerdict::NeedsDisk(disk)
                 }
                 Some((rival, _)) => weigh(evidence, rival),
             }
@@ -175,13 +177,13 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
                 return unknown(evidence);
             };
             match latest.fallback {
-                _ if evidence.intent == Intent::Create => Verdict::Exists(latest.epoch),
+                _ if evidence.intent == Intent::Create => RecoveryVerdict::Exists(latest.epoch),
                 Fallback::RestartOnThisDisk(disk)
                     if evidence.disk != Some(disk)
                         && evidence.intent != Intent::AcceptLoss
                         && evidence.planted != Some(Planted::DiskNotAskedFor) =>
                 {
-                    Verdict::NeedsDisk(disk)
+                    RecoveryVerdict::NeedsDisk(disk)
                 }
                 _ => weigh(evidence, latest),
             }
@@ -198,25 +200,30 @@ fn rank_of(evidence: &Evidence<'_>, configuration: &Configuration, epoch: Epoch)
 }
 
 /// Nobody knows the log.
-fn unknown(evidence: &Evidence<'_>) -> Verdict {
+fn unknown(evidence: &Evidence<'_>) -> RecoveryVerdict {
     let is_new = evidence.intent == Intent::Create
         && (evidence.is_of_this_disk || evidence.answers.len() == evidence.asked.len());
     if is_new {
-        return Verdict::Ready(Choice {
+        return RecoveryVerdict::Ready(LogChoice {
             configuration: None,
             is_established: true,
             is_own: true,
             sources: Vec::new(),
             epoch: Epoch::default(),
-            from: Mark::default(),
-            end: Mark::default(),
+            from: LogMark::default(),
+            end: LogMark::default(),
             doubt: None,
             gives_up: false,
         });
     }
     let silent = evidence.asked.iter().filter(|server| !evidence.answers.contains_key(server));
     let servers = silent.map(|server| (*server, Lack::Silent)).collect();
-    Verdict::Wait(Missing { needed: evidence.asked.len(), have: evidence.answers.len(), servers, is_unknown: true })
+    RecoveryVerdict::Wait(Missing {
+        needed: evidence.asked.len(),
+        have: evidence.answers.len(),
+        servers,
+        is_unknown: true,
+    })
 }
 
 /// Whether every recovery has the disk.
@@ -224,14 +231,14 @@ fn has_disk_always(configuration: &Configuration) -> bool {
     matches!(configuration.fallback, Fallback::RestartOnThisDisk(_))
 }
 
-fn own_choice(own: Own<'_>, doubt: Option<Doubt>) -> Choice {
-    Choice {
+fn own_choice(own: OwnLog<'_>, doubt: Option<RecoveryDoubt>) -> LogChoice {
+    LogChoice {
         configuration: Some(own.configuration.clone()),
         is_established: own.is_established,
         is_own: true,
         sources: Vec::new(),
         epoch: own.configuration.epoch,
-        from: Mark::default(),
+        from: LogMark::default(),
         end: own.end,
         doubt,
         gives_up: false,
@@ -280,27 +287,27 @@ fn count<'a>(evidence: &Evidence<'a>, configuration: &Configuration) -> Result<C
 }
 
 /// The epoch of the own copy's log. One that no server knows was never opened: the copy is still one of the log that it began with.
-fn epoch_of(evidence: &Evidence<'_>, own: &Own<'_>, best_epoch: Option<Epoch>) -> Epoch {
+fn epoch_of(evidence: &Evidence<'_>, own: &OwnLog<'_>, best_epoch: Option<Epoch>) -> Epoch {
     let Configuration { epoch, continues, .. } = own.configuration;
     let is_copy = !has_disk_always(own.configuration) && best_epoch == Some(*continues);
     if is_copy && evidence.planted != Some(Planted::AttemptForgetsItsLog) { *continues } else { *epoch }
 }
 
 /// Whether the own copy is of an earlier epoch than this. Members that hold nothing say nothing against it, when those that do are damaged.
-fn is_old(evidence: &Evidence<'_>, own: &Own<'_>, last: &Configuration) -> bool {
+fn is_old(evidence: &Evidence<'_>, own: &OwnLog<'_>, last: &Configuration) -> bool {
     let Configuration { epoch, continues, .. } = own.configuration;
     let is_of_last = [*epoch, *continues].contains(&last.epoch) || has_disk_always(own.configuration);
     !is_of_last && evidence.planted != Some(Planted::OldCopyChosen)
 }
 
 /// Takes the log of the highest epoch among the members of the last configuration and the own copy.
-fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
+fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> RecoveryVerdict {
     let (counted, is_established, is_short) = match count(evidence, configuration) {
         Ok(Counted { held, is_established, is_short }) => (held, is_established, is_short),
-        Err(missing) => return Verdict::Wait(missing),
+        Err(missing) => return RecoveryVerdict::Wait(missing),
     };
     let active = |held: &Held| held.configuration.as_ref().map(|configuration| configuration.epoch);
-    let rank = |of: &Configuration, epoch: Epoch, end: Mark| match evidence.planted {
+    let rank = |of: &Configuration, epoch: Epoch, end: LogMark| match evidence.planted {
         Some(Planted::LongestWins) => ((0, Epoch::default()), end.position),
         _ => (rank_of(evidence, of, epoch), end.position),
     };
@@ -308,8 +315,8 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
     let best = counted.iter().filter_map(|(_, held)| Some((of_held(held)?, *held)));
     let best = best.max_by_key(|(rank, _)| *rank);
     let best_epoch = best.and_then(|(_, held)| active(held));
-    let epoch_of = |own: &Own<'_>| epoch_of(evidence, own, best_epoch);
-    let is_of_use = |own: &Own<'_>| match best_epoch {
+    let epoch_of = |own: &OwnLog<'_>| epoch_of(evidence, own, best_epoch);
+    let is_of_use = |own: &OwnLog<'_>| match best_epoch {
         _ if has_disk_always(own.configuration) => true,
         Some(best_epoch) => best_epoch == epoch_of(own),
         None => !is_old(evidence, own, configuration) || evidence.intent == Intent::AcceptLoss,
@@ -317,20 +324,22 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
     let own = evidence.own.filter(is_of_use);
     let own = own.map(|own| (rank(own.configuration, epoch_of(&own), own.end), own));
     // Memories that an earlier attempt has given up are wanting in whatever is found without them.
-    let is_accepted = configuration.doubt == Some(Doubt::LossAccepted)
+    let is_accepted = configuration.doubt == Some(RecoveryDoubt::LossAccepted)
         && !has_disk_always(configuration)
         && evidence.planted != Some(Planted::GivenUpUntold);
-    let accepted = (is_short || is_accepted).then_some(Doubt::LossAccepted);
+    let accepted = (is_short || is_accepted).then_some(RecoveryDoubt::LossAccepted);
     let best = match (best, own) {
-        (None, None) => return Verdict::Wait(missing(evidence, configuration, &counted, configuration.seal_quorum())),
+        (None, None) => {
+            return RecoveryVerdict::Wait(missing(evidence, configuration, &counted, configuration.seal_quorum()));
+        }
         (best, Some((own_rank, own))) if best.is_none_or(|(best, _)| best <= own_rank) => {
             let is_old = best_epoch.is_none() && is_old(evidence, &own, configuration);
-            let accepted = accepted.or(is_old.then_some(Doubt::LossAccepted));
+            let accepted = accepted.or(is_old.then_some(RecoveryDoubt::LossAccepted));
             let chosen = own_choice(own, accepted.or(own.configuration.doubt));
             // Members are those of the last configuration, which is not always that of the log.
             let (configuration, epoch) = (Some(configuration.clone()), epoch_of(&own));
             let gives_up = is_short || is_old;
-            return Verdict::Ready(Choice { configuration, is_established, epoch, gives_up, ..chosen });
+            return RecoveryVerdict::Ready(LogChoice { configuration, is_established, epoch, gives_up, ..chosen });
         }
         (best, _) => best.expect("one of the two is there").1,
     };
@@ -348,10 +357,10 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Verdict {
     let chosen = best.configuration.clone().expect("what is active has a configuration");
     let disk_is_lost = matches!(chosen.fallback, Fallback::RestartOnThisDisk(disk) if evidence.disk != Some(disk));
     let doubt = accepted
-        .or(disk_is_lost.then_some(Doubt::LossAccepted))
-        .or(is_doubtful.then_some(Doubt::DiskAlone))
+        .or(disk_is_lost.then_some(RecoveryDoubt::LossAccepted))
+        .or(is_doubtful.then_some(RecoveryDoubt::DiskAlone))
         .or(chosen.doubt);
-    Verdict::Ready(Choice {
+    RecoveryVerdict::Ready(LogChoice {
         // As above.
         configuration: Some(configuration.clone()),
         is_established,

@@ -2,14 +2,14 @@
 //!
 //! Invariant: whoever cannot get through, or must not, has sealed nothing: the writer that has the log goes on.
 
-use super::judge::{Choice, Evidence, Lack, Missing, Own, Verdict, judge};
-use super::peer::Peer;
-use super::{Intent, Phase, Stop, Writer};
+use super::judge::{Evidence, Lack, LogChoice, Missing, OwnLog, RecoveryVerdict, judge};
+use super::peer::ServerPeer;
+use super::{Intent, LogWriter, WriterPhase, WriterStop};
 use crate::journal::Journal;
 use crate::limits::{
     ACCEPTED_STEP, LEASE, NUMBER_MAX, OUTBID_PAUSE_MAX, OUTBID_PAUSE_MIN, PROBE_PAUSE, SETTLE, SILENCE, VOUCHED,
 };
-use crate::message::{Held, Refusal, Reply, Request};
+use crate::message::{Held, ServerRefusal, ServerReply, WriterRequest};
 use crate::names::{Epoch, Fallback, Incarnation, ServerId};
 use crate::planted::Planted;
 use commit_log::Log;
@@ -61,7 +61,13 @@ impl Sealing {
     }
 
     /// What a server holds has been told. Those that it names are asked as well.
-    fn hear(&mut self, server: ServerId, incarnation: Incarnation, held: Held, peers: &mut BTreeMap<ServerId, Peer>) {
+    fn hear(
+        &mut self,
+        server: ServerId,
+        incarnation: Incarnation,
+        held: Held,
+        peers: &mut BTreeMap<ServerId, ServerPeer>,
+    ) {
         for member in held.configuration.iter().flat_map(|configuration| &configuration.members) {
             peers.entry(member.server).or_default();
         }
@@ -70,7 +76,7 @@ impl Sealing {
     }
 }
 
-impl<L: Log> Writer<L> {
+impl<L: Log> LogWriter<L> {
     /// Asks who holds the log, to be sealed for an epoch with this number.
     pub(super) fn look(&mut self, now: u64, number: u64) {
         let is_asking = self.planted != Some(Planted::SealedUnasked);
@@ -95,11 +101,11 @@ impl<L: Log> Writer<L> {
             self.nonce = next_nonce(self.nonce);
         }
         if number > NUMBER_MAX {
-            return self.stop(Stop::NumbersUsedUp { number });
+            return self.stop(WriterStop::NumbersUsedUp { number });
         }
         let epoch = Epoch { number, writer: self.nonce };
         self.peers.values_mut().for_each(|peer| peer.asked_at = None);
-        self.phase = Phase::Sealing(Sealing {
+        self.phase = WriterPhase::Sealing(Sealing {
             epoch,
             is_asking,
             begun_at: now,
@@ -124,7 +130,7 @@ impl<L: Log> Writer<L> {
 
     /// Another one has sealed the log with a higher number: waits before it is tried with this one.
     fn wait_outbid(&mut self, now: u64, number: u64) {
-        let Phase::Sealing(sealing) = &mut self.phase else { return };
+        let WriterPhase::Sealing(sealing) = &mut self.phase else { return };
         // Nobody outbids a log that is open without stopping its writer: it has no rival to be waited for.
         if self.opened {
             self.outbid_pause = OUTBID_PAUSE_MIN;
@@ -142,7 +148,7 @@ impl<L: Log> Writer<L> {
     }
 
     pub(super) fn tick_sealing(&mut self, now: u64) {
-        let Phase::Sealing(sealing) = &mut self.phase else { return };
+        let WriterPhase::Sealing(sealing) = &mut self.phase else { return };
         if let Some((number, at)) = sealing.outbid {
             if at <= now {
                 self.try_again(now, number);
@@ -158,7 +164,8 @@ impl<L: Log> Writer<L> {
                 peer.asked_at = Some(now);
                 sealing.waiting.remove(server);
                 let epoch = sealing.epoch;
-                let request = if sealing.is_asking { Request::Look { epoch } } else { Request::Seal { epoch } };
+                let request =
+                    if sealing.is_asking { WriterRequest::Look { epoch } } else { WriterRequest::Seal { epoch } };
                 self.requests.push_back((*server, request));
             }
         }
@@ -167,22 +174,24 @@ impl<L: Log> Writer<L> {
 
     /// Looks whether what is known is enough.
     fn consider(&mut self, now: u64) {
-        let Phase::Sealing(sealing) = &mut self.phase else { return };
+        let WriterPhase::Sealing(sealing) = &mut self.phase else { return };
         let asked: Vec<ServerId> = self.peers.keys().copied().collect();
         let (answers, waiting) = (std::mem::take(&mut sealing.answers), std::mem::take(&mut sealing.waiting));
         let intent = if self.opened { Intent::Open } else { self.intent };
         let verdict = self.decide(intent, &asked, &answers, &waiting, &BTreeSet::new());
-        let Phase::Sealing(sealing) = &mut self.phase else { return };
+        let WriterPhase::Sealing(sealing) = &mut self.phase else { return };
         (sealing.answers, sealing.waiting) = (answers, waiting);
         match verdict {
-            Verdict::Wait(missing) => {
+            RecoveryVerdict::Wait(missing) => {
                 (sealing.ready_since, sealing.settled_at, sealing.held) = (None, None, None);
                 self.missing = Some(missing);
             }
-            Verdict::NeedsDisk(disk) => self.stop(Stop::NeedsDisk(disk)),
-            Verdict::Exists(epoch) => self.stop(Stop::Exists { epoch }),
-            Verdict::Ready(choice) if self.opened && !choice.is_own => self.stop(Stop::Fenced { by: choice.epoch }),
-            Verdict::Ready(choice) => {
+            RecoveryVerdict::NeedsDisk(disk) => self.stop(WriterStop::NeedsDisk(disk)),
+            RecoveryVerdict::Exists(epoch) => self.stop(WriterStop::Exists { epoch }),
+            RecoveryVerdict::Ready(choice) if self.opened && !choice.is_own => {
+                self.stop(WriterStop::Fenced { by: choice.epoch })
+            }
+            RecoveryVerdict::Ready(choice) => {
                 let since = *sealing.ready_since.get_or_insert(now);
                 let is_leased = choice.configuration.as_ref().is_some_and(|last| last.fallback == Fallback::UnderLease);
                 // Enough members have said all that there is to be known; others are spared a restore.
@@ -216,8 +225,8 @@ impl<L: Log> Writer<L> {
     }
 
     /// The log can be opened with these answers: seals it, holds the seal, seals it again, or takes it.
-    fn go_on_sealing(&mut self, now: u64, choice: Choice) {
-        let Phase::Sealing(sealing) = &mut self.phase else { return };
+    fn go_on_sealing(&mut self, now: u64, choice: LogChoice) {
+        let WriterPhase::Sealing(sealing) = &mut self.phase else { return };
         let (number, expected) = (sealing.epoch.number, sealing.answers.keys().copied().collect());
         let known = sealing.answers.values().filter_map(|(_, held)| held.configuration.as_ref());
         let known = known.map(|configuration| configuration.epoch.number).max().unwrap_or(0);
@@ -265,7 +274,7 @@ impl<L: Log> Writer<L> {
 
     /// Holds the seal for a lease, and then seals the log once more: whoever is the same then has answered nobody else meanwhile.
     fn hold(&mut self, now: u64, needed: usize) {
-        let Phase::Sealing(sealing) = &mut self.phase else { return };
+        let WriterPhase::Sealing(sealing) = &mut self.phase else { return };
         let lives = || sealing.answers.iter().map(|(server, (incarnation, _))| (*server, *incarnation)).collect();
         let (until, _) = *sealing.held.get_or_insert_with(|| (now + LEASE, lives()));
         if now < until {
@@ -277,7 +286,7 @@ impl<L: Log> Writer<L> {
         let (number, expected) = (sealing.epoch.number + 1, sealing.answers.keys().copied().collect());
         let lives = sealing.held.take().map(|(_, lives)| lives).unwrap_or_default();
         self.begin_sealing(now, number, false, expected);
-        if let Phase::Sealing(sealing) = &mut self.phase {
+        if let WriterPhase::Sealing(sealing) = &mut self.phase {
             sealing.held_before = lives;
         }
     }
@@ -290,8 +299,8 @@ impl<L: Log> Writer<L> {
         answers: &BTreeMap<ServerId, (Incarnation, Held)>,
         waiting: &BTreeMap<ServerId, u64>,
         damaged: &BTreeSet<ServerId>,
-    ) -> Verdict {
-        let own = self.configuration.as_ref().map(|configuration| Own {
+    ) -> RecoveryVerdict {
+        let own = self.configuration.as_ref().map(|configuration| OwnLog {
             configuration,
             end: self.records.end_mark(),
             is_complete: self.is_complete && !self.opened,
@@ -312,41 +321,43 @@ impl<L: Log> Writer<L> {
     }
 
     /// Takes the log from where it is.
-    fn take(&mut self, now: u64, choice: Choice) {
-        let Phase::Sealing(sealing) = &mut self.phase else { return };
+    fn take(&mut self, now: u64, choice: LogChoice) {
+        let WriterPhase::Sealing(sealing) = &mut self.phase else { return };
         let (epoch, answers) = (sealing.epoch, std::mem::take(&mut sealing.answers));
         self.take_from(now, epoch, answers, Vec::new(), choice);
     }
 
     /// A reply while the log is being sealed or read.
-    pub(super) fn hear_opening(&mut self, now: u64, server: ServerId, incarnation: Incarnation, reply: Reply) {
+    pub(super) fn hear_opening(&mut self, now: u64, server: ServerId, incarnation: Incarnation, reply: ServerReply) {
         match (&mut self.phase, reply) {
-            (Phase::Sealing(sealing), Reply::Sealed { epoch, held })
+            (WriterPhase::Sealing(sealing), ServerReply::Sealed { epoch, held })
                 if epoch == sealing.epoch && !sealing.is_asking =>
             {
                 sealing.hear(server, incarnation, held, &mut self.peers);
                 self.tick_sealing(now);
             }
-            (Phase::Sealing(sealing), Reply::Held { epoch, held }) if epoch == sealing.epoch && sealing.is_asking => {
+            (WriterPhase::Sealing(sealing), ServerReply::Held { epoch, held })
+                if epoch == sealing.epoch && sealing.is_asking =>
+            {
                 sealing.hear(server, incarnation, held, &mut self.peers);
                 self.tick_sealing(now);
             }
-            (Phase::Sealing(sealing), Reply::Wait { epoch, time }) if epoch == sealing.epoch => {
+            (WriterPhase::Sealing(sealing), ServerReply::Wait { epoch, time }) if epoch == sealing.epoch => {
                 let time = time.min(2 * LEASE);
                 sealing.waiting.insert(server, time);
                 self.tick_sealing(now);
             }
-            (Phase::Sealing(sealing), Reply::Refused { epoch, reason: Refusal::Sealed { by } })
+            (WriterPhase::Sealing(sealing), ServerReply::Refused { epoch, reason: ServerRefusal::Sealed { by } })
                 if epoch == sealing.epoch && by > epoch =>
             {
                 if self.opened {
-                    return self.stop(Stop::Fenced { by });
+                    return self.stop(WriterStop::Fenced { by });
                 }
                 let number = by.number.max(sealing.outbid.map_or(0, |(number, _)| number));
                 let number = self.beyond(number);
                 self.wait_outbid(now, number);
             }
-            (Phase::Fetching(_), reply) => self.hear_reading(now, server, incarnation, reply),
+            (WriterPhase::Fetching(_), reply) => self.hear_reading(now, server, incarnation, reply),
             _ => {}
         }
     }
@@ -354,11 +365,11 @@ impl<L: Log> Writer<L> {
     /// When there is something to do while the log is being opened.
     pub(super) fn deadline_opening(&self) -> Option<u64> {
         match &self.phase {
-            Phase::Fetching(fetching) => Some(fetching.deadline()),
-            Phase::Entering(_, at) => Some(*at),
-            Phase::Removing(_, at) => Some(at + PROBE_PAUSE),
-            Phase::Sealing(Sealing { outbid: Some((_, at)), .. }) => Some(*at),
-            Phase::Sealing(sealing) => {
+            WriterPhase::Fetching(fetching) => Some(fetching.deadline()),
+            WriterPhase::Entering(_, at) => Some(*at),
+            WriterPhase::Removing(_, at) => Some(at + PROBE_PAUSE),
+            WriterPhase::Sealing(Sealing { outbid: Some((_, at)), .. }) => Some(*at),
+            WriterPhase::Sealing(sealing) => {
                 let asked = self
                     .peers
                     .iter()

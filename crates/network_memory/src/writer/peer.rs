@@ -3,14 +3,14 @@
 //! Invariant: `held <= sent <= end` of an active member, and `held` is what the member itself has told in this epoch.
 
 use crate::limits::{BATCH_BYTES, BATCH_RECORDS_MAX, SILENCE};
-use crate::message::{Record, Request};
-use crate::names::{Configuration, Epoch, Incarnation, Mark, Position};
+use crate::message::{CheckedRecord, WriterRequest};
+use crate::names::{Configuration, Epoch, Incarnation, LogMark, RecordNumber};
 use crate::retained::Retained;
 use std::collections::VecDeque;
 
 /// A server.
 #[derive(Debug)]
-pub(super) struct Peer {
+pub(super) struct ServerPeer {
     /// As it has told last.
     pub(super) incarnation: Incarnation,
     pub(super) heard_at: Option<u64>,
@@ -20,7 +20,7 @@ pub(super) struct Peer {
     pub(super) is_failed: bool,
     /// When it was asked whether it is there.
     pub(super) asked_at: Option<u64>,
-    pub(super) state: State,
+    pub(super) state: PeerState,
     /// A record was found to be damaged there: nothing that it holds is counted before all of it has been restored.
     pub(super) is_damaged: bool,
     /// It was full when it was last sent anything, which has been told.
@@ -29,15 +29,15 @@ pub(super) struct Peer {
     pub(super) lease_until: u64,
 }
 
-impl Default for Peer {
-    fn default() -> Peer {
-        Peer {
+impl Default for ServerPeer {
+    fn default() -> ServerPeer {
+        ServerPeer {
             incarnation: Incarnation::NONE,
             heard_at: None,
             connected_at: 0,
             is_failed: false,
             asked_at: None,
-            state: State::Away,
+            state: PeerState::Away,
             is_damaged: false,
             is_full: false,
             lease_until: 0,
@@ -45,20 +45,20 @@ impl Default for Peer {
     }
 }
 
-impl Peer {
+impl ServerPeer {
     pub(super) fn is_heard(&self, now: u64) -> bool {
         self.incarnation != Incarnation::NONE && self.heard_at.is_some_and(|heard_at| now < heard_at + SILENCE)
     }
 
     /// Up to where it holds the log of this epoch.
-    pub(super) fn held(&self) -> Option<Position> {
-        if let State::Active(shipping) = &self.state { Some(shipping.held) } else { None }
+    pub(super) fn held(&self) -> Option<RecordNumber> {
+        if let PeerState::Active(shipping) = &self.state { Some(shipping.held) } else { None }
     }
 }
 
 /// How a server stands to this epoch.
 #[derive(Debug)]
-pub(super) enum State {
+pub(super) enum PeerState {
     /// It is asked whether it is there.
     Away,
     /// It is there, and does not count in this epoch.
@@ -72,18 +72,18 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct Restoring {
     /// Where the log began when this did.
-    pub(super) from: Position,
-    pub(super) base: Mark,
-    pub(super) end: Mark,
-    pub(super) next: Position,
-    pub(super) acknowledged: Position,
+    pub(super) from: RecordNumber,
+    pub(super) base: LogMark,
+    pub(super) end: LogMark,
+    pub(super) next: RecordNumber,
+    pub(super) acknowledged: RecordNumber,
     pub(super) sent_at: u64,
     pub(super) progress_at: u64,
     pub(super) blocked_until: u64,
 }
 
 impl Restoring {
-    pub(super) fn new(now: u64, base: Mark, from: Position, end: Mark) -> Restoring {
+    pub(super) fn new(now: u64, base: LogMark, from: RecordNumber, end: LogMark) -> Restoring {
         let next = base.position;
         Restoring { from, base, end, next, acknowledged: next, sent_at: now, progress_at: now, blocked_until: 0 }
     }
@@ -94,7 +94,7 @@ impl Restoring {
         configuration: &Configuration,
         basis: Option<Epoch>,
         records: &Retained,
-    ) -> Option<Request> {
+    ) -> Option<WriterRequest> {
         let Restoring { from, base, end, acknowledged, .. } = *self;
         let epoch = configuration.epoch;
         if self.next != acknowledged {
@@ -103,20 +103,20 @@ impl Restoring {
         if acknowledged >= end.position {
             let basis = basis?;
             self.next = acknowledged.plus(1);
-            return Some(Request::Activate { configuration: configuration.clone(), basis, from, base, end });
+            return Some(WriterRequest::Activate { configuration: configuration.clone(), basis, from, base, end });
         }
         let records = batch(records, acknowledged, end.position);
         self.next = acknowledged.plus(records.len());
-        Some(Request::Restore { epoch, from, base, position: acknowledged, records })
+        Some(WriterRequest::Restore { epoch, from, base, position: acknowledged, records })
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Shipping {
-    pub(super) sent: Position,
-    pub(super) held: Position,
+    pub(super) sent: RecordNumber,
+    pub(super) held: RecordNumber,
     /// What was sent and is not acknowledged.
-    pub(super) sends: VecDeque<Sent>,
+    pub(super) sends: VecDeque<SentRequest>,
     pub(super) sent_bytes: u64,
     /// When it last acknowledged something, or had nothing to acknowledge.
     pub(super) progress_at: u64,
@@ -124,12 +124,12 @@ pub(super) struct Shipping {
     pub(super) asked_at: Option<u64>,
     /// It was full; not before.
     pub(super) blocked_until: u64,
-    pub(super) told_from: Position,
+    pub(super) told_from: RecordNumber,
 }
 
 #[derive(Debug)]
-pub(super) struct Sent {
-    pub(super) end: Position,
+pub(super) struct SentRequest {
+    pub(super) end: RecordNumber,
     pub(super) at: u64,
     pub(super) bytes: u64,
 }
@@ -149,9 +149,9 @@ impl Shipping {
 }
 
 /// Some records from a position on, up to an end.
-pub(super) fn batch(records: &Retained, position: Position, end: Position) -> Vec<Record> {
+pub(super) fn batch(records: &Retained, position: RecordNumber, end: RecordNumber) -> Vec<CheckedRecord> {
     let mut bytes = 0;
-    let fits = |record: &&Record| {
+    let fits = |record: &&CheckedRecord| {
         let fits = bytes < BATCH_BYTES;
         bytes += record.bytes.len();
         fits

@@ -2,16 +2,16 @@
 //!
 //! Invariant: `held <= sent <= end` of an active member, and `held` is what the member itself has told in this epoch.
 
-use super::peer::{Peer, Restoring, Sent, Shipping, State, batch};
-use super::{Event, Intent, Stop, Writer, is_active};
+use super::peer::{PeerState, Restoring, SentRequest, ServerPeer, Shipping, batch};
+use super::{Intent, LogEvent, LogWriter, WriterStop, is_active};
 use crate::limits::{FULL_PAUSE, PROBE_PAUSE, RENEWAL_PAUSE_MAX, RENEWAL_PAUSE_MIN, RESEND, SILENCE, WINDOW_BYTES};
-use crate::message::{Held, Refusal, Reply, Request, ToWriter};
-use crate::names::{Epoch, Fallback, Incarnation, Mark, Position, ServerId};
+use crate::message::{Held, ServerRefusal, ServerReply, ToWriter, WriterRequest};
+use crate::names::{Epoch, Fallback, Incarnation, LogMark, RecordNumber, ServerId};
 use crate::planted::Planted;
 use commit_log::Log;
 use std::collections::{BTreeSet, VecDeque};
 
-impl<L: Log> Writer<L> {
+impl<L: Log> LogWriter<L> {
     /// The connection to a server has been made, or made anew: what was sent before may be lost.
     pub fn connected(&mut self, now: u64, server: ServerId) {
         if let Some(peer) = self.peers.get_mut(&server) {
@@ -19,9 +19,9 @@ impl<L: Log> Writer<L> {
             peer.connected_at = now;
             peer.is_failed = false;
             match &mut peer.state {
-                State::Active(shipping) => shipping.go_back(),
-                State::Restoring(restoring) => restoring.next = restoring.acknowledged,
-                State::Away | State::Stranger => {}
+                PeerState::Active(shipping) => shipping.go_back(),
+                PeerState::Restoring(restoring) => restoring.next = restoring.acknowledged,
+                PeerState::Away | PeerState::Stranger => {}
             }
             self.tick(now);
         }
@@ -35,7 +35,7 @@ impl<L: Log> Writer<L> {
             peer.is_failed = true;
         }
         self.lose(server);
-        if matches!(self.phase, super::Phase::Sealing(_)) {
+        if matches!(self.phase, super::WriterPhase::Sealing(_)) {
             self.tick_sealing(now);
         }
         self.advance(now);
@@ -45,10 +45,10 @@ impl<L: Log> Writer<L> {
     fn lose(&mut self, server: ServerId) {
         let Some(peer) = self.peers.get_mut(&server) else { return };
         let was_active = is_active(peer);
-        peer.state = State::Away;
+        peer.state = PeerState::Away;
         peer.lease_until = 0;
         if was_active {
-            self.tell(Event::ServerAway(server));
+            self.tell(LogEvent::ServerAway(server));
         }
     }
 
@@ -59,10 +59,10 @@ impl<L: Log> Writer<L> {
         if let Some(rival) = rival.filter(|_| self.planted != Some(Planted::RivalIgnored)) {
             return self.stop(match rival.fallback {
                 _ if self.intent == Intent::Create && rival.generation == configuration.generation => {
-                    Stop::Exists { epoch: rival.epoch }
+                    WriterStop::Exists { epoch: rival.epoch }
                 }
-                Fallback::RestartOnThisDisk(disk) => Stop::NeedsDisk(disk),
-                Fallback::UnderLease => Stop::Fenced { by: rival.epoch },
+                Fallback::RestartOnThisDisk(disk) => WriterStop::NeedsDisk(disk),
+                Fallback::UnderLease => WriterStop::Fenced { by: rival.epoch },
             });
         }
         // Somebody has accepted that this log is lost. Where he had to seal it for that, whoever he has not let pass is refused by those that he has.
@@ -71,7 +71,7 @@ impl<L: Log> Writer<L> {
             && self.has_disk_always()
             && later.generation > configuration.generation
         {
-            return self.stop(Stop::Fenced { by: later.epoch });
+            return self.stop(WriterStop::Fenced { by: later.epoch });
         }
         let was_member = configuration.incarnation(server);
         let is_counted = configuration.counts(server, incarnation);
@@ -81,10 +81,10 @@ impl<L: Log> Writer<L> {
         let is_damaged = peer.is_damaged && self.planted != Some(Planted::DamagedCounts);
         peer.incarnation = incarnation;
         if !is_counted {
-            let is_news = !matches!(peer.state, State::Stranger);
-            peer.state = State::Stranger;
+            let is_news = !matches!(peer.state, PeerState::Stranger);
+            peer.state = PeerState::Stranger;
             if is_news && was_member.is_some_and(|known| known != Incarnation::NONE) {
-                self.tell(Event::ServerEmpty(server));
+                self.tell(LogEvent::ServerEmpty(server));
             }
             return;
         }
@@ -104,21 +104,21 @@ impl<L: Log> Writer<L> {
         self.restore(now, server, base);
     }
 
-    fn restore(&mut self, now: u64, server: ServerId, base: Mark) {
+    fn restore(&mut self, now: u64, server: ServerId, base: LogMark) {
         let restoring = Restoring::new(now, base, self.records.from(), self.records.end_mark());
         if let Some(peer) = self.peers.get_mut(&server) {
-            peer.state = State::Restoring(restoring);
+            peer.state = PeerState::Restoring(restoring);
         }
         self.ship(now);
     }
 
     /// A member holds the log of this epoch up to there.
-    fn activate(&mut self, now: u64, server: ServerId, held: Position) {
+    fn activate(&mut self, now: u64, server: ServerId, held: RecordNumber) {
         let Some(peer) = self.peers.get_mut(&server) else { return };
         if is_active(peer) {
             return;
         }
-        peer.state = State::Active(Shipping {
+        peer.state = PeerState::Active(Shipping {
             sent: held,
             held,
             sends: VecDeque::new(),
@@ -126,10 +126,10 @@ impl<L: Log> Writer<L> {
             progress_at: now,
             asked_at: None,
             blocked_until: 0,
-            told_from: Position(0),
+            told_from: RecordNumber(0),
         });
         if self.opened {
-            self.tell(Event::ServerBack(server));
+            self.tell(LogEvent::ServerBack(server));
         }
         self.ship(now);
     }
@@ -137,8 +137,8 @@ impl<L: Log> Writer<L> {
     /// Takes a reply of a server.
     pub(super) fn hear(&mut self, now: u64, server: ServerId, message: ToWriter) {
         let ToWriter { incarnation, reply, .. } = message;
-        let is_opening = !matches!(self.phase, super::Phase::Active);
-        let is_same = |(other, peer): &(&ServerId, &Peer)| {
+        let is_opening = !matches!(self.phase, super::WriterPhase::Active);
+        let is_same = |(other, peer): &(&ServerId, &ServerPeer)| {
             **other != server && peer.incarnation == incarnation && peer.is_heard(now)
         };
         if let Some((&one, _)) = self.peers.iter().find(is_same)
@@ -146,7 +146,7 @@ impl<L: Log> Writer<L> {
         {
             // A log that is open goes on without the second address.
             if !self.opened {
-                self.stop(Stop::SameServer { one, other: server });
+                self.stop(WriterStop::SameServer { one, other: server });
             }
             return;
         }
@@ -160,8 +160,8 @@ impl<L: Log> Writer<L> {
         }
         let epoch = self.epoch;
         match reply {
-            Reply::Sealed { epoch: of, held } if of == epoch => {
-                let is_met = matches!(peer.state, State::Active(_) | State::Restoring(_));
+            ServerReply::Sealed { epoch: of, held } if of == epoch => {
+                let is_met = matches!(peer.state, PeerState::Active(_) | PeerState::Restoring(_));
                 let is_news = !is_met || peer.incarnation != incarnation;
                 if self.is_unjudged(&held) {
                     self.seal_later(now, epoch);
@@ -169,14 +169,14 @@ impl<L: Log> Writer<L> {
                     self.meet(now, server, incarnation, &held);
                 }
             }
-            Reply::Refused { epoch: of, reason } if of <= epoch => self.hear_refusal(now, server, of, reason),
+            ServerReply::Refused { epoch: of, reason } if of <= epoch => self.hear_refusal(now, server, of, reason),
             // Of another life of its memory: it has to be met anew.
             _ if peer.incarnation != incarnation => {
                 peer.asked_at = None;
                 self.lose(server);
             }
-            Reply::Restored { epoch: of, end } if of == epoch => {
-                if let State::Restoring(restoring) = &mut peer.state {
+            ServerReply::Restored { epoch: of, end } if of == epoch => {
+                if let PeerState::Restoring(restoring) = &mut peer.state {
                     if end > restoring.acknowledged {
                         restoring.progress_at = now;
                     }
@@ -188,14 +188,14 @@ impl<L: Log> Writer<L> {
                     self.ship(now);
                 }
             }
-            Reply::Activated { epoch: of, end } if of == epoch => {
-                if let State::Restoring(restoring) = &peer.state {
+            ServerReply::Activated { epoch: of, end } if of == epoch => {
+                if let PeerState::Restoring(restoring) = &peer.state {
                     peer.is_damaged &= restoring.base.position != restoring.from;
                     self.activate(now, server, end.min(self.records.end()));
                 }
             }
-            Reply::Appended { epoch: of, end } if of == epoch => self.hear_appended(now, server, end),
-            Reply::Permitted { epoch: of, number } if of == epoch => self.hear_permitted(now, server, number),
+            ServerReply::Appended { epoch: of, end } if of == epoch => self.hear_appended(now, server, end),
+            ServerReply::Permitted { epoch: of, number } if of == epoch => self.hear_permitted(now, server, number),
             _ => {}
         }
     }
@@ -210,9 +210,9 @@ impl<L: Log> Writer<L> {
         is_open && self.judged.as_ref().is_some_and(is_news)
     }
 
-    fn hear_appended(&mut self, now: u64, server: ServerId, end: Position) {
+    fn hear_appended(&mut self, now: u64, server: ServerId, end: RecordNumber) {
         let (log_end, Some(peer)) = (self.records.end(), self.peers.get_mut(&server)) else { return };
-        let State::Active(shipping) = &mut peer.state else { return };
+        let PeerState::Active(shipping) = &mut peer.state else { return };
         shipping.asked_at = None;
         shipping.progress_at = now;
         let end = end.min(log_end);
@@ -228,48 +228,56 @@ impl<L: Log> Writer<L> {
     fn tell_full(&mut self, server: ServerId) {
         let was_full = self.peers.get_mut(&server).is_some_and(|peer| std::mem::replace(&mut peer.is_full, true));
         if !was_full {
-            self.tell(Event::ServerFull(server));
+            self.tell(LogEvent::ServerFull(server));
         }
     }
 
-    fn hear_refusal(&mut self, now: u64, server: ServerId, of: Epoch, reason: Refusal) {
+    fn hear_refusal(&mut self, now: u64, server: ServerId, of: Epoch, reason: ServerRefusal) {
         match reason {
             // Nobody recovers the log without this disk: it was an attempt of this disk that has come to nothing, or of somebody who has
             // accepted the loss of the disk, whose log will be found.
-            Refusal::Sealed { by } if by > self.epoch && self.opened && self.has_disk_always() => {
+            ServerRefusal::Sealed { by } if by > self.epoch && self.opened && self.has_disk_always() => {
                 return self.renew(now, by.number + 1);
             }
-            Refusal::Sealed { .. } if self.opened && self.planted == Some(Planted::FencedIgnored) => return,
-            Refusal::Sealed { by } if by > self.epoch && self.opened => return self.stop(Stop::Fenced { by }),
+            ServerRefusal::Sealed { .. } if self.opened && self.planted == Some(Planted::FencedIgnored) => return,
+            ServerRefusal::Sealed { by } if by > self.epoch && self.opened => {
+                return self.stop(WriterStop::Fenced { by });
+            }
             // Nothing has been acknowledged in this epoch: another attempt is as good as the first.
-            Refusal::Sealed { by } if by > self.epoch => return self.seal_later(now, by),
+            ServerRefusal::Sealed { by } if by > self.epoch => return self.seal_later(now, by),
             _ if of < self.epoch => return,
-            Refusal::Outdated { by } if !self.established => return self.seal_later(now, by.max(self.epoch)),
+            ServerRefusal::Outdated { by } if !self.established => return self.seal_later(now, by.max(self.epoch)),
             _ => {}
         }
         let from = self.records.start_mark();
         let Some(peer) = self.peers.get_mut(&server) else { return };
         match (reason, &mut peer.state) {
-            (Refusal::Full { .. } | Refusal::Logs, State::Active(shipping)) => {
+            (ServerRefusal::Full { .. } | ServerRefusal::Logs, PeerState::Active(shipping)) => {
                 shipping.go_back();
                 shipping.asked_at = None;
                 shipping.progress_at = now;
                 shipping.blocked_until = now + FULL_PAUSE;
                 self.tell_full(server);
             }
-            (Refusal::Full { .. } | Refusal::Logs, State::Restoring(restoring)) => {
+            (ServerRefusal::Full { .. } | ServerRefusal::Logs, PeerState::Restoring(restoring)) => {
                 restoring.next = restoring.acknowledged;
                 restoring.progress_at = now + FULL_PAUSE;
                 restoring.blocked_until = now + FULL_PAUSE;
                 self.tell_full(server);
             }
-            (Refusal::Mismatch, State::Restoring(restoring)) if restoring.base != from => {
+            (ServerRefusal::Mismatch, PeerState::Restoring(restoring)) if restoring.base != from => {
                 let base = self.records.boundary_below(restoring.base.position);
                 self.restore(now, server, base);
             }
-            (Refusal::Damaged { .. }, State::Active(shipping)) => shipping.go_back(),
-            (Refusal::Damaged { .. }, State::Restoring(restoring)) => restoring.next = restoring.acknowledged,
-            (Refusal::Mismatch | Refusal::NotActive | Refusal::Stranger | Refusal::Outdated { .. }, _) => {
+            (ServerRefusal::Damaged { .. }, PeerState::Active(shipping)) => shipping.go_back(),
+            (ServerRefusal::Damaged { .. }, PeerState::Restoring(restoring)) => restoring.next = restoring.acknowledged,
+            (
+                ServerRefusal::Mismatch
+                | ServerRefusal::NotActive
+                | ServerRefusal::Stranger
+                | ServerRefusal::Outdated { .. },
+                _,
+            ) => {
                 peer.asked_at = None;
                 self.lose(server);
             }
@@ -279,11 +287,11 @@ impl<L: Log> Writer<L> {
 
     /// Gives up silent servers, asks those that are away, sends again what was not acknowledged.
     pub(super) fn tick_peers(&mut self, now: u64) {
-        let is_silent = |peer: &Peer| {
+        let is_silent = |peer: &ServerPeer| {
             let since = match &peer.state {
-                State::Active(shipping) => shipping.owes_since(),
-                State::Restoring(restoring) => Some(restoring.progress_at.max(restoring.blocked_until)),
-                State::Away | State::Stranger => None,
+                PeerState::Active(shipping) => shipping.owes_since(),
+                PeerState::Restoring(restoring) => Some(restoring.progress_at.max(restoring.blocked_until)),
+                PeerState::Away | PeerState::Stranger => None,
             };
             since.is_some_and(|since| since + SILENCE <= now)
         };
@@ -295,20 +303,20 @@ impl<L: Log> Writer<L> {
         for (server, peer) in &mut self.peers {
             let is_due = peer.asked_at.is_none_or(|asked_at| asked_at + PROBE_PAUSE <= now);
             match &mut peer.state {
-                State::Away | State::Stranger => {
+                PeerState::Away | PeerState::Stranger => {
                     if is_due && (wants_spares || configuration.incarnation(*server).is_some()) {
                         peer.asked_at = Some(now);
-                        self.requests.push_back((*server, Request::Seal { epoch: self.epoch }));
+                        self.requests.push_back((*server, WriterRequest::Seal { epoch: self.epoch }));
                     }
                 }
-                State::Restoring(restoring) => {
+                PeerState::Restoring(restoring) => {
                     if restoring.sent_at + RESEND <= now {
                         restoring.next = restoring.acknowledged;
                         // Nothing may be sent before the disk has the epoch.
                         restoring.sent_at = now;
                     }
                 }
-                State::Active(shipping) => {
+                PeerState::Active(shipping) => {
                     if is_due && shipping.owes_since().is_some_and(|since| since + RESEND <= now) {
                         peer.asked_at = Some(now);
                         shipping.asked_at.get_or_insert(shipping.progress_at);
@@ -332,14 +340,14 @@ impl<L: Log> Writer<L> {
             return;
         }
         let is_stranger = |server: &ServerId| {
-            self.peers.get(server).is_some_and(|peer| matches!(peer.state, State::Stranger) && peer.is_heard(now))
+            self.peers.get(server).is_some_and(|peer| matches!(peer.state, PeerState::Stranger) && peer.is_heard(now))
         };
         let is_back = configuration.members.iter().any(|member| is_stranger(&member.server));
         let is_replaceable = self.has_disk_always()
             && configuration.members.iter().any(|member| {
                 self.peers
                     .get(&member.server)
-                    .is_none_or(|peer| matches!(peer.state, State::Away) && !peer.is_heard(now))
+                    .is_none_or(|peer| matches!(peer.state, PeerState::Away) && !peer.is_heard(now))
             })
             && self.peers.keys().any(is_stranger);
         // An opening that has begun without one of its members begins again with it.
@@ -354,7 +362,7 @@ impl<L: Log> Writer<L> {
 
     /// Sends every server what it lacks, as far as its window lets.
     pub(super) fn ship(&mut self, now: u64) {
-        let (super::Phase::Active, Some(configuration)) = (&self.phase, &self.configuration) else { return };
+        let (super::WriterPhase::Active, Some(configuration)) = (&self.phase, &self.configuration) else { return };
         let (epoch, from, is_established) = (self.epoch, self.records.start_mark(), self.established);
         // Where every recovery has the disk, servers learn of an epoch only after the disk.
         let basis = match &self.basis {
@@ -366,8 +374,8 @@ impl<L: Log> Writer<L> {
         for (server, peer) in &mut self.peers {
             let mut send = |request| self.requests.push_back((*server, request));
             match &mut peer.state {
-                State::Active(shipping) if shipping.blocked_until > now => {}
-                State::Active(shipping) => {
+                PeerState::Active(shipping) if shipping.blocked_until > now => {}
+                PeerState::Active(shipping) => {
                     shipping.blocked_until = 0;
                     while shipping.sent < self.records.end() && shipping.sent_bytes < WINDOW_BYTES {
                         // What has been truncated before it was sent is needed by nobody.
@@ -379,9 +387,9 @@ impl<L: Log> Writer<L> {
                         let bytes = records.iter().map(|record| record.bytes.len() as u64).sum();
                         shipping.sent = position.plus(records.len());
                         shipping.sent_bytes += bytes;
-                        shipping.sends.push_back(Sent { end: shipping.sent, at: now, bytes });
+                        shipping.sends.push_back(SentRequest { end: shipping.sent, at: now, bytes });
                         shipping.told_from = from.position;
-                        send(Request::Append { epoch, is_established, from: told, position, records });
+                        send(WriterRequest::Append { epoch, is_established, from: told, position, records });
                     }
                     let is_untold = shipping.told_from < from.position && shipping.sent == self.records.end();
                     let is_idle = shipping.progress_at + SILENCE / 2 <= now;
@@ -389,11 +397,11 @@ impl<L: Log> Writer<L> {
                         shipping.asked_at = Some(now);
                         shipping.told_from = from.position;
                         let position = shipping.sent;
-                        send(Request::Append { epoch, is_established, from, position, records: Vec::new() });
+                        send(WriterRequest::Append { epoch, is_established, from, position, records: Vec::new() });
                     }
                 }
-                State::Restoring(restoring) if restoring.blocked_until > now => {}
-                State::Restoring(restoring) => {
+                PeerState::Restoring(restoring) if restoring.blocked_until > now => {}
+                PeerState::Restoring(restoring) => {
                     if restoring.next < from.position {
                         // What was being restored has been truncated: all of the rest is restored.
                         *restoring = Restoring::new(now, from, from.position, self.records.end_mark());
@@ -404,21 +412,22 @@ impl<L: Log> Writer<L> {
                         send(request);
                     }
                 }
-                State::Away | State::Stranger => {}
+                PeerState::Away | PeerState::Stranger => {}
             }
         }
     }
 
     /// The k-th of what members hold: so much is held by k.
-    pub(super) fn held_by(&self, copies: usize) -> Option<Position> {
-        let mut held: Vec<Position> = self.peers.values().filter_map(Peer::held).collect();
+    pub(super) fn held_by(&self, copies: usize) -> Option<RecordNumber> {
+        let mut held: Vec<RecordNumber> = self.peers.values().filter_map(ServerPeer::held).collect();
         held.sort_unstable_by(|one, other| other.cmp(one));
         copies.checked_sub(1).and_then(|last| held.get(last).copied())
     }
 
     /// Members that take records now.
     pub(super) fn usable(&self, now: u64) -> usize {
-        let is_usable = |peer: &&Peer| matches!(&peer.state, State::Active(shipping) if shipping.blocked_until <= now);
+        let is_usable =
+            |peer: &&ServerPeer| matches!(&peer.state, PeerState::Active(shipping) if shipping.blocked_until <= now);
         self.peers.values().filter(is_usable).count()
     }
 
@@ -429,12 +438,12 @@ impl<L: Log> Writer<L> {
         let deadlines = self.peers.iter().filter_map(|(server, peer)| {
             let probe_at = peer.asked_at.map_or(0, |asked_at| asked_at + PROBE_PAUSE);
             match &peer.state {
-                State::Away | State::Stranger => {
+                PeerState::Away | PeerState::Stranger => {
                     (wants_spares || configuration.incarnation(*server).is_some()).then_some(probe_at)
                 }
-                State::Restoring(restoring) => Some((restoring.sent_at + RESEND).max(restoring.blocked_until)),
-                State::Active(shipping) if shipping.blocked_until > 0 => Some(shipping.blocked_until),
-                State::Active(shipping) => Some(match shipping.owes_since() {
+                PeerState::Restoring(restoring) => Some((restoring.sent_at + RESEND).max(restoring.blocked_until)),
+                PeerState::Active(shipping) if shipping.blocked_until > 0 => Some(shipping.blocked_until),
+                PeerState::Active(shipping) => Some(match shipping.owes_since() {
                     Some(since) => (since + RESEND).max(probe_at),
                     None => shipping.progress_at + SILENCE / 2,
                 }),

@@ -1,11 +1,11 @@
 //! Reading a log from whoever holds it, once it is known who does: record by record, each from a server where it is whole.
 
 use super::beginning::Beginning;
-use super::judge::{Choice, Lack, Missing, Verdict};
-use super::{Intent, Phase, Writer};
+use super::judge::{Lack, LogChoice, Missing, RecoveryVerdict};
+use super::{Intent, LogWriter, WriterPhase};
 use crate::limits::RESEND;
-use crate::message::{Held, Record, Refusal, Reply, Request};
-use crate::names::{Configuration, Doubt, Epoch, Incarnation, Position, ServerId};
+use crate::message::{CheckedRecord, Held, ServerRefusal, ServerReply, WriterRequest};
+use crate::names::{Configuration, Epoch, Incarnation, RecordNumber, RecoveryDoubt, ServerId};
 use crate::planted::Planted;
 use crate::retained::Retained;
 use commit_log::Log;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Records are being read.
 pub(super) struct Fetching {
     epoch: Epoch,
-    choice: Choice,
+    choice: LogChoice,
     answers: BTreeMap<ServerId, (Incarnation, Held)>,
     /// What stays of the own copy: all of it, or nothing.
     keeps_own: bool,
@@ -22,7 +22,7 @@ pub(super) struct Fetching {
     asked_at: u64,
     /// Which of the sources is asked.
     turn: usize,
-    damaged: Vec<(ServerId, Position)>,
+    damaged: Vec<(ServerId, RecordNumber)>,
 }
 
 impl Fetching {
@@ -32,14 +32,14 @@ impl Fetching {
     }
 }
 
-impl<L: Log> Writer<L> {
+impl<L: Log> LogWriter<L> {
     pub(super) fn take_from(
         &mut self,
         now: u64,
         epoch: Epoch,
         answers: BTreeMap<ServerId, (Incarnation, Held)>,
-        damaged: Vec<(ServerId, Position)>,
-        choice: Choice,
+        damaged: Vec<(ServerId, RecordNumber)>,
+        choice: LogChoice,
     ) {
         let own = self.records.end_mark();
         for (server, _) in &damaged {
@@ -70,12 +70,12 @@ impl<L: Log> Writer<L> {
         let keeps_own = is_same && own.position >= choice.from.position && self.planted != Some(Planted::LongestWins);
         let fetched = Retained::behind(if keeps_own { own } else { choice.from });
         let fetching = Fetching { epoch, choice, answers, keeps_own, fetched, asked_at: 0, turn: 0, damaged };
-        self.phase = Phase::Fetching(Box::new(fetching));
+        self.phase = WriterPhase::Fetching(Box::new(fetching));
         self.fetch(now);
     }
 
     pub(super) fn tick_fetching(&mut self, now: u64) {
-        let Phase::Fetching(fetching) = &mut self.phase else { return };
+        let WriterPhase::Fetching(fetching) = &mut self.phase else { return };
         if fetching.asked_at + RESEND <= now {
             fetching.turn += 1;
             self.fetch(now);
@@ -84,27 +84,27 @@ impl<L: Log> Writer<L> {
 
     /// Asks for the next records, or is done.
     fn fetch(&mut self, now: u64) {
-        let Phase::Fetching(fetching) = &mut self.phase else { return };
+        let WriterPhase::Fetching(fetching) = &mut self.phase else { return };
         let next = fetching.fetched.end();
         if next >= fetching.choice.end.position {
             return self.fetched(now);
         }
         let is_of_use =
-            |(server, end): &&(ServerId, Position)| *end > next && !fetching.damaged.contains(&(*server, next));
+            |(server, end): &&(ServerId, RecordNumber)| *end > next && !fetching.damaged.contains(&(*server, next));
         let sources: Vec<ServerId> =
             fetching.choice.sources.iter().filter(is_of_use).map(|(server, _)| *server).collect();
         if sources.is_empty() {
             if self.take_from_others(now) {
                 return;
             }
-            let Phase::Fetching(fetching) = &mut self.phase else { return };
+            let WriterPhase::Fetching(fetching) = &mut self.phase else { return };
             if self.intent == Intent::AcceptLoss {
                 // Nobody vouches for the own copy any further, and it is the best that there is.
                 if self.records.mark(next) == Some(fetching.fetched.end_mark()) {
                     self.records.starting_at(next).for_each(|record| fetching.fetched.push(record.clone()));
                 }
                 fetching.choice.end = fetching.fetched.end_mark();
-                fetching.choice.doubt = Some(Doubt::LossAccepted);
+                fetching.choice.doubt = Some(RecoveryDoubt::LossAccepted);
                 fetching.choice.gives_up = true;
                 return self.fetched(now);
             }
@@ -112,7 +112,7 @@ impl<L: Log> Writer<L> {
             let quorum = fetching.choice.configuration.as_ref().map_or(0, Configuration::seal_quorum);
             let missing = Missing { needed: quorum, have: quorum, servers: damaged.collect(), is_unknown: false };
             self.seal(now, self.sealing_number());
-            if let Phase::Sealing(sealing) = &mut self.phase {
+            if let WriterPhase::Sealing(sealing) = &mut self.phase {
                 sealing.not_before = now + RESEND;
             }
             self.missing = Some(missing);
@@ -120,17 +120,19 @@ impl<L: Log> Writer<L> {
         }
         let server = sources[fetching.turn % sources.len()];
         fetching.asked_at = now;
-        self.requests.push_back((server, Request::Read { epoch: fetching.epoch, position: next }));
+        self.requests.push_back((server, WriterRequest::Read { epoch: fetching.epoch, position: next }));
     }
 
     /// A record is whole nowhere. If the others are enough without the servers where it is damaged, it was never acknowledged.
     fn take_from_others(&mut self, now: u64) -> bool {
-        let Phase::Fetching(fetching) = &self.phase else { return false };
+        let WriterPhase::Fetching(fetching) = &self.phase else { return false };
         let asked: Vec<ServerId> = self.peers.keys().copied().collect();
         let damaged = fetching.damaged.iter().map(|(server, _)| *server).collect();
         let verdict = self.decide(Intent::Open, &asked, &fetching.answers, &BTreeMap::new(), &damaged);
-        let Verdict::Ready(choice) = verdict else { return false };
-        let Phase::Fetching(fetching) = std::mem::replace(&mut self.phase, Phase::Active) else { return false };
+        let RecoveryVerdict::Ready(choice) = verdict else { return false };
+        let WriterPhase::Fetching(fetching) = std::mem::replace(&mut self.phase, WriterPhase::Active) else {
+            return false;
+        };
         let Fetching { epoch, answers, damaged, .. } = *fetching;
         self.take_from(now, epoch, answers, damaged, choice);
         true
@@ -138,15 +140,15 @@ impl<L: Log> Writer<L> {
 
     fn sealing_number(&self) -> u64 {
         match &self.phase {
-            Phase::Sealing(sealing) => sealing.epoch().number,
-            Phase::Fetching(fetching) => fetching.epoch.number,
+            WriterPhase::Sealing(sealing) => sealing.epoch().number,
+            WriterPhase::Fetching(fetching) => fetching.epoch.number,
             _ => self.epoch.number + 1,
         }
     }
 
     /// All of it has been read.
     fn fetched(&mut self, now: u64) {
-        let Phase::Fetching(fetching) = std::mem::replace(&mut self.phase, Phase::Active) else { return };
+        let WriterPhase::Fetching(fetching) = std::mem::replace(&mut self.phase, WriterPhase::Active) else { return };
         let Fetching { epoch, choice, answers, keeps_own, fetched, .. } = *fetching;
         let own = std::mem::take(&mut self.records);
         let base = fetched.start_mark();
@@ -157,12 +159,12 @@ impl<L: Log> Writer<L> {
             records.truncate_before(choice.from.position);
             records
         } else {
-            let is_elsewhere = |position: Position| fetched.mark(position.plus(1)) != own.mark(position.plus(1));
+            let is_elsewhere = |position: RecordNumber| fetched.mark(position.plus(1)) != own.mark(position.plus(1));
             let beyond = fetched.from().max(own.from()).0..own.end().0;
-            discarded = beyond.filter(|&position| is_elsewhere(Position(position))).count();
+            discarded = beyond.filter(|&position| is_elsewhere(RecordNumber(position))).count();
             fetched
         };
-        let Choice { configuration: previous, is_established, epoch: continues, doubt, gives_up, .. } = choice;
+        let LogChoice { configuration: previous, is_established, epoch: continues, doubt, gives_up, .. } = choice;
         let beginning = Beginning {
             epoch,
             previous,
@@ -179,19 +181,19 @@ impl<L: Log> Writer<L> {
     }
 
     /// A reply while the log is being read.
-    pub(super) fn hear_reading(&mut self, now: u64, server: ServerId, incarnation: Incarnation, reply: Reply) {
-        let Phase::Fetching(fetching) = &mut self.phase else { return };
+    pub(super) fn hear_reading(&mut self, now: u64, server: ServerId, incarnation: Incarnation, reply: ServerReply) {
+        let WriterPhase::Fetching(fetching) = &mut self.phase else { return };
         if fetching.answers.get(&server).is_some_and(|(answered, _)| *answered != incarnation) {
             // It has lost its memory since it has answered: others may hold what it does not any more.
             let number = self.sealing_number();
             return self.look(now, number);
         }
         match reply {
-            Reply::Records { epoch, position, records }
+            ServerReply::Records { epoch, position, records }
                 if epoch == fetching.epoch && position == fetching.fetched.end() =>
             {
                 let end = fetching.choice.end.position;
-                let is_sound = |at: Position, record: &Record| {
+                let is_sound = |at: RecordNumber, record: &CheckedRecord| {
                     self.planted == Some(Planted::ChecksumIgnored) || record.is_sound(self.terms.log, at)
                 };
                 let mut is_whole = !records.is_empty();
@@ -210,10 +212,10 @@ impl<L: Log> Writer<L> {
                 }
                 self.fetch(now);
             }
-            Reply::Refused { epoch, reason } if epoch == fetching.epoch => match reason {
-                Refusal::Sealed { by } => self.seal_later(now, by),
-                Refusal::Absent => self.look(now, self.sealing_number()),
-                Refusal::Damaged { .. } => {
+            ServerReply::Refused { epoch, reason } if epoch == fetching.epoch => match reason {
+                ServerRefusal::Sealed { by } => self.seal_later(now, by),
+                ServerRefusal::Absent => self.look(now, self.sealing_number()),
+                ServerRefusal::Damaged { .. } => {
                     fetching.damaged.push((server, fetching.fetched.end()));
                     self.peers.entry(server).or_default().is_damaged = true;
                     self.fetch(now);

@@ -1,17 +1,17 @@
 //! What makes records durable now: memory, the disk, or whichever is first.
 //!
-//! Where every recovery has the disk, the disk says who must be asked (`Standing`): it says `Memory`, on disk, before memory alone is
+//! Where every recovery has the disk, the disk says who must be asked (`DiskStanding`): it says `Memory`, on disk, before memory alone is
 //! enough, and `Disk` again as soon as fewer than k members are there. Elsewhere k members say whether the disk alone is enough, each
 //! for a lease; any seal meets one of them, and waits.
 
-use super::{Event, Phase, Writer};
-use crate::journal::{Journal, Standing};
+use super::{LogEvent, LogWriter, WriterPhase};
+use crate::journal::{DiskStanding, Journal};
 use crate::limits::{
     HEDGE_FIRST, HEDGE_MAX, HEDGE_MIN, LEASE, LEASE_MARGIN, LEASE_RENEWAL, RESEND, ROUND_TRIPS_KEPT,
     ROUND_TRIPS_PER_LOOK, VOUCHED,
 };
-use crate::message::Request;
-use crate::names::{Position, Receipt, ServerId};
+use crate::message::WriterRequest;
+use crate::names::{Receipt, RecordNumber, ServerId};
 use crate::planted::Planted;
 use commit_log::Log;
 use std::collections::VecDeque;
@@ -59,7 +59,7 @@ pub(super) struct Lease {
     is_confirming: bool,
 }
 
-impl<L: Log> Writer<L> {
+impl<L: Log> LogWriter<L> {
     /// Draws the conclusions from whatever has happened: receipts, standing, lease, whether the log is open; and tells if memory is enough
     /// for a receipt from here on, or no longer.
     pub(super) fn advance(&mut self, now: u64) {
@@ -68,15 +68,15 @@ impl<L: Log> Writer<L> {
         }
         self.conclude(now);
         let usable = self.usable(now);
-        let is_possible = self.is_open() && matches!(self.phase, Phase::Active) && self.established;
+        let is_possible = self.is_open() && matches!(self.phase, WriterPhase::Active) && self.established;
         let is_memory = is_possible && self.is_memory_enough() && usable >= self.copies();
         if is_memory != std::mem::replace(&mut self.is_memory_told, is_memory) {
-            self.tell(if is_memory { Event::MemoryBack } else { Event::MemoryLost { copies: usable } });
+            self.tell(if is_memory { LogEvent::MemoryBack } else { LogEvent::MemoryLost { copies: usable } });
         }
     }
 
     fn conclude(&mut self, now: u64) {
-        if !matches!(self.phase, Phase::Active) {
+        if !matches!(self.phase, WriterPhase::Active) {
             return;
         }
         let synced = match self.journal.as_mut().map(Journal::poll_synced) {
@@ -119,7 +119,7 @@ impl<L: Log> Writer<L> {
         self.hurry(now);
     }
 
-    fn acknowledge(&mut self, position: Position, receipt: Receipt) {
+    fn acknowledge(&mut self, position: RecordNumber, receipt: Receipt) {
         self.acknowledged = position;
         self.receipts.push_back((position, receipt));
         while self.waiting.front().is_some_and(|(waiting, _)| *waiting < position) {
@@ -134,7 +134,7 @@ impl<L: Log> Writer<L> {
         }
         let active = || self.peers.iter().filter(|(_, peer)| super::is_active(peer));
         let members = self.configuration.as_ref().map_or(0, |configuration| configuration.members.len());
-        let has_kept = |(server, peer): &(&ServerId, &super::Peer)| {
+        let has_kept = |(server, peer): &(&ServerId, &super::ServerPeer)| {
             let configuration = self.configuration.as_ref();
             self.planted == Some(Planted::NewLivesEstablish)
                 || configuration.is_some_and(|configuration| configuration.has_kept(**server, peer.incarnation))
@@ -143,7 +143,7 @@ impl<L: Log> Writer<L> {
     }
 
     /// The log is open once whoever must hold it does.
-    fn open_if_ready(&mut self, held: Option<Position>) {
+    fn open_if_ready(&mut self, held: Option<RecordNumber>) {
         if self.opened {
             return;
         }
@@ -163,14 +163,14 @@ impl<L: Log> Writer<L> {
     }
 
     /// Where every recovery has the disk: memory is counted on while k members are there.
-    fn choose_standing(&mut self, now: u64, held: Option<Position>) {
+    fn choose_standing(&mut self, now: u64, held: Option<RecordNumber>) {
         let usable = self.usable(now);
         let next = match self.standing {
-            Standing::Memory if self.is_closing || usable < self.copies() => Standing::Disk,
-            Standing::Memory => return,
-            Standing::Disk if self.is_closing || usable < self.copies() => return,
-            Standing::Disk if held.is_some_and(|held| held >= self.acknowledged) => Standing::Memory,
-            Standing::Disk => return,
+            DiskStanding::Memory if self.is_closing || usable < self.copies() => DiskStanding::Disk,
+            DiskStanding::Memory => return,
+            DiskStanding::Disk if self.is_closing || usable < self.copies() => return,
+            DiskStanding::Disk if held.is_some_and(|held| held >= self.acknowledged) => DiskStanding::Memory,
+            DiskStanding::Disk => return,
         };
         let is_due = now >= self.disk_full_until;
         let Some(journal) = self.journal.as_mut().filter(|_| is_due) else { return };
@@ -196,7 +196,7 @@ impl<L: Log> Writer<L> {
     }
 
     /// Elsewhere: the disk is counted on while k members let it.
-    fn choose_lease(&mut self, now: u64, held: Option<Position>) {
+    fn choose_lease(&mut self, now: u64, held: Option<RecordNumber>) {
         let is_held = held.is_some_and(|held| held >= self.records.end());
         let wants = !is_held && (self.lease.is_wanted || self.is_late(now)) && self.journal.is_some();
         // What members hold is told again by those that answer now.
@@ -211,10 +211,10 @@ impl<L: Log> Writer<L> {
             let is_live = now < self.lease_until();
             if wants && is_live && !self.lease.is_told && self.journal.is_some() {
                 self.lease.is_told = true;
-                self.tell(Event::LeaseTaken);
+                self.tell(LogEvent::LeaseTaken);
             }
             if !is_live && std::mem::take(&mut self.lease.is_told) {
-                self.tell(Event::LeaseGivenUp);
+                self.tell(LogEvent::LeaseGivenUp);
             }
             let is_due = if is_live { self.lease_until() <= now + LEASE_RENEWAL } else { true };
             if !wants || !is_due || now < self.lease.asked_at + RESEND {
@@ -228,10 +228,10 @@ impl<L: Log> Writer<L> {
         if !wants {
             self.peers.values_mut().for_each(|peer| peer.lease_until = 0);
             if was_told {
-                self.tell(Event::LeaseGivenUp);
+                self.tell(LogEvent::LeaseGivenUp);
             }
         }
-        let request = Request::Permit { epoch: self.epoch, number: self.lease.number, granted: wants };
+        let request = WriterRequest::Permit { epoch: self.epoch, number: self.lease.number, granted: wants };
         let active = self.peers.iter().filter(|(_, peer)| super::is_active(peer));
         self.requests.extend(active.map(|(server, _)| (*server, request.clone())));
     }
@@ -239,7 +239,7 @@ impl<L: Log> Writer<L> {
     /// Another epoch begins, which nobody has granted anything.
     pub(super) fn forget_lease(&mut self) {
         if std::mem::take(&mut self.lease).is_told {
-            self.tell(Event::LeaseGivenUp);
+            self.tell(LogEvent::LeaseGivenUp);
         }
     }
 
@@ -264,7 +264,7 @@ impl<L: Log> Writer<L> {
     }
 
     /// Until when k members who hold everything below have vouched for it by that: they were asked after the last record was appended.
-    fn vouched_until(&self, end: Position) -> u64 {
+    fn vouched_until(&self, end: RecordNumber) -> u64 {
         let first = self.waiting.front().map_or(end, |(first, _)| *first);
         let last = end.since(first).checked_sub(1).and_then(|last| self.waiting.get(last));
         last.map_or(0, |(_, at)| at + VOUCHED)
@@ -276,7 +276,7 @@ impl<L: Log> Writer<L> {
         }
         let is_said = self.planted == Some(Planted::StandingNotSynced)
             || self.journal.as_ref().zip(self.standing_place).is_some_and(|(journal, place)| journal.is_synced(place));
-        self.standing == Standing::Memory && is_said
+        self.standing == DiskStanding::Memory && is_said
     }
 
     fn is_disk_enough(&self, now: u64) -> bool {
@@ -288,8 +288,8 @@ impl<L: Log> Writer<L> {
     }
 
     /// Whether a receipt up to there may be given to the program at this time: nobody who has accepted a loss can have opened the log elsewhere.
-    /// If not, [`Writer::confirm`] asks those who can tell.
-    pub fn vouches(&self, now: u64, end: Position) -> bool {
+    /// If not, [`LogWriter::confirm`] asks those who can tell.
+    pub fn vouches(&self, now: u64, end: RecordNumber) -> bool {
         let held = self.held_by(self.copies()).filter(|_| self.established);
         let is_recent = now < self.lease.vouched_until || self.planted == Some(Planted::OldAnswersCount);
         self.is_disk_enough(now) || is_recent && held.is_some_and(|held| held >= end)
@@ -324,7 +324,7 @@ impl<L: Log> Writer<L> {
     pub(super) fn in_force(&self, now: u64) -> Option<Receipt> {
         let copies = self.copies();
         match &self.phase {
-            Phase::Active if self.opened => {}
+            WriterPhase::Active if self.opened => {}
             _ => return None,
         }
         if self.is_memory_told {
@@ -333,9 +333,9 @@ impl<L: Log> Writer<L> {
         (self.journal.is_some() && self.is_disk_enough(now)).then_some(Receipt::Disk)
     }
 
-    /// When something is due, in the time that [`Writer::tick`] is given.
+    /// When something is due, in the time that [`LogWriter::tick`] is given.
     pub fn next_deadline(&self) -> Option<u64> {
-        if !matches!(self.phase, Phase::Active) {
+        if !matches!(self.phase, WriterPhase::Active) {
             return self.deadline_opening();
         }
         let hedged = self.waiting.front().map(|(_, at)| at + self.hedge.delay());

@@ -2,13 +2,13 @@
 
 pub use crate::journal::{Boot, JournalError};
 use crate::limits::{NUMBER_MAX, RECORD_BYTES_MAX, SERVERS_MAX};
-use crate::names::{DiskId, Doubt, Epoch, LogId, Position, Receipt, ServerId};
+use crate::names::{DiskId, Epoch, LogId, Receipt, RecordNumber, RecoveryDoubt, ServerId};
 use commit_log::LogError;
 use thiserror::Error;
 
 /// What a log is made as, and where it is looked for.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct WriterTerms {
     /// Which log.
     pub log: LogId,
     /// k: so many servers must hold a record.
@@ -36,7 +36,7 @@ pub enum Intent {
 
 /// The disk of a writer.
 #[derive(Debug)]
-pub struct Disk<L> {
+pub struct WriterDisk<L> {
     /// The files.
     pub log: L,
     /// What the disk is called if it is new: drawn at random.
@@ -111,7 +111,7 @@ pub enum AppendError {
 
 /// Why a writer has stopped, for good.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Stop {
+pub enum WriterStop {
     /// Another writer has sealed the log. What has no receipt may or may not be in its log.
     #[error(
         "epoch {by} has taken the log over: records without a receipt may be lost, and nothing can be appended here"
@@ -155,17 +155,17 @@ pub enum Stop {
 
 /// What has happened to a log. Nothing that changes what a receipt means goes without one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum LogEvent {
     /// The log is open, and holds these records.
     Opened {
         /// Of the writer.
         epoch: Epoch,
         /// The first record.
-        from: Position,
+        from: RecordNumber,
         /// Behind the last.
-        end: Position,
+        end: RecordNumber,
         /// What the recovery cannot vouch for.
-        doubt: Option<Doubt>,
+        doubt: Option<RecoveryDoubt>,
         /// So many records of this disk belong to no log: they were never acknowledged, or the doubt of another recovery covers them.
         discarded: usize,
     },
@@ -201,7 +201,7 @@ pub enum Event {
     /// And it no longer does.
     LeaseGivenUp,
     /// Nothing is acknowledged any more.
-    Stopped(Stop),
+    Stopped(WriterStop),
 }
 
 /// How a log is, for display.
@@ -210,13 +210,13 @@ pub struct WriterStatus {
     /// Of the writer.
     pub epoch: Epoch,
     /// The first record.
-    pub from: Position,
+    pub from: RecordNumber,
     /// Everything below has a receipt.
-    pub acknowledged: Position,
+    pub acknowledged: RecordNumber,
     /// Everything below has been appended.
-    pub appended: Position,
+    pub appended: RecordNumber,
     /// Everything below is on the local disk.
-    pub synced: Position,
+    pub synced: RecordNumber,
     /// Bytes that have been acknowledged and are not on the disk: what is lost if this host and k servers lose their memory at once.
     pub window_bytes: u64,
     /// What would make a record durable now.

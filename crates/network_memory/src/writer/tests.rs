@@ -4,9 +4,9 @@ mod rivals;
 
 use super::*;
 use crate::limits::NUMBER_MAX;
-use crate::message::{Held, Refusal};
-use crate::names::{DiskId, Incarnation, Mark, Member};
-use crate::server::{Room, Server};
+use crate::message::{Held, ServerRefusal};
+use crate::names::{CountedServer, DiskId, Incarnation, LogMark};
+use crate::server::{LogServer, Room};
 use commit_log::MemoryLog;
 use raidcomm::limits::{MILLISECOND, SECOND};
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ const C: usize = 2;
 /// Three servers on a network that takes no time, and loses what does not go between a writer and the servers that it reaches.
 struct Net {
     now: u64,
-    servers: Vec<Server>,
+    servers: Vec<LogServer>,
 }
 
 impl Net {
@@ -29,7 +29,7 @@ impl Net {
     }
 
     fn with(room: Room) -> Net {
-        let server = |index| Server::new(Incarnation(index), room);
+        let server = |index| LogServer::new(Incarnation(index), room);
         Net { now: SECOND, servers: (1..=3).map(server).collect() }
     }
 
@@ -38,7 +38,7 @@ impl Net {
     }
 
     /// A writer without a disk.
-    fn begin(&self, nonce: u64, intent: Intent, planted: Option<Planted>) -> Writer<MemoryLog> {
+    fn begin(&self, nonce: u64, intent: Intent, planted: Option<Planted>) -> LogWriter<MemoryLog> {
         self.begin_on(None, nonce, intent, planted)
     }
 
@@ -49,10 +49,10 @@ impl Net {
         nonce: u64,
         intent: Intent,
         planted: Option<Planted>,
-    ) -> Writer<MemoryLog> {
-        let disk = disk.map(|log| Disk { log, name_if_new: DiskId(1), boot: Boot(1), is_cut: false });
+    ) -> LogWriter<MemoryLog> {
+        let disk = disk.map(|log| WriterDisk { log, name_if_new: DiskId(1), boot: Boot(1), is_cut: false });
         let servers = (0..3).map(Net::server).collect();
-        let terms = Terms {
+        let terms = WriterTerms {
             log: LOG,
             copies: 2,
             members: 3,
@@ -60,11 +60,16 @@ impl Net {
             restart_on_this_disk: false,
             retained_bytes_max: u64::MAX,
         };
-        Writer::begin(self.now, terms, nonce, disk, intent, planted).expect("terms that make sense")
+        LogWriter::begin(self.now, terms, nonce, disk, intent, planted).expect("terms that make sense")
     }
 
     /// Lets time pass for a writer that reaches these servers, until then or for a second.
-    fn pass(&mut self, writer: &mut Writer<MemoryLog>, reach: &[usize], until: impl Fn(&Writer<MemoryLog>) -> bool) {
+    fn pass(
+        &mut self,
+        writer: &mut LogWriter<MemoryLog>,
+        reach: &[usize],
+        until: impl Fn(&LogWriter<MemoryLog>) -> bool,
+    ) {
         let end = self.now + SECOND;
         while self.now < end {
             if let Some(disk) = writer.disk_mut().filter(|disk| disk.sync_requested().is_some()) {
@@ -91,9 +96,9 @@ impl Net {
     /// As `pass`, for ten seconds.
     fn pass_long(
         &mut self,
-        writer: &mut Writer<MemoryLog>,
+        writer: &mut LogWriter<MemoryLog>,
         reach: &[usize],
-        until: impl Fn(&Writer<MemoryLog>) -> bool,
+        until: impl Fn(&LogWriter<MemoryLog>) -> bool,
     ) {
         for _ in 0..10 {
             if until(writer) {
@@ -104,7 +109,7 @@ impl Net {
     }
 
     /// A writer has asked all servers, and seals the log at one alone.
-    fn seal(&mut self, writer: &mut Writer<MemoryLog>, server: usize) {
+    fn seal(&mut self, writer: &mut LogWriter<MemoryLog>, server: usize) {
         self.pass(writer, &[A, B, C], |writer| writer.sealing().is_some());
         self.pass(writer, &[server], |_| false);
     }
@@ -112,17 +117,17 @@ impl Net {
 
 /// What comes of it when a server forgets for whom it had sealed the log: the records that the old writer has a receipt for, and those
 /// that are found at last.
-fn forgotten_seal(planted: Option<Planted>) -> (Position, Position) {
+fn forgotten_seal(planted: Option<Planted>) -> (RecordNumber, RecordNumber) {
     let mut net = Net::new();
     let mut old = net.begin(1, Intent::Create, planted);
-    net.pass(&mut old, &[A, B, C], Writer::is_open);
-    let append = |net: &mut Net, old: &mut Writer<MemoryLog>, reach: &[usize]| {
+    net.pass(&mut old, &[A, B, C], LogWriter::is_open);
+    let append = |net: &mut Net, old: &mut LogWriter<MemoryLog>, reach: &[usize]| {
         old.append(net.now, b"record").expect("it is open");
         let end = old.end();
         net.pass(old, reach, |writer| writer.acknowledged() >= end);
     };
     append(&mut net, &mut old, &[A, B, C]);
-    assert_eq!(old.acknowledged(), Position(1));
+    assert_eq!(old.acknowledged(), RecordNumber(1));
     // Two others seal the log at B alone, the second with a higher number than the old writer's next.
     let mut first = net.begin(9, Intent::Open, planted);
     net.seal(&mut first, B);
@@ -132,16 +137,16 @@ fn forgotten_seal(planted: Option<Planted>) -> (Position, Position) {
     net.seal(&mut second, B);
     assert_eq!(second.sealing().map(|epoch| epoch.number), Some(2), "{second:?}");
     // B forgets that. The old writer begins another epoch for it, of which C learns no more than the seal.
-    net.servers[B] = Server::new(Incarnation(4), ROOM);
+    net.servers[B] = LogServer::new(Incarnation(4), ROOM);
     old.disconnected(net.now, Net::server(B));
-    net.pass(&mut old, &[A, B, C], |writer| writer.epoch.number > 1 || matches!(writer.phase, Phase::Sealing(_)));
-    net.pass(&mut old, &[A, B, C], |writer| matches!(writer.phase, Phase::Active));
+    net.pass(&mut old, &[A, B, C], |writer| writer.epoch.number > 1 || matches!(writer.phase, WriterPhase::Sealing(_)));
+    net.pass(&mut old, &[A, B, C], |writer| matches!(writer.phase, WriterPhase::Active));
     net.pass(&mut old, &[A, B], |writer| writer.usable(u64::MAX) == 2);
     append(&mut net, &mut old, &[A, B]);
     // With B's old answer and C the second has sealed enough. C holds its log.
     net.pass(&mut second, &[C], |writer| writer.usable(u64::MAX) == 1);
     let mut last = net.begin(5, Intent::Open, planted);
-    net.pass(&mut last, &[A, B, C], Writer::is_open);
+    net.pass(&mut last, &[A, B, C], LogWriter::is_open);
     assert!(last.is_open(), "{last:?}");
     (old.acknowledged(), last.end())
 }
@@ -158,28 +163,28 @@ fn an_epoch_is_not_established_by_servers_that_have_forgotten() {
 
 /// What comes of it when an epoch that was begun with a server that had come back empty was never established, and another one was: the
 /// records that have a receipt there, and those that are found by whoever knows of the first alone; none if that one does not open.
-fn unestablished_epoch(planted: Option<Planted>) -> (Position, Option<Position>) {
+fn unestablished_epoch(planted: Option<Planted>) -> (RecordNumber, Option<RecordNumber>) {
     let mut net = Net::new();
     let mut old = net.begin(1, Intent::Create, planted);
-    net.pass(&mut old, &[A, B, C], Writer::is_open);
+    net.pass(&mut old, &[A, B, C], LogWriter::is_open);
     // The first has the answer of C alone, which it keeps.
     let mut first = net.begin(9, Intent::Open, planted);
     net.seal(&mut first, C);
     // The second gets through with A and C.
     let mut second = net.begin(5, Intent::Open, planted);
-    net.pass(&mut second, &[A, C], Writer::is_open);
+    net.pass(&mut second, &[A, C], LogWriter::is_open);
     second.append(net.now, b"record").expect("it is open");
-    net.pass(&mut second, &[A, C], |writer| writer.acknowledged() == Position(1));
-    assert_eq!(second.acknowledged(), Position(1));
+    net.pass(&mut second, &[A, C], |writer| writer.acknowledged() == RecordNumber(1));
+    assert_eq!(second.acknowledged(), RecordNumber(1));
     // A forgets that. With A and B the first begins an epoch of which nobody but them knows.
-    net.servers[A] = Server::new(Incarnation(4), ROOM);
+    net.servers[A] = LogServer::new(Incarnation(4), ROOM);
     net.pass(&mut first, &[A, B], |writer| writer.usable(u64::MAX) == 2);
     assert!(!first.is_open(), "{first:?}");
     // Neither does whoever asks these two.
     let mut last = net.begin(7, Intent::Open, planted);
-    net.pass(&mut last, &[A, B], Writer::is_open);
+    net.pass(&mut last, &[A, B], LogWriter::is_open);
     let found = last.is_open().then(|| last.end());
-    net.pass(&mut last, &[A, B, C], Writer::is_open);
+    net.pass(&mut last, &[A, B, C], LogWriter::is_open);
     assert!(planted.is_some() || last.end() == second.acknowledged(), "{last:?}");
     (second.acknowledged(), found)
 }
@@ -187,20 +192,20 @@ fn unestablished_epoch(planted: Option<Planted>) -> (Position, Option<Position>)
 /// If this failed, what was acknowledged could be lost to an epoch in which nothing ever was.
 #[test]
 fn an_epoch_that_was_not_established_is_nobodys_basis() {
-    assert_eq!(unestablished_epoch(None), (Position(1), None));
+    assert_eq!(unestablished_epoch(None), (RecordNumber(1), None));
     // Without the rule the log is opened without the record.
-    assert_eq!(unestablished_epoch(Some(Planted::UnestablishedBasis)), (Position(1), Some(Position(0))));
+    assert_eq!(unestablished_epoch(Some(Planted::UnestablishedBasis)), (RecordNumber(1), Some(RecordNumber(0))));
 }
 
 /// Where the log ends that is found on its own disk after an attempt that did not get through, when the record is there alone.
-fn record_on_the_disk(planted: Option<Planted>) -> Position {
+fn record_on_the_disk(planted: Option<Planted>) -> RecordNumber {
     // No server has room for the record.
     let mut net = Net::with(Room { capacity_bytes: 100, quota_bytes: 100 });
     let mut writer = net.begin_on(Some(MemoryLog::new()), 1, Intent::Create, planted);
-    net.pass(&mut writer, &[A, B, C], Writer::is_open);
+    net.pass(&mut writer, &[A, B, C], LogWriter::is_open);
     writer.append(net.now, &[7; 200]).expect("it is open");
-    net.pass(&mut writer, &[A, B, C], |writer| writer.acknowledged() == Position(1));
-    assert_eq!(writer.take_receipts().last(), Some((Position(1), Receipt::Disk)));
+    net.pass(&mut writer, &[A, B, C], |writer| writer.acknowledged() == RecordNumber(1));
+    assert_eq!(writer.take_receipts().last(), Some((RecordNumber(1), Receipt::Disk)));
     for nonce in [2, 3] {
         let mut disk = writer.into_disk().expect("it has one");
         disk.restart();
@@ -215,8 +220,8 @@ fn record_on_the_disk(planted: Option<Planted>) -> Position {
 /// If this failed, a log whose servers are full would be lost by trying to open it twice.
 #[test]
 fn an_attempt_that_does_not_get_through_leaves_the_disk_what_it_was() {
-    assert_eq!(record_on_the_disk(None), Position(1));
-    assert_eq!(record_on_the_disk(Some(Planted::AttemptForgetsItsLog)), Position(0));
+    assert_eq!(record_on_the_disk(None), RecordNumber(1));
+    assert_eq!(record_on_the_disk(Some(Planted::AttemptForgetsItsLog)), RecordNumber(0));
 }
 
 /// If this failed, one memory would count as two copies.
@@ -224,17 +229,17 @@ fn an_attempt_that_does_not_get_through_leaves_the_disk_what_it_was() {
 fn a_server_is_named_once() {
     let net = Net::new();
     let servers = vec![Net::server(A), Net::server(B), Net::server(A)];
-    let terms = Terms { servers, ..net.begin(1, Intent::Create, None).terms };
-    let begun = Writer::<MemoryLog>::begin(net.now, terms, 1, None, Intent::Create, None);
+    let terms = WriterTerms { servers, ..net.begin(1, Intent::Create, None).terms };
+    let begun = LogWriter::<MemoryLog>::begin(net.now, terms, 1, None, Intent::Create, None);
     assert!(matches!(begun, Err(BeginError::Twice(server)) if server == Net::server(A)));
     // The same server under another address.
     for planted in [None, Some(Planted::SameServerCounts)] {
         let mut net = Net::new();
-        net.servers[B] = Server::new(Incarnation(1), ROOM);
+        net.servers[B] = LogServer::new(Incarnation(1), ROOM);
         let mut writer = net.begin(1, Intent::Create, planted);
-        net.pass(&mut writer, &[A, B, C], Writer::is_open);
+        net.pass(&mut writer, &[A, B, C], LogWriter::is_open);
         let (one, other) = (Net::server(A), Net::server(B));
-        let stop = Stop::SameServer { one, other };
+        let stop = WriterStop::SameServer { one, other };
         assert_eq!(writer.stopped(), planted.is_none().then_some(&stop));
     }
 }
@@ -243,28 +248,28 @@ fn a_server_is_named_once() {
 /// further.
 #[test]
 fn a_disk_whose_loss_was_accepted_does_not_return() {
-    assert_eq!(old_disk_returns(None), Some(Stop::NeedsDisk(DiskId(2))));
-    assert_ne!(old_disk_returns(Some(Planted::RivalIgnored)), Some(Stop::NeedsDisk(DiskId(2))));
+    assert_eq!(old_disk_returns(None), Some(WriterStop::NeedsDisk(DiskId(2))));
+    assert_ne!(old_disk_returns(Some(Planted::RivalIgnored)), Some(WriterStop::NeedsDisk(DiskId(2))));
 }
 
 /// Why the writer of a disk stops whose loss was accepted while it was cut off.
-fn old_disk_returns(planted: Option<Planted>) -> Option<Stop> {
+fn old_disk_returns(planted: Option<Planted>) -> Option<WriterStop> {
     let mut net = Net::new();
     let begin = |net: &Net, disk: MemoryLog, id: u64, nonce: u64, intent: Intent| {
-        let terms = Terms { restart_on_this_disk: true, ..net.begin(nonce, intent, None).terms };
-        let disk = Disk { log: disk, name_if_new: DiskId(id), boot: Boot(1), is_cut: false };
-        Writer::begin(net.now, terms, nonce, Some(disk), intent, planted).expect("terms that make sense")
+        let terms = WriterTerms { restart_on_this_disk: true, ..net.begin(nonce, intent, None).terms };
+        let disk = WriterDisk { log: disk, name_if_new: DiskId(id), boot: Boot(1), is_cut: false };
+        LogWriter::begin(net.now, terms, nonce, Some(disk), intent, planted).expect("terms that make sense")
     };
     let mut old = begin(&net, MemoryLog::new(), 1, 9, Intent::Create);
     net.pass(&mut old, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);
     // Cut off, it counts on alone, with its disk.
     old.renew(net.now, 100);
     old.append(net.now, b"alone").expect("it is open");
-    net.pass(&mut old, &[], |writer| writer.acknowledged() == Position(1));
+    net.pass(&mut old, &[], |writer| writer.acknowledged() == RecordNumber(1));
     let mut new = begin(&net, MemoryLog::new(), 2, 2, Intent::AcceptLoss);
     net.pass(&mut new, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);
     new.append(net.now, b"elsewhere").expect("it is open");
-    net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == Position(1));
+    net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == RecordNumber(1));
     // It comes back, and after that is restarted.
     net.pass(&mut old, &[A, B, C], |writer| writer.stopped().is_some());
     let stop = old.stopped().cloned();
@@ -275,10 +280,10 @@ fn old_disk_returns(planted: Option<Planted>) -> Option<Stop> {
     disk.restart();
     let mut again = begin(&net, disk, 1, 10, Intent::Open);
     net.pass(&mut again, &[A, B, C], |writer| writer.stopped().is_some());
-    assert_eq!(again.stopped(), Some(&Stop::NeedsDisk(DiskId(2))));
+    assert_eq!(again.stopped(), Some(&WriterStop::NeedsDisk(DiskId(2))));
     new.append(net.now, b"still").expect("it is open");
-    net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == Position(2));
-    assert!(new.is_open() && new.acknowledged() == Position(2), "{new:?}");
+    net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == RecordNumber(2));
+    assert!(new.is_open() && new.acknowledged() == RecordNumber(2), "{new:?}");
     stop
 }
 
@@ -288,17 +293,17 @@ fn old_disk_returns(planted: Option<Planted>) -> Option<Stop> {
 fn a_server_with_a_longer_log_needs_no_room_for_two() {
     let mut net = Net::with(Room { capacity_bytes: 2_000, quota_bytes: 2_000 });
     let mut old = net.begin(1, Intent::Create, None);
-    net.pass(&mut old, &[A, B, C], Writer::is_open);
+    net.pass(&mut old, &[A, B, C], LogWriter::is_open);
     for _ in 0..10 {
         old.append(net.now, &[7; 100]).expect("it is open");
     }
-    net.pass(&mut old, &[A, B, C], |writer| writer.acknowledged() == Position(10));
+    net.pass(&mut old, &[A, B, C], |writer| writer.acknowledged() == RecordNumber(10));
     net.pass(&mut old, &[A, B, C], |_| false);
     old.append(net.now, &[8; 100]).expect("it is open");
     net.pass(&mut old, &[A], |_| false);
     let mut new = net.begin(2, Intent::Open, None);
-    net.pass(&mut new, &[B, C], Writer::is_open);
-    assert_eq!((new.is_open(), new.end()), (true, Position(10)), "{new:?}");
+    net.pass(&mut new, &[B, C], LogWriter::is_open);
+    assert_eq!((new.is_open(), new.end()), (true, RecordNumber(10)), "{new:?}");
     net.pass(&mut new, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
     assert_eq!(new.usable(u64::MAX), 3, "{new:?}");
 }
@@ -310,13 +315,13 @@ fn a_log_that_is_over_leaves_nothing() {
     let mut writer = net.begin(1, Intent::Create, None);
     net.pass(&mut writer, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
     writer.append(net.now, b"record").expect("it is open");
-    net.pass(&mut writer, &[A, B, C], |writer| writer.acknowledged() == Position(1));
+    net.pass(&mut writer, &[A, B, C], |writer| writer.acknowledged() == RecordNumber(1));
     writer.remove(net.now).expect("it is open");
     // Whom the request did not reach is asked again.
     net.pass(&mut writer, &[A], |_| false);
     assert_eq!(writer.stopped(), None);
     net.pass(&mut writer, &[A, B, C], |writer| writer.stopped().is_some());
-    assert_eq!(writer.stopped(), Some(&Stop::Removed));
+    assert_eq!(writer.stopped(), Some(&WriterStop::Removed));
     assert!(net.servers.iter().all(|server| server.status().logs.is_empty() && server.status().used_bytes == 0));
     // Neither does whoever looks for a log that there is not.
     let mut other = net.begin(2, Intent::Open, None);
@@ -329,18 +334,18 @@ fn a_log_that_is_over_leaves_nothing() {
 fn loss_accepted_nearly_alone(planted: Option<Planted>) -> bool {
     let mut net = Net::new();
     let begin = |net: &Net, nonce: u64, intent: Intent| {
-        let terms = Terms { copies: 1, ..net.begin(nonce, intent, planted).terms };
-        Writer::<MemoryLog>::begin(net.now, terms, nonce, None, intent, planted).expect("terms that make sense")
+        let terms = WriterTerms { copies: 1, ..net.begin(nonce, intent, planted).terms };
+        LogWriter::<MemoryLog>::begin(net.now, terms, nonce, None, intent, planted).expect("terms that make sense")
     };
     let mut old = begin(&net, 1, Intent::Create);
-    net.pass(&mut old, &[A, B, C], Writer::is_open);
+    net.pass(&mut old, &[A, B, C], LogWriter::is_open);
     let mut new = begin(&net, 2, Intent::AcceptLoss);
     for _ in 0..4 {
-        net.pass(&mut new, &[A], Writer::is_open);
+        net.pass(&mut new, &[A], LogWriter::is_open);
     }
     old.append(net.now, b"record").expect("it is open");
-    net.pass(&mut old, &[C], |writer| writer.acknowledged() == Position(1));
-    assert_eq!(old.acknowledged(), Position(1));
+    net.pass(&mut old, &[C], |writer| writer.acknowledged() == RecordNumber(1));
+    assert_eq!(old.acknowledged(), RecordNumber(1));
     new.is_open()
 }
 
@@ -352,32 +357,32 @@ fn lost_memories_are_given_up_and_silent_servers_are_not() {
 }
 
 /// What a server says to whoever reads a record that had rotted there, after a recovery that knew.
-fn rotten_record(planted: Option<Planted>) -> Reply {
+fn rotten_record(planted: Option<Planted>) -> ServerReply {
     let mut net = Net::new();
     let mut old = net.begin(1, Intent::Create, planted);
     net.pass(&mut old, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
     old.append(net.now, b"record").expect("it is open");
-    net.pass(&mut old, &[A, B, C], |writer| writer.acknowledged() == Position(1));
+    net.pass(&mut old, &[A, B, C], |writer| writer.acknowledged() == RecordNumber(1));
     net.pass(&mut old, &[A, B, C], |_| false);
-    net.servers[A].damage(LOG, Position(0));
+    net.servers[A].damage(LOG, RecordNumber(0));
     let mut new = net.begin(2, Intent::Open, planted);
     net.pass(&mut new, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
     assert_eq!(new.usable(u64::MAX), 3, "{new:?}");
-    let read = Request::Read { epoch: new.epoch(), position: Position(0) };
+    let read = WriterRequest::Read { epoch: new.epoch(), position: RecordNumber(0) };
     net.servers[A].handle(net.now, LOG, read)
 }
 
 /// If this failed, a server would count as a copy of what it cannot give back.
 #[test]
 fn a_rotten_record_is_restored() {
-    assert!(matches!(rotten_record(None), Reply::Records { records, .. } if records.len() == 1));
+    assert!(matches!(rotten_record(None), ServerReply::Records { records, .. } if records.len() == 1));
     let rotten = rotten_record(Some(Planted::DamagedCounts));
-    assert!(matches!(rotten, Reply::Refused { .. }), "{rotten:?}");
+    assert!(matches!(rotten, ServerReply::Refused { .. }), "{rotten:?}");
 }
 
 /// What comes of it when a loss is accepted while answers are under way to the old writer, from servers that have lost their memory since: up to
 /// where it acknowledges, and whether it may hand that out.
-fn answers_from_before(planted: Option<Planted>) -> (Position, bool) {
+fn answers_from_before(planted: Option<Planted>) -> (RecordNumber, bool) {
     let mut net = Net::new();
     let mut old = net.begin(1, Intent::Create, planted);
     net.pass(&mut old, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
@@ -391,28 +396,28 @@ fn answers_from_before(planted: Option<Planted>) -> (Position, bool) {
             answers.push((server, ToWriter::new(LOG, net.servers[index].incarnation(), reply)));
         }
     }
-    net.servers[A] = Server::new(Incarnation(11), ROOM);
-    net.servers[B] = Server::new(Incarnation(12), ROOM);
+    net.servers[A] = LogServer::new(Incarnation(11), ROOM);
+    net.servers[B] = LogServer::new(Incarnation(12), ROOM);
     let mut new = net.begin(2, Intent::AcceptLoss, None);
-    net.pass_long(&mut new, &[A, B, C], Writer::is_open);
+    net.pass_long(&mut new, &[A, B, C], LogWriter::is_open);
     new.append(net.now, b"elsewhere").expect("it is open");
-    net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == Position(1));
-    assert_eq!((new.doubt(), new.acknowledged()), (Some(Doubt::LossAccepted), Position(1)));
+    net.pass(&mut new, &[A, B, C], |writer| writer.acknowledged() == RecordNumber(1));
+    assert_eq!((new.doubt(), new.acknowledged()), (Some(RecoveryDoubt::LossAccepted), RecordNumber(1)));
     for (server, answer) in answers {
         old.handle(net.now, server, answer);
     }
     let is_vouched = old.vouches(net.now, old.acknowledged());
     let acknowledged = old.acknowledged();
     net.pass(&mut old, &[A, B, C], |writer| writer.stopped().is_some());
-    assert!(planted.is_some() || matches!(old.stopped(), Some(Stop::Fenced { .. })), "{old:?}");
+    assert!(planted.is_some() || matches!(old.stopped(), Some(WriterStop::Fenced { .. })), "{old:?}");
     (acknowledged, is_vouched)
 }
 
 /// If this failed, two writers would acknowledge other records at one place: the first by what servers have told it, and have lost since.
 #[test]
 fn answers_to_old_questions_do_not_count() {
-    assert_eq!(answers_from_before(None), (Position(0), false));
-    assert_eq!(answers_from_before(Some(Planted::OldAnswersCount)), (Position(1), true));
+    assert_eq!(answers_from_before(None), (RecordNumber(0), false));
+    assert_eq!(answers_from_before(Some(Planted::OldAnswersCount)), (RecordNumber(1), true));
 }
 
 /// The fourth server, where there are four.
@@ -421,36 +426,39 @@ const D: usize = 3;
 /// Four servers, of which three must answer.
 fn four() -> Net {
     let mut net = Net::new();
-    net.servers.push(Server::new(Incarnation(4), ROOM));
+    net.servers.push(LogServer::new(Incarnation(4), ROOM));
     net
 }
 
 /// A writer without a disk that knows all four.
-fn begin_of_four(net: &Net, nonce: u64, intent: Intent, planted: Option<Planted>) -> Writer<MemoryLog> {
+fn begin_of_four(net: &Net, nonce: u64, intent: Intent, planted: Option<Planted>) -> LogWriter<MemoryLog> {
     let servers = (0..4).map(Net::server).collect();
-    let terms = Terms { members: 4, servers, ..net.begin(nonce, intent, planted).terms };
-    Writer::begin(net.now, terms, nonce, None, intent, planted).expect("terms that make sense")
+    let terms = WriterTerms { members: 4, servers, ..net.begin(nonce, intent, planted).terms };
+    LogWriter::begin(net.now, terms, nonce, None, intent, planted).expect("terms that make sense")
 }
 
 /// What comes of it when a record is held by B and D, these servers lose their memory, who accepts that gets no further than to D, and the record
 /// rots there: where the log ends that is opened then, and with which doubt; none if it is not.
-fn acceptance_that_breaks_off(lost: &[usize], planted: Option<Planted>) -> Option<(Position, Option<Doubt>)> {
+fn acceptance_that_breaks_off(
+    lost: &[usize],
+    planted: Option<Planted>,
+) -> Option<(RecordNumber, Option<RecoveryDoubt>)> {
     let mut net = four();
     let mut old = begin_of_four(&net, 1, Intent::Create, planted);
     net.pass(&mut old, &[A, B, C, D], |writer| writer.usable(u64::MAX) == 4);
     old.append(net.now, b"record").expect("it is open");
-    net.pass(&mut old, &[B, D], |writer| writer.acknowledged() == Position(1));
-    assert_eq!(old.acknowledged(), Position(1));
+    net.pass(&mut old, &[B, D], |writer| writer.acknowledged() == RecordNumber(1));
+    assert_eq!(old.acknowledged(), RecordNumber(1));
     for &server in lost {
-        net.servers[server] = Server::new(Incarnation(11 + server as u64), ROOM);
+        net.servers[server] = LogServer::new(Incarnation(11 + server as u64), ROOM);
     }
     let mut new = begin_of_four(&net, 2, Intent::AcceptLoss, planted);
-    net.pass_long(&mut new, &[A, B, C, D], |writer| matches!(writer.phase, Phase::Active));
+    net.pass_long(&mut new, &[A, B, C, D], |writer| matches!(writer.phase, WriterPhase::Active));
     net.pass(&mut new, &[D], |writer| writer.usable(u64::MAX) == 1);
-    assert_eq!((new.usable(u64::MAX), new.is_open(), new.end()), (1, false, Position(1)), "{new:?}");
-    net.servers[D].damage(LOG, Position(0));
+    assert_eq!((new.usable(u64::MAX), new.is_open(), new.end()), (1, false, RecordNumber(1)), "{new:?}");
+    net.servers[D].damage(LOG, RecordNumber(0));
     let mut last = begin_of_four(&net, 3, Intent::Open, planted);
-    net.pass_long(&mut last, &[A, B, C, D], Writer::is_open);
+    net.pass_long(&mut last, &[A, B, C, D], LogWriter::is_open);
     last.is_open().then(|| (last.end(), last.doubt()))
 }
 
@@ -459,77 +467,77 @@ fn acceptance_that_breaks_off(lost: &[usize], planted: Option<Planted>) -> Optio
 fn whoever_accepts_a_loss_gives_up_only_what_is_wanting() {
     assert_eq!(acceptance_that_breaks_off(&[B], None), None);
     let planted = acceptance_that_breaks_off(&[B], Some(Planted::GivenUpForNothing));
-    assert_eq!(planted, Some((Position(0), None)));
+    assert_eq!(planted, Some((RecordNumber(0), None)));
 }
 
 /// If this failed, a record could be lost without a word after its loss was accepted by somebody else, who has not opened the log.
 #[test]
 fn what_an_attempt_has_given_up_is_told() {
-    assert_eq!(acceptance_that_breaks_off(&[B, C], None), Some((Position(0), Some(Doubt::LossAccepted))));
+    assert_eq!(acceptance_that_breaks_off(&[B, C], None), Some((RecordNumber(0), Some(RecoveryDoubt::LossAccepted))));
     let planted = acceptance_that_breaks_off(&[B, C], Some(Planted::GivenUpUntold));
-    assert_eq!(planted, Some((Position(0), None)));
+    assert_eq!(planted, Some((RecordNumber(0), None)));
 }
 
 /// What comes of it when who accepts the loss of one memory gets no further than to that server, and the log is opened without it, used, with it at
 /// last or not, and opened once more with it: where the log ends, and with which doubt.
-fn opened_after_an_acceptance(is_met: bool, planted: Option<Planted>) -> (Position, Option<Doubt>) {
+fn opened_after_an_acceptance(is_met: bool, planted: Option<Planted>) -> (RecordNumber, Option<RecoveryDoubt>) {
     let mut net = Net::new();
     let mut old = net.begin(1, Intent::Create, planted);
     net.pass(&mut old, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
-    net.servers[B] = Server::new(Incarnation(12), ROOM);
+    net.servers[B] = LogServer::new(Incarnation(12), ROOM);
     let mut accepting = net.begin(2, Intent::AcceptLoss, planted);
-    net.pass_long(&mut accepting, &[A, B], |writer| matches!(writer.phase, Phase::Active));
+    net.pass_long(&mut accepting, &[A, B], |writer| matches!(writer.phase, WriterPhase::Active));
     net.pass(&mut accepting, &[B], |writer| writer.usable(u64::MAX) == 1);
     assert_eq!((accepting.usable(u64::MAX), accepting.is_open()), (1, false), "{accepting:?}");
     let mut new = net.begin(3, Intent::Open, planted);
-    net.pass_long(&mut new, &[A, C], Writer::is_open);
+    net.pass_long(&mut new, &[A, C], LogWriter::is_open);
     new.append(net.now, b"record").expect("it is open");
-    net.pass(&mut new, &[A, C], |writer| writer.acknowledged() == Position(1));
-    assert_eq!((new.acknowledged(), new.doubt()), (Position(1), None));
+    net.pass(&mut new, &[A, C], |writer| writer.acknowledged() == RecordNumber(1));
+    assert_eq!((new.acknowledged(), new.doubt()), (RecordNumber(1), None));
     if is_met {
         net.pass_long(&mut new, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
         assert_eq!((new.stopped(), new.usable(u64::MAX)), (None, 3), "{new:?}");
     }
     let mut last = net.begin(5, Intent::Open, planted);
-    net.pass_long(&mut last, &[A, B, C], Writer::is_open);
+    net.pass_long(&mut last, &[A, B, C], LogWriter::is_open);
     (last.end(), last.doubt())
 }
 
 /// If this failed, what was acknowledged could be lost to an attempt to accept a loss that came to nothing, of which nobody knew any more.
 #[test]
 fn an_acceptance_that_came_to_nothing_takes_nothing() {
-    assert_eq!(opened_after_an_acceptance(false, None), (Position(1), None));
-    assert_eq!(opened_after_an_acceptance(true, None), (Position(1), None));
+    assert_eq!(opened_after_an_acceptance(false, None), (RecordNumber(1), None));
+    assert_eq!(opened_after_an_acceptance(true, None), (RecordNumber(1), None));
     let planted = opened_after_an_acceptance(false, Some(Planted::AcceptedRanksAbove));
-    assert_eq!(planted, (Position(0), Some(Doubt::LossAccepted)));
+    assert_eq!(planted, (RecordNumber(0), Some(RecoveryDoubt::LossAccepted)));
 }
 
 /// What comes of it when a loss is accepted by somebody who hears of an early epoch alone, and seals a member of the latest that has not taken
 /// part in it yet: what the old writer and the new one acknowledge.
-fn member_not_yet_met(planted: Option<Planted>) -> (Position, Position) {
+fn member_not_yet_met(planted: Option<Planted>) -> (RecordNumber, RecordNumber) {
     let mut net = four();
     let mut old = begin_of_four(&net, 9, Intent::Create, planted);
     net.pass(&mut old, &[A, B, C, D], |writer| writer.usable(u64::MAX) == 4);
     old.renew(net.now, 5);
     net.pass(&mut old, &[A, C, D], |writer| writer.usable(u64::MAX) == 3 && writer.established);
     assert_eq!((old.epoch.number, old.usable(u64::MAX)), (5, 3), "{old:?}");
-    net.servers[A] = Server::new(Incarnation(11), ROOM);
-    net.servers[D] = Server::new(Incarnation(14), ROOM);
+    net.servers[A] = LogServer::new(Incarnation(11), ROOM);
+    net.servers[D] = LogServer::new(Incarnation(14), ROOM);
     let mut new = begin_of_four(&net, 2, Intent::AcceptLoss, planted);
-    net.pass_long(&mut new, &[A, B, D], |writer| matches!(writer.phase, Phase::Active));
-    net.pass(&mut new, &[A, D], Writer::is_open);
+    net.pass_long(&mut new, &[A, B, D], |writer| matches!(writer.phase, WriterPhase::Active));
+    net.pass(&mut new, &[A, D], LogWriter::is_open);
     new.append(net.now, b"elsewhere").expect("it is open");
-    net.pass(&mut new, &[A, D], |writer| writer.acknowledged() == Position(1));
+    net.pass(&mut new, &[A, D], |writer| writer.acknowledged() == RecordNumber(1));
     old.append(net.now, b"record").expect("it is open");
-    net.pass(&mut old, &[B, C], |writer| writer.acknowledged() == Position(1));
+    net.pass(&mut old, &[B, C], |writer| writer.acknowledged() == RecordNumber(1));
     (old.acknowledged(), new.acknowledged())
 }
 
 /// If this failed, a writer could go on with members that have been sealed against it, because it has counted further.
 #[test]
 fn whoever_accepts_a_loss_counts_further_than_anybody() {
-    assert_eq!(member_not_yet_met(None), (Position(0), Position(1)));
-    assert_eq!(member_not_yet_met(Some(Planted::AcceptedNearby)), (Position(1), Position(1)));
+    assert_eq!(member_not_yet_met(None), (RecordNumber(0), RecordNumber(1)));
+    assert_eq!(member_not_yet_met(Some(Planted::AcceptedNearby)), (RecordNumber(1), RecordNumber(1)));
 }
 
 /// If this failed, nobody would be told why accepting a loss takes a lease longer than opening a log, or who is waited for.
@@ -539,19 +547,19 @@ fn whoever_holds_a_seal_says_so() {
     let mut old = net.begin(1, Intent::Create, None);
     net.pass(&mut old, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
     let mut new = net.begin(2, Intent::AcceptLoss, None);
-    net.pass(&mut new, &[A, B, C], Writer::is_open);
+    net.pass(&mut new, &[A, B, C], LogWriter::is_open);
     let missing = new.missing().map(|missing| missing.servers.len());
     assert_eq!((new.is_open(), missing), (false, Some(3)), "{new:?}");
-    net.pass_long(&mut new, &[A, B, C], Writer::is_open);
+    net.pass_long(&mut new, &[A, B, C], LogWriter::is_open);
     assert!(new.is_open() && new.missing().is_none(), "{new:?}");
 }
 
 /// What is made of a copy of an early epoch, where a member that holds the log of the last one is damaged, and the other has never held it.
-fn old_copy(planted: Option<Planted>) -> judge::Verdict {
+fn old_copy(planted: Option<Planted>) -> judge::RecoveryVerdict {
     let epoch = |number| Epoch { number, writer: 1 };
     let member = |index, life| {
         let incarnation = Incarnation(life);
-        Member { server: Net::server(index), incarnation, established: incarnation }
+        CountedServer { server: Net::server(index), incarnation, established: incarnation }
     };
     let configuration = |number| Configuration {
         epoch: epoch(number),
@@ -566,7 +574,12 @@ fn old_copy(planted: Option<Planted>) -> judge::Verdict {
     let damaged = Held { configuration: Some(last), is_established: true, ..Held::default() };
     let answers = [(Net::server(A), (Incarnation(1), damaged)), (Net::server(B), (Incarnation(2), Held::default()))];
     judge::judge(&judge::Evidence {
-        own: Some(judge::Own { configuration: &own, end: Mark::default(), is_complete: false, is_established: true }),
+        own: Some(judge::OwnLog {
+            configuration: &own,
+            end: LogMark::default(),
+            is_complete: false,
+            is_established: true,
+        }),
         disk: None,
         is_of_this_disk: false,
         asked: &[Net::server(A), Net::server(B)],
@@ -581,24 +594,25 @@ fn old_copy(planted: Option<Planted>) -> judge::Verdict {
 /// If this failed, a copy of an early epoch would be opened in place of a damaged one, and all that came after it would be lost without a word.
 #[test]
 fn an_old_copy_is_not_opened() {
-    assert!(matches!(old_copy(None), judge::Verdict::Wait(_)));
-    assert!(matches!(old_copy(Some(Planted::OldCopyChosen)), judge::Verdict::Ready(_)));
+    assert!(matches!(old_copy(None), judge::RecoveryVerdict::Wait(_)));
+    assert!(matches!(old_copy(Some(Planted::OldCopyChosen)), judge::RecoveryVerdict::Ready(_)));
 }
 
 /// What a writer makes of servers that say for whom they have sealed the log: when it is being opened, or, of a disk, when it is open.
-fn sealed_by(number: u64, is_open: bool) -> Writer<MemoryLog> {
+fn sealed_by(number: u64, is_open: bool) -> LogWriter<MemoryLog> {
     let mut net = Net::new();
-    let terms = Terms { restart_on_this_disk: is_open, ..net.begin(1, Intent::Create, None).terms };
-    let disk = Disk { log: MemoryLog::new(), name_if_new: DiskId(1), boot: Boot(1), is_cut: false };
-    let mut writer = Writer::begin(net.now, terms, 1, Some(disk), Intent::Create, None).expect("terms that make sense");
+    let terms = WriterTerms { restart_on_this_disk: is_open, ..net.begin(1, Intent::Create, None).terms };
+    let disk = WriterDisk { log: MemoryLog::new(), name_if_new: DiskId(1), boot: Boot(1), is_cut: false };
+    let mut writer =
+        LogWriter::begin(net.now, terms, 1, Some(disk), Intent::Create, None).expect("terms that make sense");
     if is_open {
         net.pass(&mut writer, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);
     } else {
         net.pass(&mut writer, &[A, B, C], |writer| writer.sealing().is_some());
     }
     let of = writer.sealing().unwrap_or(writer.epoch());
-    let reason = Refusal::Sealed { by: Epoch { number, writer: 2 } };
-    let message = ToWriter::new(LOG, Incarnation(1), Reply::Refused { epoch: of, reason });
+    let reason = ServerRefusal::Sealed { by: Epoch { number, writer: 2 } };
+    let message = ToWriter::new(LOG, Incarnation(1), ServerReply::Refused { epoch: of, reason });
     writer.handle(net.now, Net::server(A), message);
     net.pass(&mut writer, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);
     writer
@@ -614,7 +628,7 @@ fn a_number_that_nobody_counts_to_is_no_answer() {
         }
         // The highest number can be told, and nothing follows it.
         let writer = sealed_by(NUMBER_MAX, is_open);
-        assert_eq!(writer.stopped(), Some(&Stop::NumbersUsedUp { number: NUMBER_MAX + 1 }));
+        assert_eq!(writer.stopped(), Some(&WriterStop::NumbersUsedUp { number: NUMBER_MAX + 1 }));
         let writer = sealed_by(NUMBER_MAX - 1, is_open);
         assert!(writer.is_open() && writer.epoch().number == NUMBER_MAX, "{writer:?}");
     }

@@ -4,7 +4,7 @@ use crate::processes::{
     PATIENCE, append_until, check_records, create, is_disk, is_memory, open, record, serve, write_and_kill,
 };
 use network_memory::host::remote_log::{LogTerms, RemoteLog, RemoteLogError};
-use network_memory::names::Position;
+use network_memory::names::RecordNumber;
 use network_memory::writer::{Boot, Intent};
 use std::fs;
 use std::path::Path;
@@ -108,8 +108,8 @@ fn a_log_that_restarts_on_its_disk_is_refused_elsewhere() {
     let mut log = create(terms.clone());
     append_until(&mut log, is_memory);
     let refused = RemoteLog::open(LogTerms { folder: Some(elsewhere), ..terms });
-    assert!(matches!(refused, Err(RemoteLogError::Stopped(network_memory::writer::Stop::NeedsDisk(_)))));
+    assert!(matches!(refused, Err(RemoteLogError::Stopped(network_memory::writer::WriterStop::NeedsDisk(_)))));
     let (_, receipt) = log.append(&record(log.extent().1), PATIENCE).expect("it was not stopped");
     assert!(is_memory(receipt) || is_disk(receipt));
-    assert!(log.read(Position(0)).is_some());
+    assert!(log.read(RecordNumber(0)).is_some());
 }

@@ -2,7 +2,7 @@
 
 use crate::processes::{PATIENCE, append_until, check_records, create, is_disk, is_memory, open, record, serve};
 use network_memory::host::remote_log::{LogTerms, RemoteLog, RemoteLogError};
-use network_memory::writer::Stop;
+use network_memory::writer::WriterStop;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -155,7 +155,7 @@ fn a_writer_that_was_cut_off_is_fenced() {
     check_records(&new);
     append_until(&mut new, is_memory);
     let fenced = old.append(&record(old.extent().1), PATIENCE);
-    assert!(matches!(fenced, Err(RemoteLogError::Stopped(Stop::Fenced { .. }))), "{fenced:?}");
+    assert!(matches!(fenced, Err(RemoteLogError::Stopped(WriterStop::Fenced { .. }))), "{fenced:?}");
     append_until(&mut new, is_memory);
     check_records(&new);
 }

@@ -2,8 +2,8 @@
 
 use network_memory::host::memory_server::{MemoryServer, ServerOptions};
 use network_memory::host::remote_log::{LogTerms, RemoteLog};
-use network_memory::names::{LogId, Position, Receipt};
-use network_memory::writer::{Event, Intent};
+use network_memory::names::{LogId, Receipt, RecordNumber};
+use network_memory::writer::{Intent, LogEvent};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::env;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -56,7 +56,7 @@ fn child_writes_until_it_is_killed() {
 }
 
 /// What stands at a position.
-pub fn record(position: Position) -> Vec<u8> {
+pub fn record(position: RecordNumber) -> Vec<u8> {
     format!("record {position} {}", "x".repeat(position.0 as usize % 100)).into_bytes()
 }
 
@@ -147,7 +147,7 @@ pub fn serve(count: usize) -> (Vec<Served>, Vec<SocketAddr>) {
 }
 
 /// A writer's process; the position of the last record that it had a receipt for when it was killed.
-pub fn write_and_kill(log: LogId, folder: &Path, servers: &[SocketAddr], receipts: usize) -> Position {
+pub fn write_and_kill(log: LogId, folder: &Path, servers: &[SocketAddr], receipts: usize) -> RecordNumber {
     let addresses: String = servers.iter().map(|address| format!(" {address}")).collect();
     let words = format!("{} {}{addresses}", log.0, folder.display());
     let mut child = child("processes::child_writes_until_it_is_killed", WRITE, &words);
@@ -164,7 +164,7 @@ pub fn write_and_kill(log: LogId, folder: &Path, servers: &[SocketAddr], receipt
     lines.read_to_string(&mut rest).expect("a pipe");
     let whole = &rest[..rest.rfind('\n').map_or(0, |end| end + 1)];
     let last = whole.lines().last().unwrap_or(line.trim_end());
-    Position(last.split(' ').next().and_then(|word| word.parse().ok()).expect("a position"))
+    RecordNumber(last.split(' ').next().and_then(|word| word.parse().ok()).expect("a position"))
 }
 
 /// A new log on these servers.
@@ -202,12 +202,12 @@ pub fn is_disk(receipt: Receipt) -> bool {
 /// Every record of the log is what was appended.
 pub fn check_records(log: &RemoteLog) {
     let (from, end) = log.extent();
-    for position in (from.0..end.0).map(Position) {
+    for position in (from.0..end.0).map(RecordNumber) {
         assert_eq!(log.read(position).as_deref(), Some(&record(position)[..]), "record {position}");
     }
 }
 
 /// Whether this is among what has happened.
-pub fn has_happened(log: &mut RemoteLog, is_it: impl Fn(&Event) -> bool) -> bool {
+pub fn has_happened(log: &mut RemoteLog, is_it: impl Fn(&LogEvent) -> bool) -> bool {
     log.events().iter().any(is_it)
 }

@@ -7,7 +7,7 @@ use crate::processes::{
 use network_memory::host::memory_server::{MemoryServer, Reloaded, ServeError, ServerOptions, read_status};
 use network_memory::host::remote_log::{LogTerms, RemoteLog};
 use network_memory::names::Receipt;
-use network_memory::writer::Event;
+use network_memory::writer::LogEvent;
 use std::net::SocketAddr;
 use std::time::Instant;
 
@@ -41,10 +41,10 @@ fn with_all_servers_lost_the_disk_takes_over_until_they_are_back() {
     servers.iter_mut().for_each(Served::kill);
     append_until(&mut log, is_disk);
     append_until(&mut log, is_disk);
-    assert!(has_happened(&mut log, |event| matches!(event, Event::MemoryLost { .. })));
+    assert!(has_happened(&mut log, |event| matches!(event, LogEvent::MemoryLost { .. })));
     servers.iter_mut().for_each(Served::restart);
     append_until(&mut log, is_memory);
-    assert!(has_happened(&mut log, |event| *event == Event::MemoryBack));
+    assert!(has_happened(&mut log, |event| *event == LogEvent::MemoryBack));
     check_records(&log);
     let status = read_status(servers[0].address, None, PATIENCE).expect("a status");
     assert_eq!(status.logs.len(), 1, "{status:?}");
@@ -62,7 +62,7 @@ fn a_spare_takes_the_place_of_a_lost_member() {
     servers[0].kill();
     append_until(&mut log, is_disk);
     append_until(&mut log, is_memory);
-    assert!(has_happened(&mut log, |event| matches!(event, Event::SpareTaken { .. })));
+    assert!(has_happened(&mut log, |event| matches!(event, LogEvent::SpareTaken { .. })));
     check_records(&log);
 }
 
@@ -76,7 +76,7 @@ fn a_full_server_says_so_and_takes_more_after_a_truncation() {
     append_and_truncate_until_memory(&mut log);
     log.events();
     append_until(&mut log, is_disk);
-    while !has_happened(&mut log, |event| matches!(event, Event::ServerFull(_))) {
+    while !has_happened(&mut log, |event| matches!(event, LogEvent::ServerFull(_))) {
         append_until(&mut log, |_| true);
     }
     let status = read_status(servers[0].address, None, PATIENCE).expect("a status");

@@ -2,7 +2,7 @@
 
 use crate::harness::{World, eventually};
 use laboratory::debit_credit::explain;
-use local_cluster::Wish;
+use local_cluster::ClusterWish;
 use postgres::error::DbError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -99,7 +99,7 @@ fn a_row_that_all_want_gives_each_another_number() {
 /// A reader that stays for long must end with an error that says why, not with rows of another moment, nor hold up who writes.
 #[test]
 fn a_reader_that_costs_too_much_memory_is_told_so() {
-    let world = World::start_as(Wish { memory_mb: Some(4), ..Wish::default() });
+    let world = World::start_as(ClusterWish { memory_mb: Some(4), ..ClusterWish::default() });
     let (mut reader, mut writer) = (world.connect(1), world.connect(1));
     writer.batch_execute("CREATE TABLE note (id int PRIMARY KEY, body text)").unwrap();
     let parts: Vec<(i32, i32)> = (0..12).map(|part| (250 * part, 250 * part + 249)).collect();

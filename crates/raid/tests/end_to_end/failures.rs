@@ -2,7 +2,7 @@
 
 use crate::harness::{World, durability_alone, eventually};
 use laboratory::debit_credit::connect;
-use local_cluster::Wish;
+use local_cluster::ClusterWish;
 use local_cluster::process::Name;
 use rustix::process::Signal;
 use site::config::Channels;
@@ -14,7 +14,10 @@ fn a_killed_site_loses_nothing_and_comes_back() {
     let each =
         [(Channels::Fastest, "shared memory"), (Channels::Datagrams, "datagrams"), (Channels::Streams, "stream")];
     for (channels, expected) in each {
-        a_killed_site_comes_back(World::start_as(Wish { channels: Some(channels), ..Wish::default() }), expected);
+        a_killed_site_comes_back(
+            World::start_as(ClusterWish { channels: Some(channels), ..ClusterWish::default() }),
+            expected,
+        );
     }
 }
 

@@ -7,9 +7,9 @@ use laboratory::debit_credit::client::Account;
 use laboratory::debit_credit::crew::Crew;
 use laboratory::debit_credit::{connect, explain, load};
 use local_cluster::process::Name;
-use local_cluster::running::{Running, Statuses, all_is_repaired, is_up};
+use local_cluster::running::{RunningCluster, Statuses, all_is_repaired, is_up};
 use local_cluster::screen::Screen;
-use local_cluster::{Cluster, DESCRIPTION_FILE, Wish};
+use local_cluster::{Cluster, ClusterWish, DESCRIPTION_FILE};
 use site::config::{Channels, Clients, DatagramFaults, SiteConfig};
 use site::layout::Layout;
 use site::status::Status;
@@ -155,7 +155,7 @@ pub fn runs(pid: &u32) -> bool {
 
 /// A cluster for one test. The processes go before what they stand on.
 pub struct World {
-    pub running: Running,
+    pub running: RunningCluster,
     networks: Option<Networks>,
     never: AtomicBool,
     folder: tempfile::TempDir,
@@ -174,7 +174,7 @@ impl World {
         let turn = turn();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (layout, channels) = (Some(layout()), Some(channels()));
-        let wish = Wish { sites: Some(3), port: Some(0), layout, channels, ..Wish::default() };
+        let wish = ClusterWish { sites: Some(3), port: Some(0), layout, channels, ..ClusterWish::default() };
         let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
         change(&cluster);
         World::run(turn, folder, cluster, None)
@@ -182,22 +182,22 @@ impl World {
 
     /// As `start`, with keys.
     pub fn start_encrypted() -> World {
-        World::start_as(Wish { encrypt: Some(true), ..Wish::default() })
+        World::start_as(ClusterWish { encrypt: Some(true), ..ClusterWish::default() })
     }
 
     /// Three sites in this layout.
     pub fn start_in(layout: Layout) -> World {
-        World::start_as(Wish { layout: Some(layout), ..Wish::default() })
+        World::start_as(ClusterWish { layout: Some(layout), ..ClusterWish::default() })
     }
 
     /// As `start`, with more wishes.
-    pub fn start_as(wish: Wish) -> World {
+    pub fn start_as(wish: ClusterWish) -> World {
         let turn = turn();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let layout = wish.layout.or(Some(layout()));
         // With keys, what is not named is what is encrypted.
         let channels = wish.channels.or(wish.encrypt.is_none().then(channels));
-        let wish = Wish { sites: wish.sites.or(Some(3)), port: Some(0), layout, channels, ..wish };
+        let wish = ClusterWish { sites: wish.sites.or(Some(3)), port: Some(0), layout, channels, ..wish };
         let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
         World::run(turn, folder, cluster, None)
     }
@@ -207,7 +207,7 @@ impl World {
         let turn = turn();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (layout, channels) = (Some(layout()), Some(Channels::Datagrams));
-        let wish = Wish { sites: Some(3), port: Some(0), layout, channels, ..Wish::default() };
+        let wish = ClusterWish { sites: Some(3), port: Some(0), layout, channels, ..ClusterWish::default() };
         let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
         worsen(&cluster, faults);
         World::run(turn, folder, cluster, None)
@@ -217,7 +217,7 @@ impl World {
     pub fn start_for(clients: impl FnOnce(&Path) -> Clients) -> World {
         let turn = turn();
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let wish = Wish { sites: Some(3), port: Some(0), layout: Some(layout()), ..Wish::default() };
+        let wish = ClusterWish { sites: Some(3), port: Some(0), layout: Some(layout()), ..ClusterWish::default() };
         let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
         let_in(&cluster, &clients(folder.path()));
         World::run(turn, folder, cluster, None)
@@ -245,7 +245,7 @@ impl World {
                 &format!("[sites.{site}]\nsql = \"{sql}\"\nlisten = \"{listen}\"\nconsole = \"{console}\"\n");
         }
         std::fs::write(folder.path().join(DESCRIPTION_FILE), description).expect("the folder can be written");
-        let cluster = Cluster::open_or_create(folder.path(), &Wish::default()).expect("a new cluster");
+        let cluster = Cluster::open_or_create(folder.path(), &ClusterWish::default()).expect("a new cluster");
         // Nobody else reaches these networks.
         let everybody = Some(vec!["host all all all trust".to_owned()]);
         let_in(&cluster, &Clients { insecure: true, hba: everybody, ..Clients::default() });
@@ -281,7 +281,7 @@ impl World {
             keep_logs(&cluster, servers);
         }
         let names = networks.as_ref().map(Networks::names).unwrap_or_default();
-        let running = Running::start_in(raid(), cluster, names).expect("the processes start");
+        let running = RunningCluster::start_in(raid(), cluster, names).expect("the processes start");
         let mut world =
             World { running, networks, never: AtomicBool::new(false), folder, _memory: memory, _turn: turn };
         world.running.wait_until_up(&world.never).unwrap_or_else(|error| panic!("{error}\n{}", world.logs()));

@@ -2,7 +2,7 @@
 
 use crate::harness::{World, eventually};
 use crate::memory_servers::MemoryServers;
-use local_cluster::Wish;
+use local_cluster::ClusterWish;
 use local_cluster::process::Name;
 use remote_files::power_loss::lose_unsynced;
 use rustix::process::Signal;
@@ -14,7 +14,7 @@ const ONE: Name = Name::Site(1);
 
 /// One site whose log these servers keep.
 fn alone(servers: &MemoryServers) -> World {
-    World::start_as(Wish { sites: Some(1), memory: Some(servers.addresses()), ..Wish::default() })
+    World::start_as(ClusterWish { sites: Some(1), memory: Some(servers.addresses()), ..ClusterWish::default() })
 }
 
 fn status(world: &World) -> Status {
@@ -122,7 +122,7 @@ fn lost_memory_is_given_up_by_the_operator_alone() {
 #[test]
 fn the_last_copy_commits_in_the_memory_of_servers() {
     let servers = MemoryServers::start(3);
-    let mut world = World::start_as(Wish { memory: Some(servers.addresses()), ..Wish::default() });
+    let mut world = World::start_as(ClusterWish { memory: Some(servers.addresses()), ..ClusterWish::default() });
     let crew = world.load(6);
     assert_eq!(status(&world).durability, "memory, 3 copies", "with all copies nothing is asked of the servers");
     world.kill(2);
@@ -145,7 +145,7 @@ fn the_last_copy_commits_in_the_memory_of_servers() {
 #[test]
 fn a_log_is_carried_to_memory_servers_and_back() {
     let servers = MemoryServers::start(2);
-    let mut world = World::start_as(Wish { sites: Some(1), ..Wish::default() });
+    let mut world = World::start_as(ClusterWish { sites: Some(1), ..ClusterWish::default() });
     let crew = world.load(3);
     let folder = world.running.cluster().folder_of(ONE);
     for memory in [servers.addresses(), Vec::new(), servers.addresses()] {

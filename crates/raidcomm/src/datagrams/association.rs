@@ -8,15 +8,15 @@
 //! Invariant: the frames of a datagram are delivered when it has been opened, its number is new, and all before it in its sequence have been.
 
 use super::group::{Invitation, Theirs};
-use super::inflow::Inflow;
-use super::packet::{Acknowledgements, HEADER_BYTES, Header, Kind, MATERIAL_BYTES};
-use super::path::Path;
-use super::pieces::{NotQueued, Queue};
+use super::inflow::FrameInflow;
+use super::packet::{Acknowledgements, DatagramHeader, DatagramKind, HEADER_BYTES, MATERIAL_BYTES};
+use super::path::DatagramPath;
+use super::pieces::{FrameQueue, NotQueued};
 use super::planted::Planted;
 use super::seal::Seal;
-use super::sent::Sent;
-use super::train::Train;
-use super::{DatagramCounters, Stray, Terms};
+use super::sent::SentDatagrams;
+use super::train::DatagramTrain;
+use super::{DatagramCounters, DatagramTerms, Stray};
 use crate::limits::{
     DATAGRAM_AGE_MAX, DATAGRAM_SILENCE, DATAGRAM_WAIT_MAX, DATAGRAMS_REPEATED, PROBE_PAUSE_MAX, PROBE_PAUSE_MIN,
     PROBES_OF_LARGER,
@@ -38,14 +38,14 @@ struct Probes {
 /// See the module's description.
 #[derive(Clone, Debug)]
 pub(super) struct Association {
-    pub terms: Terms,
+    pub terms: DatagramTerms,
     seal_out: Seal,
-    path: Path,
-    queue: Queue,
-    frames: Sent,
-    inflow: Inflow,
+    path: DatagramPath,
+    queue: FrameQueue,
+    frames: SentDatagrams,
+    inflow: FrameInflow,
     /// What our group has been sent and this site has not acknowledged; `None`: it is not a member.
-    pub group: Option<Sent>,
+    pub group: Option<SentDatagrams>,
     pub invitation: Option<Invitation>,
     /// The other side has said that what goes to our group's address arrives there.
     pub hears_group: bool,
@@ -72,20 +72,20 @@ pub(super) struct Association {
 pub(super) type Out<'a> = dyn FnMut(Bytes, usize) + 'a;
 
 impl Association {
-    pub(super) fn new(now: u64, terms: Terms, planted: Option<Planted>) -> Association {
+    pub(super) fn new(now: u64, terms: DatagramTerms, planted: Option<Planted>) -> Association {
         let [to_accepted, to_maker] = match &terms.keys {
             Some(keys) => [Some(&keys.to_accepted), Some(&keys.to_maker)],
             None => [None, None],
         };
         let (material_out, material_in) =
             if terms.is_maker { (to_accepted, to_maker) } else { (to_maker, to_accepted) };
-        let (seal_out, inflow) = (Seal::new(material_out), Inflow::new(0, material_in, planted));
+        let (seal_out, inflow) = (Seal::new(material_out), FrameInflow::new(0, material_in, planted));
         Association {
             seal_out,
             terms,
-            path: Path::new(now),
-            queue: Queue::default(),
-            frames: Sent::new(0),
+            path: DatagramPath::new(now),
+            queue: FrameQueue::default(),
+            frames: SentDatagrams::new(0),
             inflow,
             group: None,
             invitation: None,
@@ -144,19 +144,19 @@ impl Association {
     /// Whether another datagram of the group may be sent to it, by its number; and whether more than one at a time.
     pub(super) fn has_room_in_group(&self, number: u64, is_first: bool) -> bool {
         // One that is closed holds up nobody: what is for it waits.
-        let room = |group: &Sent| group.has_room_for(number) && (is_first || self.path.has_room_beside(0));
+        let room = |group: &SentDatagrams| group.has_room_for(number) && (is_first || self.path.has_room_beside(0));
         !self.is_open || self.group.as_ref().is_none_or(room)
     }
 
-    fn header(&self, kind: Kind, number: u64) -> Header {
-        Header { kind, from_maker: self.terms.is_maker, id: self.terms.id, number }
+    fn header(&self, kind: DatagramKind, number: u64) -> DatagramHeader {
+        DatagramHeader { kind, from_maker: self.terms.is_maker, id: self.terms.id, number }
     }
 
     /// Takes a datagram of this association, which is opened in its place.
     pub(super) fn receive(
         &mut self,
         now: u64,
-        header: Header,
+        header: DatagramHeader,
         datagram: &mut [u8],
         arrived: &mut Vec<Bytes>,
     ) -> Result<(), Stray> {
@@ -166,14 +166,14 @@ impl Association {
         let bytes = datagram.len();
         let mut fields = self.inflow.open(header, datagram)?;
         self.counters.datagrams_in += 1;
-        if header.kind == Kind::Probe {
+        if header.kind == DatagramKind::Probe {
             let claimed = fields.u16().filter(|&claimed| usize::from(claimed) == bytes).ok_or(Stray::Malformed)?;
             self.probes.to_answer = self.probes.to_answer.max(Some(claimed));
             return Ok(());
         }
         let told = Acknowledgements::decode(&mut fields).ok_or(Stray::Malformed)?;
         self.acknowledged(now, header, &told);
-        if header.kind == Kind::Frames {
+        if header.kind == DatagramKind::Frames {
             let invited = self.inflow.take(now, header.number, fields, arrived, &mut self.counters)?;
             if let Some((id, from, material)) = invited {
                 if self.theirs.is_some() {
@@ -189,7 +189,7 @@ impl Association {
     pub(super) fn receive_of_group(
         &mut self,
         now: u64,
-        header: Header,
+        header: DatagramHeader,
         datagram: &mut [u8],
         by_group: bool,
         arrived: &mut Vec<Bytes>,
@@ -197,7 +197,7 @@ impl Association {
         let theirs = self.theirs.as_mut().filter(|theirs| theirs.id == header.id).ok_or(Stray::Unknown)?;
         let fields = theirs.open(now, header, datagram, by_group)?;
         self.counters.datagrams_in += 1;
-        if header.kind == Kind::Group {
+        if header.kind == DatagramKind::Group {
             let told = theirs.take(now, header.number, fields, self.terms.id, arrived, &mut self.counters)?;
             if let Some(told) = told {
                 self.acknowledged(now, header, &told);
@@ -207,7 +207,7 @@ impl Association {
     }
 
     /// The other side has told what has come, in whatever kind of datagram.
-    fn acknowledged(&mut self, now: u64, header: Header, told: &Acknowledgements) {
+    fn acknowledged(&mut self, now: u64, header: DatagramHeader, told: &Acknowledgements) {
         let before = self.counted();
         if let Some(seen) = &told.frames {
             self.frames.acknowledged(now, seen, &mut self.path);
@@ -236,7 +236,7 @@ impl Association {
 
     /// How many datagrams the other side has acknowledged.
     fn counted(&self) -> u64 {
-        self.frames.acknowledgements() + self.group.as_ref().map_or(0, Sent::acknowledgements)
+        self.frames.acknowledgements() + self.group.as_ref().map_or(0, SentDatagrams::acknowledgements)
     }
 
     fn find_lost(&mut self, now: u64) {
@@ -256,7 +256,7 @@ impl Association {
 
     /// When the datagrams were sent that have waited longest: for the first time, and for the last.
     fn oldest(&self) -> Option<(u64, u64)> {
-        let each = [self.frames.oldest(), self.group.as_ref().and_then(Sent::oldest)];
+        let each = [self.frames.oldest(), self.group.as_ref().and_then(SentDatagrams::oldest)];
         each.into_iter().flatten().reduce(|one, other| (one.0.min(other.0), one.1.min(other.1)))
     }
 
@@ -336,9 +336,9 @@ impl Association {
     /// Frames that wait, as far as there is room under way.
     fn send_frames(&mut self, now: u64, out: &mut Out<'_>) {
         let Some(datagram_bytes) = self.datagram_bytes() else { return };
-        let mut train = Train::new(datagram_bytes);
+        let mut train = DatagramTrain::new(datagram_bytes);
         let (mut number, mut bytes, mut goes_on) = (self.frames.next(), 0, true);
-        let room = |path: &Path, frames: &Sent, bytes: usize, number: u64, is_invited: bool| {
+        let room = |path: &DatagramPath, frames: &SentDatagrams, bytes: usize, number: u64, is_invited: bool| {
             // An invitation waits for no window: what fills that may be what the other side cannot read without it.
             frames.has_room_for(number) && (is_invited || path.has_room_beside(bytes))
         };
@@ -346,7 +346,7 @@ impl Association {
             && !(self.queue.is_empty() && self.invitation.is_none())
             && room(&self.path, &self.frames, bytes, number, self.invitation.is_some())
         {
-            let header = self.header(Kind::Frames, number);
+            let header = self.header(DatagramKind::Frames, number);
             let told = self.tell(now);
             let (queue, invitation) = (&mut self.queue, self.invitation.take());
             if invitation.is_some() {
@@ -377,8 +377,8 @@ impl Association {
 
     fn acknowledge(&mut self, now: u64, out: &mut Out<'_>) {
         let told = self.tell(now);
-        let mut train = Train::new(HEADER_BYTES + Acknowledgements::BYTES_MAX + self.seal_out.bytes());
-        let header = self.header(Kind::Acknowledgement, self.acknowledgements);
+        let mut train = DatagramTrain::new(HEADER_BYTES + Acknowledgements::BYTES_MAX + self.seal_out.bytes());
+        let header = self.header(DatagramKind::Acknowledgement, self.acknowledgements);
         if self.planted != Some(Planted::NumberTwice) {
             self.acknowledgements += 1;
         }
@@ -403,8 +403,8 @@ impl Association {
         self.probes.of_larger += u32::from(self.datagram_bytes.is_some());
         let known = self.datagram_bytes;
         for size in self.terms.sizes().filter(|size| Some(*size) > known) {
-            let mut train = Train::new(size.into());
-            let header = self.header(Kind::Probe, self.probes.number);
+            let mut train = DatagramTrain::new(size.into());
+            let header = self.header(DatagramKind::Probe, self.probes.number);
             self.probes.number += 1;
             let seal = &self.seal_out;
             train.add(seal, header, |buffer, end| {

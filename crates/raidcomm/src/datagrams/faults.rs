@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// How often what happens, of a hundred datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Faults {
+pub struct FaultRates {
     /// It is lost.
     pub loss_percent: u64,
     /// It is sent twice.
@@ -17,9 +17,9 @@ pub struct Faults {
     pub reorder_percent: u64,
 }
 
-impl fmt::Display for Faults {
+impl fmt::Display for FaultRates {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Faults { loss_percent, double_percent, reorder_percent } = self;
+        let FaultRates { loss_percent, double_percent, reorder_percent } = self;
         write!(formatter, "loss={loss_percent},double={double_percent},reorder={reorder_percent}")
     }
 }
@@ -29,11 +29,11 @@ impl fmt::Display for Faults {
 #[error("`{0}` is no fault of a network: write `loss=5,double=2,reorder=5`, each in percent, 0 to 90")]
 pub struct FaultsError(String);
 
-impl FromStr for Faults {
+impl FromStr for FaultRates {
     type Err = FaultsError;
 
-    fn from_str(text: &str) -> Result<Faults, FaultsError> {
-        let mut faults = Faults::default();
+    fn from_str(text: &str) -> Result<FaultRates, FaultsError> {
+        let mut faults = FaultRates::default();
         for word in text.split(',').filter(|word| !word.is_empty()) {
             let wrong = || FaultsError(word.to_owned());
             let (name, percent) = word.split_once('=').ok_or_else(wrong)?;
@@ -52,13 +52,13 @@ impl FromStr for Faults {
 /// What stands between a socket and whoever sends by it.
 #[derive(Debug)]
 pub(super) struct Worse {
-    faults: Faults,
+    faults: FaultRates,
     random: Random,
     kept_back: Option<(SocketAddr, Vec<u8>)>,
 }
 
 impl Worse {
-    pub(super) fn new(faults: Faults, seed: u64) -> Worse {
+    pub(super) fn new(faults: FaultRates, seed: u64) -> Worse {
         Worse { faults, random: Random::new(seed), kept_back: None }
     }
 
@@ -86,19 +86,19 @@ mod tests {
 
     #[test]
     fn words_name_faults_or_are_refused() {
-        let expected = Faults { loss_percent: 5, double_percent: 0, reorder_percent: 10 };
+        let expected = FaultRates { loss_percent: 5, double_percent: 0, reorder_percent: 10 };
         assert_eq!("loss=5,reorder=10".parse(), Ok(expected));
         assert_eq!(expected.to_string().parse(), Ok(expected));
-        assert_eq!("".parse(), Ok(Faults::default()));
+        assert_eq!("".parse(), Ok(FaultRates::default()));
         for wrong in ["loss", "loss=91", "loss=-1", "lost=5"] {
-            assert_eq!(wrong.parse::<Faults>(), Err(FaultsError(wrong.to_owned())));
+            assert_eq!(wrong.parse::<FaultRates>(), Err(FaultsError(wrong.to_owned())));
         }
     }
 
     #[test]
     fn everything_is_sent_but_what_is_lost() {
         let to = SocketAddr::from(([127, 0, 0, 1], 1));
-        let faults = Faults { loss_percent: 10, double_percent: 10, reorder_percent: 10 };
+        let faults = FaultRates { loss_percent: 10, double_percent: 10, reorder_percent: 10 };
         let mut worse = Worse::new(faults, 7);
         let mut counts = [0_u32; 1_000];
         let mut last = 0;

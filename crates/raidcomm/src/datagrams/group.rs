@@ -9,13 +9,13 @@
 //! With keys, all members have the key of the group: a member could speak in the sender's name to the other members. They are sites of one
 //! instance, which believe each other anyway.
 
-use super::inflow::Inflow;
-use super::packet::{Acknowledgements, Chunk, Header, Kind, MATERIAL_BYTES, Seen};
-use super::pieces::Queue;
+use super::inflow::FrameInflow;
+use super::packet::{Acknowledgements, Chunk, DatagramHeader, DatagramKind, MATERIAL_BYTES, SeenDatagrams};
+use super::pieces::FrameQueue;
 use super::planted::Planted;
 use super::seal::Seal;
 use super::{DatagramCounters, Stray};
-use crate::fields::Fields;
+use crate::fields::FieldReader;
 use crate::limits::GROUP_HEARD;
 use bytes::Bytes;
 use identifiers::{InstanceId, SiteId};
@@ -49,7 +49,7 @@ pub(super) struct Group {
     material: Option<[u8; MATERIAL_BYTES]>,
     /// The number of the next datagram.
     pub next: u64,
-    pub queue: Queue,
+    pub queue: FrameQueue,
     pub probes: u64,
     pub probe_at: u64,
 }
@@ -58,11 +58,11 @@ impl Group {
     /// With numbers and secrets that nobody guesses, from the caller.
     pub(super) fn new(id: u64, material: Option<[u8; MATERIAL_BYTES]>) -> Group {
         let seal = Seal::new(material.as_ref());
-        Group { id, seal, material, next: 0, queue: Queue::default(), probes: 0, probe_at: 0 }
+        Group { id, seal, material, next: 0, queue: FrameQueue::default(), probes: 0, probe_at: 0 }
     }
 
-    pub(super) fn header(&self, kind: Kind, number: u64) -> Header {
-        Header { kind, from_maker: true, id: self.id, number }
+    pub(super) fn header(&self, kind: DatagramKind, number: u64) -> DatagramHeader {
+        DatagramHeader { kind, from_maker: true, id: self.id, number }
     }
 
     /// Into the group, from the next datagram on.
@@ -96,7 +96,7 @@ impl Invitation {
 #[derive(Clone, Debug)]
 pub(super) struct Theirs {
     pub id: u64,
-    pub inflow: Inflow,
+    pub inflow: FrameInflow,
     /// When something came by the group's address last.
     heard_at: Option<u64>,
     /// That it is heard has not been told.
@@ -105,17 +105,17 @@ pub(super) struct Theirs {
 
 impl Theirs {
     pub(super) fn new(id: u64, from: u64, material: Option<&[u8; MATERIAL_BYTES]>, planted: Option<Planted>) -> Theirs {
-        Theirs { id, inflow: Inflow::new(from, material, planted), heard_at: None, news: false }
+        Theirs { id, inflow: FrameInflow::new(from, material, planted), heard_at: None, news: false }
     }
 
     /// Opens a datagram of the group in its place. `by_group`: it came by the group's address.
     pub(super) fn open<'a>(
         &mut self,
         now: u64,
-        header: Header,
+        header: DatagramHeader,
         datagram: &'a mut [u8],
         by_group: bool,
-    ) -> Result<Fields<'a>, Stray> {
+    ) -> Result<FieldReader<'a>, Stray> {
         let fields = self.inflow.open(header, datagram)?;
         if by_group {
             self.news |= !self.is_heard(now);
@@ -129,7 +129,7 @@ impl Theirs {
         &mut self,
         now: u64,
         number: u64,
-        mut fields: Fields<'_>,
+        mut fields: FieldReader<'_>,
         id: u64,
         arrived: &mut Vec<Bytes>,
         counters: &mut DatagramCounters,
@@ -153,7 +153,7 @@ impl Theirs {
     }
 
     /// What its sender is told of it, if there is anything new.
-    pub(super) fn tell(&mut self, now: u64) -> Option<Seen> {
+    pub(super) fn tell(&mut self, now: u64) -> Option<SeenDatagrams> {
         // That it is heard goes along with what is told; alone it needs a word too.
         let news = std::mem::take(&mut self.news);
         self.inflow.received.tell(now).or_else(|| news.then(|| self.inflow.received.seen(now)))

@@ -3,25 +3,25 @@
 //! A datagram that comes before one with a lower number waits for it. The protocols above would bear it otherwise, but not well: who
 //! hears of a transaction before the decision on the one that it follows has to take the two for rivals.
 
-use super::packet::{Chunk, Header, MATERIAL_BYTES};
+use super::packet::{Chunk, DatagramHeader, MATERIAL_BYTES};
 use super::pieces::Joining;
 use super::planted::Planted;
-use super::received::{Received, Verdict};
+use super::received::{DatagramVerdict, ReceivedDatagrams};
 use super::seal::Seal;
 use super::{DatagramCounters, Stray};
-use crate::fields::Fields;
+use crate::fields::FieldReader;
 use crate::limits::EARLY_BYTES_MAX;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
 /// See the module's description.
 #[derive(Clone, Debug)]
-pub(super) struct Inflow {
+pub(super) struct FrameInflow {
     seal: Seal,
-    pub received: Received,
+    pub received: ReceivedDatagrams,
     /// The number of the datagram that comes next.
     next: u64,
-    /// What has come before it, by number: no more than [`Received`] remembers.
+    /// What has come before it, by number: no more than [`ReceivedDatagrams`] remembers.
     early: BTreeMap<u64, Bytes>,
     /// How many bytes that is.
     early_bytes: usize,
@@ -32,12 +32,12 @@ pub(super) struct Inflow {
 /// The other side's invitation into its group: the group, the first number, the secret.
 pub(super) type Invited = (u64, u64, Option<[u8; MATERIAL_BYTES]>);
 
-impl Inflow {
+impl FrameInflow {
     /// Counts from a number on.
-    pub(super) fn new(from: u64, material: Option<&[u8; MATERIAL_BYTES]>, planted: Option<Planted>) -> Inflow {
-        Inflow {
+    pub(super) fn new(from: u64, material: Option<&[u8; MATERIAL_BYTES]>, planted: Option<Planted>) -> FrameInflow {
+        FrameInflow {
             seal: Seal::new(material),
-            received: Received::new(from, planted),
+            received: ReceivedDatagrams::new(from, planted),
             next: from,
             early: BTreeMap::new(),
             early_bytes: 0,
@@ -47,8 +47,8 @@ impl Inflow {
     }
 
     /// Opens a datagram in its place.
-    pub(super) fn open<'a>(&self, header: Header, datagram: &'a mut [u8]) -> Result<Fields<'a>, Stray> {
-        self.seal.open(header, datagram).map(Fields).ok_or(Stray::Forged)
+    pub(super) fn open<'a>(&self, header: DatagramHeader, datagram: &'a mut [u8]) -> Result<FieldReader<'a>, Stray> {
+        self.seal.open(header, datagram).map(FieldReader).ok_or(Stray::Forged)
     }
 
     /// Takes the chunks of a datagram that has been opened, unless it has come before, and of those that have waited for it. Frames are
@@ -57,7 +57,7 @@ impl Inflow {
         &mut self,
         now: u64,
         number: u64,
-        chunks: Fields<'_>,
+        chunks: FieldReader<'_>,
         arrived: &mut Vec<Bytes>,
         counters: &mut DatagramCounters,
     ) -> Result<Option<Invited>, Stray> {
@@ -67,13 +67,15 @@ impl Inflow {
             return Ok(None);
         }
         match self.received.take(number, now) {
-            Verdict::New => {}
-            Verdict::Again if self.planted == Some(Planted::TakenTwice) => return self.take_chunks(chunks, arrived),
-            Verdict::Again => {
+            DatagramVerdict::New => {}
+            DatagramVerdict::Again if self.planted == Some(Planted::TakenTwice) => {
+                return self.take_chunks(chunks, arrived);
+            }
+            DatagramVerdict::Again => {
                 counters.datagrams_twice += 1;
                 return Ok(None);
             }
-            Verdict::Ahead => return Ok(None),
+            DatagramVerdict::Ahead => return Ok(None),
         }
         if is_early && self.planted != Some(Planted::Overtaken) {
             self.early_bytes += chunks.0.len();
@@ -86,7 +88,7 @@ impl Inflow {
             self.next += 1;
             self.early_bytes -= early.len();
             // One that breaks the rules does not hold up those after it.
-            let later = self.take_chunks(Fields(&early), arrived);
+            let later = self.take_chunks(FieldReader(&early), arrived);
             if !matches!(invited, Ok(Some(_))) {
                 invited = later;
             }
@@ -94,7 +96,7 @@ impl Inflow {
         invited
     }
 
-    fn take_chunks(&mut self, mut fields: Fields<'_>, arrived: &mut Vec<Bytes>) -> Result<Option<Invited>, Stray> {
+    fn take_chunks(&mut self, mut fields: FieldReader<'_>, arrived: &mut Vec<Bytes>) -> Result<Option<Invited>, Stray> {
         let mut invited = None;
         while let Some(chunk) = Chunk::next(&mut fields)? {
             match chunk {

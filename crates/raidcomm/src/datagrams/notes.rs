@@ -4,7 +4,7 @@
 //! ([`crate::streams::Streams::export_keying_material`]), nobody else can read or forge one; without, a checksum finds damage. Invariant: no number is used
 //! twice with one key, so the same keys given again change nothing.
 
-use super::packet::{HEADER_BYTES, Header, Kind, MATERIAL_BYTES};
+use super::packet::{DatagramHeader, DatagramKind, HEADER_BYTES, MATERIAL_BYTES};
 use super::seal::Seal;
 use identifiers::{InstanceId, SiteId};
 
@@ -47,9 +47,9 @@ pub struct Correspondence {
 
 /// The site that a datagram says it comes from, if it can be a note of this instance. Nothing is proven by it.
 pub fn sender(instance: InstanceId, datagram: &[u8]) -> Option<SiteId> {
-    let header = Header::decode(datagram)?;
+    let header = DatagramHeader::decode(datagram)?;
     let site = SiteId(header.id as u16);
-    (header.kind == Kind::Frames && header.id == identifier(instance, site)).then_some(site)
+    (header.kind == DatagramKind::Frames && header.id == identifier(instance, site)).then_some(site)
 }
 
 fn identifier(instance: InstanceId, site: SiteId) -> u64 {
@@ -81,7 +81,7 @@ impl Correspondence {
     /// If the message is longer than [`NOTE_BYTES_MAX`].
     pub fn write(&mut self, message: &[u8], datagram: &mut Vec<u8>) {
         assert!(message.len() <= NOTE_BYTES_MAX, "a note is short");
-        let header = Header { kind: Kind::Frames, from_maker: true, id: self.own, number: self.next };
+        let header = DatagramHeader { kind: DatagramKind::Frames, from_maker: true, id: self.own, number: self.next };
         self.next += 1;
         datagram.clear();
         datagram.extend_from_slice(&header.encode());
@@ -91,10 +91,10 @@ impl Correspondence {
 
     /// The message in a datagram; `None`: it is not the peer's, or late.
     pub fn read<'a>(&mut self, datagram: &'a mut [u8]) -> Option<&'a [u8]> {
-        let header = Header::decode(datagram)?;
+        let header = DatagramHeader::decode(datagram)?;
         // In clear a peer that was started anew counts from 0 again.
         let is_due = header.number >= self.expected || !self.receiving.is_keyed();
-        if header.kind != Kind::Frames || !header.from_maker || header.id != self.theirs || !is_due {
+        if header.kind != DatagramKind::Frames || !header.from_maker || header.id != self.theirs || !is_due {
             return None;
         }
         let message = self.receiving.open(header, datagram)?;

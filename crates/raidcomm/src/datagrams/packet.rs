@@ -13,17 +13,17 @@
 //! is used twice for different bytes. Invariant: whatever the bytes, reading ends with lengths that are checked or with nothing.
 
 use super::Stray;
-use crate::fields::Fields;
+use crate::fields::FieldReader;
 use crate::limits::DATAGRAMS_AHEAD_MAX;
 
 /// Bytes of a header.
 pub(super) const HEADER_BYTES: usize = 17;
-/// Words of the bits of a [`Seen`].
+/// Words of the bits of a [`SeenDatagrams`].
 pub(super) const WORDS: usize = DATAGRAMS_AHEAD_MAX / 64;
 
 /// What a datagram is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum DatagramKind {
     /// Frames for one site. Sent again until it is acknowledged.
     Frames,
     /// Tells what has come. Lost: a later one tells more.
@@ -43,8 +43,8 @@ const MAKER: u8 = 0x08;
 
 /// What stands before the sealed part, and is sealed with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
-    pub kind: Kind,
+pub(super) struct DatagramHeader {
+    pub kind: DatagramKind,
     /// It comes from the side that made the connection on which the association rests; of a group: from its owner.
     pub from_maker: bool,
     /// The association, or the group.
@@ -53,7 +53,7 @@ pub(super) struct Header {
     pub number: u64,
 }
 
-impl Header {
+impl DatagramHeader {
     pub(super) fn encode(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[0] = MARK | if self.from_maker { MAKER } else { 0 } | self.kind as u8;
@@ -63,25 +63,25 @@ impl Header {
     }
 
     /// Reads it from the begin of a datagram; `None`: it is not one of ours.
-    pub(super) fn decode(datagram: &[u8]) -> Option<Header> {
-        let mut fields = Fields(datagram);
+    pub(super) fn decode(datagram: &[u8]) -> Option<DatagramHeader> {
+        let mut fields = FieldReader(datagram);
         let first = fields.byte()?;
         let kind = match first & !(MARK_MASK | MAKER) {
-            0 => Kind::Frames,
-            1 => Kind::Acknowledgement,
-            2 => Kind::Probe,
-            3 => Kind::Group,
-            4 => Kind::GroupProbe,
+            0 => DatagramKind::Frames,
+            1 => DatagramKind::Acknowledgement,
+            2 => DatagramKind::Probe,
+            3 => DatagramKind::Group,
+            4 => DatagramKind::GroupProbe,
             _ => return None,
         };
-        let header = Header { kind, from_maker: first & MAKER != 0, id: fields.u64()?, number: fields.u64()? };
+        let header = DatagramHeader { kind, from_maker: first & MAKER != 0, id: fields.u64()?, number: fields.u64()? };
         (first & MARK_MASK == MARK).then_some(header)
     }
 }
 
 /// Which datagrams have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct SeenDatagrams {
     /// All before this number.
     pub below: u64,
     /// Of those from it on, each whose bit is set.
@@ -90,7 +90,7 @@ pub(super) struct Seen {
     pub delay_us: u32,
 }
 
-impl Seen {
+impl SeenDatagrams {
     pub(super) fn has(&self, number: u64) -> bool {
         match number.checked_sub(self.below) {
             None => true,
@@ -114,8 +114,8 @@ impl Seen {
         self.ahead[..words].iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
     }
 
-    fn decode(fields: &mut Fields<'_>) -> Option<Seen> {
-        let mut seen = Seen { below: fields.u64()?, delay_us: fields.u32()?, ahead: [0; WORDS] };
+    fn decode(fields: &mut FieldReader<'_>) -> Option<SeenDatagrams> {
+        let mut seen = SeenDatagrams { below: fields.u64()?, delay_us: fields.u32()?, ahead: [0; WORDS] };
         let words = usize::from(fields.byte()?);
         for word in seen.ahead.get_mut(..words)? {
             *word = fields.u64()?;
@@ -128,9 +128,9 @@ impl Seen {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Acknowledgements {
     /// Of frames for this site.
-    pub frames: Option<Seen>,
+    pub frames: Option<SeenDatagrams>,
     /// Of the other side's group.
-    pub group: Option<Seen>,
+    pub group: Option<SeenDatagrams>,
     /// What is sent to the address of the other side's group arrives.
     pub hears_group: bool,
     /// Datagrams of so many bytes arrive.
@@ -158,17 +158,17 @@ impl Acknowledgements {
         self.probed.iter().for_each(|bytes| out.extend_from_slice(&bytes.to_le_bytes()));
     }
 
-    pub(super) fn decode(fields: &mut Fields<'_>) -> Option<Acknowledgements> {
+    pub(super) fn decode(fields: &mut FieldReader<'_>) -> Option<Acknowledgements> {
         let flags = fields.byte()?;
         if flags & !(HAS_FRAMES | HAS_GROUP | HEARS_GROUP | HAS_PROBED) != 0 {
             return None;
         }
         let mut told = Acknowledgements { hears_group: flags & HEARS_GROUP != 0, ..Acknowledgements::default() };
         if flags & HAS_FRAMES != 0 {
-            told.frames = Some(Seen::decode(fields)?);
+            told.frames = Some(SeenDatagrams::decode(fields)?);
         }
         if flags & HAS_GROUP != 0 {
-            told.group = Some(Seen::decode(fields)?);
+            told.group = Some(SeenDatagrams::decode(fields)?);
         }
         if flags & HAS_PROBED != 0 {
             told.probed = Some(fields.u16()?);
@@ -250,14 +250,14 @@ impl<'a> Chunk<'a> {
     ///
     /// # Errors
     /// The bytes are no chunk.
-    pub(super) fn next(fields: &mut Fields<'a>) -> Result<Option<Chunk<'a>>, Stray> {
+    pub(super) fn next(fields: &mut FieldReader<'a>) -> Result<Option<Chunk<'a>>, Stray> {
         match fields.0.first() {
             None | Some(&FILLING) => Ok(None),
             Some(_) => Chunk::decode(fields).map(Some).ok_or(Stray::Malformed),
         }
     }
 
-    fn decode(fields: &mut Fields<'a>) -> Option<Chunk<'a>> {
+    fn decode(fields: &mut FieldReader<'a>) -> Option<Chunk<'a>> {
         match fields.byte()? {
             WHOLE => {
                 let length = fields.u16()?;
@@ -287,18 +287,22 @@ mod tests {
     use proptest::prelude::*;
 
     /// All chunks up to the end.
-    fn chunks<'a>(fields: &mut Fields<'a>) -> Result<Vec<Chunk<'a>>, Stray> {
+    fn chunks<'a>(fields: &mut FieldReader<'a>) -> Result<Vec<Chunk<'a>>, Stray> {
         std::iter::from_fn(|| Chunk::next(fields).transpose()).collect()
     }
 
-    fn seen() -> impl Strategy<Value = Seen> {
+    fn seen() -> impl Strategy<Value = SeenDatagrams> {
         let words = prop::array::uniform16(prop_oneof![Just(0), any::<u64>()]);
-        (any::<u64>(), any::<u32>(), words).prop_map(|(below, delay_us, ahead)| Seen { below, ahead, delay_us })
+        (any::<u64>(), any::<u32>(), words).prop_map(|(below, delay_us, ahead)| SeenDatagrams {
+            below,
+            ahead,
+            delay_us,
+        })
     }
 
     #[test]
     fn the_bits_begin_at_the_first_that_is_missing() {
-        let mut seen = Seen { below: 100, ahead: [0; WORDS], delay_us: 0 };
+        let mut seen = SeenDatagrams { below: 100, ahead: [0; WORDS], delay_us: 0 };
         seen.ahead[1] = 0b10;
         let last = 100 + DATAGRAMS_AHEAD_MAX as u64 - 1;
         let has = [0, 99, 100, 164, 165, 166, last, last + 1, u64::MAX].map(|number| seen.has(number));
@@ -310,7 +314,7 @@ mod tests {
         for (from, is_good) in [(NUMBER_MAX, true), (NUMBER_MAX + 1, false), (u64::MAX, false)] {
             let mut bytes = Vec::new();
             Chunk::Invitation { id: 1, from, material: None }.encode(&mut bytes);
-            assert_eq!(Chunk::next(&mut Fields(&bytes)).is_ok(), is_good);
+            assert_eq!(Chunk::next(&mut FieldReader(&bytes)).is_ok(), is_good);
         }
     }
 
@@ -320,7 +324,7 @@ mod tests {
         {
             let mut bytes = Vec::new();
             Chunk::Piece { total, offset, bytes: b"four" }.encode(&mut bytes);
-            assert_eq!(Chunk::next(&mut Fields(&bytes)).is_ok(), is_good, "{offset} of {total}");
+            assert_eq!(Chunk::next(&mut FieldReader(&bytes)).is_ok(), is_good, "{offset} of {total}");
         }
     }
 
@@ -337,7 +341,7 @@ mod tests {
             let mut bytes = Vec::new();
             told.encode(&mut bytes);
             prop_assert!(bytes.len() <= Acknowledgements::BYTES_MAX);
-            prop_assert_eq!(Acknowledgements::decode(&mut Fields(&bytes)), Some(told));
+            prop_assert_eq!(Acknowledgements::decode(&mut FieldReader(&bytes)), Some(told));
         }
 
         /// If this failed, frames would come out otherwise than they went in.
@@ -361,25 +365,25 @@ mod tests {
             let mut bytes = Vec::new();
             written.iter().for_each(|chunk| chunk.encode(&mut bytes));
             bytes.extend_from_slice(&[FILLING; 3]);
-            let read = chunks(&mut Fields(&bytes));
+            let read = chunks(&mut FieldReader(&bytes));
             prop_assert_eq!(read.as_deref(), Ok(written.as_slice()));
         }
 
         /// If this failed, whoever reaches the port of a site in clear could stop it.
         #[test]
         fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), first in 0u8..6) {
-            if let Some(header) = Header::decode(&bytes) {
+            if let Some(header) = DatagramHeader::decode(&bytes) {
                 prop_assert_eq!(&header.encode()[..], &bytes[..HEADER_BYTES]);
             }
             let mut bytes = bytes;
             if let Some(byte) = bytes.first_mut() {
                 *byte = first;
             }
-            let mut fields = Fields(&bytes);
+            let mut fields = FieldReader(&bytes);
             if Acknowledgements::decode(&mut fields).is_some() {
                 chunks(&mut fields).unwrap_or_default();
             }
-            chunks(&mut Fields(&bytes)).unwrap_or_default();
+            chunks(&mut FieldReader(&bytes)).unwrap_or_default();
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::round_trip::RoundTrip;
 
 /// See the module's description.
 #[derive(Clone, Debug)]
-pub(super) struct Path {
+pub(super) struct DatagramPath {
     /// Of datagrams, without the time that the other side takes to acknowledge.
     round_trip: RoundTrip,
     /// Shortest time after which something was acknowledged that was sent once.
@@ -34,7 +34,7 @@ pub(super) struct Path {
 
 /// A datagram that has been acknowledged.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Taken {
+pub(super) struct AcknowledgedDatagram {
     /// When it was sent last.
     pub sent_at: u64,
     /// How often.
@@ -43,9 +43,9 @@ pub(super) struct Taken {
     pub bytes: usize,
 }
 
-impl Path {
-    pub(super) fn new(now: u64) -> Path {
-        Path {
+impl DatagramPath {
+    pub(super) fn new(now: u64) -> DatagramPath {
+        DatagramPath {
             round_trip: RoundTrip::default(),
             answer_min: u64::MAX,
             time_outs: 0,
@@ -82,7 +82,7 @@ impl Path {
 
     /// A datagram has been acknowledged. `delay`: of the newest one that this acknowledgement brought, how long it lay at the other
     /// side; `None`: it is not the newest.
-    pub(super) fn acknowledged(&mut self, now: u64, taken: Taken, delay: Option<u64>) {
+    pub(super) fn acknowledged(&mut self, now: u64, taken: AcknowledgedDatagram, delay: Option<u64>) {
         self.in_flight -= taken.bytes;
         self.progress_at = now;
         let time = now.saturating_sub(taken.sent_at);
@@ -156,13 +156,13 @@ mod tests {
 
     const BYTES: usize = 1_000;
 
-    fn acknowledge(path: &mut Path, now: u64, sent_at: u64) {
-        path.acknowledged(now, Taken { sent_at, times: 1, bytes: BYTES }, Some(0));
+    fn acknowledge(path: &mut DatagramPath, now: u64, sent_at: u64) {
+        path.acknowledged(now, AcknowledgedDatagram { sent_at, times: 1, bytes: BYTES }, Some(0));
     }
 
     #[test]
     fn what_was_sent_before_something_acknowledged_is_lost_after_a_while() {
-        let mut path = Path::new(0);
+        let mut path = DatagramPath::new(0);
         let (first, second) = (path.send(1_000, BYTES), path.send(1_000, BYTES));
         assert!(first < second, "no two are sent at once");
         assert_eq!(path.lost_at(first), None);
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_of_the_first_copy_says_nothing_of_what_was_sent_before_the_second() {
-        let mut path = Path::new(0);
+        let mut path = DatagramPath::new(0);
         for _ in 0..10 {
             let sent_at = path.send(0, BYTES);
             acknowledge(&mut path, sent_at + 10 * MILLISECOND, sent_at);
@@ -183,14 +183,14 @@ mod tests {
         let again = path.send_again(30 * MILLISECOND);
         assert!(again > other && copied < other);
         // A hundredth of a millisecond after the second copy: it cannot be its.
-        let taken = Taken { sent_at: again, times: 2, bytes: BYTES };
+        let taken = AcknowledgedDatagram { sent_at: again, times: 2, bytes: BYTES };
         path.acknowledged(again + MILLISECOND / 100, taken, Some(0));
         assert_eq!(path.lost_at(other), None);
     }
 
     #[test]
     fn the_window_grows_until_something_is_lost_and_is_halved_once_in_a_round_trip() {
-        let mut path = Path::new(0);
+        let mut path = DatagramPath::new(0);
         let mut now = 0;
         while path.has_room_beside(0) {
             let sent_at = path.send(now, BYTES);

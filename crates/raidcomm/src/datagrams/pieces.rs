@@ -1,6 +1,6 @@
 //! Frames into datagrams, and back: as many as fit into each, a longer one cut into pieces.
 //!
-//! Invariant: frames leave a [`Queue`] in the order in which they came into it, and come out of a [`Joining`], to which all datagrams are
+//! Invariant: frames leave a [`FrameQueue`] in the order in which they came into it, and come out of a [`Joining`], to which all datagrams are
 //! given in their order, in the same.
 
 use super::Stray;
@@ -14,7 +14,7 @@ const PIECE_LEAST: usize = 64;
 
 /// Frames that wait to be sent.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Queue {
+pub(super) struct FrameQueue {
     bytes: Vec<u8>,
     /// The bytes before this have left.
     start: usize,
@@ -32,7 +32,7 @@ pub(super) enum NotQueued {
     Full,
 }
 
-impl Queue {
+impl FrameQueue {
     /// Bytes that wait.
     pub(super) fn waiting(&self) -> usize {
         self.bytes.len() - self.start
@@ -118,14 +118,14 @@ impl Joining {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fields::Fields;
+    use crate::fields::FieldReader;
     use proptest::prelude::*;
 
     /// All frames of these datagrams.
     fn join(datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
         let (mut joining, mut frames) = (Joining::default(), Vec::new());
         for datagram in datagrams {
-            let mut fields = Fields(datagram);
+            let mut fields = FieldReader(datagram);
             while let Some(chunk) = Chunk::next(&mut fields).expect("only chunks were written") {
                 match chunk {
                     Chunk::Whole(bytes) => frames.push(bytes.to_vec()),
@@ -148,7 +148,7 @@ mod tests {
             frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..500), 0..20),
             bytes in 100usize..400,
         ) {
-            let mut queue = Queue::default();
+            let mut queue = FrameQueue::default();
             let mut datagrams = Vec::new();
             for (index, frame) in frames.iter().enumerate() {
                 prop_assert_eq!(queue.append_with(|buffer| buffer.extend_from_slice(frame)), Ok(()));
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_long_frame_comes_back_and_leaves_the_rest_as_it_was() {
-        let mut queue = Queue::default();
+        let mut queue = FrameQueue::default();
         queue.append_with(|buffer| buffer.extend_from_slice(b"first")).expect("room");
         let long = vec![7; DATAGRAM_FRAME_BYTES_MAX + 1];
         assert_eq!(queue.append_with(|buffer| buffer.extend_from_slice(&long)), Err(NotQueued::Long(long)));

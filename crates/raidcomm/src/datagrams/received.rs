@@ -3,13 +3,13 @@
 //! Invariant: every number below `below` has come; `below` itself has not. A number so far ahead that its bit has no place is not taken:
 //! its sender has promised not to go there.
 
-use super::packet::{Seen, WORDS};
+use super::packet::{SeenDatagrams, WORDS};
 use super::planted::Planted;
 use crate::limits::{ACKNOWLEDGE_AFTER, ACKNOWLEDGE_DELAY, DATAGRAMS_AHEAD_MAX};
 
 /// What is to become of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum DatagramVerdict {
     /// It has not been here.
     New,
     /// It has.
@@ -26,7 +26,7 @@ fn bit(number: u64) -> (usize, u64) {
 
 /// See the module's description.
 #[derive(Clone, Debug)]
-pub(super) struct Received {
+pub(super) struct ReceivedDatagrams {
     below: u64,
     /// One above the highest that has come.
     end: u64,
@@ -42,10 +42,10 @@ pub(super) struct Received {
     planted: Option<Planted>,
 }
 
-impl Received {
+impl ReceivedDatagrams {
     /// Counts from a number on.
-    pub(super) fn new(from: u64, planted: Option<Planted>) -> Received {
-        Received {
+    pub(super) fn new(from: u64, planted: Option<Planted>) -> ReceivedDatagrams {
+        ReceivedDatagrams {
             below: from,
             end: from,
             highest_at: 0,
@@ -58,9 +58,9 @@ impl Received {
     }
 
     /// Takes a datagram that has proved to be its sender's.
-    pub(super) fn take(&mut self, number: u64, now: u64) -> Verdict {
+    pub(super) fn take(&mut self, number: u64, now: u64) -> DatagramVerdict {
         if number >= self.below.saturating_add(DATAGRAMS_AHEAD_MAX as u64) {
-            return Verdict::Ahead;
+            return DatagramVerdict::Ahead;
         }
         if self.owed == 0 {
             self.owed_since = now;
@@ -68,12 +68,12 @@ impl Received {
         self.owed += 1;
         if number < self.below {
             self.urgent = true;
-            return Verdict::Again;
+            return DatagramVerdict::Again;
         }
         let (word, place) = bit(number);
         if self.seen[word] & place != 0 {
             self.urgent = true;
-            return Verdict::Again;
+            return DatagramVerdict::Again;
         }
         self.seen[word] |= place;
         self.urgent |= number != self.end;
@@ -83,7 +83,7 @@ impl Received {
         loop {
             let (word, place) = bit(self.below);
             if self.seen[word] & place == 0 {
-                return Verdict::New;
+                return DatagramVerdict::New;
             }
             self.seen[word] &= !place;
             self.below += 1;
@@ -101,20 +101,20 @@ impl Received {
     }
 
     /// What the sender is told now, if there is anything that it has not been told.
-    pub(super) fn tell(&mut self, now: u64) -> Option<Seen> {
+    pub(super) fn tell(&mut self, now: u64) -> Option<SeenDatagrams> {
         if self.owed == 0 {
             return None;
         }
         (self.owed, self.urgent) = (0, false);
         let seen = self.seen(now);
         let below = if self.planted == Some(Planted::GapAcknowledged) { self.end } else { seen.below };
-        Some(Seen { below, ..seen })
+        Some(SeenDatagrams { below, ..seen })
     }
 
     /// What has come, told or not.
-    pub(super) fn seen(&self, now: u64) -> Seen {
+    pub(super) fn seen(&self, now: u64) -> SeenDatagrams {
         let delay_us = (now.saturating_sub(self.highest_at) / 1_000).try_into().unwrap_or(u32::MAX);
-        let mut told = Seen { below: self.below, ahead: [0; WORDS], delay_us };
+        let mut told = SeenDatagrams { below: self.below, ahead: [0; WORDS], delay_us };
         for number in self.below + 1..self.end {
             let (word, bit) = bit(number);
             if self.seen[word] & bit != 0 {
@@ -138,15 +138,15 @@ mod tests {
         for seed in 0..10 {
             let mut random = Random::new(seed);
             let from = random.below(1 << 40);
-            let (mut received, mut set) = (Received::new(from, None), BTreeSet::new());
+            let (mut received, mut set) = (ReceivedDatagrams::new(from, None), BTreeSet::new());
             for now in 0..2_000 {
                 let below = (from..).find(|number| !set.contains(number)).expect("numbers do not end");
                 let number =
                     (below + random.below(DATAGRAMS_AHEAD_MAX as u64 + 20)).saturating_sub(random.below(40)).max(from);
                 let expected = match number {
-                    _ if number >= below + DATAGRAMS_AHEAD_MAX as u64 => Verdict::Ahead,
-                    _ if set.insert(number) => Verdict::New,
-                    _ => Verdict::Again,
+                    _ if number >= below + DATAGRAMS_AHEAD_MAX as u64 => DatagramVerdict::Ahead,
+                    _ if set.insert(number) => DatagramVerdict::New,
+                    _ => DatagramVerdict::Again,
                 };
                 assert_eq!(received.take(number, now), expected, "seed {seed}, number {number}, below {below}");
                 if random.percent(5)
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_comes_in_order_is_told_late_and_a_gap_at_once() {
-        let mut received = Received::new(0, None);
+        let mut received = ReceivedDatagrams::new(0, None);
         assert_eq!((received.tell(5), received.deadline()), (None, None));
         received.take(0, 10);
         assert_eq!((received.is_due(10), received.deadline()), (false, Some(10 + ACKNOWLEDGE_DELAY)));

@@ -3,7 +3,7 @@
 //! ChaCha20-Poly1305 (RFC 8439): it has no bound on datagrams under one key that a connection could reach, so keys need not be renewed
 //! while it lasts. The nonce is made from the datagram's kind and number, which its sender never uses twice for different bytes.
 
-use super::packet::{HEADER_BYTES, Header, MATERIAL_BYTES};
+use super::packet::{DatagramHeader, HEADER_BYTES, MATERIAL_BYTES};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use std::fmt;
 
@@ -53,7 +53,7 @@ impl Seal {
     }
 
     /// Seals the datagram that begins at `start` and ends where the buffer ends. Its header stands there already.
-    pub(super) fn seal(&self, header: Header, buffer: &mut Vec<u8>, start: usize) {
+    pub(super) fn seal(&self, header: DatagramHeader, buffer: &mut Vec<u8>, start: usize) {
         match self {
             Seal::Clear => {
                 let checksum = crc32fast::hash(&buffer[start..]);
@@ -69,7 +69,7 @@ impl Seal {
     }
 
     /// Opens a datagram in its place and gives what follows the header; `None`: it is not what the holder of the key has sealed.
-    pub(super) fn open<'a>(&self, header: Header, datagram: &'a mut [u8]) -> Option<&'a [u8]> {
+    pub(super) fn open<'a>(&self, header: DatagramHeader, datagram: &'a mut [u8]) -> Option<&'a [u8]> {
         match self {
             Seal::Clear => {
                 let (sealed, checksum) = datagram.split_last_chunk()?;
@@ -84,7 +84,7 @@ impl Seal {
     }
 }
 
-fn nonce(header: Header, mask: &[u8; NONCE_LEN]) -> Nonce {
+fn nonce(header: DatagramHeader, mask: &[u8; NONCE_LEN]) -> Nonce {
     let mut nonce = *mask;
     nonce[0] ^= header.kind as u8;
     for (byte, number) in nonce[NONCE_LEN - 8..].iter_mut().zip(header.number.to_le_bytes()) {
@@ -95,12 +95,12 @@ fn nonce(header: Header, mask: &[u8; NONCE_LEN]) -> Nonce {
 
 #[cfg(test)]
 mod tests {
-    use super::super::packet::Kind;
+    use super::super::packet::DatagramKind;
     use super::*;
 
-    const HEADER: Header = Header { kind: Kind::Frames, from_maker: true, id: 5, number: 9 };
+    const HEADER: DatagramHeader = DatagramHeader { kind: DatagramKind::Frames, from_maker: true, id: 5, number: 9 };
 
-    fn sealed(seal: &Seal, header: Header) -> Vec<u8> {
+    fn sealed(seal: &Seal, header: DatagramHeader) -> Vec<u8> {
         let mut buffer = b"before".to_vec();
         buffer.extend_from_slice(&header.encode());
         buffer.extend_from_slice(b"payload");
@@ -117,7 +117,8 @@ mod tests {
             for bit in 0..8 * good.len() {
                 let mut bad = good.clone();
                 bad[bit / 8] ^= 1 << (bit % 8);
-                let opened = Header::decode(&bad).and_then(|header| seal.open(header, &mut bad).map(<[u8]>::to_vec));
+                let opened =
+                    DatagramHeader::decode(&bad).and_then(|header| seal.open(header, &mut bad).map(<[u8]>::to_vec));
                 assert_eq!(opened, None, "bit {bit} was flipped");
             }
             for length in 0..good.len() {
@@ -136,7 +137,7 @@ mod tests {
         assert!(Seal::new(Some(&other)).open(HEADER, &mut good.clone()).is_none());
         assert!(Seal::Clear.open(HEADER, &mut good).is_none());
         // The same number of another kind has another nonce: otherwise the same bytes would betray what both say.
-        let probe = sealed(&seal, Header { kind: Kind::Probe, ..HEADER });
+        let probe = sealed(&seal, DatagramHeader { kind: DatagramKind::Probe, ..HEADER });
         assert_ne!(probe[HEADER_BYTES..HEADER_BYTES + 7], sealed(&seal, HEADER)[HEADER_BYTES..HEADER_BYTES + 7]);
     }
 }

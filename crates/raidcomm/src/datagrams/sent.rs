@@ -3,8 +3,8 @@
 //! A datagram is sent again as it is, under its number: so the other side knows it, and the seal needs no second nonce. Invariant: none is
 //! more than [`DATAGRAMS_AHEAD_MAX`] numbers ahead of the first that is not acknowledged.
 
-use super::packet::Seen;
-use super::path::{Path, Taken};
+use super::packet::SeenDatagrams;
+use super::path::{AcknowledgedDatagram, DatagramPath};
 use crate::limits::DATAGRAMS_AHEAD_MAX;
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ struct Datagram {
 
 /// See the module's description.
 #[derive(Clone, Debug)]
-pub(super) struct Sent {
+pub(super) struct SentDatagrams {
     /// The number of the first that is kept.
     first: u64,
     /// `None`: acknowledged, and one before it is not.
@@ -30,10 +30,10 @@ pub(super) struct Sent {
     acknowledgements: u64,
 }
 
-impl Sent {
+impl SentDatagrams {
     /// Numbers begin there.
-    pub(super) fn new(from: u64) -> Sent {
-        Sent { first: from, datagrams: VecDeque::new(), held: VecDeque::new(), acknowledgements: 0 }
+    pub(super) fn new(from: u64) -> SentDatagrams {
+        SentDatagrams { first: from, datagrams: VecDeque::new(), held: VecDeque::new(), acknowledgements: 0 }
     }
 
     /// The number of the next one.
@@ -52,14 +52,14 @@ impl Sent {
     }
 
     /// One is sent, with the next number.
-    pub(super) fn push(&mut self, now: u64, bytes: Bytes, path: &mut Path) {
+    pub(super) fn push(&mut self, now: u64, bytes: Bytes, path: &mut DatagramPath) {
         assert!(self.has_room_for(self.next()), "a sender keeps to what its receiver can remember");
         let sent_at = path.send(now, bytes.len());
         self.datagrams.push_back(Some(Datagram { bytes, first_sent_at: now, sent_at, times: 1 }));
     }
 
-    /// As [`Sent::push`], if there is room; otherwise it is sent when there is.
-    pub(super) fn push_or_hold(&mut self, now: u64, bytes: Bytes, path: &mut Path) {
+    /// As [`SentDatagrams::push`], if there is room; otherwise it is sent when there is.
+    pub(super) fn push_or_hold(&mut self, now: u64, bytes: Bytes, path: &mut DatagramPath) {
         if self.held.is_empty() && self.has_room_for(self.next()) {
             self.push(now, bytes, path);
         } else {
@@ -68,7 +68,7 @@ impl Sent {
     }
 
     /// Puts what was held and may be sent now into `out`.
-    pub(super) fn release(&mut self, now: u64, path: &mut Path, out: &mut Vec<Bytes>) {
+    pub(super) fn release(&mut self, now: u64, path: &mut DatagramPath, out: &mut Vec<Bytes>) {
         while self.has_room_for(self.next())
             && let Some(bytes) = self.held.pop_front()
         {
@@ -83,7 +83,7 @@ impl Sent {
     }
 
     /// The other side has told what has come.
-    pub(super) fn acknowledged(&mut self, now: u64, seen: &Seen, path: &mut Path) {
+    pub(super) fn acknowledged(&mut self, now: u64, seen: &SeenDatagrams, path: &mut DatagramPath) {
         let mut delay = Some(u64::from(seen.delay_us) * 1_000);
         // From the newest: only of that one is known how long it lay there.
         for (index, kept) in self.datagrams.iter_mut().enumerate().rev() {
@@ -92,7 +92,7 @@ impl Sent {
             {
                 self.acknowledgements += 1;
                 let Datagram { sent_at, times, bytes, .. } = datagram;
-                path.acknowledged(now, Taken { sent_at, times, bytes: bytes.len() }, delay.take());
+                path.acknowledged(now, AcknowledgedDatagram { sent_at, times, bytes: bytes.len() }, delay.take());
             }
         }
         while let Some(None) = self.datagrams.front() {
@@ -102,7 +102,7 @@ impl Sent {
     }
 
     /// Puts what is lost by now into `again`. Returns when the next one will be.
-    pub(super) fn find_lost(&mut self, now: u64, path: &mut Path, again: &mut Vec<Bytes>) -> Option<u64> {
+    pub(super) fn find_lost(&mut self, now: u64, path: &mut DatagramPath, again: &mut Vec<Bytes>) -> Option<u64> {
         let mut next: Option<u64> = None;
         for datagram in self.datagrams.iter_mut().flatten() {
             match path.lost_at(datagram.sent_at) {
@@ -123,7 +123,7 @@ impl Sent {
     }
 
     /// Puts the first ones into `again`, as many as said, lost or not.
-    pub(super) fn repeat(&mut self, count: usize, now: u64, path: &mut Path, again: &mut Vec<Bytes>) {
+    pub(super) fn repeat(&mut self, count: usize, now: u64, path: &mut DatagramPath, again: &mut Vec<Bytes>) {
         for datagram in self.datagrams.iter_mut().flatten().take(count) {
             again.push(datagram.again(now, path));
         }
@@ -131,7 +131,7 @@ impl Sent {
 }
 
 impl Datagram {
-    fn again(&mut self, now: u64, path: &mut Path) -> Bytes {
+    fn again(&mut self, now: u64, path: &mut DatagramPath) -> Bytes {
         self.sent_at = path.send_again(now);
         self.times += 1;
         self.bytes.clone()

@@ -9,10 +9,10 @@ mod ledger;
 
 use super::packet::{HEADER_BYTES, MATERIAL_BYTES};
 use super::planted::Planted;
-use super::{AssociationKeys, AssociationStatus, Datagrams, Seeds, Terms, To, Untaken};
+use super::{AssociationKeys, AssociationStatus, DatagramTerms, Datagrams, Seeds, To, Untaken};
 use crate::limits::{DATAGRAM_BYTES, DATAGRAM_SILENCE, MILLISECOND, SECOND};
 use identifiers::SiteId;
-use ledger::{Ledger, Way};
+use ledger::{DatagramLedger, FrameWay};
 use seeded_random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ const EVENTS_MAX: u64 = 3_000_000;
 
 /// What a seed makes of a run.
 #[derive(Clone, Copy, Debug)]
-struct Profile {
+struct DatagramRunProfile {
     sites: u16,
     loss_percent: u64,
     double_percent: u64,
@@ -48,10 +48,10 @@ struct Profile {
     stays_cut: bool,
 }
 
-impl Profile {
-    fn of(random: &mut Random) -> Profile {
+impl DatagramRunProfile {
+    fn of(random: &mut Random) -> DatagramRunProfile {
         let mut pick = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
-        Profile {
+        DatagramRunProfile {
             sites: pick(&[2, 3, 3, 4]) as u16,
             loss_percent: pick(&[0, 0, 1, 5, 20, 40]),
             double_percent: pick(&[0, 0, 5, 20]),
@@ -69,7 +69,7 @@ impl Profile {
     }
 }
 
-enum Event {
+enum DatagramWorldEvent {
     /// A datagram arrives.
     Datagram { to: SiteId, by_group: bool, bytes: Vec<u8> },
     /// A frame arrives over the connection.
@@ -82,7 +82,7 @@ enum Event {
 
 /// How a run went.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct DatagramRunOutcome {
     /// Its seed.
     pub seed: u64,
     /// What was wrong.
@@ -95,10 +95,10 @@ pub struct Outcome {
     pub again: u64,
 }
 
-struct World {
+struct DatagramWorld {
     now: u64,
     random: Random,
-    profile: Profile,
+    profile: DatagramRunProfile,
     sites: BTreeMap<SiteId, Datagrams>,
     /// The number of the connection between two sites, the lower first.
     connections: BTreeMap<(SiteId, SiteId), u64>,
@@ -106,11 +106,11 @@ struct World {
     cut: BTreeMap<(SiteId, SiteId), u64>,
     /// Sites that do not hear what goes to a group's address.
     deaf: BTreeSet<SiteId>,
-    events: BTreeMap<(u64, u64), Event>,
+    events: BTreeMap<(u64, u64), DatagramWorldEvent>,
     scheduled: u64,
     /// When which site wakes.
     wakes: BTreeSet<(SiteId, u64)>,
-    ledger: Ledger,
+    ledger: DatagramLedger,
     datagrams: u64,
     silent_from: u64,
     silent_datagrams: u64,
@@ -123,17 +123,17 @@ fn pair(one: SiteId, other: SiteId) -> (SiteId, SiteId) {
 }
 
 /// Runs the schedule of a seed, with a planted bug or none.
-pub fn run(seed: u64, planted: Option<Planted>) -> Outcome {
+pub fn run(seed: u64, planted: Option<Planted>) -> DatagramRunOutcome {
     let mut random = Random::new(seed);
-    let profile = Profile::of(&mut random);
-    let mut world = World::new(random, profile, planted);
+    let profile = DatagramRunProfile::of(&mut random);
+    let mut world = DatagramWorld::new(random, profile, planted);
     let failure = world.run().err().map(|failure| format!("{failure}\n{profile:?}\n{}", world.story()));
     let again = world.statuses().map(|status| status.counters.datagrams_again).sum();
-    Outcome { seed, failure, frames: world.ledger.frames(), datagrams: world.datagrams, again }
+    DatagramRunOutcome { seed, failure, frames: world.ledger.frames(), datagrams: world.datagrams, again }
 }
 
-impl World {
-    fn new(mut random: Random, profile: Profile, planted: Option<Planted>) -> World {
+impl DatagramWorld {
+    fn new(mut random: Random, profile: DatagramRunProfile, planted: Option<Planted>) -> DatagramWorld {
         let mut sites = BTreeMap::new();
         let mut deaf = BTreeSet::new();
         for site in (1..=profile.sites).map(SiteId) {
@@ -144,7 +144,7 @@ impl World {
                 deaf.insert(site);
             }
         }
-        let mut world = World {
+        let mut world = DatagramWorld {
             now: SECOND,
             random,
             profile,
@@ -155,7 +155,7 @@ impl World {
             events: BTreeMap::new(),
             scheduled: 0,
             wakes: BTreeSet::new(),
-            ledger: Ledger::default(),
+            ledger: DatagramLedger::default(),
             datagrams: 0,
             silent_from: u64::MAX,
             silent_datagrams: 0,
@@ -168,12 +168,12 @@ impl World {
         }
         for _ in 0..profile.acts {
             let at = world.now + world.random.below(2 * SECOND);
-            world.schedule(at, Event::Act);
+            world.schedule(at, DatagramWorldEvent::Act);
         }
         world
     }
 
-    fn schedule(&mut self, at: u64, event: Event) {
+    fn schedule(&mut self, at: u64, event: DatagramWorldEvent) {
         self.scheduled += 1;
         self.events.insert((at, self.scheduled), event);
     }
@@ -187,7 +187,8 @@ impl World {
             .then(|| AssociationKeys { to_accepted: material(&mut self.random), to_maker: material(&mut self.random) });
         self.connections.insert(pair(one, other), id);
         self.ledger.ended(one, other, id);
-        let terms = |is_maker| Terms { id, is_maker, keys: keys.clone(), datagram_bytes: self.profile.datagram_bytes };
+        let terms =
+            |is_maker| DatagramTerms { id, is_maker, keys: keys.clone(), datagram_bytes: self.profile.datagram_bytes };
         let terms = [(one, other, terms(true)), (other, one, terms(false))];
         for (site, peer, terms) in terms {
             let machine = self.sites.get_mut(&site).expect("a site of the run");
@@ -207,7 +208,7 @@ impl World {
             if end.is_some_and(|end| self.now > end) {
                 break;
             }
-            self.acts_left -= u64::from(matches!(event, Event::Act));
+            self.acts_left -= u64::from(matches!(event, DatagramWorldEvent::Act));
             self.happen(event)?;
             if self.acts_left == 0 && !self.well {
                 self.heal();
@@ -262,9 +263,9 @@ impl World {
         Ok(())
     }
 
-    fn happen(&mut self, event: Event) -> Result<(), String> {
+    fn happen(&mut self, event: DatagramWorldEvent) -> Result<(), String> {
         match event {
-            Event::Datagram { to, by_group, mut bytes } => {
+            DatagramWorldEvent::Datagram { to, by_group, mut bytes } => {
                 let mut arrived = Vec::new();
                 let machine = self.sites.get_mut(&to).expect("a site of the run");
                 // What it is dropped for is no business of the network's.
@@ -275,13 +276,13 @@ impl World {
                 }
                 self.wake_soon(to);
             }
-            Event::Frame { from, to, connection, bytes } => {
+            DatagramWorldEvent::Frame { from, to, connection, bytes } => {
                 if self.connections[&pair(from, to)] == connection {
                     self.ledger.delivered(from, to, &bytes, false, connection)?;
                 }
             }
-            Event::Act => self.act(),
-            Event::Wake(site) => {
+            DatagramWorldEvent::Act => self.act(),
+            DatagramWorldEvent::Wake(site) => {
                 self.wakes.remove(&(site, self.now));
                 self.turn(site)?;
             }
@@ -300,7 +301,7 @@ impl World {
         let wakes_before = self.wakes.range((site, 0)..=(site, at)).next().is_some();
         if !wakes_before {
             self.wakes.insert((site, at));
-            self.schedule(at, Event::Wake(site));
+            self.schedule(at, DatagramWorldEvent::Wake(site));
         }
     }
 
@@ -347,11 +348,11 @@ impl World {
         let connection = self.connections[&pair(from, to)];
         let machine = self.sites.get_mut(&from).expect("a site of the run");
         match machine.send_with(to, |buffer| buffer.extend_from_slice(frame)) {
-            Ok(()) => self.ledger.sent(self.now, from, to, frame, Way::Datagrams(connection)),
+            Ok(()) => self.ledger.sent(self.now, from, to, frame, FrameWay::Datagrams(connection)),
             Err(Untaken::NotOpen | Untaken::Long(_)) => {
-                self.ledger.sent(self.now, from, to, frame, Way::Connection(connection));
+                self.ledger.sent(self.now, from, to, frame, FrameWay::Connection(connection));
                 let at = self.now + self.latency();
-                self.schedule(at, Event::Frame { from, to, connection, bytes: frame.to_vec() });
+                self.schedule(at, DatagramWorldEvent::Frame { from, to, connection, bytes: frame.to_vec() });
             }
             Err(Untaken::Full) => {}
         }
@@ -369,7 +370,7 @@ impl World {
         for to in others {
             if members.contains(&to) {
                 let connection = self.connections[&pair(from, to)];
-                self.ledger.sent(self.now, from, to, &frame, Way::Group(connection));
+                self.ledger.sent(self.now, from, to, &frame, FrameWay::Group(connection));
             } else {
                 self.send(from, to, &frame);
             }
@@ -414,7 +415,7 @@ impl World {
             let copies = 1 + u64::from(self.random.percent(self.profile.double_percent));
             for _ in 0..copies {
                 let at = self.now + self.latency();
-                self.schedule(at, Event::Datagram { to, by_group, bytes: datagram.to_vec() });
+                self.schedule(at, DatagramWorldEvent::Datagram { to, by_group, bytes: datagram.to_vec() });
             }
         }
     }

@@ -4,7 +4,7 @@
 //! cut on the way either: one that is too long does not arrive, which is how sizes are found out. A datagram that the operating
 //! system does not take is lost, as it could be further on.
 
-use super::faults::{Faults, Worse};
+use super::faults::{FaultRates, Worse};
 use super::{To, Transmit, group_address, group_port};
 use crate::limits::{DATAGRAM_SOCKET_BYTES, DATAGRAMS_PER_TURN};
 use identifiers::{InstanceId, SiteId};
@@ -71,7 +71,7 @@ impl Sockets {
         address: SocketAddr,
         instance: InstanceId,
         site: SiteId,
-        faults: Faults,
+        faults: FaultRates,
     ) -> io::Result<Sockets> {
         let socket = RawSocket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
         match address {
@@ -86,7 +86,7 @@ impl Sockets {
         let own = Half::new(socket, registry, tokens[0])?;
         let groups = address.is_ipv4().then(|| listen_to_groups(registry, tokens[1], instance)).and_then(Result::ok);
         let (group, port) = group_address(instance, site);
-        let worse = (faults != Faults::default()).then(|| Worse::new(faults, u64::from(address.port())));
+        let worse = (faults != FaultRates::default()).then(|| Worse::new(faults, u64::from(address.port())));
         let buffers = vec![0; BATCH * BUFFER_BYTES].into_boxed_slice();
         Ok(Sockets { own, groups, instance, group: (group, port).into(), worse, buffers })
     }

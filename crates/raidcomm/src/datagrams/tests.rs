@@ -33,7 +33,7 @@ impl Net {
         for (index, one) in sites.iter().enumerate() {
             for other in &sites[index + 1..] {
                 let id = 1_000 * u64::from(one.0) + u64::from(other.0);
-                let terms = |is_maker| Terms { id, is_maker, keys: None, datagram_bytes: 0 };
+                let terms = |is_maker| DatagramTerms { id, is_maker, keys: None, datagram_bytes: 0 };
                 net.site(*one).associate(SECOND, *other, terms(true));
                 net.site(*other).associate(SECOND, *one, terms(false));
             }

@@ -1,25 +1,30 @@
 //! Datagrams one behind the other in one buffer, all but the last of the same length: so they leave in one system call.
 
-use super::packet::{HEADER_BYTES, Header};
+use super::packet::{DatagramHeader, HEADER_BYTES};
 use super::seal::Seal;
 use bytes::Bytes;
 
 /// See the module's description.
 #[derive(Debug)]
-pub(super) struct Train {
+pub(super) struct DatagramTrain {
     bytes: Vec<u8>,
     datagram_bytes: usize,
 }
 
-impl Train {
+impl DatagramTrain {
     /// Of datagrams of at most this length.
-    pub(super) fn new(datagram_bytes: usize) -> Train {
-        Train { bytes: Vec::new(), datagram_bytes }
+    pub(super) fn new(datagram_bytes: usize) -> DatagramTrain {
+        DatagramTrain { bytes: Vec::new(), datagram_bytes }
     }
 
     /// Adds a datagram. `write` appends what it says, up to the length of the buffer that it is told, and returns whether another datagram
     /// is to follow: then this one is filled up with zeros.
-    pub(super) fn add(&mut self, seal: &Seal, header: Header, write: impl FnOnce(&mut Vec<u8>, usize) -> bool) -> bool {
+    pub(super) fn add(
+        &mut self,
+        seal: &Seal,
+        header: DatagramHeader,
+        write: impl FnOnce(&mut Vec<u8>, usize) -> bool,
+    ) -> bool {
         let start = self.bytes.len();
         assert!(start.is_multiple_of(self.datagram_bytes), "only the last datagram is shorter");
         if start == 0 {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: no file is ever written over, and a private key is open to its owner only, from its first byte on.
 
-use super::{AUTHORITY_FILE, KeysError, ORACLE, Part, Texts, Wrong, bears, certificate, file, files};
+use super::{AUTHORITY_FILE, KeyPart, KeysError, ORACLE, Texts, Wrong, bears, certificate, file, files};
 use super::{instance_name, site_name};
 use identifiers::{InstanceId, SiteId};
 use rcgen::{
@@ -134,7 +134,8 @@ pub fn make(folder: &Path, instance: InstanceId, sites: &[SiteId]) -> Result<Vec
         };
         // The files of an authority may have been mixed up, or it may be about to end.
         super::check(texts, instance, site).map_err(|Wrong { file, message }| {
-            let path = if matches!(file, Part::Authority) { folder.join(AUTHORITY_FILE) } else { certificate.clone() };
+            let path =
+                if matches!(file, KeyPart::Authority) { folder.join(AUTHORITY_FILE) } else { certificate.clone() };
             KeysError::Unusable { path, message }
         })?;
         write(key, &signed.key, 0o600, &mut made)?;

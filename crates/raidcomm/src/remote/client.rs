@@ -1,32 +1,36 @@
 //! The calling end.
 
-use super::transport::Transport;
-use super::{Identity, RemoteError, greeting};
+use super::transport::LineTransport;
+use super::{LineIdentity, RemoteError, greeting};
 use crate::streams::secure::Secure;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 /// See the module's description. Of one thread at a time.
 #[derive(Debug)]
-pub struct Client {
-    transport: Transport,
+pub struct RemoteLineClient {
+    transport: LineTransport,
     /// An error has come: a reply may still be on its way, to a request that nobody waits for.
     broken: bool,
 }
 
-impl Client {
+impl RemoteLineClient {
     /// Makes a line with the process that listens at `address`. All of it may take so long, and later every write.
     ///
     /// # Errors
     /// Nobody answers there in time, or one side does not want the other.
-    pub fn connect(address: SocketAddr, identity: &Identity, time: Duration) -> Result<Client, RemoteError> {
+    pub fn connect(
+        address: SocketAddr,
+        identity: &LineIdentity,
+        time: Duration,
+    ) -> Result<RemoteLineClient, RemoteError> {
         let deadline = Instant::now() + time;
         let stream = TcpStream::connect_timeout(&address, time).map_err(|error| match error.kind() {
             std::io::ErrorKind::TimedOut => RemoteError::Silent,
             _ => RemoteError::System(error),
         })?;
         let secure = identity.keys.as_ref().map(Secure::connecting).transpose()?;
-        let mut transport = Transport::new(stream, secure, time)?;
+        let mut transport = LineTransport::new(stream, secure, time)?;
         transport.prove(deadline)?;
         if let Some(secure) = transport.secure()
             && !secure.is_of_site(identity.instance, identity.site)
@@ -38,7 +42,7 @@ impl Client {
         transport.receive(&mut said, Some(deadline))?;
         greeting::read_verdict(&said)?;
         transport.greeted();
-        Ok(Client { transport, broken: false })
+        Ok(RemoteLineClient { transport, broken: false })
     }
 
     /// Sends a request and waits for the reply, which replaces what is in `reply`.

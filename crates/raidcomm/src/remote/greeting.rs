@@ -2,7 +2,7 @@
 //!
 //! Invariant: a greeting is none of a stream between sites, nor the other way round, so that an address of the wrong kind in an order does no harm.
 
-use super::Identity;
+use super::LineIdentity;
 use crate::limits::{GREETING_BYTES_MAX, LINE_PROGRAM_BYTES_MAX};
 use thiserror::Error;
 
@@ -16,7 +16,7 @@ const _: () = assert!(FIXED_BYTES + LINE_PROGRAM_BYTES_MAX <= GREETING_BYTES_MAX
 
 /// Why one side refuses the other. It says so with its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum GreetingRefusal {
     /// What came is no greeting.
     #[error("it is no process that servers can be moved to or from")]
     Foreign,
@@ -32,10 +32,11 @@ pub enum Refusal {
 }
 
 /// In the order of their numbers, from 1.
-const REFUSALS: [Refusal; 4] = [Refusal::Foreign, Refusal::Program, Refusal::Instance, Refusal::Site];
+const REFUSALS: [GreetingRefusal; 4] =
+    [GreetingRefusal::Foreign, GreetingRefusal::Program, GreetingRefusal::Instance, GreetingRefusal::Site];
 
 /// What the side says that connects.
-pub(super) fn hello(identity: &Identity) -> Vec<u8> {
+pub(super) fn hello(identity: &LineIdentity) -> Vec<u8> {
     let program = identity.program.as_bytes();
     assert!(program.len() <= LINE_PROGRAM_BYTES_MAX, "the name of a program is short");
     let mut bytes = Vec::with_capacity(FIXED_BYTES + program.len());
@@ -48,24 +49,24 @@ pub(super) fn hello(identity: &Identity) -> Vec<u8> {
 }
 
 /// What the side thinks of it that listens.
-pub(super) fn judge(identity: &Identity, said: &[u8]) -> Result<(), Refusal> {
+pub(super) fn judge(identity: &LineIdentity, said: &[u8]) -> Result<(), GreetingRefusal> {
     let own = hello(identity);
     let differs = |range: std::ops::Range<usize>| said.get(range.clone()) != own.get(range);
     if differs(0..4) {
-        Err(Refusal::Foreign)
+        Err(GreetingRefusal::Foreign)
     } else if differs(4..6) || said.get(FIXED_BYTES..) != own.get(FIXED_BYTES..) {
-        Err(Refusal::Program)
+        Err(GreetingRefusal::Program)
     } else if differs(6..14) {
-        Err(Refusal::Instance)
+        Err(GreetingRefusal::Instance)
     } else if differs(14..FIXED_BYTES) {
-        Err(Refusal::Site)
+        Err(GreetingRefusal::Site)
     } else {
         Ok(())
     }
 }
 
 /// How it says that.
-pub(super) fn verdict(judged: Result<(), Refusal>) -> Vec<u8> {
+pub(super) fn verdict(judged: Result<(), GreetingRefusal>) -> Vec<u8> {
     let number = |refusal| REFUSALS.iter().position(|known| *known == refusal).expect("all of them have a number") + 1;
     let mut bytes = MAGIC.to_vec();
     bytes.push(judged.map_or_else(number, |()| 0) as u8);
@@ -73,10 +74,10 @@ pub(super) fn verdict(judged: Result<(), Refusal>) -> Vec<u8> {
 }
 
 /// What was said.
-pub(super) fn read_verdict(said: &[u8]) -> Result<(), Refusal> {
+pub(super) fn read_verdict(said: &[u8]) -> Result<(), GreetingRefusal> {
     match said.strip_prefix(&MAGIC) {
         Some([0]) => Ok(()),
-        Some([number]) => Err(REFUSALS.get(usize::from(*number) - 1).copied().unwrap_or(Refusal::Foreign)),
-        _ => Err(Refusal::Foreign),
+        Some([number]) => Err(REFUSALS.get(usize::from(*number) - 1).copied().unwrap_or(GreetingRefusal::Foreign)),
+        _ => Err(GreetingRefusal::Foreign),
     }
 }

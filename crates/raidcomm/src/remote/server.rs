@@ -1,7 +1,7 @@
 //! The answering end.
 
-use super::transport::Transport;
-use super::{Identity, Refusal, RemoteError, greeting};
+use super::transport::LineTransport;
+use super::{GreetingRefusal, LineIdentity, RemoteError, greeting};
 use crate::streams::secure::Secure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, ErrorKind};
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 
 /// Where lines are made.
 #[derive(Debug)]
-pub struct Listener {
+pub struct RemoteLineListener {
     socket: TcpListener,
 }
 
-impl Listener {
+impl RemoteLineListener {
     /// Listens at an address.
     ///
     /// # Errors
     /// It is taken, or not ours.
-    pub fn bind(address: SocketAddr) -> io::Result<Listener> {
+    pub fn bind(address: SocketAddr) -> io::Result<RemoteLineListener> {
         let socket = TcpListener::bind(address)?;
         // Whoever was reported may be gone again.
         socket.set_nonblocking(true)?;
-        Ok(Listener { socket })
+        Ok(RemoteLineListener { socket })
     }
 
     /// Where it listens.
@@ -72,32 +72,32 @@ impl Stranger {
     ///
     /// # Errors
     /// It is none of ours.
-    pub fn greet(self, identity: &Identity, time: Duration) -> Result<Server, RemoteError> {
+    pub fn greet(self, identity: &LineIdentity, time: Duration) -> Result<RemoteLineServer, RemoteError> {
         let deadline = Instant::now() + time;
         let secure = identity.keys.as_ref().map(Secure::accepting).transpose()?;
-        let mut transport = Transport::new(self.stream, secure, time)?;
+        let mut transport = LineTransport::new(self.stream, secure, time)?;
         transport.prove(deadline)?;
         let mut said = Vec::new();
         transport.receive(&mut said, Some(deadline))?;
         if transport.secure().is_some_and(|secure| !secure.is_of_site(identity.instance, identity.site)) {
-            transport.send(&greeting::verdict(Err(Refusal::Site)))?;
+            transport.send(&greeting::verdict(Err(GreetingRefusal::Site)))?;
             return Err(RemoteError::Certificate(identity.site));
         }
         let judged = greeting::judge(identity, &said);
         transport.send(&greeting::verdict(judged))?;
         judged?;
         transport.greeted();
-        Ok(Server { transport })
+        Ok(RemoteLineServer { transport })
     }
 }
 
 /// See the module's description. Of one thread at a time.
 #[derive(Debug)]
-pub struct Server {
-    transport: Transport,
+pub struct RemoteLineServer {
+    transport: LineTransport,
 }
 
-impl Server {
+impl RemoteLineServer {
     /// What ends it from another thread.
     ///
     /// # Errors

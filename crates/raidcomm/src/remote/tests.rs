@@ -16,18 +16,18 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What is not to come is not waited for any longer.
 const SHORT: Duration = Duration::from_millis(50);
 
-fn clear() -> Identity {
-    Identity { instance: INSTANCE, site: SITE, program: "test 1", keys: None }
+fn clear() -> LineIdentity {
+    LineIdentity { instance: INSTANCE, site: SITE, program: "test 1", keys: None }
 }
 
 /// With the keys of a site that may be another one than it says.
-fn with_keys(authority: &Authority, holder: SiteId) -> Identity {
-    Identity { keys: Some(authority.keys(INSTANCE, holder, Said::of(INSTANCE, holder))), ..clear() }
+fn with_keys(authority: &Authority, holder: SiteId) -> LineIdentity {
+    LineIdentity { keys: Some(authority.keys(INSTANCE, holder, Said::of(INSTANCE, holder))), ..clear() }
 }
 
 /// Greets one who comes and replies with each request and its mirror image.
-fn listening(identity: Identity) -> (SocketAddr, JoinHandle<Result<(), RemoteError>>) {
-    let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
+fn listening(identity: LineIdentity) -> (SocketAddr, JoinHandle<Result<(), RemoteError>>) {
+    let listener = RemoteLineListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
     let address = listener.address().expect("an address");
     let serving = std::thread::spawn(move || {
         let stranger = listener.accept(PATIENCE).expect("it listens").expect("somebody comes");
@@ -43,7 +43,7 @@ fn calls_of_any_length_come_through_in_clear_and_encrypted() {
     let authority = Authority::new(INSTANCE).expect("an authority");
     for identity in [clear(), with_keys(&authority, SITE)] {
         let (address, serving) = listening(identity.clone());
-        let mut client = Client::connect(address, &identity, PATIENCE).expect("a line");
+        let mut client = RemoteLineClient::connect(address, &identity, PATIENCE).expect("a line");
         let mut reply = Vec::new();
         for length in [0, 1, 1_000, READ_BOUNDARY, 3 << 20, 2] {
             let request: Vec<u8> = (0..length).map(|at| (at * 31 % 251) as u8).collect();
@@ -60,11 +60,12 @@ const READ_BOUNDARY: usize = crate::limits::READ_BYTES - frame::HEADER_BYTES;
 
 /// Both ends must say why there is no line. If one of them did not, anybody who reaches the port could execute, or take over, a site's servers.
 #[track_caller]
-fn strangers_are(calling: &Identity, called: Identity, caller_says: &str, called_says: &str) {
+fn strangers_are(calling: &LineIdentity, called: LineIdentity, caller_says: &str, called_says: &str) {
     let (address, serving) = listening(called);
     let mut reply = Vec::new();
     // In TLS 1.3 the side that connects is done before the other has judged it.
-    let made = Client::connect(address, calling, PATIENCE).and_then(|mut client| client.call(b"x", &mut reply, None));
+    let made = RemoteLineClient::connect(address, calling, PATIENCE)
+        .and_then(|mut client| client.call(b"x", &mut reply, None));
     let error = made.expect_err("a stranger").to_string();
     assert!(error.contains(caller_says), "the caller says: {error}");
     let error = serving.join().expect("it ends").expect_err("a stranger").to_string();
@@ -82,9 +83,14 @@ fn strangers_are_refused_and_told_why() {
     strangers_are(&ours(), with_keys(&authority, SiteId(2)), other, other_end());
     let foreign = Authority::new(INSTANCE).expect("an authority");
     strangers_are(&with_keys(&foreign, SITE), ours(), "authority", "it did not accept our certificate");
-    strangers_are(&clear(), Identity { instance: InstanceId(7), ..clear() }, "another instance", "another instance");
-    strangers_are(&clear(), Identity { site: SiteId(7), ..clear() }, "another site", "another site");
-    strangers_are(&clear(), Identity { program: "test 2", ..clear() }, "another version", "another version");
+    strangers_are(
+        &clear(),
+        LineIdentity { instance: InstanceId(7), ..clear() },
+        "another instance",
+        "another instance",
+    );
+    strangers_are(&clear(), LineIdentity { site: SiteId(7), ..clear() }, "another site", "another site");
+    strangers_are(&clear(), LineIdentity { program: "test 2", ..clear() }, "another version", "another version");
 }
 
 /// What the called end says when the caller has gone because of its certificate: that is judged first by who connects.
@@ -104,7 +110,7 @@ fn nonsense_and_silence_are_no_greeting() {
             stream.shutdown(std::net::Shutdown::Write).expect("it is open");
             assert!(serving.join().expect("it does not panic").is_err());
         }
-        let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
+        let listener = RemoteLineListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
         let _silent = TcpStream::connect(listener.address().expect("an address")).expect("it listens");
         let stranger = listener.accept(PATIENCE).expect("it listens").expect("somebody has come");
         assert!(matches!(stranger.greet(&identity, SHORT), Err(RemoteError::Silent)));
@@ -126,7 +132,7 @@ fn a_silent_server_is_given_up_for_good() {
         stream.write_all(&bytes).expect("it takes them");
         stream
     });
-    let mut client = Client::connect(address, &clear(), PATIENCE).expect("a line");
+    let mut client = RemoteLineClient::connect(address, &clear(), PATIENCE).expect("a line");
     let mut stream = answering.join().expect("it has greeted");
     let mut reply = Vec::new();
     assert!(matches!(client.call(b"first", &mut reply, Some(SHORT)), Err(RemoteError::Silent)));
@@ -140,9 +146,9 @@ fn a_silent_server_is_given_up_for_good() {
 /// If this fails, a process that is to end, or that a new life of the site has called, goes on for the one before.
 #[test]
 fn a_line_is_closed_from_another_thread() {
-    let listener = Listener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
+    let listener = RemoteLineListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
     let address = listener.address().expect("an address");
-    let connecting = std::thread::spawn(move || Client::connect(address, &clear(), PATIENCE));
+    let connecting = std::thread::spawn(move || RemoteLineClient::connect(address, &clear(), PATIENCE));
     let stranger = listener.accept(PATIENCE).expect("it listens").expect("somebody comes");
     let mut server = stranger.greet(&clear(), PATIENCE).expect("one of ours");
     let mut client = connecting.join().expect("it connects").expect("a line");

@@ -3,7 +3,7 @@
 //! Invariant: a wait ends at its deadline, however slowly bytes trickle in.
 
 use super::RemoteError;
-use crate::frame::{self, Decoder};
+use crate::frame::{self, FrameDecoder};
 use crate::limits::{
     FRAME_BYTES_MAX, GREETING_BYTES_MAX, KEEPALIVE_PROBES, KEEPALIVE_SECONDS, OUTPUT_BYTES_KEPT, READ_BYTES,
     UNACKNOWLEDGED_MS,
@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 
 /// One end of a connection.
 #[derive(Debug)]
-pub(super) struct Transport {
+pub(super) struct LineTransport {
     stream: TcpStream,
     secure: Option<Box<Secure>>,
-    decoder: Decoder,
+    decoder: FrameDecoder,
     scratch: Box<[u8]>,
     output: Vec<u8>,
     /// Nothing has come yet.
@@ -28,9 +28,9 @@ pub(super) struct Transport {
     read_time: Option<Duration>,
 }
 
-impl Transport {
+impl LineTransport {
     /// Prepares a socket. `write_time`: how long a write may wait for the other side to take anything.
-    pub(super) fn new(stream: TcpStream, secure: Option<Secure>, write_time: Duration) -> io::Result<Transport> {
+    pub(super) fn new(stream: TcpStream, secure: Option<Secure>, write_time: Duration) -> io::Result<LineTransport> {
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(write_time))?;
         sockopt::set_tcp_user_timeout(&stream, UNACKNOWLEDGED_MS)?;
@@ -38,10 +38,10 @@ impl Transport {
         sockopt::set_tcp_keepidle(&stream, Duration::from_secs(KEEPALIVE_SECONDS))?;
         sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(KEEPALIVE_SECONDS))?;
         sockopt::set_tcp_keepcnt(&stream, KEEPALIVE_PROBES)?;
-        Ok(Transport {
+        Ok(LineTransport {
             stream,
             secure: secure.map(Box::new),
-            decoder: Decoder::new(GREETING_BYTES_MAX),
+            decoder: FrameDecoder::new(GREETING_BYTES_MAX),
             scratch: vec![0; READ_BYTES].into(),
             output: Vec::new(),
             fresh: true,

@@ -3,15 +3,15 @@
 //! Invariant: a slot is in at most one of the client's three sets, and in `free` only while its state says that it is; whoever moves the state
 //! on has the slot, so a call that is given up while the server takes it is either never executed or its fate unknown.
 
-use super::client::{CallError, Fate, Ticket};
-use super::place::Place;
-use super::segment::{Phase, Segment, Side};
-use super::server::{Call, ServeError};
+use super::client::{Fate, LineCallError, Ticket};
+use super::place::SharedPlace;
+use super::segment::{LineSegment, Side, SlotPhase};
+use super::server::{LineServeError, TakenCall};
 use crate::limits::SLOTS_MAX;
 
 /// The client's view.
 #[derive(Debug)]
-pub(super) struct Calls {
+pub(super) struct ClientCalls {
     /// Slots that this side may use.
     free: u32,
     /// Slots whose replies are there.
@@ -20,34 +20,38 @@ pub(super) struct Calls {
     abandoned: u32,
 }
 
-impl Calls {
+impl ClientCalls {
     /// No call is under way.
-    pub(super) fn new(slots: u32) -> Calls {
-        Calls { free: u32::MAX >> (32 - slots), replied: 0, abandoned: 0 }
+    pub(super) fn new(slots: u32) -> ClientCalls {
+        ClientCalls { free: u32::MAX >> (32 - slots), replied: 0, abandoned: 0 }
     }
 
     /// Puts a request into a free slot, and tells the server.
-    pub(super) fn begin<P: Place>(&mut self, segment: &Segment<P>, request: &[u8]) -> Result<Ticket, CallError> {
+    pub(super) fn begin<P: SharedPlace>(
+        &mut self,
+        segment: &LineSegment<P>,
+        request: &[u8],
+    ) -> Result<Ticket, LineCallError> {
         let shape = segment.shape();
         if request.len() > shape.slot_bytes as usize {
-            return Err(CallError::TooLong { bytes: request.len(), bytes_max: shape.slot_bytes });
+            return Err(LineCallError::TooLong { bytes: request.len(), bytes_max: shape.slot_bytes });
         }
         if self.free == 0 {
             self.look(segment);
         }
         if self.free == 0 {
-            return Err(CallError::Full);
+            return Err(LineCallError::Full);
         }
         let slot = self.free.trailing_zeros();
         assert!(slot < SLOTS_MAX, "only slots that there are are free");
         let free = segment.state(slot);
-        if free.phase() != Phase::Free {
-            return Err(CallError::Broken);
+        if free.phase() != SlotPhase::Free {
+            return Err(LineCallError::Broken);
         }
         segment.write(slot, request);
-        let used = free.to(Phase::Requested);
+        let used = free.to(SlotPhase::Requested);
         if !segment.advance(slot, free, used) {
-            return Err(CallError::Broken);
+            return Err(LineCallError::Broken);
         }
         self.free &= !(1 << slot);
         segment.post(Side::Server, slot);
@@ -60,38 +64,40 @@ impl Calls {
     }
 
     /// Takes the reply that is there, and frees the slot.
-    pub(super) fn take_reply<P: Place>(
+    pub(super) fn take_reply<P: SharedPlace>(
         &mut self,
-        segment: &Segment<P>,
+        segment: &LineSegment<P>,
         ticket: &Ticket,
         reply: &mut Vec<u8>,
-    ) -> Result<(), CallError> {
+    ) -> Result<(), LineCallError> {
         self.replied &= !(1 << ticket.slot);
-        if segment.state(ticket.slot) != ticket.used.to(Phase::Replied) || segment.read(ticket.slot, reply).is_none() {
-            return Err(CallError::Broken);
+        if segment.state(ticket.slot) != ticket.used.to(SlotPhase::Replied)
+            || segment.read(ticket.slot, reply).is_none()
+        {
+            return Err(LineCallError::Broken);
         }
         self.set_free(segment, ticket.slot);
         Ok(())
     }
 
     /// The server is gone: what it left in the slot tells the call's fate.
-    pub(super) fn finish_alone<P: Place>(
+    pub(super) fn finish_alone<P: SharedPlace>(
         &mut self,
-        segment: &Segment<P>,
+        segment: &LineSegment<P>,
         ticket: &Ticket,
         reply: &mut Vec<u8>,
-    ) -> Result<(), CallError> {
+    ) -> Result<(), LineCallError> {
         if segment.advance(ticket.slot, ticket.used, ticket.used.next()) {
-            return Err(CallError::Gone(Fate::NotExecuted));
+            return Err(LineCallError::Gone(Fate::NotExecuted));
         }
-        if segment.state(ticket.slot) == ticket.used.to(Phase::Replied) {
+        if segment.state(ticket.slot) == ticket.used.to(SlotPhase::Replied) {
             return self.take_reply(segment, ticket, reply);
         }
-        Err(CallError::Gone(Fate::Unknown))
+        Err(LineCallError::Gone(Fate::Unknown))
     }
 
     /// Gives a call up.
-    pub(super) fn abandon<P: Place>(&mut self, segment: &Segment<P>, ticket: &Ticket) -> Fate {
+    pub(super) fn abandon<P: SharedPlace>(&mut self, segment: &LineSegment<P>, ticket: &Ticket) -> Fate {
         let bit = 1 << ticket.slot;
         if segment.advance(ticket.slot, ticket.used, ticket.used.next()) {
             self.free |= bit;
@@ -107,18 +113,18 @@ impl Calls {
     }
 
     /// Calls that can be begun now.
-    pub(super) fn free_slots<P: Place>(&mut self, segment: &Segment<P>) -> u32 {
+    pub(super) fn free_slots<P: SharedPlace>(&mut self, segment: &LineSegment<P>) -> u32 {
         self.look(segment);
         self.free.count_ones()
     }
 
-    fn look<P: Place>(&mut self, segment: &Segment<P>) {
+    fn look<P: SharedPlace>(&mut self, segment: &LineSegment<P>) {
         let posted = segment.take_posted(Side::Client);
         self.sort(segment, posted);
     }
 
     /// Takes notice of replies.
-    pub(super) fn sort<P: Place>(&mut self, segment: &Segment<P>, posted: u32) {
+    pub(super) fn sort<P: SharedPlace>(&mut self, segment: &LineSegment<P>, posted: u32) {
         // A bit without a call is the server's mistake, and no harm.
         let posted = posted & !self.free;
         self.replied |= posted & !self.abandoned;
@@ -131,9 +137,9 @@ impl Calls {
     }
 
     /// A slot whose reply is taken, or not wanted. One whose state is not what it may be is never used again.
-    fn set_free<P: Place>(&mut self, segment: &Segment<P>, slot: u32) {
+    fn set_free<P: SharedPlace>(&mut self, segment: &LineSegment<P>, slot: u32) {
         let state = segment.state(slot);
-        if state.phase() == Phase::Replied && segment.advance(slot, state, state.next()) {
+        if state.phase() == SlotPhase::Replied && segment.advance(slot, state, state.next()) {
             self.free |= 1 << slot;
         }
     }
@@ -153,20 +159,20 @@ impl Requests {
     }
 
     /// Takes the next request, which replaces what is in `request`.
-    pub(super) fn take<P: Place>(
+    pub(super) fn take<P: SharedPlace>(
         &mut self,
-        segment: &Segment<P>,
+        segment: &LineSegment<P>,
         request: &mut Vec<u8>,
-    ) -> Result<Option<Call>, ServeError> {
+    ) -> Result<Option<TakenCall>, LineServeError> {
         while self.posted != 0 {
             let slot = self.posted.trailing_zeros();
             self.posted &= self.posted - 1;
             let state = segment.state(slot);
-            let serving = state.to(Phase::Serving);
+            let serving = state.to(SlotPhase::Serving);
             // The client may have taken it back.
-            if state.phase() == Phase::Requested && segment.advance(slot, state, serving) {
-                segment.read(slot, request).ok_or(ServeError::Broken)?;
-                return Ok(Some(Call { slot, state: serving }));
+            if state.phase() == SlotPhase::Requested && segment.advance(slot, state, serving) {
+                segment.read(slot, request).ok_or(LineServeError::Broken)?;
+                return Ok(Some(TakenCall { slot, state: serving }));
             }
         }
         Ok(None)
@@ -174,14 +180,18 @@ impl Requests {
 }
 
 /// Puts a reply into the slot of its request, and tells the client. On an error the call comes back.
-pub(super) fn reply<P: Place>(segment: &Segment<P>, call: Call, reply: &[u8]) -> Result<(), (ServeError, Call)> {
+pub(super) fn reply<P: SharedPlace>(
+    segment: &LineSegment<P>,
+    call: TakenCall,
+    reply: &[u8],
+) -> Result<(), (LineServeError, TakenCall)> {
     let bytes_max = segment.shape().slot_bytes;
     if reply.len() > bytes_max as usize {
-        return Err((ServeError::TooLong { bytes: reply.len(), bytes_max }, call));
+        return Err((LineServeError::TooLong { bytes: reply.len(), bytes_max }, call));
     }
     segment.write(call.slot, reply);
-    if !segment.advance(call.slot, call.state, call.state.to(Phase::Replied)) {
-        return Err((ServeError::Broken, call));
+    if !segment.advance(call.slot, call.state, call.state.to(SlotPhase::Replied)) {
+        return Err((LineServeError::Broken, call));
     }
     segment.post(Side::Client, call.slot);
     Ok(())

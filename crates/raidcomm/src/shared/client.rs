@@ -1,9 +1,9 @@
 //! The client's end: calls, one or several at a time.
 
-use super::calls::Calls;
-use super::segment::State;
+use super::calls::ClientCalls;
+use super::segment::SlotState;
 use super::waiting::{Waited, now};
-use super::{End, LineError, Shape, greeting};
+use super::{LineError, Shape, SharedLine, greeting};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -29,7 +29,7 @@ impl Fate {
 
 /// Why there is no reply.
 #[derive(Debug, PartialEq, Eq, Error)]
-pub enum CallError {
+pub enum LineCallError {
     /// Nothing was sent.
     #[error("a request of {bytes} bytes, and a line for {bytes_max}")]
     TooLong {
@@ -60,37 +60,42 @@ pub enum CallError {
 #[must_use = "the reply of a call that is not finished keeps its slot"]
 pub struct Ticket {
     pub(super) slot: u32,
-    pub(super) used: State,
+    pub(super) used: SlotState,
 }
 
 /// The client's end of a line. Of one thread at a time: other threads have lines of their own.
 #[derive(Debug)]
-pub struct Client {
-    pub(super) end: End,
-    calls: Calls,
+pub struct LineClient {
+    pub(super) end: SharedLine,
+    calls: ClientCalls,
 }
 
-impl Client {
+impl LineClient {
     /// Makes a line with the server that listens at `path`. The two processes see each other's process ids: they are in one PID
     /// namespace.
     ///
     /// # Errors
     /// Nobody listens, the shape is out of bounds, or the server refuses.
-    pub fn connect(path: &Path, shape: Shape) -> Result<Client, LineError> {
+    pub fn connect(path: &Path, shape: Shape) -> Result<LineClient, LineError> {
         shape.check()?;
         let end = greeting::propose(UnixStream::connect(path)?, shape)?;
-        Ok(Client { end, calls: Calls::new(shape.slots) })
+        Ok(LineClient { end, calls: ClientCalls::new(shape.slots) })
     }
 
     /// Sends a request and waits for the reply, which replaces what is in `reply`. A call whose time is over is given up, so that its slot
     /// comes back.
     ///
     /// # Errors
-    /// See [`CallError`].
-    pub fn call(&mut self, request: &[u8], reply: &mut Vec<u8>, timeout: Option<Duration>) -> Result<(), CallError> {
+    /// See [`LineCallError`].
+    pub fn call(
+        &mut self,
+        request: &[u8],
+        reply: &mut Vec<u8>,
+        timeout: Option<Duration>,
+    ) -> Result<(), LineCallError> {
         let ticket = self.begin(request)?;
         match self.finish(ticket, reply, timeout) {
-            Err(CallError::TimedOut(ticket)) => Err(CallError::GivenUp(self.abandon(ticket))),
+            Err(LineCallError::TimedOut(ticket)) => Err(LineCallError::GivenUp(self.abandon(ticket))),
             done => done,
         }
     }
@@ -99,9 +104,9 @@ impl Client {
     ///
     /// # Errors
     /// It is too long, all slots are in use, or the server is gone.
-    pub fn begin(&mut self, request: &[u8]) -> Result<Ticket, CallError> {
+    pub fn begin(&mut self, request: &[u8]) -> Result<Ticket, LineCallError> {
         if self.end.lifeline.is_gone() {
-            return Err(CallError::Gone(Fate::NotExecuted));
+            return Err(LineCallError::Gone(Fate::NotExecuted));
         }
         self.calls.begin(&self.end.segment, request)
     }
@@ -109,13 +114,18 @@ impl Client {
     /// Waits for the reply of a call, which replaces what is in `reply`.
     ///
     /// # Errors
-    /// See [`CallError`].
-    pub fn finish(&mut self, ticket: Ticket, reply: &mut Vec<u8>, timeout: Option<Duration>) -> Result<(), CallError> {
+    /// See [`LineCallError`].
+    pub fn finish(
+        &mut self,
+        ticket: Ticket,
+        reply: &mut Vec<u8>,
+        timeout: Option<Duration>,
+    ) -> Result<(), LineCallError> {
         let deadline = timeout.map(|timeout| now().saturating_add(timeout.as_nanos().try_into().unwrap_or(u64::MAX)));
         while !self.calls.has_reply(&ticket) {
             match self.end.take_posted(deadline) {
                 Ok(posted) => self.calls.sort(&self.end.segment, posted),
-                Err(Waited::TimedOut) => return Err(CallError::TimedOut(ticket)),
+                Err(Waited::TimedOut) => return Err(LineCallError::TimedOut(ticket)),
                 Err(Waited::Gone) => return self.calls.finish_alone(&self.end.segment, &ticket, reply),
             }
         }

@@ -2,9 +2,9 @@
 //!
 //! It is a Unix datagram socket with a name outside of the file system, so nothing is left of it when its process ends, however that ends, and
 //! it is seen only in its own network namespace: who can reach it shares this host's memory and network. A ring comes as one datagram with its
-//! files and a [`Pass`], a number that the owner of the door has drawn and told somebody over a channel that it trusts.
+//! files and a [`DoorPass`], a number that the owner of the door has drawn and told somebody over a channel that it trusts.
 
-use super::ring::Files;
+use super::ring::RingFiles;
 use super::shape::LineError;
 use crate::unguessable::draw;
 use mio::net::UnixDatagram;
@@ -29,7 +29,7 @@ pub struct DoorName(pub [u8; 16]);
 
 /// What shows that a ring comes from whom the owner of the door has told it. Drawn, and used once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pass(pub [u8; 16]);
+pub struct DoorPass(pub [u8; 16]);
 
 impl DoorName {
     fn address(self) -> io::Result<SocketAddr> {
@@ -39,13 +39,13 @@ impl DoorName {
     }
 }
 
-impl Pass {
+impl DoorPass {
     /// A new one.
     ///
     /// # Errors
     /// The operating system has no random numbers.
-    pub fn draw() -> io::Result<Pass> {
-        draw().map(Pass)
+    pub fn draw() -> io::Result<DoorPass> {
+        draw().map(DoorPass)
     }
 }
 
@@ -67,26 +67,26 @@ impl HostId {
 #[derive(Debug)]
 pub struct HandedIn {
     /// With this pass; `None`: it is junk.
-    pub pass: Option<Pass>,
+    pub pass: Option<DoorPass>,
     /// `None`: this process could not take its files, because it has too many open, or there were none.
-    pub ring: Option<Files>,
+    pub ring: Option<RingFiles>,
 }
 
 /// See the module's description.
 #[derive(Debug)]
-pub struct Door {
+pub struct RingDoor {
     socket: UnixDatagram,
     name: DoorName,
 }
 
-impl Door {
+impl RingDoor {
     /// A new one; it never blocks. Register it with an event loop to learn when somebody is at it.
     ///
     /// # Errors
     /// The operating system refuses.
-    pub fn open() -> io::Result<Door> {
+    pub fn open() -> io::Result<RingDoor> {
         let name = DoorName(draw()?);
-        Ok(Door { socket: UnixDatagram::bind_addr(&name.address()?)?, name })
+        Ok(RingDoor { socket: UnixDatagram::bind_addr(&name.address()?)?, name })
     }
 
     /// What others have to know.
@@ -105,7 +105,7 @@ impl Door {
     /// The operating system does not let us look.
     pub fn receive(&self) -> io::Result<Option<HandedIn>> {
         loop {
-            let mut pass = [0; size_of::<Pass>()];
+            let mut pass = [0; size_of::<DoorPass>()];
             let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES))];
             let mut ancillary = RecvAncillaryBuffer::new(&mut space);
             let mut parts = [IoSliceMut::new(&mut pass)];
@@ -118,8 +118,8 @@ impl Door {
             };
             let files: Vec<OwnedFd> = ancillary.drain().filter_map(files_of).flatten().collect();
             let files = <[OwnedFd; FILES]>::try_from(files).ok();
-            let pass = (received == pass.len()).then_some(Pass(pass));
-            let ring = files.map(|[memory, data, room]| Files { memory, data, room });
+            let pass = (received == pass.len()).then_some(DoorPass(pass));
+            let ring = files.map(|[memory, data, room]| RingFiles { memory, data, room });
             return Ok(Some(HandedIn { pass, ring }));
         }
     }
@@ -136,7 +136,7 @@ fn files_of(message: RecvAncillaryMessage<'_>) -> Option<Vec<OwnedFd>> {
 ///
 /// # Errors
 /// Nobody is behind it any more, or too much waits at it. The files are closed; the reader has none of them.
-pub fn hand_in(name: DoorName, pass: Pass, files: Files) -> Result<(), LineError> {
+pub fn hand_in(name: DoorName, pass: DoorPass, files: RingFiles) -> Result<(), LineError> {
     let socket = UnixDatagram::unbound()?;
     let passed = [files.memory.as_fd(), files.data.as_fd(), files.room.as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES))];
@@ -152,11 +152,11 @@ pub fn hand_in(name: DoorName, pass: Pass, files: Files) -> Result<(), LineError
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shared::ring::{Reader, Writer};
+    use crate::shared::ring::{RingReader, RingWriter};
 
     #[test]
     fn a_ring_comes_in_with_its_pass_and_nothing_else_does() {
-        let door = Door::open().expect("a door");
+        let door = RingDoor::open().expect("a door");
         assert!(door.receive().expect("a door").is_none());
         let stray = UnixDatagram::unbound().expect("a socket");
         let address = door.name().address().expect("a name");
@@ -173,8 +173,8 @@ mod tests {
             )
             .expect("it is sent");
         }
-        let pass = Pass::draw().expect("random numbers");
-        let (mut writer, files) = Writer::create(4096).expect("a ring");
+        let pass = DoorPass::draw().expect("random numbers");
+        let (mut writer, files) = RingWriter::create(4096).expect("a ring");
         hand_in(door.name(), pass, files).expect("it is sent");
         for bytes in [0, 15, 16, 17, 100] {
             let junk = door.receive().expect("a door").expect("what was sent first");
@@ -183,7 +183,7 @@ mod tests {
         let came = door.receive().expect("a door").expect("the ring");
         assert_eq!(came.pass, Some(pass));
         let files = came.ring.expect("its files");
-        let mut reader = Reader::open(files).expect("it is a ring");
+        let mut reader = RingReader::open(files).expect("it is a ring");
         writer.write(b"through the door").expect("the reader has done nothing");
         let mut bytes = bytes::BytesMut::new();
         reader.read(&mut bytes, 100).expect("the writer keeps to the protocol");
@@ -193,11 +193,11 @@ mod tests {
 
     #[test]
     fn nobody_behind_a_door_is_an_error() {
-        let door = Door::open().expect("a door");
+        let door = RingDoor::open().expect("a door");
         let name = door.name();
         drop(door);
-        let (_writer, files) = Writer::create(4096).expect("a ring");
-        let pass = Pass::draw().expect("random numbers");
+        let (_writer, files) = RingWriter::create(4096).expect("a ring");
+        let pass = DoorPass::draw().expect("random numbers");
         assert!(hand_in(name, pass, files).is_err());
     }
 

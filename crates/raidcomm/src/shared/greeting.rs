@@ -2,9 +2,9 @@
 //!
 //! Invariant: the server maps nothing that is not sealed against shrinking, and learns who the client is from the kernel, not from the client.
 
-use super::End;
+use super::SharedLine;
 use super::lifeline::Lifeline;
-use super::segment::{Segment, Side};
+use super::segment::{LineSegment, Side};
 use super::shape::{LineError, Shape};
 use crate::limits::GREETING_TIME;
 use rustix::fd::{AsFd, OwnedFd};
@@ -21,8 +21,8 @@ use std::time::Duration;
 const HELLO: [u8; 8] = *b"RAIDCOMM";
 
 /// The client's part: makes a segment and waits until the server has it.
-pub(super) fn propose(socket: UnixStream, shape: Shape) -> Result<End, LineError> {
-    let (segment, file) = Segment::create(shape)?;
+pub(super) fn propose(socket: UnixStream, shape: Shape) -> Result<SharedLine, LineError> {
+    let (segment, file) = LineSegment::create(shape)?;
     socket.set_read_timeout(Some(Duration::from_nanos(GREETING_TIME)))?;
     send(&socket, &file)?;
     let mut answer = [0; HELLO.len()];
@@ -34,18 +34,18 @@ pub(super) fn propose(socket: UnixStream, shape: Shape) -> Result<End, LineError
 }
 
 /// The server's part: takes the segment over.
-pub(super) fn accept(socket: UnixStream) -> Result<End, LineError> {
+pub(super) fn accept(socket: UnixStream) -> Result<SharedLine, LineError> {
     socket.set_read_timeout(Some(Duration::from_nanos(GREETING_TIME)))?;
     let file = receive(&socket)?;
-    let segment = Segment::open(&file)?;
+    let segment = LineSegment::open(&file)?;
     std::io::Write::write_all(&mut &socket, &HELLO)?;
     end(segment, Side::Server, socket)
 }
 
-fn end(segment: Segment, side: Side, socket: UnixStream) -> Result<End, LineError> {
+fn end(segment: LineSegment, side: Side, socket: UnixStream) -> Result<SharedLine, LineError> {
     let segment = Arc::new(segment);
     let lifeline = Lifeline::new(socket, segment.clone(), side)?;
-    Ok(End::new(segment, side, lifeline))
+    Ok(SharedLine::new(segment, side, lifeline))
 }
 
 fn send(socket: &UnixStream, file: &OwnedFd) -> Result<(), LineError> {

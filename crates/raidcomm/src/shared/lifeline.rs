@@ -4,7 +4,7 @@
 //! an end that waits for its peer waits for one word of memory and nothing else. Invariant: an end that is told is marked gone first,
 //! then woken; it looks at the mark each time before it sleeps.
 
-use super::segment::{Segment, Side};
+use super::segment::{LineSegment, Side};
 use super::shape::LineError;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::fd::OwnedFd;
@@ -18,21 +18,21 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What the watcher knows of one line.
 #[derive(Debug)]
-struct Watched {
+struct WatchedLine {
     gone: Arc<AtomicBool>,
-    segment: Arc<Segment>,
+    segment: Arc<LineSegment>,
     side: Side,
 }
 
 /// Waits for all lines of this process.
 #[derive(Debug)]
-struct Watcher {
+struct LineWatcher {
     epoll: OwnedFd,
-    watched: Mutex<(u64, BTreeMap<u64, Watched>)>,
+    watched: Mutex<(u64, BTreeMap<u64, WatchedLine>)>,
 }
 
-impl Watcher {
-    fn lock(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, Watched>)> {
+impl LineWatcher {
+    fn lock(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, WatchedLine>)> {
         // Nothing that holds it leaves it half changed.
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -58,15 +58,15 @@ impl Watcher {
 }
 
 /// The watcher of this process, started when the first line needs it.
-fn watcher() -> Result<&'static Watcher, LineError> {
-    static WATCHER: OnceLock<Watcher> = OnceLock::new();
+fn watcher() -> Result<&'static LineWatcher, LineError> {
+    static WATCHER: OnceLock<LineWatcher> = OnceLock::new();
     static STARTING: Mutex<()> = Mutex::new(());
     let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(watcher) = WATCHER.get() {
         return Ok(watcher);
     }
     let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-    let watcher = WATCHER.get_or_init(|| Watcher { epoll, watched: Mutex::default() });
+    let watcher = WATCHER.get_or_init(|| LineWatcher { epoll, watched: Mutex::default() });
     std::thread::Builder::new().name("lifelines".to_owned()).spawn(|| watcher.watch())?;
     Ok(watcher)
 }
@@ -76,14 +76,14 @@ fn watcher() -> Result<&'static Watcher, LineError> {
 pub(super) struct Lifeline {
     gone: Arc<AtomicBool>,
     number: u64,
-    watcher: &'static Watcher,
+    watcher: &'static LineWatcher,
     socket: UnixStream,
     process: OwnedFd,
 }
 
 impl Lifeline {
     /// Of the end at `side`, whose peer is at the other end of the socket.
-    pub(super) fn new(socket: UnixStream, segment: Arc<Segment>, side: Side) -> Result<Lifeline, LineError> {
+    pub(super) fn new(socket: UnixStream, segment: Arc<LineSegment>, side: Side) -> Result<Lifeline, LineError> {
         let watcher = watcher()?;
         let process = pidfd_open(socket_peercred(&socket)?.pid, PidfdFlags::empty())?;
         let gone = Arc::new(AtomicBool::new(false));
@@ -91,7 +91,7 @@ impl Lifeline {
             let mut lines = watcher.lock();
             lines.0 += 1;
             let number = lines.0;
-            lines.1.insert(number, Watched { gone: gone.clone(), segment, side });
+            lines.1.insert(number, WatchedLine { gone: gone.clone(), segment, side });
             number
         };
         // Whatever fails from here on, the drop takes it back.

@@ -4,7 +4,7 @@
 //! write what it wants at any time: this side sees wrong bytes at worst. Nobody can make the file shorter: touching what is gone would end
 //! the process by a signal.
 
-use super::place::Place;
+use super::place::SharedPlace;
 use super::shape::LineError;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
@@ -23,28 +23,28 @@ pub(super) const LINE_BYTES: usize = 64;
 
 /// See the module's description.
 #[derive(Debug)]
-pub(super) struct Mapping {
+pub(super) struct SharedMapping {
     start: NonNull<u8>,
     length: usize,
 }
 
 // SAFETY: the mapping is an owned piece of address space, not tied to a thread; all access is by atomic words, or by copies to and from bytes
 // that the words give to one side, that is one `&mut` end, at a time.
-unsafe impl Send for Mapping {}
+unsafe impl Send for SharedMapping {}
 // SAFETY: as above.
-unsafe impl Sync for Mapping {}
+unsafe impl Sync for SharedMapping {}
 
-impl Mapping {
+impl SharedMapping {
     /// A new one, all zeros, and the file by which another process maps it.
-    pub(super) fn create(name: &str, length: usize) -> Result<(Mapping, OwnedFd), LineError> {
+    pub(super) fn create(name: &str, length: usize) -> Result<(SharedMapping, OwnedFd), LineError> {
         let file = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         ftruncate(&file, length as u64)?;
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        Ok((Mapping::map(&file, length)?, file))
+        Ok((SharedMapping::map(&file, length)?, file))
     }
 
     /// One that the other side has made. Errors: it could shrink, or is shorter than a head, or longer than a head and `contents_max`.
-    pub(super) fn open(file: &OwnedFd, contents_max: u64) -> Result<Mapping, LineError> {
+    pub(super) fn open(file: &OwnedFd, contents_max: u64) -> Result<SharedMapping, LineError> {
         // Other files than these have no seals to tell.
         let seals = fcntl_get_seals(file).unwrap_or_else(|_| SealFlags::empty());
         if !seals.contains(SealFlags::SHRINK | SealFlags::GROW) {
@@ -54,16 +54,16 @@ impl Mapping {
         if !(HEAD_BYTES as u64..=HEAD_BYTES as u64 + contents_max).contains(&length) {
             return Err(LineError::Foreign);
         }
-        Mapping::map(file, length as usize)
+        SharedMapping::map(file, length as usize)
     }
 
-    fn map(file: &OwnedFd, length: usize) -> Result<Mapping, LineError> {
+    fn map(file: &OwnedFd, length: usize) -> Result<SharedMapping, LineError> {
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
         // SAFETY: the kernel chooses a free place for the new mapping, so no memory in use is replaced.
         let start =
             unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ | ProtFlags::WRITE, flags, file.as_fd(), 0) }?;
         let start = NonNull::new(start.cast()).ok_or(LineError::Foreign)?;
-        Ok(Mapping { start, length })
+        Ok(SharedMapping { start, length })
     }
 
     /// Where something lies.
@@ -74,7 +74,7 @@ impl Mapping {
     }
 }
 
-impl Place for Mapping {
+impl SharedPlace for SharedMapping {
     type Word = AtomicU32;
     type Count = AtomicU64;
 
@@ -122,7 +122,7 @@ impl Place for Mapping {
     }
 }
 
-impl Drop for Mapping {
+impl Drop for SharedMapping {
     fn drop(&mut self) {
         // SAFETY: this is the mapping that `map` made; nothing borrowed from it outlives `self`. It cannot fail for a whole mapping.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };

@@ -1,7 +1,7 @@
 //! Lines and rings under loom: every order in which two threads can do what they do to shared memory is tried, and every value that the
 //! memory model lets them see.
 //!
-//! What runs is the code that runs on mapped memory; only the [`Place`](super::place::Place) is another. Each property is checked of the
+//! What runs is the code that runs on mapped memory; only the [`Place`](super::place::SharedPlace) is another. Each property is checked of the
 //! code as it is, and again with each of its [flaws](memory::Flaw): a model that does not find a flaw proves nothing.
 
 mod lines;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Memory that both sides have. A place in it is an offset from its start.
-pub(super) trait Place {
+pub(super) trait SharedPlace {
     /// A word.
     type Word: Word;
     /// A count of bytes, too large to wrap.
@@ -24,7 +24,7 @@ pub(super) trait Place {
     fn write(&self, at: usize, bytes: &[u8]);
     /// Copies bytes from a place that is this side's; all of `into` is filled.
     fn read(&self, at: usize, into: &mut [MaybeUninit<u8>]);
-    /// Sleeps while the word is 0, until [`Place::wake`], for the time at most; perhaps shorter. Whoever changes the word and then wakes is
+    /// Sleeps while the word is 0, until [`SharedPlace::wake`], for the time at most; perhaps shorter. Whoever changes the word and then wakes is
     /// not missed.
     fn sleep(&self, at: usize, time: Option<Duration>);
     /// Wakes who sleeps on the word.

@@ -8,12 +8,12 @@
 
 pub(super) mod counts;
 
-use super::mapping::{HEAD_BYTES, Mapping};
-use super::place::Place;
+use super::mapping::{HEAD_BYTES, SharedMapping};
+use super::place::SharedPlace;
 use super::shape::LineError;
 use crate::limits::RING_BYTES_MAX;
 use bytes::BytesMut;
-pub(super) use counts::{Inlet, Moved, Outlet};
+pub(super) use counts::{Inlet, MovedBytes, Outlet};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::fs::{OFlags, fcntl_getfl};
@@ -33,7 +33,7 @@ pub struct Broken;
 
 /// What the writer passes to the reader's process.
 #[derive(Debug)]
-pub struct Files {
+pub struct RingFiles {
     /// The memory.
     pub memory: OwnedFd,
     /// The reader's bell.
@@ -53,7 +53,7 @@ struct Bells {
 
 impl Bells {
     /// Rings for the other side if that is needed.
-    fn tell(&self, moved: Moved) -> usize {
+    fn tell(&self, moved: MovedBytes) -> usize {
         if moved.ring {
             ring(&self.other);
         }
@@ -68,12 +68,12 @@ fn ring(bell: &OwnedFd) {
 
 /// The end that bytes go into.
 #[derive(Debug)]
-pub struct Writer {
-    inlet: Inlet<Mapping>,
+pub struct RingWriter {
+    inlet: Inlet<SharedMapping>,
     bells: Bells,
 }
 
-impl Writer {
+impl RingWriter {
     /// A ring for so many bytes, and what the reader's process needs of it.
     ///
     /// # Errors
@@ -81,15 +81,15 @@ impl Writer {
     ///
     /// # Panics
     /// If `bytes` is no power of two up to [`RING_BYTES_MAX`].
-    pub fn create(bytes: usize) -> Result<(Writer, Files), LineError> {
+    pub fn create(bytes: usize) -> Result<(RingWriter, RingFiles), LineError> {
         assert!(bytes.is_power_of_two() && bytes as u64 <= RING_BYTES_MAX, "a ring of {bytes} bytes");
-        let (mapping, memory) = Mapping::create("raidcomm ring", HEAD_BYTES + bytes)?;
+        let (mapping, memory) = SharedMapping::create("raidcomm ring", HEAD_BYTES + bytes)?;
         mapping.word(MAGIC_AT).store(MAGIC, Ordering::Relaxed);
         mapping.word(VERSION_AT).store(VERSION, Ordering::Relaxed);
         let bell = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let (data, room) = (bell()?, bell()?);
-        let files = Files { memory, data: data.try_clone()?, room: room.try_clone()? };
-        Ok((Writer { inlet: Inlet::new(mapping), bells: Bells { own: room, other: data } }, files))
+        let files = RingFiles { memory, data: data.try_clone()?, room: room.try_clone()? };
+        Ok((RingWriter { inlet: Inlet::new(mapping), bells: Bells { own: room, other: data } }, files))
     }
 
     /// Copies in as many bytes as there is room for, and says how many. If that is not all, the bell is rung when there is room again.
@@ -111,19 +111,19 @@ impl Writer {
 
 /// The end that bytes come out of.
 #[derive(Debug)]
-pub struct Reader {
-    outlet: Outlet<Mapping>,
+pub struct RingReader {
+    outlet: Outlet<SharedMapping>,
     bells: Bells,
 }
 
-impl Reader {
+impl RingReader {
     /// The reader's end of what a writer has passed.
     ///
     /// # Errors
     /// It is not the memory of a ring, or could shrink, or a bell could make this side wait.
-    pub fn open(files: Files) -> Result<Reader, LineError> {
-        let Files { memory, data, room } = files;
-        let mapping = Mapping::open(&memory, RING_BYTES_MAX)?;
+    pub fn open(files: RingFiles) -> Result<RingReader, LineError> {
+        let RingFiles { memory, data, room } = files;
+        let mapping = SharedMapping::open(&memory, RING_BYTES_MAX)?;
         let capacity = mapping.length() - HEAD_BYTES;
         let magic = mapping.word(MAGIC_AT).load(Ordering::Relaxed);
         if magic != MAGIC || !capacity.is_power_of_two() {
@@ -138,7 +138,7 @@ impl Reader {
                 return Err(LineError::Foreign);
             }
         }
-        Ok(Reader { outlet: Outlet::new(mapping), bells: Bells { own: data, other: room } })
+        Ok(RingReader { outlet: Outlet::new(mapping), bells: Bells { own: data, other: room } })
     }
 
     /// Moves bytes to the end of `into`, at most so many, and says how many.
@@ -167,26 +167,26 @@ impl Reader {
 }
 
 /// The bell of this end: readable, for an event loop, each time that it was rung.
-impl AsFd for Writer {
+impl AsFd for RingWriter {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.bells.own.as_fd()
     }
 }
 
 /// The bell of this end: readable, for an event loop, each time that it was rung.
-impl AsFd for Reader {
+impl AsFd for RingReader {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.bells.own.as_fd()
     }
 }
 
-impl AsRawFd for Writer {
+impl AsRawFd for RingWriter {
     fn as_raw_fd(&self) -> RawFd {
         self.bells.own.as_raw_fd()
     }
 }
 
-impl AsRawFd for Reader {
+impl AsRawFd for RingReader {
     fn as_raw_fd(&self) -> RawFd {
         self.bells.own.as_raw_fd()
     }
@@ -199,9 +199,9 @@ mod tests {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use std::thread;
 
-    fn ring(bytes: usize) -> (Writer, Reader) {
-        let (writer, files) = Writer::create(bytes).expect("a ring");
-        (writer, Reader::open(files).expect("the ring"))
+    fn ring(bytes: usize) -> (RingWriter, RingReader) {
+        let (writer, files) = RingWriter::create(bytes).expect("a ring");
+        (writer, RingReader::open(files).expect("the ring"))
     }
 
     /// Waits for the bell as an event loop does, and stops it. A bell that is never rung fails the test.
@@ -296,10 +296,10 @@ mod tests {
 
     #[test]
     fn what_is_no_ring_is_refused() {
-        let files = |change: &dyn Fn(&mut Files)| {
-            let (_, mut files) = Writer::create(64).expect("a ring");
+        let files = |change: &dyn Fn(&mut RingFiles)| {
+            let (_, mut files) = RingWriter::create(64).expect("a ring");
             change(&mut files);
-            Reader::open(files).map(drop)
+            RingReader::open(files).map(drop)
         };
         let socket = || OwnedFd::from(std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket"));
         assert!(files(&|_| ()).is_ok());
@@ -308,7 +308,7 @@ mod tests {
         assert!(matches!(files(&|files| files.room = socket()), Err(LineError::Foreign)), "{blocking}");
         assert!(matches!(files(&|files| files.data = socket()), Err(LineError::Foreign)), "{blocking}");
         for odd in [0, 1, 63, 100] {
-            let (_, memory) = Mapping::create("odd", HEAD_BYTES + odd).expect("memory");
+            let (_, memory) = SharedMapping::create("odd", HEAD_BYTES + odd).expect("memory");
             let slot = std::cell::Cell::new(Some(memory));
             let opened = files(&|files| files.memory = slot.take().expect("once"));
             assert!(matches!(opened, Err(LineError::Foreign)), "{odd} bytes of zeros are no ring");

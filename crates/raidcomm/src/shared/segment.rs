@@ -2,8 +2,8 @@
 //!
 //! Invariant: a slot's bytes are copied in and out by the side whose the slot is, told by its state; the other side is not trusted to keep to it.
 
-use super::mapping::{HEAD_BYTES, LINE_BYTES, Mapping};
-use super::place::{Place, Word};
+use super::mapping::{HEAD_BYTES, LINE_BYTES, SharedMapping};
+use super::place::{SharedPlace, Word};
 use super::shape::{LineError, Shape};
 use super::waiting;
 use crate::limits::{LINE_BYTES_MAX, SLOTS_MAX};
@@ -45,7 +45,7 @@ impl Side {
 
 /// Whose a slot is, and what is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum SlotPhase {
     /// The client's; nothing is in it.
     Free = 0,
     /// A request, which the server may take and the client may take back.
@@ -58,52 +58,52 @@ pub(super) enum Phase {
 
 /// A slot's state: its phase, and how often it was used, so that no state is mistaken for one of an earlier call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct State(u32);
+pub(super) struct SlotState(u32);
 
-impl State {
-    pub(super) fn phase(self) -> Phase {
+impl SlotState {
+    pub(super) fn phase(self) -> SlotPhase {
         match self.0 & 3 {
-            0 => Phase::Free,
-            1 => Phase::Requested,
-            2 => Phase::Serving,
-            _ => Phase::Replied,
+            0 => SlotPhase::Free,
+            1 => SlotPhase::Requested,
+            2 => SlotPhase::Serving,
+            _ => SlotPhase::Replied,
         }
     }
 
     /// The same use, in another phase.
-    pub(super) fn to(self, phase: Phase) -> State {
-        State(self.0 & !3 | phase as u32)
+    pub(super) fn to(self, phase: SlotPhase) -> SlotState {
+        SlotState(self.0 & !3 | phase as u32)
     }
 
     /// Free, for the next use.
-    pub(super) fn next(self) -> State {
-        State((self.0 & !3).wrapping_add(4))
+    pub(super) fn next(self) -> SlotState {
+        SlotState((self.0 & !3).wrapping_add(4))
     }
 }
 
 /// See the module's description.
 #[derive(Debug)]
-pub(super) struct Segment<P = Mapping> {
+pub(super) struct LineSegment<P = SharedMapping> {
     place: P,
     shape: Shape,
 }
 
-impl Segment {
+impl LineSegment {
     /// A new one, and the file by which another process maps it.
-    pub(super) fn create(shape: Shape) -> Result<(Segment, OwnedFd), LineError> {
+    pub(super) fn create(shape: Shape) -> Result<(LineSegment, OwnedFd), LineError> {
         shape.check()?;
-        let (mapping, file) = Mapping::create("raidcomm line", length_of(shape))?;
+        let (mapping, file) = SharedMapping::create("raidcomm line", length_of(shape))?;
         mapping.word(MAGIC_AT).store(MAGIC, Ordering::Relaxed);
         mapping.word(VERSION_AT).store(VERSION, Ordering::Relaxed);
         mapping.word(SLOTS_AT).store(shape.slots, Ordering::Relaxed);
         mapping.word(SLOT_BYTES_AT).store(shape.slot_bytes, Ordering::Release);
-        Ok((Segment { place: mapping, shape }, file))
+        Ok((LineSegment { place: mapping, shape }, file))
     }
 
     /// One that the other side has made. Errors: it is not one.
-    pub(super) fn open(file: &OwnedFd) -> Result<Segment, LineError> {
+    pub(super) fn open(file: &OwnedFd) -> Result<LineSegment, LineError> {
         let contents_max = LINE_BYTES_MAX + u64::from(SLOTS_MAX) * 2 * LINE_BYTES as u64;
-        let mapping = Mapping::open(file, contents_max)?;
+        let mapping = SharedMapping::open(file, contents_max)?;
         let read = |at| mapping.word(at).load(Ordering::Acquire);
         if read(MAGIC_AT) != MAGIC {
             return Err(LineError::Foreign);
@@ -116,15 +116,15 @@ impl Segment {
         if mapping.length() != length_of(shape) {
             return Err(LineError::Foreign);
         }
-        Ok(Segment { place: mapping, shape })
+        Ok(LineSegment { place: mapping, shape })
     }
 }
 
-impl<P: Place> Segment<P> {
+impl<P: SharedPlace> LineSegment<P> {
     /// One in the memory of a model.
     #[cfg(test)]
-    pub(super) fn of(place: P, shape: Shape) -> Segment<P> {
-        Segment { place, shape }
+    pub(super) fn of(place: P, shape: Shape) -> LineSegment<P> {
+        LineSegment { place, shape }
     }
 
     pub(super) fn shape(&self) -> Shape {
@@ -179,12 +179,12 @@ impl<P: Place> Segment<P> {
         posted.swap(0, Ordering::Acquire) & (u32::MAX >> (32 - self.shape.slots))
     }
 
-    pub(super) fn state(&self, slot: u32) -> State {
-        State(self.place.word(self.slot(slot) + STATE_AT).load(Ordering::Acquire))
+    pub(super) fn state(&self, slot: u32) -> SlotState {
+        SlotState(self.place.word(self.slot(slot) + STATE_AT).load(Ordering::Acquire))
     }
 
     /// Moves a slot on, if it is still as it was seen. What was written to it before is seen by who sees the new state.
-    pub(super) fn advance(&self, slot: u32, from: State, to: State) -> bool {
+    pub(super) fn advance(&self, slot: u32, from: SlotState, to: SlotState) -> bool {
         self.place.word(self.slot(slot) + STATE_AT).replace(from.0, to.0, Ordering::AcqRel)
     }
 

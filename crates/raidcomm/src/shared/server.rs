@@ -1,9 +1,9 @@
 //! The server's end: taking requests and replying to them.
 
 use super::calls::{self, Requests};
-use super::segment::State;
+use super::segment::SlotState;
 use super::waiting::{Waited, now};
-use super::{End, LineError, greeting};
+use super::{LineError, SharedLine, greeting};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,31 +11,31 @@ use thiserror::Error;
 
 /// Where clients make lines.
 #[derive(Debug)]
-pub struct Listener {
+pub struct LineListener {
     socket: UnixListener,
     path: PathBuf,
 }
 
-impl Listener {
+impl LineListener {
     /// Listens at `path`, a socket that must not exist yet and vanishes with the listener.
     ///
     /// # Errors
     /// The socket cannot be made.
-    pub fn bind(path: &Path) -> Result<Listener, LineError> {
-        Ok(Listener { socket: UnixListener::bind(path)?, path: path.to_path_buf() })
+    pub fn bind(path: &Path) -> Result<LineListener, LineError> {
+        Ok(LineListener { socket: UnixListener::bind(path)?, path: path.to_path_buf() })
     }
 
     /// Waits for a client.
     ///
     /// # Errors
     /// What came is no client, or none that keeps to the protocol; others may come.
-    pub fn accept(&self) -> Result<Server, LineError> {
+    pub fn accept(&self) -> Result<LineServer, LineError> {
         let (socket, _) = self.socket.accept()?;
-        Ok(Server { end: greeting::accept(socket)?, requests: Requests::default() })
+        Ok(LineServer { end: greeting::accept(socket)?, requests: Requests::default() })
     }
 }
 
-impl Drop for Listener {
+impl Drop for LineListener {
     fn drop(&mut self) {
         // It may have been taken away already.
         let _ = std::fs::remove_file(&self.path);
@@ -44,7 +44,7 @@ impl Drop for Listener {
 
 /// Why there is no request, or nobody for a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum ServeError {
+pub enum LineServeError {
     /// The time is over.
     #[error("no request in time")]
     TimedOut,
@@ -67,32 +67,32 @@ pub enum ServeError {
 /// A request that was taken.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "the client waits for a reply"]
-pub struct Call {
+pub struct TakenCall {
     pub(super) slot: u32,
-    pub(super) state: State,
+    pub(super) state: SlotState,
 }
 
 /// The server's end of a line. Of one thread at a time.
 #[derive(Debug)]
-pub struct Server {
-    pub(super) end: End,
+pub struct LineServer {
+    pub(super) end: SharedLine,
     requests: Requests,
 }
 
-impl Server {
+impl LineServer {
     /// Waits for a request, which replaces what is in `request`.
     ///
     /// # Errors
-    /// See [`ServeError`].
-    pub fn receive(&mut self, request: &mut Vec<u8>, timeout: Option<Duration>) -> Result<Call, ServeError> {
+    /// See [`LineServeError`].
+    pub fn receive(&mut self, request: &mut Vec<u8>, timeout: Option<Duration>) -> Result<TakenCall, LineServeError> {
         let deadline = timeout.map(|timeout| now().saturating_add(timeout.as_nanos().try_into().unwrap_or(u64::MAX)));
         loop {
             if let Some(call) = self.requests.take(&self.end.segment, request)? {
                 return Ok(call);
             }
             let posted = self.end.take_posted(deadline).map_err(|why| match why {
-                Waited::TimedOut => ServeError::TimedOut,
-                Waited::Gone => ServeError::Gone,
+                Waited::TimedOut => LineServeError::TimedOut,
+                Waited::Gone => LineServeError::Gone,
             })?;
             self.requests.add(posted);
         }
@@ -102,7 +102,7 @@ impl Server {
     ///
     /// # Errors
     /// The reply is too long, and the call is given back; or the client has broken the protocol.
-    pub fn reply(&mut self, call: Call, reply: &[u8]) -> Result<(), (ServeError, Call)> {
+    pub fn reply(&mut self, call: TakenCall, reply: &[u8]) -> Result<(), (LineServeError, TakenCall)> {
         calls::reply(&self.end.segment, call, reply)
     }
 
@@ -110,12 +110,12 @@ impl Server {
     ///
     /// # Errors
     /// The client has broken the protocol, or a reply was too long.
-    pub fn serve(&mut self, mut execute: impl FnMut(&[u8], &mut Vec<u8>)) -> Result<(), ServeError> {
+    pub fn serve(&mut self, mut execute: impl FnMut(&[u8], &mut Vec<u8>)) -> Result<(), LineServeError> {
         let (mut request, mut reply) = (Vec::new(), Vec::new());
         loop {
             let call = match self.receive(&mut request, None) {
                 Ok(call) => call,
-                Err(ServeError::Gone) => return Ok(()),
+                Err(LineServeError::Gone) => return Ok(()),
                 Err(error) => return Err(error),
             };
             reply.clear();

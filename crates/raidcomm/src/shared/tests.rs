@@ -1,7 +1,7 @@
 //! What a line keeps: calls and replies match, fates are true, and nothing that the other side writes does harm. (Killed processes are in
 //! `tests/killed_processes.rs`.)
 
-use super::segment::{Phase, Segment};
+use super::segment::{LineSegment, SlotPhase};
 use super::*;
 use crate::limits::{SLOT_BYTES_MAX, SLOTS_MAX};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
@@ -10,11 +10,11 @@ use std::time::Duration;
 
 const SHAPE: Shape = Shape { slots: 4, slot_bytes: 256 };
 
-fn ends(shape: Shape) -> (Client, Server) {
+fn ends(shape: Shape) -> (LineClient, LineServer) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("line");
-    let listener = Listener::bind(&path).expect("it listens");
-    let client = std::thread::spawn(move || Client::connect(&path, shape).expect("a line"));
+    let listener = LineListener::bind(&path).expect("it listens");
+    let client = std::thread::spawn(move || LineClient::connect(&path, shape).expect("a line"));
     let server = listener.accept().expect("a client");
     (client.join().expect("it connects"), server)
 }
@@ -45,7 +45,7 @@ fn every_call_has_its_reply() {
 fn several_calls_are_under_way_and_end_in_any_order() {
     let (mut client, mut server) = ends(SHAPE);
     let tickets: Vec<Ticket> = (0..4_u8).map(|number| client.begin(&[number]).expect("a slot")).collect();
-    assert_eq!(client.begin(&[9]), Err(CallError::Full));
+    assert_eq!(client.begin(&[9]), Err(LineCallError::Full));
     let (mut request, mut calls) = (Vec::new(), Vec::new());
     for _ in 0..4 {
         let call = server.receive(&mut request, None).expect("a request");
@@ -73,12 +73,16 @@ fn abandoned_calls_give_their_slots_back() {
         let not_taken = client.begin(&[200]).expect("a slot");
         assert_eq!(client.abandon(not_taken), Fate::NotExecuted);
         let late = client.finish(taken, &mut reply, Some(Duration::from_millis(1)));
-        let Err(CallError::TimedOut(taken)) = late else { panic!("{late:?}") };
+        let Err(LineCallError::TimedOut(taken)) = late else { panic!("{late:?}") };
         assert_eq!(client.abandon(taken), Fate::Unknown);
         server.reply(call, &[round]).expect("the slot is still the server's");
-        assert_eq!(server.receive(&mut request, Some(Duration::ZERO)), Err(ServeError::TimedOut), "it was taken back");
+        assert_eq!(
+            server.receive(&mut request, Some(Duration::ZERO)),
+            Err(LineServeError::TimedOut),
+            "it was taken back"
+        );
         let given_up = client.call(&[round], &mut reply, Some(Duration::ZERO));
-        assert_eq!(given_up, Err(CallError::GivenUp(Fate::NotExecuted)), "nobody has taken it");
+        assert_eq!(given_up, Err(LineCallError::GivenUp(Fate::NotExecuted)), "nobody has taken it");
     }
     assert_eq!(client.free_slots(), 4);
 }
@@ -95,11 +99,11 @@ fn the_end_of_the_server_tells_what_it_had_taken() {
     let _kept = server.receive(&mut request, None).expect("a request");
     let not_taken = client.begin(b"c").expect("a slot");
     drop(server);
-    assert_eq!(client.finish(not_taken, &mut reply, None), Err(CallError::Gone(Fate::NotExecuted)));
-    assert_eq!(client.finish(taken, &mut reply, None), Err(CallError::Gone(Fate::Unknown)));
+    assert_eq!(client.finish(not_taken, &mut reply, None), Err(LineCallError::Gone(Fate::NotExecuted)));
+    assert_eq!(client.finish(taken, &mut reply, None), Err(LineCallError::Gone(Fate::Unknown)));
     assert_eq!(client.finish(replied, &mut reply, None), Ok(()));
     assert_eq!(reply, b"done");
-    assert_eq!(client.begin(b"d"), Err(CallError::Gone(Fate::NotExecuted)));
+    assert_eq!(client.begin(b"d"), Err(LineCallError::Gone(Fate::NotExecuted)));
 }
 
 /// If this fails, a server waits for a client that will never ask again.
@@ -108,18 +112,18 @@ fn the_end_of_the_client_ends_the_wait_for_it() {
     let (client, mut server) = ends(SHAPE);
     let waiting = std::thread::spawn(move || server.receive(&mut Vec::new(), None));
     drop(client);
-    assert_eq!(waiting.join().expect("it ends"), Err(ServeError::Gone));
+    assert_eq!(waiting.join().expect("it ends"), Err(LineServeError::Gone));
 }
 
 #[test]
 fn what_does_not_fit_is_refused_and_harms_nothing() {
     let (mut client, mut server) = ends(SHAPE);
     let (mut request, mut reply) = (Vec::new(), Vec::new());
-    assert_eq!(client.begin(&[0; 257]), Err(CallError::TooLong { bytes: 257, bytes_max: 256 }));
+    assert_eq!(client.begin(&[0; 257]), Err(LineCallError::TooLong { bytes: 257, bytes_max: 256 }));
     let ticket = client.begin(&[5; 256]).expect("it fits");
     let call = server.receive(&mut request, None).expect("a request");
     let (error, call) = server.reply(call, &[0; 300]).expect_err("it is too long");
-    assert_eq!(error, ServeError::TooLong { bytes: 300, bytes_max: 256 });
+    assert_eq!(error, LineServeError::TooLong { bytes: 300, bytes_max: 256 });
     server.reply(call, &request).expect("a reply");
     client.finish(ticket, &mut reply, None).expect("its reply");
     assert_eq!(reply, [5; 256]);
@@ -127,7 +131,7 @@ fn what_does_not_fit_is_refused_and_harms_nothing() {
     for shape in
         [huge, Shape { slots: 0, ..SHAPE }, Shape { slots: SLOTS_MAX + 1, ..SHAPE }, Shape { slot_bytes: 0, ..SHAPE }]
     {
-        assert!(matches!(Segment::create(shape), Err(LineError::Shape(wrong)) if wrong == shape));
+        assert!(matches!(LineSegment::create(shape), Err(LineError::Shape(wrong)) if wrong == shape));
     }
 }
 
@@ -138,18 +142,18 @@ fn a_hostile_client_is_an_error_at_most() {
     let (mut request, mut reply) = (Vec::new(), Vec::new());
     // Slots that are not requested, and that there are not.
     client.end.segment.posted(Side::Server).store(u32::MAX, std::sync::atomic::Ordering::SeqCst);
-    assert_eq!(server.receive(&mut request, Some(Duration::ZERO)), Err(ServeError::TimedOut));
+    assert_eq!(server.receive(&mut request, Some(Duration::ZERO)), Err(LineServeError::TimedOut));
     // A length beyond the slot.
     let ticket = client.begin(b"x").expect("a slot");
     client.end.segment.lie_about_length(0, u32::MAX);
-    assert_eq!(server.receive(&mut request, None), Err(ServeError::Broken));
+    assert_eq!(server.receive(&mut request, None), Err(LineServeError::Broken));
     drop(ticket);
     // A state that changes under the server's hands.
     let ticket = client.begin(b"y").expect("a slot");
     let call = server.receive(&mut request, None).expect("a request");
     let serving = client.end.segment.state(1);
-    assert!(client.end.segment.advance(1, serving, serving.to(Phase::Free)));
-    assert!(matches!(server.reply(call, b"y"), Err((ServeError::Broken, _))));
+    assert!(client.end.segment.advance(1, serving, serving.to(SlotPhase::Free)));
+    assert!(matches!(server.reply(call, b"y"), Err((LineServeError::Broken, _))));
     drop((ticket, server));
     // And the other way round: a reply to what was not asked, and one of any length.
     let (mut client, server) = ends(SHAPE);
@@ -157,21 +161,21 @@ fn a_hostile_client_is_an_error_at_most() {
     let ticket = client.begin(b"z").expect("a slot");
     server.end.segment.lie_about_length(0, 257);
     let requested = server.end.segment.state(0);
-    assert!(server.end.segment.advance(0, requested, requested.to(Phase::Replied)));
+    assert!(server.end.segment.advance(0, requested, requested.to(SlotPhase::Replied)));
     server.end.segment.post(Side::Client, 0);
-    assert_eq!(client.finish(ticket, &mut reply, None), Err(CallError::Broken));
+    assert_eq!(client.finish(ticket, &mut reply, None), Err(LineCallError::Broken));
 }
 
 /// If this fails, a client could take the memory away under the server, which would end it by a signal.
 #[test]
 fn only_a_sealed_segment_is_mapped() {
-    let (_, file) = Segment::create(SHAPE).expect("a segment");
-    assert_eq!(Segment::open(&file).expect("it is sound").shape(), SHAPE);
+    let (_, file) = LineSegment::create(SHAPE).expect("a segment");
+    assert_eq!(LineSegment::open(&file).expect("it is sound").shape(), SHAPE);
     let open = memfd_create("open", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).expect("a file");
     ftruncate(&open, 1 << 20).expect("its length");
-    assert!(matches!(Segment::open(&open), Err(LineError::NotSealed)));
+    assert!(matches!(LineSegment::open(&open), Err(LineError::NotSealed)));
     rustix::fs::fcntl_add_seals(&open, rustix::fs::SealFlags::SHRINK | rustix::fs::SealFlags::GROW).expect("sealed");
-    assert!(matches!(Segment::open(&open), Err(LineError::Foreign)));
+    assert!(matches!(LineSegment::open(&open), Err(LineError::Foreign)));
 }
 
 /// If this fails, whoever connects by mistake stops the server.
@@ -179,13 +183,13 @@ fn only_a_sealed_segment_is_mapped() {
 fn a_stranger_is_refused_and_the_next_client_is_served() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("line");
-    let listener = Listener::bind(&path).expect("it listens");
+    let listener = LineListener::bind(&path).expect("it listens");
     let stranger = UnixStream::connect(&path).expect("anybody may connect");
     std::io::Write::write_all(&mut &stranger, b"GET / HTTP/1.0\r\n\r\n").expect("it is taken");
     assert!(matches!(listener.accept(), Err(LineError::Foreign)));
     drop(UnixStream::connect(&path));
     assert!(listener.accept().is_err());
-    let client = std::thread::spawn(move || Client::connect(&path, SHAPE).map(drop));
+    let client = std::thread::spawn(move || LineClient::connect(&path, SHAPE).map(drop));
     listener.accept().expect("a client");
     client.join().expect("it ends").expect("a line");
 }

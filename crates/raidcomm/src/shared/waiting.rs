@@ -8,8 +8,8 @@
 //! Invariant: a side never sleeps while something is posted to it: it says that it will sleep, then looks once more; the poster posts,
 //! then looks whether it sleeps. Both are sequentially consistent, so one of them sees the other.
 
-use super::place::{Place, Word};
-use super::segment::{Segment, Side};
+use super::place::{SharedPlace, Word};
+use super::segment::{LineSegment, Side};
 use crate::limits::{
     SPIN_MAX, SPIN_MIN, SPIN_WORTH, WITHOUT_YIELD_MAX, YIELD_CREDIT_MAX, YIELD_GAIN, YIELD_LONG, YIELD_LOSS, YIELD_TIME,
 };
@@ -39,15 +39,15 @@ pub(super) fn now() -> u64 {
 }
 
 /// Wakes the side if it sleeps on its posted bits.
-pub(super) fn wake_sleeper<P: Place>(segment: &Segment<P>, side: Side) {
+pub(super) fn wake_sleeper<P: SharedPlace>(segment: &LineSegment<P>, side: Side) {
     if segment.waiting(side).load(Ordering::SeqCst) & 3 == SLEEPING {
         segment.wake(side);
     }
 }
 
 /// Takes the slots that the other side has posted; lets `wait` wait if there are none, which says whether there is time left.
-pub(super) fn take_posted<P: Place>(
-    segment: &Segment<P>,
+pub(super) fn take_posted<P: SharedPlace>(
+    segment: &LineSegment<P>,
     side: Side,
     is_gone: impl Fn() -> bool,
     mut wait: impl FnMut() -> bool,
@@ -68,7 +68,7 @@ pub(super) fn take_posted<P: Place>(
 
 /// How one side has learned to wait.
 #[derive(Debug)]
-pub(super) struct Waiter {
+pub(super) struct LineWaiter {
     /// How long to spin, nanoseconds.
     spin: u64,
     /// What yields have gained over sleeps, less what third processes took of them; nanoseconds, at most [`YIELD_CREDIT_MAX`].
@@ -77,15 +77,15 @@ pub(super) struct Waiter {
     without_yield: u64,
 }
 
-impl Default for Waiter {
-    fn default() -> Waiter {
-        Waiter { spin: SPIN_MAX, credit: 0, without_yield: 0 }
+impl Default for LineWaiter {
+    fn default() -> LineWaiter {
+        LineWaiter { spin: SPIN_MAX, credit: 0, without_yield: 0 }
     }
 }
 
-impl Waiter {
+impl LineWaiter {
     /// Returns when something is posted to this side, or it was woken for another reason: `true`; or at the deadline: `false`.
-    pub(super) fn wait(&mut self, segment: &Segment, side: Side, deadline: Option<u64>) -> bool {
+    pub(super) fn wait(&mut self, segment: &LineSegment, side: Side, deadline: Option<u64>) -> bool {
         let (posted, own) = (segment.posted(side), segment.waiting(side));
         let processor = rustix::thread::sched_getcpu() as u32;
         let shared = segment.waiting(side.other()).load(Ordering::Relaxed) >> 2 == processor;
@@ -170,7 +170,12 @@ impl Waiter {
 }
 
 /// Sleeps until something is posted, or the deadline: `false`.
-pub(super) fn sleep<P: Place>(segment: &Segment<P>, side: Side, processor: u32, deadline: Option<u64>) -> bool {
+pub(super) fn sleep<P: SharedPlace>(
+    segment: &LineSegment<P>,
+    side: Side,
+    processor: u32,
+    deadline: Option<u64>,
+) -> bool {
     segment.waiting(side).store(processor << 2 | SLEEPING, Ordering::SeqCst);
     if segment.posted(side).load(Ordering::SeqCst) != 0 {
         return true;
@@ -190,7 +195,7 @@ mod tests {
 
     /// How many waits do without a yield after these: microseconds for a yield that a third process had, 0 for one that went well.
     fn without_yield(waits: &[u64]) -> u64 {
-        let mut waiter = Waiter::default();
+        let mut waiter = LineWaiter::default();
         for took in waits {
             match took {
                 0 => waiter.yielded_well(),

@@ -5,10 +5,10 @@
 //! byte at the latest.
 
 use super::hello::Greeting;
-use super::rings::Ring;
+use super::rings::ConnectionRing;
 use super::secure::{Secure, is_encrypted};
 use super::status::DisconnectReason;
-use crate::frame::{self, Decoder};
+use crate::frame::{self, FrameDecoder};
 use crate::limits::{
     GREETING_BYTES_MAX, KEEPALIVE_PROBES, KEEPALIVE_SECONDS, OUTPUT_BYTES_KEPT, READ_BYTES_PER_TURN, UNACKNOWLEDGED_MS,
 };
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// What a connection is for. Each site sends on the connections that it made and receives on those that it accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ConnectionRole {
     /// Accepted at `since`, and has not said who it is.
     Stranger { since: u64 },
     /// Accepted; carries the frames of this life of this peer.
@@ -37,14 +37,14 @@ pub(super) enum Role {
 
 /// Bytes that wait to be sent.
 #[derive(Debug, Default)]
-pub(super) struct Output {
+pub(super) struct ConnectionOutput {
     buffer: Vec<u8>,
     /// The bytes of `buffer` before this have left.
     written: usize,
     blocked: bool,
 }
 
-impl Output {
+impl ConnectionOutput {
     /// How many bytes wait.
     pub(super) fn waiting(&self) -> usize {
         self.buffer.len() - self.written
@@ -117,7 +117,7 @@ fn write_once(stream: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
 
 /// How the bytes of a connection travel.
 #[derive(Debug)]
-pub(super) enum Transport {
+pub(super) enum ConnectionTransport {
     /// As they are.
     Clear,
     /// This side has keys; the first byte that comes tells whether the other side has.
@@ -141,35 +141,36 @@ pub(super) struct ReadOutcome {
 
 /// A connection.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct StreamConnection {
     pub stream: TcpStream,
-    pub role: Role,
-    transport: Transport,
-    pub decoder: Decoder,
-    pub output: Output,
-    pub ring: Ring,
+    pub role: ConnectionRole,
+    transport: ConnectionTransport,
+    pub decoder: FrameDecoder,
+    pub output: ConnectionOutput,
+    pub ring: ConnectionRing,
     /// The association of datagrams that rests on it.
     pub association: Option<u64>,
 }
 
-impl Connection {
+impl StreamConnection {
     /// Prepares a socket: no delay for small frames, and a peer whose host vanished is noticed.
-    pub(super) fn new(stream: TcpStream, role: Role, secure: Option<Secure>) -> io::Result<Connection> {
+    pub(super) fn new(stream: TcpStream, role: ConnectionRole, secure: Option<Secure>) -> io::Result<StreamConnection> {
         stream.set_nodelay(true)?;
         sockopt::set_tcp_user_timeout(&stream, UNACKNOWLEDGED_MS)?;
         sockopt::set_socket_keepalive(&stream, true)?;
         sockopt::set_tcp_keepidle(&stream, Duration::from_secs(KEEPALIVE_SECONDS))?;
         sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(KEEPALIVE_SECONDS))?;
         sockopt::set_tcp_keepcnt(&stream, KEEPALIVE_PROBES)?;
-        let transport = secure.map_or(Transport::Clear, |secure| Transport::Undecided(Box::new(secure)));
-        let decoder = Decoder::new(GREETING_BYTES_MAX);
-        Ok(Connection {
+        let transport =
+            secure.map_or(ConnectionTransport::Clear, |secure| ConnectionTransport::Undecided(Box::new(secure)));
+        let decoder = FrameDecoder::new(GREETING_BYTES_MAX);
+        Ok(StreamConnection {
             stream,
             role,
             transport,
             decoder,
-            output: Output::default(),
-            ring: Ring::None,
+            output: ConnectionOutput::default(),
+            ring: ConnectionRing::None,
             association: None,
         })
     }
@@ -177,11 +178,11 @@ impl Connection {
     /// When its handshake began, if that is not over.
     pub(super) fn handshake_since(&self) -> Option<u64> {
         match self.role {
-            Role::Stranger { since }
-            | Role::Connecting { since, .. }
-            | Role::Securing { since, .. }
-            | Role::Greeting { since, .. } => Some(since),
-            Role::Receiving { .. } | Role::Sending { .. } => None,
+            ConnectionRole::Stranger { since }
+            | ConnectionRole::Connecting { since, .. }
+            | ConnectionRole::Securing { since, .. }
+            | ConnectionRole::Greeting { since, .. } => Some(since),
+            ConnectionRole::Receiving { .. } | ConnectionRole::Sending { .. } => None,
         }
     }
 
@@ -221,15 +222,15 @@ impl Connection {
 
     /// Takes bytes of the socket, which are at least one.
     fn receive(&mut self, bytes: &[u8]) -> Result<(), DisconnectReason> {
-        if matches!(self.transport, Transport::Undecided(_)) {
-            let transport = std::mem::replace(&mut self.transport, Transport::Clear);
-            if let Transport::Undecided(secure) = transport
+        if matches!(self.transport, ConnectionTransport::Undecided(_)) {
+            let transport = std::mem::replace(&mut self.transport, ConnectionTransport::Clear);
+            if let ConnectionTransport::Undecided(secure) = transport
                 && is_encrypted(bytes[0])
             {
-                self.transport = Transport::Encrypted(secure);
+                self.transport = ConnectionTransport::Encrypted(secure);
             }
         }
-        let Transport::Encrypted(secure) = &mut self.transport else {
+        let ConnectionTransport::Encrypted(secure) = &mut self.transport else {
             self.decoder.feed(bytes);
             return Ok(());
         };
@@ -242,22 +243,22 @@ impl Connection {
     /// The encryption, once the other side has shown that it encrypts too.
     pub(super) fn encryption(&self) -> Option<&Secure> {
         match &self.transport {
-            Transport::Encrypted(secure) => Some(secure),
-            Transport::Clear | Transport::Undecided(_) => None,
+            ConnectionTransport::Encrypted(secure) => Some(secure),
+            ConnectionTransport::Clear | ConnectionTransport::Undecided(_) => None,
         }
     }
 
     /// Has both sides go on with new keys.
     #[cfg(test)]
     pub(super) fn refresh(&mut self) {
-        if let Transport::Encrypted(secure) = &mut self.transport {
+        if let ConnectionTransport::Encrypted(secure) = &mut self.transport {
             secure.refresh();
         }
     }
 
     /// Begins to prove who is at the two ends, if this side has keys, and says whether it has.
     pub(super) fn secure(&mut self) -> io::Result<bool> {
-        let Transport::Undecided(secure) = &mut self.transport else { return Ok(false) };
+        let ConnectionTransport::Undecided(secure) = &mut self.transport else { return Ok(false) };
         // Smaller than any socket's buffer.
         while secure.is_waiting() && secure.write(&mut self.stream)?.is_some() {}
         Ok(true)
@@ -273,15 +274,15 @@ impl Connection {
     pub(super) fn write(&mut self) -> Result<usize, DisconnectReason> {
         let stream = &mut self.stream;
         match (&mut self.ring, &mut self.transport) {
-            (Ring::Out(ring), transport) => {
+            (ConnectionRing::Out(ring), transport) => {
                 // What both sides say to each other to keep their keys goes over the socket.
-                if let Transport::Encrypted(secure) = transport {
+                if let ConnectionTransport::Encrypted(secure) = transport {
                     while secure.is_waiting() && secure.write(stream)?.is_some() {}
                 }
                 self.output.write(|bytes| ring.write(bytes).map_err(|_| DisconnectReason::Ring))
             }
-            (_, Transport::Encrypted(secure)) => Ok(self.output.write_encrypted(secure, stream)?),
-            (_, Transport::Clear | Transport::Undecided(_)) => {
+            (_, ConnectionTransport::Encrypted(secure)) => Ok(self.output.write_encrypted(secure, stream)?),
+            (_, ConnectionTransport::Clear | ConnectionTransport::Undecided(_)) => {
                 Ok(self.output.write(|bytes| write_once(stream, bytes))?)
             }
         }
@@ -323,7 +324,7 @@ mod tests {
     #[test]
     fn bytes_that_have_left_do_not_pile_up_before_those_that_wait() {
         // A peer that always takes a little less than it is sent never empties the buffer.
-        let mut output = Output { buffer: (0..100).collect(), written: 60, blocked: true };
+        let mut output = ConnectionOutput { buffer: (0..100).collect(), written: 60, blocked: true };
         assert_eq!(output.waiting(), 40);
         output.end().push(100);
         assert_eq!((output.buffer.len(), output.waiting()), (41, 41));

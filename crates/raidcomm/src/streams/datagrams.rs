@@ -5,13 +5,13 @@
 //! section 7.5), and it ends when the connection does. Whether datagrams arrive is found out by sending some; while they do not, and for
 //! frames that are too long for them, the connection is used.
 
-use super::connection::{Connection, Role};
+use super::connection::{ConnectionRole, StreamConnection};
 use super::links::Outgoing;
 use super::status::Incoming;
 use super::{DATAGRAMS, GROUPS, Streams, StreamsError};
-use crate::datagrams::faults::Faults;
+use crate::datagrams::faults::FaultRates;
 use crate::datagrams::socket::Sockets;
-use crate::datagrams::{AssociationKeys, AssociationStatus, Datagrams, Seeds, Terms, To, Transmit, Untaken};
+use crate::datagrams::{AssociationKeys, AssociationStatus, DatagramTerms, Datagrams, Seeds, To, Transmit, Untaken};
 use crate::unguessable::draw;
 use bytes::Bytes;
 use identifiers::SiteId;
@@ -26,12 +26,12 @@ pub struct DatagramOptions {
     /// Bytes of a datagram at most, [`crate::limits::DATAGRAM_BYTES_MIN`] or more; 0: as many as arrive.
     pub datagram_bytes: u16,
     /// What the network is to do with datagrams, for tests.
-    pub faults: Faults,
+    pub faults: FaultRates,
 }
 
 /// The machine with its sockets.
 #[derive(Debug)]
-pub(super) struct Channel {
+pub(super) struct DatagramSockets {
     machine: Datagrams,
     sockets: Sockets,
     options: DatagramOptions,
@@ -56,7 +56,14 @@ impl Streams {
             let group_material = self.keys.is_some().then(draw).transpose()?;
             let seeds = Seeds { group: u64::from_le_bytes(draw()?), group_material };
             let machine = Datagrams::new(seeds, sockets.hears_groups(), None);
-            Ok(Channel { machine, sockets, options, arrived: Vec::new(), transmits: Vec::new(), came_again: false })
+            Ok(DatagramSockets {
+                machine,
+                sockets,
+                options,
+                arrived: Vec::new(),
+                transmits: Vec::new(),
+                came_again: false,
+            })
         });
         self.datagrams = Some(opened.map_err(StreamsError::Datagrams)?);
         Ok(())
@@ -95,14 +102,14 @@ impl Streams {
             channel.sockets.join(site, own.ip());
         }
         connection.association = Some(id);
-        let terms = Terms { id, is_maker, keys, datagram_bytes: channel.options.datagram_bytes };
+        let terms = DatagramTerms { id, is_maker, keys, datagram_bytes: channel.options.datagram_bytes };
         channel.machine.associate(self.now, site, terms);
     }
 
     /// A connection has ended, and with it the association that rested on it.
-    pub(super) fn dissociate(&mut self, connection: &Connection) {
+    pub(super) fn dissociate(&mut self, connection: &StreamConnection) {
         let (Some(id), Some(channel)) = (connection.association, &mut self.datagrams) else { return };
-        if let Role::Receiving { site, .. } | Role::Sending { site, .. } = connection.role
+        if let ConnectionRole::Receiving { site, .. } | ConnectionRole::Sending { site, .. } = connection.role
             && channel.machine.association(site) == Some(id)
         {
             channel.machine.dissociate(site);
@@ -149,7 +156,7 @@ impl Streams {
     /// Reads what has come, up to this turn's share.
     pub(super) fn datagrams_came(&mut self) {
         let Some(channel) = &mut self.datagrams else { return };
-        let Channel { machine, sockets, arrived, .. } = channel;
+        let DatagramSockets { machine, sockets, arrived, .. } = channel;
         let (now, peers, reasons) = (self.now, &mut self.peers, &mut self.stranger_reasons);
         channel.came_again = sockets.receive(|datagram, by_group| {
             let bytes = datagram.len() as u64;
@@ -185,7 +192,9 @@ impl Streams {
             _ => None,
         };
         match self.connections[slot?].as_ref()?.role {
-            Role::Receiving { incarnation, .. } | Role::Sending { incarnation, .. } => Some(incarnation),
+            ConnectionRole::Receiving { incarnation, .. } | ConnectionRole::Sending { incarnation, .. } => {
+                Some(incarnation)
+            }
             _ => None,
         }
     }

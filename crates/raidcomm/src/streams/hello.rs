@@ -4,7 +4,7 @@
 //! Invariant: magic and version stand first in every version of the protocol, so that sides of different versions can
 //! tell each other so.
 
-use crate::shared::door::{DoorName, HostId, Pass};
+use crate::shared::door::{DoorName, DoorPass, HostId};
 use identifiers::{InstanceId, SiteId};
 use thiserror::Error;
 
@@ -40,7 +40,7 @@ impl Hello {
 
 /// Why one side refuses the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum HelloRefusal {
     /// The first bytes are no greeting.
     #[error("it does not speak Raid's protocol between sites")]
     Foreign,
@@ -73,44 +73,44 @@ pub enum Refusal {
     Certificate,
 }
 
-impl Refusal {
+impl HelloRefusal {
     /// The refusals that are told to the other side, with their codes.
-    const CODES: [(Refusal, u8); 9] = [
-        (Refusal::Version, 1),
-        (Refusal::Instance, 2),
-        (Refusal::Site, 3),
-        (Refusal::Unknown, 4),
-        (Refusal::Stale, 5),
-        (Refusal::Clear, 6),
-        (Refusal::Encrypted, 7),
-        (Refusal::Certificate, 8),
-        (Refusal::Ring, 9),
+    const CODES: [(HelloRefusal, u8); 9] = [
+        (HelloRefusal::Version, 1),
+        (HelloRefusal::Instance, 2),
+        (HelloRefusal::Site, 3),
+        (HelloRefusal::Unknown, 4),
+        (HelloRefusal::Stale, 5),
+        (HelloRefusal::Clear, 6),
+        (HelloRefusal::Encrypted, 7),
+        (HelloRefusal::Certificate, 8),
+        (HelloRefusal::Ring, 9),
     ];
 }
 
 /// Where a listener takes the ring of who has connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Offer {
+pub(super) struct RingOffer {
     pub door: DoorName,
-    pub pass: Pass,
+    pub pass: DoorPass,
 }
 
 /// What a hello says of channels that are faster than the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Faster {
+pub(super) enum FasterChannels {
     /// Who connects wants none, or who listens offers none.
     None,
     /// What who connects can use.
-    Wanted(Wanted),
+    Wanted(WantedChannels),
     /// Who listens is on the same host.
-    Ring(Offer),
+    Ring(RingOffer),
     /// Who listens has datagrams too: the identifier of the association.
     Datagrams(u64),
 }
 
 /// Channels that who connects can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct WantedChannels {
     /// Shared memory, with processes of this host.
     pub host: Option<HostId>,
     /// Datagrams.
@@ -129,13 +129,13 @@ const WANTS_DATAGRAMS: u8 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Greeting {
     /// Who speaks, and to which site it believes to speak.
-    Hello { hello: Hello, to: SiteId, faster: Faster },
+    Hello { hello: Hello, to: SiteId, faster: FasterChannels },
     /// The other side refuses the one that connected, and closes.
-    Refused(Refusal),
+    Refused(HelloRefusal),
 }
 
 impl Greeting {
-    /// The payload that carries the greeting. A refusal that is not told, [`Refusal::Foreign`], has none.
+    /// The payload that carries the greeting. A refusal that is not told, [`HelloRefusal::Foreign`], has none.
     pub(super) fn encode(self, version: u16) -> Option<Vec<u8>> {
         let mut payload = MAGIC.to_vec();
         payload.extend_from_slice(&version.to_le_bytes());
@@ -147,26 +147,26 @@ impl Greeting {
                 payload.extend_from_slice(&hello.incarnation.to_le_bytes());
                 payload.extend_from_slice(&to.0.to_le_bytes());
                 match faster {
-                    Faster::None => payload.push(FASTER_NONE),
-                    Faster::Wanted(Wanted { host, datagrams }) => {
+                    FasterChannels::None => payload.push(FASTER_NONE),
+                    FasterChannels::Wanted(WantedChannels { host, datagrams }) => {
                         let ring = if host.is_some() { WANTS_RING } else { 0 };
                         let datagrams = if datagrams { WANTS_DATAGRAMS } else { 0 };
                         payload.push(FASTER_WANTED | ring | datagrams);
                         host.iter().for_each(|host| payload.extend_from_slice(&host.0));
                     }
-                    Faster::Ring(offer) => {
+                    FasterChannels::Ring(offer) => {
                         payload.push(FASTER_RING);
                         payload.extend_from_slice(&offer.door.0);
                         payload.extend_from_slice(&offer.pass.0);
                     }
-                    Faster::Datagrams(association) => {
+                    FasterChannels::Datagrams(association) => {
                         payload.push(FASTER_DATAGRAMS);
                         payload.extend_from_slice(&association.to_le_bytes());
                     }
                 }
             }
             Greeting::Refused(refusal) => {
-                let (_, code) = Refusal::CODES.into_iter().find(|&(told, _)| told == refusal)?;
+                let (_, code) = HelloRefusal::CODES.into_iter().find(|&(told, _)| told == refusal)?;
                 payload.extend_from_slice(&[KIND_REFUSAL, code]);
             }
         }
@@ -177,13 +177,13 @@ impl Greeting {
     ///
     /// # Errors
     /// The payload is no greeting, or one of another version.
-    pub(super) fn decode(payload: &[u8], version: u16) -> Result<Greeting, Refusal> {
-        let mut fields = Fields(payload);
+    pub(super) fn decode(payload: &[u8], version: u16) -> Result<Greeting, HelloRefusal> {
+        let mut fields = HelloFields(payload);
         if fields.take::<4>()? != MAGIC {
-            return Err(Refusal::Foreign);
+            return Err(HelloRefusal::Foreign);
         }
         if u16::from_le_bytes(fields.take()?) != version {
-            return Err(Refusal::Version);
+            return Err(HelloRefusal::Version);
         }
         let [kind] = fields.take()?;
         let greeting = match kind {
@@ -194,25 +194,28 @@ impl Greeting {
                 let to = SiteId(u16::from_le_bytes(fields.take()?));
                 let [faster] = fields.take()?;
                 let faster = match faster {
-                    FASTER_NONE => Faster::None,
-                    FASTER_RING => Faster::Ring(Offer { door: DoorName(fields.take()?), pass: Pass(fields.take()?) }),
-                    FASTER_DATAGRAMS => Faster::Datagrams(u64::from_le_bytes(fields.take()?)),
+                    FASTER_NONE => FasterChannels::None,
+                    FASTER_RING => FasterChannels::Ring(RingOffer {
+                        door: DoorName(fields.take()?),
+                        pass: DoorPass(fields.take()?),
+                    }),
+                    FASTER_DATAGRAMS => FasterChannels::Datagrams(u64::from_le_bytes(fields.take()?)),
                     wants if wants & !(WANTS_RING | WANTS_DATAGRAMS) == FASTER_WANTED => {
                         let host = if wants & WANTS_RING != 0 { Some(HostId(fields.take()?)) } else { None };
-                        Faster::Wanted(Wanted { host, datagrams: wants & WANTS_DATAGRAMS != 0 })
+                        FasterChannels::Wanted(WantedChannels { host, datagrams: wants & WANTS_DATAGRAMS != 0 })
                     }
-                    _ => return Err(Refusal::Foreign),
+                    _ => return Err(HelloRefusal::Foreign),
                 };
                 Greeting::Hello { hello: Hello { version, instance, site, incarnation }, to, faster }
             }
             KIND_REFUSAL => {
                 let [code] = fields.take()?;
-                let known = Refusal::CODES.into_iter().find(|&(_, known)| known == code);
-                Greeting::Refused(known.ok_or(Refusal::Foreign)?.0)
+                let known = HelloRefusal::CODES.into_iter().find(|&(_, known)| known == code);
+                Greeting::Refused(known.ok_or(HelloRefusal::Foreign)?.0)
             }
-            _ => return Err(Refusal::Foreign),
+            _ => return Err(HelloRefusal::Foreign),
         };
-        if fields.0.is_empty() { Ok(greeting) } else { Err(Refusal::Foreign) }
+        if fields.0.is_empty() { Ok(greeting) } else { Err(HelloRefusal::Foreign) }
     }
 }
 
@@ -226,11 +229,11 @@ pub fn read_and_write(payload: &[u8]) {
 }
 
 /// The bytes that are still to be read.
-struct Fields<'a>(&'a [u8]);
+struct HelloFields<'a>(&'a [u8]);
 
-impl Fields<'_> {
-    fn take<const BYTES: usize>(&mut self) -> Result<[u8; BYTES], Refusal> {
-        let (&field, rest) = self.0.split_first_chunk().ok_or(Refusal::Foreign)?;
+impl HelloFields<'_> {
+    fn take<const BYTES: usize>(&mut self) -> Result<[u8; BYTES], HelloRefusal> {
+        let (&field, rest) = self.0.split_first_chunk().ok_or(HelloRefusal::Foreign)?;
         self.0 = rest;
         Ok(field)
     }
@@ -245,19 +248,20 @@ mod tests {
     #[test]
     fn greetings_are_read_as_they_were_written_and_fit_their_bound() {
         let hello = Hello::new(InstanceId(u64::MAX), SiteId(3), 9);
-        let refusals = Refusal::CODES.into_iter().map(|(refusal, _)| Greeting::Refused(refusal));
-        let offer = Offer { door: DoorName([3; 16]), pass: Pass([4; 16]) };
-        let wanted = |host, datagrams| Faster::Wanted(Wanted { host, datagrams });
+        let refusals = HelloRefusal::CODES.into_iter().map(|(refusal, _)| Greeting::Refused(refusal));
+        let offer = RingOffer { door: DoorName([3; 16]), pass: DoorPass([4; 16]) };
+        let wanted = |host, datagrams| FasterChannels::Wanted(WantedChannels { host, datagrams });
         let host = Some(HostId([5; 16]));
-        let fasters = [Faster::None, wanted(host, true), wanted(host, false), wanted(None, true), wanted(None, false)];
-        let fasters = fasters.into_iter().chain([Faster::Ring(offer), Faster::Datagrams(u64::MAX)]);
+        let fasters =
+            [FasterChannels::None, wanted(host, true), wanted(host, false), wanted(None, true), wanted(None, false)];
+        let fasters = fasters.into_iter().chain([FasterChannels::Ring(offer), FasterChannels::Datagrams(u64::MAX)]);
         let hellos = fasters.map(|faster| Greeting::Hello { hello, to: SiteId(4), faster });
         for greeting in refusals.chain(hellos) {
             let payload = greeting.encode(PROTOCOL_VERSION).expect("this greeting is told");
             assert!(payload.len() <= GREETING_BYTES_MAX);
             assert_eq!(Greeting::decode(&payload, PROTOCOL_VERSION), Ok(greeting));
-            assert_eq!(Greeting::decode(&payload, PROTOCOL_VERSION + 1), Err(Refusal::Version));
-            assert_eq!(Greeting::decode(&payload[..payload.len() - 1], PROTOCOL_VERSION), Err(Refusal::Foreign));
+            assert_eq!(Greeting::decode(&payload, PROTOCOL_VERSION + 1), Err(HelloRefusal::Version));
+            assert_eq!(Greeting::decode(&payload[..payload.len() - 1], PROTOCOL_VERSION), Err(HelloRefusal::Foreign));
         }
     }
 

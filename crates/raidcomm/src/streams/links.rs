@@ -1,12 +1,12 @@
 //! The life of connections: connecting, accepting, greeting, closing, and what that means for a peer.
 //!
 //! Invariant: a connection that carries frames is encrypted if this site has keys, and then the peer's certificate is of
-//! the peer. `Peer::outgoing` and `Peer::incoming` name the slots of the connections whose role names that peer, and no
-//! others; `Peer::reported` is the incarnation that both carry, and the owner has been told so.
+//! the peer. `StreamPeer::outgoing` and `StreamPeer::incoming` name the slots of the connections whose role names that peer, and no
+//! others; `StreamPeer::reported` is the incarnation that both carry, and the owner has been told so.
 
-use super::connection::{Connection, Role};
-use super::hello::{Faster, Greeting, Hello, INCARNATION_UNKNOWN, Refusal, Wanted};
-use super::rings::Ring;
+use super::connection::{ConnectionRole, StreamConnection};
+use super::hello::{FasterChannels, Greeting, Hello, HelloRefusal, INCARNATION_UNKNOWN, WantedChannels};
+use super::rings::ConnectionRing;
 use super::secure::{Distrust, Secure, is_record};
 use super::status::{DisconnectReason, Incoming, PeerCounters};
 use super::{Streams, sending};
@@ -30,7 +30,7 @@ pub(super) enum Outgoing {
 
 /// A site that we are to be connected with.
 #[derive(Debug)]
-pub(super) struct Peer {
+pub(super) struct StreamPeer {
     pub address: SocketAddr,
     /// The newest life of it that has been seen.
     pub newest: u32,
@@ -47,9 +47,9 @@ pub(super) struct Peer {
     pub counters: PeerCounters,
 }
 
-impl Peer {
-    pub(super) fn new(address: SocketAddr) -> Peer {
-        Peer {
+impl StreamPeer {
+    pub(super) fn new(address: SocketAddr) -> StreamPeer {
+        StreamPeer {
             address,
             newest: INCARNATION_UNKNOWN,
             outgoing: Outgoing::Waiting { until: 0 },
@@ -95,8 +95,8 @@ impl Peer {
 
 impl Streams {
     /// Puts a new connection into a slot and asks for its events.
-    fn open(&mut self, stream: TcpStream, role: Role, secure: Option<Secure>) -> io::Result<usize> {
-        let mut connection = Connection::new(stream, role, secure)?;
+    fn open(&mut self, stream: TcpStream, role: ConnectionRole, secure: Option<Secure>) -> io::Result<usize> {
+        let mut connection = StreamConnection::new(stream, role, secure)?;
         let slot = self.free_slots.pop().unwrap_or(self.connections.len());
         assert!(slot < CONNECTIONS_MAX, "the bounds on peers and handshakes bound the slots");
         if slot == self.connections.len() {
@@ -117,7 +117,7 @@ impl Streams {
     /// Starts our connection to a peer that waits for one.
     pub(super) fn connect(&mut self, site: SiteId) {
         let Some(peer) = self.peers.get(&site) else { return };
-        let role = Role::Connecting { site, since: self.now };
+        let role = ConnectionRole::Connecting { site, since: self.now };
         let address = peer.address;
         let opened = self
             .keys
@@ -157,14 +157,14 @@ impl Streams {
 
     fn accepted(&mut self, stream: TcpStream) {
         self.strangers.accepted += 1;
-        let role = Role::Stranger { since: self.now };
+        let role = ConnectionRole::Stranger { since: self.now };
         let opened = self.keys.as_ref().map(Secure::accepting).transpose().map_err(DisconnectReason::from);
         if let Err(reason) = opened.and_then(|secure| Ok(self.open(stream, role, secure)?)) {
             self.lost_stranger(reason);
             return;
         }
-        let since = |connection: &Connection| match connection.role {
-            Role::Stranger { since } => Some(since),
+        let since = |connection: &StreamConnection| match connection.role {
+            ConnectionRole::Stranger { since } => Some(since),
             _ => None,
         };
         let strangers = self.connections.iter().enumerate();
@@ -182,10 +182,10 @@ impl Streams {
             return;
         };
         match connection.role {
-            Role::Connecting { site, since } => {
+            ConnectionRole::Connecting { site, since } => {
                 let made = connection.is_made().and_then(|made| {
                     if made && connection.secure()? {
-                        connection.role = Role::Securing { site, since };
+                        connection.role = ConnectionRole::Securing { site, since };
                         return Ok(false);
                     }
                     Ok(made)
@@ -196,21 +196,27 @@ impl Streams {
                     Err(reason) => self.close(slot, reason),
                 }
             }
-            Role::Sending { .. } if !matches!(connection.ring, Ring::Out(_)) => connection.output.unblock(),
-            Role::Sending { .. }
-            | Role::Stranger { .. }
-            | Role::Receiving { .. }
-            | Role::Securing { .. }
-            | Role::Greeting { .. } => {}
+            ConnectionRole::Sending { .. } if !matches!(connection.ring, ConnectionRing::Out(_)) => {
+                connection.output.unblock()
+            }
+            ConnectionRole::Sending { .. }
+            | ConnectionRole::Stranger { .. }
+            | ConnectionRole::Receiving { .. }
+            | ConnectionRole::Securing { .. }
+            | ConnectionRole::Greeting { .. } => {}
         }
     }
 
     /// Sends our hello on our connection.
     fn greet(&mut self, slot: usize, site: SiteId, since: u64) {
-        let wanted = Wanted { host: self.host_for(site), datagrams: self.has_datagrams_for(site) };
-        let faster = if wanted.host.is_some() || wanted.datagrams { Faster::Wanted(wanted) } else { Faster::None };
+        let wanted = WantedChannels { host: self.host_for(site), datagrams: self.has_datagrams_for(site) };
+        let faster = if wanted.host.is_some() || wanted.datagrams {
+            FasterChannels::Wanted(wanted)
+        } else {
+            FasterChannels::None
+        };
         let Some(connection) = self.connections[slot].as_mut() else { return };
-        connection.role = Role::Greeting { site, since };
+        connection.role = ConnectionRole::Greeting { site, since };
         let hello = Greeting::Hello { hello: self.local, to: site, faster };
         if let Err(reason) = connection.greet(hello, self.local.version) {
             self.close(slot, reason);
@@ -220,11 +226,11 @@ impl Streams {
     /// Goes on once both sides have proved who they are on our connection.
     fn secured(&mut self, slot: usize) {
         let Some(connection) = self.connections[slot].as_ref() else { return };
-        let Role::Securing { site, since } = connection.role else { return };
+        let ConnectionRole::Securing { site, since } = connection.role else { return };
         match connection.encryption().filter(|secure| secure.is_proved()) {
             None => {}
             Some(secure) if secure.is_of_site(self.local.instance, site) => self.greet(slot, site, since),
-            Some(_) => self.close(slot, DisconnectReason::Refusing(Refusal::Site)),
+            Some(_) => self.close(slot, DisconnectReason::Refusing(HelloRefusal::Site)),
         }
     }
 
@@ -234,7 +240,7 @@ impl Streams {
         let Some(connection) = self.connections.get_mut(slot).and_then(Option::as_mut) else {
             return;
         };
-        if matches!(connection.role, Role::Connecting { .. }) {
+        if matches!(connection.role, ConnectionRole::Connecting { .. }) {
             return;
         }
         let outcome = connection.read(&mut self.scratch, ending);
@@ -255,7 +261,7 @@ impl Streams {
 
     /// Counts what a connection's decoder was fed, and takes the frames that are whole.
     pub(super) fn received(&mut self, slot: usize, bytes: u64, reads: u64) {
-        if let Some(Connection { role: Role::Receiving { site, .. }, .. }) = self.connections[slot]
+        if let Some(StreamConnection { role: ConnectionRole::Receiving { site, .. }, .. }) = self.connections[slot]
             && let Some(peer) = self.peers.get_mut(&site)
         {
             peer.counters.bytes_in += bytes;
@@ -268,7 +274,7 @@ impl Streams {
                 Ok(Some(payload)) => self.frame(slot, payload),
                 Ok(None) => break,
                 Err(FrameError::Length { length, .. }) if self.keys.is_none() && is_record(length) => {
-                    self.refuse(slot, Refusal::Encrypted);
+                    self.refuse(slot, HelloRefusal::Encrypted);
                 }
                 Err(error) => self.close(slot, error.into()),
             }
@@ -281,77 +287,81 @@ impl Streams {
             return;
         };
         match connection.role {
-            Role::Receiving { site, incarnation } => {
+            ConnectionRole::Receiving { site, incarnation } => {
                 if let Some(peer) = self.peers.get_mut(&site) {
                     peer.counters.frames_in += 1;
                 }
                 self.arrived.push(Incoming::Message { from: site, incarnation, payload });
             }
-            Role::Stranger { .. } => match self.judge_stranger(connection, &payload) {
+            ConnectionRole::Stranger { .. } => match self.judge_stranger(connection, &payload) {
                 Ok((hello, faster)) => self.welcome(slot, hello, faster),
                 Err(refusal) => self.refuse(slot, refusal),
             },
             // Ours are encrypted, and these bytes are not: they may say why.
-            Role::Securing { .. } => {
+            ConnectionRole::Securing { .. } => {
                 let reason = match Greeting::decode(&payload, self.local.version) {
                     Ok(Greeting::Refused(refusal)) => DisconnectReason::Refused(refusal),
-                    Ok(Greeting::Hello { .. }) | Err(_) => DisconnectReason::Refusing(Refusal::Encrypted),
+                    Ok(Greeting::Hello { .. }) | Err(_) => DisconnectReason::Refusing(HelloRefusal::Encrypted),
                 };
                 self.close(slot, reason);
             }
-            Role::Greeting { site, .. } => match self.judge_answer(site, &payload) {
+            ConnectionRole::Greeting { site, .. } => match self.judge_answer(site, &payload) {
                 Ok((hello, faster)) => self.greeted(slot, hello, faster),
                 Err(reason) => self.close(slot, reason),
             },
-            Role::Sending { .. } => {
+            ConnectionRole::Sending { .. } => {
                 let reason = match Greeting::decode(&payload, self.local.version) {
                     Ok(Greeting::Refused(refusal)) => DisconnectReason::Refused(refusal),
                     Ok(Greeting::Hello { .. }) | Err(_) => DisconnectReason::Unexpected,
                 };
                 self.close(slot, reason);
             }
-            Role::Connecting { .. } => unreachable!("a connection that is not made is not read"),
+            ConnectionRole::Connecting { .. } => unreachable!("a connection that is not made is not read"),
         }
     }
 
     /// Whether a site may talk with us.
-    fn judge(&self, hello: Hello) -> Result<(), Refusal> {
+    fn judge(&self, hello: Hello) -> Result<(), HelloRefusal> {
         if hello.instance != self.local.instance {
-            return Err(Refusal::Instance);
+            return Err(HelloRefusal::Instance);
         }
-        let peer = self.peers.get(&hello.site).ok_or(Refusal::Unknown)?;
+        let peer = self.peers.get(&hello.site).ok_or(HelloRefusal::Unknown)?;
         if hello.incarnation != INCARNATION_UNKNOWN && hello.incarnation < peer.newest {
-            return Err(Refusal::Stale);
+            return Err(HelloRefusal::Stale);
         }
         Ok(())
     }
 
     /// Whether the first frame of an accepted connection comes from a peer.
-    fn judge_stranger(&self, connection: &Connection, payload: &[u8]) -> Result<(Hello, Faster), Refusal> {
+    fn judge_stranger(
+        &self,
+        connection: &StreamConnection,
+        payload: &[u8],
+    ) -> Result<(Hello, FasterChannels), HelloRefusal> {
         let (proof, instance) = (connection.encryption(), self.local.instance);
         match Greeting::decode(payload, self.local.version)? {
-            Greeting::Hello { .. } if proof.is_some() != self.keys.is_some() => Err(Refusal::Clear),
-            Greeting::Hello { hello, .. } if hello.instance != instance => Err(Refusal::Instance),
+            Greeting::Hello { .. } if proof.is_some() != self.keys.is_some() => Err(HelloRefusal::Clear),
+            Greeting::Hello { hello, .. } if hello.instance != instance => Err(HelloRefusal::Instance),
             Greeting::Hello { .. } if proof.is_some_and(|proof| !proof.is_of_instance(instance)) => {
-                Err(Refusal::Instance)
+                Err(HelloRefusal::Instance)
             }
             Greeting::Hello { hello, .. } if proof.is_some_and(|proof| !proof.is_of_site(instance, hello.site)) => {
-                Err(Refusal::Certificate)
+                Err(HelloRefusal::Certificate)
             }
-            Greeting::Hello { to, .. } if to != self.local.site => Err(Refusal::Site),
+            Greeting::Hello { to, .. } if to != self.local.site => Err(HelloRefusal::Site),
             Greeting::Hello { hello, faster, .. } => self.judge(hello).map(|()| (hello, faster)),
-            Greeting::Refused(_) => Err(Refusal::Foreign),
+            Greeting::Refused(_) => Err(HelloRefusal::Foreign),
         }
     }
 
     /// Whether the first frame on our connection comes from the site that we wanted.
-    fn judge_answer(&self, site: SiteId, payload: &[u8]) -> Result<(Hello, Faster), DisconnectReason> {
+    fn judge_answer(&self, site: SiteId, payload: &[u8]) -> Result<(Hello, FasterChannels), DisconnectReason> {
         let (hello, faster) = match Greeting::decode(payload, self.local.version).map_err(DisconnectReason::Refusing)? {
             Greeting::Hello { hello, faster, .. } => (hello, faster),
             Greeting::Refused(refusal) => return Err(DisconnectReason::Refused(refusal)),
         };
         let judged = if hello.instance == self.local.instance && hello.site != site {
-            Err(Refusal::Site)
+            Err(HelloRefusal::Site)
         } else {
             self.judge(hello)
         };
@@ -359,7 +369,7 @@ impl Streams {
     }
 
     /// Tells a stranger why it is refused, as far as it can be told, and closes.
-    fn refuse(&mut self, slot: usize, refusal: Refusal) {
+    fn refuse(&mut self, slot: usize, refusal: HelloRefusal) {
         if let Some(connection) = self.connections[slot].as_mut() {
             // It is closed whether or not it could be told.
             connection.greet(Greeting::Refused(refusal), self.local.version).unwrap_or_default();
@@ -368,11 +378,11 @@ impl Streams {
     }
 
     /// Takes a peer's connection to us into use.
-    fn welcome(&mut self, slot: usize, hello: Hello, faster: Faster) {
+    fn welcome(&mut self, slot: usize, hello: Hello, faster: FasterChannels) {
         self.assert_proved(slot, hello.site);
         let offer = match faster {
-            Faster::Wanted(wanted) => self.offer_faster(slot, hello.site, wanted),
-            Faster::None | Faster::Ring(_) | Faster::Datagrams(_) => Faster::None,
+            FasterChannels::Wanted(wanted) => self.offer_faster(slot, hello.site, wanted),
+            FasterChannels::None | FasterChannels::Ring(_) | FasterChannels::Datagrams(_) => FasterChannels::None,
         };
         let answer = Greeting::Hello { hello: self.local, to: hello.site, faster: offer };
         let Some(connection) = self.connections[slot].as_mut() else {
@@ -393,45 +403,46 @@ impl Streams {
         // Whoever connects also listens.
         peer.retry_at_once();
         if let Some(connection) = self.connections[slot].as_mut() {
-            connection.role = Role::Receiving { site: hello.site, incarnation: hello.incarnation };
+            connection.role = ConnectionRole::Receiving { site: hello.site, incarnation: hello.incarnation };
             connection.decoder.accept(FRAME_BYTES_MAX);
         }
-        if let Faster::Datagrams(id) = offer {
+        if let FasterChannels::Datagrams(id) = offer {
             self.associate(slot, hello.site, id);
         }
         self.report(hello.site);
     }
 
     /// What we offer a peer that has connected: the fastest channel of those that it can use.
-    fn offer_faster(&mut self, slot: usize, site: SiteId, wanted: Wanted) -> Faster {
+    fn offer_faster(&mut self, slot: usize, site: SiteId, wanted: WantedChannels) -> FasterChannels {
         if let Some(offer) = self.offer(slot, wanted.host) {
-            return Faster::Ring(offer);
+            return FasterChannels::Ring(offer);
         }
         let association = self.offer_association(site).filter(|_| wanted.datagrams);
-        association.map_or(Faster::None, Faster::Datagrams)
+        association.map_or(FasterChannels::None, FasterChannels::Datagrams)
     }
 
     /// No frame of a peer is taken or sent before this holds.
     fn assert_proved(&self, slot: usize, site: SiteId) {
-        let proof = self.connections[slot].as_ref().and_then(Connection::encryption);
+        let proof = self.connections[slot].as_ref().and_then(StreamConnection::encryption);
         let proved = proof.is_some_and(|proof| proof.is_of_site(self.local.instance, site));
         assert!(proved || self.keys.is_none(), "a peer proves who it is before a connection with it is used");
     }
 
     /// Takes our connection to a peer into use.
-    fn greeted(&mut self, slot: usize, hello: Hello, faster: Faster) {
+    fn greeted(&mut self, slot: usize, hello: Hello, faster: FasterChannels) {
         self.assert_proved(slot, hello.site);
         self.seen(hello);
-        if let Faster::Ring(offer) = faster {
+        if let FasterChannels::Ring(offer) = faster {
             self.accept_offer(slot, offer);
         }
         if let Some(peer) = self.peers.get_mut(&hello.site) {
             peer.counters.connections += 1;
         }
         if let Some(connection) = self.connections[slot].as_mut() {
-            connection.role = Role::Sending { site: hello.site, incarnation: hello.incarnation, since: self.now };
+            connection.role =
+                ConnectionRole::Sending { site: hello.site, incarnation: hello.incarnation, since: self.now };
         }
-        if let Faster::Datagrams(id) = faster
+        if let FasterChannels::Datagrams(id) = faster
             && self.has_datagrams_for(hello.site)
         {
             self.associate(slot, hello.site, id);
@@ -470,8 +481,8 @@ impl Streams {
         self.registry.deregister(&mut connection.stream).unwrap_or_default();
         self.free_slots.push(slot);
         let (site, lived) = match connection.role {
-            Role::Stranger { .. } => return self.lost_stranger(reason),
-            Role::Receiving { site, .. } => {
+            ConnectionRole::Stranger { .. } => return self.lost_stranger(reason),
+            ConnectionRole::Receiving { site, .. } => {
                 if let Some(peer) = self.peers.get_mut(&site) {
                     assert_eq!(peer.incoming, Some(slot), "a peer knows the connection it receives on");
                     peer.incoming = None;
@@ -479,8 +490,10 @@ impl Streams {
                 }
                 return self.report_loss(site, reason);
             }
-            Role::Connecting { site, .. } | Role::Securing { site, .. } | Role::Greeting { site, .. } => (site, 0),
-            Role::Sending { site, since, .. } => (site, self.now.saturating_sub(since)),
+            ConnectionRole::Connecting { site, .. }
+            | ConnectionRole::Securing { site, .. }
+            | ConnectionRole::Greeting { site, .. } => (site, 0),
+            ConnectionRole::Sending { site, since, .. } => (site, self.now.saturating_sub(since)),
         };
         if let Some(peer) = self.peers.get_mut(&site) {
             peer.failed(reason);
@@ -488,8 +501,8 @@ impl Streams {
             if lived >= RECONNECT_MAX {
                 peer.attempts = 0;
             }
-            if matches!(connection.role, Role::Sending { .. }) {
-                let of_ring = [DisconnectReason::Ring, DisconnectReason::Refused(Refusal::Ring)];
+            if matches!(connection.role, ConnectionRole::Sending { .. }) {
+                let of_ring = [DisconnectReason::Ring, DisconnectReason::Refused(HelloRefusal::Ring)];
                 peer.ring_failed = of_ring.contains(&reason);
             }
             peer.retry_later(self.now);
@@ -522,8 +535,13 @@ impl Streams {
     fn report(&mut self, site: SiteId) {
         let Some(peer) = self.peers.get_mut(&site) else { return };
         let life = |slot: Option<usize>| match self.connections[slot?].as_ref()?.role {
-            Role::Receiving { incarnation, .. } | Role::Sending { incarnation, .. } => Some(incarnation),
-            Role::Stranger { .. } | Role::Connecting { .. } | Role::Securing { .. } | Role::Greeting { .. } => None,
+            ConnectionRole::Receiving { incarnation, .. } | ConnectionRole::Sending { incarnation, .. } => {
+                Some(incarnation)
+            }
+            ConnectionRole::Stranger { .. }
+            | ConnectionRole::Connecting { .. }
+            | ConnectionRole::Securing { .. }
+            | ConnectionRole::Greeting { .. } => None,
         };
         let outgoing = match peer.outgoing {
             Outgoing::Open(slot) => Some(slot),
@@ -539,11 +557,12 @@ impl Streams {
 }
 
 /// The events that a connection needs: only ours are written to once greeted.
-fn interest(role: Role) -> Interest {
+fn interest(role: ConnectionRole) -> Interest {
     match role {
-        Role::Stranger { .. } | Role::Receiving { .. } => Interest::READABLE,
-        Role::Connecting { .. } | Role::Securing { .. } | Role::Greeting { .. } | Role::Sending { .. } => {
-            Interest::READABLE | Interest::WRITABLE
-        }
+        ConnectionRole::Stranger { .. } | ConnectionRole::Receiving { .. } => Interest::READABLE,
+        ConnectionRole::Connecting { .. }
+        | ConnectionRole::Securing { .. }
+        | ConnectionRole::Greeting { .. }
+        | ConnectionRole::Sending { .. } => Interest::READABLE | Interest::WRITABLE,
     }
 }

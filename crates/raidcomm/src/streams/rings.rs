@@ -8,13 +8,13 @@
 //! look at rings that were not rung for.
 
 use super::Streams;
-use super::connection::{Connection, Role};
-use super::hello::{Greeting, Offer, Refusal};
+use super::connection::{ConnectionRole, StreamConnection};
+use super::hello::{Greeting, HelloRefusal, RingOffer};
 use super::links::Outgoing;
-use super::status::{Channel, DisconnectReason};
+use super::status::{ConnectionChannel, DisconnectReason};
 use crate::limits::{ACCEPTS_PER_TURN, READ_BYTES_PER_TURN, RING_BYTES};
-use crate::shared::door::{self, HandedIn, HostId, Pass};
-use crate::shared::ring::{Reader, Writer};
+use crate::shared::door::{self, DoorPass, HandedIn, HostId};
+use crate::shared::ring::{RingReader, RingWriter};
 use identifiers::SiteId;
 use mio::unix::SourceFd;
 use mio::{Interest, Token};
@@ -23,24 +23,24 @@ use std::os::fd::AsRawFd;
 
 /// The ring of a connection.
 #[derive(Debug, Default)]
-pub(super) enum Ring {
+pub(super) enum ConnectionRing {
     /// Its bytes go over the socket.
     #[default]
     None,
     /// The peer may hand one in with this pass.
-    Offered(Pass),
+    Offered(DoorPass),
     /// The peer's frames come out of it.
-    In(Reader),
+    In(RingReader),
     /// Our frames go into it.
-    Out(Writer),
+    Out(RingWriter),
 }
 
-impl Ring {
+impl ConnectionRing {
     fn bell(&self) -> Option<i32> {
         match self {
-            Ring::None | Ring::Offered(_) => None,
-            Ring::In(reader) => Some(reader.as_raw_fd()),
-            Ring::Out(writer) => Some(writer.as_raw_fd()),
+            ConnectionRing::None | ConnectionRing::Offered(_) => None,
+            ConnectionRing::In(reader) => Some(reader.as_raw_fd()),
+            ConnectionRing::Out(writer) => Some(writer.as_raw_fd()),
         }
     }
 }
@@ -51,7 +51,7 @@ impl Streams {
     }
 
     /// Listens for a connection's bell.
-    fn hear(&self, slot: usize, ring: &Ring) -> io::Result<()> {
+    fn hear(&self, slot: usize, ring: &ConnectionRing) -> io::Result<()> {
         match ring.bell() {
             Some(bell) => self.registry.register(&mut SourceFd(&bell), self.bell_token(slot), Interest::READABLE),
             None => Ok(()),
@@ -59,7 +59,7 @@ impl Streams {
     }
 
     /// Stops listening for it: a descriptor that another process shares is not forgotten when it is closed here.
-    pub(super) fn unhear(&self, connection: &Connection) {
+    pub(super) fn unhear(&self, connection: &StreamConnection) {
         if let Some(bell) = connection.ring.bell() {
             // It was registered; nothing else can be wrong with it.
             self.registry.deregister(&mut SourceFd(&bell)).unwrap_or_default();
@@ -73,20 +73,20 @@ impl Streams {
     }
 
     /// What we offer a peer that has connected from this host.
-    pub(super) fn offer(&mut self, slot: usize, host: Option<HostId>) -> Option<Offer> {
+    pub(super) fn offer(&mut self, slot: usize, host: Option<HostId>) -> Option<RingOffer> {
         let door = self.door.as_ref().filter(|_| host.is_some() && host == self.host)?;
-        let offer = Offer { door: door.name(), pass: Pass::draw().ok()? };
-        self.connections[slot].as_mut()?.ring = Ring::Offered(offer.pass);
+        let offer = RingOffer { door: door.name(), pass: DoorPass::draw().ok()? };
+        self.connections[slot].as_mut()?.ring = ConnectionRing::Offered(offer.pass);
         Some(offer)
     }
 
     /// Takes a peer's offer: its frames go into a ring, unless there can be none.
-    pub(super) fn accept_offer(&mut self, slot: usize, offer: Offer) {
-        let Ok((writer, files)) = Writer::create(RING_BYTES) else { return };
+    pub(super) fn accept_offer(&mut self, slot: usize, offer: RingOffer) {
+        let Ok((writer, files)) = RingWriter::create(RING_BYTES) else { return };
         if door::hand_in(offer.door, offer.pass, files).is_err() {
             return;
         }
-        let ring = Ring::Out(writer);
+        let ring = ConnectionRing::Out(writer);
         match self.hear(slot, &ring) {
             Ok(()) => {
                 if let Some(connection) = self.connections[slot].as_mut() {
@@ -112,17 +112,19 @@ impl Streams {
                 }
             };
             let HandedIn { pass: Some(pass), ring } = received else { continue };
-            let is_for = |connection: &Option<Connection>| {
-                let Some(Connection { ring: Ring::Offered(offered), .. }) = connection else { return false };
+            let is_for = |connection: &Option<StreamConnection>| {
+                let Some(StreamConnection { ring: ConnectionRing::Offered(offered), .. }) = connection else {
+                    return false;
+                };
                 *offered == pass
             };
             // Nobody's: its connection may have ended meanwhile.
             let Some(slot) = self.connections.iter().position(is_for) else { continue };
             // Without its files nothing would ever come.
             let reader = ring.ok_or(DisconnectReason::Ring);
-            let reader = reader.and_then(|files| Reader::open(files).map_err(|_| DisconnectReason::Ring));
+            let reader = reader.and_then(|files| RingReader::open(files).map_err(|_| DisconnectReason::Ring));
             let taken = reader.and_then(|reader| {
-                let ring = Ring::In(reader);
+                let ring = ConnectionRing::In(reader);
                 self.hear(slot, &ring)?;
                 Ok(ring)
             });
@@ -143,7 +145,7 @@ impl Streams {
     fn refuse_ring(&mut self, slot: usize, reason: DisconnectReason) {
         if let Some(connection) = self.connections[slot].as_mut() {
             // It is closed whether or not it could be told.
-            connection.greet(Greeting::Refused(Refusal::Ring), self.local.version).unwrap_or_default();
+            connection.greet(Greeting::Refused(HelloRefusal::Ring), self.local.version).unwrap_or_default();
         }
         self.close(slot, reason);
     }
@@ -152,10 +154,10 @@ impl Streams {
     pub(super) fn rung(&mut self, slot: usize) {
         let Some(connection) = self.connections.get_mut(slot).and_then(Option::as_mut) else { return };
         match connection.ring {
-            Ring::In(_) => self.read_ring(slot),
-            Ring::Out(_) => connection.output.unblock(),
+            ConnectionRing::In(_) => self.read_ring(slot),
+            ConnectionRing::Out(_) => connection.output.unblock(),
             // A bell of an earlier connection.
-            Ring::None | Ring::Offered(_) => {}
+            ConnectionRing::None | ConnectionRing::Offered(_) => {}
         }
     }
 
@@ -165,7 +167,7 @@ impl Streams {
         let mut read = 0;
         let mut end = None;
         let Some(connection) = self.connections[slot].as_mut() else { return };
-        let Ring::In(reader) = &mut connection.ring else { return };
+        let ConnectionRing::In(reader) = &mut connection.ring else { return };
         reader.wake();
         while end.is_none() {
             match connection.decoder.fill(|buffer| reader.read(buffer, left)) {
@@ -186,11 +188,13 @@ impl Streams {
     }
 
     /// By what a peer's frames go now.
-    pub(super) fn channel(&self, outgoing: Outgoing) -> Option<Channel> {
+    pub(super) fn channel(&self, outgoing: Outgoing) -> Option<ConnectionChannel> {
         let Outgoing::Open(slot) = outgoing else { return None };
         match self.connections[slot].as_ref()? {
-            Connection { role: Role::Sending { .. }, ring: Ring::Out(_), .. } => Some(Channel::SharedMemory),
-            Connection { role: Role::Sending { .. }, .. } => Some(Channel::Stream),
+            StreamConnection { role: ConnectionRole::Sending { .. }, ring: ConnectionRing::Out(_), .. } => {
+                Some(ConnectionChannel::SharedMemory)
+            }
+            StreamConnection { role: ConnectionRole::Sending { .. }, .. } => Some(ConnectionChannel::Stream),
             _ => None,
         }
     }

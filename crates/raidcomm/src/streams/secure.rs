@@ -4,7 +4,7 @@
 //! order; what waits here encrypted is hardly more than [`ENCRYPTED_BYTES_MAX`]: the headers of its records come on top.
 
 use super::status::DisconnectReason;
-use crate::frame::Decoder;
+use crate::frame::FrameDecoder;
 use crate::keys::{Keys, bears, instance_name, site_name};
 use crate::limits::ENCRYPTED_BYTES_MAX;
 use identifiers::{InstanceId, SiteId};
@@ -157,7 +157,7 @@ impl Secure {
     ///
     /// # Errors
     /// The connection must be closed; the decoder has what came before. The alert to the peer waits to be written.
-    pub(crate) fn receive(&mut self, mut bytes: &[u8], decoder: &mut Decoder) -> Result<(), DisconnectReason> {
+    pub(crate) fn receive(&mut self, mut bytes: &[u8], decoder: &mut FrameDecoder) -> Result<(), DisconnectReason> {
         while !bytes.is_empty() {
             // It takes no more at once than a record, and says that it has no room only for what is no record.
             match self.connection.read_tls(&mut bytes) {
@@ -264,7 +264,7 @@ mod tests {
             }
             sent.extend_from_slice(&bytes);
             for mut secure in [Secure::accepting(&KEYS), Secure::connecting(&KEYS)].map(|secure| secure.expect("good keys")) {
-                let mut decoder = Decoder::new(GREETING_BYTES_MAX);
+                let mut decoder = FrameDecoder::new(GREETING_BYTES_MAX);
                 for piece in sent.chunks(kept.max(1)) {
                     if secure.receive(piece, &mut decoder).is_err() {
                         break;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: counters only grow, and nothing is decided by them.
 
-use super::hello::Refusal;
+use super::hello::HelloRefusal;
 use super::secure::Distrust;
 use super::tcp_info::TcpInfo;
 use crate::datagrams::AssociationStatus;
@@ -61,10 +61,10 @@ pub enum DisconnectReason {
     Insecure(#[from] Distrust),
     /// The peer does not want us.
     #[error("the peer refused us: {0}")]
-    Refused(Refusal),
+    Refused(HelloRefusal),
     /// We do not want who answered at the peer's address.
     #[error("the peer was refused: {0}")]
-    Refusing(Refusal),
+    Refusing(HelloRefusal),
     /// A newer connection, or a newer incarnation, of the peer has taken the place of this one.
     #[error("a newer connection or incarnation of the peer took its place")]
     Superseded,
@@ -89,7 +89,7 @@ impl DisconnectReason {
     /// Whether the other side spoke the protocol and was refused.
     pub(super) fn is_refusal(self) -> bool {
         match self {
-            DisconnectReason::Refusing(refusal) => refusal != Refusal::Foreign,
+            DisconnectReason::Refusing(refusal) => refusal != HelloRefusal::Foreign,
             DisconnectReason::Insecure(distrust) => distrust.is_of_certificate(),
             _ => false,
         }
@@ -98,7 +98,7 @@ impl DisconnectReason {
     /// Whether one side does not believe the other, or only one of them encrypts: keys, configurations, clocks or somebody
     /// else must be looked at, and waiting does not help.
     pub fn is_distrust(self) -> bool {
-        use Refusal::{Certificate, Clear, Encrypted, Instance};
+        use HelloRefusal::{Certificate, Clear, Encrypted, Instance};
         match self {
             DisconnectReason::Insecure(_) => true,
             DisconnectReason::Refused(refusal) | DisconnectReason::Refusing(refusal) => {
@@ -125,16 +125,16 @@ impl DisconnectReason {
                 Distrust::Garbled => "damaged, forged, or not TLS 1.3",
             },
             DisconnectReason::Refused(refusal) | DisconnectReason::Refusing(refusal) => match refusal {
-                Refusal::Foreign => "foreign protocol",
-                Refusal::Version => "another version",
-                Refusal::Instance => "another instance",
-                Refusal::Site => "another site",
-                Refusal::Unknown => "unknown site",
-                Refusal::Ring => "no ring of shared memory",
-                Refusal::Stale => "older incarnation",
-                Refusal::Clear => "in clear",
-                Refusal::Encrypted => "encrypted",
-                Refusal::Certificate => "certificate of another site",
+                HelloRefusal::Foreign => "foreign protocol",
+                HelloRefusal::Version => "another version",
+                HelloRefusal::Instance => "another instance",
+                HelloRefusal::Site => "another site",
+                HelloRefusal::Unknown => "unknown site",
+                HelloRefusal::Ring => "no ring of shared memory",
+                HelloRefusal::Stale => "older incarnation",
+                HelloRefusal::Clear => "in clear",
+                HelloRefusal::Encrypted => "encrypted",
+                HelloRefusal::Certificate => "certificate of another site",
             },
             DisconnectReason::Superseded => "superseded",
             DisconnectReason::Handshake => "slow handshake",
@@ -237,7 +237,7 @@ pub struct PeerCounters {
 
 /// By what the bytes of a connection go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Channel {
+pub enum ConnectionChannel {
     /// Over TCP.
     Stream,
     /// Through memory that both processes have: the peer is on this host.
@@ -258,7 +258,7 @@ pub struct PeerStatus {
     /// Both directions work.
     pub connected: bool,
     /// By what our frames go to it; `None`: by nothing now.
-    pub channel: Option<Channel>,
+    pub channel: Option<ConnectionChannel>,
     /// Frames to it leave encrypted.
     pub encrypted: bool,
     /// Bytes that wait to be sent and, if they are, to be encrypted.

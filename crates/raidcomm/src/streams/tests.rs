@@ -4,12 +4,12 @@
 mod datagrams;
 mod encrypted;
 
-use super::hello::{Faster, Greeting};
-use super::rings::Ring;
+use super::hello::{FasterChannels, Greeting};
+use super::rings::ConnectionRing;
 use super::*;
 use crate::limits::{HANDSHAKES_MAX, MILLISECOND, RECONNECT_MAX, RECONNECT_MIN, RING_BYTES, SECOND};
-use crate::shared::door::{self, Pass};
-use crate::shared::ring::{Files, Writer};
+use crate::shared::door::{self, DoorPass};
+use crate::shared::ring::{RingFiles, RingWriter};
 use bytes::Bytes;
 use identifiers::InstanceId;
 use mio::{Events, Poll};
@@ -127,11 +127,12 @@ fn until<const N: usize>(mut nodes: [&mut Node; N], mut condition: impl FnMut(&m
 
 /// Two connected sites, over sockets, and two through shared memory.
 fn pairs() -> [(Node, Node); 2] {
-    [Channel::Stream, Channel::SharedMemory].map(|channel| pair(channel, Node::new(A, 1), Node::new(B, 1)))
+    [ConnectionChannel::Stream, ConnectionChannel::SharedMemory]
+        .map(|channel| pair(channel, Node::new(A, 1), Node::new(B, 1)))
 }
 
-fn pair(channel: Channel, mut a: Node, mut b: Node) -> (Node, Node) {
-    if channel == Channel::SharedMemory {
+fn pair(channel: ConnectionChannel, mut a: Node, mut b: Node) -> (Node, Node) {
+    if channel == ConnectionChannel::SharedMemory {
         a.streams.use_shared_memory().expect("a door");
         b.streams.use_shared_memory().expect("a door");
     }
@@ -196,7 +197,8 @@ impl Raw {
 }
 
 fn greeting(hello: Hello, to: SiteId) -> Vec<u8> {
-    let payload = Greeting::Hello { hello, to, faster: Faster::None }.encode(hello.version).expect("a hello is told");
+    let payload =
+        Greeting::Hello { hello, to, faster: FasterChannels::None }.encode(hello.version).expect("a hello is told");
     let mut bytes = Vec::new();
     frame::append(&mut bytes, &payload);
     bytes
@@ -256,8 +258,9 @@ fn a_peer_that_dies_is_noticed_and_comes_back_as_a_new_incarnation() {
         assert_eq!(a.status(B).counters.frames_dropped, dropped + 1);
 
         let mut b = Node::with(Hello::new(INSTANCE, B, 2), address);
-        let channel = if a.streams.door.is_some() { Channel::SharedMemory } else { Channel::Stream };
-        if channel == Channel::SharedMemory {
+        let channel =
+            if a.streams.door.is_some() { ConnectionChannel::SharedMemory } else { ConnectionChannel::Stream };
+        if channel == ConnectionChannel::SharedMemory {
             b.streams.use_shared_memory().expect("a door");
         }
         b.knows(A, a.address());
@@ -306,10 +309,10 @@ fn attempts_to_connect_are_repeated_at_once_and_then_with_growing_pauses() {
 fn sites_of_another_instance_or_version_and_unknown_ones_are_refused_with_the_reason() {
     let ours = Hello::new(INSTANCE, B, 1);
     let cases = [
-        (Hello { instance: InstanceId(0xbad), ..ours }, A, Refusal::Instance),
-        (ours, C, Refusal::Site),
-        (Hello { site: C, ..ours }, A, Refusal::Unknown),
-        (Hello { site: A, ..ours }, A, Refusal::Unknown),
+        (Hello { instance: InstanceId(0xbad), ..ours }, A, HelloRefusal::Instance),
+        (ours, C, HelloRefusal::Site),
+        (Hello { site: C, ..ours }, A, HelloRefusal::Unknown),
+        (Hello { site: A, ..ours }, A, HelloRefusal::Unknown),
     ];
     let mut a = Node::new(A, 1);
     a.knows(B, nowhere());
@@ -322,7 +325,7 @@ fn sites_of_another_instance_or_version_and_unknown_ones_are_refused_with_the_re
     }
     let mut raw = Raw::connect(a.address());
     raw.greet(Hello { version: PROTOCOL_VERSION + 1, ..ours }, A);
-    assert_eq!(refusal(&raw.closed_by(&mut a)), Greeting::Refused(Refusal::Version));
+    assert_eq!(refusal(&raw.closed_by(&mut a)), Greeting::Refused(HelloRefusal::Version));
     assert!(a.seen.is_empty(), "{:?}", a.seen);
 }
 
@@ -330,9 +333,9 @@ fn sites_of_another_instance_or_version_and_unknown_ones_are_refused_with_the_re
 fn each_side_learns_why_it_was_refused() {
     let ours = Hello::new(INSTANCE, B, 1);
     let cases = [
-        (Hello { instance: InstanceId(0xbad), ..ours }, Refusal::Instance),
-        (Hello { site: C, ..ours }, Refusal::Site),
-        (Hello { version: PROTOCOL_VERSION + 1, ..ours }, Refusal::Version),
+        (Hello { instance: InstanceId(0xbad), ..ours }, HelloRefusal::Instance),
+        (Hello { site: C, ..ours }, HelloRefusal::Site),
+        (Hello { version: PROTOCOL_VERSION + 1, ..ours }, HelloRefusal::Version),
     ];
     for (hello, expected) in cases {
         let (mut a, mut b) = (Node::new(A, 1), Node::with(hello, anywhere()));
@@ -341,7 +344,7 @@ fn each_side_learns_why_it_was_refused() {
         until([&mut a, &mut b], |[a, _]| a.status(B).counters.refusals > 0);
         let failure = a.status(B).last_failure;
         // A side of another version refuses in its own version, which we refuse in turn.
-        let told = if expected == Refusal::Version {
+        let told = if expected == HelloRefusal::Version {
             DisconnectReason::Refusing(expected)
         } else {
             DisconnectReason::Refused(expected)
@@ -364,7 +367,7 @@ fn an_answer_from_the_wrong_site_is_not_taken_for_the_peer() {
         let (stream, _) = listener.accept().expect("A connects for B and for C");
         Raw(stream).greet(Hello::new(INSTANCE, C, 1), A);
     }
-    until([&mut a], |[a]| a.status(B).last_failure == Some(DisconnectReason::Refusing(Refusal::Site)));
+    until([&mut a], |[a]| a.status(B).last_failure == Some(DisconnectReason::Refusing(HelloRefusal::Site)));
 }
 
 #[test]
@@ -440,7 +443,7 @@ fn an_older_incarnation_is_refused_and_a_newer_one_takes_over() {
     current.welcomed_by(&mut a);
     let mut older = Raw::connect(a.address());
     older.greet(hello(4), A);
-    assert_eq!(refusal(&older.closed_by(&mut a)), Greeting::Refused(Refusal::Stale));
+    assert_eq!(refusal(&older.closed_by(&mut a)), Greeting::Refused(HelloRefusal::Stale));
 
     let mut newer = Raw::connect(a.address());
     newer.greet(hello(6), A);
@@ -544,7 +547,7 @@ fn a_peer_moves_and_goes() {
         until([&mut a, &mut moved], |[a, moved]| a.changes(B).ends_with(&[None]) && !moved.streams.is_connected(A));
         assert_eq!(a.streams.send(B, b"gone"), Err(SendError::UnknownPeer(B)));
         until([&mut a, &mut moved], |[_, moved]| {
-            moved.status(A).last_failure == Some(DisconnectReason::Refused(Refusal::Unknown))
+            moved.status(A).last_failure == Some(DisconnectReason::Refused(HelloRefusal::Unknown))
         });
     }
 }
@@ -591,12 +594,13 @@ fn without_a_ring_frames_go_over_the_connection() {
     let (mut a, mut b) = (Node::new(A, 1), Node::new(B, 1));
     a.streams.use_shared_memory().expect("a door");
     connect(&mut a, &mut b);
-    let over_sockets = Some(Channel::Stream);
+    let over_sockets = Some(ConnectionChannel::Stream);
     assert_eq!((a.status(B).channel, b.status(A).channel), (over_sockets, over_sockets), "one side has no door");
 
     let [_, (mut a, mut b)] = pairs();
     let Outgoing::Open(slot) = a.streams.peers[&B].outgoing else { panic!("they are connected") };
-    let Some(Ring::Out(writer)) = a.streams.connections[slot].as_mut().map(|connection| &mut connection.ring) else {
+    let Some(ConnectionRing::Out(writer)) = a.streams.connections[slot].as_mut().map(|connection| &mut connection.ring)
+    else {
         panic!("they have rings")
     };
     writer.lie();
@@ -614,15 +618,15 @@ fn without_a_ring_frames_go_over_the_connection() {
 fn a_ring_whose_files_do_not_come_is_refused() {
     let [_, (mut a, mut b)] = pairs();
     let Some(slot) = b.streams.peers[&A].incoming else { panic!("they are connected") };
-    let pass = Pass::draw().expect("random numbers");
-    b.streams.connections[slot].as_mut().expect("it is open").ring = Ring::Offered(pass);
-    let (_, files) = Writer::create(RING_BYTES).expect("a ring");
+    let pass = DoorPass::draw().expect("random numbers");
+    b.streams.connections[slot].as_mut().expect("it is open").ring = ConnectionRing::Offered(pass);
+    let (_, files) = RingWriter::create(RING_BYTES).expect("a ring");
     let memory = std::net::UdpSocket::bind(anywhere()).expect("a socket").into();
     let door = b.streams.door.as_ref().expect("a door").name();
-    door::hand_in(door, pass, Files { memory, ..files }).expect("the door is open");
+    door::hand_in(door, pass, RingFiles { memory, ..files }).expect("the door is open");
     until([&mut a, &mut b], |[a, b]| a.changes(B).len() == 3 && b.changes(A).len() == 3);
-    assert_eq!(a.status(B).last_failure, Some(DisconnectReason::Refused(Refusal::Ring)));
-    assert_eq!(a.status(B).channel, Some(Channel::Stream));
+    assert_eq!(a.status(B).last_failure, Some(DisconnectReason::Refused(HelloRefusal::Ring)));
+    assert_eq!(a.status(B).channel, Some(ConnectionChannel::Stream));
     a.streams.send(B, b"still here").expect("connected");
     until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "still here"));
 }
@@ -631,8 +635,8 @@ fn a_ring_whose_files_do_not_come_is_refused() {
 fn a_ring_with_another_pass_is_nobodys() {
     let [_, (mut a, mut b)] = pairs();
     let door = a.streams.door.as_ref().expect("a door").name();
-    let (mut writer, files) = Writer::create(RING_BYTES).expect("a ring");
-    door::hand_in(door, Pass::draw().expect("random numbers"), files).expect("the door is open");
+    let (mut writer, files) = RingWriter::create(RING_BYTES).expect("a ring");
+    door::hand_in(door, DoorPass::draw().expect("random numbers"), files).expect("the door is open");
     let mut frame = Vec::new();
     frame::append(&mut frame, b"from a stranger");
     writer.write(&frame).expect("nobody reads it");

@@ -2,7 +2,7 @@
 //! the documentation of `Transaction`, as examples that must not compile.
 
 use recoverable_memory::simulated::SimulatedDisk;
-use recoverable_memory::{Commit, Durability, Error, Offset, RangeError, Region};
+use recoverable_memory::{CommitMode, Durability, Error, Offset, RangeError, Region};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::common::{SEGMENT, SEGMENT_BYTES, fresh, open, small};
@@ -14,7 +14,7 @@ fn an_abort_restores_every_byte() {
     let (memory, mut region) = fresh(&disk, small()).unwrap();
     let transaction = memory.begin();
     transaction.enlist(&mut region).unwrap().set_range(0..200).unwrap().fill(1);
-    transaction.commit(Commit::NoFlush).unwrap();
+    transaction.commit(CommitMode::NoFlush).unwrap();
     let before = region.bytes().to_vec();
     let transaction = memory.begin();
     let mut enlisted = transaction.enlist(&mut region).unwrap();
@@ -41,7 +41,7 @@ fn a_transaction_that_cannot_be_undone_must_not_be_dropped() {
     drop(harmless);
     let transaction = memory.begin_no_restore();
     transaction.enlist(&mut region).unwrap().set_range(0..8).unwrap().fill(1);
-    transaction.commit(Commit::Flush).unwrap();
+    transaction.commit(CommitMode::Flush).unwrap();
     let transaction = memory.begin_no_restore();
     transaction.enlist(&mut region).unwrap().set_range(4..8).unwrap().fill(2);
     drop(transaction);
@@ -89,7 +89,7 @@ fn ranges_are_checked() {
     // What is set already, and what overlaps it, costs nothing or little.
     enlisted.set_range(5000..6900).unwrap();
     enlisted.set_range(4990..6910).unwrap();
-    transaction.commit(Commit::Flush).unwrap();
+    transaction.commit(CommitMode::Flush).unwrap();
     assert_eq!(back.read(4999..5001).unwrap(), [0, 9]);
 }
 
@@ -112,7 +112,7 @@ fn values_and_links_survive() {
         *enlisted.set(Offset::new(number * 64)).unwrap() = Node { next, value: number };
     }
     enlisted.set_slice(Offset::<u16>::new(4096), 3).unwrap().copy_from_slice(&[1, 2, 3]);
-    transaction.commit(Commit::Flush).unwrap();
+    transaction.commit(CommitMode::Flush).unwrap();
     drop((memory, region));
     let memory = open(&disk.after_death(), small()).unwrap();
     let region = memory.map_all(SEGMENT).unwrap();
@@ -138,7 +138,7 @@ fn a_page_is_mapped_once_and_again_later() {
     assert!(matches!(memory.map(SEGMENT, 4096..8192), Err(Error::Mapped { range, .. }) if range == (0..8192)));
     let transaction = memory.begin();
     transaction.enlist(&mut region).unwrap().set_range(4096..4100).unwrap().fill(1);
-    transaction.commit(Commit::NoFlush).unwrap();
+    transaction.commit(CommitMode::NoFlush).unwrap();
     let (front, back) = region.split_at(10).unwrap();
     drop(front);
     assert!(matches!(memory.map(SEGMENT, 0..4096), Err(Error::Mapped { .. })), "half of it is still there");
@@ -182,7 +182,7 @@ fn segments_are_checked() {
     for region in &mut regions {
         let transaction = memory.begin();
         transaction.enlist(region).unwrap().set_range(0..1000).unwrap().fill(1);
-        transaction.commit(Commit::Flush).unwrap();
+        transaction.commit(CommitMode::Flush).unwrap();
     }
 }
 
@@ -200,7 +200,7 @@ fn lists_of_segments_do_not_fill_the_log() {
     assert!(statistics.log_bytes > small().log_bytes && statistics.truncations_forced > 0, "{statistics:?}");
     let transaction = memory.begin();
     transaction.enlist(&mut regions[25]).unwrap().set_range(0..1).unwrap().fill(26);
-    transaction.commit(Commit::Flush).unwrap();
+    transaction.commit(CommitMode::Flush).unwrap();
     let disk = disk.after_death();
     drop((memory, regions));
     assert_eq!(open(&disk, small()).unwrap().map_all("z").unwrap().read(0..2).unwrap(), [26, 0]);

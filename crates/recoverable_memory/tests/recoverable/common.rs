@@ -5,7 +5,7 @@ use recoverable_memory::limits::{LOG_BYTES_MIN, PAGE_BYTES};
 use recoverable_memory::memory::LOG_NAME;
 use recoverable_memory::recovery::recover;
 use recoverable_memory::simulated::SimulatedDisk;
-use recoverable_memory::{Commit, Error, Memory, OnDamage, Options, Recovered, Region, Truncation};
+use recoverable_memory::{CommitMode, Error, Memory, OnDamage, Options, RecoveryReport, Region, Truncation};
 
 /// The segment of the script.
 pub const SEGMENT: &str = "data";
@@ -43,7 +43,7 @@ pub fn open(disk: &SimulatedDisk, options: Options) -> Result<Memory, Error> {
 }
 
 /// Recovers a disk, which then holds its state in the segment's file.
-pub fn recover_disk(disk: &SimulatedDisk) -> Result<Recovered, Error> {
+pub fn recover_disk(disk: &SimulatedDisk) -> Result<RecoveryReport, Error> {
     let log = FileLog::open(disk, LOG_NAME)?.expect("a log");
     recover(&log, disk, OnDamage::Refuse)
 }
@@ -99,11 +99,11 @@ fn one_transaction(
     match numbers.below(10) {
         0 => transaction.abort(),
         choice => {
-            let how = if choice < 4 { Commit::Flush } else { Commit::NoFlush };
+            let how = if choice < 4 { CommitMode::Flush } else { CommitMode::NoFlush };
             // From here on it may be on disk, whatever the disk says.
             script.states.push(state);
             transaction.commit(how)?;
-            if how == Commit::Flush {
+            if how == CommitMode::Flush {
                 script.durable = script.states.len() - 1;
             }
         }

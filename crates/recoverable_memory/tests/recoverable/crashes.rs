@@ -129,7 +129,7 @@ fn a_failed_sync_is_the_end() {
 #[cfg(not(miri))]
 fn a_long_log_is_brought_back_in_pieces() {
     use crate::common::SEGMENT;
-    use recoverable_memory::Commit;
+    use recoverable_memory::CommitMode;
     let disk = SimulatedDisk::new();
     let options = Options { log_bytes: 16 << 20, truncate_at_percent: 100, ..small() };
     let (memory, mut region) = fresh(&disk, options).unwrap();
@@ -139,7 +139,7 @@ fn a_long_log_is_brought_back_in_pieces() {
         let transaction = memory.begin();
         transaction.enlist(&mut region).unwrap().set_range(0..u64::from(number)).unwrap().fill(number);
         transaction.enlist(&mut large).unwrap().set_range(100..100 + bytes).unwrap().fill(number);
-        transaction.commit(Commit::Flush).unwrap();
+        transaction.commit(CommitMode::Flush).unwrap();
     };
     for number in (1..=12).rev() {
         fill(number, 1 << 20);

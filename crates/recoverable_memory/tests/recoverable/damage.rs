@@ -4,7 +4,7 @@ use recoverable_memory::file_log::FileLog;
 use recoverable_memory::memory::LOG_NAME;
 use recoverable_memory::recovery::recover;
 use recoverable_memory::simulated::SimulatedDisk;
-use recoverable_memory::{Commit, Error, OnDamage, Options};
+use recoverable_memory::{CommitMode, Error, OnDamage, Options};
 
 use crate::common::{SEGMENT, fresh, open, recover_disk, run_script, small};
 
@@ -87,13 +87,13 @@ fn a_log_without_its_segment_is_kept() {
     let (memory, mut region) = fresh(&disk, small()).unwrap();
     let transaction = memory.begin();
     transaction.enlist(&mut region).unwrap().set_range(8000..8008).unwrap().fill(3);
-    transaction.commit(Commit::Flush).unwrap();
+    transaction.commit(CommitMode::Flush).unwrap();
     let disk = disk.after_death();
     let without = SimulatedDisk::new();
     let bytes = disk.contents(LOG_NAME).unwrap();
-    recoverable_memory::files::Folder::create(&without, LOG_NAME, bytes.len() as u64, &bytes).unwrap();
+    recoverable_memory::files::FileFolder::create(&without, LOG_NAME, bytes.len() as u64, &bytes).unwrap();
     assert!(matches!(open(&without, small()), Err(Error::SegmentMissing { name }) if name == SEGMENT));
-    recoverable_memory::files::Folder::create(&without, SEGMENT, 4096, &[]).unwrap();
+    recoverable_memory::files::FileFolder::create(&without, SEGMENT, 4096, &[]).unwrap();
     assert!(matches!(open(&without, small()), Err(Error::SegmentShort { end: 8008, .. })));
     assert_eq!(without.contents(LOG_NAME).unwrap(), bytes);
     let whole = open(&disk, small()).unwrap();
@@ -108,7 +108,7 @@ fn other_files_are_no_logs() {
         [(10, vec![1; 10]), (HEAD_BYTES as u64 + 4096, vec![]), (HEAD_BYTES as u64 + 4096, vec![0xff; 9000])]
     {
         let disk = SimulatedDisk::new();
-        recoverable_memory::files::Folder::create(&disk, LOG_NAME, bytes, &head).unwrap();
+        recoverable_memory::files::FileFolder::create(&disk, LOG_NAME, bytes, &head).unwrap();
         assert!(matches!(open(&disk, small()), Err(Error::Log(_))));
     }
     let disk = SimulatedDisk::new();

@@ -4,14 +4,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use recoverable_memory::device::Extent;
+use recoverable_memory::device::LogExtent;
 #[cfg(not(miri))]
 use recoverable_memory::disk::DiskFolder;
 use recoverable_memory::file_log::FileLog;
 use recoverable_memory::memory_log::MemoryLog;
 use recoverable_memory::simulated::SimulatedDisk;
 use recoverable_memory::{
-    Commit, DeviceError, Durability, Error, LogDevice, Memory, Options, Position, Receipt, Truncation, conformance,
+    CommitMode, DeviceError, Durability, Error, LogDevice, LogOffset, Memory, Options, Receipt, Truncation, conformance,
 };
 
 use crate::common::{SEGMENT, SEGMENT_BYTES, small};
@@ -63,14 +63,14 @@ fn a_commit_in_memory_elsewhere_survives() {
             .set_range(u64::from(number) * 32..u64::from(number) * 32 + 32)
             .unwrap()
             .fill(number);
-        let how = if number == 100 { Commit::Remote { copies: 3 } } else { Commit::Remote { copies: 2 } };
+        let how = if number == 100 { CommitMode::Remote { copies: 3 } } else { CommitMode::Remote { copies: 2 } };
         let receipt = transaction.commit(how).unwrap();
         // Two servers are too few for three copies: the disk has it then.
         assert_eq!(receipt, if number == 100 { Receipt::Disk } else { Receipt::Memory { copies: 2 } });
     }
     let transaction = memory.begin();
     transaction.enlist(&mut region).unwrap().set_range(0..32).unwrap().fill(77);
-    assert_eq!(transaction.commit(Commit::NoFlush).unwrap(), Receipt::Buffered);
+    assert_eq!(transaction.commit(CommitMode::NoFlush).unwrap(), Receipt::Buffered);
     assert!(memory.statistics().truncations > 0);
     drop((memory, region));
     for kept in [0, 13, 1000] {
@@ -93,7 +93,7 @@ fn a_log_that_fails_ends_the_memory() {
     log.fail_after(0);
     let transaction = memory.begin();
     transaction.enlist(&mut region).unwrap().set_range(0..8).unwrap().fill(1);
-    assert!(matches!(transaction.commit(Commit::Remote { copies: 2 }), Err(Error::Log(_))));
+    assert!(matches!(transaction.commit(CommitMode::Remote { copies: 2 }), Err(Error::Log(_))));
     assert!(
         matches!(memory.flush(Durability::Disk), Err(Error::Failed { reason }) if reason.contains("servers are gone"))
     );
@@ -128,25 +128,25 @@ impl LogDevice for Faulty {
     fn capacity(&self) -> u64 {
         self.log.capacity()
     }
-    fn extent(&self) -> Result<Extent, DeviceError> {
+    fn extent(&self) -> Result<LogExtent, DeviceError> {
         self.log.extent()
     }
-    fn append(&self, bytes: &[u8]) -> Result<Position, DeviceError> {
+    fn append(&self, bytes: &[u8]) -> Result<LogOffset, DeviceError> {
         assert!(!self.is(Fault::PanicInAppend), "the planted panic");
         let end = self.log.append(bytes)?;
         Ok(if self.is(Fault::AnotherEnd) { end.plus(8) } else { end })
     }
-    fn flush(&self, upto: Position, wanted: Durability) -> Result<Receipt, DeviceError> {
+    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<Receipt, DeviceError> {
         let receipt = self.log.flush(upto, wanted)?;
         Ok(if self.is(Fault::LessThanWanted) { Receipt::Memory { copies: 1 } } else { receipt })
     }
-    fn read(&self, from: Position, buffer: &mut [u8]) -> Result<(), DeviceError> {
+    fn read(&self, from: LogOffset, buffer: &mut [u8]) -> Result<(), DeviceError> {
         self.log.read(from, buffer)
     }
-    fn truncate(&self, upto: Position) -> Result<(), DeviceError> {
+    fn truncate(&self, upto: LogOffset) -> Result<(), DeviceError> {
         self.log.truncate(upto)
     }
-    fn reset(&self, at: Position) -> Result<(), DeviceError> {
+    fn reset(&self, at: LogOffset) -> Result<(), DeviceError> {
         self.log.reset(at)
     }
 }
@@ -162,7 +162,7 @@ fn a_device_that_breaks_its_contract_ends_the_memory() {
         let mut region = memory.map_all(SEGMENT).unwrap();
         let transaction = memory.begin();
         transaction.enlist(&mut region).unwrap().set_range(0..8).unwrap().fill(1);
-        transaction.commit(Commit::NoFlush).unwrap();
+        transaction.commit(CommitMode::NoFlush).unwrap();
         now.store(true, Ordering::Relaxed);
         let flush = || memory.flush(Durability::Memory { copies: 2 });
         let result = catch_unwind(AssertUnwindSafe(flush));

@@ -7,8 +7,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use recoverable_memory::load::{Load, Pattern, Settings, Work};
-use recoverable_memory::{Commit, Memory, Options};
+use recoverable_memory::load::{AccessPattern, Load, LoadSettings, LoadWork};
+use recoverable_memory::{CommitMode, Memory, Options};
 
 use crate::common::Numbers;
 
@@ -21,9 +21,15 @@ fn options() -> Options {
     Options { log_bytes: 32 << 10, ..Options::default() }
 }
 
-fn settings(seed: u64) -> Settings {
-    let commit = Commit::NoFlush;
-    Settings { work: Work::TpcA { accounts: ACCOUNTS }, pattern: Pattern::Random, commit, restore: true, seed }
+fn settings(seed: u64) -> LoadSettings {
+    let commit = CommitMode::NoFlush;
+    LoadSettings {
+        work: LoadWork::TpcA { accounts: ACCOUNTS },
+        pattern: AccessPattern::Random,
+        commit,
+        restore: true,
+        seed,
+    }
 }
 
 /// The child. Without the folder in its environment it has nothing to do.

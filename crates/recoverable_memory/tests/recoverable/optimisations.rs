@@ -1,7 +1,7 @@
 //! RVM's two optimisations, and what the counters say of them.
 
 use recoverable_memory::simulated::SimulatedDisk;
-use recoverable_memory::{Commit, Durability, Options};
+use recoverable_memory::{CommitMode, Durability, Options};
 
 use crate::common::{SEGMENT, fresh, recover_disk, small};
 
@@ -17,7 +17,7 @@ fn a_transaction_logs_each_byte_once() {
     for range in [100..200, 100..200, 150..250, 250..300, 50..100] {
         enlisted.set_range(range).unwrap().fill(1);
     }
-    transaction.commit(Commit::Flush).unwrap();
+    transaction.commit(CommitMode::Flush).unwrap();
     let after = memory.statistics();
     assert_eq!((after.bytes_set, after.bytes_committed), (100 + 100 + 100 + 50 + 50, 250));
     // A header, the head of one value, 250 bytes with padding.
@@ -37,7 +37,7 @@ fn what_is_overwritten_before_a_flush_is_not_logged() {
         if number == 500 {
             enlisted.set_range(64..72).unwrap().fill(5);
         }
-        transaction.commit(Commit::NoFlush).unwrap();
+        transaction.commit(CommitMode::NoFlush).unwrap();
     }
     assert_eq!(memory.statistics().records, before.records, "nothing has been written yet");
     memory.flush(Durability::Disk).unwrap();
@@ -61,13 +61,13 @@ fn the_spool_is_bounded() {
         let transaction = memory.begin();
         let range = number * 16..number * 16 + 16;
         transaction.enlist(&mut region).unwrap().set_range(range).unwrap().fill(number as u8);
-        transaction.commit(Commit::NoFlush).unwrap();
+        transaction.commit(CommitMode::NoFlush).unwrap();
         assert!(memory.query().transactions_spooled <= 14);
     }
     // One that is larger than the spool.
     let transaction = memory.begin();
     transaction.enlist(&mut region).unwrap().set_range(4000..5000).unwrap().fill(1);
-    transaction.commit(Commit::NoFlush).unwrap();
+    transaction.commit(CommitMode::NoFlush).unwrap();
     assert_eq!(memory.query().transactions_spooled, 1);
     memory.close().unwrap();
     let found = disk.contents(SEGMENT).unwrap();

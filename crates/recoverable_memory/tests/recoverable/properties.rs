@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use recoverable_memory::simulated::SimulatedDisk;
-use recoverable_memory::{Commit, Durability, Options, Region};
+use recoverable_memory::{CommitMode, Durability, Options, Region};
 
 use crate::common::{Numbers, SEGMENT, SEGMENT_BYTES, fresh, open, small};
 
@@ -71,7 +71,7 @@ fn transact(
     end: End,
 ) -> Result<(), TestCaseError> {
     let mut state = model.now().to_vec();
-    let how = if matches!(end, End::CommitFlush) { Commit::Flush } else { Commit::NoFlush };
+    let how = if matches!(end, End::CommitFlush) { CommitMode::Flush } else { CommitMode::NoFlush };
     for &(start, length, value) in ranges {
         state[start as usize..(start + length) as usize].fill(value);
     }
@@ -96,7 +96,7 @@ fn transact(
         transaction.commit(how).expect("the disk is well");
     }
     model.possible.push(state);
-    if how == Commit::Flush {
+    if how == CommitMode::Flush {
         model.flushed();
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use recoverable_memory::simulated::SimulatedDisk;
-use recoverable_memory::{Commit, Durability, Memory, Offset, Options, Region, Truncation};
+use recoverable_memory::{CommitMode, Durability, Memory, Offset, Options, Region, Truncation};
 
 use crate::common::{SEGMENT, open, recover_disk, small};
 
@@ -36,8 +36,8 @@ fn count(memory: &Memory, region: &mut Region, number: u64) {
     *enlisted.set(Offset::<u64>::new(first)).unwrap() += 1;
     *enlisted.set(Offset::<u64>::new(first + 1024)).unwrap() += 1;
     match number % 4 {
-        0 => transaction.commit(Commit::Flush).map(drop).unwrap(),
-        _ => transaction.commit(Commit::NoFlush).map(drop).unwrap(),
+        0 => transaction.commit(CommitMode::Flush).map(drop).unwrap(),
+        _ => transaction.commit(CommitMode::NoFlush).map(drop).unwrap(),
     }
     if number.is_multiple_of(7) {
         memory.flush(Durability::Disk).unwrap();
@@ -88,11 +88,11 @@ fn a_loss_of_power_finds_whole_transactions() {
                         let Ok(mut enlisted) = transaction.enlist(&mut region) else { return };
                         *enlisted.set(Offset::<u64>::new(first)).unwrap() = number;
                         *enlisted.set(Offset::<u64>::new(first + 1024)).unwrap() = number;
-                        let how = if number % 3 == 0 { Commit::Flush } else { Commit::NoFlush };
+                        let how = if number % 3 == 0 { CommitMode::Flush } else { CommitMode::NoFlush };
                         if transaction.commit(how).is_err() {
                             return;
                         }
-                        if how == Commit::Flush {
+                        if how == CommitMode::Flush {
                             flushed.lock().unwrap()[thread] = number;
                         }
                     }

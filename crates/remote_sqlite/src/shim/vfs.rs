@@ -8,8 +8,8 @@ use std::path::Path;
 use super::api::{self, Api};
 use super::file::{self, Handle};
 use crate::database;
-use remote_files::Options;
-use remote_files::error::OpenError;
+use remote_files::FilesOptions;
+use remote_files::error::FilesOpenError;
 
 const NAME: &CStr = c"raid";
 
@@ -118,8 +118,8 @@ unsafe fn find(name: *const c_char, flags: c_int) -> Result<Option<database::Dat
         return Ok(None);
     }
     // SAFETY: it is the name of a database, as `xOpen` has been given it.
-    let options = Options::read(|key| unsafe { api::parameter(name, key) });
-    let opened = options.map_err(OpenError::from).and_then(|options| database::open(path, &options, api::notify));
+    let options = FilesOptions::read(|key| unsafe { api::parameter(name, key) });
+    let opened = options.map_err(FilesOpenError::from).and_then(|options| database::open(path, &options, api::notify));
     match opened {
         Ok((file, opened)) => {
             if let Some(opened) = opened.as_ref().filter(|opened| opened.given_up > 0) {
@@ -148,7 +148,7 @@ unsafe fn find(name: *const c_char, flags: c_int) -> Result<Option<database::Dat
             Ok(Some(file))
         }
         Err(error) => {
-            let code = if let OpenError::InUse { .. } = error { ffi::SQLITE_BUSY } else { ffi::SQLITE_CANTOPEN };
+            let code = if let FilesOpenError::InUse { .. } = error { ffi::SQLITE_BUSY } else { ffi::SQLITE_CANTOPEN };
             api::tell(code, &format!("{} is not opened: {error}", path.display()));
             Err(code)
         }

@@ -13,7 +13,7 @@
 //! * `refresh S X`, `adds S X` (may a transaction there, without reading it?), `silent S by T`, `late S` (its disk does not sync), `prompt S` (it does, what waits included), `serves`, `tables`, `stale`
 
 use crate::words::{described, item, key, point};
-use leases::{Keeper, Said, Servers, Taken};
+use leases::{Keeper, LeaseSaid, Servers, Taken};
 use messages::access::{AccessReply, AccessRequest, StaleSet};
 use messages::commit::{EpochReply, EpochRequest, Outcome, TransactionReport, TransactionState, TransactionsReport};
 use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
@@ -285,7 +285,7 @@ impl World {
                 let now = self.clock();
                 let node = self.nodes.get_mut(&who).expect("listed");
                 if node.running && !node.paused {
-                    let mut said = Said::new();
+                    let mut said = LeaseSaid::new();
                     node.keeper.turned(now.boot);
                     node.keeper.tick(now.boot, &mut said);
                     self.send_leases(who, said);
@@ -473,7 +473,7 @@ impl World {
                     let mut outbox = Outbox::default();
                     let node = self.nodes.get_mut(&who).expect("listed");
                     if envelope.from_site != who && Keeper::is_for_keepers(&envelope.message) {
-                        let mut said = Said::new();
+                        let mut said = LeaseSaid::new();
                         let taken = node.keeper.handle(now.boot, &envelope, &mut said);
                         self.send_leases(who, said);
                         if taken == Taken::Yes {
@@ -687,7 +687,7 @@ impl World {
         self.lines.push(line);
     }
 
-    fn send_leases(&mut self, who: SiteId, said: Said) {
+    fn send_leases(&mut self, who: SiteId, said: LeaseSaid) {
         let node = &self.nodes[&who];
         let (kind, incarnation, epoch) = (ServerKind::ReplicationController, node.life, node.keeper.epoch());
         for (to_site, message) in said {
@@ -715,7 +715,7 @@ impl World {
     fn lease_order(&mut self, who: SiteId, order: LeaseOrder) {
         let now = self.clock().boot;
         let keeper = &mut self.nodes.get_mut(&who).expect("listed").keeper;
-        let mut said = Said::new();
+        let mut said = LeaseSaid::new();
         match order {
             LeaseOrder::Open { epoch } => {
                 keeper.open(&epoch, now);

@@ -12,7 +12,7 @@ use crate::layout::{Meeting, line};
 use crate::limits;
 use crate::shared::Shared;
 use messages::{Envelope, Message, ServerKind};
-use raidcomm::shared::{LineError, Listener, Server};
+use raidcomm::shared::{LineError, LineListener, LineServer};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -44,7 +44,7 @@ pub(crate) struct Parcel {
 /// See the module's description.
 #[derive(Default)]
 pub(crate) struct Door {
-    listener: OnceLock<Listener>,
+    listener: OnceLock<LineListener>,
     generation: AtomicU64,
     waiting: Mutex<VecDeque<Parcel>>,
     /// An output was dropped because too many wait.
@@ -56,7 +56,7 @@ pub(crate) struct Door {
 impl Door {
     /// Makes the socket.
     pub(crate) fn listen(&self, meeting: &Meeting) -> Result<(), LineError> {
-        let listener = Listener::bind(&meeting.path(NAME))?;
+        let listener = LineListener::bind(&meeting.path(NAME))?;
         assert!(self.listener.set(listener).is_ok(), "a door listens once");
         Ok(())
     }
@@ -127,7 +127,7 @@ fn parcel(output: Output) -> Option<Parcel> {
     (number > 0).then_some(Parcel { number, local, new_life })
 }
 
-fn serve_line(mut server: Server, shared: &Arc<Shared>, generation: u64) {
+fn serve_line(mut server: LineServer, shared: &Arc<Shared>, generation: u64) {
     let Some((core, door)) = shared.door() else { return };
     let served = line::serve(&mut server, |request, reply| {
         let parcels = match postcard::from_bytes(request) {

@@ -8,7 +8,7 @@ use crate::layout::Meeting;
 use crate::limits;
 use domain::{Call, Lost};
 use raidcomm::remote::{self, RemoteError};
-use raidcomm::shared::{self, CallError, LineError, Shape};
+use raidcomm::shared::{self, LineCallError, LineError, Shape};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use thiserror::Error;
@@ -26,8 +26,8 @@ const NEXT: u8 = 4;
 
 /// What carries the pieces.
 enum Carrier {
-    Memory(shared::Client),
-    Connection(remote::Client),
+    Memory(shared::LineClient),
+    Connection(remote::RemoteLineClient),
 }
 
 /// Why there is no reply.
@@ -35,7 +35,7 @@ enum Carrier {
 pub(crate) enum LineLost {
     /// The line is of shared memory.
     #[error(transparent)]
-    Memory(#[from] CallError),
+    Memory(#[from] LineCallError),
     /// The line is a connection.
     #[error(transparent)]
     Connection(#[from] RemoteError),
@@ -63,12 +63,12 @@ pub(crate) struct Line {
 impl Line {
     /// To whoever listens under this name.
     pub(crate) fn connect(meeting: &Meeting, name: &str) -> Result<Line, LineError> {
-        let client = shared::Client::connect(&meeting.path(name), SHAPE)?;
+        let client = shared::LineClient::connect(&meeting.path(name), SHAPE)?;
         Ok(Line { carrier: Carrier::Memory(client), piece: Vec::new() })
     }
 
     /// To another host.
-    pub(crate) fn over(client: remote::Client) -> Line {
+    pub(crate) fn over(client: remote::RemoteLineClient) -> Line {
         Line { carrier: Carrier::Connection(client), piece: Vec::new() }
     }
 
@@ -118,15 +118,15 @@ pub(crate) trait Serve {
     fn serve(&mut self, execute: &mut dyn FnMut(&[u8], &mut Vec<u8>)) -> Result<(), String>;
 }
 
-impl Serve for shared::Server {
+impl Serve for shared::LineServer {
     fn serve(&mut self, execute: &mut dyn FnMut(&[u8], &mut Vec<u8>)) -> Result<(), String> {
-        shared::Server::serve(self, execute).map_err(|error| error.to_string())
+        shared::LineServer::serve(self, execute).map_err(|error| error.to_string())
     }
 }
 
-impl Serve for remote::Server {
+impl Serve for remote::RemoteLineServer {
     fn serve(&mut self, execute: &mut dyn FnMut(&[u8], &mut Vec<u8>)) -> Result<(), String> {
-        remote::Server::serve(self, execute).map_err(|error| error.to_string())
+        remote::RemoteLineServer::serve(self, execute).map_err(|error| error.to_string())
     }
 }
 
@@ -206,13 +206,13 @@ impl Call for Way {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raidcomm::shared::Listener;
+    use raidcomm::shared::LineListener;
 
     /// A line, and a thread that replies with each request and its mirror image.
     fn mirrored(folder: &std::path::Path) -> (Line, std::thread::JoinHandle<Result<(), String>>) {
         std::fs::create_dir(folder.join(crate::layout::FOLDER)).expect("a folder");
         let meeting = Meeting::open(folder).expect("it was made");
-        let listener = Listener::bind(&meeting.path("here")).expect("it listens");
+        let listener = LineListener::bind(&meeting.path("here")).expect("it listens");
         let serving = std::thread::spawn(move || {
             let mut server = listener.accept().expect("a client");
             serve(&mut server, |request, reply| reply.extend(request.iter().rev().chain(request)))

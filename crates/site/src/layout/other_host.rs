@@ -8,14 +8,14 @@ use crate::layout::{line, starting};
 use crate::{huge_pages, limits};
 use access_manager::{Store, StoreError};
 use domain::{Host, Stores};
-use raidcomm::remote::{Closer, Identity, Listener, Server, Stranger};
+use raidcomm::remote::{Closer, LineIdentity, RemoteLineListener, RemoteLineServer, Stranger};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What all threads of the process share.
 struct Waiting {
-    identity: Identity,
+    identity: LineIdentity,
     /// Ends the line of the site's current life.
     current: Mutex<Option<Closer>>,
     /// Lines that are served: one, but for a moment.
@@ -37,7 +37,7 @@ pub fn run(
     huge_pages::allow(true);
     let identity = starting::identity(config, ("--listen".to_owned(), listen))?;
     let text = |error: std::io::Error| format!("cannot listen at {listen}: {error}");
-    let listener = Listener::bind(listen).map_err(text)?;
+    let listener = RemoteLineListener::bind(listen).map_err(text)?;
     ready(listener.address().map_err(text)?);
     let waiting = Arc::new(Waiting {
         identity,
@@ -86,7 +86,7 @@ impl Waiting {
         }
     }
 
-    fn serve(&self, mut server: Server, from: SocketAddr) {
+    fn serve(&self, mut server: RemoteLineServer, from: SocketAddr) {
         let site = self.identity.site;
         let closer = match server.closer() {
             Ok(closer) => closer,

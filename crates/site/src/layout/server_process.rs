@@ -8,7 +8,7 @@ use crate::layout::{self, Meeting, front, starting};
 use crate::{huge_pages, repair};
 use domain::Host;
 use messages::ServerKind;
-use raidcomm::shared::Listener;
+use raidcomm::shared::LineListener;
 use std::io::Write;
 use std::panic::AssertUnwindSafe;
 
@@ -19,7 +19,7 @@ use std::panic::AssertUnwindSafe;
 pub fn run(config: SiteConfig, process: ServerKind, line: &str) -> Result<(), String> {
     huge_pages::allow(true);
     let meeting = Meeting::open(&config.data).map_err(|error| format!("{}: {error}", config.data.display()))?;
-    let listener = Listener::bind(&meeting.path(line)).map_err(|error| error.to_string())?;
+    let listener = LineListener::bind(&meeting.path(line)).map_err(|error| error.to_string())?;
     let stores = FolderStores(config.data.join(repair::STORE_FOLDER));
     let ready = || say_ready().map_err(|error| error.to_string());
     if process == ServerKind::UserInterface {
@@ -43,7 +43,7 @@ pub fn run(config: SiteConfig, process: ServerKind, line: &str) -> Result<(), St
     serve(&listener, stores)
 }
 
-fn serve(listener: &Listener, stores: FolderStores) -> Result<(), String> {
+fn serve(listener: &LineListener, stores: FolderStores) -> Result<(), String> {
     let mut server = listener.accept().map_err(|error| error.to_string())?;
     let mut host = Host::new(Box::new(stores));
     layout::line::serve(&mut server, |request, reply| host.execute(request, reply))

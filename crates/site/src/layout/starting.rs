@@ -68,7 +68,7 @@ impl HostReacher {
     pub(crate) fn reach(self) -> Result<Running, String> {
         let HostReacher { address, config } = self;
         let identity = identity(&config, ("the other host's address".to_owned(), address))?;
-        let client = remote::Client::connect(address, &identity, limits::HOST_GREETING_MAX)
+        let client = remote::RemoteLineClient::connect(address, &identity, limits::HOST_GREETING_MAX)
             .map_err(|error| format!("{address} takes no servers: {error}"))?;
         let way = Way::new(format!("the process at {address}"), 0, limits::HOST_SILENCE_MAX, Line::over(client));
         Ok(Running { way, _stdin: None, child: None })
@@ -76,13 +76,13 @@ impl HostReacher {
 }
 
 /// How the two ends of a line between hosts know each other. One of them is at this address.
-pub(crate) fn identity(config: &SiteConfig, address: (String, SocketAddr)) -> Result<remote::Identity, String> {
+pub(crate) fn identity(config: &SiteConfig, address: (String, SocketAddr)) -> Result<remote::LineIdentity, String> {
     let wanted = Wanted { keys: config.keys.as_ref(), clear: config.clear };
     let keys =
         protection::keys(wanted, config.instance(), config.site(), [address]).map_err(|error| error.to_string())?;
     // A server's state is of one version of the program.
     let program = concat!("servers ", env!("CARGO_PKG_VERSION"));
-    Ok(remote::Identity { instance: config.instance(), site: config.site(), program, keys })
+    Ok(remote::LineIdentity { instance: config.instance(), site: config.site(), program, keys })
 }
 
 /// What it takes to start a process.

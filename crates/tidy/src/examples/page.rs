@@ -10,12 +10,12 @@ pub struct Example {
     /// Its commands go on.
     pub stays: bool,
     /// In order.
-    pub commands: Vec<Command>,
+    pub commands: Vec<PageCommand>,
 }
 
 /// One command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct PageCommand {
     /// Of the page, counted from one.
     pub line: usize,
     /// As it is typed.
@@ -70,7 +70,7 @@ pub fn examples(text: &str) -> Vec<Example> {
         let Some(example) = found.last_mut().filter(|_| is_run) else { continue };
         let begun = line.strip_prefix("$ ");
         if let Some(text) = begun {
-            example.commands.push(Command { line: index + 1, text: text.to_string(), output: Vec::new() });
+            example.commands.push(PageCommand { line: index + 1, text: text.to_string(), output: Vec::new() });
         } else if let Some(command) = example.commands.last_mut() {
             if continues {
                 command.text.push('\n');
@@ -87,7 +87,7 @@ pub fn examples(text: &str) -> Vec<Example> {
 impl Example {
     /// What must be installed for it.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
-        let first = |command: &'_ Command| command.text.split_whitespace().next().map(str::len);
+        let first = |command: &'_ PageCommand| command.text.split_whitespace().next().map(str::len);
         let words = self.commands.iter().filter_map(move |command| Some(&command.text[..first(command)?]));
         words.filter(|tool| !matches!(*tool, "raid" | "cargo"))
     }
@@ -129,7 +129,7 @@ mod tests {
     fn marked_blocks_are_found() {
         let page = "```\n$ rm x\n```\n```console\n$ rm y\n```\n```console run\n$ one \\\n  more\nout\n\nput\n$ two\n```\n$ three\n\
                     ```console run stays\n$ four\n```\n";
-        let command = |line, text: &str, output: &[&str]| Command {
+        let command = |line, text: &str, output: &[&str]| PageCommand {
             line,
             text: text.to_string(),
             output: output.iter().map(|line| line.to_string()).collect(),

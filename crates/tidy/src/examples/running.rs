@@ -15,7 +15,7 @@ use super::page::is_as_expected;
 use crate::limits::COMMAND_TIME_MAX;
 
 /// What commands find when they are run.
-pub struct Surroundings {
+pub struct CommandSurroundings {
     folder: PathBuf,
     path: String,
 }
@@ -32,14 +32,14 @@ pub fn has(tool: &str) -> bool {
     std::process::Command::new("bash").args(["-c", look, "bash", tool]).status().is_ok_and(|status| status.success())
 }
 
-impl Surroundings {
+impl CommandSurroundings {
     /// In this folder, with this program as `raid`.
-    pub fn new(folder: &Path, program: &Path) -> Result<Surroundings, String> {
+    pub fn new(folder: &Path, program: &Path) -> Result<CommandSurroundings, String> {
         let programs = folder.join("programs");
         let made = fs::create_dir(&programs).and_then(|()| symlink(program, programs.join("raid")));
         made.map_err(|error| format!("{}: {error}", programs.display()))?;
         let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
-        Ok(Surroundings { folder: folder.join("work"), path })
+        Ok(CommandSurroundings { folder: folder.join("work"), path })
     }
 
     /// Runs a command to its end. An error says what was not as expected.

@@ -5,13 +5,13 @@ use toml::{Table, Value};
 
 use crate::architecture::{ARROWS, Architecture, line_of};
 use crate::source::words;
-use crate::tree::{Tree, Violation};
+use crate::tree::{Violation, WorkTree};
 
 /// The clippy configuration of pure crates; each has a `clippy.toml` that links to it.
 pub const PURE_CLIPPY: &str = "crates/pure.clippy.toml";
 
 /// Applies the rule.
-pub fn check(tree: &Tree, architecture: &Architecture) -> Vec<Violation> {
+pub fn check(tree: &WorkTree, architecture: &Architecture) -> Vec<Violation> {
     let mut violations = Vec::new();
     let arrows = tree.text(ARROWS).unwrap_or_default();
     for name in architecture.parts.keys() {
@@ -29,7 +29,7 @@ pub fn check(tree: &Tree, architecture: &Architecture) -> Vec<Violation> {
     violations
 }
 
-fn check_crate(tree: &Tree, architecture: &Architecture, name: &str, violations: &mut Vec<Violation>) {
+fn check_crate(tree: &WorkTree, architecture: &Architecture, name: &str, violations: &mut Vec<Violation>) {
     let path = format!("crates/{name}/Cargo.toml");
     let text = tree.text(&path).unwrap_or_default();
     let mut complain = |line: usize, message: String| violations.push(Violation::new(&path, line, message));
@@ -81,7 +81,7 @@ fn check_crate(tree: &Tree, architecture: &Architecture, name: &str, violations:
 }
 
 /// Whether the crate's code names a crate of ours; for a dependency of tests only, its tests, examples and benches.
-fn names(tree: &Tree, name: &str, section: &str, import: &str) -> bool {
+fn names(tree: &WorkTree, name: &str, section: &str, import: &str) -> bool {
     let mut files = tree.rust_files().filter(|file| file.krate == name);
     let inside = format!("crates/{name}/src/");
     files.any(|file| {
@@ -117,7 +117,7 @@ mod tests {
     const PLAIN: &str = "[package]\nname = 'x'\n[lints]\nworkspace = true\n";
 
     fn check_with(manifest_of_a: &str) -> Vec<String> {
-        let tree = Tree::of(&[
+        let tree = WorkTree::of(&[
             (ARROWS, TABLE),
             ("crates/a/Cargo.toml", manifest_of_a),
             ("crates/b/Cargo.toml", PLAIN),
@@ -155,7 +155,7 @@ mod tests {
         let found = check_with("[lints]\nworkspace = true\n[dependencies]\nc.workspace = true\n");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("does not import `d`"), "{found:?}");
-        let unnamed = Tree::of(&[
+        let unnamed = WorkTree::of(&[
             (ARROWS, "[a]\nkind = 'server'\nimports = ['c']\n[c]\nkind = 'ground'\n"),
             ("crates/a/Cargo.toml", "[lints]\nworkspace = true\n[dependencies]\nc.workspace = true\n"),
             ("crates/a/src/lib.rs", "// c is not named here: only in this comment's first word\nuse other;"),
@@ -175,7 +175,7 @@ mod tests {
             (PURE_CLIPPY, "x"),
             ("crates/a/Cargo.toml", PLAIN),
         ];
-        let mut tree = Tree::of(&pure);
+        let mut tree = WorkTree::of(&pure);
         let (architecture, _) = Architecture::parse(&tree);
         let found = check(&tree, &architecture);
         assert!(found[0].message.contains("no crate `gone`"), "{found:?}");

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::limits::CIRCLE_FILES_MAX;
-use crate::tree::{RustFile, Tree, Violation};
+use crate::tree::{RustFile, Violation, WorkTree};
 
 /// The list: `files crate`, the number of files in each circle of more than [`CIRCLE_FILES_MAX`]; a crate's largest first.
 pub const LIST: &str = "crates/tidy/circles.txt";
@@ -15,7 +15,7 @@ pub const LIST: &str = "crates/tidy/circles.txt";
 type Arrows = BTreeMap<String, BTreeSet<String>>;
 
 /// Applies the rule.
-pub fn check(tree: &Tree) -> Vec<Violation> {
+pub fn check(tree: &WorkTree) -> Vec<Violation> {
     let listed = tree.text(LIST).unwrap_or_default();
     let mut violations = Vec::new();
     let circles = measure(tree);
@@ -38,7 +38,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
 }
 
 /// The list as it should be. Refuses if a circle is new or grew and growth is not allowed.
-pub fn bless(tree: &Tree, allow_growth: bool) -> Result<String, String> {
+pub fn bless(tree: &WorkTree, allow_growth: bool) -> Result<String, String> {
     let total =
         |lines: &str| -> usize { lines.lines().filter_map(|line| line.split(' ').next()?.parse::<usize>().ok()).sum() };
     let list = list_of(&measure(tree));
@@ -60,7 +60,7 @@ fn entry(krate: &str, circle: &[String]) -> String {
 }
 
 /// Every circle of too many files: its crate and its modules. By crate, the largest first.
-fn measure(tree: &Tree) -> Vec<(String, Vec<String>)> {
+fn measure(tree: &WorkTree) -> Vec<(String, Vec<String>)> {
     let mut crates: BTreeMap<&str, Vec<RustFile>> = BTreeMap::new();
     for file in tree.rust_files() {
         crates.entry(file.krate).or_default().push(file);
@@ -158,8 +158,8 @@ fn reached<'a>(arrows: &'a Arrows, from: &String) -> BTreeSet<&'a String> {
 mod tests {
     use super::*;
 
-    fn tree(list: &str, files: &[(&str, &str)]) -> Tree {
-        let mut tree = Tree::of(&[(LIST, list)]);
+    fn tree(list: &str, files: &[(&str, &str)]) -> WorkTree {
+        let mut tree = WorkTree::of(&[(LIST, list)]);
         for (name, text) in files {
             tree.insert(&format!("crates/k/src/{name}.rs"), text);
         }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::markdown::{links, seen_from};
-use crate::tree::{Tree, Violation};
+use crate::tree::{Violation, WorkTree};
 
 const FOLDER: &str = "docs/";
 const SUMMARY: &str = "docs/SUMMARY.md";
 
 /// Applies the rule.
-pub fn check(tree: &Tree) -> Vec<Violation> {
+pub fn check(tree: &WorkTree) -> Vec<Violation> {
     let is_page = |path: &&str| path.starts_with(FOLDER) && path.ends_with(".md") && *path != SUMMARY;
     let summary = tree.text(SUMMARY).unwrap_or_default();
     let mut listed: BTreeMap<String, usize> = BTreeMap::new();
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     fn found(summary: &str) -> Vec<String> {
-        let tree = Tree::of(&[(SUMMARY, summary), ("docs/a.md", ""), ("docs/in/b.md", ""), ("README.md", "")]);
+        let tree = WorkTree::of(&[(SUMMARY, summary), ("docs/a.md", ""), ("docs/in/b.md", ""), ("README.md", "")]);
         check(&tree).iter().map(Violation::to_string).collect()
     }
 
@@ -55,7 +55,7 @@ mod tests {
     /// A checkout without a book has nothing to list.
     #[test]
     fn no_pages_need_no_summary() {
-        assert_eq!(check(&Tree::of(&[("README.md", "")])), []);
-        assert_eq!(check(&Tree::of(&[("docs/a.md", "")])).len(), 1);
+        assert_eq!(check(&WorkTree::of(&[("README.md", "")])), []);
+        assert_eq!(check(&WorkTree::of(&[("docs/a.md", "")])).len(), 1);
     }
 }

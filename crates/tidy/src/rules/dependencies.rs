@@ -2,12 +2,12 @@
 
 use toml::{Table, Value};
 
-use crate::tree::{Tree, Violation};
+use crate::tree::{Violation, WorkTree};
 
 const TABLE: &str = "[workspace.dependencies]";
 
 /// Applies the rule.
-pub fn check(tree: &Tree) -> Vec<Violation> {
+pub fn check(tree: &WorkTree) -> Vec<Violation> {
     let mut violations = check_reasons(tree.text("Cargo.toml").unwrap_or_default());
     for name in tree.crates() {
         let path = format!("crates/{name}/Cargo.toml");
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn crates_refer_to_the_table() {
         let manifest = "[dependencies]\nserde.workspace = true\nbytes = \"1\"\nx = { workspace = true }\n";
-        let found = check(&Tree::of(&[("Cargo.toml", ""), ("crates/a/Cargo.toml", manifest)]));
+        let found = check(&WorkTree::of(&[("Cargo.toml", ""), ("crates/a/Cargo.toml", manifest)]));
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].line, 3);
     }

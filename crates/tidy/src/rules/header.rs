@@ -1,9 +1,9 @@
 //! Every Rust file starts with `//!`: what lives here and the invariant it keeps.
 
-use crate::tree::{Tree, Violation};
+use crate::tree::{Violation, WorkTree};
 
 /// Applies the rule.
-pub fn check(tree: &Tree) -> Vec<Violation> {
+pub fn check(tree: &WorkTree) -> Vec<Violation> {
     let headless = tree.rust_files().filter(|file| {
         let words = file.text.strip_prefix("//!").and_then(|rest| rest.lines().next()).map_or("", str::trim);
         words.is_empty() || words.contains("see Cargo.toml")
@@ -19,7 +19,7 @@ mod tests {
     /// A reader who opens a file must be told what it is for.
     #[test]
     fn files_without_a_header_are_found() {
-        let tree = Tree::of(&[
+        let tree = WorkTree::of(&[
             ("crates/a/src/good.rs", "//! Lives here.\n"),
             ("crates/a/src/bare.rs", "use b;\n"),
             ("crates/a/src/hollow.rs", "//!\n//! Late.\n"),

@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use crate::examples::page::{is_fence, marker_of};
 use crate::limits::{MAP_WORDS_MAX, README_BYTES_MAX};
 use crate::source::{is_word, words};
-use crate::tree::{Tree, Violation};
+use crate::tree::{Violation, WorkTree};
 
 const MAP: &str = "ARCHITECTURE.md";
 const README: &str = "README.md";
 const PAGES: [&str; 3] = [README, MAP, "CONTRIBUTING.md"];
 
 /// Applies the rule.
-pub fn check(tree: &Tree) -> Vec<Violation> {
+pub fn check(tree: &WorkTree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for page in PAGES.into_iter().filter(|page| tree.text(page).is_none()) {
         violations.push(Violation::new(page, 1, "is missing; a reader starts here"));
@@ -28,7 +28,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
             if let Err(message) = marker_of(line) {
                 complain(message);
             }
-            for Link { path, heading } in links(line) {
+            for RelativeLink { path, heading } in links(line) {
                 let path = if path.is_empty() { page.to_string() } else { seen_from(folder, &path) };
                 if !tree.has(&path) {
                     complain(format!("there is no `{path}`; correct the name"));
@@ -62,7 +62,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
 }
 
 /// Every crate is named; every name in a block that begins with a line `crates/` is a crate.
-fn check_map(tree: &Tree, text: &str) -> Vec<Violation> {
+fn check_map(tree: &WorkTree, text: &str) -> Vec<Violation> {
     let mut violations = Vec::new();
     let named: BTreeSet<&str> = words(text).map(|(_, word)| word).collect();
     for name in tree.crates().filter(|name| !named.contains(name)) {
@@ -96,7 +96,7 @@ fn check_map(tree: &Tree, text: &str) -> Vec<Violation> {
 
 /// A relative link.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct RelativeLink {
     /// The file as it is written; empty: the page itself.
     pub path: String,
     /// The heading in it, without the `#`.
@@ -104,13 +104,13 @@ pub struct Link {
 }
 
 /// The relative links in a line.
-pub fn links(line: &str) -> Vec<Link> {
+pub fn links(line: &str) -> Vec<RelativeLink> {
     let targets = line.match_indices("](").filter_map(|(start, _)| line[start + 2..].split(')').next());
     let relative =
         targets.filter(|target| !target.contains("://") && !target.starts_with('<') && !target.starts_with("mailto:"));
     let link = |target: &str| {
         let (path, heading) = target.split_once('#').map_or((target, None), |(path, heading)| (path, Some(heading)));
-        Link { path: path.trim_start_matches("./").to_string(), heading: heading.map(str::to_string) }
+        RelativeLink { path: path.trim_start_matches("./").to_string(), heading: heading.map(str::to_string) }
     };
     relative.map(link).collect()
 }
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     fn check_pages(readme: &str, architecture: &str) -> Vec<String> {
-        let tree = Tree::of(&[
+        let tree = WorkTree::of(&[
             ("README.md", readme),
             (MAP, architecture),
             ("CONTRIBUTING.md", ""),
@@ -186,7 +186,13 @@ mod tests {
     #[test]
     fn links_of_pages_in_folders_are_relative() {
         let tree = |text: &str| {
-            Tree::of(&[("README.md", ""), (MAP, ""), ("CONTRIBUTING.md", ""), ("docs/a.md", text), ("docs/b.md", "")])
+            WorkTree::of(&[
+                ("README.md", ""),
+                (MAP, ""),
+                ("CONTRIBUTING.md", ""),
+                ("docs/a.md", text),
+                ("docs/b.md", ""),
+            ])
         };
         assert_eq!(check(&tree("# Top\n[b](b.md) [r](../README.md) [a](#top)")), []);
         assert_eq!(check(&tree("[b](docs/b.md)")).len(), 1);
@@ -197,7 +203,13 @@ mod tests {
     fn links_to_headings_are_followed() {
         let tree = |text: &str| {
             let page = "```\n# no heading\n```\n## What it is, and `why`\n";
-            Tree::of(&[("README.md", ""), (MAP, ""), ("CONTRIBUTING.md", ""), ("docs/a.md", text), ("docs/b.md", page)])
+            WorkTree::of(&[
+                ("README.md", ""),
+                (MAP, ""),
+                ("CONTRIBUTING.md", ""),
+                ("docs/a.md", text),
+                ("docs/b.md", page),
+            ])
         };
         assert_eq!(check(&tree("[b](b.md#what-it-is-and-why)")), []);
         assert_eq!(check(&tree("[b](b.md#no-heading)")).len(), 1);
@@ -207,7 +219,7 @@ mod tests {
     /// An example whose mark is misspelt would be run by nobody.
     #[test]
     fn marks_of_examples_are_known() {
-        let tree = |text: &str| Tree::of(&[("README.md", text), (MAP, ""), ("CONTRIBUTING.md", "")]);
+        let tree = |text: &str| WorkTree::of(&[("README.md", text), (MAP, ""), ("CONTRIBUTING.md", "")]);
         assert_eq!(check(&tree("```console run\n```\n```console\n```\n```sh\n```\n")), []);
         assert_eq!(check(&tree("```console runs\n```\n")).len(), 1);
     }
@@ -226,7 +238,7 @@ mod tests {
     /// A first page that grows is read by nobody.
     #[test]
     fn first_pages_stay_short() {
-        let tree = |readme: &str, map: &str| Tree::of(&[(README, readme), (MAP, map), ("CONTRIBUTING.md", "")]);
+        let tree = |readme: &str, map: &str| WorkTree::of(&[(README, readme), (MAP, map), ("CONTRIBUTING.md", "")]);
         assert_eq!(check(&tree(&"x".repeat(README_BYTES_MAX), &"w ".repeat(MAP_WORDS_MAX))), []);
         assert_eq!(check(&tree(&"x".repeat(README_BYTES_MAX + 1), "")).len(), 1);
         assert_eq!(check(&tree("", &"w ".repeat(MAP_WORDS_MAX + 1))).len(), 1);
@@ -235,6 +247,6 @@ mod tests {
     /// Without its first pages a project cannot be entered.
     #[test]
     fn missing_pages_are_found() {
-        assert_eq!(check(&Tree::of(&[])).len(), PAGES.len());
+        assert_eq!(check(&WorkTree::of(&[])).len(), PAGES.len());
     }
 }

@@ -4,7 +4,7 @@
 //! pattern, in code that is no test. A variant may wait for its sender if its documentation says so with [`EXCUSE`].
 
 use crate::source::{is_word, words};
-use crate::tree::{Tree, Violation};
+use crate::tree::{Violation, WorkTree};
 
 /// How the names of protocols end.
 const ENDINGS: [&str; 5] = ["Message", "Request", "Reply", "Order", "News"];
@@ -21,7 +21,7 @@ struct Variant {
 }
 
 /// Applies the rule.
-pub fn check(tree: &Tree) -> Vec<Violation> {
+pub fn check(tree: &WorkTree) -> Vec<Violation> {
     let variants = variants(tree);
     let made: Vec<String> = tree
         .rust_files()
@@ -43,7 +43,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
 }
 
 /// The variants of every protocol, but those that are excused.
-fn variants(tree: &Tree) -> Vec<Variant> {
+fn variants(tree: &WorkTree) -> Vec<Variant> {
     let mut found = Vec::new();
     for file in tree.rust_files().filter(|file| file.path.starts_with("crates/messages/src/")) {
         let mut protocol: Option<String> = None;
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     fn unsent(protocol: &str, code: &str) -> usize {
-        check(&Tree::of(&[("crates/messages/src/x.rs", protocol), ("crates/a/src/lib.rs", code)])).len()
+        check(&WorkTree::of(&[("crates/messages/src/x.rs", protocol), ("crates/a/src/lib.rs", code)])).len()
     }
 
     const PROTOCOL: &str =

@@ -6,8 +6,8 @@
 
 use crate::architecture::Architecture;
 use crate::limits::EXCEPTION_REACH_LINES;
-use crate::source::{Line, words};
-use crate::tree::{Tree, Violation};
+use crate::source::{SourceLine, words};
+use crate::tree::{Violation, WorkTree};
 
 /// A banned path.
 struct Ban {
@@ -67,7 +67,7 @@ const BANS: &[Ban] = &[
 const CONSOLE: [&str; 4] = ["print", "println", "eprint", "eprintln"];
 
 /// Applies the rule.
-pub fn check(tree: &Tree, architecture: &Architecture) -> Vec<Violation> {
+pub fn check(tree: &WorkTree, architecture: &Architecture) -> Vec<Violation> {
     let mut violations = Vec::new();
     for file in tree.rust_files() {
         let Some(part) = architecture.parts.get(file.krate) else {
@@ -104,9 +104,9 @@ pub fn check(tree: &Tree, architecture: &Architecture) -> Vec<Violation> {
 }
 
 /// Whether an attribute for the whole file, or one just above, lifts the ban and says why.
-fn is_excepted(ban: &Ban, lines: &[Line], at: usize) -> bool {
+fn is_excepted(ban: &Ban, lines: &[SourceLine], at: usize) -> bool {
     let Some(lint) = ban.lint else { return false };
-    let lifts = |line: &Line| line.code.contains(lint) && line.code.contains("reason");
+    let lifts = |line: &SourceLine| line.code.contains(lint) && line.code.contains("reason");
     let near = at.saturating_sub(EXCEPTION_REACH_LINES)..at;
     lines[near].iter().any(lifts) || lines.iter().any(|line| line.code.starts_with("#![") && lifts(line))
 }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn check_text(row: &str, text: &str) -> Vec<String> {
-        let tree = Tree::of(&[(crate::architecture::ARROWS, row), ("crates/a/src/lib.rs", text)]);
+        let tree = WorkTree::of(&[(crate::architecture::ARROWS, row), ("crates/a/src/lib.rs", text)]);
         let (architecture, _) = Architecture::parse(&tree);
         check(&tree, &architecture).iter().map(Violation::to_string).collect()
     }

@@ -4,16 +4,16 @@
 //! Code, links' targets and HTML count for nothing.
 
 use crate::limits::SENTENCE_WORDS_MAX;
-use crate::tree::{Tree, Violation};
+use crate::tree::{Violation, WorkTree};
 
 /// The list: `sentences page`, sorted by page.
 pub const LIST: &str = "crates/tidy/sentences.txt";
 
 /// A page, and the lines of its long sentences with their numbers of words.
-type Page<'a> = (&'a str, Vec<(usize, usize)>);
+type LongSentences<'a> = (&'a str, Vec<(usize, usize)>);
 
 /// Applies the rule.
-pub fn check(tree: &Tree) -> Vec<Violation> {
+pub fn check(tree: &WorkTree) -> Vec<Violation> {
     let listed = tree.text(LIST).unwrap_or_default();
     let pages = measure(tree);
     let mut violations = Vec::new();
@@ -38,7 +38,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
 }
 
 /// The list as it should be. Refuses if a page has more long sentences than before and growth is not allowed.
-pub fn bless(tree: &Tree, allow_growth: bool) -> Result<String, String> {
+pub fn bless(tree: &WorkTree, allow_growth: bool) -> Result<String, String> {
     let listed = tree.text(LIST).unwrap_or_default();
     let pages = measure(tree);
     let grown: Vec<&str> =
@@ -55,7 +55,7 @@ fn count_in(list: &str, page: &str) -> usize {
 }
 
 /// Every page with long sentences. What a program has written (`docs/regression.md`) quotes other texts.
-fn measure(tree: &Tree) -> Vec<Page<'_>> {
+fn measure(tree: &WorkTree) -> Vec<LongSentences<'_>> {
     let pages = tree.texts().filter(|(path, text)| path.ends_with(".md") && !text.contains("Written by `cargo run"));
     pages.map(|(path, text)| (path, long_sentences(text))).filter(|(_, long)| !long.is_empty()).collect()
 }
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn counts_are_exact() {
         let page = format!("{}\n", words(50));
-        let tree = |list: &str| Tree::of(&[(LIST, list), ("README.md", page.as_str())]);
+        let tree = |list: &str| WorkTree::of(&[(LIST, list), ("README.md", page.as_str())]);
         assert_eq!(check(&tree("1 README.md\n")), []);
         assert_eq!(check(&tree("")).len(), 1);
         assert_eq!(check(&tree("2 README.md\n")).len(), 1);

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::limits::{FILE_LINES_MAX, FUNCTION_LINES_MAX};
-use crate::tree::{Tree, Violation};
+use crate::tree::{Violation, WorkTree};
 
 /// The list: `lines path` or `lines path function`, sorted by name.
 pub const LIST: &str = "crates/tidy/large.txt";
@@ -15,7 +15,7 @@ pub const LIST: &str = "crates/tidy/large.txt";
 type Sizes = BTreeMap<String, (usize, usize)>;
 
 /// Applies the rule.
-pub fn check(tree: &Tree) -> Vec<Violation> {
+pub fn check(tree: &WorkTree) -> Vec<Violation> {
     let (listed, mut violations) = read_list(tree);
     let measured = measure(tree);
     for (name, &(lines, begin)) in &measured {
@@ -46,7 +46,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
 }
 
 /// The list as it should be. Refuses, naming the entries, if one is new or grew and growth is not allowed.
-pub fn bless(tree: &Tree, allow_growth: bool) -> Result<String, String> {
+pub fn bless(tree: &WorkTree, allow_growth: bool) -> Result<String, String> {
     let (listed, _) = read_list(tree);
     let measured = measure(tree);
     let grown: Vec<String> = measured
@@ -64,7 +64,7 @@ pub fn bless(tree: &Tree, allow_growth: bool) -> Result<String, String> {
 }
 
 /// Everything above its bound. Test code has none: a long golden script reads better in one piece.
-fn measure(tree: &Tree) -> Sizes {
+fn measure(tree: &WorkTree) -> Sizes {
     let mut sizes = Sizes::new();
     for file in tree.rust_files() {
         let lines = file.source.lines_before_tests();
@@ -88,7 +88,7 @@ fn maximum(name: &str) -> usize {
 }
 
 /// The list with the line of each entry; malformed lines come as violations.
-fn read_list(tree: &Tree) -> (Sizes, Vec<Violation>) {
+fn read_list(tree: &WorkTree) -> (Sizes, Vec<Violation>) {
     let mut sizes = Sizes::new();
     let mut violations = Vec::new();
     for (index, line) in tree.text(LIST).unwrap_or_default().lines().enumerate() {
@@ -105,13 +105,13 @@ mod tests {
     use super::*;
 
     /// One file of `lines` lines with one function of `lines_of_function` lines at its start.
-    fn tree(list: &str, lines: usize, lines_of_function: usize) -> Tree {
+    fn tree(list: &str, lines: usize, lines_of_function: usize) -> WorkTree {
         let body = "    a;\n".repeat(lines_of_function - 2);
         let rest = "b!();\n".repeat(lines - lines_of_function);
-        Tree::of(&[(LIST, list), ("crates/a/src/lib.rs", &format!("fn f() {{\n{body}}}\n{rest}"))])
+        WorkTree::of(&[(LIST, list), ("crates/a/src/lib.rs", &format!("fn f() {{\n{body}}}\n{rest}"))])
     }
 
-    fn messages(tree: &Tree) -> Vec<String> {
+    fn messages(tree: &WorkTree) -> Vec<String> {
         check(tree).iter().map(Violation::to_string).collect()
     }
 
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn functions_of_one_name_are_told_apart() {
         let function = format!("fn f() {{\n{}}}\n", "    a;\n".repeat(FUNCTION_LINES_MAX));
-        let tree = Tree::of(&[("crates/a/src/lib.rs", &function.repeat(2))]);
+        let tree = WorkTree::of(&[("crates/a/src/lib.rs", &function.repeat(2))]);
         assert_eq!(bless(&tree, true).as_deref(), Ok("72 crates/a/src/lib.rs f\n72 crates/a/src/lib.rs f#2\n"));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::limits::SAFETY_DISTANCE_LINES_MAX;
 use crate::source::words;
-use crate::tree::{Tree, Violation};
+use crate::tree::{Violation, WorkTree};
 
 /// The crates that may use `unsafe`: those that map memory, the one that SQLite calls, and the one that measures system calls which no crate offers safely.
 const CRATES: [&str; 7] = [
@@ -16,7 +16,7 @@ const CRATES: [&str; 7] = [
 ];
 
 /// Applies the rule.
-pub fn check(tree: &Tree) -> Vec<Violation> {
+pub fn check(tree: &WorkTree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for file in tree.rust_files() {
         let lines = &file.source.lines;
@@ -39,7 +39,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     violations
 }
 
-fn has_reason(lines: &[crate::source::Line], index: usize) -> bool {
+fn has_reason(lines: &[crate::source::SourceLine], index: usize) -> bool {
     let first = index.saturating_sub(SAFETY_DISTANCE_LINES_MAX);
     lines[first..=index].iter().any(|line| line.comment.contains("SAFETY:"))
 }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     fn found(krate: &str, text: &str) -> usize {
-        check(&Tree::of(&[(&format!("crates/{krate}/src/lib.rs"), text)])).len()
+        check(&WorkTree::of(&[(&format!("crates/{krate}/src/lib.rs"), text)])).len()
     }
 
     /// Undefined behaviour in a server would make the simulator's verdicts worthless.

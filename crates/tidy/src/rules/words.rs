@@ -1,7 +1,7 @@
 //! Words that may not be committed: places of one machine, and marks of unfinished work.
 
 use crate::source::{is_word, words};
-use crate::tree::{Tree, Violation};
+use crate::tree::{Violation, WorkTree};
 
 /// Parts of paths and hosts that mean something on one machine only. Cut in two, so that this file does not contain them.
 const PLACES: [(&str, &str); 5] =
@@ -22,7 +22,7 @@ const CODE: [(&str, &str); 7] = [
 ];
 
 /// Applies the rule.
-pub fn check(tree: &Tree) -> Vec<Violation> {
+pub fn check(tree: &WorkTree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (path, text) in tree.texts().filter(|(path, _)| *path != "Cargo.lock") {
         for (index, line) in text.lines().enumerate() {
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     fn found(path: &str, text: &str) -> usize {
-        check(&Tree::of(&[(path, text)])).len()
+        check(&WorkTree::of(&[(path, text)])).len()
     }
 
     /// A path of the author's machine in a script or a page breaks it for everybody else.

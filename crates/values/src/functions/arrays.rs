@@ -3,14 +3,14 @@
 use crate::types::Type;
 use crate::value::Value;
 
-type Body = fn(&[Value]) -> Value;
+type ArrayFunctionBody = fn(&[Value]) -> Value;
 
 /// The function of this name of an array, followed by arguments of these types: its own name, and its body, whose arguments are not NULL.
-pub(super) fn lookup(name: &str, rest: &[Type]) -> Option<(&'static str, Body)> {
+pub(super) fn lookup(name: &str, rest: &[Type]) -> Option<(&'static str, ArrayFunctionBody)> {
     let of_dimension = |name, body| matches!(rest, [Type::SmallInt | Type::Integer]).then_some((name, body));
     match name {
         "cardinality" if rest.is_empty() => Some(("cardinality", |arguments| Value::Integer(size(arguments)))),
-        "array_length" => of_dimension("array_length", upper as Body),
+        "array_length" => of_dimension("array_length", upper as ArrayFunctionBody),
         "array_upper" => of_dimension("array_upper", upper),
         "array_lower" => of_dimension("array_lower", |arguments| bound(arguments, 1)),
         _ => None,

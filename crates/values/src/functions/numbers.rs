@@ -1,6 +1,6 @@
 //! Functions of numbers.
 
-use super::{Body, Entry, Environment, Volatility, double_of, entry, integer_of, numeric_of};
+use super::{Environment, FunctionBody, FunctionEntry, Volatility, double_of, entry, integer_of, numeric_of};
 use crate::arithmetic;
 use crate::error::{ValueError, sqlstate};
 use crate::limits::{NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
@@ -13,7 +13,7 @@ use bigdecimal::{BigDecimal, RoundingMode, Signed, Zero};
 const NUMERIC: Type = Type::Numeric(None);
 
 /// Doubles come first among overloads that need a cast, as they are PostgreSQL's preferred type.
-pub(super) const TABLE: &[Entry] = &[
+pub(super) const TABLE: &[FunctionEntry] = &[
     entry("abs", &[Double], Double, |arguments, _| Ok(Value::Double(double_of(&arguments[0]).abs()))),
     entry("abs", &[SmallInt], SmallInt, absolute),
     entry("abs", &[Integer], Integer, absolute),
@@ -100,7 +100,7 @@ pub(super) const TABLE: &[Entry] = &[
     entry("lcm", &[NUMERIC, NUMERIC], NUMERIC, |arguments, _| {
         numeric::least_multiple(numeric_of(&arguments[0]), numeric_of(&arguments[1])).map(Value::numeric)
     }),
-    Entry {
+    FunctionEntry {
         name: "random",
         parameters: &[],
         result: Double,
@@ -112,12 +112,12 @@ pub(super) const TABLE: &[Entry] = &[
     },
 ];
 
-const CEILING_DOUBLE: Body = |arguments, _| Ok(Value::Double(double_of(&arguments[0]).ceil()));
-const CEILING_NUMERIC: Body =
+const CEILING_DOUBLE: FunctionBody = |arguments, _| Ok(Value::Double(double_of(&arguments[0]).ceil()));
+const CEILING_NUMERIC: FunctionBody =
     |arguments, _| Ok(Value::numeric(numeric_of(&arguments[0]).with_scale_round(0, RoundingMode::Ceiling)));
-const POWER: Body =
+const POWER: FunctionBody =
     |arguments, _| arithmetic::power(double_of(&arguments[0]), double_of(&arguments[1])).map(Value::Double);
-const MODULO: Body = |arguments, _| binary(BinaryOperator::Modulo, &arguments[0], &arguments[1]);
+const MODULO: FunctionBody = |arguments, _| binary(BinaryOperator::Modulo, &arguments[0], &arguments[1]);
 
 /// Integers negate with a check for overflow; a real just loses its sign.
 fn absolute(arguments: &[Value], _: &mut Environment<'_>) -> Result<Value, ValueError> {

@@ -1,13 +1,13 @@
 //! Functions of strings and byte strings. Positions and lengths count characters, from 1.
 
-use super::{Body, Entry, entry, integer_of, text_of};
+use super::{FunctionBody, FunctionEntry, entry, integer_of, text_of};
 use crate::error::{ValueError, sqlstate};
 use crate::limits::VALUE_BYTES_MAX;
 use crate::text;
 use crate::types::Type::{Boolean, Bytea, Integer, Text};
 use crate::value::Value;
 
-pub(super) const TABLE: &[Entry] = &[
+pub(super) const TABLE: &[FunctionEntry] = &[
     entry("lower", &[Text], Text, |arguments, _| Ok(Value::text(text_of(&arguments[0]).to_lowercase()))),
     entry("upper", &[Text], Text, |arguments, _| Ok(Value::text(text_of(&arguments[0]).to_uppercase()))),
     entry("length", &[Text], Integer, LENGTH),
@@ -83,16 +83,16 @@ pub(super) const TABLE: &[Entry] = &[
     entry("chr", &[Integer], Text, |arguments, _| character_of(integer_of(&arguments[0]))),
 ];
 
-const LENGTH: Body = |arguments, _| Ok(Value::Integer(characters(text_of(&arguments[0])) as i32));
-const OCTETS: Body = |arguments, _| {
+const LENGTH: FunctionBody = |arguments, _| Ok(Value::Integer(characters(text_of(&arguments[0])) as i32));
+const OCTETS: FunctionBody = |arguments, _| {
     Ok(Value::Integer(match &arguments[0] {
         Value::Bytea(bytes) => bytes.len() as i32,
         text => text_of(text).len() as i32,
     }))
 };
-const SUBSTRING_FROM: Body =
+const SUBSTRING_FROM: FunctionBody =
     |arguments, _| Ok(Value::text(slice(text_of(&arguments[0]), integer_of(&arguments[1]), i64::MAX)));
-const SUBSTRING: Body = |arguments, _| {
+const SUBSTRING: FunctionBody = |arguments, _| {
     let (from, count) = (integer_of(&arguments[1]), integer_of(&arguments[2]));
     if count < 0 {
         return Err(ValueError::new(sqlstate::SUBSTRING_ERROR, "negative substring length not allowed"));

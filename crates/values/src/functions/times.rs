@@ -1,6 +1,6 @@
 //! Functions of dates and times, and those that need the environment.
 
-use super::{Body, Entry, Volatility, entry, text_of};
+use super::{FunctionBody, FunctionEntry, Volatility, entry, text_of};
 use crate::calendar::split_timestamp;
 use crate::temporal;
 use crate::types::Type::{self, Date, Double, Text, Time, Timestamp, TimestampTz};
@@ -9,7 +9,7 @@ use crate::value::Value;
 const NUMERIC: Type = Type::Numeric(None);
 const INTERVAL: Type = Type::Interval;
 
-pub(super) const TABLE: &[Entry] = &[
+pub(super) const TABLE: &[FunctionEntry] = &[
     stable("now", TimestampTz, NOW),
     stable("current_timestamp", TimestampTz, NOW),
     stable("transaction_timestamp", TimestampTz, NOW),
@@ -34,7 +34,7 @@ pub(super) const TABLE: &[Entry] = &[
     entry("date_trunc", &[Text, INTERVAL], INTERVAL, DATE_TRUNC),
     entry("date_bin", &[INTERVAL, Timestamp, Timestamp], Timestamp, DATE_BIN),
     entry("date_bin", &[INTERVAL, TimestampTz, TimestampTz], TimestampTz, DATE_BIN),
-    Entry {
+    FunctionEntry {
         name: "gen_random_uuid",
         parameters: &[],
         result: Type::Uuid,
@@ -51,13 +51,14 @@ pub(super) const TABLE: &[Entry] = &[
 ];
 
 /// A function of the statement's time.
-const fn stable(name: &'static str, result: Type, body: Body) -> Entry {
-    Entry { name, parameters: &[], result, volatility: Volatility::Stable, body }
+const fn stable(name: &'static str, result: Type, body: FunctionBody) -> FunctionEntry {
+    FunctionEntry { name, parameters: &[], result, volatility: Volatility::Stable, body }
 }
 
-const NOW: Body = |_, environment| Ok(Value::TimestampTz(environment.statement_time));
-const EXTRACT: Body = |arguments, _| temporal::extract(text_of(&arguments[0]), &arguments[1]).map(Value::numeric);
-const DATE_PART: Body =
+const NOW: FunctionBody = |_, environment| Ok(Value::TimestampTz(environment.statement_time));
+const EXTRACT: FunctionBody =
+    |arguments, _| temporal::extract(text_of(&arguments[0]), &arguments[1]).map(Value::numeric);
+const DATE_PART: FunctionBody =
     |arguments, _| temporal::extract_double(text_of(&arguments[0]), &arguments[1]).map(Value::Double);
-const DATE_BIN: Body = |arguments, _| temporal::bin(&arguments[0], &arguments[1], &arguments[2]);
-const DATE_TRUNC: Body = |arguments, _| temporal::truncate(text_of(&arguments[0]), &arguments[1]);
+const DATE_BIN: FunctionBody = |arguments, _| temporal::bin(&arguments[0], &arguments[1], &arguments[2]);
+const DATE_TRUNC: FunctionBody = |arguments, _| temporal::truncate(text_of(&arguments[0]), &arguments[1]);

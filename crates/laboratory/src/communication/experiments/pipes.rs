@@ -15,9 +15,9 @@ use laboratory_harness::process::say;
 use laboratory_harness::report::{Columns, Table};
 use laboratory_harness::{Failure, Outcome};
 use message_transactions::ProcessId;
-use message_transactions::host::transport::Transport;
-use message_transactions::host::udp::{Domain, Udp};
-use message_transactions::host::{Call, Host, HostError, Process, Request};
+use message_transactions::host::transport::PacketTransport;
+use message_transactions::host::udp::{UdpDomain, UdpTransport};
+use message_transactions::host::{BlockedRequest, Host, HostError, HostProcess, ReceivedCall};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -176,15 +176,15 @@ fn measured(reader: &mut Child) -> Outcome<f64> {
 
 impl Place {
     /// A kernel of one's own that knows the pipe's.
-    fn reach(&self) -> Outcome<(Host<Udp>, ProcessId)> {
+    fn reach(&self) -> Outcome<(Host<UdpTransport>, ProcessId)> {
         let id = ProcessId::from_bits(self.process);
         let id = id.ok_or_else(|| Failure::Wrong("the pipe is no process".to_owned()))?;
         Ok((kernel(self.own, vec![self.kernel])?, id))
     }
 }
 
-fn kernel(own: Ipv4Addr, peers: Vec<SocketAddr>) -> Outcome<Host<Udp>> {
-    Host::start(Udp::bind((own, 0).into(), Domain::Peers(peers))?).map_err(Failure::foreign)
+fn kernel(own: Ipv4Addr, peers: Vec<SocketAddr>) -> Outcome<Host<UdpTransport>> {
+    Host::start(UdpTransport::bind((own, 0).into(), UdpDomain::Peers(peers))?).map_err(Failure::foreign)
 }
 
 fn serve(own: Ipv4Addr, reads: bool, writes: bool) -> Outcome<()> {
@@ -216,13 +216,13 @@ fn end_with(outcome: Outcome<()>) {
 struct Pipe {
     blocks: VecDeque<Vec<u8>>,
     /// Writers that wait for room, with what they write.
-    writers: VecDeque<(Call, Vec<u8>)>,
+    writers: VecDeque<(ReceivedCall, Vec<u8>)>,
     /// Readers that wait for a block.
-    readers: VecDeque<Call>,
+    readers: VecDeque<ReceivedCall>,
 }
 
 impl Pipe {
-    fn serve(mut self, server: &mut Process<Udp>) -> Result<(), HostError> {
+    fn serve(mut self, server: &mut HostProcess<UdpTransport>) -> Result<(), HostError> {
         loop {
             let call = server.receive()?;
             match call.message() {
@@ -244,7 +244,7 @@ impl Pipe {
     }
 
     /// Lets writers and readers go on that can.
-    fn go_on(&mut self, server: &mut Process<Udp>) -> Result<(), HostError> {
+    fn go_on(&mut self, server: &mut HostProcess<UdpTransport>) -> Result<(), HostError> {
         loop {
             if self.blocks.len() < PIPE_BLOCKS_MAX
                 && let Some((call, block)) = self.writers.pop_front()
@@ -263,18 +263,19 @@ impl Pipe {
     }
 }
 
-fn write(mut writer: Process<Udp>, pipe: ProcessId) -> Outcome<()> {
+fn write(mut writer: HostProcess<UdpTransport>, pipe: ProcessId) -> Outcome<()> {
     let block = [7; BLOCK_BYTES];
     loop {
-        writer.send(pipe, Request::exactly_once(WRITE).readable(&block)).map_err(Failure::foreign)?;
+        writer.send(pipe, BlockedRequest::exactly_once(WRITE).readable(&block)).map_err(Failure::foreign)?;
     }
 }
 
-fn read(mut reader: Process<Udp>, pipe: ProcessId) -> Outcome<()> {
+fn read(mut reader: HostProcess<UdpTransport>, pipe: ProcessId) -> Outcome<()> {
     let mut block = [0; BLOCK_BYTES];
     let measured = measure(ROUND_TIME, || {
         block.fill(0);
-        let reply = reader.send(pipe, Request::exactly_once(READ).writable(&mut block)).map_err(Failure::foreign)?;
+        let reply =
+            reader.send(pipe, BlockedRequest::exactly_once(READ).writable(&mut block)).map_err(Failure::foreign)?;
         let whole = reply.message == (BLOCK_BYTES as u64).to_le_bytes() && block == [7; BLOCK_BYTES];
         if whole { Ok(()) } else { Err(Failure::Wrong("a block is not what was written".to_owned())) }
     })?;

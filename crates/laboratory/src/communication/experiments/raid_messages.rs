@@ -19,11 +19,11 @@ use laboratory_harness::process::Process;
 use laboratory_harness::process::say;
 use laboratory_harness::report::{Columns, Table};
 use laboratory_harness::{Failure, Outcome};
-use message_transactions::host::udp::{Domain, Udp};
-use message_transactions::host::{Host, HostError, Request};
-use message_transactions::{GroupId, ProcessId};
+use message_transactions::host::udp::{UdpDomain, UdpTransport};
+use message_transactions::host::{BlockedRequest, Host, HostError};
+use message_transactions::{ProcessGroupId, ProcessId};
 use raidcomm::codec::external;
-use raidcomm::shared::{Client, Shape, Ticket};
+use raidcomm::shared::{LineClient, Shape, Ticket};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -255,16 +255,16 @@ fn convert(message: &Message) -> Outcome<()> {
     say(&serde_json::to_string(&measured)?)
 }
 
-fn host(port: u16) -> Result<Host<Udp>, HostError> {
+fn host(port: u16) -> Result<Host<UdpTransport>, HostError> {
     let interface = Ipv4Addr::LOCALHOST;
-    Host::start(Udp::bind((interface, 0).into(), Domain::Multicast { network: NETWORK, port, interface })?)
+    Host::start(UdpTransport::bind((interface, 0).into(), UdpDomain::Multicast { network: NETWORK, port, interface })?)
 }
 
 fn join(port: u16) -> Outcome<()> {
     let receive = || -> Result<(), HostError> {
         let host = host(port)?;
         let mut process = host.process()?;
-        process.join_group(GroupId::well_known(GROUP), process.id())?;
+        process.join_group(ProcessGroupId::well_known(GROUP), process.id())?;
         say(&process.id().to_bits().to_string()).map_err(|failure| std::io::Error::other(failure.to_string()))?;
         loop {
             let call = process.receive()?;
@@ -287,13 +287,13 @@ fn send_two(message: &Message, port: u16, to: &[u64]) -> Outcome<()> {
         || {
             for _ in 0..BURST {
                 message.marshal(&header(1), &mut bytes).map_err(Failure::foreign)?;
-                process.borrow_mut().notify(GroupId::well_known(GROUP), &bytes).map_err(Failure::foreign)?;
+                process.borrow_mut().notify(ProcessGroupId::well_known(GROUP), &bytes).map_err(Failure::foreign)?;
             }
             Ok(())
         },
         || {
             for &receiver in &to {
-                process.borrow_mut().send(receiver, Request::exactly_once(&[])).map_err(Failure::foreign)?;
+                process.borrow_mut().send(receiver, BlockedRequest::exactly_once(&[])).map_err(Failure::foreign)?;
             }
             Ok(())
         },
@@ -302,9 +302,9 @@ fn send_two(message: &Message, port: u16, to: &[u64]) -> Outcome<()> {
 
 fn send_three(message: &Message, to: &[PathBuf]) -> Outcome<()> {
     let shape = Shape { slots: BURST, slot_bytes: BYTES_MAX as u32 };
-    let clients: Outcome<Vec<Client>> = to
+    let clients: Outcome<Vec<LineClient>> = to
         .iter()
-        .map(|folder| patiently(|| Client::connect(&folder.join("line"), shape).map_err(Failure::foreign)))
+        .map(|folder| patiently(|| LineClient::connect(&folder.join("line"), shape).map_err(Failure::foreign)))
         .collect();
     let clients = std::cell::RefCell::new(clients?);
     let tickets: std::cell::RefCell<Vec<(usize, Ticket)>> = std::cell::RefCell::default();

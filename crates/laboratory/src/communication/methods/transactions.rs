@@ -9,8 +9,8 @@ use super::sockets::{reached_at, server_of};
 use crate::communication::method::{Caller, Meeting, Method, Ready, reply_to};
 use laboratory_harness::{Failure, Outcome};
 use message_transactions::ProcessId;
-use message_transactions::host::udp::{Domain, Udp};
-use message_transactions::host::{Call, Host, HostError, Process, Request};
+use message_transactions::host::udp::{UdpDomain, UdpTransport};
+use message_transactions::host::{BlockedRequest, Host, HostError, HostProcess, ReceivedCall};
 use message_transactions::limits::MESSAGE_BYTES_MAX;
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -50,9 +50,9 @@ fn foreign(error: HostError) -> Failure {
 }
 
 /// A kernel on this host, which knows that other one, if any.
-fn host(meeting: &Meeting, peers: Vec<SocketAddr>) -> Outcome<Host<Udp>> {
+fn host(meeting: &Meeting, peers: Vec<SocketAddr>) -> Outcome<Host<UdpTransport>> {
     let own = if meeting.host.is_loopback() { meeting.host } else { Ipv4Addr::UNSPECIFIED };
-    Host::start(Udp::bind(SocketAddr::from((own, 0)), Domain::Peers(peers))?).map_err(foreign)
+    Host::start(UdpTransport::bind(SocketAddr::from((own, 0)), UdpDomain::Peers(peers))?).map_err(foreign)
 }
 
 impl Method for Transactions {
@@ -70,7 +70,8 @@ impl Method for Transactions {
         }
         let host = host(meeting, Vec::new())?;
         let mut server = host.process().map_err(foreign)?;
-        let place = reached_at(meeting, message_transactions::host::transport::Transport::place(host.transport()));
+        let place =
+            reached_at(meeting, message_transactions::host::transport::PacketTransport::place(host.transport()));
         ready(&format!("{place} {}", server.id().to_bits()))?;
         serve(self.operation, &mut server, meeting)
     }
@@ -95,7 +96,7 @@ impl Method for Transactions {
     }
 }
 
-fn serve(operation: Operation, server: &mut Process<Udp>, meeting: &Meeting) -> Outcome<()> {
+fn serve(operation: Operation, server: &mut HostProcess<UdpTransport>, meeting: &Meeting) -> Outcome<()> {
     let (mut request, mut reply) = (vec![0; meeting.request_bytes], Vec::new());
     loop {
         let call = server.receive().map_err(foreign)?;
@@ -108,8 +109,8 @@ fn serve(operation: Operation, server: &mut Process<Udp>, meeting: &Meeting) -> 
 
 fn serve_one(
     operation: Operation,
-    server: &mut Process<Udp>,
-    call: Call,
+    server: &mut HostProcess<UdpTransport>,
+    call: ReceivedCall,
     meeting: &Meeting,
     request: &mut [u8],
     reply: &mut Vec<u8>,
@@ -120,7 +121,7 @@ fn serve_one(
             server.reply(call, &[])?;
             // Blocked, and its memory lent, until the client ends.
             let mut memory = vec![0; meeting.bytes()];
-            server.send(mover, Request::exactly_once(&[]).readable_and_writable(&mut memory)).map(drop)
+            server.send(mover, BlockedRequest::exactly_once(&[]).readable_and_writable(&mut memory)).map(drop)
         }
         Operation::Exchange if call.rights().bytes == 0 => {
             reply_to(call.message(), reply, meeting.reply_bytes);
@@ -154,15 +155,15 @@ fn serve_one(
 
 fn caller(
     operation: Operation,
-    host: Host<Udp>,
-    mut client: Process<Udp>,
+    host: Host<UdpTransport>,
+    mut client: HostProcess<UdpTransport>,
     server: ProcessId,
     reply_bytes: usize,
 ) -> Outcome<Caller> {
     let mut memory = Vec::new();
-    let mut lender: Option<Call> = None;
+    let mut lender: Option<ReceivedCall> = None;
     if matches!(operation, Operation::MoveFrom | Operation::MoveTo) {
-        client.send(server, Request::exactly_once(&[])).map_err(foreign)?;
+        client.send(server, BlockedRequest::exactly_once(&[])).map_err(foreign)?;
         lender = Some(client.receive().map_err(foreign)?);
     }
     Ok(Box::new(move |request, reply| {
@@ -172,16 +173,16 @@ fn caller(
             (Operation::MoveFrom, Some(lender)) => client.read(lender, 0, reply).map_err(foreign),
             (Operation::MoveTo, Some(lender)) => client.write(lender, 0, request).map_err(foreign),
             (Operation::ReadPage, _) => {
-                client.send(server, Request::at_least_once(request).writable(reply)).map_err(foreign).map(drop)
+                client.send(server, BlockedRequest::at_least_once(request).writable(reply)).map_err(foreign).map(drop)
             }
             (Operation::ReadInUnits(_), _) => {
-                client.send(server, Request::exactly_once(request).writable(reply)).map_err(foreign).map(drop)
+                client.send(server, BlockedRequest::exactly_once(request).writable(reply)).map_err(foreign).map(drop)
             }
             (Operation::WritePage, _) => {
-                client.send(server, Request::exactly_once(&[]).readable(request)).map_err(foreign).map(drop)
+                client.send(server, BlockedRequest::exactly_once(&[]).readable(request)).map_err(foreign).map(drop)
             }
             (_, _) if request.len().max(reply_bytes) <= MESSAGE_BYTES_MAX => {
-                let replied = client.send(server, Request::exactly_once(request)).map_err(foreign)?;
+                let replied = client.send(server, BlockedRequest::exactly_once(request)).map_err(foreign)?;
                 *reply = replied.message;
                 Ok(())
             }
@@ -189,7 +190,7 @@ fn caller(
                 memory.clear();
                 memory.extend_from_slice(request);
                 memory.resize(request.len().max(reply_bytes), 0);
-                let lent = Request::exactly_once(&[]).readable_and_writable(&mut memory);
+                let lent = BlockedRequest::exactly_once(&[]).readable_and_writable(&mut memory);
                 client.send(server, lent).map_err(foreign)?;
                 reply.copy_from_slice(&memory[..reply_bytes]);
                 Ok(())

@@ -7,7 +7,7 @@ use laboratory_harness::process::say;
 use laboratory_harness::{Failure, Outcome};
 use redb::backends::FileBackend;
 use redb::{Database, ReadableTable, Table, TableDefinition};
-use remote_files::Options;
+use remote_files::FilesOptions;
 use remote_redb::RemoteBackend;
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -67,7 +67,7 @@ fn run(settings: &Settings) -> Outcome<()> {
         (Database::builder().create_with_backend(backend), None)
     } else {
         let copies = Some(settings.servers.len() as u8);
-        let options = Options { servers: settings.servers.clone(), copies, ..Options::default() };
+        let options = FilesOptions { servers: settings.servers.clone(), copies, ..FilesOptions::default() };
         let backend = RemoteBackend::open(&path, &options, Box::new(|text| eprintln!("OO7 on redb: {text}")));
         let backend = backend.map_err(Failure::foreign)?;
         (Database::builder().create_with_backend(backend.clone()), Some(backend))

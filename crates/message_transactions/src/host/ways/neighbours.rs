@@ -13,7 +13,9 @@ use bytes::Bytes;
 use identifiers::{InstanceId, SiteId};
 use mio::Registry;
 use raidcomm::shared::door::HostId;
-use raidcomm::streams::{Channel, DisconnectReason, Hello, INCARNATION_UNKNOWN, Incoming, Streams, StreamsError};
+use raidcomm::streams::{
+    ConnectionChannel, DisconnectReason, Hello, INCARNATION_UNKNOWN, Incoming, Streams, StreamsError,
+};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -28,13 +30,13 @@ const OFFER_BYTES: usize = 4 + 1 + 16 + 2;
 
 /// How a kernel introduces itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Offer {
+pub(super) struct KernelOffer {
     host: HostId,
     /// Where it listens on the loopback interface.
     port: u16,
 }
 
-impl Offer {
+impl KernelOffer {
     fn encode(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(OFFER_BYTES);
         bytes.extend_from_slice(&MAGIC);
@@ -45,15 +47,15 @@ impl Offer {
     }
 
     /// `None`: it is something else, or of another version.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Offer> {
+    pub(super) fn decode(bytes: &[u8]) -> Option<KernelOffer> {
         let (host, port) = bytes.strip_prefix(&MAGIC)?.strip_prefix(&[VERSION])?.split_first_chunk()?;
-        Some(Offer { host: HostId(*host), port: u16::from_le_bytes(port.try_into().ok()?) })
+        Some(KernelOffer { host: HostId(*host), port: u16::from_le_bytes(port.try_into().ok()?) })
     }
 }
 
 /// What is known of a place in the network.
 #[derive(Debug, Default)]
-struct Known {
+struct KnownPlace {
     /// It is on this host, and this is its number.
     site: Option<SiteId>,
     introductions: u32,
@@ -66,8 +68,8 @@ struct Known {
 pub(super) struct Neighbours {
     pub streams: Streams,
     own: SocketAddr,
-    offer: Offer,
-    known: BTreeMap<SocketAddr, Known>,
+    offer: KernelOffer,
+    known: BTreeMap<SocketAddr, KnownPlace>,
     by_site: BTreeMap<SiteId, SocketAddr>,
 }
 
@@ -84,14 +86,14 @@ impl Neighbours {
         if streams.use_shared_memory().is_err() {
             return Ok(None);
         }
-        let offer = Offer { host, port: streams.local_address()?.port() };
+        let offer = KernelOffer { host, port: streams.local_address()?.port() };
         Ok(Some(Neighbours { streams, own, offer, known: BTreeMap::new(), by_site: BTreeMap::new() }))
     }
 
     /// The neighbour at this place, if there is shared memory to it now.
     pub(super) fn takes(&self, address: SocketAddr) -> Option<SiteId> {
         let site = self.known.get(&address)?.site?;
-        (self.streams.is_connected(site) && self.streams.channel_to(site) == Some(Channel::SharedMemory))
+        (self.streams.is_connected(site) && self.streams.channel_to(site) == Some(ConnectionChannel::SharedMemory))
             .then_some(site)
     }
 
@@ -118,7 +120,7 @@ impl Neighbours {
     }
 
     /// A kernel has introduced itself. Perhaps it is to be answered.
-    pub(super) fn meet(&mut self, now: u64, from: SocketAddr, offer: &Offer) -> Option<Vec<u8>> {
+    pub(super) fn meet(&mut self, now: u64, from: SocketAddr, offer: &KernelOffer) -> Option<Vec<u8>> {
         if offer.host != self.offer.host {
             return None;
         }
@@ -148,7 +150,7 @@ impl Neighbours {
     pub(super) fn gone(&mut self) -> Vec<SocketAddr> {
         let refused = Some(DisconnectReason::Failed(ErrorKind::ConnectionRefused));
         // It listened before it introduced itself.
-        let gone = |known: &Known| {
+        let gone = |known: &KnownPlace| {
             known
                 .site
                 .is_some_and(|site| !self.streams.is_connected(site) && self.streams.last_failure(site) == refused)
@@ -175,13 +177,13 @@ mod tests {
         /// If a packet could be taken for an introduction, or the other way round, one of them would be lost.
         #[test]
         fn introductions_are_no_packets(host: [u8; 16], port: u16, cut in 0..OFFER_BYTES, more: u8) {
-            let offer = Offer { host: HostId(host), port };
+            let offer = KernelOffer { host: HostId(host), port };
             let mut bytes = offer.encode();
-            prop_assert_eq!(Offer::decode(&bytes), Some(offer));
+            prop_assert_eq!(KernelOffer::decode(&bytes), Some(offer));
             prop_assert_eq!(decode(&bytes).map(drop), Err(PacketError::Version(MAGIC[0])));
-            prop_assert_eq!(Offer::decode(&bytes[..cut]), None);
+            prop_assert_eq!(KernelOffer::decode(&bytes[..cut]), None);
             bytes.push(more);
-            prop_assert_eq!(Offer::decode(&bytes), None);
+            prop_assert_eq!(KernelOffer::decode(&bytes), None);
         }
     }
 }

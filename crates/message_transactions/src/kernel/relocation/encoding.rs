@@ -8,17 +8,17 @@
 //! Invariant: whatever the bytes, decoding ends with an error or with a process that a kernel could have released.
 
 use super::{Departure, Relocated, RelocationError};
-use crate::identifier::{Destination, GroupId, HostId, ProcessId};
-use crate::kernel::process::{Activity, Collecting, Process, Sending, Waiting};
-use crate::kernel::receiving::{Alien, Progress};
+use crate::identifier::{LogicalHostId, MessageDestination, ProcessGroupId, ProcessId};
+use crate::kernel::process::{Activity, Collecting, KernelProcess, QueuedMessage, SentMessage};
+use crate::kernel::receiving::{Alien, ReceiveProgress};
 use crate::limits::{
     ALIENS_MAX, GROUP_REPLIES_MAX, GROUPS_MAX, MESSAGE_BYTES_MAX, MOVE_BYTES_MAX, NOTIFIERS_MAX, PAYLOAD_BYTES_MAX,
     QUEUE_MAX,
 };
-use crate::memory::{Owned, Portable, Rights};
-use crate::outbox::{Delivery, Exchange, GroupReply};
-use crate::packet::{Identity, Replies};
-use raidcomm::fields::Fields;
+use crate::memory::{OwnedMemory, Portable, Rights};
+use crate::outbox::{Exchange, GroupReply, ReceivedMessage};
+use crate::packet::{RequestIdentity, WantedReplies};
+use raidcomm::fields::FieldReader;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use thiserror::Error;
 
@@ -59,12 +59,12 @@ pub enum DecodeError {
 }
 
 /// Writes fields.
-struct Writer {
+struct StateWriter {
     bytes: Vec<u8>,
     now: u64,
 }
 
-impl Writer {
+impl StateWriter {
     fn byte(&mut self, value: u8) {
         self.bytes.push(value);
     }
@@ -96,7 +96,7 @@ impl Writer {
         self.u64(at.saturating_sub(self.now));
     }
 
-    fn identity(&mut self, identity: Identity) {
+    fn identity(&mut self, identity: RequestIdentity) {
         self.u64(identity.sequence);
         self.u32(identity.hop);
     }
@@ -106,36 +106,36 @@ impl Writer {
         self.u64(rights.bytes);
     }
 
-    fn delivery(&mut self, delivery: &Delivery) {
+    fn delivery(&mut self, delivery: &ReceivedMessage) {
         self.identity(delivery.exchange.identity);
-        self.u64(delivery.group.map_or(0, GroupId::to_bits));
+        self.u64(delivery.group.map_or(0, ProcessGroupId::to_bits));
         self.u64(delivery.forwarder.unwrap_or(ProcessId::NOBODY).to_bits());
         self.rights(delivery.rights);
         self.slice(&delivery.message);
         self.slice(&delivery.data);
     }
 
-    fn progress(&mut self, progress: &Progress) {
+    fn progress(&mut self, progress: &ReceiveProgress) {
         match progress {
-            Progress::Queued { delivery } => {
+            ReceiveProgress::Queued { delivery } => {
                 self.byte(0);
                 self.delivery(delivery);
             }
-            Progress::Delivered { since } => {
+            ReceiveProgress::Delivered { since } => {
                 self.byte(1);
                 self.past(*since);
             }
-            Progress::Replied { message, offset, data } => {
+            ReceiveProgress::Replied { message, offset, data } => {
                 self.byte(2);
                 self.slice(message);
                 self.u64(*offset);
                 self.slice(data);
             }
-            Progress::Forwarded { to } => {
+            ReceiveProgress::Forwarded { to } => {
                 self.byte(3);
                 self.u64(to.to_bits());
             }
-            Progress::Over { until } => {
+            ReceiveProgress::Over { until } => {
                 self.byte(4);
                 self.future(*until);
             }
@@ -154,11 +154,12 @@ impl Writer {
         self.progress(&alien.progress);
     }
 
-    fn sending<M: Portable>(&mut self, sending: &Sending<M>) -> Option<()> {
+    fn sending<M: Portable>(&mut self, sending: &SentMessage<M>) -> Option<()> {
         self.identity(sending.identity);
         self.u64(sending.to.to_bits());
-        let replies =
-            [Replies::None, Replies::One, Replies::Many].iter().position(|known| *known == sending.replies)?;
+        let replies = [WantedReplies::None, WantedReplies::One, WantedReplies::Many]
+            .iter()
+            .position(|known| *known == sending.replies)?;
         self.byte(u8::from(sending.once) | (replies as u8) << 1);
         self.u64(sending.forwarder.to_bits());
         self.u64(sending.moved);
@@ -167,9 +168,9 @@ impl Writer {
             None => self.byte(0),
             Some(owned) => {
                 let (rights, bytes) = match owned? {
-                    Owned::Readable(bytes) => (1, bytes),
-                    Owned::Writable(bytes) => (2, bytes),
-                    Owned::Both(bytes) => (3, bytes),
+                    OwnedMemory::Readable(bytes) => (1, bytes),
+                    OwnedMemory::Writable(bytes) => (2, bytes),
+                    OwnedMemory::Both(bytes) => (3, bytes),
                 };
                 self.byte(rights);
                 self.slice(bytes);
@@ -185,7 +186,7 @@ impl<A, M: Portable> Relocated<A, M> {
     /// # Errors
     /// [`RelocationError::Busy`]: memory of this operating-system process is lent that cannot leave it.
     pub fn encode(&self, now: u64) -> Result<Vec<u8>, RelocationError> {
-        let mut writer = Writer { bytes: vec![0; HEAD_BYTES], now };
+        let mut writer = StateWriter { bytes: vec![0; HEAD_BYTES], now };
         let Departure { id, to, moves } = self.departure;
         writer.u64(id.to_bits());
         writer.u32(to.0);
@@ -208,11 +209,11 @@ impl<A, M: Portable> Relocated<A, M> {
         writer.count(self.process.queue.len());
         for waiting in &self.process.queue {
             match waiting {
-                Waiting::Alien(sender) => {
+                QueuedMessage::Alien(sender) => {
                     writer.byte(0);
                     writer.u64(sender.to_bits());
                 }
-                Waiting::Notification(delivery) => {
+                QueuedMessage::Notification(delivery) => {
                     writer.byte(1);
                     writer.u64(delivery.exchange.sender.to_bits());
                     writer.delivery(delivery);
@@ -251,7 +252,7 @@ impl<A, M: Portable> Relocated<A, M> {
     /// # Errors
     /// They are not what [`Relocated::encode`] makes.
     pub fn decode(now: u64, bytes: &[u8]) -> Result<Relocated<A, M>, DecodeError> {
-        let mut reader = Reader { fields: Fields(check(bytes)?), now };
+        let mut reader = StateReader { fields: FieldReader(check(bytes)?), now };
         let relocated = reader.relocated()?;
         if reader.fields.0.is_empty() {
             Ok(relocated)
@@ -267,7 +268,7 @@ fn check(bytes: &[u8]) -> Result<&[u8], DecodeError> {
     if !bytes.starts_with(&MAGIC[..bytes.len().min(MAGIC.len())]) {
         return Err(DecodeError::Foreign);
     }
-    let mut head = Fields(bytes);
+    let mut head = FieldReader(bytes);
     let short = DecodeError::Length { has, needs: HEAD_BYTES as u64 };
     let _magic: [u8; 4] = head.take().ok_or(short)?;
     let version = head.u16().ok_or(short)?;
@@ -283,8 +284,8 @@ fn check(bytes: &[u8]) -> Result<&[u8], DecodeError> {
 }
 
 /// Reads fields whose checksum is right, which does not make them true.
-struct Reader<'a> {
-    fields: Fields<'a>,
+struct StateReader<'a> {
+    fields: FieldReader<'a>,
     now: u64,
 }
 
@@ -294,7 +295,7 @@ fn ensure(holds: bool, what: &'static str) -> Result<(), DecodeError> {
     if holds { Ok(()) } else { Err(DecodeError::Impossible(what)) }
 }
 
-impl Reader<'_> {
+impl StateReader<'_> {
     fn byte(&mut self) -> Result<u8, DecodeError> {
         self.fields.byte().ok_or(CUT)
     }
@@ -336,8 +337,8 @@ impl Reader<'_> {
         ProcessId::from_bits(self.u64()?).ok_or(DecodeError::Impossible("process"))
     }
 
-    fn identity(&mut self) -> Result<Identity, DecodeError> {
-        Ok(Identity { sequence: self.u64()?, hop: self.u32()? })
+    fn identity(&mut self) -> Result<RequestIdentity, DecodeError> {
+        Ok(RequestIdentity { sequence: self.u64()?, hop: self.u32()? })
     }
 
     fn rights(&mut self) -> Result<Rights, DecodeError> {
@@ -345,13 +346,13 @@ impl Reader<'_> {
         Ok(Rights { bytes: self.u64()?, read: flags & 1 != 0, write: flags & 2 != 0 })
     }
 
-    fn delivery(&mut self, sender: ProcessId, wants_reply: bool) -> Result<Delivery, DecodeError> {
+    fn delivery(&mut self, sender: ProcessId, wants_reply: bool) -> Result<ReceivedMessage, DecodeError> {
         let identity = self.identity()?;
         let group = match self.u64()? {
             0 => None,
-            bits => match Destination::from_bits(bits) {
-                Destination::Group(group) => Some(group),
-                Destination::Process(_) => return Err(DecodeError::Impossible("group")),
+            bits => match MessageDestination::from_bits(bits) {
+                MessageDestination::Group(group) => Some(group),
+                MessageDestination::Process(_) => return Err(DecodeError::Impossible("group")),
             },
         };
         let forwarder = Some(self.process()?).filter(|&forwarder| forwarder != ProcessId::NOBODY);
@@ -360,26 +361,31 @@ impl Reader<'_> {
         let fits = message.len() + data.len() <= PAYLOAD_BYTES_MAX && data.len() as u64 <= rights.bytes;
         ensure(fits && (rights.read || data.is_empty()), "data with a message")?;
         let exchange = Exchange { sender, identity, wants_reply };
-        Ok(Delivery { exchange, group, forwarder, message, rights, data })
+        Ok(ReceivedMessage { exchange, group, forwarder, message, rights, data })
     }
 
-    fn progress(&mut self, sender: ProcessId, identity: Identity, rights: Rights) -> Result<Progress, DecodeError> {
+    fn progress(
+        &mut self,
+        sender: ProcessId,
+        identity: RequestIdentity,
+        rights: Rights,
+    ) -> Result<ReceiveProgress, DecodeError> {
         Ok(match self.byte()? {
             0 => {
                 let delivery = Box::new(self.delivery(sender, true)?);
                 ensure(delivery.exchange.identity == identity && delivery.rights == rights, "message in its queue")?;
-                Progress::Queued { delivery }
+                ReceiveProgress::Queued { delivery }
             }
-            1 => Progress::Delivered { since: self.past()? },
+            1 => ReceiveProgress::Delivered { since: self.past()? },
             2 => {
                 let (message, offset) = (self.slice(MESSAGE_BYTES_MAX)?, self.u64()?);
                 let data = self.slice(PAYLOAD_BYTES_MAX)?;
                 let allowed = data.is_empty() || (rights.write && rights.contains(offset, data.len() as u64));
                 ensure(allowed && message.len() + data.len() <= PAYLOAD_BYTES_MAX, "reply")?;
-                Progress::Replied { message, offset, data }
+                ReceiveProgress::Replied { message, offset, data }
             }
-            3 => Progress::Forwarded { to: self.process()? },
-            4 => Progress::Over { until: self.future()? },
+            3 => ReceiveProgress::Forwarded { to: self.process()? },
+            4 => ReceiveProgress::Over { until: self.future()? },
             _ => return Err(DecodeError::Impossible("progress of a message")),
         })
     }
@@ -394,30 +400,30 @@ impl Reader<'_> {
         Ok(Alien { identity, from: None, heard, once, grouped, rights, earlier, progress })
     }
 
-    fn sending<M: Portable>(&mut self, sequence: u64) -> Result<Sending<M>, DecodeError> {
+    fn sending<M: Portable>(&mut self, sequence: u64) -> Result<SentMessage<M>, DecodeError> {
         let identity = self.identity()?;
         ensure(identity.sequence <= sequence, "number of its message")?;
-        let to = Destination::from_bits(self.u64()?);
+        let to = MessageDestination::from_bits(self.u64()?);
         let flags = self.flags(7)?;
         let replies = match flags >> 1 {
-            0 => Replies::None,
-            1 => Replies::One,
-            2 => Replies::Many,
+            0 => WantedReplies::None,
+            1 => WantedReplies::One,
+            2 => WantedReplies::Many,
             _ => return Err(DecodeError::Impossible("number of replies")),
         };
         let (forwarder, moved) = (self.process()?, self.u64()?);
         let message = self.slice(MESSAGE_BYTES_MAX)?;
         let segment = match self.byte()? {
             0 => None,
-            1 => Some(Owned::Readable(self.slice(MOVE_BYTES_MAX)?)),
-            2 => Some(Owned::Writable(self.slice(MOVE_BYTES_MAX)?)),
-            3 => Some(Owned::Both(self.slice(MOVE_BYTES_MAX)?)),
+            1 => Some(OwnedMemory::Readable(self.slice(MOVE_BYTES_MAX)?)),
+            2 => Some(OwnedMemory::Writable(self.slice(MOVE_BYTES_MAX)?)),
+            3 => Some(OwnedMemory::Both(self.slice(MOVE_BYTES_MAX)?)),
             _ => return Err(DecodeError::Impossible("right to a segment")),
         };
         let mut segment = segment.map(M::from_owned);
         let rights = Rights::of(segment.as_mut());
-        ensure(!rights.write || matches!(to, Destination::Process(_)), "segment for a group to write")?;
-        let mut sending = Sending::new(self.now, identity, to, message, segment);
+        ensure(!rights.write || matches!(to, MessageDestination::Process(_)), "segment for a group to write")?;
+        let mut sending = SentMessage::new(self.now, identity, to, message, segment);
         (sending.once, sending.replies) = (flags & 1 != 0, replies);
         (sending.forwarder, sending.moved) = (forwarder, moved);
         Ok(sending)
@@ -435,8 +441,8 @@ impl Reader<'_> {
     }
 
     /// Each message that an alien has in the queue stands there once, and no other.
-    fn queue<A>(&mut self, aliens: &[(ProcessId, Alien<A>)]) -> Result<VecDeque<Waiting>, DecodeError> {
-        let queued = aliens.iter().filter(|(_, alien)| matches!(alien.progress, Progress::Queued { .. }));
+    fn queue<A>(&mut self, aliens: &[(ProcessId, Alien<A>)]) -> Result<VecDeque<QueuedMessage>, DecodeError> {
+        let queued = aliens.iter().filter(|(_, alien)| matches!(alien.progress, ReceiveProgress::Queued { .. }));
         let mut queued: BTreeSet<ProcessId> = queued.map(|(sender, _)| *sender).collect();
         let mut queue = VecDeque::new();
         for _ in 0..self.count(QUEUE_MAX, "length of its queue")? {
@@ -444,9 +450,9 @@ impl Reader<'_> {
             let sender = self.process()?;
             queue.push_back(if kind == 0 {
                 ensure(queued.remove(&sender), "queue")?;
-                Waiting::Alien(sender)
+                QueuedMessage::Alien(sender)
             } else {
-                Waiting::Notification(Box::new(self.delivery(sender, false)?))
+                QueuedMessage::Notification(Box::new(self.delivery(sender, false)?))
             });
         }
         ensure(queued.is_empty(), "queue")?;
@@ -472,9 +478,9 @@ impl Reader<'_> {
     fn relocated<A, M: Portable>(&mut self) -> Result<Relocated<A, M>, DecodeError> {
         let id = self.process()?;
         ensure(id.number() != 0, "identifier")?;
-        let to = HostId::from_bits(self.u32()?).ok_or(DecodeError::Impossible("destination"))?;
+        let to = LogicalHostId::from_bits(self.u32()?).ok_or(DecodeError::Impossible("destination"))?;
         let departure = Departure { id, to, moves: self.u64()? };
-        let mut process = Process::new();
+        let mut process = KernelProcess::new();
         (process.sequence, process.transfers) = (self.u64()?, self.u64()?);
         process.moves = departure.moves;
         process.activity = match self.byte()? {
@@ -493,9 +499,9 @@ impl Reader<'_> {
         process.collecting = self.collecting()?;
         let mut groups = Vec::new();
         for _ in 0..self.count(GROUPS_MAX, "number of groups")? {
-            match Destination::from_bits(self.u64()?) {
-                Destination::Group(group) => groups.push(group),
-                Destination::Process(_) => return Err(DecodeError::Impossible("group")),
+            match MessageDestination::from_bits(self.u64()?) {
+                MessageDestination::Group(group) => groups.push(group),
+                MessageDestination::Process(_) => return Err(DecodeError::Impossible("group")),
             }
         }
         Ok(Relocated { departure, process, aliens, groups })

@@ -20,7 +20,7 @@ fn opened_beside_another(round_trip: u64, reads: usize) -> u64 {
     let mut writers = [net.begin(0x9e37_79b9, Intent::Open, None), net.begin(0x7f4a_7c15, Intent::Open, None)];
     let mut replies: Replies = Vec::new();
     let begun_at = net.now;
-    while !writers.iter().any(Writer::is_open) {
+    while !writers.iter().any(LogWriter::is_open) {
         assert!(net.now < begun_at + 300 * SECOND, "{writers:?}");
         for (index, writer) in writers.iter_mut().enumerate() {
             let is_due = |(at, to, ..): &mut (u64, usize, ServerId, ToWriter)| *at <= net.now && *to == index;
@@ -53,7 +53,7 @@ fn one_of_two_opens_the_log_however_long_it_takes() {
 fn pauses(nonce: u64, times: u64) -> Vec<u64> {
     let mut net = Net::new();
     let mut old = net.begin(1, Intent::Create, None);
-    net.pass(&mut old, &[A, B, C], Writer::is_open);
+    net.pass(&mut old, &[A, B, C], LogWriter::is_open);
     let mut writer = net.begin(nonce, Intent::Open, None);
     let mut pauses = Vec::new();
     for time in 0..times {
@@ -61,7 +61,7 @@ fn pauses(nonce: u64, times: u64) -> Vec<u64> {
         let epoch = writer.sealing().expect("it seals the log");
         while writer.take_requests().is_some() {}
         let by = Epoch { number: epoch.number + 10 * time, writer: u64::MAX };
-        let refused = Reply::Refused { epoch, reason: Refusal::Sealed { by } };
+        let refused = ServerReply::Refused { epoch, reason: ServerRefusal::Sealed { by } };
         writer.handle(net.now, Net::server(A), ToWriter::new(LOG, Incarnation(1), refused));
         assert!(writer.take_requests().is_none(), "whoever was outbid asks somebody at once: {writer:?}");
         let again_at = writer.next_deadline().expect("it is tried again");
@@ -70,7 +70,7 @@ fn pauses(nonce: u64, times: u64) -> Vec<u64> {
         pauses.push(again_at - net.now);
         net.now = again_at;
     }
-    net.pass_long(&mut writer, &[A, B, C], Writer::is_open);
+    net.pass_long(&mut writer, &[A, B, C], LogWriter::is_open);
     assert!(writer.is_open(), "{writer:?}");
     pauses
 }
@@ -95,14 +95,14 @@ fn the_seals_of_those_who_are_gone_cost_one_short_pause() {
     for nonce in (2..34).map(|nonce| nonce << 32) {
         let mut net = Net::new();
         let mut old = net.begin(1, Intent::Create, None);
-        net.pass(&mut old, &[A, B, C], Writer::is_open);
+        net.pass(&mut old, &[A, B, C], LogWriter::is_open);
         for (server, number) in [(A, 20), (B, 40), (C, 30)] {
             let epoch = Epoch { number, writer: u64::MAX };
-            net.servers[server].handle(net.now, LOG, Request::Seal { epoch });
+            net.servers[server].handle(net.now, LOG, WriterRequest::Seal { epoch });
         }
         let begun_at = net.now;
         let mut new = net.begin(nonce, Intent::Open, None);
-        net.pass_long(&mut new, &[A, B, C], Writer::is_open);
+        net.pass_long(&mut new, &[A, B, C], LogWriter::is_open);
         let time = net.now - begun_at;
         assert!(new.is_open() && time < OUTBID_PAUSE_MIN + 50 * MILLISECOND, "{time} ns: {new:?}");
     }
@@ -113,19 +113,21 @@ fn the_seals_of_those_who_are_gone_cost_one_short_pause() {
 fn opened_while_another_waits(planted: Option<Planted>) -> bool {
     let mut net = Net::new();
     let mut old = net.begin(1, Intent::Create, planted);
-    net.pass(&mut old, &[A, B, C], Writer::is_open);
+    net.pass(&mut old, &[A, B, C], LogWriter::is_open);
     let mut outbid = net.begin(5, Intent::Open, planted);
     net.pass(&mut outbid, &[A, B, C], |writer| writer.sealing().is_some());
     let mut new = net.begin(9, Intent::Open, planted);
     net.pass(&mut new, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
-    net.pass(&mut outbid, &[A, B], |writer| matches!(&writer.phase, Phase::Sealing(_)) && writer.outbid_pause > 0);
+    net.pass(&mut outbid, &[A, B], |writer| {
+        matches!(&writer.phase, WriterPhase::Sealing(_)) && writer.outbid_pause > 0
+    });
     assert!(outbid.outbid_pause > 0, "{outbid:?}");
     net.pass_long(&mut outbid, &[C], |_| false);
     new.append(net.now, b"record").expect("it is open");
     net.pass(&mut new, &[A, B, C], |_| false);
-    let is_alive = new.stopped().is_none() && new.acknowledged() == Position(1);
+    let is_alive = new.stopped().is_none() && new.acknowledged() == RecordNumber(1);
     // Where it gets through it takes the log over.
-    net.pass_long(&mut outbid, &[A, B, C], Writer::is_open);
+    net.pass_long(&mut outbid, &[A, B, C], LogWriter::is_open);
     assert!(outbid.is_open() && outbid.end() >= new.acknowledged(), "{outbid:?}");
     is_alive
 }
@@ -140,12 +142,12 @@ fn whoever_was_outbid_asks_again_before_the_log_is_sealed() {
 /// What comes of it when a writer stands still in the middle of an opening, with the answer of one server of two, which knows of an attempt that came
 /// to nothing, and loses its memory then; another writer opens the log meanwhile, with a lower number than that attempt. The records that it has a
 /// receipt for, and those that the first finds.
-fn opened_meanwhile(planted: Option<Planted>) -> (Position, Position) {
+fn opened_meanwhile(planted: Option<Planted>) -> (RecordNumber, RecordNumber) {
     let mut net = Net::new();
     let begin = |net: &Net, nonce: u64, intent: Intent| {
         let servers = vec![Net::server(A), Net::server(B)];
-        let terms = Terms { members: 2, servers, ..net.begin(nonce, intent, planted).terms };
-        Writer::<MemoryLog>::begin(net.now, terms, nonce, None, intent, planted).expect("terms that make sense")
+        let terms = WriterTerms { members: 2, servers, ..net.begin(nonce, intent, planted).terms };
+        LogWriter::<MemoryLog>::begin(net.now, terms, nonce, None, intent, planted).expect("terms that make sense")
     };
     let mut old = begin(&net, 1, Intent::Create);
     net.pass(&mut old, &[A, B], |writer| writer.usable(u64::MAX) == 2);
@@ -157,15 +159,15 @@ fn opened_meanwhile(planted: Option<Planted>) -> (Position, Position) {
     let mut first = begin(&net, 9, Intent::Open);
     net.pass(&mut first, &[A, B], |writer| writer.sealing().is_some());
     net.pass(&mut first, &[A], |_| true);
-    net.servers[A] = Server::new(Incarnation(11), ROOM);
+    net.servers[A] = LogServer::new(Incarnation(11), ROOM);
     let mut second = begin(&net, 5, Intent::Open);
-    net.pass(&mut second, &[A, B], Writer::is_open);
+    net.pass(&mut second, &[A, B], LogWriter::is_open);
     second.append(net.now, b"record").expect("it is open");
-    net.pass(&mut second, &[A, B], |writer| writer.acknowledged() == Position(1));
-    assert!(second.acknowledged() == Position(1) && second.epoch() < attempt.epoch(), "{second:?}");
+    net.pass(&mut second, &[A, B], |writer| writer.acknowledged() == RecordNumber(1));
+    assert!(second.acknowledged() == RecordNumber(1) && second.epoch() < attempt.epoch(), "{second:?}");
     net.pass(&mut first, &[], |_| false);
-    assert!(matches!(first.phase, Phase::Active) && !first.is_open(), "{first:?}");
-    net.pass_long(&mut first, &[A, B], Writer::is_open);
+    assert!(matches!(first.phase, WriterPhase::Active) && !first.is_open(), "{first:?}");
+    net.pass_long(&mut first, &[A, B], LogWriter::is_open);
     assert!(first.is_open(), "{first:?}");
     (second.acknowledged(), first.end())
 }
@@ -173,6 +175,6 @@ fn opened_meanwhile(planted: Option<Planted>) -> (Position, Position) {
 /// If this failed, what was acknowledged could be lost to a writer that has been held up, because it knows of an attempt with a higher number.
 #[test]
 fn an_epoch_that_was_opened_meanwhile_is_heard_of() {
-    assert_eq!(opened_meanwhile(None), (Position(1), Position(1)));
-    assert_eq!(opened_meanwhile(Some(Planted::UnknownOverwritten)), (Position(1), Position(0)));
+    assert_eq!(opened_meanwhile(None), (RecordNumber(1), RecordNumber(1)));
+    assert_eq!(opened_meanwhile(Some(Planted::UnknownOverwritten)), (RecordNumber(1), RecordNumber(0)));
 }

@@ -10,7 +10,7 @@ const NOTICE: u64 = 100 * MILLISECOND;
 
 /// How a frame goes, and the number of the connection that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum FrameWay {
     /// Alone.
     Datagrams(u64),
     /// Together with others.
@@ -18,35 +18,35 @@ pub(super) enum Way {
     Connection(u64),
 }
 
-impl Way {
+impl FrameWay {
     pub(super) fn connection(self) -> u64 {
-        let (Way::Datagrams(connection) | Way::Group(connection) | Way::Connection(connection)) = self;
+        let (FrameWay::Datagrams(connection) | FrameWay::Group(connection) | FrameWay::Connection(connection)) = self;
         connection
     }
 }
 
 #[derive(Debug)]
-struct Frame {
+struct LedgerFrame {
     sent_at: u64,
-    way: Way,
+    way: FrameWay,
     arrived: u32,
 }
 
 /// See the module's description.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct DatagramLedger {
     next: u64,
     /// What came last from a site to a site alone, or together with others.
-    last: BTreeMap<(SiteId, SiteId, bool), (Way, u64)>,
+    last: BTreeMap<(SiteId, SiteId, bool), (FrameWay, u64)>,
     /// By sender, receiver and number.
-    frames: BTreeMap<(SiteId, SiteId, u64), Frame>,
+    frames: BTreeMap<(SiteId, SiteId, u64), LedgerFrame>,
     /// The connections that two sites have now.
     present: BTreeMap<(SiteId, SiteId), u64>,
     /// What was sealed under each header.
     sealed: BTreeMap<Vec<u8>, u32>,
 }
 
-impl Ledger {
+impl DatagramLedger {
     /// A new frame of a site: its number, and bytes that follow from that.
     pub(super) fn frame(&mut self, from: SiteId, length: usize) -> Vec<u8> {
         self.next += 1;
@@ -58,8 +58,8 @@ impl Ledger {
     }
 
     /// It has been given to a channel.
-    pub(super) fn sent(&mut self, now: u64, from: SiteId, to: SiteId, frame: &[u8], way: Way) {
-        self.frames.insert((from, to, number_of(frame)), Frame { sent_at: now, way, arrived: 0 });
+    pub(super) fn sent(&mut self, now: u64, from: SiteId, to: SiteId, frame: &[u8], way: FrameWay) {
+        self.frames.insert((from, to, number_of(frame)), LedgerFrame { sent_at: now, way, arrived: 0 });
     }
 
     /// It has come out of one.
@@ -83,12 +83,12 @@ impl Ledger {
             return Err(format!("frame {number} of {from} came to {to} twice"));
         }
         let way = known.way;
-        if by_datagrams == matches!(way, Way::Connection(_)) || way.connection() != connection {
+        if by_datagrams == matches!(way, FrameWay::Connection(_)) || way.connection() != connection {
             return Err(format!(
                 "frame {number} of {from} to {to} was sent as {way:?} and came in connection {connection}"
             ));
         }
-        let last = self.last.insert((from, to, matches!(way, Way::Group(_))), (way, number));
+        let last = self.last.insert((from, to, matches!(way, FrameWay::Group(_))), (way, number));
         match last {
             Some((same, before)) if by_datagrams && same == way && before > number => {
                 Err(format!("frame {number} of {from} came to {to} after frame {before}"))
@@ -125,7 +125,8 @@ impl Ledger {
             let first = *first_lost.entry((from, to)).or_insert(frame.sent_at);
             // A site goes on with datagrams until it has noticed that they do not arrive.
             let noticed = cut_at(*from, *to).map(|cut_at| first.max(cut_at) + DATAGRAM_SILENCE + NOTICE);
-            let is_excused = !matches!(frame.way, Way::Connection(_)) && noticed.is_some_and(|at| frame.sent_at <= at);
+            let is_excused =
+                !matches!(frame.way, FrameWay::Connection(_)) && noticed.is_some_and(|at| frame.sent_at <= at);
             if !is_excused {
                 return Err(format!("frame {number} of {from} has not come to {to}: {frame:?}"));
             }

@@ -1,13 +1,13 @@
 //! What a line keeps: calls and replies match, a slot is handed out once, fates are true whoever dies when, and nobody sleeps for what is there.
 
-use super::memory::{Flaw, Memory, Plan};
+use super::memory::{Flaw, MemoryPlan, ModelMemory};
 use super::{must_find, try_all};
 use crate::shared::Shape;
-use crate::shared::calls::{self, Calls, Requests};
-use crate::shared::client::{CallError, Fate, Ticket};
+use crate::shared::calls::{self, ClientCalls, Requests};
+use crate::shared::client::{Fate, LineCallError, Ticket};
 use crate::shared::mapping::{HEAD_BYTES, LINE_BYTES};
 use crate::shared::place::Word;
-use crate::shared::segment::{LENGTH_AT, POSTED_AT, Phase, STATE_AT, Segment, Side, WAITING_AT};
+use crate::shared::segment::{LENGTH_AT, LineSegment, POSTED_AT, STATE_AT, Side, SlotPhase, WAITING_AT};
 use crate::shared::waiting::{self, Waited};
 use loom::sync::atomic::AtomicBool;
 use loom::thread;
@@ -20,22 +20,25 @@ const STATE: usize = HEAD_BYTES + STATE_AT;
 const LENGTH: usize = HEAD_BYTES + LENGTH_AT;
 
 /// What both threads have: the segment, and whether the watcher has marked the other side as gone.
-struct Line {
-    segment: Segment<Arc<Memory>>,
+struct ModelLine {
+    segment: LineSegment<Arc<ModelMemory>>,
     gone: AtomicBool,
 }
 
-impl Line {
-    fn new(flaw: Option<Flaw>) -> Arc<Line> {
+impl ModelLine {
+    fn new(flaw: Option<Flaw>) -> Arc<ModelLine> {
         let [client, server] = POSTED_AT;
         let [client_waits, server_waits] = WAITING_AT;
-        let plan = Plan {
+        let plan = MemoryPlan {
             words: &[client, server, client_waits, server_waits, STATE, LENGTH],
             counts: &[],
             bytes: HEAD_BYTES + LINE_BYTES..HEAD_BYTES + LINE_BYTES + 1,
             length: HEAD_BYTES + 2 * LINE_BYTES,
         };
-        Arc::new(Line { segment: Segment::of(Memory::new(&plan, flaw), SHAPE), gone: AtomicBool::new(false) })
+        Arc::new(ModelLine {
+            segment: LineSegment::of(ModelMemory::new(&plan, flaw), SHAPE),
+            gone: AtomicBool::new(false),
+        })
     }
 
     /// As an end does, but it sleeps at once: how long it looks before changes nothing.
@@ -54,7 +57,7 @@ impl Line {
         self.segment.post_nobody(side);
     }
 
-    fn finish(&self, calls: &mut Calls, ticket: &Ticket) -> Result<u8, CallError> {
+    fn finish(&self, calls: &mut ClientCalls, ticket: &Ticket) -> Result<u8, LineCallError> {
         let mut reply = Vec::new();
         while !calls.has_reply(ticket) {
             match self.take_posted(Side::Client) {
@@ -88,7 +91,7 @@ impl Line {
 
 /// A call, and another in the same slot, while both sides sleep when they can.
 fn calls_have_their_replies(flaw: Option<Flaw>) {
-    let line = Line::new(flaw);
+    let line = ModelLine::new(flaw);
     let server = line.clone();
     let serving = thread::spawn(move || {
         let (mut requests, mut request) = (Requests::default(), Vec::new());
@@ -105,7 +108,7 @@ fn calls_have_their_replies(flaw: Option<Flaw>) {
             calls::reply(&server.segment, call, &[expected + 10]).expect("the client keeps to the protocol");
         }
     });
-    let mut calls = Calls::new(SHAPE.slots);
+    let mut calls = ClientCalls::new(SHAPE.slots);
     for request in [1, 2] {
         let ticket = calls.begin(&line.segment, &[request]).expect("a slot");
         assert_eq!(line.finish(&mut calls, &ticket), Ok(request + 10), "the reply of another call");
@@ -115,10 +118,10 @@ fn calls_have_their_replies(flaw: Option<Flaw>) {
 
 /// A call that is given up while the server may be taking it, then another one.
 fn given_up_calls_have_true_fates(flaw: Option<Flaw>) {
-    let line = Line::new(flaw);
+    let line = ModelLine::new(flaw);
     let server = line.clone();
     let serving = thread::spawn(move || server.serve());
-    let mut calls = Calls::new(SHAPE.slots);
+    let mut calls = ClientCalls::new(SHAPE.slots);
     let ticket = calls.begin(&line.segment, &[1]).expect("a slot");
     let fate = calls.abandon(&line.segment, &ticket);
     let second = calls.begin(&line.segment, &[2]);
@@ -132,7 +135,7 @@ fn given_up_calls_have_true_fates(flaw: Option<Flaw>) {
     let made = usize::from(second.is_ok());
     match second {
         Ok(reply) => assert_eq!(reply, Ok(12), "the reply of another call"),
-        Err(error) => assert_eq!((error, fate), (CallError::Full, Fate::Unknown), "the slot is the server's still"),
+        Err(error) => assert_eq!((error, fate), (LineCallError::Full, Fate::Unknown), "the slot is the server's still"),
     }
     let executed = served.iter().filter(|&&request| request == 2).count();
     assert_eq!(executed, made, "executed otherwise than asked for");
@@ -150,7 +153,7 @@ enum Death {
 }
 
 /// A server that dies with, or before, a request that is being made. Whether it had taken it comes back.
-fn die(line: &Line, death: Death) -> bool {
+fn die(line: &ModelLine, death: Death) -> bool {
     let (mut requests, mut request) = (Requests::default(), Vec::new());
     let mut taken = false;
     if death != Death::Before {
@@ -161,7 +164,7 @@ fn die(line: &Line, death: Death) -> bool {
                 Death::Before | Death::Serving => {}
                 Death::Untold => {
                     line.segment.write(call.slot, &[11]);
-                    assert!(line.segment.advance(call.slot, call.state, call.state.to(Phase::Replied)));
+                    assert!(line.segment.advance(call.slot, call.state, call.state.to(SlotPhase::Replied)));
                 }
                 Death::After => calls::reply(&line.segment, call, &[11]).expect("the client keeps to the protocol"),
             }
@@ -172,23 +175,23 @@ fn die(line: &Line, death: Death) -> bool {
 }
 
 fn a_dead_servers_slot_tells_the_fate(flaw: Option<Flaw>, death: Death) {
-    let line = Line::new(flaw);
+    let line = ModelLine::new(flaw);
     let server = line.clone();
     let dying = thread::spawn(move || die(&server, death));
-    let mut calls = Calls::new(SHAPE.slots);
+    let mut calls = ClientCalls::new(SHAPE.slots);
     let ticket = calls.begin(&line.segment, &[1]).expect("a slot");
     let outcome = line.finish(&mut calls, &ticket);
     let taken = dying.join().expect("it ends");
     let (expected, phase) = match (taken, death) {
-        (false, _) => (Err(CallError::Gone(Fate::NotExecuted)), Phase::Free),
-        (true, Death::Before | Death::Serving) => (Err(CallError::Gone(Fate::Unknown)), Phase::Serving),
-        (true, Death::Untold | Death::After) => (Ok(11), Phase::Free),
+        (false, _) => (Err(LineCallError::Gone(Fate::NotExecuted)), SlotPhase::Free),
+        (true, Death::Before | Death::Serving) => (Err(LineCallError::Gone(Fate::Unknown)), SlotPhase::Serving),
+        (true, Death::Untold | Death::After) => (Ok(11), SlotPhase::Free),
     };
     assert_eq!(outcome, expected, "{death:?}");
     let state = line.segment.state(0);
     assert_eq!(state.phase(), phase, "a slot that the dead server had is not used again, any other is");
-    assert!(!line.segment.advance(0, ticket.used, ticket.used.to(Phase::Serving)), "the call is still there");
-    assert_eq!(phase == Phase::Free, state == ticket.used.next(), "it was not given back once");
+    assert!(!line.segment.advance(0, ticket.used, ticket.used.to(SlotPhase::Serving)), "the call is still there");
+    assert_eq!(phase == SlotPhase::Free, state == ticket.used.next(), "it was not given back once");
 }
 
 /// If this failed, requests or replies would be lost, or be those of another call, or one side would sleep for what the other has posted.

@@ -8,7 +8,7 @@
 //! of the two accesses of "I wait; what have you done?" amounts to.
 
 use crate::shared::mapping::HEAD_BYTES;
-use crate::shared::place::{Count, Place, Word};
+use crate::shared::place::{Count, SharedPlace, Word};
 use loom::cell::UnsafeCell;
 use loom::sync::Notify;
 use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
@@ -50,13 +50,13 @@ impl Flaw {
 type Late = Mutex<Vec<(ThreadId, Arc<AtomicU32>, u32)>>;
 
 /// A word or a count that loom watches.
-pub(super) struct Watched<Atomic> {
+pub(super) struct LoomWatched<Atomic> {
     atomic: Arc<Atomic>,
     flaw: Option<Flaw>,
     late: Arc<Late>,
 }
 
-impl<Atomic> Watched<Atomic> {
+impl<Atomic> LoomWatched<Atomic> {
     fn order(&self, order: Ordering, plain: Ordering) -> Ordering {
         match (self.flaw, order) {
             (Some(Flaw::Relaxed(_) | Flaw::NotPublished(_)), _) | (_, Ordering::Relaxed) => Ordering::Relaxed,
@@ -83,7 +83,7 @@ impl<Atomic> Watched<Atomic> {
     }
 }
 
-impl Word for Watched<AtomicU32> {
+impl Word for LoomWatched<AtomicU32> {
     fn load(&self, order: Ordering) -> u32 {
         let value = self.atomic.load(self.order(order, Ordering::Acquire));
         self.catch_up();
@@ -119,7 +119,7 @@ impl Word for Watched<AtomicU32> {
     }
 }
 
-impl Count for Watched<AtomicU64> {
+impl Count for LoomWatched<AtomicU64> {
     fn load(&self, order: Ordering) -> u64 {
         let value = self.atomic.load(self.order(order, Ordering::Acquire));
         self.catch_up();
@@ -132,10 +132,10 @@ impl Count for Watched<AtomicU64> {
     }
 }
 
-impl<Atomic> Watched<Atomic> {
-    fn new(at: usize, atomic: Atomic, flaw: Option<Flaw>, late: &Arc<Late>) -> (usize, Watched<Atomic>) {
+impl<Atomic> LoomWatched<Atomic> {
+    fn new(at: usize, atomic: Atomic, flaw: Option<Flaw>, late: &Arc<Late>) -> (usize, LoomWatched<Atomic>) {
         let flaw = flaw.filter(|flaw| flaw.at() == at);
-        (at, Watched { atomic: Arc::new(atomic), flaw, late: late.clone() })
+        (at, LoomWatched { atomic: Arc::new(atomic), flaw, late: late.clone() })
     }
 }
 
@@ -146,9 +146,9 @@ struct Bytes {
 }
 
 /// Memory of a model. Its words are where it is told; all else behind the head is bytes.
-pub(super) struct Memory {
-    words: BTreeMap<usize, Watched<AtomicU32>>,
-    counts: BTreeMap<usize, Watched<AtomicU64>>,
+pub(super) struct ModelMemory {
+    words: BTreeMap<usize, LoomWatched<AtomicU32>>,
+    counts: BTreeMap<usize, LoomWatched<AtomicU64>>,
     bytes: Bytes,
     length: usize,
     flaw: Option<Flaw>,
@@ -157,7 +157,7 @@ pub(super) struct Memory {
 }
 
 /// What a memory has.
-pub(super) struct Plan<'a> {
+pub(super) struct MemoryPlan<'a> {
     pub words: &'a [usize],
     pub counts: &'a [usize],
     pub bytes: std::ops::Range<usize>,
@@ -165,18 +165,18 @@ pub(super) struct Plan<'a> {
 }
 
 // SAFETY: it is used by several threads as a mapping is, and loom fails the model if two of them use a byte at once.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for ModelMemory {}
 // SAFETY: as above.
-unsafe impl Send for Memory {}
+unsafe impl Send for ModelMemory {}
 
-impl Memory {
+impl ModelMemory {
     /// All zeros.
-    pub(super) fn new(plan: &Plan, flaw: Option<Flaw>) -> Arc<Memory> {
+    pub(super) fn new(plan: &MemoryPlan, flaw: Option<Flaw>) -> Arc<ModelMemory> {
         assert!(plan.length >= HEAD_BYTES && plan.bytes.end <= plan.length, "a model has room for its bytes");
         let late = Arc::<Late>::default();
-        Arc::new(Memory {
-            words: plan.words.iter().map(|&at| Watched::new(at, AtomicU32::new(0), flaw, &late)).collect(),
-            counts: plan.counts.iter().map(|&at| Watched::new(at, AtomicU64::new(0), flaw, &late)).collect(),
+        Arc::new(ModelMemory {
+            words: plan.words.iter().map(|&at| LoomWatched::new(at, AtomicU32::new(0), flaw, &late)).collect(),
+            counts: plan.counts.iter().map(|&at| LoomWatched::new(at, AtomicU64::new(0), flaw, &late)).collect(),
             bytes: Bytes { from: plan.bytes.start, bytes: plan.bytes.clone().map(|_| UnsafeCell::new(0)).collect() },
             length: plan.length,
             flaw,
@@ -192,19 +192,19 @@ impl Memory {
     }
 }
 
-impl Place for Arc<Memory> {
-    type Word = Watched<AtomicU32>;
-    type Count = Watched<AtomicU64>;
+impl SharedPlace for Arc<ModelMemory> {
+    type Word = LoomWatched<AtomicU32>;
+    type Count = LoomWatched<AtomicU64>;
 
     fn length(&self) -> usize {
         self.length
     }
 
-    fn word(&self, at: usize) -> &Watched<AtomicU32> {
+    fn word(&self, at: usize) -> &LoomWatched<AtomicU32> {
         &self.words[&at]
     }
 
-    fn count(&self, at: usize) -> &Watched<AtomicU64> {
+    fn count(&self, at: usize) -> &LoomWatched<AtomicU64> {
         &self.counts[&at]
     }
 

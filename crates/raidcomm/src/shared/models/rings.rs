@@ -1,6 +1,6 @@
 //! What a ring keeps: bytes come out as they went in, no byte is used by both sides at once, and nobody sleeps for what is there.
 
-use super::memory::{Flaw, Memory, Plan};
+use super::memory::{Flaw, MemoryPlan, ModelMemory};
 use super::{must_find, try_all};
 use crate::shared::mapping::HEAD_BYTES;
 use crate::shared::ring::counts::{READ_AT, READER_WAITS_AT, WRITER_WAITS_AT, WRITTEN_AT};
@@ -17,13 +17,13 @@ const BYTES: &[u8] = &[1, 2, 3];
 
 /// A writer that has more than fits and a reader; both sleep when they can.
 fn bytes_go_through(flaw: Option<Flaw>) {
-    let plan = Plan {
+    let plan = MemoryPlan {
         words: &[READER_WAITS_AT, WRITER_WAITS_AT],
         counts: &[READ_AT, WRITTEN_AT],
         bytes: HEAD_BYTES..HEAD_BYTES + CAPACITY,
         length: HEAD_BYTES + CAPACITY,
     };
-    let memory = Memory::new(&plan, flaw);
+    let memory = ModelMemory::new(&plan, flaw);
     // The bells.
     let (data, room) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let mut inlet = Inlet::new(memory.clone());

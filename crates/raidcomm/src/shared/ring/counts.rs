@@ -7,7 +7,7 @@
 
 use super::Broken;
 use crate::shared::mapping::{HEAD_BYTES, LINE_BYTES};
-use crate::shared::place::{Count, Place, Word};
+use crate::shared::place::{Count, SharedPlace, Word};
 use bytes::BytesMut;
 use std::sync::atomic::Ordering;
 
@@ -19,24 +19,24 @@ pub(in crate::shared) const READER_WAITS_AT: usize = 4 * LINE_BYTES;
 
 /// Bytes that were moved, and whether the other side is to be rung for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::shared) struct Moved {
+pub(in crate::shared) struct MovedBytes {
     pub bytes: usize,
     pub ring: bool,
 }
 
 /// What both sides have.
 #[derive(Debug)]
-struct Ring<P> {
+struct RingCounts<P> {
     place: P,
     /// Bytes, a power of two.
     capacity: u64,
 }
 
-impl<P: Place> Ring<P> {
-    fn new(place: P) -> Ring<P> {
+impl<P: SharedPlace> RingCounts<P> {
+    fn new(place: P) -> RingCounts<P> {
         let capacity = (place.length() - HEAD_BYTES) as u64;
         assert!(capacity.is_power_of_two(), "a ring of {capacity} bytes");
-        Ring { place, capacity }
+        RingCounts { place, capacity }
     }
 
     /// Where a byte lies, counted from the first one ever written, and how many lie behind it before the end of the memory.
@@ -56,15 +56,15 @@ impl<P: Place> Ring<P> {
 /// Where bytes go in.
 #[derive(Debug)]
 pub(in crate::shared) struct Inlet<P> {
-    ring: Ring<P>,
+    ring: RingCounts<P>,
     written: u64,
     /// The reader's count, as it was last looked at.
     read: u64,
 }
 
-impl<P: Place> Inlet<P> {
+impl<P: SharedPlace> Inlet<P> {
     pub(in crate::shared) fn new(place: P) -> Inlet<P> {
-        Inlet { ring: Ring::new(place), written: 0, read: 0 }
+        Inlet { ring: RingCounts::new(place), written: 0, read: 0 }
     }
 
     #[cfg(test)]
@@ -73,7 +73,7 @@ impl<P: Place> Inlet<P> {
     }
 
     /// Copies in as many bytes as there is room for. If that is not all, the writer is rung for when there is room again.
-    pub(in crate::shared) fn write(&mut self, mut bytes: &[u8]) -> Result<Moved, Broken> {
+    pub(in crate::shared) fn write(&mut self, mut bytes: &[u8]) -> Result<MovedBytes, Broken> {
         let before = self.written;
         let waits = self.ring.place.word(WRITER_WAITS_AT);
         let mut said = false;
@@ -102,10 +102,10 @@ impl<P: Place> Inlet<P> {
         }
         let moved = (self.written - before) as usize;
         if moved == 0 {
-            return Ok(Moved { bytes: 0, ring: false });
+            return Ok(MovedBytes { bytes: 0, ring: false });
         }
         self.ring.place.count(WRITTEN_AT).store(self.written, Ordering::SeqCst);
-        Ok(Moved { bytes: moved, ring: self.ring.take_waiting(READER_WAITS_AT) })
+        Ok(MovedBytes { bytes: moved, ring: self.ring.take_waiting(READER_WAITS_AT) })
     }
 
     /// How far the reader is.
@@ -118,13 +118,13 @@ impl<P: Place> Inlet<P> {
 /// Where bytes come out.
 #[derive(Debug)]
 pub(in crate::shared) struct Outlet<P> {
-    ring: Ring<P>,
+    ring: RingCounts<P>,
     read: u64,
 }
 
-impl<P: Place> Outlet<P> {
+impl<P: SharedPlace> Outlet<P> {
     pub(in crate::shared) fn new(place: P) -> Outlet<P> {
-        Outlet { ring: Ring::new(place), read: 0 }
+        Outlet { ring: RingCounts::new(place), read: 0 }
     }
 
     #[cfg(test)]
@@ -133,10 +133,10 @@ impl<P: Place> Outlet<P> {
     }
 
     /// Moves bytes to the end of `into`, at most so many.
-    pub(in crate::shared) fn read(&mut self, into: &mut BytesMut, bytes_max: usize) -> Result<Moved, Broken> {
+    pub(in crate::shared) fn read(&mut self, into: &mut BytesMut, bytes_max: usize) -> Result<MovedBytes, Broken> {
         let count = self.waiting()?.min(bytes_max as u64) as usize;
         if count == 0 {
-            return Ok(Moved { bytes: 0, ring: false });
+            return Ok(MovedBytes { bytes: 0, ring: false });
         }
         into.reserve(count);
         let (at, straight) = self.ring.lies(self.read);
@@ -150,7 +150,7 @@ impl<P: Place> Outlet<P> {
         self.ring.place.count(READ_AT).store(self.read, Ordering::SeqCst);
         // A writer that waits has much to write: it is not woken for each bit of room.
         let roomy = self.waiting()? <= self.ring.capacity / 2;
-        Ok(Moved { bytes: count, ring: roomy && self.ring.take_waiting(WRITER_WAITS_AT) })
+        Ok(MovedBytes { bytes: count, ring: roomy && self.ring.take_waiting(WRITER_WAITS_AT) })
     }
 
     /// How many bytes are there.

@@ -3,11 +3,11 @@
 use super::encrypted::{Relay, authority, count, good};
 use super::*;
 use crate::datagrams::Stray;
-use crate::datagrams::faults::Faults;
+use crate::datagrams::faults::FaultRates;
 use crate::limits::{DATAGRAM_BYTES_MIN, DATAGRAM_FRAME_BYTES_MAX};
 use std::net::UdpSocket;
 
-const FAULTS: Faults = Faults { loss_percent: 20, double_percent: 10, reorder_percent: 10 };
+const FAULTS: FaultRates = FaultRates { loss_percent: 20, double_percent: 10, reorder_percent: 10 };
 
 /// A site with datagrams.
 fn node(site: SiteId, incarnation: u32, keys: Option<Keys>, options: DatagramOptions) -> Node {
@@ -17,7 +17,7 @@ fn node(site: SiteId, incarnation: u32, keys: Option<Keys>, options: DatagramOpt
 }
 
 fn uses_datagrams(node: &Node, site: SiteId) -> bool {
-    node.status(site).channel == Some(Channel::Datagrams)
+    node.status(site).channel == Some(ConnectionChannel::Datagrams)
 }
 
 /// Two sites that send each other datagrams, in clear and with keys.
@@ -115,7 +115,7 @@ fn a_site_without_datagrams_is_reached_over_the_connection() {
     connect(&mut a, &mut b);
     a.streams.send(B, b"hello").expect("connected");
     until([&mut a, &mut b], |[_, b]| b.payloads(A).count() == 1);
-    assert_eq!((a.status(B).channel, a.status(B).datagrams), (Some(Channel::Stream), None));
+    assert_eq!((a.status(B).channel, a.status(B).datagrams), (Some(ConnectionChannel::Stream), None));
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn when_datagrams_no_longer_arrive_the_connection_is_used_and_when_they_do_again
     a.streams.send(B, b"lost on its way").expect("connected");
     until([&mut a, &mut b], |[a, _]| {
         between.carry();
-        a.status(B).channel == Some(Channel::Stream)
+        a.status(B).channel == Some(ConnectionChannel::Stream)
     });
     a.streams.send(B, b"over the connection").expect("connected");
     until([&mut a, &mut b], |[_, b]| {

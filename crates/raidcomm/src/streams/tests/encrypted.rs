@@ -257,8 +257,8 @@ fn a_site_cannot_pass_for_another_one_of_its_instance() {
     let authority = authority();
     let keys = authority.keys(INSTANCE, B, Said::of(INSTANCE, C));
     let (a, b) = (node(A, 1, good(&authority, A)), node(B, 1, keys));
-    let refused = DisconnectReason::Refused(Refusal::Certificate);
-    strangers_are(a, b, "certificate of another site", DisconnectReason::Refusing(Refusal::Site), refused);
+    let refused = DisconnectReason::Refused(HelloRefusal::Certificate);
+    strangers_are(a, b, "certificate of another site", DisconnectReason::Refusing(HelloRefusal::Site), refused);
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn a_certificate_of_another_instance_is_refused_even_if_one_authority_serves_bot
     let authority = authority();
     let keys = authority.keys(INSTANCE, B, Said::of(InstanceId(7), B));
     let (a, b) = (node(A, 1, good(&authority, A)), node(B, 1, keys));
-    let refused = DisconnectReason::Refused(Refusal::Instance);
+    let refused = DisconnectReason::Refused(HelloRefusal::Instance);
     strangers_are(a, b, "another instance", DisconnectReason::Insecure(Distrust::Instance), refused);
 }
 
@@ -275,9 +275,15 @@ fn a_side_with_keys_and_one_without_refuse_each_other_and_say_why() {
     let authority = authority();
     let refused = |refusal| DisconnectReason::Refused(refusal);
     let with_keys = || node(A, 1, good(&authority, A));
-    strangers_are(with_keys(), Node::new(B, 1), "in clear", refused(Refusal::Encrypted), refused(Refusal::Clear));
+    strangers_are(
+        with_keys(),
+        Node::new(B, 1),
+        "in clear",
+        refused(HelloRefusal::Encrypted),
+        refused(HelloRefusal::Clear),
+    );
     let (a, b) = (Node::new(A, 1), node(B, 1, good(&authority, B)));
-    strangers_are(a, b, "encrypted", refused(Refusal::Clear), refused(Refusal::Encrypted));
+    strangers_are(a, b, "encrypted", refused(HelloRefusal::Clear), refused(HelloRefusal::Encrypted));
 }
 
 #[test]
@@ -440,7 +446,7 @@ fn both_ends_of_a_connection_derive_the_same_secret_and_each_connection_another(
 fn sites_of_one_host_prove_who_they_are_before_they_share_memory() {
     let authority = authority();
     let (a, b) = (node(A, 1, good(&authority, A)), node(B, 1, good(&authority, B)));
-    let (mut a, mut b) = pair(Channel::SharedMemory, a, b);
+    let (mut a, mut b) = pair(ConnectionChannel::SharedMemory, a, b);
     assert!(!a.status(B).encrypted, "what goes through memory is not encrypted");
     a.streams.send(B, b"through memory").expect("connected");
     until([&mut a, &mut b], |[_, b]| b.payloads(A).any(|payload| payload == "through memory"));

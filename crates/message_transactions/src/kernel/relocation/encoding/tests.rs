@@ -1,14 +1,14 @@
 //! A process comes back from bytes as it was; nothing else is taken for one.
 
 use super::*;
-use crate::kernel::{Kernel, Message};
+use crate::kernel::{Kernel, OutgoingMessage};
 use proptest::prelude::*;
 
 const NOW: u64 = 50_000_000_000;
-const GROUP: GroupId = GroupId::well_known(4);
+const GROUP: ProcessGroupId = ProcessGroupId::well_known(4);
 
 /// Kernels that have their identifiers.
-fn kernels() -> [Kernel<u32, Owned>; 2] {
+fn kernels() -> [Kernel<u32, OwnedMemory>; 2] {
     [1, 2].map(|seed| {
         let mut kernel = Kernel::new(0, seed);
         while kernel.host().is_none() {
@@ -20,23 +20,24 @@ fn kernels() -> [Kernel<u32, Owned>; 2] {
 }
 
 /// A process with something of everything, and what is to be expected of it at its new place.
-fn travelled(from: &mut Kernel<u32, Owned>, to: HostId) -> Relocated<u32, Owned> {
+fn travelled(from: &mut Kernel<u32, OwnedMemory>, to: LogicalHostId) -> Relocated<u32, OwnedMemory> {
     let process = from.create().expect("room");
     from.join_group(NOW, process, GROUP, process).expect("room");
     let client = || from.create().expect("room");
     let clients: Vec<ProcessId> = std::iter::repeat_with(client).take(5).collect();
     for (number, &client) in clients.iter().enumerate() {
-        let message = Message::exactly_once(vec![number as u8; 3]).with_segment(Owned::Both(vec![number as u8; 2_000]));
+        let message = OutgoingMessage::exactly_once(vec![number as u8; 3])
+            .with_segment(OwnedMemory::Both(vec![number as u8; 2_000]));
         from.send(NOW, client, process, message).expect("it may send");
     }
     let mut take = || from.receive(NOW, process).expect("it is free").expect("a message").exchange;
     let [replied, forwarded, _kept] = [take(), take(), take()];
     from.reply(NOW, process, &replied, b"reply", 7, b"data").expect("it waits");
     from.forward(NOW, process, &forwarded, clients[4]).expect("it waits");
-    let notified = Message::exactly_once(b"to all".to_vec()).with_replies(Replies::None);
+    let notified = OutgoingMessage::exactly_once(b"to all".to_vec()).with_replies(WantedReplies::None);
     let bystander = from.create().expect("room");
     from.send(NOW, bystander, GROUP, notified).expect("it may send");
-    let own = Message::exactly_once(b"own".to_vec()).with_segment(Owned::Writable(vec![1; 100]));
+    let own = OutgoingMessage::exactly_once(b"own".to_vec()).with_segment(OwnedMemory::Writable(vec![1; 100]));
     from.send(NOW, process, clients[0], own).expect("it may send");
     from.release(process, to).expect("it may move")
 }
@@ -51,7 +52,7 @@ fn a_process_is_there_what_it_was_here() {
     let bytes = relocated.encode(NOW).expect("all memory is owned");
     // Another clock.
     let later = 7 * NOW;
-    let decoded: Relocated<u32, Owned> = Relocated::decode(later, &bytes).expect("it was encoded");
+    let decoded: Relocated<u32, OwnedMemory> = Relocated::decode(later, &bytes).expect("it was encoded");
     assert_eq!(decoded.encode(later).expect("all memory is owned"), bytes, "nothing is lost on the way");
     assert_eq!(decoded.aliens.len(), 5);
     there.adopt(later, decoded).map_err(|(error, _)| error).expect("it left for here");
@@ -71,7 +72,7 @@ fn what_left_is_taken_in_once_and_by_whom_it_left_for() {
     let (own, host) = (here.host().expect("it has one"), there.host().expect("it has one"));
     let relocated = travelled(&mut here, host);
     let (id, bytes) = (relocated.id(), relocated.encode(NOW).expect("all memory is owned"));
-    let decode = |bytes: &[u8]| Relocated::<u32, Owned>::decode(NOW, bytes).expect("it was encoded");
+    let decode = |bytes: &[u8]| Relocated::<u32, OwnedMemory>::decode(NOW, bytes).expect("it was encoded");
     let outcome = |adopted: Result<(), (RelocationError, _)>| adopted.map_err(|(error, _)| error);
     assert_eq!(outcome(here.adopt(NOW, decode(&bytes))), Err(RelocationError::Elsewhere(host)));
     assert_eq!(outcome(there.adopt(NOW, decode(&bytes))), Ok(()));
@@ -89,7 +90,8 @@ fn errors_say_what_is_wrong() {
     let [mut here, there] = kernels();
     let relocated = travelled(&mut here, there.host().expect("it has one"));
     let bytes = relocated.encode(NOW).expect("all memory is owned");
-    let error = |bytes: &[u8]| Relocated::<u32, Owned>::decode(NOW, bytes).map(|_| ()).expect_err("it is damaged");
+    let error =
+        |bytes: &[u8]| Relocated::<u32, OwnedMemory>::decode(NOW, bytes).map(|_| ()).expect_err("it is damaged");
     let (has, needs) = (bytes.len() as u64 - 1, bytes.len() as u64);
     assert_eq!(error(&bytes[..bytes.len() - 1]), DecodeError::Length { has, needs });
     assert_eq!(error(b"MOV"), DecodeError::Length { has: 3, needs: HEAD_BYTES as u64 });
@@ -114,7 +116,7 @@ fn sealed(contents: &[u8]) -> Vec<u8> {
 }
 
 /// Lets a kernel have what was decoded, and do everything with it.
-fn use_it(mut relocated: Relocated<u32, Owned>) {
+fn use_it(mut relocated: Relocated<u32, OwnedMemory>) {
     let [_, mut kernel] = kernels();
     relocated.departure.to = kernel.host().expect("it has one");
     let id = relocated.id();
@@ -127,7 +129,7 @@ fn use_it(mut relocated: Relocated<u32, Owned>) {
     }
     kernel.stop_receiving(id);
     for delivery in kernel.unanswered(id) {
-        let _ = kernel.move_from(NOW, id, &delivery.exchange, 0, Owned::Writable(vec![0; 10]));
+        let _ = kernel.move_from(NOW, id, &delivery.exchange, 0, OwnedMemory::Writable(vec![0; 10]));
         kernel.cancel(id);
     }
     for step in 1..50 {
@@ -140,7 +142,7 @@ proptest! {
     /// Bytes come from another process, by a file or the network: they must never end this one.
     #[test]
     fn arbitrary_bytes_never_panic(contents in prop::collection::vec(any::<u8>(), 0..200)) {
-        prop_assert!(Relocated::<u32, Owned>::decode(NOW, &contents).is_err());
+        prop_assert!(Relocated::<u32, OwnedMemory>::decode(NOW, &contents).is_err());
         if let Ok(relocated) = Relocated::decode(NOW, &sealed(&contents)) {
             use_it(relocated);
         }

@@ -1,4 +1,4 @@
-//! Measures what a commit costs: `cargo run --release -p recoverable_memory --example commits -- [folder] [seconds]`.
+//! Measures what a commit costs: `cargo bench -p recoverable_memory --bench commits -- [folder] [seconds]`.
 //!
 //! One thread, one range of 16 bytes in each transaction, at random places of 8 MiB. Prints nanoseconds for a transaction that is not
 //! flushed, with and without old values, of several ranges, at few places (which are coalesced), and aborted; then
@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use recoverable_memory::load::sync_latencies;
-use recoverable_memory::{Commit, Durability, Error as MemoryError, Memory, Options, Region};
+use recoverable_memory::{CommitMode, Durability, Error as MemoryError, Memory, Options, Region};
 
 const SEGMENT: &str = "commits";
 const SEGMENT_BYTES: u64 = 8 << 20;
@@ -24,7 +24,7 @@ const THREADS: u64 = 8;
 struct Case {
     name: &'static str,
     restore: bool,
-    commit: Commit,
+    commit: CommitMode,
     /// Places that are written to.
     places: u64,
     ranges: u64,
@@ -32,16 +32,16 @@ struct Case {
 
 const ALL: u64 = SEGMENT_BYTES / RANGE_BYTES;
 const CASES: [Case; 6] = [
-    Case { name: "no flush", restore: true, commit: Commit::NoFlush, places: ALL, ranges: 1 },
-    Case { name: "no flush, no restore", restore: false, commit: Commit::NoFlush, places: ALL, ranges: 1 },
-    Case { name: "no flush, 8 ranges", restore: true, commit: Commit::NoFlush, places: ALL, ranges: 8 },
-    Case { name: "no flush, 100 places", restore: true, commit: Commit::NoFlush, places: 100, ranges: 1 },
-    Case { name: "aborted", restore: true, commit: Commit::NoFlush, places: 0, ranges: 1 },
-    Case { name: "flush", restore: true, commit: Commit::Flush, places: ALL, ranges: 1 },
+    Case { name: "no flush", restore: true, commit: CommitMode::NoFlush, places: ALL, ranges: 1 },
+    Case { name: "no flush, no restore", restore: false, commit: CommitMode::NoFlush, places: ALL, ranges: 1 },
+    Case { name: "no flush, 8 ranges", restore: true, commit: CommitMode::NoFlush, places: ALL, ranges: 8 },
+    Case { name: "no flush, 100 places", restore: true, commit: CommitMode::NoFlush, places: 100, ranges: 1 },
+    Case { name: "aborted", restore: true, commit: CommitMode::NoFlush, places: 0, ranges: 1 },
+    Case { name: "flush", restore: true, commit: CommitMode::Flush, places: ALL, ranges: 1 },
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).filter(|word| word != "--bench");
     let temporary = tempfile::tempdir()?;
     let folder = arguments.next().map_or_else(|| temporary.path().join("commits"), PathBuf::from);
     let seconds: f64 = arguments.next().map_or(Ok(1.0), |text| text.parse())?;
@@ -64,7 +64,7 @@ fn measure(memory: &Memory, region: &mut Region, case: Case, duration: Duration)
     let before = memory.statistics();
     let (begin, processor) = (Instant::now(), processor_ns());
     let (mut transactions, mut slowest) = (0_u64, Duration::ZERO);
-    let batch_size = if case.commit == Commit::NoFlush { BATCH } else { 1 };
+    let batch_size = if case.commit == CommitMode::NoFlush { BATCH } else { 1 };
     while begin.elapsed() < duration {
         let batch = Instant::now();
         for _ in 0..batch_size {
@@ -116,7 +116,7 @@ fn flushing(memory: &Memory, piece: &mut Region, begin: Instant, duration: Durat
     while begin.elapsed() < duration {
         let transaction = memory.begin();
         transaction.enlist(piece)?.set_range(first..first + RANGE_BYTES).expect("it fits").fill(transactions as u8);
-        transaction.commit(Commit::NoFlush)?;
+        transaction.commit(CommitMode::NoFlush)?;
         memory.flush(Durability::Disk)?;
         transactions += 1;
     }

@@ -1,4 +1,4 @@
-//! Measures what an append costs: `cargo run --release -p commit_log --example append -- [folder] [seconds]`.
+//! Measures what an append costs: `cargo bench -p commit_log --bench append -- [folder] [seconds]`.
 //!
 //! Prints nanoseconds per append of 300 bytes and MB/s, first without any sync, then with a sync always under way.
 
@@ -13,7 +13,7 @@ const RECORD: [u8; 300] = [0x5a; 300];
 const BATCH: u32 = 1000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).filter(|word| word != "--bench");
     let temporary = tempfile::tempdir()?;
     let folder = arguments.next().map_or_else(|| temporary.path().to_path_buf(), PathBuf::from);
     let seconds: f64 = arguments.next().map_or(Ok(2.0), |text| text.parse())?;

@@ -1,11 +1,11 @@
 //! Small commits of redb over two memory servers beside its default durability on the same disk, in turns.
 //!
-//! `cargo run --release -p remote_redb --example redb_commits -- [commits] [rounds] [folder]`. The servers are processes of their own on the loopback
+//! `cargo bench -p remote_redb --bench redb_commits -- [commits] [rounds] [folder]`. The servers are processes of their own on the loopback
 //! interface. The time of a disk sync is printed with every round.
 
 use network_memory::host::memory_server::{MemoryServer, ServerOptions};
 use redb::{Database, TableDefinition};
-use remote_files::Options;
+use remote_files::FilesOptions;
 use remote_redb::RemoteBackend;
 use std::error::Error;
 use std::fs::File;
@@ -20,7 +20,7 @@ const TABLE: TableDefinition<'_, u64, u64> = TableDefinition::new("entry");
 const SERVE: &str = "--serve";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     if words.first().is_some_and(|word| word == SERVE) {
         return serve();
     }
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for _ in 0..rounds {
         println!("a disk sync takes {:.2} ms (median of 25)", sync_ms(&folder)?);
         let addresses = servers.iter().map(|server| server.address).collect();
-        let options = Options { servers: addresses, copies: Some(2), ..Options::default() };
+        let options = FilesOptions { servers: addresses, copies: Some(2), ..FilesOptions::default() };
         let path = folder.join("remote");
         let backend = RemoteBackend::open(&path, &options, Box::new(|text| eprintln!("{text}")))?;
         let database = Database::builder().create_with_backend(backend.clone())?;

@@ -1,6 +1,6 @@
 //! What a commit costs when all memory servers are dead, beside a plain write and sync of the same bytes, in turns.
 //!
-//! `cargo run --release -p network_memory --example disk_latency -- [rounds] [folder]`. Both files lie in the folder, without one in a
+//! `cargo bench -p network_memory --bench disk_latency -- [rounds] [folder]`. Both files lie in the folder, without one in a
 //! temporary folder beside the program's own directory, because what is mounted at `/tmp` may be no disk. The plain file is as long as it will
 //! be from the start, so that its syncs have no metadata to write, as the log's.
 
@@ -27,7 +27,7 @@ const SERVERS: usize = 2;
 type Failure = Box<dyn Error>;
 
 fn main() -> Result<(), Failure> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let rounds: usize = words.first().map_or(Ok(5_000), |word| word.parse())?;
     let temporary = tempfile::tempdir_in(".")?;
     let folder = words.get(1).map_or_else(|| temporary.path().to_path_buf(), PathBuf::from);

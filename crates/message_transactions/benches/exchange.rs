@@ -1,14 +1,14 @@
 //! The round trip of a message transaction by every way, beside a bare UDP echo, in one run: both processes on one processor, each on its
 //! own, and wherever the system puts them.
 //!
-//! `cargo run --release -p message_transactions --example exchange [-- ROUND_TRIPS]`. The program starts itself once more for each way as the other side;
+//! `cargo bench -p message_transactions --bench exchange [-- ROUND_TRIPS]`. The program starts itself once more for each way as the other side;
 //! in memory the other side is a thread. Rounds of all ways alternate, and the medians of all round trips are compared.
 
-#[path = "common/ways.rs"]
+#[path = "../examples/common/ways.rs"]
 mod ways;
 
 use message_transactions::ProcessId;
-use message_transactions::host::{Host, HostError, Process, Request};
+use message_transactions::host::{BlockedRequest, Host, HostError, HostProcess};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, UdpSocket};
@@ -58,7 +58,7 @@ fn pin(processor: &str) {
 }
 
 /// Replies with what it is sent.
-fn serve(server: &mut Process) -> Result<(), HostError> {
+fn serve(server: &mut HostProcess) -> Result<(), HostError> {
     loop {
         let call = server.receive()?;
         let message = call.message().to_vec();
@@ -164,7 +164,7 @@ fn in_memory(placing: Placing) -> Outcome<Trip> {
     });
     Ok(Trip::new("memory", move || {
         let _host = &host;
-        client.send(id, Request::exactly_once(&MESSAGE))?;
+        client.send(id, BlockedRequest::exactly_once(&MESSAGE))?;
         Ok(())
     }))
 }
@@ -181,10 +181,10 @@ fn by(way: Way, placing: Placing, keys: &Path) -> Outcome<Trip> {
     let place = way.place(THERE, address);
     Ok(Trip::new(way.name(), move || {
         let _other = &other;
-        client.send(server, Request::exactly_once(&MESSAGE))?;
+        client.send(server, BlockedRequest::exactly_once(&MESSAGE))?;
         // The first messages may go by another way.
         while !way.is_up(host.transport(), place) {
-            client.send(server, Request::exactly_once(&MESSAGE))?;
+            client.send(server, BlockedRequest::exactly_once(&MESSAGE))?;
         }
         Ok(())
     }))
@@ -219,7 +219,7 @@ fn compare(round_trips: usize, placing: Placing, keys: &Path) -> Outcome<()> {
 }
 
 fn main() -> Outcome<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["echo", processor] => return echo(processor),
         ["serve", way, processor, client, keys] => {

@@ -1,10 +1,10 @@
-//! Transactions of this home that are ready while others are on their way gather, and commit together: one prepare, one vote of each site, one
+//! Group commit: transactions of this home that are ready while others are on their way commit together. There is one prepare, one vote of each site, one
 //! decision for all of them. To the other sites a group is one transaction; to whoever asked, each is its own.
 //!
-//! How many rounds may be on their way follows from how long one takes (`Gathering::rounds_allowed`): few where a round costs more work than
+//! How many rounds may be on their way follows from how long one takes (`GroupCommit::rounds_allowed`): few where a round costs more work than
 //! time, many where it is far. So a ready transaction waits for a small part of a round, or not at all; and a round that takes longer than most
 //! holds nobody up. When a group may leave, it first takes along what becomes ready in the same turn: the controller sends itself a message behind
-//! everything that waits inside the site (`Turn`), for what was asked for together is ready together. A site alone, whose rounds take no time, gathers
+//! everything that waits inside the site (`GroupTurn`), for what was asked for together is ready together. A site alone, whose rounds take no time, commits groups
 //! by that only. What has lost a conflict before waits for nobody and goes alone: its age must decide, not the company. (Group commit: DeWitt et al.,
 //! "Implementation Techniques for Main Memory Database Systems", 1984, section 5.2, there for the log.)
 //!
@@ -15,8 +15,7 @@
 //! outcome of its group; a group that aborts leaves nothing, and each of its members is then judged alone, under its own identifier.
 
 use crate::limits::{
-    GATHER_PATIENCE, GATHERED_BYTES_MAX, GATHERED_ITEMS_MAX, GATHERED_RANGES_MAX, GROUP_MAX, ROUND_SLACK_PARTS,
-    ROUNDS_MAX,
+    GROUP_BYTES_MAX, GROUP_ITEMS_MAX, GROUP_MAX, GROUP_PATIENCE, GROUP_RANGES_MAX, ROUND_SLACK_PARTS, ROUNDS_MAX,
 };
 use messages::commit::CommitRequest;
 use messages::planted;
@@ -31,7 +30,7 @@ use std::sync::Arc;
 
 /// A transaction that its home site has executed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Ready {
+pub(crate) struct ReadyTransaction {
     pub(crate) transaction: TransactionId,
     pub(crate) age: Age,
     pub(crate) history: Arc<History>,
@@ -41,17 +40,17 @@ pub(crate) struct Ready {
     pub(crate) since: u64,
 }
 
-impl Ready {
+impl ReadyTransaction {
     /// As it was asked for.
     pub(crate) fn into_request(self) -> CommitRequest {
-        let Ready { transaction, age, history, logged_everywhere, .. } = self;
+        let ReadyTransaction { transaction, age, history, logged_everywhere, .. } = self;
         CommitRequest::Commit { transaction, age, history, logged_everywhere }
     }
 }
 
 /// Whether what becomes ready together has had the time to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Turn {
+enum GroupTurn {
     /// Nobody who could leave has waited for it.
     Unknown,
     /// `CommitRequest::Gathered` is on its way.
@@ -62,11 +61,11 @@ enum Turn {
 
 /// What is ready to be committed and has not been sent.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Gathering {
-    ready: VecDeque<Ready>,
+pub(crate) struct GroupCommit {
+    ready: VecDeque<ReadyTransaction>,
     /// Those that commit by themselves, at once: too large, or members of a group that has aborted.
-    alone: VecDeque<Ready>,
-    turn: Turn,
+    alone: VecDeque<ReadyTransaction>,
+    turn: GroupTurn,
     /// Rounds on their way: prepares sent and not decided.
     voting: usize,
     /// The time of a round when little else is under way, nanoseconds.
@@ -85,13 +84,13 @@ pub(crate) struct Gathering {
     on_way: u64,
 }
 
-impl Gathering {
+impl GroupCommit {
     /// Nothing is ready. Rounds begin `round_pace` nanoseconds apart while one is on its way.
-    pub(crate) fn new(round_pace: u64) -> Gathering {
-        Gathering {
+    pub(crate) fn new(round_pace: u64) -> GroupCommit {
+        GroupCommit {
             ready: VecDeque::new(),
             alone: VecDeque::new(),
-            turn: Turn::Unknown,
+            turn: GroupTurn::Unknown,
             voting: 0,
             round: 0,
             median: 0,
@@ -104,15 +103,15 @@ impl Gathering {
     }
 
     /// A transaction is ready.
-    pub(crate) fn add(&mut self, ready: Ready) {
+    pub(crate) fn add(&mut self, ready: ReadyTransaction) {
         let has_lost = ready.age.first != ready.transaction;
-        let is_alone = has_lost || ready.logged_everywhere || !may_gather(&ready.history);
+        let is_alone = has_lost || ready.logged_everywhere || !may_join_group(&ready.history);
         let queue = if is_alone { &mut self.alone } else { &mut self.ready };
         queue.push_back(ready);
     }
 
     /// Takes back one that has not been sent.
-    pub(crate) fn take_back(&mut self, transaction: TransactionId) -> Option<Ready> {
+    pub(crate) fn take_back(&mut self, transaction: TransactionId) -> Option<ReadyTransaction> {
         [&mut self.alone, &mut self.ready].into_iter().find_map(|queue| {
             let position = queue.iter().position(|ready| ready.transaction == transaction)?;
             queue.remove(position)
@@ -120,12 +119,12 @@ impl Gathering {
     }
 
     /// Takes back all of them, in the order in which they became ready.
-    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ready> + use<> {
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = ReadyTransaction> + use<> {
         std::mem::take(&mut self.alone).into_iter().chain(std::mem::take(&mut self.ready))
     }
 
     /// A group has aborted: each of its members commits alone, if it can.
-    pub(crate) fn part(&mut self, members: Vec<Ready>) {
+    pub(crate) fn part(&mut self, members: Vec<ReadyTransaction>) {
         self.group_max = (self.group_max / 2).max(1);
         self.alone.extend(members);
     }
@@ -173,36 +172,36 @@ impl Gathering {
         let Some(first) = self.ready.front() else { return false };
         self.voting < self.rounds_allowed()
             || now.boot >= self.sent_at + self.median.max(self.round_pace)
-            || now.boot >= first.since + GATHER_PATIENCE
+            || now.boot >= first.since + GROUP_PATIENCE
     }
 
     /// Whether the controller is to send itself `CommitRequest::Gathered` now, after everybody has left who may.
     pub(crate) fn asks_for_turn(&mut self, now: Now) -> bool {
-        let asks = self.turn == Turn::Unknown && self.room > self.on_way && self.is_due(now);
+        let asks = self.turn == GroupTurn::Unknown && self.room > self.on_way && self.is_due(now);
         if asks {
-            self.turn = Turn::Asked;
+            self.turn = GroupTurn::Asked;
         }
         asks
     }
 
     /// `CommitRequest::Gathered` has come back. Whoever was ready may have been taken back meanwhile.
     pub(crate) fn turn_is_over(&mut self) {
-        self.turn = if self.ready.is_empty() { Turn::Unknown } else { Turn::Over };
+        self.turn = if self.ready.is_empty() { GroupTurn::Unknown } else { GroupTurn::Over };
     }
 
     /// Whom to send now: one transaction, or several that are independent of each other, and then what they read and wrote together. Empty: nobody.
-    pub(crate) fn next(&mut self, now: Now, planted: Planted) -> (Vec<Ready>, History) {
-        let only = |ready: Option<Ready>| (ready.into_iter().collect(), History::default());
+    pub(crate) fn next(&mut self, now: Now, planted: Planted) -> (Vec<ReadyTransaction>, History) {
+        let only = |ready: Option<ReadyTransaction>| (ready.into_iter().collect(), History::default());
         if self.room <= self.on_way {
             return only(self.next_without_changes());
         }
         if let Some(alone) = self.alone.pop_front() {
             return only(Some(alone));
         }
-        if self.turn != Turn::Over || !self.is_due(now) {
+        if self.turn != GroupTurn::Over || !self.is_due(now) {
             return only(None);
         }
-        self.turn = Turn::Unknown;
+        self.turn = GroupTurn::Unknown;
         if self.ready.len() == 1 || self.group_max == 1 {
             return only(self.ready.pop_front());
         }
@@ -228,8 +227,8 @@ impl Gathering {
     }
 
     /// Of those that are ready, the first that needs no room.
-    fn next_without_changes(&mut self) -> Option<Ready> {
-        let changes_nothing = |ready: &Ready| ready.history.changed().next().is_none();
+    fn next_without_changes(&mut self) -> Option<ReadyTransaction> {
+        let changes_nothing = |ready: &ReadyTransaction| ready.history.changed().next().is_none();
         [&mut self.alone, &mut self.ready].into_iter().find_map(|queue| {
             let position = queue.iter().position(changes_nothing)?;
             queue.remove(position)
@@ -243,18 +242,18 @@ fn slack(time: u64) -> u64 {
 }
 
 /// Whether it may commit with others: it is small, and changes rows only.
-fn may_gather(history: &History) -> bool {
+fn may_join_group(history: &History) -> bool {
     let items = history.reads.len() + history.writes.len() + history.increments.len();
     history.drops.is_empty()
-        && items <= GATHERED_ITEMS_MAX
-        && history.ranges.len() <= GATHERED_RANGES_MAX
-        && history.bytes() <= GATHERED_BYTES_MAX
+        && items <= GROUP_ITEMS_MAX
+        && history.ranges.len() <= GROUP_RANGES_MAX
+        && history.bytes() <= GROUP_BYTES_MAX
         && history.writes.iter().all(|write| write.table != TableId::CATALOG)
 }
 
 /// How the members of a group use an item.
 #[derive(Clone, Copy, Debug)]
-enum Use {
+enum ItemUse {
     /// Some have read this version.
     Read(Timestamp),
     /// One alone uses it.
@@ -266,14 +265,14 @@ enum Use {
 /// What the members of a group read and wrote, each item once.
 #[derive(Debug, Default)]
 struct Joined<'a> {
-    items: FxHashMap<(TableId, &'a Key), Use>,
+    items: FxHashMap<(TableId, &'a Key), ItemUse>,
     history: History,
     bytes: usize,
 }
 
 /// Of a history that depends on no member of a group, what differs from theirs.
 #[derive(Debug, Default)]
-struct New {
+struct NewInGroup {
     /// Its reads of items that none of them uses, by place in it,
     reads: SmallVec<[usize; 8]>,
     /// its increments of such items, likewise,
@@ -294,8 +293,8 @@ impl<'a> Joined<'a> {
     fn admit(&mut self, history: &'a History, dependent: bool) -> bool {
         let bytes = self.bytes + history.bytes();
         let new = match self.compare(history) {
-            Some(new) if bytes <= GATHERED_BYTES_MAX => new,
-            _ if dependent => New {
+            Some(new) if bytes <= GROUP_BYTES_MAX => new,
+            _ if dependent => NewInGroup {
                 reads: (0..history.reads.len()).collect(),
                 increments: (0..history.increments.len()).collect(),
                 sums: SmallVec::new(),
@@ -308,29 +307,29 @@ impl<'a> Joined<'a> {
     }
 
     /// `None`: it is not independent.
-    fn compare(&self, history: &History) -> Option<New> {
-        let mut new = New::default();
+    fn compare(&self, history: &History) -> Option<NewInGroup> {
+        let mut new = NewInGroup::default();
         for (place, read) in history.reads.iter().enumerate() {
             match self.items.get(&(read.table, &read.key)) {
                 None => new.reads.push(place),
-                Some(Use::Read(seen)) if *seen == read.seen => {}
+                Some(ItemUse::Read(seen)) if *seen == read.seen => {}
                 Some(_) => return None,
             }
         }
         for (place, increment) in history.increments.iter().enumerate() {
             match self.items.get(&(increment.table, &increment.key)) {
                 None => new.increments.push(place),
-                Some(Use::Added(sums)) => {
+                Some(ItemUse::Added(sums)) => {
                     let both = sum(&self.history.increments[*sums].addends, &increment.addends)?;
                     new.sums.push((*sums, both));
                 }
-                Some(Use::Read(_) | Use::Written) => return None,
+                Some(ItemUse::Read(_) | ItemUse::Written) => return None,
             }
         }
         let in_range =
             |range: &KeyRange, table: TableId, key: &Key| range.table == table && range.contains(key.as_bytes());
         let is_changed = |range: &KeyRange| {
-            let mut changed = self.items.iter().filter(|(_, item)| !matches!(item, Use::Read(_)));
+            let mut changed = self.items.iter().filter(|(_, item)| !matches!(item, ItemUse::Read(_)));
             changed.any(|((table, key), _)| in_range(range, *table, key))
         };
         let ranges = &self.history.ranges;
@@ -340,26 +339,26 @@ impl<'a> Joined<'a> {
         independent.then_some(new)
     }
 
-    fn take(&mut self, history: &'a History, new: New) {
+    fn take(&mut self, history: &'a History, new: NewInGroup) {
         let joined = &mut self.history;
         for read in new.reads.into_iter().map(|place| &history.reads[place]) {
             if let Entry::Vacant(entry) = self.items.entry((read.table, &read.key)) {
-                entry.insert(Use::Read(read.seen));
+                entry.insert(ItemUse::Read(read.seen));
                 joined.reads.push(read.clone());
             }
         }
         for write in &history.writes {
-            self.items.insert((write.table, &write.key), Use::Written);
+            self.items.insert((write.table, &write.key), ItemUse::Written);
         }
         for increment in new.increments.into_iter().map(|place| &history.increments[place]) {
             let place = joined.increments.len();
             match self.items.entry((increment.table, &increment.key)) {
                 Entry::Vacant(entry) => {
-                    entry.insert(Use::Added(place));
+                    entry.insert(ItemUse::Added(place));
                 }
                 // Its own read, of a statement that was rolled back: nobody else may use the item.
                 Entry::Occupied(mut entry) => {
-                    entry.insert(Use::Written);
+                    entry.insert(ItemUse::Written);
                 }
             }
             joined.increments.push(increment.clone());
@@ -422,18 +421,18 @@ mod tests {
         History { increments: vec![Increment { table: TABLE, key: key(name), addends }], ..History::default() }
     }
 
-    fn ready(sequence: u64, history: History) -> Ready {
+    fn ready(sequence: u64, history: History) -> ReadyTransaction {
         let transaction = TransactionId { home: SiteId(1), incarnation: Incarnation(1), sequence };
         let age = Age { clock: sequence, first: transaction };
-        Ready { transaction, age, history: Arc::new(history), logged_everywhere: false, since: 0 }
+        ReadyTransaction { transaction, age, history: Arc::new(history), logged_everywhere: false, since: 0 }
     }
 
     /// Who leaves when nothing else becomes ready in this turn.
-    fn leaves(gathering: &mut Gathering, now: Now) -> Vec<Ready> {
-        if gathering.asks_for_turn(now) {
-            gathering.turn_is_over();
+    fn leaves(group_commit: &mut GroupCommit, now: Now) -> Vec<ReadyTransaction> {
+        if group_commit.asks_for_turn(now) {
+            group_commit.turn_is_over();
         }
-        gathering.next(now, Planted::none()).0
+        group_commit.next(now, Planted::none()).0
     }
 
     /// Two that commit as one although one of them has read what the other changes could not have run one after the other.
@@ -485,70 +484,71 @@ mod tests {
         assert_eq!(joined.increments, sums);
     }
 
-    /// While one round is on its way the others gather; where a round takes long, more are on their way, so that nobody waits for a whole one.
+    /// While one round is on its way the others wait and leave as a group; where a round takes long, more are on their way, so that nobody waits for a whole one.
     #[test]
     fn rounds_that_take_long_overlap() {
         let now = Now { boot: 0, wall_micros: 0 };
-        let mut gathering = Gathering::new(ROUND_PACE);
-        let send = |gathering: &mut Gathering, name: &str| {
-            gathering.add(ready(1, writes(name)));
-            let group = leaves(gathering, now);
-            (!group.is_empty()).then(|| gathering.sent(now, 1)).is_some()
+        let mut group_commit = GroupCommit::new(ROUND_PACE);
+        let send = |group_commit: &mut GroupCommit, name: &str| {
+            group_commit.add(ready(1, writes(name)));
+            let group = leaves(group_commit, now);
+            (!group.is_empty()).then(|| group_commit.sent(now, 1)).is_some()
         };
-        assert!(send(&mut gathering, "a") && !send(&mut gathering, "b"));
-        gathering.decided(1, 1, Some(10 * ROUND_PACE));
-        let sent = (0..12).filter(|number| send(&mut gathering, &number.to_string())).count();
+        assert!(send(&mut group_commit, "a") && !send(&mut group_commit, "b"));
+        group_commit.decided(1, 1, Some(10 * ROUND_PACE));
+        let sent = (0..12).filter(|number| send(&mut group_commit, &number.to_string())).count();
         assert_eq!(sent, 11, "b and what came next leave together, and then ten more");
-        gathering.add(ready(1, writes("late")));
-        assert!(leaves(&mut gathering, now).is_empty());
+        group_commit.add(ready(1, writes("late")));
+        assert!(leaves(&mut group_commit, now).is_empty());
         let later = Now { boot: 10 * ROUND_PACE, ..now };
-        assert_eq!(leaves(&mut gathering, later).len(), 2, "a round that takes longer than most holds nobody up");
+        assert_eq!(leaves(&mut group_commit, later).len(), 2, "a round that takes longer than most holds nobody up");
     }
 
     /// Who writes while there is no room fills memory; who waits for room that is there, or for room that it does not need, waits for nothing.
     #[test]
     fn who_changes_something_waits_for_room() {
         let now = Now { boot: 0, wall_micros: 0 };
-        let mut gathering = Gathering::new(ROUND_PACE);
-        let names = |group: Vec<Ready>| group.iter().map(|ready| ready.transaction.sequence).collect::<Vec<_>>();
-        gathering.set_room(0);
+        let mut group_commit = GroupCommit::new(ROUND_PACE);
+        let names =
+            |group: Vec<ReadyTransaction>| group.iter().map(|ready| ready.transaction.sequence).collect::<Vec<_>>();
+        group_commit.set_room(0);
         for (sequence, history) in [(1, writes("a")), (2, adds("b", 1)), (3, reads("c", 1))] {
-            gathering.add(ready(sequence, history));
+            group_commit.add(ready(sequence, history));
         }
-        let retried = Ready { age: ready(9, reads("d", 1)).age, ..ready(4, writes("d")) };
-        gathering.add(retried);
-        assert_eq!(names(leaves(&mut gathering, now)), [3]);
-        assert_eq!(names(leaves(&mut gathering, now)), [0; 0]);
-        gathering.set_room(100);
-        assert_eq!(names(leaves(&mut gathering, now)), [4]);
-        gathering.sent(now, 100);
-        assert_eq!(names(leaves(&mut gathering, now)), [0; 0], "what is on its way needs the room");
-        gathering.decided(1, 100, None);
-        gathering.set_room(0);
+        let retried = ReadyTransaction { age: ready(9, reads("d", 1)).age, ..ready(4, writes("d")) };
+        group_commit.add(retried);
+        assert_eq!(names(leaves(&mut group_commit, now)), [3]);
+        assert_eq!(names(leaves(&mut group_commit, now)), [0; 0]);
+        group_commit.set_room(100);
+        assert_eq!(names(leaves(&mut group_commit, now)), [4]);
+        group_commit.sent(now, 100);
+        assert_eq!(names(leaves(&mut group_commit, now)), [0; 0], "what is on its way needs the room");
+        group_commit.decided(1, 100, None);
+        group_commit.set_room(0);
         let second = ready(2, History::default()).transaction;
-        assert!(gathering.take_back(second).is_some(), "it can still be taken back");
-        gathering.set_room(u64::MAX);
-        assert_eq!(names(leaves(&mut gathering, now)), [1]);
+        assert!(group_commit.take_back(second).is_some(), "it can still be taken back");
+        group_commit.set_room(u64::MAX);
+        assert_eq!(names(leaves(&mut group_commit, now)), [1]);
     }
 
     /// Whoever leaves before the turn is over commits alone although others are about to be ready; whoever asks for its end twice pays for it twice.
     #[test]
     fn what_becomes_ready_in_one_turn_leaves_together() {
         let now = Now { boot: 0, wall_micros: 0 };
-        let mut gathering = Gathering::new(ROUND_PACE);
-        let next = |gathering: &mut Gathering| gathering.next(now, Planted::none()).0.len();
-        assert!(!gathering.asks_for_turn(now), "nobody is ready");
-        gathering.add(ready(1, writes("a")));
-        assert_eq!(next(&mut gathering), 0);
-        assert!(gathering.asks_for_turn(now) && !gathering.asks_for_turn(now));
-        gathering.add(ready(2, writes("b")));
-        assert_eq!(next(&mut gathering), 0);
-        gathering.turn_is_over();
-        assert_eq!(next(&mut gathering), 2);
-        gathering.sent(now, 2);
-        gathering.add(ready(3, writes("c")));
-        assert!(!gathering.asks_for_turn(now), "it waits for a round");
-        gathering.decided(2, 2, Some(1));
-        assert!(gathering.asks_for_turn(now), "a turn begins with who may leave");
+        let mut group_commit = GroupCommit::new(ROUND_PACE);
+        let next = |group_commit: &mut GroupCommit| group_commit.next(now, Planted::none()).0.len();
+        assert!(!group_commit.asks_for_turn(now), "nobody is ready");
+        group_commit.add(ready(1, writes("a")));
+        assert_eq!(next(&mut group_commit), 0);
+        assert!(group_commit.asks_for_turn(now) && !group_commit.asks_for_turn(now));
+        group_commit.add(ready(2, writes("b")));
+        assert_eq!(next(&mut group_commit), 0);
+        group_commit.turn_is_over();
+        assert_eq!(next(&mut group_commit), 2);
+        group_commit.sent(now, 2);
+        group_commit.add(ready(3, writes("c")));
+        assert!(!group_commit.asks_for_turn(now), "it waits for a round");
+        group_commit.decided(2, 2, Some(1));
+        assert!(group_commit.asks_for_turn(now), "a turn begins with who may leave");
     }
 }

@@ -1,7 +1,7 @@
 //! Two processes on this machine that talk over streams, in clear and encrypted in turns: the median round trip of a small
 //! frame, frames per second when many leave in one write, and bytes per second of large frames.
 //!
-//! `cargo run --release -p raidcomm --example ping`. The program starts itself once more as the other side.
+//! `cargo bench -p raidcomm --bench ping`. The program starts itself once more as the other side.
 
 use identifiers::{InstanceId, SiteId};
 use mio::{Events, Poll};
@@ -182,7 +182,7 @@ fn compare() -> Outcome<()> {
 }
 
 fn main() -> Outcome<()> {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).filter(|word| word != "--bench");
     match arguments.next() {
         Some(pinger) => echo(pinger.parse()?, arguments.next().as_deref().map(Path::new)),
         None => compare(),

@@ -1,6 +1,6 @@
 //! What a commit to two memory servers costs beside a bare exchange with two servers in parallel, in turns.
 //!
-//! `cargo run --release -p network_memory --example latency -- [rounds] [folder]`. Servers are processes; with the rights of the
+//! `cargo bench -p network_memory --bench latency -- [rounds] [folder]`. Servers are processes; with the rights of the
 //! superuser each is in a network namespace of its own, otherwise on the loopback interface. The folder holds the local log, which the
 //! disk follows in the background; without one it is temporary.
 
@@ -29,7 +29,7 @@ const SERVERS: usize = 2;
 type Failure = Box<dyn Error>;
 
 fn main() -> Result<(), Failure> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     if let [serve, address] = &words[..]
         && serve == "--serve"
     {

@@ -1,10 +1,10 @@
 //! A call of 64 bytes to another process of this host and back: through a line of shared memory, a Unix socket, and two pipes, with the two
 //! processes on processors of their own, on one, and wherever the kernel puts them, alone and beside a third one that never rests.
 //!
-//! `cargo run --release -p raidcomm --example calls`. The program starts itself again as the other side. Rounds are interleaved; the figures
+//! `cargo bench -p raidcomm --bench calls`. The program starts itself again as the other side. Rounds are interleaved; the figures
 //! are medians of the rounds, in microseconds for one call.
 
-use raidcomm::shared::{Client, Listener, Shape};
+use raidcomm::shared::{LineClient, LineListener, Shape};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::error::Error;
 use std::io::{Read, Write};
@@ -52,7 +52,7 @@ fn serve(way: &str, path: &Path) -> Outcome<()> {
     let mut bytes = [0; BYTES];
     match way {
         "line" => {
-            let mut server = Listener::bind(path)?.accept()?;
+            let mut server = LineListener::bind(path)?.accept()?;
             server.serve(|request, reply| reply.extend_from_slice(request))?;
         }
         "socket" => {
@@ -119,7 +119,7 @@ fn round(way: &str, placement: &Placement, path: &Path) -> Outcome<f64> {
     let mut reply = [0; BYTES];
     match way {
         "line" => {
-            let mut client = patiently(|| Client::connect(path, SHAPE))?;
+            let mut client = patiently(|| LineClient::connect(path, SHAPE))?;
             let mut reply = Vec::new();
             measure(|| Ok(client.call(&request, &mut reply, None)?))
         }
@@ -142,7 +142,7 @@ fn round(way: &str, placement: &Placement, path: &Path) -> Outcome<f64> {
 }
 
 fn main() -> Outcome<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     if let [processor, rest @ ..] = arguments.as_slice() {
         pin(processor.parse().ok())?;
         match rest {

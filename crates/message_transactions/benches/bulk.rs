@@ -1,14 +1,14 @@
 //! Bulk data between two network namespaces that a pair of virtual Ethernet interfaces joins: `write` and `read` of 16 MB segments
 //! against TCP over the same link, without loss and with a tenth of all packets lost.
 //!
-//! `cargo run --release -p message_transactions --example bulk`. Needs the rights of the superuser, `ip` and `nft`. The program starts itself once
+//! `cargo bench -p message_transactions --bench bulk`. Needs the rights of the superuser, `ip` and `nft`. The program starts itself once
 //! more as the other side, in its own namespace; both namespaces vanish at the end.
 
 use message_transactions::ProcessId;
-use message_transactions::host::faulty::{Faults, Faulty};
-use message_transactions::host::transport::Transport;
-use message_transactions::host::udp::{Domain, Udp};
-use message_transactions::host::{Host, Request};
+use message_transactions::host::faulty::{FaultyTransport, PacketFaults};
+use message_transactions::host::transport::PacketTransport;
+use message_transactions::host::udp::{UdpDomain, UdpTransport};
+use message_transactions::host::{BlockedRequest, Host};
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -21,7 +21,7 @@ const HERE: &str = "raidcomm-here";
 const THERE: &str = "raidcomm-there";
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
-type Link = Faulty<Udp>;
+type Link = FaultyTransport<UdpTransport>;
 
 fn run(line: &str) -> Outcome<()> {
     let mut words = line.split_whitespace();
@@ -58,8 +58,8 @@ impl Drop for Namespaces {
 }
 
 fn host(address: &str, peers: Vec<SocketAddr>, loss_percent: u64) -> Outcome<Host<Link>> {
-    let udp = Udp::bind(address.parse()?, Domain::Peers(peers))?;
-    Ok(Host::start(Faulty::new(udp, Faults { loss_percent, ..Faults::default() }, 1))?)
+    let udp = UdpTransport::bind(address.parse()?, UdpDomain::Peers(peers))?;
+    Ok(Host::start(FaultyTransport::new(udp, PacketFaults { loss_percent, ..PacketFaults::default() }, 1))?)
 }
 
 /// The server's side: writes to and reads from what a client lends, and takes and gives as much by TCP.
@@ -135,14 +135,14 @@ fn measure(host: &Host<Link>, child: &mut Child, loss_percent: u64) -> Outcome<(
     let mut sent = 0;
     for _ in 0..rounds {
         let begun = Instant::now();
-        let reply = client.send(server, Request::exactly_once(b"write").writable(&mut memory))?;
+        let reply = client.send(server, BlockedRequest::exactly_once(b"write").writable(&mut memory))?;
         writes.push(begun.elapsed().as_secs_f64());
         sent = u64::from_le_bytes(reply.message.as_slice().try_into()?);
         let begun = Instant::now();
-        client.send(server, Request::exactly_once(b"read").readable(&memory))?;
+        client.send(server, BlockedRequest::exactly_once(b"read").readable(&memory))?;
         reads.push(begun.elapsed().as_secs_f64());
         if loss_percent == 0 {
-            client.send(server, Request::exactly_once(b"tcp"))?;
+            client.send(server, BlockedRequest::exactly_once(b"tcp"))?;
             let begun = Instant::now();
             stream.write_all(&[0])?;
             stream.read_exact(&mut memory)?;
@@ -174,7 +174,7 @@ fn measure(host: &Host<Link>, child: &mut Child, loss_percent: u64) -> Outcome<(
 }
 
 fn main() -> Outcome<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["serve", client, loss] => return serve(client.parse()?, loss.parse()?),
         ["ask", loss] => return ask(loss.parse()?),

@@ -1,7 +1,7 @@
 //! One-row transactions in a second, through the stock `sqlite3` program, in WAL mode: with the extension and `synchronous=FULL` at k = 2, without it
 //! and `NORMAL`, which promises less, and without it and `FULL`; in turns.
 //!
-//! `cargo run --release -p remote_sqlite --example transactions -- [transactions] [rounds] [folder]`. The program reads a script of so many
+//! `cargo bench -p remote_sqlite --bench transactions -- [transactions] [rounds] [folder]`. The program reads a script of so many
 //! INSERT statements; opening, recovery and closing are not counted, the program's reading and its checkpoints are. Memory servers are processes
 //! of their own on the loopback interface. The time of a disk sync is printed with every round.
 
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         stock::serve(&words);
         return Ok(());
     }
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let transactions: u64 = words.first().map_or(Ok(100_000), |word| word.parse())?;
     let rounds: usize = words.get(1).map_or(Ok(3), |word| word.parse())?;
     let temporary = tempfile::tempdir()?;

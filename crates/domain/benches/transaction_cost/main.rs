@@ -1,5 +1,5 @@
 //! Measures what a transaction of pgbench costs in the servers of all sites, by step, and so what bounds them on one core:
-//! `cargo run --release -p domain --example transaction_cost -- [--sites N] [--call] [--accounts N] [--transactions N] [--clients N]
+//! `cargo bench -p domain --bench transaction_cost -- [--sites N] [--call] [--accounts N] [--transactions N] [--clients N]
 //! [--workers N] [--replay]`.
 //!
 //! `--call` makes DebitCredit one request, a call of a procedure, instead of pgbench's seven.
@@ -43,7 +43,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut sites, mut accounts, mut transactions, mut clients, mut calls, mut workers, mut replays) =
         (3, ACCOUNTS, TRANSACTIONS, CLIENTS, false, None, false);
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).filter(|word| word != "--bench");
     while let Some(name) = arguments.next() {
         if name == "--call" {
             calls = true;

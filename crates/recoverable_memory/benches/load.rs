@@ -1,11 +1,11 @@
-//! The papers' load generator: `cargo run --release -p recoverable_memory --example load -- --help`.
+//! The papers' load generator: `cargo bench -p recoverable_memory --bench load -- --help`.
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use recoverable_memory::load::{Load, Pattern, Settings, Work, sync_latencies};
-use recoverable_memory::{Commit, Memory, Options};
+use recoverable_memory::load::{AccessPattern, Load, LoadSettings, LoadWork, sync_latencies};
+use recoverable_memory::{CommitMode, Memory, Options};
 
 const HELP: &str = "\
 Runs a load of the papers on recoverable memory and prints how fast it was.
@@ -24,7 +24,7 @@ Runs a load of the papers on recoverable memory and prints how fast it was.
 
 struct Arguments {
     folder: Option<PathBuf>,
-    settings: Settings,
+    settings: LoadSettings,
     transactions: u64,
     log_bytes: u64,
 }
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
 }
 
 fn start() -> Result<ExitCode, Box<dyn Error>> {
-    let Some(arguments) = parse(std::env::args().skip(1))? else {
+    let Some(arguments) = parse(std::env::args().skip(1).filter(|word| word != "--bench"))? else {
         print!("{HELP}");
         return Ok(ExitCode::SUCCESS);
     };
@@ -80,7 +80,7 @@ fn start() -> Result<ExitCode, Box<dyn Error>> {
 /// `None`: the help was asked for.
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Arguments>, Box<dyn Error>> {
     let (mut block_bytes, mut data_mib, mut accounts) = (128, 100, None);
-    let (mut pattern, mut commit, mut restore, mut seed) = (Pattern::Sequential, Commit::Flush, true, 1);
+    let (mut pattern, mut commit, mut restore, mut seed) = (AccessPattern::Sequential, CommitMode::Flush, true, 1);
     let (mut folder, mut transactions, mut log_kib) = (None, 10_000, 8192);
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
@@ -92,16 +92,16 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Arguments>, B
             "--tpc-a" => accounts = Some(number(&value()?)?),
             "--pattern" => {
                 pattern = match value()?.as_str() {
-                    "sequential" => Pattern::Sequential,
-                    "random" => Pattern::Random,
-                    "localized" => Pattern::Localized,
+                    "sequential" => AccessPattern::Sequential,
+                    "random" => AccessPattern::Random,
+                    "localized" => AccessPattern::Localized,
                     other => return Err(format!("`{other}` is no pattern; see --help").into()),
                 }
             }
             "--commit" => {
                 commit = match value()?.as_str() {
-                    "flush" => Commit::Flush,
-                    "no-flush" => Commit::NoFlush,
+                    "flush" => CommitMode::Flush,
+                    "no-flush" => CommitMode::NoFlush,
                     other => return Err(format!("`{other}` is no commit; see --help").into()),
                 }
             }
@@ -113,10 +113,10 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Arguments>, B
         }
     }
     let work = match accounts {
-        Some(accounts) => Work::TpcA { accounts },
-        None => Work::Blocks { block_bytes, data_bytes: data_mib << 20 },
+        Some(accounts) => LoadWork::TpcA { accounts },
+        None => LoadWork::Blocks { block_bytes, data_bytes: data_mib << 20 },
     };
-    let settings = Settings { work, pattern, commit, restore, seed };
+    let settings = LoadSettings { work, pattern, commit, restore, seed };
     Ok(Some(Arguments { folder, settings, transactions, log_bytes: log_kib << 10 }))
 }
 
