@@ -3,8 +3,9 @@
 //! A catalog for one analysis does not change while that runs. One that has user objects, too, notes what it was asked for, also what it did not find, so that an analyzed
 //! statement can be dropped when that changes.
 
-use crate::facts::{Aggregate, Cast, Facts, Function, Operator, Range, TypeRow};
-use crate::types::{FunctionId, OperatorId, TypeId, TypeKind};
+use crate::facts::{Aggregate, Cast, Facts, FamilyOperator, Function, Operator, OperatorClass, Range, TypeRow};
+use crate::relations::{Relation, RelationId};
+use crate::types::{CollationId, FunctionId, OperatorId, TypeId, TypeKind};
 
 /// What a name has found, and how far down the search path: the lower wins among those that take the same arguments.
 pub struct Found<'c, Row> {
@@ -40,7 +41,44 @@ pub trait Catalog {
     fn inherits(&self, _child: TypeId, _parent: TypeId) -> bool {
         false
     }
+    /// A relation by its number.
+    fn relation(&self, _id: RelationId) -> Option<&Relation> {
+        None
+    }
+    /// A relation by its name, in a schema or along the search path.
+    fn relation_named(&self, _schema: Option<&str>, _name: &str) -> Option<&Relation> {
+        None
+    }
+    /// Whether there is a schema of that name.
+    fn has_schema(&self, name: &str) -> bool {
+        name == SYSTEM_SCHEMA
+    }
+    /// A collation by its name, in a schema or along the search path.
+    fn collation_named(&self, schema: Option<&str>, name: &str) -> Option<CollationId> {
+        let own = OWN_COLLATIONS.iter().find(|(own, _)| *own == name && ours(schema));
+        own.map(|(_, id)| *id)
+    }
+    /// Operator classes that are not PostgreSQL's own.
+    fn other_operator_classes(&self) -> &[OperatorClass] {
+        &[]
+    }
+    /// Operators of families that are not PostgreSQL's own.
+    fn other_family_operators(&self) -> &[FamilyOperator] {
+        &[]
+    }
+    /// The database's name.
+    fn database(&self) -> &str {
+        ""
+    }
+    /// The version of what a look-up depends on; zero for what is not there. [`crate::reliance`] keeps it.
+    fn version(&self, _of: &crate::reliance::LookUp) -> u64 {
+        0
+    }
 }
+
+/// The collations that every database has.
+const OWN_COLLATIONS: &[(&str, CollationId)] =
+    &[("default", CollationId(100)), ("C", CollationId(950)), ("POSIX", CollationId(951))];
 
 /// PostgreSQL's own objects, and no others.
 #[derive(Clone, Copy, Debug, Default)]

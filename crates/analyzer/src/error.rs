@@ -39,6 +39,40 @@ pub const AMBIGUOUS_PARAMETER: &str = "42P08";
 pub const INDETERMINATE_DATATYPE: &str = "42P18";
 /// SQLSTATE syntax_error, which covers some misuse of calls, too.
 pub const SYNTAX_ERROR: &str = "42601";
+/// SQLSTATE undefined_column.
+pub const UNDEFINED_COLUMN: &str = "42703";
+/// SQLSTATE undefined_table.
+pub const UNDEFINED_TABLE: &str = "42P01";
+/// SQLSTATE ambiguous_column.
+pub const AMBIGUOUS_COLUMN: &str = "42702";
+/// SQLSTATE ambiguous_alias.
+pub const AMBIGUOUS_ALIAS: &str = "42P09";
+/// SQLSTATE duplicate_alias.
+pub const DUPLICATE_ALIAS: &str = "42712";
+/// SQLSTATE duplicate_column.
+pub const DUPLICATE_COLUMN: &str = "42701";
+/// SQLSTATE invalid_column_reference.
+pub const INVALID_COLUMN_REFERENCE: &str = "42P10";
+/// SQLSTATE grouping_error: an aggregate, or a column beside one, where it must not be.
+pub const GROUPING_ERROR: &str = "42803";
+/// SQLSTATE windowing_error.
+pub const WINDOWING_ERROR: &str = "42P20";
+/// SQLSTATE invalid_recursion.
+pub const INVALID_RECURSION: &str = "42P19";
+/// SQLSTATE undefined_schema.
+pub const UNDEFINED_SCHEMA: &str = "3F000";
+/// SQLSTATE invalid_parameter_value.
+pub const INVALID_PARAMETER_VALUE: &str = "22023";
+/// SQLSTATE program_limit_exceeded.
+pub const PROGRAM_LIMIT_EXCEEDED: &str = "54000";
+/// SQLSTATE stack_depth_limit_exceeded's place: too deep to be read.
+pub const STACK_DEPTH_EXCEEDED: &str = "54001";
+/// SQLSTATE too_many_columns.
+pub const TOO_MANY_COLUMNS: &str = "54011";
+/// SQLSTATE generated_always.
+pub const GENERATED_ALWAYS: &str = "428C9";
+/// SQLSTATE collation_mismatch.
+pub const COLLATION_MISMATCH: &str = "42P21";
 /// SQLSTATE too_many_arguments.
 pub const TOO_MANY_ARGUMENTS: &str = "54023";
 
@@ -58,6 +92,12 @@ impl AnalysisError {
     #[must_use]
     pub fn with_hint(self, hint: impl Into<String>) -> AnalysisError {
         AnalysisError { hint: Some(hint.into()), ..self }
+    }
+
+    /// The same at a place, if that is known, unless it has one.
+    #[must_use]
+    pub fn at_place(self, at: Option<u32>) -> AnalysisError {
+        AnalysisError { at: self.at.or(at), ..self }
     }
 
     /// The same at a place, unless it has one.

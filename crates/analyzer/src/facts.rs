@@ -125,6 +125,19 @@ impl Facts {
         self.casts_by_types.get(&(source, target)).map(|index| &self.casts[*index as usize])
     }
 
+    /// Whether a family is one of ordered types.
+    pub fn is_btree_family(&self, family: u32) -> bool {
+        let index = self.operator_families.binary_search_by_key(&family, |row| row.id);
+        index.is_ok_and(|index| self.operator_families[index].method == "btree")
+    }
+
+    /// The operators of a family.
+    pub fn operators_of_family(&self, family: u32) -> &[FamilyOperator] {
+        let first = self.family_operators.partition_point(|row| row.family < family);
+        let end = self.family_operators.partition_point(|row| row.family <= family);
+        &self.family_operators[first..end]
+    }
+
     /// What makes a function an aggregate.
     pub fn aggregate(&self, id: FunctionId) -> Option<&Aggregate> {
         self.aggregates.binary_search_by_key(&id, |row| row.function).ok().map(|index| &self.aggregates[index])

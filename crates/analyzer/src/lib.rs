@@ -1,11 +1,12 @@
-//! What PostgreSQL 15 knows of types, operators, functions and casts, and how it resolves them: the ground of the analyzer.
+//! What a statement means: PostgreSQL 15's types, operators, functions and casts, how it resolves them, and the typed query tree of a statement.
 //!
-//! A pure library. It knows PostgreSQL's own objects as data ([`facts`]) and those of users by a trait ([`catalog`]); it knows no text, no table and no value. What is
-//! resolved here has PostgreSQL's type, and what is refused its SQLSTATE, words, detail and hint. A function that nothing implements takes part as any other.
+//! A pure library. It knows PostgreSQL's own objects as data ([`facts`]) and those of users by a trait ([`catalog`]); it reads no text and computes no value. What is
+//! resolved here has PostgreSQL's type, and what is refused its SQLSTATE, words, detail, hint and place. A function that nothing implements takes part as any other.
 //!
-//! Reading order: [`types`], [`facts`], [`catalog`], [`names`]; [`coercion`], [`common_type`] and [`polymorphism`] for types that meet;
-//! [`candidates`], [`operators`] and [`functions`] for what a name means; [`parameters`]; [`error`] and [`limits`].
+//! Reading order: [`types`], [`facts`], [`relations`], [`catalog`], [`names`]; [`coercion`], [`common_type`] and [`polymorphism`] for types that meet;
+//! [`candidates`], [`operators`] and [`functions`] for what a name means; [`parameters`]; [`tree`] and [`analyze`] for statements; [`reliance`]; [`error`] and [`limits`].
 
+pub mod analyze;
 pub mod candidates;
 pub mod catalog;
 pub mod coercion;
@@ -18,8 +19,12 @@ pub mod names;
 pub mod operators;
 pub mod parameters;
 pub mod polymorphism;
+pub mod relations;
+pub mod reliance;
+pub mod tree;
 pub mod types;
 
+pub use analyze::{Analyzed, analyze};
 pub use catalog::{BuiltIns, Catalog};
 pub use error::AnalysisError;
 pub use types::{TypeId, Typed};

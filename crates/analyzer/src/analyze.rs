@@ -1,0 +1,257 @@
+//! From the syntax tree of a statement to its typed query tree: names, scopes, types (PostgreSQL's manual, chapters 4, 7 and 10).
+//!
+//! A statement is read in the order in which PostgreSQL reads it, for that order decides which of several errors is told. `levels` holds one [`levels::Level`] for each query
+//! that is open: what a name can mean at a place, from the innermost outwards. Reading order: `levels`, `columns`, `expressions` and what it calls, `from`, `select`,
+//! `sets`, `with`, and the statements that change rows.
+
+mod aggregates;
+mod arrays;
+mod assignment;
+mod calls;
+mod casts;
+mod column_names;
+mod columns;
+mod conflicts;
+mod expressions;
+mod from;
+mod functions_of_from;
+mod grouped;
+mod grouping;
+mod insert;
+mod joins;
+mod levels;
+mod locks;
+mod merge;
+mod missing;
+mod operations;
+mod recursion;
+mod rows;
+mod select;
+mod sets;
+mod sort_operators;
+mod sorting;
+mod subqueries;
+mod targets;
+mod type_modifiers;
+mod type_names;
+mod update;
+mod values;
+mod windows;
+mod with;
+
+use grammar::ast::{Arena, Statement};
+
+use crate::catalog::Catalog;
+use crate::error::{AnalysisError, FEATURE_NOT_SUPPORTED, STACK_DEPTH_EXCEEDED};
+use crate::limits::DEPTH_MAX;
+use crate::parameters::Parameters;
+use crate::reliance::{LookUp, Noting};
+use crate::tree::{Command, Expr, ExprId, Node, Query, QueryId, Target, Tree};
+use crate::types::{CollationId, NO_MODIFIER, TypeId, Typed, UNKNOWN};
+use levels::Level;
+
+/// What analysis yields, or an error.
+type Result<T> = std::result::Result<T, AnalysisError>;
+
+/// A statement that has a meaning.
+#[derive(Clone, Debug)]
+pub struct Analyzed {
+    /// All nodes.
+    pub tree: Tree,
+    /// The statement's own query.
+    pub query: QueryId,
+    /// Types of its parameters.
+    pub parameters: Vec<TypeId>,
+    /// What was looked up by name, with its version; zero for what was not there.
+    pub relies_on: Vec<(LookUp, u64)>,
+}
+
+impl Analyzed {
+    /// The columns of its result: names and types.
+    pub fn columns(&self) -> Vec<(&str, Typed)> {
+        let query = &self.tree[self.query];
+        let targets = if query.command == Command::Select { &query.targets } else { &query.returning };
+        let shown = targets.iter().filter(|target| !target.junk);
+        shown.map(|target| (target.name.as_str(), self.tree[target.value].typed)).collect()
+    }
+}
+
+/// Whether a statement is one that this crate gives a meaning: SELECT, VALUES, INSERT, UPDATE, DELETE, MERGE.
+pub fn is_analyzed(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Merge(_)
+    )
+}
+
+/// Gives a statement its meaning. Zero or unknown among `declared` leaves a parameter's type open.
+///
+/// # Errors
+/// What PostgreSQL says where the statement has none. What is not built yet is 0A000.
+pub fn analyze(
+    catalog: &dyn Catalog,
+    parsed: &grammar::Parsed,
+    declared: &[TypeId],
+) -> std::result::Result<Analyzed, AnalysisError> {
+    let noting = Noting::new(catalog);
+    let mut analyzer = Analyzer {
+        catalog: &noting,
+        arena: &parsed.arena,
+        tree: Tree::default(),
+        parameters: Parameters::open(declared),
+        levels: Vec::new(),
+        depth: 0,
+    };
+    let query = analyzer.statement(&parsed.statement, true)?;
+    analyzer.check_parameters()?;
+    let parameters = analyzer.parameters.settled()?.to_vec();
+    let tree = analyzer.tree;
+    Ok(Analyzed { tree, query, parameters, relies_on: noting.into_notes() })
+}
+
+/// An analysis under way.
+struct Analyzer<'a> {
+    catalog: &'a dyn Catalog,
+    arena: &'a Arena,
+    tree: Tree,
+    parameters: Parameters,
+    levels: Vec<Level<'a>>,
+    depth: u32,
+}
+
+fn error<T>(sqlstate: &'static str, message: impl Into<String>) -> Result<T> {
+    Err(AnalysisError::new(sqlstate, message))
+}
+
+fn error_at<T>(sqlstate: &'static str, message: impl Into<String>, at: impl Into<Option<u32>>) -> Result<T> {
+    Err(AnalysisError { at: at.into(), ..AnalysisError::new(sqlstate, message) })
+}
+
+/// 0A000 of ours, for what PostgreSQL has and this crate does not have yet.
+fn not_built<T>(what: impl std::fmt::Display, at: impl Into<Option<u32>>) -> Result<T> {
+    error_at(FEATURE_NOT_SUPPORTED, format!("{what} is not supported yet"), at)
+}
+
+impl<'a> Analyzer<'a> {
+    /// A statement, the outermost or one of WITH.
+    fn statement(&mut self, statement: &'a Statement, resolve: bool) -> Result<QueryId> {
+        match statement {
+            Statement::Query(query) => self.subquery(*query, resolve),
+            Statement::Insert(insert) => self.insert(insert),
+            Statement::Update(update) => self.update(update),
+            Statement::Delete(delete) => self.delete(delete),
+            Statement::Merge(merge) => self.merge(merge),
+            _ => not_built("this statement", None),
+        }
+    }
+
+    /// Goes one level deeper, in what `inside` does.
+    fn deeper<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= DEPTH_MAX {
+            let hint = "Increase the configuration parameter \"max_stack_depth\" (currently 2048kB), after ensuring the platform's stack depth \
+                        limit is adequate.";
+            return Err(AnalysisError::new(STACK_DEPTH_EXCEEDED, "stack depth limit exceeded").with_hint(hint));
+        }
+        self.depth += 1;
+        let result = inside(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// A node with its type, where it stands, and where it begins.
+    fn add(&mut self, node: Node, typed: Typed, at: Option<u32>) -> ExprId {
+        let mut first = None;
+        let mut place = at;
+        match &node {
+            Node::Subscript { container: value, .. } | Node::Field { value, .. } | Node::Collate { value, .. } => {
+                (first, place) = (self.tree.location(*value), None);
+            }
+            Node::RowComparison { left, .. } => first = left.first().and_then(|left| self.tree.location(*left)),
+            Node::ArrayConversion { value, .. } => first = self.tree.location(*value),
+            Node::Function { .. }
+            | Node::Operator { .. }
+            | Node::Distinct { .. }
+            | Node::NullIf { .. }
+            | Node::ArrayOperator { .. }
+            | Node::And(_)
+            | Node::Or(_)
+            | Node::Not(_)
+            | Node::NullTest { .. }
+            | Node::BooleanTest { .. }
+            | Node::Relabel { .. }
+            | Node::ThroughText { .. }
+            | Node::ParentRow { .. }
+            | Node::Domain { .. }
+            | Node::SubLink { .. } => {
+                first = node.parts().into_iter().filter_map(|part| self.tree.location(part)).min();
+            }
+            _ => {}
+        }
+        self.tree.add(Expr { node, typed, at: place, first })
+    }
+
+    /// A node of a type without a modifier.
+    fn plain(&mut self, node: Node, id: TypeId, at: Option<u32>) -> ExprId {
+        let typed = self.typed(id, NO_MODIFIER);
+        self.add(node, typed, at)
+    }
+
+    /// A type with its own collation.
+    fn typed(&self, id: TypeId, modifier: i32) -> Typed {
+        let collation = self.catalog.type_row(id).map_or(CollationId(0), |row| row.collation);
+        Typed { id, modifier, collation }
+    }
+
+    fn type_of(&self, of: ExprId) -> TypeId {
+        self.tree[of].typed.id
+    }
+
+    fn location(&self, of: ExprId) -> Option<u32> {
+        self.tree.location(of)
+    }
+
+    /// The innermost open query.
+    fn level(&mut self) -> &mut Level<'a> {
+        self.levels.last_mut().expect("a query is open")
+    }
+
+    /// What an open query has become, taken from its level.
+    fn close(&mut self) -> Query {
+        let level = self.levels.pop().expect("a query is open");
+        Query {
+            with: level.with,
+            range_table: level.entries,
+            has_aggregates: level.has_aggregates,
+            has_windows: level.has_windows,
+            has_target_sets: level.has_target_sets,
+            multiple: level.multiple,
+            ..Query::default()
+        }
+    }
+
+    /// Text is what remains of unknown type at the end of a query.
+    fn resolve_unknowns(&mut self, targets: &mut [Target]) -> Result<()> {
+        for target in targets {
+            if self.type_of(target.value) == UNKNOWN {
+                target.value = self.as_text(target.value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All uses of a parameter must have its type at last.
+    fn check_parameters(&mut self) -> Result<()> {
+        for index in 0..self.tree.expressions.len() {
+            let Expr { node: Node::Parameter(number), typed, at, .. } = &self.tree.expressions[index] else { continue };
+            if typed.id != UNKNOWN {
+                continue;
+            }
+            // The use itself was replaced where something wanted a type of it.
+            if self.parameters.use_of(*number)? == UNKNOWN {
+                let message = format!("could not determine data type of parameter ${number}");
+                return error_at(crate::error::INDETERMINATE_DATATYPE, message, *at);
+            }
+        }
+        Ok(())
+    }
+}
