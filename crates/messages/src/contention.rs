@@ -75,6 +75,7 @@ static TABLE: LazyLock<Arc<TableSchema>> = LazyLock::new(|| {
         default: None,
         dropped: false,
         missing: Value::Null,
+        grants: None,
     };
     Arc::new(TableSchema {
         name: format!("{SCHEMA}.{NAME}"),
@@ -86,6 +87,7 @@ static TABLE: LazyLock<Arc<TableSchema>> = LazyLock::new(|| {
         primary_key_oid: 0,
         indexes: Vec::new(),
         options: Vec::new(),
+        rights: Default::default(),
     })
 });
 

@@ -30,6 +30,7 @@ pub mod log_record;
 pub mod oracle;
 pub mod planted;
 pub mod probes;
+pub mod privilege;
 pub mod program;
 mod program_text;
 pub mod query;

@@ -79,6 +79,7 @@ fn table(storage: TableId) -> Arc<TableSchema> {
         default: None,
         dropped: false,
         missing: Value::Null,
+        grants: None,
     };
     let values = match storage {
         COUNTERS => vec![column("v", NUMBER.1, false), column("w", QUARTERS.1, false)],
@@ -94,6 +95,7 @@ fn table(storage: TableId) -> Arc<TableSchema> {
         primary_key_oid: storage.0 + 1_000,
         indexes: Vec::new(),
         options: Vec::new(),
+        rights: Default::default(),
     })
 }
 

@@ -329,6 +329,7 @@ fn schema(name: &str, table: u64) -> TableSchema {
         default: None,
         dropped: false,
         missing: Value::Null,
+        grants: None,
     };
     TableSchema {
         name: name.to_owned(),
@@ -340,6 +341,7 @@ fn schema(name: &str, table: u64) -> TableSchema {
         primary_key_oid: 0,
         indexes: Vec::new(),
         options: Vec::new(),
+        rights: Default::default(),
     }
 }
 

@@ -560,7 +560,7 @@ fn storage(table: TableId) -> String {
 }
 
 fn column(name: &str, column_type: Type, not_null: bool) -> Column {
-    Column { name: name.into(), column_type, not_null, default: None, dropped: false, missing: Value::Null }
+    Column { name: name.into(), column_type, not_null, default: None, dropped: false, missing: Value::Null, grants: None }
 }
 
 /// accounts (id integer primary key, owner text unique, balance bigint not null).
@@ -586,6 +586,7 @@ pub fn accounts() -> Arc<TableSchema> {
             constraint: true,
         }],
         options: Vec::new(),
+        rights: Default::default(),
     })
 }
 
@@ -601,6 +602,7 @@ pub fn notes(storage: TableId) -> Arc<TableSchema> {
         primary_key_oid: 0,
         indexes: Vec::new(),
         options: Vec::new(),
+        rights: Default::default(),
     })
 }
 

@@ -113,6 +113,7 @@ fn empty_table(name: &str, oid: u32) -> TableSchema {
         primary_key_oid: oid + 1,
         indexes: vec![],
         options: vec![],
+        rights: Default::default(),
     }
 }
 
@@ -128,7 +129,7 @@ fn column(line: &str) -> Column {
     };
     let (name, column_type) = line.split_once(' ').expect("a name and a type");
     let column_type = column_type.parse().expect("a type");
-    Column { name: name.to_owned(), column_type, not_null, default, dropped: false, missing: Value::Null }
+    Column { name: name.to_owned(), column_type, not_null, default, dropped: false, missing: Value::Null, grants: None }
 }
 
 fn positions(table: &TableSchema, columns: &str) -> Vec<usize> {

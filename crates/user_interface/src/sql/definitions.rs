@@ -36,6 +36,7 @@ pub(super) fn column(definition: &ast::ColumnDef) -> Result<Column> {
         default: None,
         dropped: false,
         missing: Value::Null,
+        grants: None,
     };
     for option in &definition.options {
         match &option.option {

@@ -71,6 +71,7 @@ fn column(text: &str) -> Column {
         default: None,
         dropped: false,
         missing: values::Value::Null,
+        grants: None,
     }
 }
 

@@ -1,0 +1,140 @@
+//! What a compiled statement needs, held against what the role may do: the one place that denies rows to a client.
+//!
+//! Invariant: a statement's program relies on every catalog row that decided that it may run; a statement that may not is told so when it is executed, as
+//! in PostgreSQL, and not when it is prepared.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::compile::{Context, Plan, Prepared};
+use messages::privilege::Privileges;
+use messages::role::BOOTSTRAP_OID;
+use messages::schema::{Catalog, CatalogVersions, Place, TableSchema};
+use privileges::Standing;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What a statement does with one table that it names.
+#[derive(Clone, Debug)]
+pub struct Need {
+    /// The table.
+    pub table: Arc<TableSchema>,
+    /// What the role needs of it.
+    pub required: Privileges,
+    /// Positions of columns that are read.
+    pub selected: BTreeSet<usize>,
+    /// Of columns that INSERT fills.
+    pub inserted: BTreeSet<usize>,
+    /// Of columns that UPDATE changes.
+    pub updated: BTreeSet<usize>,
+}
+
+/// All that a statement needs.
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    /// Of tables, in the order in which they are named.
+    pub tables: Vec<Need>,
+    /// Names of procedures that it calls, each found in the catalog.
+    pub procedures: Vec<String>,
+    /// It reads what the schema `raid` shows.
+    pub monitors: bool,
+    /// A table is named without its schema.
+    pub unqualified: Option<String>,
+    /// A table is named with its schema.
+    pub qualified: bool,
+}
+
+impl Need {
+    /// Nothing yet.
+    pub fn of(table: Arc<TableSchema>, required: Privileges) -> Need {
+        Need {
+            table,
+            required,
+            selected: BTreeSet::new(),
+            inserted: BTreeSet::new(),
+            updated: BTreeSet::new(),
+        }
+    }
+
+    /// Whether a role has it: on the table, or on each column that is used, or on any where none is (PostgreSQL's `ExecCheckRTEPerms`).
+    fn is_met(&self, standing: &Standing) -> bool {
+        let missing = self.required & !standing.on_table(&self.table);
+        let by_column = Privileges::SELECT | Privileges::INSERT | Privileges::UPDATE;
+        if missing.is_empty() {
+            return true;
+        }
+        if !by_column.contain(missing) {
+            return false;
+        }
+        let used = [
+            (Privileges::SELECT, &self.selected),
+            (Privileges::INSERT, &self.inserted),
+            (Privileges::UPDATE, &self.updated),
+        ];
+        used.into_iter().filter(|(privilege, _)| missing.contain(*privilege)).all(|(privilege, columns)| {
+            let has = |column: usize| standing.on_column(&self.table, column).contain(privilege);
+            match columns.is_empty() {
+                true => (0..self.table.columns.len()).any(has),
+                false => columns.iter().all(|column| has(*column)),
+            }
+        })
+    }
+}
+
+/// 42501.
+pub fn denied(message: impl Into<String>) -> Box<SqlError> {
+    SqlError::new(sqlstate::INSUFFICIENT_PRIVILEGE, message.into())
+}
+
+/// 42501 for an object: `permission denied for table t`.
+pub fn denied_for(kind: &str, name: &str) -> Box<SqlError> {
+    denied(format!("permission denied for {kind} {name}"))
+}
+
+/// 42501 for an object of others: `must be owner of table t`.
+pub fn not_owner(kind: &str, name: &str) -> Box<SqlError> {
+    denied(format!("must be owner of {kind} {name}"))
+}
+
+/// Errors: 42501 unless the role may do all of it; 42P01 for a table without its schema where the role may not look into that.
+pub fn check(needs: &Needs, standing: &Standing, catalog: &Catalog) -> Result<()> {
+    if standing.is_superuser() {
+        return Ok(());
+    }
+    let sees_schema = standing.on_place(catalog, Place::Schema).contain(Privileges::USAGE);
+    if !sees_schema && let Some(name) = &needs.unqualified {
+        return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")));
+    }
+    if !sees_schema && needs.qualified {
+        return Err(denied_for("schema", "public"));
+    }
+    if needs.monitors && !standing.monitors() {
+        return Err(denied_for("view", "contention"));
+    }
+    for name in &needs.procedures {
+        let procedure = catalog.procedures.get(name);
+        if procedure.is_some_and(|(procedure, _)| standing.on_procedure(procedure).is_empty()) {
+            return Err(denied_for("procedure", name));
+        }
+    }
+    match needs.tables.iter().find(|need| !need.is_met(standing)) {
+        None => Ok(()),
+        Some(need) => Err(denied_for("table", &need.table.name)),
+    }
+}
+
+/// Settles whether the session's role may execute a statement, and has its program rely on that.
+pub fn protect(prepared: &mut Prepared, context: &Context, needs: impl FnOnce() -> Needs) {
+    prepared.role = context.facts.role;
+    if context.facts.role == BOOTSTRAP_OID {
+        return;
+    }
+    let standing = Standing::of(context.catalog, context.facts.role);
+    prepared.denied = check(&needs(), &standing, context.catalog).err();
+    let rights = standing.relied(context.catalog);
+    let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&rights).cloned().collect() };
+    prepared.mentions = with(&prepared.mentions);
+    if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut prepared.plan {
+        let program = Arc::make_mut(program);
+        program.relies_on = with(&program.relies_on);
+    }
+    prepared.rights = rights.into();
+}
