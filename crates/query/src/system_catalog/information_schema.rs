@@ -1,8 +1,8 @@
 //! The rows of `information_schema`.
 
 use super::rows::{Row, row};
-use super::{Found, SystemCatalog, procedures};
-use messages::schema::{Column, TableSchema};
+use super::{Found, SystemCatalog, grants, procedures};
+use messages::schema::{Column, Place, TableSchema};
 use values::Type;
 
 /// The rows of a view of `information_schema`.
@@ -12,11 +12,21 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "information_schema_catalog_name" => vec![row! { catalog_name: database }],
         "schemata" => ["pg_catalog", "public", "information_schema"]
             .map(|name| {
-                row! { catalog_name: database, schema_name: name, schema_owner: super::roles::owner(catalog) }
+                let rights = grants::rights(catalog, Place::Schema);
+                let owner = if name == "public" { rights.owner } else { super::OWNER_OID };
+                row! { catalog_name: database, schema_name: name, schema_owner: catalog.grantee(owner) }
             })
             .into(),
         "tables" => catalog.tables().map(|table| self::table(database, table)).collect(),
         "columns" => catalog.tables().flat_map(|table| columns(database, table)).collect(),
+        "table_privileges" => grants::of_tables(catalog, true),
+        "role_table_grants" => grants::of_tables(catalog, false),
+        "column_privileges" => grants::of_columns(catalog, true),
+        "role_column_grants" => grants::of_columns(catalog, false),
+        "routine_privileges" => grants::of_procedures(catalog, true),
+        "role_routine_grants" => grants::of_procedures(catalog, false),
+        "enabled_roles" => grants::enabled(catalog),
+        "applicable_roles" => grants::applicable(catalog),
         "routines" => procedures::routines(catalog),
         "parameters" => procedures::parameters(catalog),
         "table_constraints" => catalog.relations().filter_map(|relation| constraint(database, &relation)).collect(),

@@ -3,11 +3,12 @@
 //! Every relation of PostgreSQL 15's system schemas exists with its columns (`relations.txt`), so that tools find what they
 //! look for; the ones that describe what we have are filled from the catalog snapshot, the others have no rows. A table is
 //! built when a query names it. Texts of all kinds are `text` here, and numbers of transactions `bigint`. In
-//! reading order: [`definitions`], [`rows`] as they are written down, [`relations`] of pg_catalog, [`roles`] in it, [`information_schema`],
+//! reading order: [`definitions`], [`rows`] as they are written down, [`relations`] of pg_catalog, [`roles`] and [`grants`] in it, [`information_schema`],
 //! [`procedures`] in both, [`names`] resolved to identifiers, [`definition_texts`].
 
 pub mod definition_texts;
 mod definitions;
+mod grants;
 mod information_schema;
 mod names;
 mod procedures;
@@ -140,7 +141,7 @@ impl SystemCatalog {
             "pg_shadow" => "view",
             _ => return None,
         };
-        let is_denied = schema == "pg_catalog" && !roles::is_superuser(self);
+        let is_denied = schema == "pg_catalog" && !self.standing().is_superuser();
         is_denied.then(|| QueryError::new("42501", format!("permission denied for {kind} {name}")))
     }
 

@@ -9,7 +9,7 @@ use crate::session::turn::Turn;
 use crate::sql::compile::{Plan, Prepared, Tag};
 use crate::sql::parse::Statement;
 use crate::sql::settings::Settings;
-use crate::sql::utility::Utility;
+use crate::sql::utility::{RoleChange, Utility};
 use messages::query::QueryRequest;
 use messages::session::{AccessMode, SessionRequest};
 use std::sync::Arc;
@@ -135,7 +135,7 @@ impl Turn<'_> {
                 self.check_plan(&execution.prepared)?;
                 return self.enter(execution);
             }
-            Utility::Role(role) => self.check_role(role.as_deref())?,
+            Utility::Role(change) => return self.start_becoming(execution, change),
             Utility::Maintenance(_) => self.check_plan(&execution.prepared)?,
             Utility::Roles(_) | Utility::Nothing(_) => {}
         }
@@ -166,15 +166,6 @@ impl Turn<'_> {
                     self.session.mode = mode.unwrap_or(self.default_mode());
                 }
             }
-        }
-    }
-
-    /// Errors: 0A000 for a role that is not the session's own.
-    fn check_role(&self, role: Option<&str>) -> Result<()> {
-        let is_own = |role: &str| self.with_facts(|facts| role == facts.user);
-        match role.is_none_or(is_own) {
-            true => Ok(()),
-            false => Err(SqlError::unsupported("a role other than the session's own")),
         }
     }
 
@@ -284,7 +275,7 @@ impl Turn<'_> {
         if !back || self.session.block != Block::Failed {
             self.check_savepoint(if back { "ROLLBACK TO SAVEPOINT" } else { "RELEASE SAVEPOINT" })?;
         }
-        if !self.session.savepoints.iter().any(|(other, _)| *other == name) {
+        if !self.session.savepoints.iter().any(|(other, ..)| *other == name) {
             return Err(SqlError::new("3B001", format!("savepoint \"{name}\" does not exist")));
         }
         if !self.session.open {
@@ -301,11 +292,11 @@ impl Turn<'_> {
     /// A savepoint was set, released or returned to: the schema changes follow.
     pub fn savepoint_marked(&mut self, execution: Box<Execution>) {
         let session = &mut self.session;
-        let position = |name: &str| session.savepoints.iter().rposition(|(other, _)| other == name);
+        let position = |name: &str| session.savepoints.iter().rposition(|(other, ..)| other == name);
         match &execution.prepared.plan {
             Plan::Utility(Utility::Savepoint(name)) => {
                 session.overlay.forbid_private();
-                session.savepoints.push((name.clone(), session.overlay.clone()));
+                session.savepoints.push((name.clone(), session.overlay.clone(), session.settings.clone()));
             }
             Plan::Utility(Utility::Release(name)) => {
                 if let Some(position) = position(name) {
@@ -316,6 +307,7 @@ impl Turn<'_> {
                 if let Some(position) = position(name) {
                     session.savepoints.truncate(position + 1);
                     session.overlay = session.savepoints[position].1.clone();
+                    session.settings = session.savepoints[position].2.clone();
                 }
                 session.block = Block::Open;
             }
@@ -390,6 +382,7 @@ impl Turn<'_> {
             self.session.statements.clear();
             self.forget_portals();
             self.reset_settings();
+            self.become_role(&RoleChange { of_session: true, ..RoleChange::default() })?;
         }
         Ok(())
     }
@@ -397,6 +390,9 @@ impl Turn<'_> {
     /// The program as text, or the query processor's plan.
     fn explain(&mut self, mut execution: Box<Execution>, text: &str) -> Result<()> {
         let prepared = self.prepare(text, Vec::new())?.ok_or_else(|| SqlError::syntax("EXPLAIN"))?;
+        if let Some(denied) = prepared.denied.clone() {
+            return Err(denied);
+        }
         let sql = match &prepared.plan {
             Plan::Program(program) => {
                 let rows = lines(&program.to_string());

@@ -73,7 +73,8 @@ impl Turn<'_> {
             Ok(prepared) => prepared,
             Err(error) => {
                 let parsed = parse::statement(sql).ok().flatten();
-                let mentioned = parsed.map_or_else(Vec::new, |parsed| compile::mentioned(&parsed.statement));
+                let mut mentioned = parsed.map_or_else(Vec::new, |parsed| compile::mentioned(&parsed.statement));
+                mentioned.extend(self.own_rights());
                 let relied = self.relied(mentioned);
                 let again = Again::Parse { name: name.to_string(), sql: sql.into(), types: types.to_vec(), told };
                 self.doubt(Confirmed::Error(error), relied, again);

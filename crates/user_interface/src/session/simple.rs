@@ -45,7 +45,9 @@ impl Turn<'_> {
         };
         let last = statements.is_empty();
         if let Err(error) = self.run_simple(&text, &parsed, last) {
-            let relied = self.relied(compile::mentioned(&parsed.statement));
+            let mut mentioned = compile::mentioned(&parsed.statement);
+            mentioned.extend(self.own_rights());
+            let relied = self.relied(mentioned);
             self.doubt(Confirmed::Error(error), relied, Again::Simple(parsed));
         }
     }

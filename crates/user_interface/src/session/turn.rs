@@ -14,7 +14,6 @@ use crate::sql::settings::Facts;
 use crate::user_interface::Config;
 use messages::program::ResultColumn;
 use messages::query::{QueryRequest, SessionFacts};
-use messages::role::{BOOTSTRAP_OID, RoleSchema};
 use messages::schema::Catalog;
 use messages::session::SessionRequest;
 use messages::{Incarnation, Message, Now, Outbox, ServerKind};
@@ -93,20 +92,17 @@ impl Turn<'_> {
         self.session.overlay.over(&self.shared.catalog)
     }
 
-    /// Whether the session may do everything. A role that was dropped since may nothing.
-    fn is_superuser(&self) -> bool {
-        let named = self.shared.catalog.catalog.roles.get(&self.session.user);
-        let may = |role: &RoleSchema| role.oid == self.session.role && role.superuser;
-        self.session.role == BOOTSTRAP_OID || named.is_some_and(|(role, _)| may(role))
-    }
-
     /// Runs `with` with what is special about the session.
     pub fn with_facts<T>(&self, with: impl FnOnce(&Facts) -> T) -> T {
         let config = &self.shared.config;
+        let (session_user, session_role) = self.session.session_user();
+        let (user, role) = self.session.current_user();
         with(&Facts {
-            user: &self.session.user,
-            role: self.session.role,
-            is_superuser: self.is_superuser(),
+            user,
+            role,
+            session_user,
+            session_role,
+            is_superuser: self.is_superuser(user, role),
             database: &self.session.database,
             version: &config.version,
             server_version: &config.server_version,
@@ -120,6 +116,7 @@ impl Turn<'_> {
         let facts = self.with_facts(|facts| SessionFacts {
             user: facts.user.to_owned(),
             role: facts.role,
+            session_user: facts.session_user.to_owned(),
             database: facts.database.to_owned(),
             version: facts.version.to_owned(),
             settings: facts.settings.all(facts),
@@ -152,7 +149,8 @@ impl Turn<'_> {
             return None;
         }
         let all = self.shared.cache.get(text)?;
-        let found = all.iter().find(|prepared| prepared.declared == declared)?;
+        let (_, role) = self.session.current_user();
+        let found = all.iter().find(|prepared| prepared.declared == declared && prepared.role == role)?;
         self.is_fresh(found).then(|| found.clone())
     }
 
@@ -163,6 +161,7 @@ impl Turn<'_> {
             Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) => {
                 let shared = &self.shared.catalog;
                 self.session.overlay.is_empty()
+                    && prepared.role == self.session.current_user().1
                     && (prepared.generation == shared.generation || prepared.stands(&shared.catalog))
             }
         }
@@ -182,7 +181,7 @@ impl Turn<'_> {
             }
             let all = self.shared.cache.entry(Arc::from(text)).or_default();
             let before = all.len();
-            all.retain(|other| other.declared != prepared.declared);
+            all.retain(|other| other.declared != prepared.declared || other.role != prepared.role);
             all.push(prepared.clone());
             self.shared.cached = self.shared.cached + all.len() - before;
         }

@@ -10,8 +10,9 @@ use crate::sql::definitions::{KeyDefinition, check_default, column, column_keys,
 use crate::sql::insert::no_column;
 use crate::sql::names;
 use crate::sql::parse;
+use crate::sql::roles::{Named, find};
+use crate::sql::settings::Facts;
 use messages::program::Action;
-use messages::role::BOOTSTRAP_OID;
 use messages::schema::TableSchema;
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation};
 use std::sync::Arc;
@@ -19,19 +20,7 @@ use values::Value;
 use values::cast::{Context, context};
 
 impl Planner<'_> {
-    /// All tables are the superuser's. Errors: 0A000 for a role that a table would be kept from others for.
-    fn check_owner(&self, owner: &ast::Owner) -> Result<()> {
-        let ast::Owner::Ident(name) = owner else { return Ok(()) };
-        match self.catalog.role(&names::identifier(name)) {
-            Some(role) if role.oid != BOOTSTRAP_OID => {
-                Err(SqlError::unsupported("an owner of a table other than the superuser"))
-            }
-            // A name without a role is one of those that pass for the superuser.
-            _ => Ok(()),
-        }
-    }
-
-    pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<()> {
+    pub(super) fn alter_table(&mut self, alter: &ast::AlterTable, facts: &Facts) -> Result<()> {
         let name = names::own_relation(&alter.name)?;
         if alter.if_exists && !self.catalog.tables.contains_key(&name) {
             self.notice("00000", format!("relation \"{name}\" does not exist, skipping"));
@@ -39,6 +28,12 @@ impl Planner<'_> {
         }
         for operation in &alter.operations {
             let from = self.table(&name)?;
+            self.check_owns_table(&from)?;
+            if let AlterTableOperation::OwnerTo { new_owner } = operation {
+                let owner = find(&self.catalog, &Named::of(new_owner), facts)?;
+                self.give_table(TableSchema::clone(&from), &owner)?;
+                continue;
+            }
             self.alter(operation, from)?;
         }
         Ok(())
@@ -84,7 +79,6 @@ impl Planner<'_> {
             AlterTableOperation::AddColumn { if_not_exists, column_def, .. } => {
                 return self.add_column(to, column_def, *if_not_exists);
             }
-            AlterTableOperation::OwnerTo { new_owner } => return self.check_owner(new_owner),
             other => {
                 let text = other.to_string();
                 let words: Vec<&str> = text.split_ascii_whitespace().take(2).collect();

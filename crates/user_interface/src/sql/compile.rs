@@ -7,8 +7,10 @@ use crate::sql::expressions::Compiler;
 use crate::sql::insert::Insertion;
 use crate::sql::modify::Modification;
 use crate::sql::names;
+use crate::sql::needs;
 use crate::sql::parse::{self, Parsed, Statement};
 use crate::sql::procedures;
+use crate::sql::rights::{self, Needs};
 use crate::sql::roles::RoleStatement;
 use crate::sql::settings::{Facts, reported_name_of};
 use crate::sql::types::Stop;
@@ -112,6 +114,12 @@ pub struct Prepared {
     pub undescribed: bool,
     /// What it is called, if it runs outside of transaction blocks only.
     pub outside_blocks: Option<&'static str>,
+    /// The role that it was compiled for.
+    pub role: u32,
+    /// Why that role may not execute it.
+    pub denied: Option<Box<SqlError>>,
+    /// Catalog rows that decide what the role may do, with their versions: they are among `mentions`, too.
+    pub rights: CatalogVersions,
 }
 
 impl Prepared {
@@ -136,6 +144,9 @@ impl Prepared {
             shareable: true,
             undescribed: false,
             outside_blocks: None,
+            role: 0,
+            denied: None,
+            rights: Arc::default(),
         }
     }
 }
@@ -166,6 +177,7 @@ pub fn compile(
         Statement::Sql(tree) => tree.with(|statement| of_sql(parsed, statement, &declared, context, described))?,
         Statement::Procedure(create) => of_procedure(&parsed.text, create, context)?,
     };
+    prepared.role = context.facts.role;
     prepared.declared = declared;
     prepared.outside_blocks = prepared.outside_blocks.or(parsed.concurrently);
     prepared.generation = context.generation;
@@ -182,6 +194,7 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
         Utility::Rollback(_) | Utility::RollbackTo(_) => "ROLLBACK",
         Utility::Savepoint(_) => "SAVEPOINT",
         Utility::Release(_) => "RELEASE",
+        Utility::Role(change) if change.resets => "RESET",
         Utility::Set(..) | Utility::SetTransaction(..) | Utility::Role(_) => "SET",
         Utility::Show(_) | Utility::ShowAll => "SHOW",
         Utility::Reset(_) | Utility::ResetAll => "RESET",
@@ -303,7 +316,23 @@ fn of_sql(
         prepared.mentions = program.relies_on.clone();
     }
     finish(&mut prepared, compiler, described);
+    if let Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) = &prepared.plan {
+        rights::protect(&mut prepared, context, || needs_of(statement, context));
+    }
     Ok(prepared)
+}
+
+/// What a statement that reads or changes rows needs.
+fn needs_of(statement: &ast::Statement, context: &Context) -> Needs {
+    match statement {
+        ast::Statement::Call(function) => {
+            let name = names::own_relation(&function.name).unwrap_or_default();
+            let procedure = context.catalog.procedures.get(&name);
+            let body = procedure.and_then(|(procedure, _)| parse::statements(&procedure.body).ok());
+            needs::of_call(function, body.as_deref().unwrap_or_default(), context.catalog)
+        }
+        _ => needs::of(statement, context.catalog),
+    }
 }
 
 /// Fills in columns and parameters.
@@ -390,6 +419,10 @@ pub fn mentioned(statement: &Statement) -> Vec<Key> {
         Statement::Utility(utility) => match &**utility {
             Utility::Copy(Copy { source: CopySource::Table(name, _), .. }) => vec![CatalogEntry::key(name)],
             Utility::Roles(roles) => roles.mentioned(),
+            Utility::Explain(text) => {
+                let explained = parse::statement(text).ok().flatten();
+                explained.map_or_else(Vec::new, |parsed| mentioned(&parsed.statement))
+            }
             _ => Vec::new(),
         },
         Statement::Procedure(create) => {

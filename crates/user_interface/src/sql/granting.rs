@@ -53,7 +53,7 @@ impl Planner<'_> {
         if let Some(by) = &statement.by
             && find(&self.catalog, by, facts)?.oid != facts.role
         {
-            return Err(SqlError::unsupported("grantor must be current user").plainly());
+            return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, "grantor must be current user"));
         }
         let mut grantees = Vec::new();
         for grantee in &statement.grantees {
@@ -263,8 +263,8 @@ pub(super) fn check_database(name: &str, facts: &Facts) -> Result<()> {
 
 fn refused(refused: Refused) -> Box<SqlError> {
     match refused {
-        Refused::Dependent => SqlError::new(sqlstate::DEPENDENT_PRIVILEGES, "dependent privileges exist")
+        Refused::Dependent => SqlError::new(sqlstate::DEPENDENT_OBJECTS, "dependent privileges exist")
             .with_hint("Use CASCADE to revoke them too."),
-        Refused::Circle => SqlError::new("0LP01", "grant options cannot be granted back to your own grantor"),
+        Refused::Circle => SqlError::new(sqlstate::INVALID_GRANT, "grant options cannot be granted back to your own grantor"),
     }
 }

@@ -313,7 +313,7 @@ fn argument(spelled: &[String]) -> Result<Type> {
 
 /// Errors: 0LP01 for a privilege that there is not on such an object.
 fn check(granting: &Granting) -> Result<()> {
-    let invalid = |message: String| Err(SqlError::new("0LP01", message));
+    let invalid = |message: String| Err(SqlError::new(sqlstate::INVALID_GRANT, message));
     let Some((kind, word)) = granting.on.first().map(Object::kind) else { return Ok(()) };
     let name = |privilege: Privileges| {
         let found = Privileges::ALL.iter().find(|(known, ..)| *known == privilege);

@@ -65,7 +65,7 @@ impl Planner<'_> {
         grantor: u32,
         admin: bool,
     ) -> Result<()> {
-        let invalid = |message: String| Err(SqlError::new("0LP01", message));
+        let invalid = |message: String| Err(SqlError::new(sqlstate::INVALID_GRANT, message));
         if role.oid == DATABASE_OWNER_OID {
             return invalid(format!("role \"{}\" cannot have explicit members", role.name));
         }

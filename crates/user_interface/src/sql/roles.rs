@@ -1,17 +1,22 @@
 //! Roles: CREATE, ALTER and DROP ROLE, USER and GROUP, from tokens to catalog rows.
 //!
 //! Invariants: a password is turned into a verifier here, and nothing of it goes further; whoever is no superuser gives nobody more than PostgreSQL 15
-//! lets it. Memberships are not supported yet.
+//! lets it.
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::{Planner, SchemaChange};
+use crate::sql::grants::{self, Either, Granting, Joining, Object};
+use crate::sql::names;
+use crate::sql::owned::dependents;
+use crate::sql::rights::denied;
 use crate::sql::settings::Facts;
 use crate::sql::words::Words;
 use authentication::Verifier;
 use authentication::limits::{PASSWORD_BYTES_MAX, SALT_BYTES};
 use messages::Key;
-use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema, Secret};
-use messages::schema::{Catalog, CatalogEntry};
+use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema, Secret, is_predefined};
+use messages::schema::{Catalog, CatalogEntry, Place};
+use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,6 +36,16 @@ pub enum RoleStatement {
     Rename(Named, Named),
     /// DROP; true: IF EXISTS.
     Drop(Vec<Named>, bool),
+    /// GRANT, REVOKE: of privileges.
+    Grant(Granting),
+    /// The same: of membership.
+    Join(Joining),
+    /// ALTER ... OWNER TO, but for tables.
+    Owner(Object, Named),
+    /// REASSIGN OWNED.
+    Reassign(Vec<Named>, Named),
+    /// DROP OWNED.
+    DropOwned(Vec<Named>),
 }
 
 /// How a role is named.
@@ -56,6 +71,12 @@ pub struct Options {
     valid_until: Option<Option<i64>>,
     /// `None` within: PASSWORD NULL.
     password: Option<Option<Secret<String>>>,
+    /// IN ROLE: what it becomes a member of.
+    member_of: Vec<Named>,
+    /// ROLE: who become members of it.
+    members: Vec<Named>,
+    /// ADMIN: who become members, and may make others so.
+    admins: Vec<Named>,
 }
 
 /// Chance that a statement may need: drawn for it alone.
@@ -74,6 +95,13 @@ impl RoleStatement {
             RoleStatement::Create(..) => "CREATE ROLE",
             RoleStatement::Alter(..) | RoleStatement::Rename(..) => "ALTER ROLE",
             RoleStatement::Drop(..) => "DROP ROLE",
+            RoleStatement::Grant(granting) => if granting.grants { "GRANT" } else { "REVOKE" },
+            RoleStatement::Join(joining) => if joining.grants { "GRANT ROLE" } else { "REVOKE ROLE" },
+            RoleStatement::Owner(Object::Schema(_), _) => "ALTER SCHEMA",
+            RoleStatement::Owner(Object::Database(_), _) => "ALTER DATABASE",
+            RoleStatement::Owner(..) => "ALTER PROCEDURE",
+            RoleStatement::Reassign(..) => "REASSIGN OWNED",
+            RoleStatement::DropOwned(..) => "DROP OWNED",
         }
     }
 
@@ -82,13 +110,46 @@ impl RoleStatement {
         let names = match self {
             RoleStatement::Create(name, _) | RoleStatement::Alter(name, _) => std::slice::from_ref(name),
             RoleStatement::Rename(name, to) => return [name, to].into_iter().filter_map(Named::key).collect(),
-            RoleStatement::Drop(names, _) => names,
+            RoleStatement::Drop(names, _) | RoleStatement::DropOwned(names) => names,
+            RoleStatement::Reassign(names, to) => {
+                return names.iter().chain([to]).filter_map(Named::key).collect();
+            }
+            RoleStatement::Join(joining) => {
+                let roles = joining.roles.iter().map(|role| CatalogEntry::role_key(role));
+                return roles.chain(joining.members.iter().filter_map(Named::key)).collect();
+            }
+            RoleStatement::Owner(object, to) => return object.key().into_iter().chain(to.key()).collect(),
+            RoleStatement::Grant(granting) => {
+                let grantees = granting.grantees.iter().flatten().filter_map(Named::key);
+                return granting.on.iter().filter_map(Object::key).chain(grantees).collect();
+            }
         };
         names.iter().filter_map(Named::key).collect()
     }
 }
 
+impl Object {
+    fn key(&self) -> Option<Key> {
+        Some(match self {
+            Object::Table(name) => CatalogEntry::key(name),
+            Object::Procedure(_, name, _) => CatalogEntry::procedure_key(name),
+            Object::Schema(_) => CatalogEntry::rights_key(Place::Schema),
+            Object::Database(_) => CatalogEntry::rights_key(Place::Database),
+            Object::AllTables | Object::AllProcedures(_) => return None,
+        })
+    }
+}
+
 impl Named {
+    /// As ALTER TABLE names a new owner.
+    pub(super) fn of(owner: &ast::Owner) -> Named {
+        match owner {
+            ast::Owner::Ident(name) => Named::Is(names::identifier(name)),
+            ast::Owner::SessionUser => Named::Own("session_user"),
+            ast::Owner::CurrentRole | ast::Owner::CurrentUser => Named::Own("current_user"),
+        }
+    }
+
     fn key(&self) -> Option<Key> {
         match self {
             Named::Is(name) => Some(CatalogEntry::role_key(name)),
@@ -130,7 +191,7 @@ pub(super) fn parse(verb: &str, words: &mut Words) -> Result<RoleStatement> {
             return Err(SqlError::unsupported("a role's own settings (ALTER ROLE ... SET)"));
         }
         if kind == "group" {
-            return Err(SqlError::unsupported("membership of roles"));
+            return alter_group(name, words);
         }
     }
     words.skip(&["with"]);
@@ -147,7 +208,27 @@ pub(super) fn parse(verb: &str, words: &mut Words) -> Result<RoleStatement> {
     Ok(RoleStatement::Create(name, options))
 }
 
-fn named(words: &mut Words) -> Result<Named> {
+/// Parses what stands behind GRANT or REVOKE.
+pub(super) fn parse_grant(grants: bool, words: &mut Words) -> Result<RoleStatement> {
+    Ok(match grants::parse(grants, words)? {
+        Either::Granting(granting) => RoleStatement::Grant(granting),
+        Either::Joining(joining) => RoleStatement::Join(joining),
+    })
+}
+
+/// `ALTER GROUP role ADD USER role`.
+fn alter_group(name: Named, words: &mut Words) -> Result<RoleStatement> {
+    let grants = words.skip(&["add"]);
+    if !grants {
+        words.expect("drop")?;
+    }
+    words.expect("user")?;
+    let members = grants::comma_separated(words, |words| named(words))?;
+    let Named::Is(role) = name else { return Err(words.error()) };
+    Ok(RoleStatement::Join(Joining { grants, roles: vec![role], members, admin: false, by: None }))
+}
+
+pub(super) fn named(words: &mut Words) -> Result<Named> {
     let keyword = words.peek_keyword().unwrap_or_default();
     let own = ["current_user", "current_role", "session_user"].into_iter().find(|own| *own == keyword);
     if let Some(own) = own {
@@ -209,7 +290,18 @@ impl Options {
                 }
                 once(&mut self.connection_limit, limit)
             }
-            "in" | "role" | "user" | "admin" if creates => Err(SqlError::unsupported("membership of roles")),
+            "in" | "role" | "user" | "admin" if creates => {
+                if word == "in" && !words.skip(&["role", "group"]) {
+                    return Err(words.error());
+                }
+                let roles = grants::comma_separated(words, |words| named(words))?;
+                match word {
+                    "in" => self.member_of.extend(roles),
+                    "admin" => self.admins.extend(roles),
+                    _ => self.members.extend(roles),
+                }
+                Ok(())
+            }
             "sysid" if creates => Err(SqlError::unsupported("SYSID")),
             other => Err(SqlError::new(sqlstate::SYNTAX_ERROR, format!("unrecognized role option \"{other}\""))),
         }
@@ -299,20 +391,14 @@ pub fn plan(
     facts: &Facts,
     drawn: Drawn,
 ) -> Result<SchemaChange> {
-    let actor = match facts.role {
-        BOOTSTRAP_OID => RoleSchema::bootstrap(),
-        // A role that was dropped since it logged in may nothing, and another one of its name is another one.
-        number => {
-            let role = catalog.role(facts.user).filter(|role| role.oid == number);
-            role.map_or_else(|| RoleSchema::new(String::new(), 0), |role| (*role).clone())
-        }
-    };
-    let mut planner = Planner::new(catalog, own);
+    let mut planner = Planner::new(catalog, own, facts.role);
+    let actor = planner.standing.role.clone();
     match statement {
-        RoleStatement::Create(name, options) => create(&mut planner, &actor, name, options, drawn)?,
+        RoleStatement::Create(name, options) => create(&mut planner, &actor, name, options, drawn, facts)?,
         RoleStatement::Alter(name, options) => {
             let name = resolved(name, facts);
             let mut role = existing(&planner.catalog, &name)?;
+            check_changeable(&role)?;
             check_alter(&actor, &role, options)?;
             options.apply(&mut role, drawn, &mut planner)?;
             write(&mut planner, role);
@@ -320,18 +406,44 @@ pub fn plan(
         RoleStatement::Rename(name, to) => rename(&mut planner, &actor, &resolved(name, facts), to, facts)?,
         RoleStatement::Drop(names, if_exists) => {
             for name in names {
-                drop_role(&mut planner, &actor, name, *if_exists)?;
+                drop_role(&mut planner, &actor, name, *if_exists, facts)?;
             }
         }
+        RoleStatement::Grant(granting) => planner.grant(granting, facts)?,
+        RoleStatement::Join(joining) => planner.join(joining, facts)?,
+        RoleStatement::Owner(object, owner) => planner.give(object, owner, facts)?,
+        RoleStatement::Reassign(of, to) => planner.reassign(of, to, facts)?,
+        RoleStatement::DropOwned(of) => planner.drop_owned(of, facts)?,
     }
     Ok(planner.finish())
 }
 
 fn resolved(name: &Named, facts: &Facts) -> String {
-    match name {
-        Named::Is(name) => name.clone(),
-        Named::Own(_) if facts.role == BOOTSTRAP_OID => BOOTSTRAP.to_owned(),
-        Named::Own(_) => facts.user.to_owned(),
+    let (role, own) = match name {
+        Named::Is(name) => return name.clone(),
+        Named::Own("session_user") => (facts.session_role, facts.session_user),
+        Named::Own(_) => (facts.role, facts.user),
+    };
+    if role == BOOTSTRAP_OID { BOOTSTRAP.to_owned() } else { own.to_owned() }
+}
+
+/// The role that is meant; what the bootstrap superuser logged in as is one for it. Errors: 42704.
+pub(super) fn find(catalog: &Catalog, name: &Named, facts: &Facts) -> Result<Arc<RoleSchema>> {
+    let meant = resolved(name, facts);
+    let own = [(facts.role, facts.user), (facts.session_role, facts.session_user)];
+    match catalog.role(&meant) {
+        Some(role) => Ok(role),
+        None if own.contains(&(BOOTSTRAP_OID, meant.as_str())) => existing(catalog, BOOTSTRAP).map(Arc::new),
+        None => existing(catalog, &meant).map(Arc::new),
+    }
+}
+
+/// Errors: 42939 for a predefined role.
+fn check_changeable(role: &RoleSchema) -> Result<()> {
+    match is_predefined(role.oid) {
+        true => Err(SqlError::new("42939", format!("role name \"{}\" is reserved", role.name))
+            .with_detail("Predefined roles cannot be changed.")),
+        false => Ok(()),
     }
 }
 
@@ -340,12 +452,8 @@ fn existing(catalog: &Catalog, name: &str) -> Result<RoleSchema> {
     role.ok_or_else(|| SqlError::new(sqlstate::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist")))
 }
 
-fn write(planner: &mut Planner, role: RoleSchema) {
+pub(super) fn write(planner: &mut Planner, role: RoleSchema) {
     planner.write(CatalogEntry::role_key(&role.name), Some(CatalogEntry::Role(Arc::new(role))));
-}
-
-fn denied(message: &str) -> Box<SqlError> {
-    SqlError::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)
 }
 
 fn may_make_roles(actor: &RoleSchema) -> bool {
@@ -370,7 +478,14 @@ fn check_new_name(catalog: &Catalog, name: &Named) -> Result<String> {
     }
 }
 
-fn create(planner: &mut Planner, actor: &RoleSchema, name: &Named, options: &Options, drawn: Drawn) -> Result<()> {
+fn create(
+    planner: &mut Planner,
+    actor: &RoleSchema,
+    name: &Named,
+    options: &Options,
+    drawn: Drawn,
+    facts: &Facts,
+) -> Result<()> {
     let asks = |option: Option<bool>| option == Some(true);
     if !actor.superuser {
         for (asked, what) in [
@@ -379,7 +494,7 @@ fn create(planner: &mut Planner, actor: &RoleSchema, name: &Named, options: &Opt
             (asks(options.bypass_row_security), "bypassrls users"),
         ] {
             if asked {
-                return Err(denied(&format!("must be superuser to create {what}")));
+                return Err(denied(format!("must be superuser to create {what}")));
             }
         }
     }
@@ -389,7 +504,20 @@ fn create(planner: &mut Planner, actor: &RoleSchema, name: &Named, options: &Opt
     let name = check_new_name(&planner.catalog, name)?;
     let mut role = RoleSchema::new(name, planner.next_number());
     options.apply(&mut role, drawn, planner)?;
+    let made = role.clone();
     write(planner, role);
+    for other in &options.member_of {
+        let other = find(&planner.catalog, other, facts)?;
+        planner.check_admin(&other)?;
+        planner.relied.insert(CatalogEntry::role_key(&other.name));
+        let member = existing(&planner.catalog, &made.name)?;
+        planner.add_member(&other, member, facts.role, false)?;
+    }
+    let admins = options.admins.iter().map(|name| (name, true));
+    for (member, admin) in admins.chain(options.members.iter().map(|name| (name, false))) {
+        let member = RoleSchema::clone(&*find(&planner.catalog, member, facts)?);
+        planner.add_member(&made, member, facts.role, admin)?;
+    }
     Ok(())
 }
 
@@ -423,9 +551,13 @@ fn check_alter(actor: &RoleSchema, role: &RoleSchema, options: &Options) -> Resu
 
 fn rename(planner: &mut Planner, actor: &RoleSchema, name: &str, to: &Named, facts: &Facts) -> Result<()> {
     let mut role = existing(&planner.catalog, name)?;
-    if name == facts.user {
+    if name == facts.session_user {
         return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, "session user cannot be renamed"));
     }
+    if name == facts.user {
+        return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, "current user cannot be renamed"));
+    }
+    check_changeable(&role)?;
     if name == BOOTSTRAP {
         return Err(SqlError::unsupported(format!("renaming the role {BOOTSTRAP}")));
     }
@@ -442,7 +574,13 @@ fn rename(planner: &mut Planner, actor: &RoleSchema, name: &str, to: &Named, fac
     Ok(())
 }
 
-fn drop_role(planner: &mut Planner, actor: &RoleSchema, name: &Named, if_exists: bool) -> Result<()> {
+fn drop_role(
+    planner: &mut Planner,
+    actor: &RoleSchema,
+    name: &Named,
+    if_exists: bool,
+    facts: &Facts,
+) -> Result<()> {
     if !may_make_roles(actor) {
         return Err(denied("permission denied to drop role"));
     }
@@ -460,15 +598,26 @@ fn drop_role(planner: &mut Planner, actor: &RoleSchema, name: &Named, if_exists:
     if role.oid == actor.oid {
         return Err(SqlError::new("55006", "current user cannot be dropped"));
     }
+    if role.oid == facts.session_role {
+        return Err(SqlError::new("55006", "session user cannot be dropped"));
+    }
     if role.superuser && !actor.superuser {
         return Err(denied("must be superuser to drop superusers"));
     }
-    if name == BOOTSTRAP {
+    if name == BOOTSTRAP || is_predefined(role.oid) {
         return Err(SqlError::new(
-            "2BP01",
+            sqlstate::DEPENDENT_OBJECTS,
             format!("cannot drop role {name} because it is required by the database system"),
         ));
     }
+    // Nothing may be made or granted meanwhile that depends on it.
+    planner.rely_on_all();
+    let dependents = dependents(&planner.catalog, role.oid, facts);
+    if !dependents.is_empty() {
+        let message = format!("role \"{name}\" cannot be dropped because some objects depend on it");
+        return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message).with_detail(dependents.join("\n")));
+    }
+    planner.forget_members(role.oid);
     planner.write(CatalogEntry::role_key(name), None);
     Ok(())
 }

@@ -6,6 +6,7 @@
 use crate::errors::{Result, SqlError};
 use crate::protocol::copy::Options;
 use crate::sql::maintenance::{self, Maintenance};
+use crate::sql::owned;
 use crate::sql::places::unexpected;
 use crate::sql::roles::{self, RoleStatement};
 use crate::sql::words::Words;
@@ -53,14 +54,27 @@ pub enum Utility {
     Explain(Arc<str>),
     /// COPY.
     Copy(Copy),
-    /// SET ROLE, SET SESSION AUTHORIZATION; no name: the session's own.
-    Role(Option<String>),
+    /// SET ROLE, SET SESSION AUTHORIZATION.
+    Role(RoleChange),
     /// CREATE ROLE and its like: compiled to a plan of its own.
     Roles(Box<RoleStatement>),
     /// VACUUM and its like.
     Maintenance(Maintenance),
     /// Accepted without effect; the command tag.
     Nothing(&'static str),
+}
+
+/// SET ROLE or SET SESSION AUTHORIZATION.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoleChange {
+    /// SET SESSION AUTHORIZATION.
+    pub of_session: bool,
+    /// The role; `None`: the session's own, or who logged in.
+    pub name: Option<String>,
+    /// LOCAL: until the transaction ends.
+    pub local: bool,
+    /// RESET, whose tag it is.
+    pub resets: bool,
 }
 
 /// COPY.
@@ -109,6 +123,11 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         }
         "set" => words.set()?,
         "show" => words.show()?,
+        "reset" if words.skip(&["role"]) => Utility::Role(RoleChange { resets: true, ..RoleChange::default() }),
+        "reset" if words.skip(&["session"]) => {
+            words.expect("authorization")?;
+            Utility::Role(RoleChange { of_session: true, resets: true, ..RoleChange::default() })
+        }
         "reset" => match words.setting_name()?.as_str() {
             "all" => Utility::ResetAll,
             name => Utility::Reset(name.to_string()),
@@ -137,13 +156,16 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "unlisten" if words.skip_token(&Token::Mul) => Utility::Nothing("UNLISTEN"),
         "declare" | "fetch" | "move" | "close" => return Err(SqlError::unsupported("a cursor in SQL")),
         "listen" | "unlisten" | "notify" => return Err(SqlError::unsupported("LISTEN and NOTIFY")),
-        "grant" | "revoke" => return Err(SqlError::unsupported("GRANT and REVOKE")),
+        "grant" | "revoke" => Utility::Roles(Box::new(roles::parse_grant(first == "grant", &mut words)?)),
+        "reassign" => Utility::Roles(Box::new(owned::parse_reassign(&mut words)?)),
+        "drop" if words.skip(&["owned"]) => Utility::Roles(Box::new(owned::parse_drop_owned(&mut words)?)),
         "do" => return Err(SqlError::unsupported("DO")),
         "create" | "alter" | "drop" if roles::begins(&words) => {
             Utility::Roles(Box::new(roles::parse(&first, &mut words)?))
         }
-        other => match maintenance::parse(other, &mut words)? {
-            Some(maintenance) => Utility::Maintenance(maintenance),
+        "alter" if words.peek_is("default") => return Err(SqlError::unsupported("ALTER DEFAULT PRIVILEGES")),
+        other => match other_utility(other, &mut words)? {
+            Some(utility) => utility,
             None => return Ok(None),
         },
     };
@@ -151,6 +173,16 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         None => Ok(Some(utility)),
         Some(token) => Err(unexpected(token, text)),
     }
+}
+
+/// What begins as a schema change or as maintenance.
+fn other_utility(first: &str, words: &mut Words) -> Result<Option<Utility>> {
+    if first == "alter"
+        && let Some(owner) = owned::parse_owner(words)?
+    {
+        return Ok(Some(Utility::Roles(Box::new(owner))));
+    }
+    Ok(maintenance::parse(first, words)?.map(Utility::Maintenance))
 }
 
 impl Words<'_> {
@@ -254,8 +286,13 @@ impl Words<'_> {
                 return Ok(Utility::SetTransaction(self.transaction_modes()?, true));
             }
             if self.skip(&["authorization"]) {
-                return self.role("default");
+                return self.role(true, local);
             }
+        }
+        if local && self.peek_is("session") {
+            self.advance();
+            self.expect("authorization")?;
+            return self.role(true, true);
         }
         if local && self.skip(&["transaction"]) {
             return Ok(Utility::SetTransaction(self.transaction_modes()?, false));
@@ -271,7 +308,7 @@ impl Words<'_> {
             return Ok(Utility::Nothing("SET CONSTRAINTS"));
         }
         if self.skip(&["role"]) {
-            return self.role("none");
+            return self.role(false, local);
         }
         let name = if self.skip(&["names"]) {
             "client_encoding".to_string()
@@ -296,13 +333,17 @@ impl Words<'_> {
         Ok(Utility::Set(name, value, local))
     }
 
-    /// The role that a session is to take; `own`: the word for its own.
-    fn role(&mut self, own: &str) -> Result<Utility> {
-        let is_own = !self.peek_is_quoted() && self.peek_is(own);
+    /// The role that a session is to take.
+    fn role(&mut self, of_session: bool, local: bool) -> Result<Utility> {
+        if !of_session && !self.skip_token(&Token::Eq) {
+            self.skip(&["to"]);
+        }
+        let is_own = !self.peek_is_quoted() && (self.peek_is("default") || (!of_session && self.peek_is("none")));
         let folded = matches!(self.peek(), Some(Token::Word(word)) if word.quote_style.is_none());
         let name = self.value()?;
         let name = if folded { name.to_ascii_lowercase() } else { name };
-        Ok(Utility::Role((!is_own).then_some(name)))
+        let name = Some(name).filter(|name| !is_own && (of_session || name != "none"));
+        Ok(Utility::Role(RoleChange { of_session, name, local, resets: false }))
     }
 
     /// One of several values. Those of search_path are names, which keep the quotes that they need.
