@@ -89,7 +89,7 @@ impl RoleSchema {
 
 /// Predefined roles: names and object identifiers. All but the last are PostgreSQL's; that one may see what the `raid` schema shows.
 const PREDEFINED: [(&str, u32); 13] = [
-    ("pg_checkpoint", 4544),
+    ("pg_checkpoint", CHECKPOINT_OID),
     ("pg_database_owner", DATABASE_OWNER_OID),
     ("pg_execute_server_program", 4571),
     ("pg_monitor", 3373),
@@ -104,6 +104,8 @@ const PREDEFINED: [(&str, u32); 13] = [
     ("raid_monitor", RAID_MONITOR_OID),
 ];
 
+/// The role whose members may ask for checkpoints.
+pub const CHECKPOINT_OID: u32 = 4544;
 /// The role that whoever owns the database is a member of.
 pub const DATABASE_OWNER_OID: u32 = 6171;
 /// The role whose members may read every table.

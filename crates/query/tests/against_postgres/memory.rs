@@ -200,6 +200,7 @@ pub fn session() -> SessionFacts {
     SessionFacts {
         user: "postgres".to_owned(),
         role: messages::role::BOOTSTRAP_OID,
+        session_user: "postgres".to_owned(),
         database: "raid".to_owned(),
         version: "PostgreSQL 15.0 (Raid)".to_owned(),
         settings: vec![("application_name".to_owned(), "tests".to_owned())],

@@ -10,7 +10,7 @@ use crate::sql::rights::denied;
 use crate::sql::settings::{Identity, Settings};
 use crate::sql::utility::RoleChange;
 use messages::Key;
-use messages::role::{BOOTSTRAP_OID, RoleSchema};
+use messages::role::{BOOTSTRAP_OID, CHECKPOINT_OID, RoleSchema};
 use messages::schema::CatalogEntry;
 use privileges::Standing;
 use std::sync::Arc;
@@ -100,6 +100,15 @@ impl Turn<'_> {
         apply(&mut settings.now);
         self.report_identity();
         Ok(())
+    }
+
+    /// Errors: 42501 for a role that may ask for no checkpoint.
+    pub fn check_checkpoint(&mut self) -> Result<()> {
+        let (_, role) = self.session.current_user();
+        match Standing::of(&self.catalog(), role).has(CHECKPOINT_OID) {
+            true => Ok(()),
+            false => Err(denied("must be superuser or have privileges of pg_checkpoint to do CHECKPOINT")),
+        }
     }
 
     /// The client is told whom it acts as: psql shows it in its prompt.

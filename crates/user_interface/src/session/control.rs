@@ -136,7 +136,14 @@ impl Turn<'_> {
                 return self.enter(execution);
             }
             Utility::Role(change) => return self.start_becoming(execution, change),
-            Utility::Maintenance(_) => self.check_plan(&execution.prepared)?,
+            Utility::Maintenance(maintenance) => {
+                self.check_plan(&execution.prepared)?;
+                let catalog = self.catalog();
+                for skipped in self.with_facts(|facts| maintenance.check_owner(&catalog, facts))? {
+                    self.warn(sqlstate::WARNING, &skipped);
+                }
+            }
+            Utility::Nothing("CHECKPOINT") => self.check_checkpoint()?,
             Utility::Roles(_) | Utility::Nothing(_) => {}
         }
         self.complete(execution);

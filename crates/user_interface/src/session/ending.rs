@@ -174,7 +174,11 @@ impl Turn<'_> {
         };
         drop(gone);
         if let Some(settings) = kept {
-            session.settings.now = settings;
+            let before = std::mem::replace(&mut session.settings.now, settings);
+            let after = &session.settings.now;
+            if (&before.role, &before.session_user) != (&after.role, &after.session_user) {
+                self.report_identity();
+            }
         }
         self.forget_portals();
     }

@@ -133,7 +133,7 @@ fn listed(words: &mut Words) -> Result<Vec<Listed>> {
         }
         let columns = match words.skip_token(&Token::LParen) {
             true => {
-                let columns = comma_separated(words, Words::name)?;
+                let columns = comma_separated(words, |words| words.name())?;
                 words.expect_token(&Token::RParen)?;
                 Some(columns)
             }
@@ -234,7 +234,7 @@ fn objects(words: &mut Words) -> Result<Vec<Object>> {
         };
         words.expect("in")?;
         words.expect("schema")?;
-        let schemas = comma_separated(words, Words::name)?;
+        let schemas = comma_separated(words, |words| words.name())?;
         schemas.iter().try_for_each(|schema| crate::sql::names::check_schema(schema))?;
         return Ok(vec![object]);
     }
