@@ -300,7 +300,9 @@ impl Catalog {
     /// The role with this object identifier.
     pub fn role_numbered(&self, oid: u32) -> Option<Arc<RoleSchema>> {
         let named = self.roles.values().find(|(role, _)| role.oid == oid);
-        named.map(|(role, _)| role.clone()).or_else(|| built_in().into_iter().find(|role| role.oid == oid).map(Arc::new))
+        named
+            .map(|(role, _)| role.clone())
+            .or_else(|| built_in().into_iter().find(|role| role.oid == oid).map(Arc::new))
     }
 
     /// All roles, in order of their names.

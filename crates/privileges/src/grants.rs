@@ -116,7 +116,8 @@ fn without_dependent(
     }
     let lost = lost & !options_of(&grants, owner, grantor);
     let mut after = grants;
-    while let Some(dependent) = after.iter().find(|grant| grant.grantor == grantor && !(grant.privileges & lost).is_empty())
+    while let Some(dependent) =
+        after.iter().find(|grant| grant.grantor == grantor && !(grant.privileges & lost).is_empty())
     {
         if behavior == Behavior::Restrict {
             return Err(Refused::Dependent);
@@ -188,10 +189,11 @@ mod tests {
     fn what_came_of_an_option_goes_with_it() {
         let select = Privileges::SELECT;
         let grants = Kind::Table.default_grants(OWNER);
-        let grants = changed(&grants, OWNER, &change(true, 2, OWNER, select, select), Behavior::Restrict).expect("granted");
-        let grants = changed(&grants, OWNER, &change(true, 3, 2, select, select), Behavior::Restrict).expect("granted");
         let grants =
-            changed(&grants, OWNER, &change(true, PUBLIC, 3, select, Privileges::NONE), Behavior::Restrict).expect("granted");
+            changed(&grants, OWNER, &change(true, 2, OWNER, select, select), Behavior::Restrict).expect("granted");
+        let grants = changed(&grants, OWNER, &change(true, 3, 2, select, select), Behavior::Restrict).expect("granted");
+        let grants = changed(&grants, OWNER, &change(true, PUBLIC, 3, select, Privileges::NONE), Behavior::Restrict)
+            .expect("granted");
         let back = changed(&grants, OWNER, &change(true, 2, 3, select, select), Behavior::Restrict);
         assert_eq!(back, Err(Refused::Circle));
         let revoked = change(false, 2, OWNER, select, select);

@@ -22,9 +22,7 @@ impl Kind {
     pub fn privileges(self) -> Privileges {
         use Privileges as P;
         match self {
-            Kind::Table => {
-                P::INSERT | P::SELECT | P::UPDATE | P::DELETE | P::TRUNCATE | P::REFERENCES | P::TRIGGER
-            }
+            Kind::Table => P::INSERT | P::SELECT | P::UPDATE | P::DELETE | P::TRUNCATE | P::REFERENCES | P::TRIGGER,
             Kind::Column => P::INSERT | P::SELECT | P::UPDATE | P::REFERENCES,
             Kind::Procedure => P::EXECUTE,
             Kind::Schema => P::USAGE | P::CREATE,

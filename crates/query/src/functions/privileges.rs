@@ -103,9 +103,9 @@ impl RowImplementation for Privilege {
             return Ok(Value::Null);
         }
         let column = if of_column { Some(&rest[1]) } else { None };
-        Ok(Value::Boolean(asked.iter().any(|(wanted, _, grantable)| {
-            self.may(&standing, object, column, *wanted, *grantable)
-        })))
+        Ok(Value::Boolean(
+            asked.iter().any(|(wanted, _, grantable)| self.may(&standing, object, column, *wanted, *grantable)),
+        ))
     }
 }
 
@@ -144,7 +144,11 @@ impl Privilege {
         let parts = privilege.as_text().unwrap_or_default().split(',');
         let one = |one: &str| {
             let name = one.trim().to_ascii_uppercase();
-            let option = if self.name == "pg_has_role" { [" WITH ADMIN OPTION", " WITH GRANT OPTION"] } else { [" WITH GRANT OPTION"; 2] };
+            let option = if self.name == "pg_has_role" {
+                [" WITH ADMIN OPTION", " WITH GRANT OPTION"]
+            } else {
+                [" WITH GRANT OPTION"; 2]
+            };
             let plain = option.iter().find_map(|option| name.strip_suffix(option));
             let known = plain.unwrap_or(&name);
             if !self.privileges.contains(&known) {
@@ -157,16 +161,21 @@ impl Privilege {
     }
 
     /// Whether a role has a privilege on an object that is there, or may grant it.
-    fn may(&self, standing: &Standing, object: &Value, column: Option<&Value>, wanted: Privileges, grantable: bool) -> bool {
+    fn may(
+        &self,
+        standing: &Standing,
+        object: &Value,
+        column: Option<&Value>,
+        wanted: Privileges,
+        grantable: bool,
+    ) -> bool {
         let catalog = self.catalog.catalog();
         let number = object.as_integer().and_then(|number| u32::try_from(number).ok());
         let of = |kind: Kind, rights: &Rights, held: Privileges| match grantable {
             true => standing.grantable(kind, rights).contain(wanted),
             false => held.contain(wanted),
         };
-        let place = |place: Place, kind: Kind| {
-            of(kind, &catalog.rights(place), standing.on_place(catalog, place))
-        };
+        let place = |place: Place, kind: Kind| of(kind, &catalog.rights(place), standing.on_place(catalog, place));
         match self.name {
             "has_table_privilege" | "has_column_privilege" | "has_any_column_privilege" => {
                 let oid = number.or_else(|| self.catalog.relation_oid(object.as_text()?).ok());

@@ -19,7 +19,8 @@ const OBJECTS: &str = "
     GRANT SELECT ON u TO PUBLIC;
     GRANT CREATE ON SCHEMA public TO maker";
 
-const ROLES: &str = "CREATE ROLE actor; CREATE ROLE other; CREATE ROLE team; CREATE ROLE lone NOINHERIT; CREATE ROLE maker";
+const ROLES: &str =
+    "CREATE ROLE actor; CREATE ROLE other; CREATE ROLE team; CREATE ROLE lone NOINHERIT; CREATE ROLE maker";
 
 /// What the role has: a name, and what a superuser says before.
 const STATES: &[(&str, &str)] = &[
@@ -46,7 +47,10 @@ const STATES: &[(&str, &str)] = &[
     ("through a role", "GRANT ALL ON t TO team; GRANT team TO actor"),
     ("through two", "GRANT SELECT ON t TO team; GRANT team TO maker; GRANT maker TO actor WITH ADMIN OPTION"),
     ("not through NOINHERIT", "GRANT SELECT ON t TO team; GRANT team TO lone; GRANT lone TO actor"),
-    ("owner", "GRANT CREATE ON SCHEMA public TO actor; ALTER TABLE t OWNER TO actor; ALTER PROCEDURE p(int) OWNER TO actor"),
+    (
+        "owner",
+        "GRANT CREATE ON SCHEMA public TO actor; ALTER TABLE t OWNER TO actor; ALTER PROCEDURE p(int) OWNER TO actor",
+    ),
     ("owner without CREATE", "ALTER TABLE t OWNER TO actor; ALTER PROCEDURE p(int) OWNER TO actor"),
     ("owner that took SELECT from itself", "ALTER TABLE t OWNER TO actor; REVOKE SELECT ON t FROM actor"),
     ("owner's member", "ALTER TABLE t OWNER TO team; GRANT team TO actor"),
@@ -224,13 +228,16 @@ fn alike(wanted: &Answer, got: &Answer) -> bool {
 
 /// Everything as it was at the beginning.
 fn prepare(session: &mut Wire, is_postgres: bool) {
-    let tables = if is_postgres { "DROP SCHEMA public CASCADE; CREATE SCHEMA public" } else { "DROP TABLE IF EXISTS t, u" };
+    let tables =
+        if is_postgres { "DROP SCHEMA public CASCADE; CREATE SCHEMA public" } else { "DROP TABLE IF EXISTS t, u" };
     done(session, tables);
     if !is_postgres {
         done(session, "DROP PROCEDURE IF EXISTS p");
     }
     for role in ["actor", "other", "team", "lone", "maker"] {
-        let owned = format!("DO $$ BEGIN IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '{role}') THEN DROP OWNED BY {role} CASCADE; END IF; END $$");
+        let owned = format!(
+            "DO $$ BEGIN IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '{role}') THEN DROP OWNED BY {role} CASCADE; END IF; END $$"
+        );
         if is_postgres {
             done(session, &owned);
         } else {
@@ -296,7 +303,10 @@ fn a_revoke_holds_at_every_site() {
         done(session, "PREPARE point AS SELECT b FROM t WHERE a = 1");
         done(session, "PREPARE whole AS SELECT max(b) FROM t x GROUP BY a");
     }
-    let ways = [("GRANT SELECT ON t TO alice", "REVOKE SELECT ON t FROM alice"), ("GRANT team TO alice", "REVOKE team FROM alice")];
+    let ways = [
+        ("GRANT SELECT ON t TO alice", "REVOKE SELECT ON t FROM alice"),
+        ("GRANT team TO alice", "REVOKE team FROM alice"),
+    ];
     for (grant, revoke) in ways {
         for _ in 0..5 {
             done(&mut admin, grant);

@@ -155,7 +155,8 @@ impl Turn<'_> {
         let targets = targets_by_name(&versioned.table, columns)?;
         let mut need = Need::of(versioned.table.clone(), Privileges::INSERT);
         need.inserted.extend(targets.iter().copied());
-        let mut rights = Prepared::simple(&Arc::from(""), Plan::Utility(Utility::Copy(copy.clone())), Tag::Plain("COPY"));
+        let mut rights =
+            Prepared::simple(&Arc::from(""), Plan::Utility(Utility::Copy(copy.clone())), Tag::Plain("COPY"));
         self.protect(&mut rights, need);
         if let Some(denied) = rights.denied {
             return Err(denied);

@@ -27,6 +27,9 @@ impl Turn<'_> {
         if self.session.skip_to_sync {
             return;
         }
+        if let Cycle::Idle = self.session.cycle {
+            self.session.deadline = None;
+        }
         self.session.cycle = Cycle::Extended;
         let done = match message {
             Frontend::Parse { name, sql, types } => {

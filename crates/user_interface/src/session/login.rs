@@ -15,11 +15,11 @@ use authentication::hba::ClientCertificate;
 use authentication::scram::{MECHANISM, MECHANISM_PLUS};
 use authentication::{Attempt, Exchange, Method, ScramError, Verifier};
 use messages::privilege::Privileges;
-use messages::schema::Place;
-use privileges::Standing;
 use messages::program::Program;
 use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema};
 use messages::schema::CatalogEntry;
+use messages::schema::Place;
+use privileges::Standing;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 

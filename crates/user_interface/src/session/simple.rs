@@ -15,6 +15,7 @@ use std::sync::Arc;
 impl Turn<'_> {
     /// A Query message.
     pub fn simple_query(&mut self, text: &str) {
+        self.session.deadline = None;
         self.session.portals.remove("");
         self.session.doubts = 0;
         match parse::statements(text) {

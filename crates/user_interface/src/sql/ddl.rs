@@ -11,8 +11,8 @@ use crate::sql::definitions::{
 use crate::sql::names;
 use crate::sql::rights::denied_for;
 use crate::sql::settings::Facts;
-use messages::program::{Action, Program};
 use messages::privilege::{Privileges, Rights};
+use messages::program::{Action, Program};
 use messages::schema::{Catalog, CatalogEntry, IndexSchema, TableSchema};
 use messages::{Key, Row, TableId, Timestamp};
 use privileges::Standing;
@@ -65,12 +65,7 @@ pub fn tag(statement: &ast::Statement) -> Result<&'static str> {
 }
 
 /// Plans a schema statement over a catalog. `own`: catalog rows that the running transaction wrote already.
-pub fn plan(
-    statement: &ast::Statement,
-    catalog: &Catalog,
-    own: &BTreeSet<Key>,
-    facts: &Facts,
-) -> Result<SchemaChange> {
+pub fn plan(statement: &ast::Statement, catalog: &Catalog, own: &BTreeSet<Key>, facts: &Facts) -> Result<SchemaChange> {
     use ast::Statement as S;
     let mut planner = Planner::new(catalog, own, facts.role);
     match statement {

@@ -265,6 +265,8 @@ fn refused(refused: Refused) -> Box<SqlError> {
     match refused {
         Refused::Dependent => SqlError::new(sqlstate::DEPENDENT_OBJECTS, "dependent privileges exist")
             .with_hint("Use CASCADE to revoke them too."),
-        Refused::Circle => SqlError::new(sqlstate::INVALID_GRANT, "grant options cannot be granted back to your own grantor"),
+        Refused::Circle => {
+            SqlError::new(sqlstate::INVALID_GRANT, "grant options cannot be granted back to your own grantor")
+        }
     }
 }

@@ -151,13 +151,7 @@ pub(super) fn comma_separated<T>(words: &mut Words, one: impl Fn(&mut Words) -> 
     Ok(all)
 }
 
-fn granting(
-    grants: bool,
-    list: Vec<Listed>,
-    on: Vec<Object>,
-    mut option: bool,
-    words: &mut Words,
-) -> Result<Granting> {
+fn granting(grants: bool, list: Vec<Listed>, on: Vec<Object>, mut option: bool, words: &mut Words) -> Result<Granting> {
     let (mut privileges, mut all) = (Vec::new(), None);
     for (name, columns, quoted) in list {
         if name == "all" && !quoted {
@@ -215,14 +209,13 @@ pub(super) fn object_name(words: &mut Words) -> Result<String> {
         "pg_catalog" | "information_schema" | "raid" => {
             Err(SqlError::unsupported(format!("privileges on what is in the schema {name}")))
         }
-        _ => {
-            Err(SqlError::new(sqlstate::UNDEFINED_SCHEMA, format!("schema \"{name}\" does not exist")))
-        }
+        _ => Err(SqlError::new(sqlstate::UNDEFINED_SCHEMA, format!("schema \"{name}\" does not exist"))),
     }
 }
 
 fn objects(words: &mut Words) -> Result<Vec<Object>> {
-    const ROUTINES: [(&str, &str); 3] = [("function", "functions"), ("procedure", "procedures"), ("routine", "routines")];
+    const ROUTINES: [(&str, &str); 3] =
+        [("function", "functions"), ("procedure", "procedures"), ("routine", "routines")];
     if words.skip(&["all"]) {
         let kind = words.keyword().ok_or_else(|| words.error())?;
         let routine = ROUTINES.iter().find(|(_, several)| *several == kind);
@@ -256,7 +249,11 @@ fn objects(words: &mut Words) -> Result<Vec<Object>> {
         let mut ahead = Words { text: words.text, rest: words.rest };
         ahead.advance();
         // A table may be called so.
-        if words.peek_is(other) && matches!(ahead.peek(), Some(Token::Word(_))) && !ahead.peek_is("to") && !ahead.peek_is("from") {
+        if words.peek_is(other)
+            && matches!(ahead.peek(), Some(Token::Word(_)))
+            && !ahead.peek_is("to")
+            && !ahead.peek_is("from")
+        {
             return Err(SqlError::unsupported(format!("privileges on a {other}")));
         }
     }

@@ -250,7 +250,8 @@ impl Collector<'_> {
         match body {
             SetExpr::Table(table) => {
                 let parts = table.schema_name.iter().chain(&table.table_name);
-                let name = ObjectName::from(parts.map(|part| ast::Ident::new(part.trim_matches('"'))).collect::<Vec<_>>());
+                let name =
+                    ObjectName::from(parts.map(|part| ast::Ident::new(part.trim_matches('"'))).collect::<Vec<_>>());
                 if let Some(need) = self.add(&name, Privileges::SELECT) {
                     self.all_columns(need);
                 }
@@ -292,9 +293,8 @@ impl Collector<'_> {
 
     /// The entries of this name in the innermost scope that has any.
     fn entries_called(&self, name: &str) -> Option<Vec<Entry>> {
-        let in_scope = |scope: &Vec<Entry>| -> Vec<Entry> {
-            scope.iter().filter(|entry| entry.name == name).cloned().collect()
-        };
+        let in_scope =
+            |scope: &Vec<Entry>| -> Vec<Entry> { scope.iter().filter(|entry| entry.name == name).cloned().collect() };
         self.scopes.iter().rev().map(in_scope).find(|entries| !entries.is_empty())
     }
 
@@ -401,7 +401,9 @@ impl Collector<'_> {
             self.assigned(before, &update.assignments);
         }
         let from = match &update.from {
-            Some(ast::UpdateTableFromKind::BeforeSet(from) | ast::UpdateTableFromKind::AfterSet(from)) => from.as_slice(),
+            Some(ast::UpdateTableFromKind::BeforeSet(from) | ast::UpdateTableFromKind::AfterSet(from)) => {
+                from.as_slice()
+            }
             None => &[],
         };
         from.iter().for_each(|tables| self.from(tables, Privileges::SELECT));

@@ -333,9 +333,8 @@ fn check_not_required(role: &RoleSchema, what: &str) -> Result<()> {
 
 /// What depends on a role, as errors list it.
 pub(super) fn dependents(catalog: &Catalog, role: u32, facts: &Facts) -> Vec<String> {
-    let granted = |rights: &Rights| {
-        rights.owner != role && rights.grants.as_ref().is_some_and(|grants| name_role(grants, role))
-    };
+    let granted =
+        |rights: &Rights| rights.owner != role && rights.grants.as_ref().is_some_and(|grants| name_role(grants, role));
     let mut found: Vec<(u32, u32, String)> = Vec::new();
     let mut object = |class: u32, oid: u32, rights: &Rights, what: &str| {
         if rights.owner == role {

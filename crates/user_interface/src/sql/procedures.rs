@@ -62,7 +62,13 @@ pub fn definition(create: &ast::CreateFunction) -> Result<ProcedureSchema> {
             return invalid(&format!("parameter name \"{name}\" used more than once"));
         }
     }
-    Ok(ProcedureSchema { name: names::own_relation(&create.name)?, oid: 0, parameters, body: body.to_owned(), rights: Rights::default() })
+    Ok(ProcedureSchema {
+        name: names::own_relation(&create.name)?,
+        oid: 0,
+        parameters,
+        body: body.to_owned(),
+        rights: Rights::default(),
+    })
 }
 
 fn parameter(argument: &ast::OperateFunctionArg) -> Result<(String, Type)> {

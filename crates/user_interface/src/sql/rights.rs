@@ -45,13 +45,7 @@ pub struct Needs {
 impl Need {
     /// Nothing yet.
     pub fn of(table: Arc<TableSchema>, required: Privileges) -> Need {
-        Need {
-            table,
-            required,
-            selected: BTreeSet::new(),
-            inserted: BTreeSet::new(),
-            updated: BTreeSet::new(),
-        }
+        Need { table, required, selected: BTreeSet::new(), inserted: BTreeSet::new(), updated: BTreeSet::new() }
     }
 
     /// Whether a role has it: on the table, or on each column that is used, or on any where none is (PostgreSQL's `ExecCheckRTEPerms`).

@@ -95,8 +95,20 @@ impl RoleStatement {
             RoleStatement::Create(..) => "CREATE ROLE",
             RoleStatement::Alter(..) | RoleStatement::Rename(..) => "ALTER ROLE",
             RoleStatement::Drop(..) => "DROP ROLE",
-            RoleStatement::Grant(granting) => if granting.grants { "GRANT" } else { "REVOKE" },
-            RoleStatement::Join(joining) => if joining.grants { "GRANT ROLE" } else { "REVOKE ROLE" },
+            RoleStatement::Grant(granting) => {
+                if granting.grants {
+                    "GRANT"
+                } else {
+                    "REVOKE"
+                }
+            }
+            RoleStatement::Join(joining) => {
+                if joining.grants {
+                    "GRANT ROLE"
+                } else {
+                    "REVOKE ROLE"
+                }
+            }
             RoleStatement::Owner(Object::Schema(_), _) => "ALTER SCHEMA",
             RoleStatement::Owner(Object::Database(_), _) => "ALTER DATABASE",
             RoleStatement::Owner(..) => "ALTER PROCEDURE",
@@ -574,13 +586,7 @@ fn rename(planner: &mut Planner, actor: &RoleSchema, name: &str, to: &Named, fac
     Ok(())
 }
 
-fn drop_role(
-    planner: &mut Planner,
-    actor: &RoleSchema,
-    name: &Named,
-    if_exists: bool,
-    facts: &Facts,
-) -> Result<()> {
+fn drop_role(planner: &mut Planner, actor: &RoleSchema, name: &Named, if_exists: bool, facts: &Facts) -> Result<()> {
     if !may_make_roles(actor) {
         return Err(denied("permission denied to drop role"));
     }

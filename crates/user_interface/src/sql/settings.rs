@@ -197,7 +197,12 @@ impl Settings {
 
     /// Milliseconds that a statement may take; 0: as long as it likes.
     pub fn statement_timeout_ms(&self) -> u64 {
-        self.changed.get("statement_timeout").and_then(|value| value.parse().ok()).unwrap_or(0)
+        self.milliseconds("statement_timeout")
+    }
+
+    /// A time-out; 0: none.
+    pub fn milliseconds(&self, name: &str) -> u64 {
+        self.changed.get(name).and_then(|value| value.parse().ok()).unwrap_or(0)
     }
 
     /// Sets a parameter; `None`: to its default. Returns whether the client is told, with the name as it is told. Errors: 42704 for
@@ -336,6 +341,9 @@ fn accept(known: &Known, value: &str) -> Result<String> {
             Err(SqlError::unsupported(message).with_hint("All times are UTC."))
         }
         ("timezone", _) => Err(invalid()),
+        ("lock_timeout", _) if milliseconds(value).is_some_and(|wait| wait > 0) => {
+            Err(SqlError::unsupported("lock_timeout").with_hint("Use statement_timeout."))
+        }
         // A path without the one schema would hide its tables.
         ("search_path", _) if !value.trim().is_empty() && !names_public(value) => {
             Err(SqlError::unsupported(format!("a search_path without public (\"{value}\")")))

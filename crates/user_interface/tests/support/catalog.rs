@@ -31,6 +31,7 @@ pub fn tables() -> Vec<(Key, Timestamp, Option<Row>)> {
             primary_key_oid: oid + 2,
             indexes: Vec::new(),
             options: Vec::new(),
+            rights: Default::default(),
         };
         if name == "items" {
             table.columns[5].default = Some("'none'".to_string());
