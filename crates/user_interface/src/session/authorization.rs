@@ -6,7 +6,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::session::state::{Again, Block, Confirmed, Execution, Session};
 use crate::session::turn::Turn;
-use crate::sql::rights::denied;
+use crate::sql::denials::denied;
 use crate::sql::settings::{Identity, Settings};
 use crate::sql::utility::RoleChange;
 use messages::Key;

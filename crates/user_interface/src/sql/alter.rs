@@ -10,7 +10,8 @@ use crate::sql::definitions::{KeyDefinition, check_default, column, column_keys,
 use crate::sql::insert::no_column;
 use crate::sql::names;
 use crate::sql::parse;
-use crate::sql::roles::{Named, find};
+use crate::sql::role_syntax::Named;
+use crate::sql::roles::find;
 use crate::sql::settings::Facts;
 use messages::program::Action;
 use messages::schema::TableSchema;

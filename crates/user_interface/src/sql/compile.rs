@@ -11,7 +11,7 @@ use crate::sql::needs;
 use crate::sql::parse::{self, Parsed, Statement};
 use crate::sql::procedures;
 use crate::sql::rights::{self, Needs};
-use crate::sql::roles::RoleStatement;
+use crate::sql::role_syntax::RoleStatement;
 use crate::sql::settings::{Facts, reported_name_of};
 use crate::sql::types::Stop;
 use crate::sql::utility::{Copy, CopySource, Utility};

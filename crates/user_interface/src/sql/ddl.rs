@@ -8,8 +8,8 @@ use crate::limits::{COLUMNS_MAX, FIRST_OBJECT, INDEXES_MAX, NAME_BYTES_MAX};
 use crate::sql::definitions::{
     KeyDefinition, check_create_table, check_key_columns, column, column_keys, index_columns, options, table_key,
 };
+use crate::sql::denials::denied_for;
 use crate::sql::names;
-use crate::sql::rights::denied_for;
 use crate::sql::settings::Facts;
 use messages::privilege::{Privileges, Rights};
 use messages::program::{Action, Program};

@@ -4,8 +4,8 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
+use crate::sql::denials::{denied, denied_for};
 use crate::sql::grants::{Granting, Object};
-use crate::sql::rights::{denied, denied_for};
 use crate::sql::roles::find;
 use crate::sql::settings::Facts;
 use messages::privilege::{Grants, PUBLIC, Privileges, Rights};

@@ -3,7 +3,7 @@
 //! Invariant: a privilege that there is not on an object of its kind is an error here, in PostgreSQL's words.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::sql::roles::{Named, named};
+use crate::sql::role_syntax::{Named, named};
 use crate::sql::words::Words;
 use messages::privilege::Privileges;
 use privileges::{Behavior, Kind};

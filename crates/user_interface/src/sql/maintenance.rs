@@ -3,7 +3,7 @@
 //! Invariant: a statement that PostgreSQL refuses is refused; one that asks for something that shows (another tablespace) is, too.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::sql::rights::not_owner;
+use crate::sql::denials::not_owner;
 use crate::sql::settings::Facts;
 use crate::sql::words::Words;
 use messages::schema::{Catalog, Place};

@@ -4,9 +4,10 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
+use crate::sql::denials::denied;
 use crate::sql::grants::Joining;
-use crate::sql::rights::denied;
-use crate::sql::roles::{Named, find, write};
+use crate::sql::role_syntax::Named;
+use crate::sql::roles::{find, write};
 use crate::sql::settings::Facts;
 use messages::privilege::Membership;
 use messages::role::{DATABASE_OWNER_OID, RoleSchema};

@@ -7,8 +7,8 @@
 //! * [`names`], [`types`], [`operators`]: identifiers, implicit casts, operators' types;
 //! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`compile`]: which way a statement goes;
-//! * [`needs`], [`rights`]: what a statement needs, and whether the role has it;
-//! * [`definitions`], [`ddl`], [`alter`]: schema changes; [`roles`], [`members`], [`grants`], [`granting`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
+//! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
+//! * [`definitions`], [`ddl`], [`alter`]: schema changes; [`role_syntax`], [`grants`], [`roles`], [`members`], [`granting`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
 
 pub mod access;
 pub mod alter;
@@ -17,6 +17,7 @@ pub mod compile;
 pub mod copy_syntax;
 pub mod ddl;
 pub mod definitions;
+pub mod denials;
 pub mod expressions;
 pub mod functions;
 pub mod granting;
@@ -34,6 +35,7 @@ pub mod parse;
 pub mod places;
 pub mod procedures;
 pub mod rights;
+pub mod role_syntax;
 pub mod roles;
 pub mod select;
 pub mod settings;

@@ -4,10 +4,11 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
+use crate::sql::denials::{denied, denied_for, not_owner};
 use crate::sql::granting::check_database;
 use crate::sql::grants::{Object, arguments, comma_separated, object_name};
-use crate::sql::rights::{denied, denied_for, not_owner};
-use crate::sql::roles::{Named, RoleStatement, find, named};
+use crate::sql::role_syntax::{Named, RoleStatement, named};
+use crate::sql::roles::find;
 use crate::sql::settings::Facts;
 use crate::sql::words::Words;
 use messages::privilege::{Grants, Privileges, Rights};

@@ -5,6 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::compile::{Context, Plan, Prepared};
+use crate::sql::denials::denied_for;
 use messages::privilege::Privileges;
 use messages::role::BOOTSTRAP_OID;
 use messages::schema::{Catalog, CatalogVersions, Place, TableSchema};
@@ -71,21 +72,6 @@ impl Need {
             }
         })
     }
-}
-
-/// 42501.
-pub fn denied(message: impl Into<String>) -> Box<SqlError> {
-    SqlError::new(sqlstate::INSUFFICIENT_PRIVILEGE, message.into())
-}
-
-/// 42501 for an object: `permission denied for table t`.
-pub fn denied_for(kind: &str, name: &str) -> Box<SqlError> {
-    denied(format!("permission denied for {kind} {name}"))
-}
-
-/// 42501 for an object of others: `must be owner of table t`.
-pub fn not_owner(kind: &str, name: &str) -> Box<SqlError> {
-    denied(format!("must be owner of {kind} {name}"))
 }
 
 /// Errors: 42501 unless the role may do all of it; 42P01 for a table without its schema where the role may not look into that.

@@ -8,7 +8,7 @@ use crate::protocol::copy::Options;
 use crate::sql::maintenance::{self, Maintenance};
 use crate::sql::owned;
 use crate::sql::places::unexpected;
-use crate::sql::roles::{self, RoleStatement};
+use crate::sql::role_syntax::{self, RoleStatement};
 use crate::sql::words::Words;
 use messages::session::AccessMode;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -156,12 +156,12 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "unlisten" if words.skip_token(&Token::Mul) => Utility::Nothing("UNLISTEN"),
         "declare" | "fetch" | "move" | "close" => return Err(SqlError::unsupported("a cursor in SQL")),
         "listen" | "unlisten" | "notify" => return Err(SqlError::unsupported("LISTEN and NOTIFY")),
-        "grant" | "revoke" => Utility::Roles(Box::new(roles::parse_grant(first == "grant", &mut words)?)),
+        "grant" | "revoke" => Utility::Roles(Box::new(role_syntax::parse_grant(first == "grant", &mut words)?)),
         "reassign" => Utility::Roles(Box::new(owned::parse_reassign(&mut words)?)),
         "drop" if words.skip(&["owned"]) => Utility::Roles(Box::new(owned::parse_drop_owned(&mut words)?)),
         "do" => return Err(SqlError::unsupported("DO")),
-        "create" | "alter" | "drop" if roles::begins(&words) => {
-            Utility::Roles(Box::new(roles::parse(&first, &mut words)?))
+        "create" | "alter" | "drop" if role_syntax::begins(&words) => {
+            Utility::Roles(Box::new(role_syntax::parse(&first, &mut words)?))
         }
         "alter" if words.peek_is("default") => return Err(SqlError::unsupported("ALTER DEFAULT PRIVILEGES")),
         other => match other_utility(other, &mut words)? {
