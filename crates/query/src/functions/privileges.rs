@@ -102,7 +102,7 @@ impl RowImplementation for Privilege {
         if !is_there {
             return Ok(Value::Null);
         }
-        let column = if of_column { Some(&rest[1]) } else { None };
+        let column = of_column.then(|| &rest[1]);
         Ok(Value::Boolean(
             asked.iter().any(|(wanted, _, grantable)| self.may(&standing, object, column, *wanted, *grantable)),
         ))
@@ -169,6 +169,10 @@ impl Privilege {
         wanted: Privileges,
         grantable: bool,
     ) -> bool {
+        // RULE is no privilege any more.
+        if wanted.is_empty() {
+            return false;
+        }
         let catalog = self.catalog.catalog();
         let number = object.as_integer().and_then(|number| u32::try_from(number).ok());
         let of = |kind: Kind, rights: &Rights, held: Privileges| match grantable {

@@ -1,7 +1,7 @@
 //! Grants and memberships, as `pg_catalog` and `information_schema` show them.
 
 use super::rows::{Row, row};
-use super::{DATABASE_OID, PUBLIC_OID, SystemCatalog, role_name};
+use super::{SystemCatalog, role_name};
 use messages::privilege::{Grant, Grants, PUBLIC, Privileges, Rights};
 use messages::schema::{Place, TableSchema};
 use privileges::{Kind, Standing};
@@ -26,15 +26,6 @@ impl SystemCatalog {
     /// Grants as texts.
     pub(super) fn grant_texts(&self, grants: Option<&Grants>) -> Option<Vec<String>> {
         grants.map(|grants| privileges::text::grants(grants, &|role| self.grantee(role)))
-    }
-
-    /// The rights on the schema or the database with this identifier, with its kind.
-    pub fn place_of(&self, oid: u32) -> Option<Place> {
-        match oid {
-            PUBLIC_OID => Some(Place::Schema),
-            DATABASE_OID => Some(Place::Database),
-            _ => None,
-        }
     }
 }
 

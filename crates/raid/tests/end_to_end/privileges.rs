@@ -110,7 +110,8 @@ const STATEMENTS: &[&str] = &[
     "TRUNCATE t",
     "TRUNCATE TABLE u",
     "CALL p(5)",
-    "PREPARE q AS SELECT b FROM t WHERE a = 1",
+    "PREPARE q AS SELECT b FROM t WHERE a = 1; EXECUTE q",
+    "SET LOCAL SESSION AUTHORIZATION actor; SET LOCAL ROLE team; SELECT current_user, session_user",
     "COPY t TO STDOUT",
     "COPY t (a) TO STDOUT",
     "COPY (SELECT b FROM t ORDER BY b) TO STDOUT",
@@ -213,6 +214,7 @@ fn tried(session: &mut Wire, statement: &str) -> Answer {
     done(session, "BEGIN; SET LOCAL ROLE actor");
     let answer = session.simple(statement, data(statement));
     done(session, "ROLLBACK");
+    done(session, "DEALLOCATE ALL");
     answer
 }
 
@@ -328,7 +330,13 @@ fn a_revoke_holds_at_every_site() {
     // A site that comes back knows it, too.
     done(&mut admin, "GRANT SELECT (a) ON t TO alice");
     eventually("alice to read one column", || sessions[2].simple("SELECT a FROM t", None).error().is_none());
-    assert_eq!(sessions[1].simple("SELECT a, b FROM t", None).error(), Some("42501"));
+    for denied in ["SELECT a, b FROM t", "EXPLAIN SELECT b FROM t", "SELECT cause FROM raid.contention", "SET ROLE team"] {
+        assert_eq!(sessions[1].simple(denied, None).error(), Some("42501"), "{denied}");
+    }
+    done(&mut admin, "GRANT raid_monitor TO alice; REVOKE CONNECT ON DATABASE raid FROM PUBLIC");
+    done(&mut sessions[1], "SELECT cause FROM raid.contention");
+    let message = std::panic::catch_unwind(|| Wire::connect(world.sql(2), "alice", "raid"));
+    assert!(message.is_err(), "alice may not connect any more");
 }
 
 /// A transaction that is taken back would leave a session with a role that it has not taken.
