@@ -10,7 +10,7 @@ use crate::sql::denials::denied;
 use crate::sql::settings::{Identity, Settings};
 use crate::sql::utility::RoleChange;
 use messages::Key;
-use messages::role::{BOOTSTRAP_OID, CHECKPOINT_OID, RoleSchema};
+use messages::role::{BOOTSTRAP_OID, CHECKPOINT_OID};
 use messages::schema::CatalogEntry;
 use privileges::Standing;
 use std::sync::Arc;
@@ -36,10 +36,12 @@ impl Session {
 impl Turn<'_> {
     /// Whether a role may do everything. One that was dropped since may nothing.
     pub fn is_superuser(&self, name: &str, role: u32) -> bool {
+        if role == BOOTSTRAP_OID {
+            return true;
+        }
         let catalog = &self.shared.catalog.catalog;
         let named = catalog.roles.get(name).map(|(role, _)| role.clone()).filter(|known| known.oid == role);
-        let is_super = |known: Arc<RoleSchema>| known.superuser;
-        role == BOOTSTRAP_OID || named.or_else(|| catalog.role_numbered(role)).is_some_and(is_super)
+        named.or_else(|| catalog.role_numbered(role)).is_some_and(|known| known.superuser)
     }
 
     /// Catalog rows that decide what the session may do.

@@ -227,6 +227,7 @@ impl Planner<'_> {
     }
 
     fn rename_table(&mut self, mut table: TableSchema, name: String) -> Result<()> {
+        self.check_create()?;
         self.check_free(&name)?;
         self.forget_name(&table.name);
         let indexes: Vec<String> = table.indexes.iter().map(|index| index.name.clone()).collect();
@@ -242,6 +243,8 @@ impl Planner<'_> {
         let Some((owner, _)) = self.catalog.index_names.get(old).cloned() else {
             return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{old}\" does not exist")));
         };
+        self.check_owns_index(old, false)?;
+        self.check_create()?;
         self.check_free(new)?;
         let mut table = TableSchema::clone(&*self.table(&owner)?);
         if table.primary_key_name.as_deref() == Some(old) {
