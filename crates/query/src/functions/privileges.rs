@@ -222,6 +222,12 @@ impl Privilege {
         }
     }
 
+    /// Whether the session's role may look into the schema.
+    fn sees_schema(&self) -> bool {
+        let privileges = self.catalog.standing().on_place(self.catalog.catalog(), Place::Schema);
+        privileges.contain(Privileges::USAGE)
+    }
+
     fn of_system(&self, standing: &Standing, oid: Option<u32>, wanted: Privileges, grantable: bool) -> bool {
         let name = oid.and_then(|oid| self.catalog.relation_name(oid)).unwrap_or_default();
         let is_secret = matches!(name.as_str(), "pg_authid" | "pg_shadow");
@@ -236,6 +242,19 @@ impl Privilege {
             let name = name.unwrap_or_default();
             Err(QueryError::new("42704", format!("{what} \"{name}\" does not exist")))
         };
+        if let Some(name) = name.filter(|_| !self.sees_schema()) {
+            match self.name {
+                "has_table_privilege" | "has_column_privilege" | "has_any_column_privilege"
+                    if self.catalog.catalog().tables.contains_key(name) =>
+                {
+                    return Err(QueryError::new("42P01", format!("relation \"{name}\" does not exist")));
+                }
+                "has_function_privilege" => {
+                    return Err(QueryError::new("42883", format!("function \"{name}\" does not exist")));
+                }
+                _ => {}
+            }
+        }
         match (self.name, name) {
             ("has_table_privilege" | "has_column_privilege" | "has_any_column_privilege", Some(name)) => {
                 self.catalog.relation_oid(name).map(|_| true)

@@ -23,6 +23,7 @@ use crate::error::QueryError;
 use datafusion::catalog::MemTable;
 use definitions::DEFINITIONS;
 use messages::query::SessionFacts;
+use messages::role::READ_ALL_DATA_OID;
 use messages::schema::{Catalog, IndexSchema, TableSchema};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -134,14 +135,14 @@ impl SystemCatalog {
         Some(system.columns.iter().map(|(name, _)| (*name).to_owned()).collect())
     }
 
-    /// Errors: 42501 for what shows how passwords are checked, to anybody but superusers.
+    /// Errors: 42501 for what shows how passwords are checked, to anybody but superusers and those who may read everything.
     fn denied(&self, schema: &str, name: &str) -> Option<QueryError> {
         let kind = match name {
             "pg_authid" => "table",
             "pg_shadow" => "view",
             _ => return None,
         };
-        let is_denied = schema == "pg_catalog" && !self.standing().is_superuser();
+        let is_denied = schema == "pg_catalog" && !self.standing().has(READ_ALL_DATA_OID);
         is_denied.then(|| QueryError::new("42501", format!("permission denied for {kind} {name}")))
     }
 

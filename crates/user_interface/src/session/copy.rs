@@ -74,23 +74,23 @@ impl Turn<'_> {
         };
         let mut need = Need::of(table.clone(), Privileges::SELECT);
         need.selected.extend(targets);
-        self.protect(&mut prepared, need);
+        self.protect(&mut prepared, need)?;
         Ok(prepared)
     }
 
     /// Settles whether the role may copy a table.
-    fn protect(&mut self, prepared: &mut Prepared, need: Need) {
+    fn protect(&mut self, prepared: &mut Prepared, need: Need) -> Result<()> {
         let catalog = self.catalog();
         let generation = self.shared.catalog.generation;
         let needs = Needs { tables: vec![need], ..Needs::default() };
         self.with_facts(|facts| {
-            let context = Context { catalog: &catalog, generation, facts, made: &[], text: "" };
-            rights::protect(prepared, &context, || needs);
-        });
+            let context = Context { catalog: &catalog, all: &catalog, generation, facts, made: &[], text: "" };
+            rights::protect(prepared, &context, || needs)
+        })
     }
 
     fn copied_table(&mut self, name: &str) -> Result<VersionedTable> {
-        self.catalog()
+        self.seen_catalog()
             .tables
             .get(name)
             .cloned()
@@ -157,7 +157,7 @@ impl Turn<'_> {
         need.inserted.extend(targets.iter().copied());
         let mut rights =
             Prepared::simple(&Arc::from(""), Plan::Utility(Utility::Copy(copy.clone())), Tag::Plain("COPY"));
-        self.protect(&mut rights, need);
+        self.protect(&mut rights, need)?;
         if let Some(denied) = rights.denied {
             return Err(denied);
         }

@@ -151,14 +151,15 @@ impl Turn<'_> {
                 self.execute_program(&mut execution, program, Vec::new(), Step::Program);
             }
             Plan::Schema(statement) => {
-                let catalog = self.catalog();
+                let catalog = self.seen_catalog();
                 let own = self.session.overlay.keys();
                 let change = self.with_facts(|facts| ddl::plan(statement, &catalog, &own, facts))?;
                 self.launch_change(execution, change);
                 return Ok(());
             }
             Plan::Roles(statement) => {
-                let (catalog, drawn) = (self.catalog(), self.shared.doorkeeper.draw());
+                let catalog = if statement.names_objects() { self.seen_catalog() } else { self.catalog() };
+                let drawn = self.shared.doorkeeper.draw();
                 let own = self.session.overlay.keys();
                 let change = self.with_facts(|facts| roles::plan(statement, &catalog, &own, facts, drawn))?;
                 self.launch_change(execution, change);

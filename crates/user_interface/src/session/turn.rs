@@ -92,6 +92,12 @@ impl Turn<'_> {
         self.session.overlay.over(&self.shared.catalog)
     }
 
+    /// What of it the session's role may name.
+    pub fn seen_catalog(&mut self) -> Arc<Catalog> {
+        let (_, role) = self.session.current_user();
+        crate::sql::rights::seen(&self.catalog(), role)
+    }
+
     /// Runs `with` with what is special about the session.
     pub fn with_facts<T>(&self, with: impl FnOnce(&Facts) -> T) -> T {
         let config = &self.shared.config;
@@ -196,11 +202,11 @@ impl Turn<'_> {
         declared: Vec<Option<Type>>,
         described: Option<(&[ResultColumn], &[Type])>,
     ) -> Result<Prepared> {
-        let catalog = self.catalog();
+        let (all, catalog) = (self.catalog(), self.seen_catalog());
         let generation = self.shared.catalog.generation;
         let made = self.session.overlay.made();
         self.with_facts(|facts| {
-            let context = Context { catalog: &catalog, generation, facts, made, text };
+            let context = Context { catalog: &catalog, all: &all, generation, facts, made, text };
             compile::compile(parsed, declared, &context, described)
         })
     }

@@ -153,8 +153,10 @@ impl Prepared {
 
 /// What compiling needs beside the statement.
 pub struct Context<'a> {
-    /// The tables.
+    /// The tables that the role sees.
     pub catalog: &'a Catalog,
+    /// The whole catalog.
+    pub all: &'a Catalog,
     /// The catalog's generation.
     pub generation: u64,
     /// What is special about the session.
@@ -311,13 +313,13 @@ fn of_sql(
     prepared.writes = writes;
     prepared.shareable = !compiler.used_facts && context.made.is_empty();
     let relations = relations(statement).into_iter().map(|name| CatalogEntry::key(&name));
-    prepared.mentions = relations.map(|key| (key.clone(), context.catalog.version_of(&key))).collect();
+    prepared.mentions = relations.map(|key| (key.clone(), context.all.version_of(&key))).collect();
     if let (ast::Statement::Call(_), Plan::Program(program)) = (statement, &prepared.plan) {
         prepared.mentions = program.relies_on.clone();
     }
     finish(&mut prepared, compiler, described);
     if let Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) = &prepared.plan {
-        rights::protect(&mut prepared, context, || needs_of(statement, context));
+        rights::protect(&mut prepared, context, || needs_of(statement, context))?;
     }
     Ok(prepared)
 }
@@ -327,11 +329,11 @@ fn needs_of(statement: &ast::Statement, context: &Context) -> Needs {
     match statement {
         ast::Statement::Call(function) => {
             let name = names::own_relation(&function.name).unwrap_or_default();
-            let procedure = context.catalog.procedures.get(&name);
+            let procedure = context.all.procedures.get(&name);
             let body = procedure.and_then(|(procedure, _)| parse::statements(&procedure.body).ok());
-            needs::of_call(function, body.as_deref().unwrap_or_default(), context.catalog)
+            needs::of_call(function, body.as_deref().unwrap_or_default(), context.all)
         }
-        _ => needs::of(statement, context.catalog),
+        _ => needs::of(statement, context.all),
     }
 }
 

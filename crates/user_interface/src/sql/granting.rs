@@ -77,13 +77,13 @@ impl Planner<'_> {
                 }
                 Object::Procedure(word, name, types) => {
                     let name = self.procedure_named(word, name, types.as_deref())?;
-                    self.grant_on_procedure(statement, &grantees, word, &name)?;
+                    self.grant_on_procedure(statement, &grantees, &name)?;
                 }
                 Object::AllProcedures("function") => {}
-                Object::AllProcedures(word) => {
+                Object::AllProcedures(_) => {
                     let names: Vec<String> = self.catalog.procedures.keys().cloned().collect();
                     for name in names {
-                        self.grant_on_procedure(statement, &grantees, word, &name)?;
+                        self.grant_on_procedure(statement, &grantees, &name)?;
                     }
                 }
                 Object::Schema(name) => {
@@ -99,7 +99,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn grant_on_table(&mut self, statement: &Granting, grantees: &[u32], name: &str) -> Result<()> {
+    pub(super) fn grant_on_table(&mut self, statement: &Granting, grantees: &[u32], name: &str) -> Result<()> {
         let table = self.table(name)?;
         let mut to = TableSchema::clone(&table);
         let on_all = |columns: &Vec<String>| columns.is_empty();
@@ -112,13 +112,14 @@ impl Planner<'_> {
             let wanted = Wanted { statement, grantees, privileges, all, kind: Kind::Table };
             let named = Named { word: "table", name, column: None };
             let held = self.standing.on_table(&table);
-            let done = self.regrant(&wanted, &table.rights, None, held, &named)?;
-            to.rights.grants = Some(done.0);
+            to.rights.grants = Some(self.regrant(&wanted, &table.rights, None, held, &named)?);
             // What was granted on columns alone goes with what is taken away from the table.
-            let also = done.1 & Kind::Column.privileges();
+            let also = privileges & Kind::Column.privileges();
             if !statement.grants && !also.is_empty() {
-                let granted = (0..to.columns.len()).filter(|column| to.columns[*column].grants.is_some());
-                by_column.extend(granted.map(|column| (column, also, false)));
+                let all = also == Kind::Column.privileges();
+                self.check_system_columns(statement, &table, also, all)?;
+                let live = (0..to.columns.len()).filter(|column| !to.columns[*column].dropped);
+                by_column.extend(live.map(|column| (column, also, all)));
             }
         }
         let named = statement.privileges.iter().map(|(privilege, columns)| (*privilege, columns, false));
@@ -138,14 +139,31 @@ impl Planner<'_> {
             let named = Named { word: "table", name, column: Some(&column_name) };
             let own = to.columns[column].grants.clone().unwrap_or_default();
             let held = self.standing.on_table(&table) | self.standing.on_column(&table, column);
-            let (grants, _) = self.regrant(&wanted, &to.rights, Some(own), held, &named)?;
+            let grants = self.regrant(&wanted, &to.rights, Some(own), held, &named)?;
             to.columns[column].grants = Some(grants).filter(|grants| !grants.is_empty());
         }
         self.write_table(to);
         Ok(())
     }
 
-    /// The grants of an object after the statement, and what of it could be done. `own`: those of a column, whose table has `rights`. Errors: 42501, 2BP01, 0LP01.
+    /// PostgreSQL takes away what is granted on system columns, too. There is nothing to take away here, but it is said whether one might.
+    fn check_system_columns(
+        &mut self,
+        statement: &Granting,
+        table: &TableSchema,
+        privileges: Privileges,
+        all: bool,
+    ) -> Result<()> {
+        let held = self.standing.on_table(table);
+        for column in ["tableoid", "cmax", "xmax", "cmin", "xmin", "ctid"] {
+            let wanted = Wanted { statement, grantees: &[], privileges, all, kind: Kind::Column };
+            let named = Named { word: "table", name: &table.name, column: Some(column) };
+            self.regrant(&wanted, &table.rights, Some(Vec::new()), held, &named)?;
+        }
+        Ok(())
+    }
+
+    /// The grants of an object after the statement. `own`: those of a column, whose table has `rights`. Errors: 42501, 2BP01, 0LP01.
     fn regrant(
         &mut self,
         wanted: &Wanted,
@@ -153,7 +171,7 @@ impl Planner<'_> {
         own: Option<Grants>,
         held: Privileges,
         named: &Named,
-    ) -> Result<(Grants, Privileges)> {
+    ) -> Result<Grants> {
         let Wanted { statement, grantees, privileges, all, kind } = wanted;
         let table_kind = if *kind == Kind::Column { Kind::Table } else { *kind };
         let mut every = table_kind.grants(rights);
@@ -189,13 +207,13 @@ impl Planner<'_> {
             };
             grants = changed(&grants, rights.owner, &change, statement.behavior).map_err(refused)?;
         }
-        Ok((grants, done))
+        Ok(grants)
     }
 
-    fn grant_on_procedure(&mut self, statement: &Granting, grantees: &[u32], word: &str, name: &str) -> Result<()> {
+    pub(super) fn grant_on_procedure(&mut self, statement: &Granting, grantees: &[u32], name: &str) -> Result<()> {
         let Some((procedure, _)) = self.catalog.procedures.get(name).cloned() else { return Ok(()) };
         let held = self.standing.on_procedure(&procedure);
-        let named = Named { word, name, column: None };
+        let named = Named { word: "function", name, column: None };
         let rights = self.regranted(statement, grantees, Kind::Procedure, &procedure.rights, held, &named)?;
         let mut procedure = (*procedure).clone();
         procedure.rights = rights;
@@ -203,7 +221,13 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn grant_on_place(&mut self, statement: &Granting, grantees: &[u32], place: Place, name: &str) -> Result<()> {
+    pub(super) fn grant_on_place(
+        &mut self,
+        statement: &Granting,
+        grantees: &[u32],
+        place: Place,
+        name: &str,
+    ) -> Result<()> {
         let (kind, word) = match place {
             Place::Schema => (Kind::Schema, "schema"),
             Place::Database => (Kind::Database, "database"),
@@ -229,7 +253,7 @@ impl Planner<'_> {
         let named_ones = statement.privileges.iter().fold(Privileges::NONE, |all, (privilege, _)| all | *privilege);
         let privileges = if all { kind.privileges() } else { named_ones };
         let wanted = Wanted { statement, grantees, privileges, all, kind };
-        let (grants, _) = self.regrant(&wanted, rights, None, held, named)?;
+        let grants = self.regrant(&wanted, rights, None, held, named)?;
         Ok(Rights { owner: rights.owner, grants: Some(grants) })
     }
 
@@ -244,6 +268,9 @@ impl Planner<'_> {
 
     /// What a role needs to make something in the schema. Errors: 42501.
     pub(super) fn check_create(&self) -> Result<()> {
+        if !self.standing.on_place(&self.catalog, Place::Schema).contain(Privileges::USAGE) {
+            return Err(SqlError::new(sqlstate::UNDEFINED_SCHEMA, "no schema has been selected to create in"));
+        }
         self.check_place(Place::Schema, Privileges::CREATE, "public")
     }
 

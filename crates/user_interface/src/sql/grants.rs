@@ -31,6 +31,22 @@ pub struct Granting {
     pub behavior: Behavior,
 }
 
+impl Granting {
+    /// REVOKE ALL ... CASCADE, of nobody and on nothing yet.
+    pub fn revoke_all() -> Granting {
+        Granting {
+            grants: false,
+            privileges: Vec::new(),
+            all: Some(Vec::new()),
+            on: Vec::new(),
+            grantees: Vec::new(),
+            option: false,
+            by: None,
+            behavior: Behavior::Cascade,
+        }
+    }
+}
+
 /// What privileges are granted on.
 #[derive(Clone, Debug)]
 pub enum Object {

@@ -6,12 +6,12 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::denials::{denied, denied_for, not_owner};
 use crate::sql::granting::check_database;
-use crate::sql::grants::{Object, arguments, comma_separated, object_name};
+use crate::sql::grants::{Granting, Object, arguments, comma_separated, object_name};
 use crate::sql::role_syntax::{Named, RoleStatement, named};
 use crate::sql::roles::find;
 use crate::sql::settings::Facts;
 use crate::sql::words::Words;
-use messages::privilege::{Grants, Privileges, Rights};
+use messages::privilege::{Privileges, Rights};
 use messages::role::{BOOTSTRAP_OID, RoleSchema};
 use messages::schema::{Catalog, CatalogEntry, Place, ProcedureSchema, TableSchema};
 use privileges::grants::{name_role, with_owner};
@@ -160,7 +160,7 @@ impl Planner<'_> {
             Object::Procedure(word, name, types) => {
                 let name = self.procedure_named(word, name, types.as_deref())?;
                 let Some((procedure, _)) = self.catalog.procedures.get(&name).cloned() else { return Ok(()) };
-                self.check_owns(&procedure.rights, word, &name, false)?;
+                self.check_owns(&procedure.rights, "function", &name, false)?;
                 if procedure.rights.owner != new.oid {
                     self.check_gives(&new, Some(Place::Schema))?;
                     self.write_owned_procedure(&procedure, new.oid);
@@ -253,42 +253,37 @@ impl Planner<'_> {
             for procedure in self.procedures_of(role.oid) {
                 self.write(CatalogEntry::procedure_key(&procedure.name), None);
             }
-            self.ungrant(role.oid);
+            self.ungrant(role.oid, facts)?;
         }
         Ok(())
     }
 
-    /// Takes away all that was granted to a role, and what it granted of that.
-    fn ungrant(&mut self, role: u32) {
-        let tables: Vec<TableSchema> =
-            self.catalog.tables.values().map(|known| TableSchema::clone(&known.table)).collect();
-        for mut table in tables {
-            let owner = table.rights.owner;
-            let on_table = without(&mut table.rights.grants, owner, role);
-            let mut on_columns = false;
-            for column in &mut table.columns {
-                on_columns |= without(&mut column.grants, owner, role);
-            }
-            if on_table || on_columns {
-                self.write_table(table);
+    /// Takes away all that was granted to a role, as far as the session's role may.
+    fn ungrant(&mut self, role: u32, facts: &Facts) -> Result<()> {
+        let revoke = Granting::revoke_all();
+        let is_named =
+            |rights: &Rights| rights.owner != role && rights.grants.iter().flatten().any(|grant| grant.grantee == role);
+        let in_columns = |table: &TableSchema| {
+            let all = table.columns.iter().flat_map(|column| column.grants.iter().flatten());
+            table.rights.owner != role && all.into_iter().any(|grant| grant.grantee == role)
+        };
+        let of_procedures = self.catalog.procedures.values().filter(|(procedure, _)| is_named(&procedure.rights));
+        let procedures: Vec<String> = of_procedures.map(|(procedure, _)| procedure.name.clone()).collect();
+        for name in procedures {
+            self.grant_on_procedure(&revoke, &[role], &name)?;
+        }
+        let of_tables = self.catalog.tables.values().map(|known| &known.table);
+        let of_tables = of_tables.filter(|table| is_named(&table.rights) || in_columns(table));
+        let tables: Vec<String> = of_tables.map(|table| table.name.clone()).collect();
+        for name in tables {
+            self.grant_on_table(&revoke, &[role], &name)?;
+        }
+        for (place, name) in [(Place::Database, facts.database), (Place::Schema, "public")] {
+            if is_named(&self.catalog.rights(place)) {
+                self.grant_on_place(&revoke, &[role], place, name)?;
             }
         }
-        let procedures: Vec<_> = self.catalog.procedures.values().map(|(known, _)| known.clone()).collect();
-        for procedure in procedures {
-            let mut procedure = ProcedureSchema::clone(&procedure);
-            let owner = procedure.rights.owner;
-            if without(&mut procedure.rights.grants, owner, role) {
-                let key = CatalogEntry::procedure_key(&procedure.name);
-                self.write(key, Some(CatalogEntry::Procedure(Arc::new(procedure))));
-            }
-        }
-        for place in Place::ALL {
-            let mut rights = Rights::clone(&self.catalog.rights(place));
-            let owner = rights.owner;
-            if without(&mut rights.grants, owner, role) {
-                self.write(CatalogEntry::rights_key(place), Some(CatalogEntry::Rights(Arc::new(rights))));
-            }
-        }
+        Ok(())
     }
 
     /// The plan depends on the whole catalog: on what a role does not own, too.
@@ -310,17 +305,6 @@ fn all_keys(catalog: &Catalog) -> Vec<messages::Key> {
 fn given(rights: &Rights, owner: u32) -> Rights {
     let grants = rights.grants.as_ref().map(|grants| with_owner(grants, rights.owner, owner));
     Rights { owner, grants }
-}
-
-/// Whether something was taken away.
-fn without(grants: &mut Option<Grants>, owner: u32, role: u32) -> bool {
-    let Some(all) = grants else { return false };
-    let before = all.len();
-    if role != owner {
-        all.retain(|grant| grant.grantee != role && grant.grantor != role);
-    }
-    let is_less = all.len() < before;
-    is_less
 }
 
 /// Errors: 2BP01 for what the system needs.

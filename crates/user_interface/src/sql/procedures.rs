@@ -227,7 +227,7 @@ impl Planner<'_> {
         procedure.rights = self.new_rights();
         procedure.oid = match self.catalog.procedures.get(&name) {
             Some((known, _)) if create.or_replace => {
-                self.check_owns(&known.rights, "procedure", &name, false)?;
+                self.check_owns(&known.rights, "function", &name, false)?;
                 procedure.rights = known.rights.clone();
                 known.oid
             }

@@ -6,7 +6,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::compile::{Context, Plan, Prepared};
 use crate::sql::denials::denied_for;
-use messages::privilege::Privileges;
+use messages::privilege::{Grant, PUBLIC, Privileges};
 use messages::role::BOOTSTRAP_OID;
 use messages::schema::{Catalog, CatalogVersions, Place, TableSchema};
 use privileges::Standing;
@@ -74,17 +74,22 @@ impl Need {
     }
 }
 
-/// Errors: 42501 unless the role may do all of it; 42P01 for a table without its schema where the role may not look into that.
-pub fn check(needs: &Needs, standing: &Standing, catalog: &Catalog) -> Result<()> {
-    if standing.is_superuser() {
+/// Errors: 42P01 for a table without its schema where the role may not look into that, 42501 for one with it.
+fn check_schema(needs: &Needs, standing: &Standing, catalog: &Catalog) -> Result<()> {
+    if standing.on_place(catalog, Place::Schema).contain(Privileges::USAGE) {
         return Ok(());
     }
-    let sees_schema = standing.on_place(catalog, Place::Schema).contain(Privileges::USAGE);
-    if !sees_schema && let Some(name) = &needs.unqualified {
-        return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")));
+    match &needs.unqualified {
+        Some(name) => Err(SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))),
+        None if needs.qualified => Err(denied_for("schema", "public")),
+        None => Ok(()),
     }
-    if !sees_schema && needs.qualified {
-        return Err(denied_for("schema", "public"));
+}
+
+/// Errors: 42501 unless the role may do all of it.
+fn check(needs: &Needs, standing: &Standing, catalog: &Catalog) -> Result<()> {
+    if standing.is_superuser() {
+        return Ok(());
     }
     if needs.monitors && !standing.monitors() {
         return Err(denied_for("view", "contention"));
@@ -101,15 +106,16 @@ pub fn check(needs: &Needs, standing: &Standing, catalog: &Catalog) -> Result<()
     }
 }
 
-/// Settles whether the session's role may execute a statement, and has its program rely on that.
-pub fn protect(prepared: &mut Prepared, context: &Context, needs: impl FnOnce() -> Needs) {
+/// Settles whether the session's role may execute a statement, and has its program rely on that. Errors: those of a schema that it may not look into.
+pub fn protect(prepared: &mut Prepared, context: &Context, needs: impl FnOnce() -> Needs) -> Result<()> {
     prepared.role = context.facts.role;
     if context.facts.role == BOOTSTRAP_OID {
-        return;
+        return Ok(());
     }
-    let standing = Standing::of(context.catalog, context.facts.role);
-    prepared.denied = check(&needs(), &standing, context.catalog).err();
-    let rights = standing.relied(context.catalog);
+    let (standing, needs) = (Standing::of(context.all, context.facts.role), needs());
+    check_schema(&needs, &standing, context.all)?;
+    prepared.denied = check(&needs, &standing, context.all).err();
+    let rights = standing.relied(context.all);
     let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&rights).cloned().collect() };
     prepared.mentions = with(&prepared.mentions);
     if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut prepared.plan {
@@ -117,4 +123,23 @@ pub fn protect(prepared: &mut Prepared, context: &Context, needs: impl FnOnce() 
         program.relies_on = with(&program.relies_on);
     }
     prepared.rights = rights.into();
+    Ok(())
+}
+
+/// What of the catalog a role may name: no table and no procedure, if it may not look into their schema.
+pub fn seen(catalog: &Arc<Catalog>, role: u32) -> Arc<Catalog> {
+    let by_all = |grant: &Grant| grant.grantee == PUBLIC && grant.privileges.contain(Privileges::USAGE);
+    let is_open =
+        catalog.rights.get(&Place::Schema).is_none_or(|(rights, _)| rights.grants.iter().flatten().any(by_all));
+    if is_open || role == BOOTSTRAP_OID {
+        return catalog.clone();
+    }
+    if Standing::of(catalog, role).on_place(catalog, Place::Schema).contain(Privileges::USAGE) {
+        return catalog.clone();
+    }
+    let mut seen = Catalog::clone(catalog);
+    seen.tables.clear();
+    seen.index_names.clear();
+    seen.procedures.clear();
+    Arc::new(seen)
 }

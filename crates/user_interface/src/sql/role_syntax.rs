@@ -71,6 +71,11 @@ pub struct Options {
 }
 
 impl RoleStatement {
+    /// Whether it names what is in the schema, and so depends on what of that the role sees.
+    pub fn names_objects(&self) -> bool {
+        matches!(self, RoleStatement::Grant(_) | RoleStatement::Owner(..))
+    }
+
     /// The command tag.
     pub fn tag(&self) -> &'static str {
         match self {
