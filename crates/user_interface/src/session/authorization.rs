@@ -4,6 +4,7 @@
 //! Both are settings, so a transaction that rolls back undoes them.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::DOUBTS_MAX;
 use crate::session::state::{Again, Block, Confirmed, Execution, Session};
 use crate::session::turn::Turn;
 use crate::sql::denials::denied;
@@ -64,6 +65,12 @@ impl Turn<'_> {
         if self.session.role == BOOTSTRAP_OID {
             relied.clear();
         }
+        if !relied.is_empty() && self.session.doubts >= DOUBTS_MAX {
+            let message = "the roles cannot be confirmed: this site's catalog is not up to date";
+            return Err(
+                SqlError::new(sqlstate::CANNOT_CONNECT_NOW, message).with_hint("Try again, or at another site.")
+            );
+        }
         let tag = execution.prepared.tag.text(0);
         self.doubt(Confirmed::Becomes(change, tag), relied.into(), Again::Becomes(execution));
         Ok(())
@@ -90,17 +97,19 @@ impl Turn<'_> {
             false => settings.role = identity.clone(),
         };
         let settings = &mut self.session.settings;
+        let before = settings.now.clone();
         if in_block {
-            let before = settings.now.clone();
             if change.local {
                 settings.after_commit.get_or_insert_with(|| before.clone());
             } else if let Some(after) = &mut settings.after_commit {
                 apply(after);
             }
-            settings.after_rollback.get_or_insert(before);
+            settings.after_rollback.get_or_insert_with(|| before.clone());
         }
         apply(&mut settings.now);
-        self.report_identity();
+        if !before.acts_as(&settings.now) {
+            self.report_identity();
+        }
         Ok(())
     }
 

@@ -314,9 +314,12 @@ impl Turn<'_> {
                 if let Some(position) = position(name) {
                     session.savepoints.truncate(position + 1);
                     session.overlay = session.savepoints[position].1.clone();
-                    session.settings = session.savepoints[position].2.clone();
+                    let before = std::mem::replace(&mut session.settings, session.savepoints[position].2.clone());
+                    if !before.now.acts_as(&session.settings.now) {
+                        self.report_identity();
+                    }
                 }
-                session.block = Block::Open;
+                self.session.block = Block::Open;
             }
             _ => unreachable!("only these wait for a mark"),
         }

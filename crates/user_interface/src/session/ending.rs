@@ -195,8 +195,7 @@ impl Turn<'_> {
         drop(gone);
         if let Some(settings) = kept {
             let before = std::mem::replace(&mut session.settings.now, settings);
-            let after = &session.settings.now;
-            if (&before.role, &before.session_user) != (&after.role, &after.session_user) {
+            if !before.acts_as(&session.settings.now) {
                 self.report_identity();
             }
         }

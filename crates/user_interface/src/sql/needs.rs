@@ -542,7 +542,6 @@ mod tests {
             ("select (select max(c) from t where t.a = u.a) from u", "u r:a, t r:ac"),
             ("select public.t.b from public.t", "t r:b"),
             ("select s.a from (select a, b from t) s", "t r:ab"),
-            ("table t", "t r:abc"),
             ("select a from t for update", "t r:a w:"),
             ("insert into t (a, b) values (1, 2) returning c", "t a:ab r:c"),
             ("insert into t values (1, 2)", "t a:ab"),

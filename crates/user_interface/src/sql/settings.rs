@@ -167,6 +167,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whether a session with these acts as one with others.
+    pub fn acts_as(&self, other: &Settings) -> bool {
+        (&self.role, &self.session_user) == (&other.role, &other.session_user)
+    }
+
     /// A parameter's value as SHOW prints it. Errors: 42704.
     pub fn show(&self, name: &str, facts: &Facts) -> Result<String> {
         let name = name.to_ascii_lowercase();
