@@ -7,6 +7,7 @@ use crate::protocol::backend;
 use crate::session::state::{Block, Execution, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile::{Plan, Prepared, Tag};
+use crate::sql::maintenance::Maintenance;
 use crate::sql::parse::Statement;
 use crate::sql::settings::Settings;
 use crate::sql::utility::{RoleChange, Utility};
@@ -77,10 +78,7 @@ impl Turn<'_> {
             Plan::Utility(utility) => utility.clone(),
             Plan::SetConfig(name, value, local) => {
                 let (name, value, local) = (name.clone(), value.clone(), *local);
-                self.set(&name, Some(&value), local)?;
-                let shown = self.with_facts(|facts| facts.settings.show(&name, facts))?;
-                self.answer(execution, vec![vec![Value::text(shown)]]);
-                return Ok(());
+                return self.set_config(execution, &name, &value, local);
             }
             _ => unreachable!("called for these only"),
         };
@@ -136,17 +134,28 @@ impl Turn<'_> {
                 return self.enter(execution);
             }
             Utility::Role(change) => return self.start_becoming(execution, change),
-            Utility::Maintenance(maintenance) => {
-                self.check_plan(&execution.prepared)?;
-                let catalog = self.catalog();
-                for skipped in self.with_facts(|facts| maintenance.check_owner(&catalog, facts))? {
-                    self.warn(sqlstate::WARNING, &skipped);
-                }
-            }
+            Utility::Maintenance(maintenance) => self.maintain(&execution.prepared, &maintenance)?,
             Utility::Nothing("CHECKPOINT") => self.check_checkpoint()?,
             Utility::Roles(_) | Utility::Nothing(_) => {}
         }
         self.complete(execution);
+        Ok(())
+    }
+
+    fn set_config(&mut self, execution: Box<Execution>, name: &str, value: &str, local: bool) -> Result<()> {
+        self.set(name, Some(value), local)?;
+        let shown = self.with_facts(|facts| facts.settings.show(name, facts))?;
+        self.answer(execution, vec![vec![Value::text(shown)]]);
+        Ok(())
+    }
+
+    /// VACUUM and its like: there is nothing to do, but what is another role's is passed over or refused.
+    fn maintain(&mut self, prepared: &Prepared, maintenance: &Maintenance) -> Result<()> {
+        self.check_plan(prepared)?;
+        let catalog = self.catalog();
+        for skipped in self.with_facts(|facts| maintenance.check_owner(&catalog, facts))? {
+            self.warn(sqlstate::WARNING, &skipped);
+        }
         Ok(())
     }
 

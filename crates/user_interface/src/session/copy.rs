@@ -9,11 +9,11 @@ use crate::protocol::copy::{CopyColumn, Decoder, Format};
 use crate::protocol::frontend::{Follows, Frontend};
 use crate::session::state::{Again, Confirmed, CopyIn, Execution, Sink, Step, Work};
 use crate::session::turn::Turn;
-use crate::sql::compile::{Context, Plan, Prepared, Tag};
+use crate::sql::compile::{Plan, Prepared, Tag};
 use crate::sql::expressions::Compiler;
 use crate::sql::insert::targets_by_name;
 use crate::sql::names;
-use crate::sql::rights::{self, Need, Needs};
+use crate::sql::rights::{Need, Needs};
 use crate::sql::utility::{Copy, CopySource, Utility};
 use messages::privilege::Privileges;
 use messages::program::ResultColumn;
@@ -81,12 +81,8 @@ impl Turn<'_> {
     /// Settles whether the role may copy a table.
     fn protect(&mut self, prepared: &mut Prepared, need: Need) -> Result<()> {
         let catalog = self.catalog();
-        let generation = self.shared.catalog.generation;
-        let needs = Needs { tables: vec![need], ..Needs::default() };
-        self.with_facts(|facts| {
-            let context = Context { catalog: &catalog, all: &catalog, generation, facts, made: &[], text: "" };
-            rights::protect(prepared, &context, || needs)
-        })
+        let (_, role) = self.session.current_user();
+        prepared.protect(&catalog, role, || Needs { tables: vec![need], ..Needs::default() })
     }
 
     fn copied_table(&mut self, name: &str) -> Result<VersionedTable> {

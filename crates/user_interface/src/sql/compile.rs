@@ -10,7 +10,7 @@ use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::parse::{self, Parsed, Statement};
 use crate::sql::procedures;
-use crate::sql::rights::{self, Needs};
+use crate::sql::rights::{self, Needs, Verdict};
 use crate::sql::role_syntax::RoleStatement;
 use crate::sql::settings::{Facts, reported_name_of};
 use crate::sql::types::Stop;
@@ -128,6 +128,23 @@ impl Prepared {
         self.mentions.iter().all(|(key, version)| catalog.version_of(key) == *version)
     }
 
+    /// Settles whether a role may execute it, and has its program rely on that. Errors: those of a schema that the role may not look into.
+    pub fn protect(&mut self, catalog: &Catalog, role: u32, needs: impl FnOnce() -> Needs) -> Result<()> {
+        let Verdict { denied, rights } = rights::decide(catalog, role, needs)?;
+        (self.role, self.denied) = (role, denied);
+        if rights.is_empty() {
+            return Ok(());
+        }
+        let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&rights).cloned().collect() };
+        self.mentions = with(&self.mentions);
+        if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut self.plan {
+            let program = Arc::make_mut(program);
+            program.relies_on = with(&program.relies_on);
+        }
+        self.rights = rights.into();
+        Ok(())
+    }
+
     /// A statement of these parts that mentions no table.
     pub fn simple(text: &Arc<str>, plan: Plan, tag: Tag) -> Prepared {
         Prepared {
@@ -176,7 +193,10 @@ pub fn compile(
 ) -> Result<Prepared> {
     let mut prepared = match &parsed.statement {
         Statement::Utility(utility) => of_utility(&parsed.text, utility, context)?,
-        Statement::Sql(tree) => tree.with(|statement| of_sql(parsed, statement, &declared, context, described))?,
+        Statement::Sql(tree) => tree.with(|statement| {
+            let prepared = of_sql(parsed, statement, &declared, context, described)?;
+            protected(prepared, statement, context)
+        })?,
         Statement::Procedure(create) => of_procedure(&parsed.text, create, context)?,
     };
     prepared.role = context.facts.role;
@@ -318,8 +338,13 @@ fn of_sql(
         prepared.mentions = program.relies_on.clone();
     }
     finish(&mut prepared, compiler, described);
+    Ok(prepared)
+}
+
+/// The statement, with what the role may do of it.
+fn protected(mut prepared: Prepared, statement: &ast::Statement, context: &Context) -> Result<Prepared> {
     if let Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) = &prepared.plan {
-        rights::protect(&mut prepared, context, || needs_of(statement, context))?;
+        prepared.protect(context.all, context.facts.role, || needs_of(statement, context))?;
     }
     Ok(prepared)
 }

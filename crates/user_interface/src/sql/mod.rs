@@ -8,7 +8,7 @@
 //! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
-//! * [`definitions`], [`ddl`], [`alter`]: schema changes; [`role_syntax`], [`grants`], [`roles`], [`members`], [`granting`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
+//! * [`definitions`], [`ddl`], [`alter`]: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
 
 pub mod access;
 pub mod alter;
@@ -31,6 +31,7 @@ pub mod names;
 pub mod needs;
 pub mod operators;
 pub mod owned;
+pub mod owner_syntax;
 pub mod parse;
 pub mod places;
 pub mod procedures;

@@ -4,11 +4,11 @@
 //! in PostgreSQL, and not when it is prepared.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::sql::compile::{Context, Plan, Prepared};
 use crate::sql::denials::denied_for;
 use messages::privilege::{Grant, PUBLIC, Privileges};
 use messages::role::BOOTSTRAP_OID;
-use messages::schema::{Catalog, CatalogVersions, Place, TableSchema};
+use messages::schema::{Catalog, Place, TableSchema};
+use messages::{Key, Timestamp};
 use privileges::Standing;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -106,24 +106,22 @@ fn check(needs: &Needs, standing: &Standing, catalog: &Catalog) -> Result<()> {
     }
 }
 
-/// Settles whether the session's role may execute a statement, and has its program rely on that. Errors: those of a schema that it may not look into.
-pub fn protect(prepared: &mut Prepared, context: &Context, needs: impl FnOnce() -> Needs) -> Result<()> {
-    prepared.role = context.facts.role;
-    if context.facts.role == BOOTSTRAP_OID {
-        return Ok(());
+/// What the role of a session may do with a statement.
+pub struct Verdict {
+    /// Why it may not execute it.
+    pub denied: Option<Box<SqlError>>,
+    /// Catalog rows that decided that, with their versions.
+    pub rights: Vec<(Key, Timestamp)>,
+}
+
+/// Settles whether a role may execute a statement. Errors: those of a schema that it may not look into.
+pub fn decide(catalog: &Catalog, role: u32, needs: impl FnOnce() -> Needs) -> Result<Verdict> {
+    if role == BOOTSTRAP_OID {
+        return Ok(Verdict { denied: None, rights: Vec::new() });
     }
-    let (standing, needs) = (Standing::of(context.all, context.facts.role), needs());
-    check_schema(&needs, &standing, context.all)?;
-    prepared.denied = check(&needs, &standing, context.all).err();
-    let rights = standing.relied(context.all);
-    let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&rights).cloned().collect() };
-    prepared.mentions = with(&prepared.mentions);
-    if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut prepared.plan {
-        let program = Arc::make_mut(program);
-        program.relies_on = with(&program.relies_on);
-    }
-    prepared.rights = rights.into();
-    Ok(())
+    let (standing, needs) = (Standing::of(catalog, role), needs());
+    check_schema(&needs, &standing, catalog)?;
+    Ok(Verdict { denied: check(&needs, &standing, catalog).err(), rights: standing.relied(catalog) })
 }
 
 /// What of the catalog a role may name: no table and no procedure, if it may not look into their schema.

@@ -6,7 +6,7 @@
 use crate::errors::{Result, SqlError};
 use crate::protocol::copy::Options;
 use crate::sql::maintenance::{self, Maintenance};
-use crate::sql::owned;
+use crate::sql::owner_syntax;
 use crate::sql::places::unexpected;
 use crate::sql::role_syntax::{self, RoleStatement};
 use crate::sql::words::Words;
@@ -156,14 +156,7 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "unlisten" if words.skip_token(&Token::Mul) => Utility::Nothing("UNLISTEN"),
         "declare" | "fetch" | "move" | "close" => return Err(SqlError::unsupported("a cursor in SQL")),
         "listen" | "unlisten" | "notify" => return Err(SqlError::unsupported("LISTEN and NOTIFY")),
-        "grant" | "revoke" => Utility::Roles(Box::new(role_syntax::parse_grant(first == "grant", &mut words)?)),
-        "reassign" => Utility::Roles(Box::new(owned::parse_reassign(&mut words)?)),
-        "drop" if words.skip(&["owned"]) => Utility::Roles(Box::new(owned::parse_drop_owned(&mut words)?)),
         "do" => return Err(SqlError::unsupported("DO")),
-        "create" | "alter" | "drop" if role_syntax::begins(&words) => {
-            Utility::Roles(Box::new(role_syntax::parse(&first, &mut words)?))
-        }
-        "alter" if words.peek_is("default") => return Err(SqlError::unsupported("ALTER DEFAULT PRIVILEGES")),
         other => match other_utility(other, &mut words)? {
             Some(utility) => utility,
             None => return Ok(None),
@@ -175,14 +168,21 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
     }
 }
 
-/// What begins as a schema change or as maintenance.
+/// Roles, privileges and owners, and maintenance.
 fn other_utility(first: &str, words: &mut Words) -> Result<Option<Utility>> {
-    if first == "alter"
-        && let Some(owner) = owned::parse_owner(words)?
-    {
-        return Ok(Some(Utility::Roles(Box::new(owner))));
+    let statement = match first {
+        "grant" | "revoke" => Some(role_syntax::parse_grant(first == "grant", words)?),
+        "reassign" => Some(owner_syntax::parse_reassign(words)?),
+        "drop" if words.skip(&["owned"]) => Some(owner_syntax::parse_drop_owned(words)?),
+        "create" | "alter" | "drop" if role_syntax::begins(words) => Some(role_syntax::parse(first, words)?),
+        "alter" if words.peek_is("default") => return Err(SqlError::unsupported("ALTER DEFAULT PRIVILEGES")),
+        "alter" => owner_syntax::parse_owner(words)?,
+        _ => None,
+    };
+    match statement {
+        Some(statement) => Ok(Some(Utility::Roles(Box::new(statement)))),
+        None => Ok(maintenance::parse(first, words)?.map(Utility::Maintenance)),
     }
-    Ok(maintenance::parse(first, words)?.map(Utility::Maintenance))
 }
 
 impl Words<'_> {
