@@ -76,6 +76,7 @@ static TABLE: LazyLock<Arc<TableSchema>> = LazyLock::new(|| {
         dropped: false,
         identity: None,
         missing: Value::Null,
+        grants: None,
     };
     Arc::new(TableSchema {
         name: format!("{SCHEMA}.{NAME}"),
@@ -90,6 +91,7 @@ static TABLE: LazyLock<Arc<TableSchema>> = LazyLock::new(|| {
         sequence: None,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        rights: Default::default(),
     })
 });
 

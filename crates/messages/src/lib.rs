@@ -29,6 +29,7 @@ pub mod lineage;
 pub mod log_record;
 pub mod oracle;
 pub mod planted;
+pub mod privilege;
 pub mod probes;
 pub mod program;
 mod program_text;

@@ -5,7 +5,7 @@
 
 use crate::program::ResultColumn;
 use crate::role::BOOTSTRAP_OID;
-use crate::schema::Catalog;
+use crate::schema::{Catalog, CatalogVersions};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use values::{Type, Value};
@@ -13,10 +13,12 @@ use values::{Type, Value};
 /// What a query may ask about the session that runs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionFacts {
-    /// The user's name.
+    /// The name of the role whose privileges count: `current_user`.
     pub user: String,
-    /// The role's number: that of the bootstrap superuser under whatever name. Another role may have the name by now.
+    /// Its number: that of the bootstrap superuser under whatever name. Another role may have the name by now.
     pub role: u32,
+    /// The name of the role that may become others: `session_user`.
+    pub session_user: String,
     /// The database's name.
     pub database: String,
     /// What `version()` says.
@@ -77,6 +79,8 @@ pub struct Run {
     pub columns: Vec<ResultColumn>,
     /// The session's catalog.
     pub catalog: Arc<Catalog>,
+    /// Catalog rows, beside those of its tables, that the asker relied on: they decide what the role may read.
+    pub relies_on: CatalogVersions,
     /// The session.
     pub session: Arc<SessionFacts>,
     /// When the transaction began, in microseconds since 1970: what `now()` says.

@@ -3,6 +3,7 @@
 //! A role is a row of the catalog, so every site knows it once the statement that made it has committed. The bootstrap superuser is there without a row,
 //! until something about it is changed. Invariant: what is kept of a password is a verifier, and printing a role for a person does not show it.
 
+use crate::privilege::Membership;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -48,6 +49,8 @@ pub struct RoleSchema {
     pub valid_until: Option<i64>,
     /// What is kept of its password, in PostgreSQL's text form; `None`: it cannot log in by one.
     pub verifier: Option<Secret<String>>,
+    /// What it is a member of.
+    pub memberships: Vec<Membership>,
 }
 
 impl RoleSchema {
@@ -66,6 +69,7 @@ impl RoleSchema {
             connection_limit: -1,
             valid_until: None,
             verifier: None,
+            memberships: Vec::new(),
         }
     }
 
@@ -81,6 +85,49 @@ impl RoleSchema {
             ..RoleSchema::new(BOOTSTRAP.to_owned(), BOOTSTRAP_OID)
         }
     }
+}
+
+/// Predefined roles: names and object identifiers. All but the last are PostgreSQL's; that one may see what the `raid` schema shows.
+const PREDEFINED: [(&str, u32); 13] = [
+    ("pg_checkpoint", CHECKPOINT_OID),
+    ("pg_database_owner", DATABASE_OWNER_OID),
+    ("pg_execute_server_program", 4571),
+    ("pg_monitor", 3373),
+    ("pg_read_all_data", READ_ALL_DATA_OID),
+    ("pg_read_all_settings", 3374),
+    ("pg_read_all_stats", 3375),
+    ("pg_read_server_files", 4569),
+    ("pg_signal_backend", 4200),
+    ("pg_stat_scan_tables", 3377),
+    ("pg_write_all_data", WRITE_ALL_DATA_OID),
+    ("pg_write_server_files", 4570),
+    ("raid_monitor", RAID_MONITOR_OID),
+];
+
+/// The role whose members may ask for checkpoints.
+pub const CHECKPOINT_OID: u32 = 4544;
+/// The role that whoever owns the database is a member of.
+pub const DATABASE_OWNER_OID: u32 = 6171;
+/// The role whose members may read every table.
+pub const READ_ALL_DATA_OID: u32 = 6181;
+/// The role whose members may change the rows of every table.
+pub const WRITE_ALL_DATA_OID: u32 = 6182;
+/// The role whose members may see what the schema `raid` shows.
+pub const RAID_MONITOR_OID: u32 = 8801;
+
+/// Whether a role is predefined: nobody changes or drops it.
+pub fn is_predefined(oid: u32) -> bool {
+    PREDEFINED.iter().any(|(_, predefined)| *predefined == oid)
+}
+
+/// The roles that are there without a row: the bootstrap superuser and the predefined ones.
+pub fn built_in() -> Vec<RoleSchema> {
+    let predefined = PREDEFINED.iter().map(|(name, oid)| {
+        let reaches: &[u32] = if *name == "pg_monitor" { &[3374, 3375, 3377, RAID_MONITOR_OID] } else { &[] };
+        let member = |role: &u32| Membership { role: *role, grantor: BOOTSTRAP_OID, admin: false };
+        RoleSchema { memberships: reaches.iter().map(member).collect(), ..RoleSchema::new((*name).to_owned(), *oid) }
+    });
+    std::iter::once(RoleSchema::bootstrap()).chain(predefined).collect()
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@
 //! with it. An index is a storage too: its rows are written by the same transactions as the table's.
 
 use crate::key::Key;
+use crate::privilege::{Grant, Grants, PUBLIC, Privileges, Rights};
 use crate::program::Expression;
-use crate::role::{BOOTSTRAP, RoleSchema, Secret};
+use crate::role::{DATABASE_OWNER_OID, RoleSchema, Secret, built_in};
 use crate::timestamp::Timestamp;
 use identifiers::TableId;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,8 @@ pub struct Column {
     pub identity: Option<Identity>,
     /// What rows hold in it that were written before it was added: they end before it.
     pub missing: Value,
+    /// What was granted on it, beside what was granted on its table.
+    pub grants: Option<Grants>,
 }
 
 /// A CHECK constraint: satisfied by rows for which its condition is not false.
@@ -173,6 +176,8 @@ pub struct TableSchema {
     pub checks: Vec<CheckSchema>,
     /// What its rows refer to.
     pub foreign_keys: Vec<ForeignKeySchema>,
+    /// Who owns it and its indexes, and who may do what with it.
+    pub rights: Rights,
 }
 
 impl TableSchema {
@@ -199,6 +204,8 @@ pub struct ProcedureSchema {
     pub parameters: Vec<(String, Type)>,
     /// The text of its statements.
     pub body: String,
+    /// Who owns it, and who may call it.
+    pub rights: Rights,
 }
 
 /// One row of the catalog.
@@ -216,6 +223,17 @@ pub enum CatalogEntry {
     Role(Arc<RoleSchema>),
     /// Under [`CatalogEntry::secret_key`]: what verifiers of roles that do not exist are made of, the same at all sites.
     Secret(Secret<[u8; 32]>),
+    /// Who owns a schema or database, under [`CatalogEntry::rights_key`]; absent: nothing was changed.
+    Rights(Arc<Rights>),
+}
+
+/// What has rights without a catalog row of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Place {
+    /// The schema `public`.
+    Schema,
+    /// The one database, whatever it is called.
+    Database,
 }
 
 /// The first byte of a catalog key.
@@ -223,12 +241,25 @@ const RELATION: u8 = b'n';
 const PROCEDURE: u8 = b'p';
 const ROLE: u8 = b'r';
 const SECRET: u8 = b's';
+const RIGHTS: u8 = b'g';
 
 fn named(space: u8, name: &str) -> Key {
     let mut bytes = Vec::with_capacity(name.len() + 1);
     bytes.push(space);
     bytes.extend_from_slice(name.as_bytes());
     Key::new(&bytes)
+}
+
+impl Place {
+    /// Each.
+    pub const ALL: [Place; 2] = [Place::Schema, Place::Database];
+
+    fn name(self) -> &'static str {
+        match self {
+            Place::Schema => "schema",
+            Place::Database => "database",
+        }
+    }
 }
 
 impl CatalogEntry {
@@ -250,6 +281,11 @@ impl CatalogEntry {
     /// The catalog key of the secret.
     pub fn secret_key() -> Key {
         Key::new(&[SECRET])
+    }
+
+    /// The catalog key of what was granted on a schema or database.
+    pub fn rights_key(place: Place) -> Key {
+        named(RIGHTS, place.name())
     }
 
     /// The catalog key of the counter.
@@ -295,6 +331,8 @@ pub struct Catalog {
     pub roles: BTreeMap<String, (Arc<RoleSchema>, Timestamp)>,
     /// See [`CatalogEntry::Secret`], with the version of its catalog row.
     pub secret: Option<(Secret<[u8; 32]>, Timestamp)>,
+    /// What was changed of the rights on places, each with the version of its catalog row. See [`Catalog::rights`].
+    pub rights: BTreeMap<Place, (Arc<Rights>, Timestamp)>,
 }
 
 impl Catalog {
@@ -320,6 +358,16 @@ impl Catalog {
                     _ => None,
                 }
             }
+            Some((&RIGHTS, bytes)) => {
+                let place = Place::ALL.into_iter().find(|place| place.name().as_bytes() == bytes);
+                match (place, entry) {
+                    (Some(place), Some(CatalogEntry::Rights(rights))) => {
+                        self.rights.insert(place, (rights, version));
+                    }
+                    (Some(place), _) => drop(self.rights.remove(&place)),
+                    (None, _) => {}
+                }
+            }
             _ => {
                 if let Some(CatalogEntry::Next(next)) = entry {
                     self.next = (next, version);
@@ -339,26 +387,67 @@ impl Catalog {
             Some(CatalogEntry::IndexOf(table)) => {
                 self.index_names.insert(name, (table, version));
             }
-            Some(
-                CatalogEntry::Next(_) | CatalogEntry::Procedure(_) | CatalogEntry::Role(_) | CatalogEntry::Secret(_),
-            )
-            | None => {}
+            _ => {}
         }
     }
 
-    /// The role of this name; the bootstrap superuser is always there.
+    /// The role of this name; the bootstrap superuser and the predefined roles are always there.
     pub fn role(&self, name: &str) -> Option<Arc<RoleSchema>> {
         match self.roles.get(name) {
             Some((role, _)) => Some(role.clone()),
-            None => (name == BOOTSTRAP).then(|| Arc::new(RoleSchema::bootstrap())),
+            None => built_in().into_iter().find(|role| role.name == name).map(Arc::new),
+        }
+    }
+
+    /// The role with this object identifier.
+    pub fn role_numbered(&self, oid: u32) -> Option<Arc<RoleSchema>> {
+        let named = self.roles.values().find(|(role, _)| role.oid == oid);
+        named
+            .map(|(role, _)| role.clone())
+            .or_else(|| built_in().into_iter().find(|role| role.oid == oid).map(Arc::new))
+    }
+
+    /// All roles, in order of their names.
+    pub fn all_roles(&self) -> Vec<Arc<RoleSchema>> {
+        let absent = built_in().into_iter().filter(|role| !self.roles.contains_key(&role.name)).map(Arc::new);
+        let mut all: Vec<_> = self.roles.values().map(|(role, _)| role.clone()).chain(absent).collect();
+        all.sort_by(|left, right| left.name.cmp(&right.name));
+        all
+    }
+
+    /// Who owns a place, and what was granted on it: at first the schema is the database's owner's, and the database the bootstrap superuser's.
+    pub fn rights(&self, place: Place) -> Arc<Rights> {
+        match (self.rights.get(&place), place) {
+            (Some((rights, _)), _) => rights.clone(),
+            (None, Place::Schema) => {
+                let grant = |grantee, privileges| Grant {
+                    grantee,
+                    grantor: DATABASE_OWNER_OID,
+                    privileges,
+                    grantable: Privileges::NONE,
+                };
+                let own = grant(DATABASE_OWNER_OID, Privileges::USAGE | Privileges::CREATE);
+                let grants = vec![own, grant(PUBLIC, Privileges::USAGE)];
+                Arc::new(Rights { owner: DATABASE_OWNER_OID, grants: Some(grants) })
+            }
+            (None, Place::Database) => Arc::default(),
         }
     }
 
     /// The version of a catalog row; [`Timestamp::ZERO`] for a name that is free.
     pub fn version_of(&self, key: &Key) -> Timestamp {
+        self.known_version(key).unwrap_or(Timestamp::ZERO)
+    }
+
+    /// Whether there is a row under a key, be it one that has not committed.
+    pub fn has(&self, key: &Key) -> bool {
+        self.known_version(key).is_some()
+    }
+
+    fn known_version(&self, key: &Key) -> Option<Timestamp> {
         let bytes = key.as_bytes();
         let name = String::from_utf8_lossy(bytes.get(1..).unwrap_or(&[]));
-        let version = match bytes.first() {
+        match bytes.first() {
             Some(&RELATION) => {
                 let table = self.tables.get(name.as_ref()).map(|versioned| versioned.version);
                 table.or_else(|| self.index_names.get(name.as_ref()).map(|(_, version)| *version))
@@ -366,9 +455,12 @@ impl Catalog {
             Some(&PROCEDURE) => self.procedures.get(name.as_ref()).map(|(_, version)| *version),
             Some(&ROLE) => self.roles.get(name.as_ref()).map(|(_, version)| *version),
             Some(&SECRET) => self.secret.as_ref().map(|(_, version)| *version),
+            Some(&RIGHTS) => {
+                let changed = self.rights.iter().find(|(place, _)| place.name() == name);
+                changed.map(|(_, (_, version))| *version)
+            }
             _ => Some(self.next.1),
-        };
-        version.unwrap_or(Timestamp::ZERO)
+        }
     }
 }
 

@@ -87,6 +87,7 @@ fn table(storage: TableId) -> Arc<TableSchema> {
         dropped: false,
         identity: None,
         missing: Value::Null,
+        grants: None,
     };
     let values = match storage {
         COUNTERS => vec![column("v", NUMBER.1, false), column("w", QUARTERS.1, false)],
@@ -105,6 +106,7 @@ fn table(storage: TableId) -> Arc<TableSchema> {
         sequence: None,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        rights: Default::default(),
     })
 }
 
@@ -118,6 +120,7 @@ fn sequence() -> Arc<TableSchema> {
         dropped: false,
         identity: None,
         missing: Value::Null,
+        grants: None,
     };
     let columns = [("last_value", Type::BigInt), ("log_cnt", Type::BigInt), ("is_called", Type::Boolean)];
     let definition = SequenceSchema {

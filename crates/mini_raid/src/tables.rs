@@ -337,6 +337,7 @@ fn schema(name: &str, table: u64) -> TableSchema {
         dropped: false,
         identity: None,
         missing: Value::Null,
+        grants: None,
     };
     TableSchema {
         name: name.to_owned(),
@@ -351,6 +352,7 @@ fn schema(name: &str, table: u64) -> TableSchema {
         sequence: None,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        rights: Default::default(),
     }
 }
 

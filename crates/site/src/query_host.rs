@@ -336,7 +336,7 @@ impl Job {
                 Ok(())
             }
             QueryRequest::Run(run) => {
-                let Run { sql, parameters, parameter_types, columns, catalog, session, time_micros } = *run;
+                let Run { sql, parameters, parameter_types, columns, catalog, relies_on, session, time_micros } = *run;
                 let execution = self.execution(parameters, time_micros);
                 let ready = move |processor: &Processor| {
                     let planned = processor.plan(&catalog, &session, &sql, &parameter_types)?;
@@ -347,7 +347,7 @@ impl Job {
                     Ok(Some((planned, ready)))
                 };
                 match self.planned(ready).await? {
-                    Some((planned, ready)) => self.stream_rows(&planned, ready).await,
+                    Some((planned, ready)) => self.stream_rows(&planned, ready, &relies_on).await,
                     None => {
                         self.reply(QueryReply::Changed);
                         Ok(())
@@ -404,13 +404,18 @@ impl Job {
         }
     }
 
-    async fn stream_rows(&mut self, planned: &Prepared, ready: Ready) -> Result<(), Failure> {
+    /// `rights`: catalog rows that decide that the session may read what it asks for.
+    async fn stream_rows(&mut self, planned: &Prepared, ready: Ready, rights: &CatalogVersions) -> Result<(), Failure> {
+        let relies_on = match rights.is_empty() {
+            true => Arc::clone(&planned.relies_on),
+            false => planned.relies_on.iter().chain(rights.iter()).cloned().collect(),
+        };
         let tables = Arc::new(SessionTables {
             session: self.session,
             life: self.life,
             shared: self.shared.clone(),
             gate: self.gate.clone(),
-            relies_on: Arc::new(Mutex::new(Arc::clone(&planned.relies_on))),
+            relies_on: Arc::new(Mutex::new(relies_on)),
             turn: Arc::default(),
             failure: Arc::default(),
         });

@@ -97,6 +97,12 @@ pub mod sqlstate {
     pub const QUERY_CANCELED: &str = "57014";
     /// `cannot_connect_now`.
     pub const CANNOT_CONNECT_NOW: &str = "57P03";
+    /// `dependent_objects_still_exist`.
+    pub const DEPENDENT_OBJECTS: &str = "2BP01";
+    /// `invalid_grant_operation`.
+    pub const INVALID_GRANT: &str = "0LP01";
+    /// `warning`.
+    pub const WARNING: &str = "01000";
     /// `insufficient_privilege`.
     pub const INSUFFICIENT_PRIVILEGE: &str = "42501";
     /// `duplicate_object`.

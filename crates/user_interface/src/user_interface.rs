@@ -392,6 +392,7 @@ impl Server for UserInterface {
             turn.session.deadline = None;
             cancel_statement(turn, CancelReason::Timeout);
         });
+        self.turn_where(now, outbox, is_idle_too_long, |turn| turn.idle_too_long());
         self.turn_where(now, outbox, is_impatient, |turn| {
             turn.settled();
             catalog_moved(turn);
@@ -479,6 +480,12 @@ fn is_login_due(session: &Session, now: Now) -> bool {
 /// Whether a statement has taken longer than the session allows.
 fn is_late(session: &Session, now: Now) -> bool {
     session.deadline.is_some_and(|deadline| deadline <= now.boot) && !matches!(session.work, Work::Idle)
+}
+
+/// Whether a client has said nothing for longer than its session allows.
+fn is_idle_too_long(session: &Session, now: Now) -> bool {
+    let is_idle = matches!((&session.work, &session.cycle), (Work::Idle, Cycle::Idle));
+    session.phase == Phase::Ready && is_idle && session.deadline.is_some_and(|deadline| deadline <= now.boot)
 }
 
 fn waits_for_catalog(session: &Session, _: Now) -> bool {

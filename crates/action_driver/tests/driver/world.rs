@@ -568,6 +568,7 @@ fn column(name: &str, column_type: Type, not_null: bool) -> Column {
         dropped: false,
         identity: None,
         missing: Value::Null,
+        grants: None,
     }
 }
 
@@ -597,6 +598,7 @@ pub fn accounts() -> Arc<TableSchema> {
         sequence: None,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        rights: Default::default(),
     })
 }
 
@@ -615,6 +617,7 @@ pub fn notes(storage: TableId) -> Arc<TableSchema> {
         sequence: None,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        rights: Default::default(),
     })
 }
 

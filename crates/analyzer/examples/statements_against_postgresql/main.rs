@@ -67,7 +67,11 @@ impl Counts {
 
 fn main() -> Result<(), Box<dyn Error>> {
     // Analysis recurses as deep as a statement does.
-    std::thread::Builder::new().stack_size(256 << 20).spawn(|| run().map_err(|error| error.to_string()))?.join().map_err(|_| "it has failed")??;
+    std::thread::Builder::new()
+        .stack_size(256 << 20)
+        .spawn(|| run().map_err(|error| error.to_string()))?
+        .join()
+        .map_err(|_| "it has failed")??;
     Ok(())
 }
 
@@ -119,7 +123,8 @@ fn settle(differences: &BTreeSet<String>, whole: bool) -> Result<(), Box<dyn Err
         std::fs::write(&path, lines)?;
         return Ok(());
     }
-    let known: BTreeSet<String> = std::fs::read_to_string(&path).unwrap_or_default().lines().map(str::to_string).collect();
+    let known: BTreeSet<String> =
+        std::fs::read_to_string(&path).unwrap_or_default().lines().map(str::to_string).collect();
     let mut new = 0;
     for line in differences.difference(&known) {
         new += 1;

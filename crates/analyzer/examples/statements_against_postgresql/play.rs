@@ -186,7 +186,9 @@ impl<'s> Player<'s> {
                 }
             }
             (Answer::Refused(text), _) if text.contains(" is not supported yet at ") => counts.not_built += 1,
-            (Answer::Described(_), _) if described.error.as_ref().is_some_and(compare::is_literal) => counts.literals += 1,
+            (Answer::Described(_), _) if described.error.as_ref().is_some_and(compare::is_literal) => {
+                counts.literals += 1
+            }
             _ => {
                 counts.differ += 1;
                 let (theirs, ours) = (flat(theirs.told()), flat(ours.told()));
@@ -244,4 +246,3 @@ fn may_change_objects(statement: &Statement) -> bool {
                 | Statement::Vacuum(_)
         )
 }
-

@@ -217,11 +217,9 @@ impl<'a> Analyzer<'a> {
         let refused = match place {
             Place::JoinOn | Place::JoinUsing => "window functions are not allowed in JOIN conditions".to_string(),
             Place::FromFunction => "window functions are not allowed in functions in FROM".to_string(),
-            Place::WindowPartition
-            | Place::WindowOrder
-            | Place::FrameRange
-            | Place::FrameRows
-            | Place::FrameGroups => "window functions are not allowed in window definitions".to_string(),
+            Place::WindowPartition | Place::WindowOrder | Place::FrameRange | Place::FrameRows | Place::FrameGroups => {
+                "window functions are not allowed in window definitions".to_string()
+            }
             Place::MergeWhen => "window functions are not allowed in MERGE WHEN conditions".to_string(),
             Place::Index => "window functions are not allowed in index expressions".to_string(),
             Place::IndexPredicate => "window functions are not allowed in index predicates".to_string(),

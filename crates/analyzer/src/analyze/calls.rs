@@ -323,9 +323,10 @@ impl<'a> Analyzer<'a> {
     pub fn row_columns(&self, row: ExprId) -> Option<Vec<(String, Typed)>> {
         let catalog = self.catalog;
         if let Some(relation) = super::columns::columns_of_type(catalog, self.type_of(row)) {
-            let columns = relation.columns.iter().map(|column| {
-                (if column.dropped { String::new() } else { column.name.to_string() }, column.typed)
-            });
+            let columns = relation
+                .columns
+                .iter()
+                .map(|column| (if column.dropped { String::new() } else { column.name.to_string() }, column.typed));
             return Some(columns.collect());
         }
         match &self.tree[row].node {

@@ -99,9 +99,9 @@ impl<'a> Analyzer<'a> {
         if !element.class.is_empty() {
             let name = super::missing::written(&element.class);
             let all = crate::facts::Facts::postgresql15().operator_classes.iter();
-            let known = all
-                .chain(self.catalog.other_operator_classes())
-                .any(|class| class.method == "btree" && element.class.last().is_some_and(|name| class.name == name.text));
+            let known = all.chain(self.catalog.other_operator_classes()).any(|class| {
+                class.method == "btree" && element.class.last().is_some_and(|name| class.name == name.text)
+            });
             if !known {
                 let message = format!("operator class \"{name}\" does not exist for access method \"btree\"");
                 return error_at(UNDEFINED_OBJECT, message, None);

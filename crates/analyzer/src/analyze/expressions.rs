@@ -271,7 +271,8 @@ impl<'a> Analyzer<'a> {
             return Ok(self.add(Node::Coalesce(parts), typed, Some(at)));
         }
         if self.sort_operators(common).less.is_none() {
-            let message = format!("could not identify a comparison function for type {}", type_name(self.catalog, common));
+            let message =
+                format!("could not identify a comparison function for type {}", type_name(self.catalog, common));
             return error_at(crate::error::UNDEFINED_FUNCTION, message, None);
         }
         Ok(self.add(Node::Extreme { greatest: name == "GREATEST", arguments: parts }, typed, Some(at)))

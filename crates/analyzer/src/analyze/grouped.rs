@@ -177,7 +177,9 @@ impl Analyzer<'_> {
 
     /// Whether all columns of a table's primary key are grouped by.
     fn follows_from_key(&self, entry: u32, grouping: &Grouping) -> bool {
-        let EntryKind::Relation { relation, .. } = grouping.query.range_table[entry as usize].kind else { return false };
+        let EntryKind::Relation { relation, .. } = grouping.query.range_table[entry as usize].kind else {
+            return false;
+        };
         let Some(key) = self.catalog.relation(relation).and_then(|relation| relation.primary_key.as_ref()) else {
             return false;
         };

@@ -284,7 +284,8 @@ impl<'a> Analyzer<'a> {
                 return Err(error.with_detail(format!("Column \"{name}\" is a generated column.")));
             }
             if query.overriding.is_none() {
-                let error = error.with_detail(format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS."));
+                let error =
+                    error.with_detail(format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS."));
                 return Err(error.with_hint("Use OVERRIDING SYSTEM VALUE to override."));
             }
         }

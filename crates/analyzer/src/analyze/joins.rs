@@ -88,13 +88,8 @@ impl<'a> Analyzer<'a> {
         }
         let visible = Item { relation_visible: alias.is_some(), ..whole.clone() };
         namespace.push(visible);
-        let tree = JoinTree::Join {
-            kind,
-            entry,
-            left: Box::new(left.tree),
-            right: Box::new(right.tree),
-            condition: on,
-        };
+        let tree =
+            JoinTree::Join { kind, entry, left: Box::new(left.tree), right: Box::new(right.tree), condition: on };
         Ok(FromPart { tree, namespace, item: whole })
     }
 
@@ -248,8 +243,7 @@ fn find_merged(names: &[String], left: &Item, right: &Item) -> Result<(Vec<usize
                     return error(AMBIGUOUS_COLUMN, message);
                 }
                 _ => {
-                    let message =
-                        format!("column \"{name}\" specified in USING clause does not exist in {side} table");
+                    let message = format!("column \"{name}\" specified in USING clause does not exist in {side} table");
                     return error(UNDEFINED_COLUMN, message);
                 }
             }
@@ -257,4 +251,3 @@ fn find_merged(names: &[String], left: &Item, right: &Item) -> Result<(Vec<usize
     }
     Ok((ours, theirs))
 }
-

@@ -1,8 +1,8 @@
 //! WITH RECURSIVE: which query needs which, and whether those that need themselves have the form that recursion has.
 
 use grammar::ast::{
-    CommonTable, ExpressionId, ExpressionNode as Syntax, FromId, FromNode, JoinCondition, JoinKind, QueryBody,
-    QueryId, SetOperator, Statement, Step, With,
+    CommonTable, ExpressionId, ExpressionNode as Syntax, FromId, FromNode, JoinCondition, JoinKind, QueryBody, QueryId,
+    SetOperator, Statement, Step, With,
 };
 
 use super::{Analyzer, Result, error_at};
@@ -40,9 +40,7 @@ impl<'a> Analyzer<'a> {
         let needs: Vec<Vec<usize>> = tables
             .iter()
             .map(|table| {
-                let needed = |(_, other): &(usize, &&CommonTable)| {
-                    !self.references(&other.name.text, table).is_empty()
-                };
+                let needed = |(_, other): &(usize, &&CommonTable)| !self.references(&other.name.text, table).is_empty();
                 tables.iter().enumerate().filter(needed).map(|(index, _)| index).collect()
             })
             .collect();

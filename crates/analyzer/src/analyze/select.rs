@@ -116,7 +116,6 @@ impl<'a> Analyzer<'a> {
         fill(&mut query);
         Closing { query, recursive_term }
     }
-
 }
 
 /// A query that is complete but for its checks.

@@ -56,7 +56,13 @@ impl<'a> Analyzer<'a> {
             let at = self.location(self.shown_target(first, index));
             let node = Node::Column { levels_up: 0, entry: leftmost_entry, column: index as u32 };
             let value = self.add(node, typed, at);
-            visible.push(ItemColumn { name: name.clone(), entry: leftmost_entry, column: index as u32, typed, hidden: false });
+            visible.push(ItemColumn {
+                name: name.clone(),
+                entry: leftmost_entry,
+                column: index as u32,
+                typed,
+                hidden: false,
+            });
             targets.push(new_target(value, name));
         }
         let order = self.order_of_operation(&syntax.order, &mut targets, visible)?;
@@ -179,8 +185,7 @@ impl<'a> Analyzer<'a> {
         if !self.level().namespace.is_empty()
             && let Some(column) = self.tree.column_of_level_in_query(query, 1)
         {
-            let message =
-                "UNION/INTERSECT/EXCEPT member statement cannot refer to other relations of same query level";
+            let message = "UNION/INTERSECT/EXCEPT member statement cannot refer to other relations of same query level";
             return error_at(INVALID_COLUMN_REFERENCE, message, self.location(column));
         }
         let columns: Vec<(String, Typed)> = self.query_columns(query);

@@ -2,9 +2,7 @@
 
 use crate::coercion::{Pathway, pathway};
 use crate::facts::{CastContext, Facts, OperatorClass};
-use crate::types::{
-    ANYARRAY, ANYENUM, ANYMULTIRANGE, ANYRANGE, OperatorId, RECORD, RECORD_ARRAY, TypeId, TypeKind,
-};
+use crate::types::{ANYARRAY, ANYENUM, ANYMULTIRANGE, ANYRANGE, OperatorId, RECORD, RECORD_ARRAY, TypeId, TypeKind};
 
 use super::Analyzer;
 

@@ -147,14 +147,10 @@ impl<'a> Analyzer<'a> {
         let exact = candidates.iter().find(|(id, _)| *id == self.catalog.base_type(given));
         // Text becomes what the key itself is added to, if that can be chosen.
         let same = candidates.iter().find(|(id, _)| *id == base).filter(|_| given == UNKNOWN);
-        let becomes = |id: &TypeId| {
-            crate::coercion::can_coerce(self.catalog, &[given], &[*id], CastContext::Implicit)
-        };
+        let becomes = |id: &TypeId| crate::coercion::can_coerce(self.catalog, &[given], &[*id], CastContext::Implicit);
         let fits: Vec<&(TypeId, FunctionId)> = candidates.iter().filter(|(id, _)| becomes(id)).collect();
-        let preferred: Vec<&&(TypeId, FunctionId)> = fits
-            .iter()
-            .filter(|(id, _)| self.catalog.is_preferred(*id, self.catalog.category(*id)))
-            .collect();
+        let preferred: Vec<&&(TypeId, FunctionId)> =
+            fits.iter().filter(|(id, _)| self.catalog.is_preferred(*id, self.catalog.category(*id))).collect();
         let chosen = exact.or(same).copied().or(match (fits.as_slice(), preferred.as_slice()) {
             ([only], _) => Some(**only),
             (_, [only]) => Some(***only),

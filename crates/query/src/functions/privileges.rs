@@ -1,9 +1,12 @@
-//! What roles may do: all of them everything, for nothing is granted or taken away yet. Roles and objects that the catalog does not know are not there.
+//! What roles may do: `has_table_privilege` and its family. Roles and objects that the catalog does not know are not there.
 
 use super::rowwise::{self, RowImplementation};
 use crate::error::QueryError;
-use crate::system_catalog::{SystemCatalog, role_name, role_oid};
+use crate::system_catalog::{PUBLIC_OID, SystemCatalog, role_name, role_oid};
 use datafusion::logical_expr::ScalarUDF;
+use messages::privilege::{PUBLIC, Privileges, Rights};
+use messages::schema::Place;
+use privileges::{Kind, Standing};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use values::{Type, Value};
@@ -76,34 +79,56 @@ impl RowImplementation for Privilege {
             true => (arguments.first(), &arguments[1..]),
             false => (None, arguments),
         };
-        if let Some(role) = role {
-            self.check_role(role)?;
-        }
+        let standing = match role {
+            Some(role) => self.standing_of(role)?,
+            None => self.catalog.standing(),
+        };
         let (Some(object), Some(privilege)) = (rest.first(), rest.last()) else { return Ok(Value::Null) };
         let is_there = self.exists(object)?;
         if of_column && is_there && !self.has_column(object, &rest[1])? {
             return Ok(Value::Null);
         }
-        self.check_privilege(privilege)?;
+        let asked = self.asked(privilege)?;
         if self.name == "pg_has_role" {
-            return Ok(Value::Boolean(self.is_member(role, object)));
+            let other = self.oid_of(object).unwrap_or_default();
+            let catalog = self.catalog.catalog();
+            let may = |(_, name, admin): &Asked| match (*admin, name.as_str()) {
+                (true, _) => standing.is_admin(catalog, other),
+                (false, "USAGE") => standing.has(other),
+                (false, _) => standing.is_member(other),
+            };
+            return Ok(Value::Boolean(asked.iter().any(may)));
         }
-        Ok(if is_there { Value::Boolean(true) } else { Value::Null })
+        if !is_there {
+            return Ok(Value::Null);
+        }
+        let column = of_column.then(|| &rest[1]);
+        Ok(Value::Boolean(
+            asked.iter().any(|(wanted, _, grantable)| self.may(&standing, object, column, *wanted, *grantable)),
+        ))
     }
 }
 
+/// A privilege, its name, and whether the right to grant it is meant.
+type Asked = (Privileges, String, bool);
+
+/// The rights of a role that stands for everybody.
+const EVERYBODY: &str = "public";
+
 impl Privilege {
-    /// Errors: 42704 for a role that there is not.
-    fn check_role(&self, role: &Value) -> Result<(), QueryError> {
+    /// What the role that is asked about may do; `public`: what everybody may. Errors: 42704 for a role that there is not.
+    fn standing_of(&self, role: &Value) -> Result<Standing, QueryError> {
         let missing = |name: String| Err(QueryError::new("42704", format!("role {name} does not exist")));
         match role {
-            Value::Text(name) if role_oid(&self.catalog, name).is_some() => Ok(()),
-            Value::Text(name) if &**name == "public" => {
-                Err(QueryError::unsupported("privileges of public are not supported"))
-            }
-            Value::Text(name) => missing(format!("\"{name}\"")),
-            other if self.oid_of(other).is_some_and(|oid| role_name(&self.catalog, oid).is_some()) => Ok(()),
-            other => missing(format!("with OID {}", other.as_integer().unwrap_or_default())),
+            Value::Text(name) => match role_oid(&self.catalog, name) {
+                Some(oid) => Ok(self.catalog.standing_of(oid)),
+                None if &**name == EVERYBODY && self.name != "pg_has_role" => Ok(self.catalog.standing_of(PUBLIC)),
+                None => missing(format!("\"{name}\"")),
+            },
+            other => match self.oid_of(other).filter(|oid| role_name(&self.catalog, *oid).is_some()) {
+                Some(oid) => Ok(self.catalog.standing_of(oid)),
+                None => missing(format!("with OID {}", other.as_integer().unwrap_or_default())),
+            },
         }
     }
 
@@ -114,24 +139,99 @@ impl Privilege {
         }
     }
 
-    /// Whether a role, the session's own if none is given, may act as another: superusers as any, others as themselves.
-    fn is_member(&self, role: Option<&Value>, other: &Value) -> bool {
-        let own = || role_oid(&self.catalog, &self.catalog.session().user);
-        let member = role.map_or_else(own, |role| self.oid_of(role));
-        let is_super = |oid| self.catalog.is_super(oid);
-        member.is_some_and(|member| is_super(member) || self.oid_of(other) == Some(member))
-    }
-
-    /// Errors: 22023 for a privilege that there is not on such an object.
-    fn check_privilege(&self, privilege: &Value) -> Result<(), QueryError> {
-        for one in privilege.as_text().unwrap_or_default().split(',') {
+    /// What is asked for. Errors: 22023 for a privilege that there is not on such an object.
+    fn asked(&self, privilege: &Value) -> Result<Vec<Asked>, QueryError> {
+        let parts = privilege.as_text().unwrap_or_default().split(',');
+        let one = |one: &str| {
             let name = one.trim().to_ascii_uppercase();
-            let granted = name.strip_suffix(" WITH GRANT OPTION").or_else(|| name.strip_suffix(" WITH ADMIN OPTION"));
-            if !self.privileges.contains(&granted.unwrap_or(&name)) {
+            let option = if self.name == "pg_has_role" {
+                [" WITH ADMIN OPTION", " WITH GRANT OPTION"]
+            } else {
+                [" WITH GRANT OPTION"; 2]
+            };
+            let plain = option.iter().find_map(|option| name.strip_suffix(option));
+            let known = plain.unwrap_or(&name);
+            if !self.privileges.contains(&known) {
                 return Err(QueryError::new("22023", format!("unrecognized privilege type: \"{}\"", one.trim())));
             }
+            let wanted = privileges::text::privilege(known).unwrap_or_default();
+            Ok((wanted, known.to_owned(), plain.is_some()))
+        };
+        parts.map(one).collect()
+    }
+
+    /// Whether a role has a privilege on an object that is there, or may grant it.
+    fn may(
+        &self,
+        standing: &Standing,
+        object: &Value,
+        column: Option<&Value>,
+        wanted: Privileges,
+        grantable: bool,
+    ) -> bool {
+        // RULE is no privilege any more.
+        if wanted.is_empty() {
+            return false;
         }
-        Ok(())
+        let catalog = self.catalog.catalog();
+        let number = object.as_integer().and_then(|number| u32::try_from(number).ok());
+        let of = |kind: Kind, rights: &Rights, held: Privileges| match grantable {
+            true => standing.grantable(kind, rights).contain(wanted),
+            false => held.contain(wanted),
+        };
+        let place = |place: Place, kind: Kind| of(kind, &catalog.rights(place), standing.on_place(catalog, place));
+        match self.name {
+            "has_table_privilege" | "has_column_privilege" | "has_any_column_privilege" => {
+                let oid = number.or_else(|| self.catalog.relation_oid(object.as_text()?).ok());
+                let table = catalog.tables.values().find(|known| Some(known.table.oid) == oid);
+                // System relations are read by all, and what shows verifiers by superusers.
+                let Some(known) = table else { return self.of_system(standing, oid, wanted, grantable) };
+                let table = &known.table;
+                let whole = of(Kind::Table, &table.rights, standing.on_table(table));
+                let on_column = |column: usize| {
+                    let grants = table.columns[column].grants.clone();
+                    let rights = Rights { owner: table.rights.owner, grants: Some(grants.unwrap_or_default()) };
+                    of(Kind::Column, &rights, standing.on_column(table, column))
+                };
+                let live = (0..table.columns.len()).filter(|column| !table.columns[*column].dropped);
+                match (self.name, column) {
+                    ("has_column_privilege", Some(column)) => {
+                        let numbered = column.as_integer().and_then(|place| usize::try_from(place - 1).ok());
+                        let place = column.as_text().and_then(|name| table.column(name)).or(numbered);
+                        whole || place.filter(|place| *place < table.columns.len()).is_some_and(on_column)
+                    }
+                    ("has_any_column_privilege", _) => whole || live.into_iter().any(on_column),
+                    _ => whole,
+                }
+            }
+            "has_schema_privilege" => {
+                let name = object.as_text().map(|name| self.catalog.namespace_oid(name).unwrap_or_default());
+                match number.or(name) {
+                    Some(PUBLIC_OID) => place(Place::Schema, Kind::Schema),
+                    _ => standing.is_superuser() || (wanted == Privileges::USAGE && !grantable),
+                }
+            }
+            "has_database_privilege" => place(Place::Database, Kind::Database),
+            "has_function_privilege" => {
+                let oid = number.or_else(|| self.catalog.procedure_oid(object.as_text()?));
+                let procedure = catalog.procedures.values().find(|(known, _)| Some(known.oid) == oid);
+                let on = |rights: &Rights| of(Kind::Procedure, rights, standing.on(Kind::Procedure, rights));
+                procedure.is_none_or(|(known, _)| on(&known.rights))
+            }
+            _ => standing.is_superuser() || (!grantable && wanted == Privileges::USAGE),
+        }
+    }
+
+    /// Whether the session's role may look into the schema.
+    fn sees_schema(&self) -> bool {
+        let privileges = self.catalog.standing().on_place(self.catalog.catalog(), Place::Schema);
+        privileges.contain(Privileges::USAGE)
+    }
+
+    fn of_system(&self, standing: &Standing, oid: Option<u32>, wanted: Privileges, grantable: bool) -> bool {
+        let name = oid.and_then(|oid| self.catalog.relation_name(oid)).unwrap_or_default();
+        let is_secret = matches!(name.as_str(), "pg_authid" | "pg_shadow");
+        standing.is_superuser() || (wanted == Privileges::SELECT && !grantable && !is_secret)
     }
 
     /// Whether there is such an object; of an identifier that names none PostgreSQL knows nothing. Errors: those of names that name none.
@@ -142,6 +242,19 @@ impl Privilege {
             let name = name.unwrap_or_default();
             Err(QueryError::new("42704", format!("{what} \"{name}\" does not exist")))
         };
+        if let Some(name) = name.filter(|_| !self.sees_schema()) {
+            match self.name {
+                "has_table_privilege" | "has_column_privilege" | "has_any_column_privilege"
+                    if self.catalog.catalog().tables.contains_key(name) =>
+                {
+                    return Err(QueryError::new("42P01", format!("relation \"{name}\" does not exist")));
+                }
+                "has_function_privilege" => {
+                    return Err(QueryError::new("42883", format!("function \"{name}\" does not exist")));
+                }
+                _ => {}
+            }
+        }
         match (self.name, name) {
             ("has_table_privilege" | "has_column_privilege" | "has_any_column_privilege", Some(name)) => {
                 self.catalog.relation_oid(name).map(|_| true)
@@ -167,7 +280,12 @@ impl Privilege {
             ("has_tablespace_privilege", Some(_)) => undefined("tablespace"),
             ("has_server_privilege", Some(_)) => undefined("server"),
             ("has_foreign_data_wrapper_privilege", Some(_)) => undefined("foreign-data wrapper"),
-            ("pg_has_role", _) => self.check_role(object).map(|()| true),
+            ("pg_has_role", _) => self.standing_of(object).map(|_| true),
+            ("has_function_privilege", Some(name)) => match self.catalog.procedure_oid(name) {
+                Some(_) => Ok(true),
+                None => Err(QueryError::new("42883", format!("function \"{name}\" does not exist"))),
+            },
+            ("has_function_privilege", None) => Ok(self.catalog.procedure_arguments(number).is_some()),
             _ => Err(QueryError::unsupported(format!("{} of such an object is not supported", self.name))),
         }
     }

@@ -124,7 +124,8 @@ impl Rewriter<'_> {
             ("current_time", []) => {
                 return Err(QueryError::unsupported("CURRENT_TIME is not supported; use LOCALTIME"));
             }
-            ("current_user" | "user" | "session_user" | "current_role", []) => text(&self.catalog.session().user),
+            ("current_user" | "user" | "current_role", []) => text(&self.catalog.session().user),
+            ("session_user", []) => text(&self.catalog.session().session_user),
             ("current_database" | "current_catalog", []) => text(&self.catalog.session().database),
             ("current_schema", []) => text("public"),
             ("current_schemas", [_]) => {

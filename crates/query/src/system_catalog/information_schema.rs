@@ -2,8 +2,8 @@
 
 use super::definition_texts::change_words;
 use super::rows::{Row, row};
-use super::{Found, SystemCatalog, procedures};
-use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, SequenceSchema, TableSchema};
+use super::{Found, SystemCatalog, grants, procedures};
+use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, Place, SequenceSchema, TableSchema};
 use values::Type;
 
 /// The rows of a view of `information_schema`.
@@ -13,12 +13,22 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "information_schema_catalog_name" => vec![row! { catalog_name: database }],
         "schemata" => ["pg_catalog", "public", "information_schema"]
             .map(|name| {
-                row! { catalog_name: database, schema_name: name, schema_owner: super::roles::owner(catalog) }
+                let rights = grants::rights(catalog, Place::Schema);
+                let owner = if name == "public" { rights.owner } else { super::OWNER_OID };
+                row! { catalog_name: database, schema_name: name, schema_owner: catalog.grantee(owner) }
             })
             .into(),
         "sequences" => catalog.sequences().map(|(table, sequence)| self::sequence(database, table, sequence)).collect(),
         "tables" => catalog.plain_tables().map(|table| self::table(database, table)).collect(),
         "columns" => catalog.plain_tables().flat_map(|table| columns(catalog, database, table)).collect(),
+        "table_privileges" => grants::of_tables(catalog, true),
+        "role_table_grants" => grants::of_tables(catalog, false),
+        "column_privileges" => grants::of_columns(catalog, true),
+        "role_column_grants" => grants::of_columns(catalog, false),
+        "routine_privileges" => grants::of_procedures(catalog, true),
+        "role_routine_grants" => grants::of_procedures(catalog, false),
+        "enabled_roles" => grants::enabled(catalog),
+        "applicable_roles" => grants::applicable(catalog),
         "routines" => procedures::routines(catalog),
         "parameters" => procedures::parameters(catalog),
         "table_constraints" => {

@@ -3,11 +3,12 @@
 //! Every relation of PostgreSQL 15's system schemas exists with its columns (`relations.txt`), so that tools find what they
 //! look for; the ones that describe what we have are filled from the catalog snapshot, the others have no rows. A table is
 //! built when a query names it. Texts of all kinds are `text` here, and numbers of transactions `bigint`. In
-//! reading order: [`definitions`], [`rows`] as they are written down, [`relations`] of pg_catalog, [`roles`] in it, [`information_schema`],
+//! reading order: [`definitions`], [`rows`] as they are written down, [`relations`] of pg_catalog, [`roles`] and [`grants`] in it, [`information_schema`],
 //! [`procedures`] in both, [`names`] resolved to identifiers, [`definition_texts`].
 
 pub mod definition_texts;
 mod definitions;
+mod grants;
 mod information_schema;
 mod names;
 mod procedures;
@@ -22,6 +23,7 @@ use crate::error::QueryError;
 use datafusion::catalog::MemTable;
 use definitions::DEFINITIONS;
 use messages::query::SessionFacts;
+use messages::role::READ_ALL_DATA_OID;
 use messages::schema::{Catalog, ForeignKeySchema, IndexSchema, SequenceSchema, TableSchema};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -125,7 +127,7 @@ impl SystemCatalog {
 
     /// All foreign keys, with the tables that have them and those that they refer to.
     fn foreign_keys(&self) -> impl Iterator<Item = (&TableSchema, &ForeignKeySchema, &TableSchema)> {
-        self.plain_tables().flat_map(|child| {
+        self.plain_tables().flat_map(move |child| {
             child.foreign_keys.iter().filter_map(move |key| {
                 let parent = self.plain_tables().find(|table| table.oid == key.parent)?;
                 Some((child, key, parent))
@@ -175,14 +177,14 @@ impl SystemCatalog {
         Some(system.columns.iter().map(|(name, _)| (*name).to_owned()).collect())
     }
 
-    /// Errors: 42501 for what shows how passwords are checked, to anybody but superusers.
+    /// Errors: 42501 for what shows how passwords are checked, to anybody but superusers and those who may read everything.
     fn denied(&self, schema: &str, name: &str) -> Option<QueryError> {
         let kind = match name {
             "pg_authid" => "table",
             "pg_shadow" => "view",
             _ => return None,
         };
-        let is_denied = schema == "pg_catalog" && !roles::is_superuser(self);
+        let is_denied = schema == "pg_catalog" && !self.standing().has(READ_ALL_DATA_OID);
         is_denied.then(|| QueryError::new("42501", format!("permission denied for {kind} {name}")))
     }
 

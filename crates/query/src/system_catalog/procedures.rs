@@ -2,7 +2,7 @@
 
 use super::names::{quoted, split_name};
 use super::rows::{Row, row};
-use super::{OWNER_OID, PUBLIC_OID, SystemCatalog};
+use super::{PUBLIC_OID, SystemCatalog};
 use messages::schema::ProcedureSchema;
 use values::Type;
 
@@ -58,19 +58,20 @@ impl SystemCatalog {
 
 /// The rows of `pg_proc`.
 pub(super) fn rows(catalog: &SystemCatalog) -> Vec<Row> {
-    catalog.procedures().map(procedure_row).collect()
+    catalog.procedures().map(|procedure| procedure_row(catalog, procedure)).collect()
 }
 
-fn procedure_row(procedure: &ProcedureSchema) -> Row {
+fn procedure_row(catalog: &SystemCatalog, procedure: &ProcedureSchema) -> Row {
     let types = procedure.parameters.iter().map(|(_, argument_type)| i64::from(argument_type.oid()));
     let is_named = procedure.parameters.iter().any(|(name, _)| !name.is_empty());
     let names = is_named.then(|| procedure.parameters.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
     row! {
-        oid: procedure.oid, proname: procedure.name.as_str(), pronamespace: PUBLIC_OID, proowner: OWNER_OID,
+        oid: procedure.oid, proname: procedure.name.as_str(), pronamespace: PUBLIC_OID, proowner: procedure.rights.owner,
         prolang: SQL_OID, procost: 100, prorows: 0, provariadic: 0, prosupport: "-", prokind: "p", prosecdef: false,
         proleakproof: false, proisstrict: false, proretset: false, provolatile: "v", proparallel: "u",
         pronargs: procedure.parameters.len() as i64, pronargdefaults: 0, prorettype: VOID_OID,
         proargtypes: types.collect::<Vec<_>>(), proargnames: names, prosrc: procedure.body.as_str(),
+        proacl: catalog.grant_texts(procedure.rights.grants.as_ref()),
     }
 }
 

@@ -4,16 +4,18 @@ use super::definitions::{DEFINITIONS, Relation, SystemType};
 use super::rows::{Row, row};
 use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, PUBLIC_OID, SystemCatalog,
-    definition_texts, procedures, roles,
+    definition_texts, grants, procedures, roles,
 };
-use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, OnChange, SequenceSchema, TableSchema};
+use messages::privilege::{Grant, PUBLIC, Privileges, Rights};
+use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, OnChange, Place, SequenceSchema, TableSchema};
 use values::Type;
 
 /// The relations that have rows.
-pub const FILLED: [&str; 22] = [
+pub const FILLED: [&str; 23] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
+    "pg_auth_members",
     "pg_authid",
     "pg_class",
     "pg_constraint",
@@ -53,6 +55,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         ],
         "pg_attrdef" => defaults(catalog),
         "pg_attribute" => attributes(catalog),
+        "pg_auth_members" => grants::memberships(catalog),
         "pg_class" => classes(catalog),
         "pg_constraint" => {
             let keys = catalog.relations().filter_map(|relation| constraint(&relation));
@@ -73,7 +76,11 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         }],
         "pg_namespace" => {
             [(PG_CATALOG_OID, "pg_catalog"), (PUBLIC_OID, "public"), (INFORMATION_SCHEMA_OID, "information_schema")]
-                .map(|(oid, name)| row! { oid: oid, nspname: name, nspowner: OWNER_OID })
+                .map(|(oid, name)| {
+                    let rights = if oid == PUBLIC_OID { grants::rights(catalog, Place::Schema) } else { of_system() };
+                    let acl = catalog.grant_texts(rights.grants.as_ref());
+                    row! { oid: oid, nspname: name, nspowner: rights.owner, nspacl: acl }
+                })
                 .into()
         }
         "pg_proc" => procedures::rows(catalog),
@@ -96,12 +103,19 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
     }
 }
 
-fn classes(catalog: &SystemCatalog) -> Vec<Row> {
-    let system = DEFINITIONS.relations().map(system_class);
-    system.chain(catalog.relations().map(|relation| class(&relation))).collect()
+/// The rights on a system schema.
+fn of_system() -> Rights {
+    let grant = |grantee, privileges| Grant { grantee, grantor: OWNER_OID, privileges, grantable: Privileges::NONE };
+    let own = grant(OWNER_OID, Privileges::USAGE | Privileges::CREATE);
+    Rights { owner: OWNER_OID, grants: Some(vec![own, grant(PUBLIC, Privileges::USAGE)]) }
 }
 
-fn class(relation: &Found) -> Row {
+fn classes(catalog: &SystemCatalog) -> Vec<Row> {
+    let system = DEFINITIONS.relations().map(system_class);
+    system.chain(catalog.relations().map(|relation| class(catalog, &relation))).collect()
+}
+
+fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
     let table = relation.table();
     let is_table = matches!(relation, Found::Table(_));
     let (access_method, kind, columns) = match (is_table, &table.sequence) {
@@ -113,14 +127,15 @@ fn class(relation: &Found) -> Row {
     let options = (is_table && !table.options.is_empty()).then(|| table.options.clone());
     row! {
         oid: relation.oid(), relname: relation.name(), relnamespace: PUBLIC_OID, reltype: 0, reloftype: 0,
-        relowner: OWNER_OID, relam: access_method, relfilenode: relation.oid(), reltablespace: 0, relpages: 0, reltuples: -1,
+        relowner: table.rights.owner, relam: access_method, relfilenode: relation.oid(), reltablespace: 0, relpages: 0, reltuples: -1,
         relallvisible: 0, reltoastrelid: 0,
         relhasindex: is_table && !(table.has_hidden_key() && table.indexes.is_empty()),
         relisshared: false, relpersistence: "p", relkind: kind, relnatts: columns as i64,
         relchecks: if is_table { table.checks.len() as i64 } else { 0 },
         relhasrules: false, relhastriggers: false, relhassubclass: false, relrowsecurity: false,
         relforcerowsecurity: false, relispopulated: true, relreplident: if is_table { "d" } else { "n" },
-        relispartition: false, relrewrite: 0, relfrozenxid: 0, relminmxid: 0, reloptions: options,
+        relispartition: false, relrewrite: 0, relfrozenxid: 0, relminmxid: 0,
+        relacl: is_table.then(|| catalog.grant_texts(table.rights.grants.as_ref())).flatten(), reloptions: options,
     }
 }
 
@@ -154,7 +169,12 @@ fn attributes(catalog: &SystemCatalog) -> Vec<Row> {
             _ => (1..).zip(relation.columns().iter().map(|position| &table.columns[*position])).collect(),
         };
         let is_table = matches!(relation, Found::Table(_));
-        columns.into_iter().filter_map(move |(number, column)| column_attribute(oid, number, column, is_table))
+        columns.into_iter().filter_map(move |(number, column)| {
+            let mut row = column_attribute(oid, number, column, is_table)?;
+            let grants = column.grants.as_ref().filter(|_| is_table);
+            row.push(("attacl", catalog.grant_texts(grants).into()));
+            Some(row)
+        })
     });
     system.chain(user).collect()
 }
@@ -334,7 +354,7 @@ fn index_text(relation: &Found) -> Option<Row> {
 
 fn table_text(catalog: &SystemCatalog, table: &TableSchema) -> Row {
     row! {
-        schemaname: "public", tablename: table.name.as_str(), tableowner: roles::owner(catalog),
+        schemaname: "public", tablename: table.name.as_str(), tableowner: catalog.grantee(table.rights.owner),
         hasindexes: !(table.has_hidden_key() && table.indexes.is_empty()), hasrules: false, hastriggers: false,
         rowsecurity: false,
     }
@@ -354,10 +374,12 @@ fn type_row(system_type: &SystemType) -> Row {
 }
 
 fn database(catalog: &SystemCatalog) -> Row {
+    let rights = grants::rights(catalog, Place::Database);
     row! {
-        oid: DATABASE_OID, datname: catalog.session().database.as_str(), datdba: OWNER_OID, encoding: 6,
+        oid: DATABASE_OID, datname: catalog.session().database.as_str(), datdba: rights.owner, encoding: 6,
         datlocprovider: "c", datistemplate: false, datallowconn: true, datconnlimit: -1, datfrozenxid: 0, datminmxid: 0,
         dattablespace: 1663, datcollate: "C", datctype: "C",
+        datacl: catalog.grant_texts(rights.grants.as_ref()),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::rows::{Row, row};
 use super::{OWNER_OID, SystemCatalog};
-use messages::role::{BOOTSTRAP, RoleSchema, Secret};
+use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema, Secret};
 use std::sync::Arc;
 
 /// What views show in a password's place.
@@ -13,43 +13,32 @@ const HIDDEN: &str = "********";
 /// All roles. The bootstrap superuser is called what the session calls it: who logs in by a name that no role has, where the rules trust it to be whoever
 /// it says, is the bootstrap superuser.
 fn all(catalog: &SystemCatalog) -> Vec<Arc<RoleSchema>> {
-    let known = &catalog.catalog().roles;
-    let bootstrap = catalog.catalog().role(BOOTSTRAP).into_iter().map(|role| match catalog.session().is_bootstrap() {
+    let own = |role: Arc<RoleSchema>| match role.oid == BOOTSTRAP_OID && catalog.session().is_bootstrap() {
         true => Arc::new(RoleSchema { name: owner(catalog), ..(*role).clone() }),
         false => role,
-    });
-    let others = known.iter().filter(|(name, _)| *name != BOOTSTRAP).map(|(_, (role, _))| Arc::clone(role));
-    bootstrap.chain(others).collect()
+    };
+    catalog.catalog().all_roles().into_iter().map(own).collect()
 }
 
-/// What the owner of everything is called.
+/// What the bootstrap superuser is called.
 pub(super) fn owner(catalog: &SystemCatalog) -> String {
     let session = catalog.session();
     if session.is_bootstrap() { session.user.clone() } else { BOOTSTRAP.to_owned() }
 }
 
-/// Whether the session may do everything.
-pub(super) fn is_superuser(catalog: &SystemCatalog) -> bool {
-    let session = catalog.session();
-    let named = catalog.catalog().roles.get(&session.user);
-    session.is_bootstrap() || named.is_some_and(|(role, _)| role.oid == session.role && role.superuser)
-}
-
-impl SystemCatalog {
-    /// Whether the role with this identifier may do everything.
-    pub fn is_super(&self, oid: u32) -> bool {
-        all(self).iter().any(|role| role.oid == oid && role.superuser)
-    }
-}
-
 /// The name of the role with this identifier.
 pub fn role_name(catalog: &SystemCatalog, oid: u32) -> Option<String> {
-    all(catalog).iter().find(|role| role.oid == oid).map(|role| role.name.clone())
+    if oid == BOOTSTRAP_OID {
+        return Some(owner(catalog));
+    }
+    catalog.show();
+    catalog.catalog().role_numbered(oid).map(|role| role.name.clone())
 }
 
 /// The identifier of the role with this name.
 pub fn role_oid(catalog: &SystemCatalog, name: &str) -> Option<u32> {
     let is_bootstrap = name == owner(catalog) || name == BOOTSTRAP;
+    catalog.show();
     if is_bootstrap { Some(OWNER_OID) } else { catalog.catalog().role(name).map(|role| role.oid) }
 }
 

@@ -116,6 +116,7 @@ fn empty_table(name: &str, oid: u32) -> TableSchema {
         sequence: None,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        rights: Default::default(),
     }
 }
 
@@ -139,6 +140,7 @@ fn column(line: &str) -> Column {
         dropped: false,
         identity: None,
         missing: Value::Null,
+        grants: None,
     }
 }
 
@@ -210,6 +212,7 @@ pub fn session() -> SessionFacts {
     SessionFacts {
         user: "postgres".to_owned(),
         role: messages::role::BOOTSTRAP_OID,
+        session_user: "postgres".to_owned(),
         database: "raid".to_owned(),
         version: "PostgreSQL 15.0 (Raid)".to_owned(),
         settings: vec![("application_name".to_owned(), "tests".to_owned())],

@@ -198,6 +198,7 @@ fn sessions_are_told_of_themselves() {
         let session = SessionFacts {
             user: name.to_owned(),
             role: messages::role::BOOTSTRAP_OID,
+            session_user: name.to_owned(),
             database: format!("{name}'s"),
             version,
             settings,

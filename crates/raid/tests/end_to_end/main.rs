@@ -22,6 +22,7 @@ mod networks;
 mod other_host;
 mod outcomes;
 mod postgres_programs;
+mod privileges;
 mod queries;
 mod register;
 mod returning;

@@ -7,9 +7,10 @@ use crate::protocol::backend;
 use crate::session::state::{Block, Execution, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile::{Plan, Prepared, Tag};
+use crate::sql::maintenance::Maintenance;
 use crate::sql::parse::Statement;
 use crate::sql::settings::Settings;
-use crate::sql::utility::Utility;
+use crate::sql::utility::{RoleChange, Utility};
 use messages::query::QueryRequest;
 use messages::session::{AccessMode, SessionRequest};
 use std::sync::Arc;
@@ -77,10 +78,7 @@ impl Turn<'_> {
             Plan::Utility(utility) => utility.clone(),
             Plan::SetConfig(name, value, local) => {
                 let (name, value, local) = (name.clone(), value.clone(), *local);
-                self.set(&name, Some(&value), local)?;
-                let shown = self.with_facts(|facts| facts.settings.show(&name, facts))?;
-                self.answer(execution, vec![vec![Value::text(shown)]]);
-                return Ok(());
+                return self.set_config(execution, &name, &value, local);
             }
             _ => unreachable!("called for these only"),
         };
@@ -140,11 +138,29 @@ impl Turn<'_> {
                 self.check_plan(&execution.prepared)?;
                 return self.enter(execution);
             }
-            Utility::Role(role) => self.check_role(role.as_deref())?,
-            Utility::Maintenance(_) => self.check_plan(&execution.prepared)?,
+            Utility::Role(change) => return self.start_becoming(execution, change),
+            Utility::Maintenance(maintenance) => self.maintain(&execution.prepared, &maintenance)?,
+            Utility::Nothing("CHECKPOINT") => self.check_checkpoint()?,
             Utility::Roles(_) | Utility::Sequence(_) | Utility::Constraints(_) | Utility::Nothing(_) => {}
         }
         self.complete(execution);
+        Ok(())
+    }
+
+    fn set_config(&mut self, execution: Box<Execution>, name: &str, value: &str, local: bool) -> Result<()> {
+        self.set(name, Some(value), local)?;
+        let shown = self.with_facts(|facts| facts.settings.show(name, facts))?;
+        self.answer(execution, vec![vec![Value::text(shown)]]);
+        Ok(())
+    }
+
+    /// VACUUM and its like: there is nothing to do, but what is another role's is passed over or refused.
+    fn maintain(&mut self, prepared: &Prepared, maintenance: &Maintenance) -> Result<()> {
+        self.check_plan(prepared)?;
+        let catalog = self.catalog();
+        for skipped in self.with_facts(|facts| maintenance.check_owner(&catalog, facts))? {
+            self.warn(sqlstate::WARNING, &skipped);
+        }
         Ok(())
     }
 
@@ -171,15 +187,6 @@ impl Turn<'_> {
                     self.session.mode = mode.unwrap_or(self.default_mode());
                 }
             }
-        }
-    }
-
-    /// Errors: 0A000 for a role that is not the session's own.
-    fn check_role(&self, role: Option<&str>) -> Result<()> {
-        let is_own = |role: &str| self.with_facts(|facts| role == facts.user);
-        match role.is_none_or(is_own) {
-            true => Ok(()),
-            false => Err(SqlError::unsupported("a role other than the session's own")),
         }
     }
 
@@ -289,7 +296,7 @@ impl Turn<'_> {
         if !back || self.session.block != Block::Failed {
             self.check_savepoint(if back { "ROLLBACK TO SAVEPOINT" } else { "RELEASE SAVEPOINT" })?;
         }
-        if !self.session.savepoints.iter().any(|(other, _)| *other == name) {
+        if !self.session.savepoints.iter().any(|(other, ..)| *other == name) {
             return Err(SqlError::new("3B001", format!("savepoint \"{name}\" does not exist")));
         }
         if !self.session.open {
@@ -306,11 +313,11 @@ impl Turn<'_> {
     /// A savepoint was set, released or returned to: the schema changes follow.
     pub fn savepoint_marked(&mut self, execution: Box<Execution>) {
         let session = &mut self.session;
-        let position = |name: &str| session.savepoints.iter().rposition(|(other, _)| other == name);
+        let position = |name: &str| session.savepoints.iter().rposition(|(other, ..)| other == name);
         match &execution.prepared.plan {
             Plan::Utility(Utility::Savepoint(name)) => {
                 session.overlay.forbid_private();
-                session.savepoints.push((name.clone(), session.overlay.clone()));
+                session.savepoints.push((name.clone(), session.overlay.clone(), session.settings.clone()));
             }
             Plan::Utility(Utility::Release(name)) => {
                 if let Some(position) = position(name) {
@@ -321,8 +328,12 @@ impl Turn<'_> {
                 if let Some(position) = position(name) {
                     session.savepoints.truncate(position + 1);
                     session.overlay = session.savepoints[position].1.clone();
+                    let before = std::mem::replace(&mut session.settings, session.savepoints[position].2.clone());
+                    if !before.now.acts_as(&session.settings.now) {
+                        self.report_identity();
+                    }
                 }
-                session.block = Block::Open;
+                self.session.block = Block::Open;
             }
             _ => unreachable!("only these wait for a mark"),
         }
@@ -395,6 +406,7 @@ impl Turn<'_> {
             self.session.statements.clear();
             self.forget_portals();
             self.reset_settings();
+            self.become_role(&RoleChange { of_session: true, ..RoleChange::default() })?;
         }
         Ok(())
     }
@@ -402,6 +414,9 @@ impl Turn<'_> {
     /// The program as text, or the query processor's plan.
     fn explain(&mut self, mut execution: Box<Execution>, text: &str) -> Result<()> {
         let prepared = self.prepare(text, Vec::new())?.ok_or_else(|| SqlError::syntax("EXPLAIN"))?;
+        if let Some(denied) = prepared.denied.clone() {
+            return Err(denied);
+        }
         let sql = match &prepared.plan {
             Plan::Program(program) => {
                 let rows = lines(&program.to_string());

@@ -13,7 +13,9 @@ use crate::sql::compile::{Plan, Prepared, Tag};
 use crate::sql::expressions::Compiler;
 use crate::sql::insert::targets_by_name;
 use crate::sql::names;
+use crate::sql::rights::{Need, Needs};
 use crate::sql::utility::{Copy, CopySource, Utility};
+use messages::privilege::Privileges;
 use messages::program::ResultColumn;
 use messages::schema::{CatalogEntry, VersionedTable};
 use messages::session::SessionRequest;
@@ -52,7 +54,7 @@ impl Turn<'_> {
             origin: (table.oid, *target as i16 + 1),
         });
         let columns: Vec<ResultColumn> = result.collect();
-        Ok(Prepared {
+        let mut prepared = Prepared {
             text: sql.clone(),
             declared: Vec::new(),
             parameters: Vec::new(),
@@ -66,11 +68,25 @@ impl Turn<'_> {
             shareable: false,
             undescribed: false,
             outside_blocks: None,
-        })
+            role: 0,
+            denied: None,
+            rights: Arc::default(),
+        };
+        let mut need = Need::of(table.clone(), Privileges::SELECT);
+        need.selected.extend(targets);
+        self.protect(&mut prepared, need)?;
+        Ok(prepared)
+    }
+
+    /// Settles whether the role may copy a table.
+    fn protect(&mut self, prepared: &mut Prepared, need: Need) -> Result<()> {
+        let catalog = self.catalog();
+        let (_, role) = self.session.current_user();
+        prepared.protect(&catalog, role, || Needs { tables: vec![need], ..Needs::default() })
     }
 
     fn copied_table(&mut self, name: &str) -> Result<VersionedTable> {
-        self.catalog()
+        self.seen_catalog()
             .tables
             .get(name)
             .cloned()
@@ -105,10 +121,11 @@ impl Turn<'_> {
         match utility.clone() {
             Utility::Copy(copy) => {
                 if let Err(error) = self.copy_in(&mut execution, &copy) {
-                    let table = match &copy.source {
+                    let mut table = match &copy.source {
                         CopySource::Table(name, _) => vec![CatalogEntry::key(name)],
                         CopySource::Query(_) => Vec::new(),
                     };
+                    table.extend(self.own_rights());
                     execution.step = Step::New;
                     let relied = self.relied(table);
                     self.doubt(Confirmed::Error(error), relied, Again::Statement(execution));
@@ -132,12 +149,21 @@ impl Turn<'_> {
         };
         let versioned = self.copied_table(name)?;
         let targets = targets_by_name(&versioned.table, columns)?;
+        let mut need = Need::of(versioned.table.clone(), Privileges::INSERT);
+        need.inserted.extend(targets.iter().copied());
+        let mut rights =
+            Prepared::simple(&Arc::from(""), Plan::Utility(Utility::Copy(copy.clone())), Tag::Plain("COPY"));
+        self.protect(&mut rights, need)?;
+        if let Some(denied) = rights.denied {
+            return Err(denied);
+        }
         let catalog = self.catalog();
         let made = self.session.overlay.made();
-        let program = self.with_facts(|facts| {
+        let mut program = self.with_facts(|facts| {
             let mut compiler = Compiler::new(&catalog, facts, "", Vec::new());
             compiler.insert_supplied(&versioned, &targets, made)
         })?;
+        program.relies_on = program.relies_on.iter().chain(rights.rights.iter()).cloned().collect();
         let columns: Vec<CopyColumn> = targets
             .iter()
             .map(|target| CopyColumn {

@@ -8,7 +8,7 @@
 
 use crate::errors::Result;
 use crate::limits::DOUBTS_MAX;
-use crate::session::state::{Again, Block, Confirmed, Cycle, Doubt, Execution};
+use crate::session::state::{Again, Block, Confirmed, Cycle, Doubt, Execution, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile::{Plan, Prepared, Tag};
 use messages::Key;
@@ -36,7 +36,7 @@ impl Turn<'_> {
         let relies_on: Arc<[_]> = relied.iter().filter(|(key, _)| !own.contains(key)).cloned().collect();
         let by_catalog = match &confirmed {
             Confirmed::Error(error) => error.sqlstate.starts_with(CLASS),
-            Confirmed::Parsed(..) | Confirmed::Login => true,
+            Confirmed::Parsed(..) | Confirmed::Login | Confirmed::Becomes(..) => true,
         };
         let told = !by_catalog
             || relies_on.is_empty()
@@ -67,6 +67,13 @@ impl Turn<'_> {
         match confirmed {
             Confirmed::Error(error) => self.fail(&error),
             Confirmed::Login => self.login_confirmed(true),
+            Confirmed::Becomes(change, tag) => match self.become_role(&change) {
+                Ok(()) => {
+                    self.session.work = Work::Idle;
+                    self.finish_statement(tag);
+                }
+                Err(error) => self.fail(&error),
+            },
             Confirmed::Parsed(name, prepared) => self.parsed(name, Some(prepared)),
         }
     }
@@ -78,6 +85,7 @@ impl Turn<'_> {
                 self.login_confirmed(false);
                 Ok(())
             }
+            Again::Becomes(execution) => self.start(execution),
             Again::Simple(parsed) => {
                 if let Cycle::Simple(_, statements) = &mut self.session.cycle {
                     statements.push_front(parsed);

@@ -10,6 +10,7 @@ use crate::session::catalog::shows;
 use crate::session::state::{Block, Cycle, Execution, Phase, Settling, Sink, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile::Tag;
+use messages::limits::MILLISECOND;
 use messages::query::QueryRequest;
 use messages::session::{SessionReply, SessionRequest};
 
@@ -124,10 +125,29 @@ impl Turn<'_> {
     fn ready(&mut self) {
         self.session.cycle = Cycle::Idle;
         self.session.work = Work::Idle;
-        self.session.deadline = None;
+        self.session.deadline = self.idle_deadline();
         let status = self.session.status();
         backend::ready_for_query(&mut self.session.output, status);
         self.session.is_due = true;
+    }
+
+    /// How long the client may now say nothing.
+    fn idle_deadline(&self) -> Option<u64> {
+        let settings = &self.session.settings.now;
+        let timeout = match self.session.block {
+            Block::Open | Block::Failed => settings.milliseconds("idle_in_transaction_session_timeout"),
+            Block::None | Block::Implicit => settings.milliseconds("idle_session_timeout"),
+        };
+        (timeout > 0).then(|| self.now.boot.saturating_add(timeout * MILLISECOND))
+    }
+
+    /// The client has said nothing for longer than it may.
+    pub fn idle_too_long(&mut self) {
+        let (code, what) = match self.session.block {
+            Block::Open | Block::Failed => ("25P03", "idle-in-transaction"),
+            Block::None | Block::Implicit => ("57P05", "idle-session"),
+        };
+        self.fatal(&SqlError::new(code, format!("terminating connection due to {what} timeout")));
     }
 
     /// The action driver's reply to the end of an implicit transaction.
@@ -174,7 +194,10 @@ impl Turn<'_> {
         };
         drop(gone);
         if let Some(settings) = kept {
-            session.settings.now = settings;
+            let before = std::mem::replace(&mut session.settings.now, settings);
+            if !before.acts_as(&session.settings.now) {
+                self.report_identity();
+            }
         }
         self.forget_portals();
     }

@@ -5,7 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{CATALOG_PATIENCE, RECOMPILATIONS_MAX};
 use crate::protocol::backend::{self, Severity};
-use crate::session::state::{Block, Execution, Step, Work};
+use crate::session::state::{Again, Block, Confirmed, Execution, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::compile::{Plan, Prepared};
 use crate::sql::ddl::{self, SchemaChange};
@@ -15,13 +15,14 @@ use crate::sql::roles;
 use crate::sql::sequences;
 use messages::program::{Action, Expression, Program};
 use messages::query::{QueryRequest, Run};
-use messages::role::BOOTSTRAP_OID;
-use messages::schema::{CatalogEntry, CatalogVersions};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
 use messages::{Key, Timestamp};
 use std::sync::Arc;
 use values::Value;
 use values::cast::Context;
+
+/// The class of SQLSTATEs that are warnings.
+const WARNING_CLASS: &str = "01";
 
 impl Turn<'_> {
     /// Starts a statement. Errors: nothing was asked of any server yet.
@@ -73,6 +74,12 @@ impl Turn<'_> {
             self.describe(&execution.prepared.clone());
             execution.step = Step::Describe;
             self.session.work = Work::Statement(execution);
+            return Ok(());
+        }
+        if let Some(error) = execution.prepared.denied.clone() {
+            let relied = execution.prepared.mentions.clone();
+            execution.step = Step::New;
+            self.doubt(Confirmed::Error(error), relied, Again::Statement(execution));
             return Ok(());
         }
         if let Some(arguments) = execution.arguments.take() {
@@ -149,24 +156,24 @@ impl Turn<'_> {
                 self.execute_program(&mut execution, program, Vec::new(), Step::Program);
             }
             Plan::Schema(statement) => {
-                let catalog = self.catalog();
-                let change = ddl::plan(statement, &catalog, &self.session.overlay.keys())?;
+                let catalog = self.seen_catalog();
+                let own = self.session.overlay.keys();
+                let change = self.with_facts(|facts| ddl::plan(statement, &catalog, &own, facts))?;
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
             Plan::Sequence(statement) => {
-                let change = sequences::plan(statement, &self.catalog(), &self.session.overlay.keys())?;
+                let (catalog, own) = (self.seen_catalog(), self.session.overlay.keys());
+                let change = self.with_facts(|facts| sequences::plan(statement, &catalog, &own, facts))?;
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
             Plan::SetValue(set) if set.source.is_none() => return self.set_value(execution, Vec::new()),
             Plan::Roles(statement) => {
-                let (catalog, drawn) = (self.catalog(), self.shared.doorkeeper.draw());
+                let catalog = if statement.names_objects() { self.seen_catalog() } else { self.catalog() };
+                let drawn = self.shared.doorkeeper.draw();
                 let own = self.session.overlay.keys();
-                let mut change = self.with_facts(|facts| roles::plan(statement, &catalog, &own, facts, drawn))?;
-                if let Some(program) = &mut change.program {
-                    program.relies_on = self.own_rights();
-                }
+                let change = self.with_facts(|facts| roles::plan(statement, &catalog, &own, facts, drawn))?;
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
@@ -178,18 +185,12 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// What the session may do with roles, as it is known here: at another site it may have been taken from it.
-    fn own_rights(&self) -> CatalogVersions {
-        let key = CatalogEntry::role_key(&self.session.user);
-        let is_known = self.session.role != BOOTSTRAP_OID && !self.session.overlay.keys().contains(&key);
-        self.relied(if is_known { vec![key] } else { Vec::new() })
-    }
-
     /// Has a sequence set, to what came with the source's rows if it has one.
     pub fn set_value(&mut self, execution: Box<Execution>, rows: Vec<Vec<Value>>) -> Result<()> {
         let Plan::SetValue(set) = &execution.prepared.plan else { unreachable!("only setval sets a sequence") };
-        let (catalog, own) = (self.catalog(), self.session.overlay.keys());
-        let change = sequences::plan_set(set, &catalog, &own, &execution.prepared.parameters)?;
+        let (catalog, own) = (self.seen_catalog(), self.session.overlay.keys());
+        let parameters = &execution.prepared.parameters;
+        let change = self.with_facts(|facts| sequences::plan_set(set, &catalog, &own, facts, parameters))?;
         self.launch_change(execution, change, rows);
         Ok(())
     }
@@ -197,7 +198,8 @@ impl Turn<'_> {
     /// Has a planned change of the catalog done, supplied with rows.
     fn launch_change(&mut self, mut execution: Box<Execution>, mut change: SchemaChange, rows: Vec<Vec<Value>>) {
         for notice in std::mem::take(&mut change.notices) {
-            self.notice(Severity::Notice, &notice);
+            let is_warning = notice.sqlstate.starts_with(WARNING_CLASS);
+            self.notice(if is_warning { Severity::Warning } else { Severity::Notice }, &notice);
         }
         let Some(program) = change.program.take() else {
             return self.complete(execution);
@@ -518,6 +520,7 @@ impl Turn<'_> {
             parameter_types: execution.prepared.parameters.iter().map(|data_type| Some(*data_type)).collect(),
             columns: execution.prepared.source.clone(),
             catalog: self.catalog(),
+            relies_on: execution.prepared.rights.clone(),
             session: self.session_facts(),
             time_micros: self.session.began_micros,
         };

@@ -27,6 +27,9 @@ impl Turn<'_> {
         if self.session.skip_to_sync {
             return;
         }
+        if let Cycle::Idle = self.session.cycle {
+            self.session.deadline = None;
+        }
         self.session.cycle = Cycle::Extended;
         let done = match message {
             Frontend::Parse { name, sql, types } => {
@@ -73,7 +76,8 @@ impl Turn<'_> {
             Ok(prepared) => prepared,
             Err(error) => {
                 let parsed = parse::statement(sql).ok().flatten();
-                let mentioned = parsed.map_or_else(Vec::new, |parsed| compile::mentioned(&parsed.statement));
+                let mut mentioned = parsed.map_or_else(Vec::new, |parsed| compile::mentioned(&parsed.statement));
+                mentioned.extend(self.own_rights());
                 let relied = self.relied(mentioned);
                 let again = Again::Parse { name: name.to_string(), sql: sql.into(), types: types.to_vec(), told };
                 self.doubt(Confirmed::Error(error), relied, again);

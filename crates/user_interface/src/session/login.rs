@@ -14,9 +14,12 @@ use crate::sql::compile::{Plan, Prepared, Tag};
 use authentication::hba::ClientCertificate;
 use authentication::scram::{MECHANISM, MECHANISM_PLUS};
 use authentication::{Attempt, Exchange, Method, ScramError, Verifier};
+use messages::privilege::Privileges;
 use messages::program::Program;
 use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema};
 use messages::schema::CatalogEntry;
+use messages::schema::Place;
+use privileges::Standing;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
@@ -187,7 +190,11 @@ impl Turn<'_> {
             );
         }
         self.session.doubts += 1;
-        let keys = vec![CatalogEntry::role_key(&self.session.user), CatalogEntry::secret_key()];
+        let mut keys = vec![CatalogEntry::role_key(&self.session.user), CatalogEntry::secret_key()];
+        if let Some(role) = self.role() {
+            let catalog = &self.shared.catalog.catalog;
+            keys.extend(Standing::of(catalog, role.oid).relied(catalog).into_iter().map(|(key, _)| key));
+        }
         let relies_on = self.relied(keys);
         let program = Program {
             parameters: Vec::new(),
@@ -383,6 +390,13 @@ impl Turn<'_> {
             };
             if !role.login {
                 return refused("is not permitted to log in");
+            }
+            let catalog = &self.shared.catalog.catalog;
+            let standing = Standing::of(catalog, role.oid);
+            if !standing.on_place(catalog, Place::Database).contain(Privileges::CONNECT) {
+                let message = format!("permission denied for database \"{}\"", self.session.database);
+                return Err(SqlError::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)
+                    .with_detail("User does not have CONNECT privilege."));
             }
             let limit = if role.superuser { -1 } else { role.connection_limit };
             let name: Arc<str> = Arc::from(user.as_str());

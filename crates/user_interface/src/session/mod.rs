@@ -5,6 +5,7 @@
 //! protocol; [`execution`], [`queries`], [`copy`]: statements under way; [`control`]: the session's own statements; [`doubt`]: errors that
 //! the catalog gave; [`new_life`]: what outlives the site's servers; [`ending`]: how statements, cycles and transactions end.
 
+pub mod authorization;
 pub mod catalog;
 pub mod control;
 pub mod copy;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 impl Turn<'_> {
     /// A Query message.
     pub fn simple_query(&mut self, text: &str) {
+        self.session.deadline = None;
         self.session.portals.remove("");
         self.session.doubts = 0;
         match parse::statements(text) {
@@ -45,7 +46,9 @@ impl Turn<'_> {
         };
         let last = statements.is_empty();
         if let Err(error) = self.run_simple(&text, &parsed, last) {
-            let relied = self.relied(compile::mentioned(&parsed.statement));
+            let mut mentioned = compile::mentioned(&parsed.statement);
+            mentioned.extend(self.own_rights());
+            let relied = self.relied(mentioned);
             self.doubt(Confirmed::Error(error), relied, Again::Simple(parsed));
         }
     }

@@ -12,6 +12,7 @@ use crate::sql::compile::Prepared;
 use crate::sql::ddl::SchemaChange;
 use crate::sql::parse::Parsed;
 use crate::sql::settings::Settings;
+use crate::sql::utility::RoleChange;
 use bytes::BytesMut;
 use messages::program::Program;
 use messages::session::AccessMode;
@@ -209,6 +210,8 @@ pub enum Confirmed {
     Error(Box<SqlError>),
     /// The role that a client wants to be is what it is known to be.
     Login,
+    /// The session may become another role; the command tag.
+    Becomes(RoleChange, String),
     /// A statement of this name is compiled, and about to be described.
     Parsed(String, Arc<Prepared>),
 }
@@ -218,6 +221,8 @@ pub enum Confirmed {
 pub enum Again {
     /// No statement: a client wants to be let in.
     Login,
+    /// SET ROLE.
+    Becomes(Box<Execution>),
     /// By the simple protocol.
     Simple(Parsed),
     /// By Parse.
@@ -284,7 +289,7 @@ pub struct Portal {
 }
 
 /// The session's parameters, and what they become when the block ends.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SessionSettings {
     /// In force.
     pub now: Settings,
@@ -313,7 +318,7 @@ pub struct Session {
     pub is_due: bool,
     /// Whether the session is among those that the caller is to look at.
     pub listed: bool,
-    /// Who it is, once it is let in.
+    /// Who logged in. What it may do depends on [`Session::current_user`].
     pub user: String,
     /// Its number, once it is let in: that of the bootstrap superuser under whatever name. Another role may have the name by now.
     pub role: u32,
@@ -341,8 +346,8 @@ pub struct Session {
     pub implicit_failed: bool,
     /// The transaction's schema changes.
     pub overlay: Overlay,
-    /// Savepoints and the schema changes before each.
-    pub savepoints: Vec<(String, Overlay)>,
+    /// Savepoints, each with the schema changes and the settings before it.
+    pub savepoints: Vec<(String, Overlay, SessionSettings)>,
     /// Prepared statements; `None`: of an empty text.
     pub statements: FxHashMap<String, Option<Arc<Prepared>>>,
     /// Portals.

@@ -14,7 +14,6 @@ use crate::sql::settings::Facts;
 use crate::user_interface::Config;
 use messages::program::ResultColumn;
 use messages::query::{QueryRequest, SessionFacts};
-use messages::role::{BOOTSTRAP_OID, RoleSchema};
 use messages::schema::Catalog;
 use messages::session::SessionRequest;
 use messages::{Incarnation, Message, Now, Outbox, ServerKind};
@@ -99,20 +98,23 @@ impl Turn<'_> {
         self.session.overlay.over(&self.shared.catalog)
     }
 
-    /// Whether the session may do everything. A role that was dropped since may nothing.
-    fn is_superuser(&self) -> bool {
-        let named = self.shared.catalog.catalog.roles.get(&self.session.user);
-        let may = |role: &RoleSchema| role.oid == self.session.role && role.superuser;
-        self.session.role == BOOTSTRAP_OID || named.is_some_and(|(role, _)| may(role))
+    /// What of it the session's role may name.
+    pub fn seen_catalog(&mut self) -> Arc<Catalog> {
+        let (_, role) = self.session.current_user();
+        crate::sql::rights::seen(&self.catalog(), role)
     }
 
     /// Runs `with` with what is special about the session.
     pub fn with_facts<T>(&self, with: impl FnOnce(&Facts) -> T) -> T {
         let config = &self.shared.config;
+        let (session_user, session_role) = self.session.session_user();
+        let (user, role) = self.session.current_user();
         with(&Facts {
-            user: &self.session.user,
-            role: self.session.role,
-            is_superuser: self.is_superuser(),
+            user,
+            role,
+            session_user,
+            session_role,
+            is_superuser: self.is_superuser(user, role),
             database: &self.session.database,
             version: &config.version,
             server_version: &config.server_version,
@@ -126,6 +128,7 @@ impl Turn<'_> {
         let facts = self.with_facts(|facts| SessionFacts {
             user: facts.user.to_owned(),
             role: facts.role,
+            session_user: facts.session_user.to_owned(),
             database: facts.database.to_owned(),
             version: facts.version.to_owned(),
             settings: facts.settings.all(facts),
@@ -158,7 +161,8 @@ impl Turn<'_> {
             return None;
         }
         let all = self.shared.cache.get(text)?;
-        let found = all.iter().find(|prepared| prepared.declared == declared)?;
+        let (_, role) = self.session.current_user();
+        let found = all.iter().find(|prepared| prepared.declared == declared && prepared.role == role)?;
         self.is_fresh(found).then(|| found.clone())
     }
 
@@ -170,6 +174,7 @@ impl Turn<'_> {
             Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) => {
                 let shared = &self.shared.catalog;
                 self.session.overlay.is_empty()
+                    && prepared.role == self.session.current_user().1
                     && (prepared.generation == shared.generation || prepared.stands(&shared.catalog))
             }
         }
@@ -189,7 +194,7 @@ impl Turn<'_> {
             }
             let all = self.shared.cache.entry(Arc::from(text)).or_default();
             let before = all.len();
-            all.retain(|other| other.declared != prepared.declared);
+            all.retain(|other| other.declared != prepared.declared || other.role != prepared.role);
             all.push(prepared.clone());
             self.shared.cached = self.shared.cached + all.len() - before;
         }
@@ -204,11 +209,11 @@ impl Turn<'_> {
         declared: Vec<Option<Type>>,
         described: Option<(&[ResultColumn], &[Type])>,
     ) -> Result<Prepared> {
-        let catalog = self.catalog();
+        let (all, catalog) = (self.catalog(), self.seen_catalog());
         let generation = self.shared.catalog.generation;
         let made = self.session.overlay.made();
         self.with_facts(|facts| {
-            let context = Context { catalog: &catalog, generation, facts, made, text };
+            let context = Context { catalog: &catalog, all: &all, generation, facts, made, text };
             compile::compile(parsed, declared, &context, described)
         })
     }

@@ -12,9 +12,11 @@ use crate::sql::foreign_keys::{ForeignKeyDefinition, has_constraint};
 use crate::sql::insert::no_column;
 use crate::sql::names;
 use crate::sql::parse;
+use crate::sql::role_syntax::Named;
+use crate::sql::roles::find;
 use crate::sql::sequences;
+use crate::sql::settings::Facts;
 use messages::program::{Action, Expression};
-use messages::role::BOOTSTRAP_OID;
 use messages::schema::{Catalog, Column, TableSchema};
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation};
 use std::sync::Arc;
@@ -22,19 +24,7 @@ use values::Value;
 use values::cast::{Context, context};
 
 impl Planner<'_> {
-    /// All tables are the superuser's. Errors: 0A000 for a role that a table would be kept from others for.
-    fn check_owner(&self, owner: &ast::Owner) -> Result<()> {
-        let ast::Owner::Ident(name) = owner else { return Ok(()) };
-        match self.catalog.role(&names::identifier(name)) {
-            Some(role) if role.oid != BOOTSTRAP_OID => {
-                Err(SqlError::unsupported("an owner of a table other than the superuser"))
-            }
-            // A name without a role is one of those that pass for the superuser.
-            _ => Ok(()),
-        }
-    }
-
-    pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<()> {
+    pub(super) fn alter_table(&mut self, alter: &ast::AlterTable, facts: &Facts) -> Result<()> {
         let name = names::own_relation(&alter.name)?;
         if alter.if_exists && !self.catalog.tables.contains_key(&name) {
             self.notice("00000", format!("relation \"{name}\" does not exist, skipping"));
@@ -42,6 +32,12 @@ impl Planner<'_> {
         }
         for operation in &alter.operations {
             let from = self.table(&name)?;
+            self.check_owns_table(&from)?;
+            if let AlterTableOperation::OwnerTo { new_owner } = operation {
+                let owner = find(&self.catalog, &Named::of(new_owner), facts)?;
+                self.give_table(TableSchema::clone(&from), &owner)?;
+                continue;
+            }
             self.alter(operation, from)?;
         }
         Ok(())
@@ -139,7 +135,6 @@ impl Planner<'_> {
             AlterTableOperation::AddColumn { if_not_exists, column_def, .. } => {
                 return self.add_column(to, column_def, *if_not_exists);
             }
-            AlterTableOperation::OwnerTo { new_owner } => return self.check_owner(new_owner),
             other => {
                 let text = other.to_string();
                 let words: Vec<&str> = text.split_ascii_whitespace().take(2).collect();
@@ -329,6 +324,7 @@ impl Planner<'_> {
     }
 
     fn rename_table(&mut self, mut table: TableSchema, name: String) -> Result<()> {
+        self.check_create()?;
         self.check_free(&name)?;
         self.forget_name(&table.name);
         let indexes: Vec<String> = table.indexes.iter().map(|index| index.name.clone()).collect();
@@ -344,6 +340,8 @@ impl Planner<'_> {
         let Some((owner, _)) = self.catalog.index_names.get(old).cloned() else {
             return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{old}\" does not exist")));
         };
+        self.check_owns_index(old, false)?;
+        self.check_create()?;
         self.check_free(new)?;
         let mut table = TableSchema::clone(&*self.table(&owner)?);
         if table.primary_key_name.as_deref() == Some(old) {

@@ -7,9 +7,11 @@ use crate::sql::expressions::Compiler;
 use crate::sql::insert::Insertion;
 use crate::sql::modify::Modification;
 use crate::sql::names;
+use crate::sql::needs;
 use crate::sql::parse::{self, Parsed, Statement};
 use crate::sql::procedures;
-use crate::sql::roles::RoleStatement;
+use crate::sql::rights::{self, Needs, Verdict};
+use crate::sql::role_syntax::RoleStatement;
 use crate::sql::sequences::{SequenceStatement, SetValue};
 use crate::sql::settings::{Facts, reported_name_of};
 use crate::sql::types::Stop;
@@ -117,12 +119,35 @@ pub struct Prepared {
     pub undescribed: bool,
     /// What it is called, if it runs outside of transaction blocks only.
     pub outside_blocks: Option<&'static str>,
+    /// The role that it was compiled for.
+    pub role: u32,
+    /// Why that role may not execute it.
+    pub denied: Option<Box<SqlError>>,
+    /// Catalog rows that decide what the role may do, with their versions: they are among `mentions`, too.
+    pub rights: CatalogVersions,
 }
 
 impl Prepared {
     /// Whether what it mentions is as it was.
     pub fn stands(&self, catalog: &Catalog) -> bool {
         self.mentions.iter().all(|(key, version)| catalog.version_of(key) == *version)
+    }
+
+    /// Settles whether a role may execute it, and has its program rely on that. Errors: those of a schema that the role may not look into.
+    pub fn protect(&mut self, catalog: &Catalog, role: u32, needs: impl FnOnce() -> Needs) -> Result<()> {
+        let Verdict { denied, rights } = rights::decide(catalog, role, needs)?;
+        (self.role, self.denied) = (role, denied);
+        if rights.is_empty() {
+            return Ok(());
+        }
+        let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&rights).cloned().collect() };
+        self.mentions = with(&self.mentions);
+        if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut self.plan {
+            let program = Arc::make_mut(program);
+            program.relies_on = with(&program.relies_on);
+        }
+        self.rights = rights.into();
+        Ok(())
     }
 
     /// A statement of these parts that mentions no table.
@@ -141,14 +166,19 @@ impl Prepared {
             shareable: true,
             undescribed: false,
             outside_blocks: None,
+            role: 0,
+            denied: None,
+            rights: Arc::default(),
         }
     }
 }
 
 /// What compiling needs beside the statement.
 pub struct Context<'a> {
-    /// The tables.
+    /// The tables that the role sees.
     pub catalog: &'a Catalog,
+    /// The whole catalog.
+    pub all: &'a Catalog,
     /// The catalog's generation.
     pub generation: u64,
     /// What is special about the session.
@@ -168,9 +198,13 @@ pub fn compile(
 ) -> Result<Prepared> {
     let mut prepared = match &parsed.statement {
         Statement::Utility(utility) => of_utility(&parsed.text, utility, context)?,
-        Statement::Sql(tree) => tree.with(|statement| of_sql(parsed, statement, &declared, context, described))?,
+        Statement::Sql(tree) => tree.with(|statement| {
+            let prepared = of_sql(parsed, statement, &declared, context, described)?;
+            protected(prepared, statement, context)
+        })?,
         Statement::Procedure(create) => of_procedure(&parsed.text, create, context)?,
     };
+    prepared.role = context.facts.role;
     prepared.declared = declared;
     prepared.outside_blocks = prepared.outside_blocks.or(parsed.concurrently);
     prepared.generation = context.generation;
@@ -187,6 +221,7 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
         Utility::Rollback(_) | Utility::RollbackTo(_) => "ROLLBACK",
         Utility::Savepoint(_) => "SAVEPOINT",
         Utility::Release(_) => "RELEASE",
+        Utility::Role(change) if change.resets => "RESET",
         Utility::Set(..) | Utility::SetTransaction(..) | Utility::Role(_) => "SET",
         Utility::Show(_) | Utility::ShowAll => "SHOW",
         Utility::Reset(_) | Utility::ResetAll => "RESET",
@@ -331,7 +366,7 @@ fn of_sql(
     prepared.writes = writes;
     prepared.shareable = !compiler.used_facts && context.made.is_empty();
     let relations = relations(statement).into_iter().map(|name| CatalogEntry::key(&name));
-    let relations = relations.map(|key| (key.clone(), context.catalog.version_of(&key)));
+    let relations = relations.map(|key| (key.clone(), context.all.version_of(&key)));
     prepared.mentions = relations.chain(compiler.relies_on.iter().cloned()).collect();
     if let (ast::Statement::Call(_), Plan::Program(program)) = (statement, &prepared.plan) {
         prepared.mentions = program.relies_on.clone();
@@ -363,6 +398,27 @@ fn of_set_value(
     }
     prepared.plan = Plan::SetValue(Arc::new(set));
     Ok(prepared)
+}
+
+/// The statement, with what the role may do of it.
+fn protected(mut prepared: Prepared, statement: &ast::Statement, context: &Context) -> Result<Prepared> {
+    if let Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) = &prepared.plan {
+        prepared.protect(context.all, context.facts.role, || needs_of(statement, context))?;
+    }
+    Ok(prepared)
+}
+
+/// What a statement that reads or changes rows needs.
+fn needs_of(statement: &ast::Statement, context: &Context) -> Needs {
+    match statement {
+        ast::Statement::Call(function) => {
+            let name = names::own_relation(&function.name).unwrap_or_default();
+            let procedure = context.all.procedures.get(&name);
+            let body = procedure.and_then(|(procedure, _)| parse::statements(&procedure.body).ok());
+            needs::of_call(function, body.as_deref().unwrap_or_default(), context.all)
+        }
+        _ => needs::of(statement, context.all),
+    }
 }
 
 /// Fills in columns and parameters.
@@ -454,6 +510,10 @@ pub fn mentioned(statement: &Statement) -> Vec<Key> {
             Utility::Copy(Copy { source: CopySource::Table(name, _), .. }) => vec![CatalogEntry::key(name)],
             Utility::Roles(roles) => roles.mentioned(),
             Utility::Sequence(sequence) => sequence.mentioned(),
+            Utility::Explain(text) => {
+                let explained = parse::statement(text).ok().flatten();
+                explained.map_or_else(Vec::new, |parsed| mentioned(&parsed.statement))
+            }
             _ => Vec::new(),
         },
         Statement::Procedure(create) => {

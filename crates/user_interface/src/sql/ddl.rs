@@ -9,11 +9,15 @@ use crate::sql::checks::CheckDefinition;
 use crate::sql::definitions::{
     KeyDefinition, check_create_table, check_key_columns, column, column_keys, index_columns, options, table_key,
 };
+use crate::sql::denials::denied_for;
 use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
 use crate::sql::names;
+use crate::sql::settings::Facts;
+use messages::privilege::{Privileges, Rights};
 use messages::program::{Action, Program};
 use messages::schema::{Catalog, CatalogEntry, IndexSchema, TableSchema};
 use messages::{Key, Row, TableId, Timestamp};
+use privileges::Standing;
 use sqlparser::ast;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -63,13 +67,13 @@ pub fn tag(statement: &ast::Statement) -> Result<&'static str> {
 }
 
 /// Plans a schema statement over a catalog. `own`: catalog rows that the running transaction wrote already.
-pub fn plan(statement: &ast::Statement, catalog: &Catalog, own: &BTreeSet<Key>) -> Result<SchemaChange> {
+pub fn plan(statement: &ast::Statement, catalog: &Catalog, own: &BTreeSet<Key>, facts: &Facts) -> Result<SchemaChange> {
     use ast::Statement as S;
-    let mut planner = Planner::new(catalog, own);
+    let mut planner = Planner::new(catalog, own, facts.role);
     match statement {
         S::CreateTable(create) => planner.create_table(create)?,
         S::CreateIndex(create) => planner.create_index(create)?,
-        S::AlterTable(alter) => planner.alter_table(alter)?,
+        S::AlterTable(alter) => planner.alter_table(alter, facts)?,
         S::AlterIndex { name, operation } => {
             let ast::AlterIndexOperation::RenameIndex { index_name } = operation;
             planner.rename_index(&names::own_relation(name)?, &names::own_relation(index_name)?)?;
@@ -105,11 +109,17 @@ pub(super) struct Planner<'a> {
     pub(super) makes: Vec<TableId>,
     pub(super) rebuilds: Vec<Action>,
     pub(super) notices: Vec<SqlError>,
+    /// What the session's role may do.
+    pub(super) standing: Standing,
+    /// Catalog rows that the plan depends on beside those that it writes.
+    pub(super) relied: BTreeSet<Key>,
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(base: &'a Catalog, own: &'a BTreeSet<Key>) -> Planner<'a> {
+    pub(super) fn new(base: &'a Catalog, own: &'a BTreeSet<Key>, role: u32) -> Planner<'a> {
         Planner {
+            standing: Standing::of(base, role),
+            relied: BTreeSet::new(),
             base,
             own,
             catalog: base.clone(),
@@ -129,6 +139,11 @@ impl<'a> Planner<'a> {
             let seen = (!self.own.contains(key)).then(|| self.base.version_of(key));
             (key.clone(), seen, row.clone())
         });
+        let others = self.relied.iter().filter(|key| !self.rows.contains_key(*key) && !self.own.contains(*key));
+        let others = others.map(|key| (key.clone(), self.base.version_of(key)));
+        let of_role = self.standing.relied(self.base);
+        let relied = of_role.into_iter().filter(|(key, _)| !self.rows.contains_key(key) && !self.relied.contains(key));
+        let relies_on = others.chain(relied).collect();
         let mut actions =
             vec![Action::Catalog { writes: writes.collect(), drops: self.drops, makes: self.makes.clone() }];
         actions.extend(self.rebuilds);
@@ -136,7 +151,7 @@ impl<'a> Planner<'a> {
             parameters: Vec::new(),
             actions,
             columns: Vec::new(),
-            relies_on: Arc::default(),
+            relies_on,
             read_only: false,
             references: Arc::default(),
         };
@@ -235,9 +250,20 @@ impl<'a> Planner<'a> {
         self.notices.push(*SqlError::new(code, message));
     }
 
+    /// A notice of the class "warning" is one.
+    pub(super) fn warn(&mut self, code: &'static str, message: String) {
+        self.notice(code, message);
+    }
+
+    /// The rights of what the session's role makes.
+    pub(super) fn new_rights(&self) -> Rights {
+        Rights::of(self.standing.role.oid)
+    }
+
     fn create_table(&mut self, create: &ast::CreateTable) -> Result<()> {
         check_create_table(create)?;
         let name = names::own_relation(&create.name)?;
+        self.check_create()?;
         if self.is_taken(&name) {
             self.check_free(&name).or_else(|error| {
                 if !create.if_not_exists {
@@ -267,6 +293,7 @@ impl<'a> Planner<'a> {
             sequence: None,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            rights: self.new_rights(),
         };
         // Reserves the name for the indexes' generated names to see.
         self.write_table(table.clone());
@@ -364,6 +391,8 @@ impl<'a> Planner<'a> {
             return Err(SqlError::unsupported("NULLS NOT DISTINCT"));
         }
         let from = self.table(&names::own_relation(&create.table_name)?)?;
+        self.check_owns_table(&from)?;
+        self.check_create()?;
         let columns = index_columns(&create.columns, &from)?;
         check_key_columns(&from, &columns)?;
         check_index_count(&from)?;
@@ -414,6 +443,9 @@ impl<'a> Planner<'a> {
         let cascade = truncate.cascade == Some(ast::CascadeOption::Cascade);
         for name in self.truncated(named, cascade)? {
             let mut table = TableSchema::clone(&*self.table(&name)?);
+            if !self.standing.on_table(&table).contain(Privileges::TRUNCATE) {
+                return Err(denied_for("table", &name));
+            }
             let storage = self.make_storage();
             self.drops.push(std::mem::replace(&mut table.storage, storage));
             for index in &mut table.indexes {
@@ -459,13 +491,30 @@ impl<'a> Planner<'a> {
             return Ok(());
         }
         match kind {
-            ast::ObjectType::Table => self.drop_table(name, cascade, all),
-            ast::ObjectType::Sequence => self.drop_sequence(name, cascade),
-            _ => self.drop_index(name, false),
+            ast::ObjectType::Table => {
+                let rights = self.table(name)?.rights.clone();
+                self.check_owns(&rights, "table", name, true)?;
+                self.drop_table(name, cascade, all)
+            }
+            ast::ObjectType::Sequence => {
+                let rights = self.sequence(name)?.rights.clone();
+                self.check_owns(&rights, "sequence", name, true)?;
+                self.drop_sequence(name, cascade)
+            }
+            _ => {
+                self.check_owns_index(name, true)?;
+                self.drop_index(name, false)
+            }
         }
     }
 
-    fn drop_table(&mut self, name: &str, cascade: bool, all: &[String]) -> Result<()> {
+    /// Errors: 42501 for an index of others.
+    pub(super) fn check_owns_index(&self, name: &str, drops: bool) -> Result<()> {
+        let table = self.catalog.index_names.get(name).and_then(|(table, _)| self.catalog.tables.get(table));
+        table.map_or(Ok(()), |known| self.check_owns(&known.table.rights, "index", name, drops))
+    }
+
+    pub(super) fn drop_table(&mut self, name: &str, cascade: bool, all: &[String]) -> Result<()> {
         let table = self.table(name)?;
         self.drop_referring(&format!("table {name}"), &table, None, all, cascade)?;
         self.drops.push(table.storage);

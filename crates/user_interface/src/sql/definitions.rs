@@ -40,6 +40,7 @@ pub(super) fn column(definition: &ast::ColumnDef, catalog: &Catalog) -> Result<C
         dropped: false,
         identity,
         missing: Value::Null,
+        grants: None,
     };
     for option in &definition.options {
         match &option.option {

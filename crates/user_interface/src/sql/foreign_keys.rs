@@ -6,8 +6,10 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::definitions::default_expression;
+use crate::sql::denials::denied_for;
 use crate::sql::expressions::Compiler;
 use crate::sql::names;
+use messages::privilege::Privileges;
 use messages::program::{Action, Expression, Program, Reference};
 use messages::schema::{Catalog, CatalogEntry, ForeignKeySchema, OnChange, TableSchema};
 use messages::{Key, Timestamp};
@@ -176,6 +178,9 @@ impl Planner<'_> {
         let given = &definition.constraint;
         let parent_name = names::own_relation(&given.foreign_table)?;
         let parent = if parent_name == table.name { Arc::new(table.clone()) } else { self.table(&parent_name)? };
+        if !self.standing.on_table(&parent).contain(Privileges::REFERENCES) {
+            return Err(denied_for("table", &parent_name));
+        }
         let columns = positions(table, &definition.columns)?;
         let referred: Vec<String> = given.referred_columns.iter().map(names::identifier).collect();
         let parent_columns = match referred.is_empty() {

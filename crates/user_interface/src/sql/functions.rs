@@ -192,7 +192,8 @@ impl Compiler<'_> {
     /// What is special about the session, under its names in SQL.
     pub(super) fn fact(&mut self, name: &str) -> Option<Typed> {
         let value = match name {
-            "current_user" | "session_user" | "user" | "current_role" => Value::text(self.facts.user),
+            "current_user" | "user" | "current_role" => Value::text(self.facts.user),
+            "session_user" => Value::text(self.facts.session_user),
             "current_database" | "current_catalog" => Value::text(self.facts.database),
             "current_schema" => Value::text("public"),
             "version" => Value::text(self.facts.version),

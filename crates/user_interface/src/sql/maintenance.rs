@@ -3,9 +3,11 @@
 //! Invariant: a statement that PostgreSQL refuses is refused; one that asks for something that shows (another tablespace) is, too.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::denials::not_owner;
 use crate::sql::settings::Facts;
 use crate::sql::words::Words;
-use messages::schema::Catalog;
+use messages::schema::{Catalog, Place};
+use privileges::Standing;
 use sqlparser::tokenizer::Token;
 
 /// What such a statement asks for.
@@ -228,6 +230,34 @@ impl Maintenance {
             Target::Database(name) if *name == facts.database => Ok(()),
             Target::Database(_) => Err(refused("can only reindex the currently open database")),
         })
+    }
+}
+
+impl Maintenance {
+    /// What is passed over because it is another role's: warnings. Errors: 42501 where nothing can be passed over.
+    pub fn check_owner(&self, catalog: &Catalog, facts: &Facts) -> Result<Vec<String>> {
+        let standing = Standing::of(catalog, facts.role);
+        let owns = |table: &str| catalog.tables.get(table).is_none_or(|known| standing.has(known.table.rights.owner));
+        let owns_index = |index: &str| catalog.index_names.get(index).is_none_or(|(table, _)| owns(table));
+        let owns_database = standing.has(catalog.rights(Place::Database).owner);
+        let mut skipped = Vec::new();
+        for target in &self.targets {
+            match target {
+                Target::Relation(name, _) if !owns_database && !(owns(name) && owns_index(name)) => {
+                    let verb = self.tag.to_ascii_lowercase();
+                    skipped.push(format!("skipping \"{name}\" --- only table or database owner can {verb} it"));
+                }
+                Target::Table(name) if !owns(name) => return Err(not_owner("table", name)),
+                Target::IndexOf(_, name) if !owns(name) => return Err(not_owner("table", name)),
+                Target::Index(name) if !owns_index(name) => return Err(not_owner("index", name)),
+                Target::Schema(name) if !standing.has(catalog.rights(Place::Schema).owner) => {
+                    return Err(not_owner("schema", name));
+                }
+                Target::Database(name) if !owns_database => return Err(not_owner("database", name)),
+                _ => {}
+            }
+        }
+        Ok(skipped)
     }
 }
 

@@ -7,7 +7,8 @@
 //! * [`names`], [`types`], [`operators`]: identifiers, implicit casts, operators' types;
 //! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`compile`]: which way a statement goes;
-//! * [`definitions`], [`ddl`], [`alter`], [`roles`]: schema changes; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
+//! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
+//! * [`definitions`], [`ddl`], [`alter`]: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
 
 pub mod access;
 pub mod alter;
@@ -17,18 +18,27 @@ pub mod compile;
 pub mod copy_syntax;
 pub mod ddl;
 pub mod definitions;
+pub mod denials;
 pub mod expressions;
 mod foreign_keys;
 pub mod functions;
+pub mod granting;
+pub mod grants;
 pub mod insert;
 pub mod literals;
 pub mod maintenance;
+pub mod members;
 pub mod modify;
 pub mod names;
+pub mod needs;
 pub mod operators;
+pub mod owned;
+pub mod owner_syntax;
 pub mod parse;
 pub mod places;
 pub mod procedures;
+pub mod rights;
+pub mod role_syntax;
 pub mod roles;
 pub mod select;
 pub mod sequences;

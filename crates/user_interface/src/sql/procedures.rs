@@ -15,6 +15,7 @@ use crate::sql::modify::Modification;
 use crate::sql::names;
 use crate::sql::parse::{self, Statement};
 use crate::sql::types::{Stop, Typed, data_type};
+use messages::privilege::Rights;
 use messages::program::{Action, Program};
 use messages::schema::{CatalogEntry, ProcedureSchema};
 use messages::{Key, Timestamp};
@@ -61,7 +62,13 @@ pub fn definition(create: &ast::CreateFunction) -> Result<ProcedureSchema> {
             return invalid(&format!("parameter name \"{name}\" used more than once"));
         }
     }
-    Ok(ProcedureSchema { name: names::own_relation(&create.name)?, oid: 0, parameters, body: body.to_owned() })
+    Ok(ProcedureSchema {
+        name: names::own_relation(&create.name)?,
+        oid: 0,
+        parameters,
+        body: body.to_owned(),
+        rights: Rights::default(),
+    })
 }
 
 fn parameter(argument: &ast::OperateFunctionArg) -> Result<(String, Type)> {
@@ -220,8 +227,14 @@ impl Planner<'_> {
     pub(super) fn create_procedure(&mut self, create: &ast::CreateFunction) -> Result<()> {
         let mut procedure = definition(create)?;
         let name = procedure.name.clone();
+        self.check_create()?;
+        procedure.rights = self.new_rights();
         procedure.oid = match self.catalog.procedures.get(&name) {
-            Some((known, _)) if create.or_replace => known.oid,
+            Some((known, _)) if create.or_replace => {
+                self.check_owns(&known.rights, "function", &name, false)?;
+                procedure.rights = known.rights.clone();
+                known.oid
+            }
             Some(_) => {
                 let message = format!("procedure \"{name}\" already exists with other or the same argument types");
                 return Err(SqlError::new(sqlstate::DUPLICATE_FUNCTION, message)
@@ -245,6 +258,9 @@ impl Planner<'_> {
             wanted.as_ref().is_none_or(|wanted| wanted.iter().map(|wanted| wanted.unmodified()).eq(types))
         });
         if found {
+            if let Some((procedure, _)) = self.catalog.procedures.get(&name) {
+                self.check_owns(&procedure.rights, "procedure", &name, true)?;
+            }
             self.write(CatalogEntry::procedure_key(&name), None);
             return Ok(());
         }

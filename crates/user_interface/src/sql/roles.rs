@@ -1,62 +1,21 @@
-//! Roles: CREATE, ALTER and DROP ROLE, USER and GROUP, from tokens to catalog rows.
+//! Roles: CREATE, ALTER and DROP ROLE, USER and GROUP, planned as catalog writes.
 //!
-//! Invariants: a password is turned into a verifier here, and nothing of it goes further; whoever is no superuser gives nobody more than PostgreSQL 15
-//! lets it. Memberships are not supported yet.
+//! Invariant: a password is turned into a verifier here, and nothing of it goes further; whoever is no superuser gives nobody more than PostgreSQL 15
+//! lets it.
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::{Planner, SchemaChange};
+use crate::sql::denials::denied;
+use crate::sql::owned::dependents;
+use crate::sql::role_syntax::{Named, Options, RoleStatement};
 use crate::sql::settings::Facts;
-use crate::sql::words::Words;
 use authentication::Verifier;
 use authentication::limits::{PASSWORD_BYTES_MAX, SALT_BYTES};
 use messages::Key;
-use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema, Secret};
+use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema, Secret, is_predefined};
 use messages::schema::{Catalog, CatalogEntry};
-use sqlparser::tokenizer::Token;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use values::{Type, Value};
-
-/// From 1970 to 2000, in microseconds: SQL counts from the latter.
-const MICROS_TO_2000: i64 = 946_684_800_000_000;
-
-/// A statement about roles.
-#[derive(Clone, Debug)]
-pub enum RoleStatement {
-    /// CREATE.
-    Create(Named, Options),
-    /// ALTER.
-    Alter(Named, Options),
-    /// ALTER ... RENAME TO.
-    Rename(Named, Named),
-    /// DROP; true: IF EXISTS.
-    Drop(Vec<Named>, bool),
-}
-
-/// How a role is named.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Named {
-    /// By its name.
-    Is(String),
-    /// CURRENT_USER and its like: the word.
-    Own(&'static str),
-}
-
-/// What is said of a role; `None`: nothing.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    superuser: Option<bool>,
-    inherit: Option<bool>,
-    create_role: Option<bool>,
-    create_database: Option<bool>,
-    login: Option<bool>,
-    replication: Option<bool>,
-    bypass_row_security: Option<bool>,
-    connection_limit: Option<i32>,
-    valid_until: Option<Option<i64>>,
-    /// `None` within: PASSWORD NULL.
-    password: Option<Option<Secret<String>>>,
-}
 
 /// Chance that a statement may need: drawn for it alone.
 #[derive(Clone, Copy)]
@@ -67,154 +26,23 @@ pub struct Drawn {
     pub secret: [u8; 32],
 }
 
-impl RoleStatement {
-    /// The command tag.
-    pub fn tag(&self) -> &'static str {
-        match self {
-            RoleStatement::Create(..) => "CREATE ROLE",
-            RoleStatement::Alter(..) | RoleStatement::Rename(..) => "ALTER ROLE",
-            RoleStatement::Drop(..) => "DROP ROLE",
-        }
+/// A verifier that was made elsewhere is kept as it is.
+fn verifier(password: &str, salt: [u8; SALT_BYTES]) -> Result<String> {
+    let is_md5 = password.strip_prefix("md5").is_some_and(|hash| hash.len() == 32);
+    if is_md5 {
+        return Err(SqlError::unsupported("an MD5 hash as a password").with_hint("Give the password itself."));
     }
-
-    /// Catalog rows that decide what becomes of it.
-    pub fn mentioned(&self) -> Vec<Key> {
-        let names = match self {
-            RoleStatement::Create(name, _) | RoleStatement::Alter(name, _) => std::slice::from_ref(name),
-            RoleStatement::Rename(name, to) => return [name, to].into_iter().filter_map(Named::key).collect(),
-            RoleStatement::Drop(names, _) => names,
-        };
-        names.iter().filter_map(Named::key).collect()
+    if let Ok(verifier) = password.parse::<Verifier>() {
+        return Ok(verifier.to_string());
     }
-}
-
-impl Named {
-    fn key(&self) -> Option<Key> {
-        match self {
-            Named::Is(name) => Some(CatalogEntry::role_key(name)),
-            Named::Own(_) => None,
-        }
+    if password.len() > PASSWORD_BYTES_MAX {
+        let message = format!("a password has at most {PASSWORD_BYTES_MAX} bytes");
+        return Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
     }
-}
-
-/// Whether what stands behind CREATE, ALTER or DROP is a role.
-pub(super) fn begins(words: &Words) -> bool {
-    let mut ahead = Words { text: words.text, rest: words.rest };
-    ahead.skip(&["role", "group"]) || (ahead.skip(&["user"]) && !ahead.peek_is("mapping"))
-}
-
-/// Parses what stands behind CREATE, ALTER or DROP.
-pub(super) fn parse(verb: &str, words: &mut Words) -> Result<RoleStatement> {
-    let kind = words.keyword().ok_or_else(|| words.error())?;
-    if verb == "drop" {
-        let if_exists = words.skip(&["if"]);
-        if if_exists {
-            words.expect("exists")?;
-        }
-        let mut names = vec![named(words)?];
-        while words.skip_token(&Token::Comma) {
-            names.push(named(words)?);
-        }
-        return Ok(RoleStatement::Drop(names, if_exists));
-    }
-    if verb == "alter" && words.peek_is("all") {
-        return Err(SqlError::unsupported("ALTER ROLE ALL"));
-    }
-    let name = named(words)?;
-    if verb == "alter" {
-        if words.skip(&["rename"]) {
-            words.expect("to")?;
-            return Ok(RoleStatement::Rename(name, named(words)?));
-        }
-        if words.peek_is("set") || words.peek_is("reset") || words.peek_is("in") {
-            return Err(SqlError::unsupported("a role's own settings (ALTER ROLE ... SET)"));
-        }
-        if kind == "group" {
-            return Err(SqlError::unsupported("membership of roles"));
-        }
-    }
-    words.skip(&["with"]);
-    let mut options = Options::default();
-    while words.peek().is_some() {
-        options.option(words, verb == "create")?;
-    }
-    if verb == "alter" {
-        return Ok(RoleStatement::Alter(name, options));
-    }
-    if kind == "user" {
-        options.login.get_or_insert(true);
-    }
-    Ok(RoleStatement::Create(name, options))
-}
-
-fn named(words: &mut Words) -> Result<Named> {
-    let keyword = words.peek_keyword().unwrap_or_default();
-    let own = ["current_user", "current_role", "session_user"].into_iter().find(|own| *own == keyword);
-    if let Some(own) = own {
-        words.advance();
-        return Ok(Named::Own(own));
-    }
-    let name = words.name()?;
-    if name == "public" || (name == "none" && keyword == "none") {
-        return Err(SqlError::new("42939", format!("role name \"{name}\" is reserved")));
-    }
-    Ok(Named::Is(name))
+    Ok(Verifier::of_password(password, salt).to_string())
 }
 
 impl Options {
-    fn option(&mut self, words: &mut Words, creates: bool) -> Result<()> {
-        let word = words.keyword().ok_or_else(|| words.error())?;
-        let (plain, yes) = match word.strip_prefix("no") {
-            Some(rest) if !rest.is_empty() => (rest, false),
-            _ => (word.as_str(), true),
-        };
-        let flag = match plain {
-            "superuser" => &mut self.superuser,
-            "inherit" => &mut self.inherit,
-            "createrole" => &mut self.create_role,
-            "createdb" => &mut self.create_database,
-            "login" => &mut self.login,
-            "replication" => &mut self.replication,
-            "bypassrls" => &mut self.bypass_row_security,
-            _ => return self.valued_option(&word, words, creates),
-        };
-        once(flag, yes)
-    }
-
-    fn valued_option(&mut self, word: &str, words: &mut Words, creates: bool) -> Result<()> {
-        match word {
-            "encrypted" => {
-                words.expect("password")?;
-                once(&mut self.password, password(words)?)
-            }
-            "password" => once(&mut self.password, password(words)?),
-            "unencrypted" => Err(SqlError::unsupported("UNENCRYPTED PASSWORD")
-                .with_hint("Remove UNENCRYPTED to store the password in encrypted form instead.")),
-            "valid" => {
-                words.expect("until")?;
-                once(&mut self.valid_until, instant(&words.string()?)?)
-            }
-            "connection" => {
-                words.expect("limit")?;
-                let minus = words.skip_token(&Token::Minus);
-                let number = match words.peek() {
-                    Some(Token::Number(digits, _)) => digits.parse::<i32>().map_err(|_| words.error())?,
-                    _ => return Err(words.error()),
-                };
-                words.advance();
-                let limit = if minus { -number } else { number };
-                if limit < -1 {
-                    let message = format!("invalid connection limit: {limit}");
-                    return Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
-                }
-                once(&mut self.connection_limit, limit)
-            }
-            "in" | "role" | "user" | "admin" if creates => Err(SqlError::unsupported("membership of roles")),
-            "sysid" if creates => Err(SqlError::unsupported("SYSID")),
-            other => Err(SqlError::new(sqlstate::SYNTAX_ERROR, format!("unrecognized role option \"{other}\""))),
-        }
-    }
-
     /// What is said applies to a role.
     fn apply(&self, role: &mut RoleSchema, drawn: Drawn, planner: &mut Planner) -> Result<()> {
         let flags = [
@@ -249,48 +77,6 @@ impl Options {
     }
 }
 
-/// Errors: 42601 for what was said before.
-fn once<T>(option: &mut Option<T>, said: T) -> Result<()> {
-    match option.replace(said) {
-        None => Ok(()),
-        Some(_) => Err(SqlError::new(sqlstate::SYNTAX_ERROR, "conflicting or redundant options")),
-    }
-}
-
-fn password(words: &mut Words) -> Result<Option<Secret<String>>> {
-    if words.skip(&["null"]) {
-        return Ok(None);
-    }
-    words.string().map(|password| Some(Secret(password)))
-}
-
-/// A verifier that was made elsewhere is kept as it is.
-fn verifier(password: &str, salt: [u8; SALT_BYTES]) -> Result<String> {
-    let is_md5 = password.strip_prefix("md5").is_some_and(|hash| hash.len() == 32);
-    if is_md5 {
-        return Err(SqlError::unsupported("an MD5 hash as a password").with_hint("Give the password itself."));
-    }
-    if let Ok(verifier) = password.parse::<Verifier>() {
-        return Ok(verifier.to_string());
-    }
-    if password.len() > PASSWORD_BYTES_MAX {
-        let message = format!("a password has at most {PASSWORD_BYTES_MAX} bytes");
-        return Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
-    }
-    Ok(Verifier::of_password(password, salt).to_string())
-}
-
-/// Microseconds since 1970; `None`: never.
-fn instant(text: &str) -> Result<Option<i64>> {
-    if text.trim().eq_ignore_ascii_case("infinity") {
-        return Ok(None);
-    }
-    match values::text::parse(text, Type::TimestampTz)? {
-        Value::TimestampTz(micros) => Ok(Some(micros.saturating_add(MICROS_TO_2000))),
-        _ => Err(SqlError::syntax(text)),
-    }
-}
-
 /// Plans a statement over a catalog. `own`: catalog rows that the running transaction wrote already.
 pub fn plan(
     statement: &RoleStatement,
@@ -299,20 +85,14 @@ pub fn plan(
     facts: &Facts,
     drawn: Drawn,
 ) -> Result<SchemaChange> {
-    let actor = match facts.role {
-        BOOTSTRAP_OID => RoleSchema::bootstrap(),
-        // A role that was dropped since it logged in may nothing, and another one of its name is another one.
-        number => {
-            let role = catalog.role(facts.user).filter(|role| role.oid == number);
-            role.map_or_else(|| RoleSchema::new(String::new(), 0), |role| (*role).clone())
-        }
-    };
-    let mut planner = Planner::new(catalog, own);
+    let mut planner = Planner::new(catalog, own, facts.role);
+    let actor = planner.standing.role.clone();
     match statement {
-        RoleStatement::Create(name, options) => create(&mut planner, &actor, name, options, drawn)?,
+        RoleStatement::Create(name, options) => create(&mut planner, &actor, name, options, drawn, facts)?,
         RoleStatement::Alter(name, options) => {
             let name = resolved(name, facts);
             let mut role = existing(&planner.catalog, &name)?;
+            check_changeable(&role)?;
             check_alter(&actor, &role, options)?;
             options.apply(&mut role, drawn, &mut planner)?;
             write(&mut planner, role);
@@ -320,18 +100,44 @@ pub fn plan(
         RoleStatement::Rename(name, to) => rename(&mut planner, &actor, &resolved(name, facts), to, facts)?,
         RoleStatement::Drop(names, if_exists) => {
             for name in names {
-                drop_role(&mut planner, &actor, name, *if_exists)?;
+                drop_role(&mut planner, &actor, name, *if_exists, facts)?;
             }
         }
+        RoleStatement::Grant(granting) => planner.grant(granting, facts)?,
+        RoleStatement::Join(joining) => planner.join(joining, facts)?,
+        RoleStatement::Owner(object, owner) => planner.give(object, owner, facts)?,
+        RoleStatement::Reassign(of, to) => planner.reassign(of, to, facts)?,
+        RoleStatement::DropOwned(of) => planner.drop_owned(of, facts)?,
     }
     Ok(planner.finish())
 }
 
 fn resolved(name: &Named, facts: &Facts) -> String {
-    match name {
-        Named::Is(name) => name.clone(),
-        Named::Own(_) if facts.role == BOOTSTRAP_OID => BOOTSTRAP.to_owned(),
-        Named::Own(_) => facts.user.to_owned(),
+    let (role, own) = match name {
+        Named::Is(name) => return name.clone(),
+        Named::Own("session_user") => (facts.session_role, facts.session_user),
+        Named::Own(_) => (facts.role, facts.user),
+    };
+    if role == BOOTSTRAP_OID { BOOTSTRAP.to_owned() } else { own.to_owned() }
+}
+
+/// The role that is meant; what the bootstrap superuser logged in as is one for it. Errors: 42704.
+pub(super) fn find(catalog: &Catalog, name: &Named, facts: &Facts) -> Result<Arc<RoleSchema>> {
+    let meant = resolved(name, facts);
+    let own = [(facts.role, facts.user), (facts.session_role, facts.session_user)];
+    match catalog.role(&meant) {
+        Some(role) => Ok(role),
+        None if own.contains(&(BOOTSTRAP_OID, meant.as_str())) => existing(catalog, BOOTSTRAP).map(Arc::new),
+        None => existing(catalog, &meant).map(Arc::new),
+    }
+}
+
+/// Errors: 42939 for a predefined role.
+fn check_changeable(role: &RoleSchema) -> Result<()> {
+    match is_predefined(role.oid) {
+        true => Err(SqlError::new("42939", format!("role name \"{}\" is reserved", role.name))
+            .with_detail("Predefined roles cannot be changed.")),
+        false => Ok(()),
     }
 }
 
@@ -340,12 +146,8 @@ fn existing(catalog: &Catalog, name: &str) -> Result<RoleSchema> {
     role.ok_or_else(|| SqlError::new(sqlstate::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist")))
 }
 
-fn write(planner: &mut Planner, role: RoleSchema) {
+pub(super) fn write(planner: &mut Planner, role: RoleSchema) {
     planner.write(CatalogEntry::role_key(&role.name), Some(CatalogEntry::Role(Arc::new(role))));
-}
-
-fn denied(message: &str) -> Box<SqlError> {
-    SqlError::new(sqlstate::INSUFFICIENT_PRIVILEGE, message)
 }
 
 fn may_make_roles(actor: &RoleSchema) -> bool {
@@ -370,7 +172,14 @@ fn check_new_name(catalog: &Catalog, name: &Named) -> Result<String> {
     }
 }
 
-fn create(planner: &mut Planner, actor: &RoleSchema, name: &Named, options: &Options, drawn: Drawn) -> Result<()> {
+fn create(
+    planner: &mut Planner,
+    actor: &RoleSchema,
+    name: &Named,
+    options: &Options,
+    drawn: Drawn,
+    facts: &Facts,
+) -> Result<()> {
     let asks = |option: Option<bool>| option == Some(true);
     if !actor.superuser {
         for (asked, what) in [
@@ -379,7 +188,7 @@ fn create(planner: &mut Planner, actor: &RoleSchema, name: &Named, options: &Opt
             (asks(options.bypass_row_security), "bypassrls users"),
         ] {
             if asked {
-                return Err(denied(&format!("must be superuser to create {what}")));
+                return Err(denied(format!("must be superuser to create {what}")));
             }
         }
     }
@@ -389,7 +198,20 @@ fn create(planner: &mut Planner, actor: &RoleSchema, name: &Named, options: &Opt
     let name = check_new_name(&planner.catalog, name)?;
     let mut role = RoleSchema::new(name, planner.next_number());
     options.apply(&mut role, drawn, planner)?;
+    let made = role.clone();
     write(planner, role);
+    for other in &options.member_of {
+        let other = find(&planner.catalog, other, facts)?;
+        planner.check_admin(&other)?;
+        planner.relied.insert(CatalogEntry::role_key(&other.name));
+        let member = existing(&planner.catalog, &made.name)?;
+        planner.add_member(&other, member, facts.role, false)?;
+    }
+    let admins = options.admins.iter().map(|name| (name, true));
+    for (member, admin) in admins.chain(options.members.iter().map(|name| (name, false))) {
+        let member = RoleSchema::clone(&*find(&planner.catalog, member, facts)?);
+        planner.add_member(&made, member, facts.role, admin)?;
+    }
     Ok(())
 }
 
@@ -423,9 +245,13 @@ fn check_alter(actor: &RoleSchema, role: &RoleSchema, options: &Options) -> Resu
 
 fn rename(planner: &mut Planner, actor: &RoleSchema, name: &str, to: &Named, facts: &Facts) -> Result<()> {
     let mut role = existing(&planner.catalog, name)?;
-    if name == facts.user {
+    if name == facts.session_user {
         return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, "session user cannot be renamed"));
     }
+    if name == facts.user {
+        return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, "current user cannot be renamed"));
+    }
+    check_changeable(&role)?;
     if name == BOOTSTRAP {
         return Err(SqlError::unsupported(format!("renaming the role {BOOTSTRAP}")));
     }
@@ -442,7 +268,7 @@ fn rename(planner: &mut Planner, actor: &RoleSchema, name: &str, to: &Named, fac
     Ok(())
 }
 
-fn drop_role(planner: &mut Planner, actor: &RoleSchema, name: &Named, if_exists: bool) -> Result<()> {
+fn drop_role(planner: &mut Planner, actor: &RoleSchema, name: &Named, if_exists: bool, facts: &Facts) -> Result<()> {
     if !may_make_roles(actor) {
         return Err(denied("permission denied to drop role"));
     }
@@ -460,15 +286,26 @@ fn drop_role(planner: &mut Planner, actor: &RoleSchema, name: &Named, if_exists:
     if role.oid == actor.oid {
         return Err(SqlError::new("55006", "current user cannot be dropped"));
     }
+    if role.oid == facts.session_role {
+        return Err(SqlError::new("55006", "session user cannot be dropped"));
+    }
     if role.superuser && !actor.superuser {
         return Err(denied("must be superuser to drop superusers"));
     }
-    if name == BOOTSTRAP {
+    if name == BOOTSTRAP || is_predefined(role.oid) {
         return Err(SqlError::new(
-            "2BP01",
+            sqlstate::DEPENDENT_OBJECTS,
             format!("cannot drop role {name} because it is required by the database system"),
         ));
     }
+    // Nothing may be made or granted meanwhile that depends on it.
+    planner.rely_on_all();
+    let dependents = dependents(&planner.catalog, role.oid, facts);
+    if !dependents.is_empty() {
+        let message = format!("role \"{name}\" cannot be dropped because some objects depend on it");
+        return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message).with_detail(dependents.join("\n")));
+    }
+    planner.forget_members(role.oid);
     planner.write(CatalogEntry::role_key(name), None);
     Ok(())
 }

@@ -5,13 +5,16 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::{Planner, SchemaChange};
+use crate::sql::denials::denied_for;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::select::relies_on;
+use crate::sql::settings::Facts;
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
 use crate::sql::words::Words;
 use messages::Key;
+use messages::privilege::Privileges;
 use messages::program::{Action, Expression, Program, ResultColumn, SequenceValue};
 use messages::schema::{Catalog, CatalogEntry, Column, Identity, SequenceSchema, TableSchema};
 use sqlparser::ast::{self, Expr};
@@ -319,10 +322,16 @@ impl Options {
 }
 
 /// Plans a statement about a sequence.
-pub fn plan(statement: &SequenceStatement, catalog: &Catalog, own: &BTreeSet<Key>) -> Result<SchemaChange> {
-    let mut planner = Planner::new(catalog, own);
+pub fn plan(
+    statement: &SequenceStatement,
+    catalog: &Catalog,
+    own: &BTreeSet<Key>,
+    facts: &Facts,
+) -> Result<SchemaChange> {
+    let mut planner = Planner::new(catalog, own, facts.role);
     match statement {
         SequenceStatement::Create(name, if_not_exists, options) => {
+            planner.check_create()?;
             if let Err(error) = planner.check_free(name) {
                 if !if_not_exists {
                     return Err(error);
@@ -336,6 +345,7 @@ pub fn plan(statement: &SequenceStatement, catalog: &Catalog, own: &BTreeSet<Key
         }
         SequenceStatement::Alter(name, if_exists, options) => {
             let Some(sequence) = planner.sequence_if(name, *if_exists)? else { return Ok(planner.finish()) };
+            planner.check_owns(&sequence.rights, "sequence", name, false)?;
             let (mut schema, restart) = options.apply(sequence.sequence.as_deref())?;
             planner.own(&mut schema, options)?;
             let value = restart.map_or(SequenceValue::Kept, SequenceValue::Next);
@@ -343,6 +353,7 @@ pub fn plan(statement: &SequenceStatement, catalog: &Catalog, own: &BTreeSet<Key
         }
         SequenceStatement::Rename(name, if_exists, to) => {
             if let Some(sequence) = planner.sequence_if(name, *if_exists)? {
+                planner.check_owns(&sequence.rights, "sequence", name, false)?;
                 planner.rename_sequence(&sequence, to)?;
             }
         }
@@ -351,9 +362,18 @@ pub fn plan(statement: &SequenceStatement, catalog: &Catalog, own: &BTreeSet<Key
 }
 
 /// Plans `setval`.
-pub fn plan_set(set: &SetValue, catalog: &Catalog, own: &BTreeSet<Key>, parameters: &[Type]) -> Result<SchemaChange> {
-    let mut planner = Planner::new(catalog, own);
+pub fn plan_set(
+    set: &SetValue,
+    catalog: &Catalog,
+    own: &BTreeSet<Key>,
+    facts: &Facts,
+    parameters: &[Type],
+) -> Result<SchemaChange> {
+    let mut planner = Planner::new(catalog, own, facts.role);
     let sequence = planner.sequence(&set.name)?;
+    if !planner.standing.on_table(&sequence).contain(Privileges::UPDATE) {
+        return Err(denied_for("sequence", &set.name));
+    }
     let (schema, _) = Options::default().apply(sequence.sequence.as_deref())?;
     let (value, is_called) = set.values.clone();
     let supplied = set.source.is_some();
@@ -431,7 +451,7 @@ pub(super) fn serial(spelled: &str) -> Option<Type> {
 
 impl Planner<'_> {
     /// A sequence. Errors: 42P01, 42809.
-    fn sequence(&self, name: &str) -> Result<Arc<TableSchema>> {
+    pub(super) fn sequence(&self, name: &str) -> Result<Arc<TableSchema>> {
         find(&self.catalog, name)
     }
 
@@ -471,6 +491,7 @@ impl Planner<'_> {
             identity: None,
             dropped: false,
             missing: Value::Null,
+            grants: None,
         };
         let columns = [("last_value", Type::BigInt), ("log_cnt", Type::BigInt), ("is_called", Type::Boolean)];
         let table = TableSchema {
@@ -486,6 +507,7 @@ impl Planner<'_> {
             sequence: Some(Box::new(schema)),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            rights: self.new_rights(),
         };
         self.write_table(table.clone());
         self.rebuilds.push(Action::SetSequence { sequence: Arc::new(table), value: SequenceValue::First });
@@ -644,7 +666,7 @@ fn find(catalog: &Catalog, name: &str) -> Result<Arc<TableSchema>> {
 }
 
 /// The sequence that an argument of `nextval` names: a text, or one cast to regclass. `None`: it is computed.
-fn named(argument: &Expr) -> Option<&str> {
+pub(super) fn named(argument: &Expr) -> Option<&str> {
     match argument {
         Expr::Value(value) => crate::sql::literals::text_of(&value.value),
         Expr::Nested(inner) => named(inner),
@@ -654,7 +676,7 @@ fn named(argument: &Expr) -> Option<&str> {
 }
 
 /// The relation that a text names. Errors: 42602, 3F000.
-fn relation_of(text: &str) -> Result<String> {
+pub(super) fn relation_of(text: &str) -> Result<String> {
     let parts = parse::expression(text).ok().and_then(|tree| match tree {
         Expr::Identifier(name) => Some(vec![name]),
         Expr::CompoundIdentifier(names) => Some(names),
@@ -670,7 +692,7 @@ fn relation_of(text: &str) -> Result<String> {
     }
 }
 
-fn arguments(function: &ast::Function) -> Option<Vec<&Expr>> {
+pub(super) fn arguments(function: &ast::Function) -> Option<Vec<&Expr>> {
     let ast::FunctionArguments::List(list) = &function.args else { return None };
     let argument = |argument| match argument {
         &ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ref expression)) => Some(expression),

@@ -5,13 +5,18 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What is special about a session, as far as SQL can ask.
 pub struct Facts<'a> {
-    /// The user's name.
+    /// The name of the role whose privileges count: `current_user`.
     pub user: &'a str,
-    /// The role's number: that of the bootstrap superuser under whatever name. Another role may have the name by now.
+    /// Its number: that of the bootstrap superuser under whatever name. Another role may have the name by now.
     pub role: u32,
+    /// The name of the role that may become others: `session_user`.
+    pub session_user: &'a str,
+    /// Its number.
+    pub session_role: u32,
     /// Whether it may do everything.
     pub is_superuser: bool,
     /// The database's name.
@@ -32,6 +37,8 @@ impl<'a> Facts<'a> {
         Facts {
             user: "",
             role: 0,
+            session_user: "",
+            session_role: 0,
             is_superuser: false,
             database: "",
             version: "",
@@ -140,19 +147,38 @@ const KNOWN: &[Known] = &[
     Known("xmloption", "content", Kind::Free, false),
 ];
 
+/// A role that a session acts as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// What it is called.
+    pub name: Arc<str>,
+    /// Its number.
+    pub role: u32,
+}
+
 /// The parameters that a session changed.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     changed: BTreeMap<String, String>,
+    /// SET SESSION AUTHORIZATION; `None`: who logged in.
+    pub session_user: Option<Identity>,
+    /// SET ROLE; `None`: the session's own.
+    pub role: Option<Identity>,
 }
 
 impl Settings {
+    /// Whether a session with these acts as one with others.
+    pub fn acts_as(&self, other: &Settings) -> bool {
+        (&self.role, &self.session_user) == (&other.role, &other.session_user)
+    }
+
     /// A parameter's value as SHOW prints it. Errors: 42704.
     pub fn show(&self, name: &str, facts: &Facts) -> Result<String> {
         let name = name.to_ascii_lowercase();
         match name.as_str() {
             "server_version" => return Ok(facts.server_version.to_string()),
-            "session_authorization" => return Ok(facts.user.to_string()),
+            "session_authorization" => return Ok(facts.session_user.to_string()),
+            "role" => return Ok(self.role.as_ref().map_or_else(|| "none".to_string(), |role| role.name.to_string())),
             "is_superuser" => return Ok(if facts.is_superuser { "on" } else { "off" }.to_string()),
             _ => {}
         }
@@ -176,7 +202,12 @@ impl Settings {
 
     /// Milliseconds that a statement may take; 0: as long as it likes.
     pub fn statement_timeout_ms(&self) -> u64 {
-        self.changed.get("statement_timeout").and_then(|value| value.parse().ok()).unwrap_or(0)
+        self.milliseconds("statement_timeout")
+    }
+
+    /// A time-out; 0: none.
+    pub fn milliseconds(&self, name: &str) -> u64 {
+        self.changed.get(name).and_then(|value| value.parse().ok()).unwrap_or(0)
     }
 
     /// Sets a parameter; `None`: to its default. Returns whether the client is told, with the name as it is told. Errors: 42704 for
@@ -315,6 +346,9 @@ fn accept(known: &Known, value: &str) -> Result<String> {
             Err(SqlError::unsupported(message).with_hint("All times are UTC."))
         }
         ("timezone", _) => Err(invalid()),
+        ("lock_timeout", _) if milliseconds(value).is_some_and(|wait| wait > 0) => {
+            Err(SqlError::unsupported("lock_timeout").with_hint("Use statement_timeout."))
+        }
         // A path without the one schema would hide its tables.
         ("search_path", _) if !value.trim().is_empty() && !names_public(value) => {
             Err(SqlError::unsupported(format!("a search_path without public (\"{value}\")")))

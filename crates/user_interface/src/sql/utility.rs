@@ -6,8 +6,9 @@
 use crate::errors::{Result, SqlError};
 use crate::protocol::copy::Options;
 use crate::sql::maintenance::{self, Maintenance};
+use crate::sql::owner_syntax;
 use crate::sql::places::unexpected;
-use crate::sql::roles::{self, RoleStatement};
+use crate::sql::role_syntax::{self, RoleStatement};
 use crate::sql::sequences::{self, SequenceStatement};
 use crate::sql::words::Words;
 use messages::session::AccessMode;
@@ -54,8 +55,8 @@ pub enum Utility {
     Explain(Arc<str>),
     /// COPY.
     Copy(Copy),
-    /// SET ROLE, SET SESSION AUTHORIZATION; no name: the session's own.
-    Role(Option<String>),
+    /// SET ROLE, SET SESSION AUTHORIZATION.
+    Role(RoleChange),
     /// CREATE ROLE and its like: compiled to a plan of its own.
     Roles(Box<RoleStatement>),
     /// CREATE and ALTER SEQUENCE: compiled to a plan of its own.
@@ -66,6 +67,19 @@ pub enum Utility {
     Maintenance(Maintenance),
     /// Accepted without effect; the command tag.
     Nothing(&'static str),
+}
+
+/// SET ROLE or SET SESSION AUTHORIZATION.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoleChange {
+    /// SET SESSION AUTHORIZATION.
+    pub of_session: bool,
+    /// The role; `None`: the session's own, or who logged in.
+    pub name: Option<String>,
+    /// LOCAL: until the transaction ends.
+    pub local: bool,
+    /// RESET, whose tag it is.
+    pub resets: bool,
 }
 
 /// COPY.
@@ -114,6 +128,11 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         }
         "set" => words.set()?,
         "show" => words.show()?,
+        "reset" if words.skip(&["role"]) => Utility::Role(RoleChange { resets: true, ..RoleChange::default() }),
+        "reset" if words.skip(&["session"]) => {
+            words.expect("authorization")?;
+            Utility::Role(RoleChange { of_session: true, resets: true, ..RoleChange::default() })
+        }
         "reset" => match words.setting_name()?.as_str() {
             "all" => Utility::ResetAll,
             name => Utility::Reset(name.to_string()),
@@ -142,22 +161,35 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "unlisten" if words.skip_token(&Token::Mul) => Utility::Nothing("UNLISTEN"),
         "declare" | "fetch" | "move" | "close" => return Err(SqlError::unsupported("a cursor in SQL")),
         "listen" | "unlisten" | "notify" => return Err(SqlError::unsupported("LISTEN and NOTIFY")),
-        "grant" | "revoke" => return Err(SqlError::unsupported("GRANT and REVOKE")),
         "do" => return Err(SqlError::unsupported("DO")),
-        "create" | "alter" | "drop" if roles::begins(&words) => {
-            Utility::Roles(Box::new(roles::parse(&first, &mut words)?))
-        }
-        "create" | "alter" if sequences::begins(&words) => {
-            Utility::Sequence(Box::new(sequences::parse(&first, &mut words)?))
-        }
-        other => match maintenance::parse(other, &mut words)? {
-            Some(maintenance) => Utility::Maintenance(maintenance),
+        other => match other_utility(other, &mut words)? {
+            Some(utility) => utility,
             None => return Ok(None),
         },
     };
     match words.rest.first() {
         None => Ok(Some(utility)),
         Some(token) => Err(unexpected(token, text)),
+    }
+}
+
+/// Roles, privileges and owners, and maintenance.
+fn other_utility(first: &str, words: &mut Words) -> Result<Option<Utility>> {
+    if matches!(first, "create" | "alter") && sequences::begins(words) {
+        return Ok(Some(Utility::Sequence(Box::new(sequences::parse(first, words)?))));
+    }
+    let statement = match first {
+        "grant" | "revoke" => Some(role_syntax::parse_grant(first == "grant", words)?),
+        "reassign" => Some(owner_syntax::parse_reassign(words)?),
+        "drop" if words.skip(&["owned"]) => Some(owner_syntax::parse_drop_owned(words)?),
+        "create" | "alter" | "drop" if role_syntax::begins(words) => Some(role_syntax::parse(first, words)?),
+        "alter" if words.peek_is("default") => return Err(SqlError::unsupported("ALTER DEFAULT PRIVILEGES")),
+        "alter" => owner_syntax::parse_owner(words)?,
+        _ => None,
+    };
+    match statement {
+        Some(statement) => Ok(Some(Utility::Roles(Box::new(statement)))),
+        None => Ok(maintenance::parse(first, words)?.map(Utility::Maintenance)),
     }
 }
 
@@ -262,8 +294,13 @@ impl Words<'_> {
                 return Ok(Utility::SetTransaction(self.transaction_modes()?, true));
             }
             if self.skip(&["authorization"]) {
-                return self.role("default");
+                return self.role(true, local);
             }
+        }
+        if local && self.peek_is("session") {
+            self.advance();
+            self.expect("authorization")?;
+            return self.role(true, true);
         }
         if local && self.skip(&["transaction"]) {
             return Ok(Utility::SetTransaction(self.transaction_modes()?, false));
@@ -281,7 +318,7 @@ impl Words<'_> {
             return Ok(Utility::Constraints(deferred));
         }
         if self.skip(&["role"]) {
-            return self.role("none");
+            return self.role(false, local);
         }
         let name = if self.skip(&["names"]) {
             "client_encoding".to_string()
@@ -306,13 +343,17 @@ impl Words<'_> {
         Ok(Utility::Set(name, value, local))
     }
 
-    /// The role that a session is to take; `own`: the word for its own.
-    fn role(&mut self, own: &str) -> Result<Utility> {
-        let is_own = !self.peek_is_quoted() && self.peek_is(own);
+    /// The role that a session is to take.
+    fn role(&mut self, of_session: bool, local: bool) -> Result<Utility> {
+        if !of_session && !self.skip_token(&Token::Eq) {
+            self.skip(&["to"]);
+        }
+        let is_own = !self.peek_is_quoted() && (self.peek_is("default") || (!of_session && self.peek_is("none")));
         let folded = matches!(self.peek(), Some(Token::Word(word)) if word.quote_style.is_none());
         let name = self.value()?;
         let name = if folded { name.to_ascii_lowercase() } else { name };
-        Ok(Utility::Role((!is_own).then_some(name)))
+        let name = Some(name).filter(|name| !is_own && (of_session || name != "none"));
+        Ok(Utility::Role(RoleChange { of_session, name, local, resets: false }))
     }
 
     /// One of several values. Those of search_path are names, which keep the quotes that they need.

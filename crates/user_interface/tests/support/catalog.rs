@@ -34,6 +34,7 @@ pub fn tables() -> Vec<(Key, Timestamp, Option<Row>)> {
             sequence: None,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            rights: Default::default(),
         };
         if name == "items" {
             table.columns[5].default = Some("'none'".to_string());
@@ -75,6 +76,7 @@ fn column(text: &str) -> Column {
         dropped: false,
         identity: None,
         missing: values::Value::Null,
+        grants: None,
     }
 }
 

@@ -1,0 +1,316 @@
+//! What roles own: ALTER ... OWNER TO, REASSIGN OWNED, DROP OWNED, and what keeps a role from being dropped.
+//!
+//! Invariant: whoever gives something away may, as its owner, and is a member of the role that gets it.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::ddl::Planner;
+use crate::sql::denials::{denied, denied_for, not_owner};
+use crate::sql::granting::check_database;
+use crate::sql::grants::{Granting, Object};
+use crate::sql::role_syntax::Named;
+use crate::sql::roles::find;
+use crate::sql::settings::Facts;
+use messages::privilege::{Privileges, Rights};
+use messages::role::{BOOTSTRAP_OID, RoleSchema};
+use messages::schema::{Catalog, CatalogEntry, Place, ProcedureSchema, TableSchema};
+use privileges::grants::{name_role, with_owner};
+use std::sync::Arc;
+use values::Type;
+
+/// `procedure p(integer)` as details name it.
+fn described(procedure: &ProcedureSchema) -> String {
+    let types: Vec<String> =
+        procedure.parameters.iter().map(|(_, data_type)| data_type.base_name().to_owned()).collect();
+    format!("procedure {}({})", procedure.name, types.join(","))
+}
+
+impl Planner<'_> {
+    /// Errors: 42501 for a table of others.
+    pub(super) fn check_owns_table(&self, table: &TableSchema) -> Result<()> {
+        match self.standing.has(table.rights.owner) {
+            true => Ok(()),
+            false => Err(not_owner("table", &table.name)),
+        }
+    }
+
+    /// Errors: 42501 for an index of others, or (where it can be dropped by whom the schema belongs to) of a schema of others.
+    pub(super) fn check_owns(&self, rights: &Rights, kind: &str, name: &str, drops: bool) -> Result<()> {
+        let of_schema = drops && self.standing.has(self.catalog.rights(Place::Schema).owner);
+        match of_schema || self.standing.has(rights.owner) {
+            true => Ok(()),
+            false => Err(not_owner(kind, name)),
+        }
+    }
+
+    /// Errors: 42883 for a procedure that there is not.
+    pub(super) fn procedure_named(&self, word: &str, name: &str, types: Option<&[Type]>) -> Result<String> {
+        let found = self.catalog.procedures.get(name).filter(|(procedure, _)| {
+            let known = procedure.parameters.iter().map(|(_, data_type)| data_type.unmodified());
+            types.is_none_or(|types| types.iter().map(|wanted| wanted.unmodified()).eq(known))
+        });
+        let message = match (found, types) {
+            (Some((procedure, _)), _) if word == "function" => {
+                let message = format!("{} is not a function", &described(procedure)["procedure ".len()..]);
+                return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
+            }
+            (Some(_), _) => return Ok(name.to_owned()),
+            (None, Some(types)) => {
+                let types: Vec<&str> = types.iter().map(|wanted| wanted.base_name()).collect();
+                format!("{word} {name}({}) does not exist", types.join(", "))
+            }
+            (None, None) => format!("could not find a {word} named \"{name}\""),
+        };
+        Err(SqlError::new(sqlstate::UNDEFINED_FUNCTION, message))
+    }
+
+    /// Errors: 42501 unless the session's role may give something in the schema to another one.
+    fn check_gives(&mut self, new: &RoleSchema, place: Option<Place>) -> Result<()> {
+        self.relied.insert(CatalogEntry::role_key(&new.name));
+        if self.standing.is_superuser() {
+            return Ok(());
+        }
+        if !self.standing.is_member(new.oid) {
+            return Err(denied(format!("must be member of role \"{}\"", new.name)));
+        }
+        match place {
+            Some(Place::Schema)
+                if !self.standing_of(new.oid).on_place(&self.catalog, Place::Schema).contain(Privileges::CREATE) =>
+            {
+                Err(denied_for("schema", "public"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// ALTER TABLE ... OWNER TO.
+    pub(super) fn give_table(&mut self, table: TableSchema, new: &RoleSchema) -> Result<()> {
+        if table.rights.owner != new.oid {
+            self.check_gives(new, Some(Place::Schema))?;
+            self.write_owned_table(table, new.oid);
+        }
+        Ok(())
+    }
+
+    fn write_owned_table(&mut self, mut table: TableSchema, owner: u32) {
+        let old = table.rights.owner;
+        for column in &mut table.columns {
+            column.grants = column.grants.take().map(|grants| with_owner(&grants, old, owner));
+        }
+        table.rights = given(&table.rights, owner);
+        self.write_table(table);
+    }
+
+    fn write_owned_procedure(&mut self, procedure: &ProcedureSchema, owner: u32) {
+        let procedure = ProcedureSchema { rights: given(&procedure.rights, owner), ..procedure.clone() };
+        let key = CatalogEntry::procedure_key(&procedure.name);
+        self.write(key, Some(CatalogEntry::Procedure(Arc::new(procedure))));
+    }
+
+    fn write_owned_place(&mut self, place: Place, owner: u32) {
+        let rights = given(&self.catalog.rights(place), owner);
+        self.write(CatalogEntry::rights_key(place), Some(CatalogEntry::Rights(Arc::new(rights))));
+    }
+
+    /// ALTER PROCEDURE, SCHEMA or DATABASE ... OWNER TO.
+    pub(super) fn give(&mut self, object: &Object, owner: &Named, facts: &Facts) -> Result<()> {
+        let new = find(&self.catalog, owner, facts)?;
+        match object {
+            Object::Procedure(word, name, types) => {
+                let name = self.procedure_named(word, name, types.as_deref())?;
+                let Some((procedure, _)) = self.catalog.procedures.get(&name).cloned() else { return Ok(()) };
+                self.check_owns(&procedure.rights, "function", &name, false)?;
+                if procedure.rights.owner != new.oid {
+                    self.check_gives(&new, Some(Place::Schema))?;
+                    self.write_owned_procedure(&procedure, new.oid);
+                }
+            }
+            Object::Schema(name) => {
+                crate::sql::names::check_schema(name)?;
+                self.give_place(Place::Schema, name, &new)?;
+            }
+            Object::Database(name) => {
+                check_database(name, facts)?;
+                self.give_place(Place::Database, name, &new)?;
+            }
+            Object::Table(_) | Object::AllTables | Object::AllProcedures(_) => {}
+        }
+        Ok(())
+    }
+
+    fn give_place(&mut self, place: Place, name: &str, new: &RoleSchema) -> Result<()> {
+        let rights = self.catalog.rights(place);
+        let word = if place == Place::Schema { "schema" } else { "database" };
+        self.check_owns(&rights, word, name, false)?;
+        if rights.owner == new.oid {
+            return Ok(());
+        }
+        self.check_gives(new, None)?;
+        let role = &self.standing.role;
+        if place == Place::Database && !(role.superuser || role.create_database) {
+            return Err(denied("permission denied to change owner of database"));
+        }
+        if place == Place::Schema {
+            self.check_place(Place::Database, Privileges::CREATE, "")?;
+        }
+        self.write_owned_place(place, new.oid);
+        Ok(())
+    }
+
+    /// REASSIGN OWNED.
+    pub(super) fn reassign(&mut self, of: &[Named], to: &Named, facts: &Facts) -> Result<()> {
+        let refused = || denied("permission denied to reassign objects");
+        let old = of.iter().map(|name| find(&self.catalog, name, facts)).collect::<Result<Vec<_>>>()?;
+        if old.iter().any(|role| !self.standing.has(role.oid)) {
+            return Err(refused());
+        }
+        let new = find(&self.catalog, to, facts)?;
+        if !self.standing.has(new.oid) {
+            return Err(refused());
+        }
+        self.relied.insert(CatalogEntry::role_key(&new.name));
+        for role in old {
+            check_not_required(&role, "reassign ownership of objects owned by")?;
+            self.rely_on_all();
+            for table in self.tables_of(role.oid) {
+                self.write_owned_table(table, new.oid);
+            }
+            for procedure in self.procedures_of(role.oid) {
+                self.write_owned_procedure(&procedure, new.oid);
+            }
+            for place in Place::ALL {
+                if self.catalog.rights(place).owner == role.oid {
+                    self.write_owned_place(place, new.oid);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tables_of(&self, owner: u32) -> Vec<TableSchema> {
+        let tables = self.catalog.tables.values().filter(|known| known.table.rights.owner == owner);
+        tables.map(|known| TableSchema::clone(&known.table)).collect()
+    }
+
+    fn procedures_of(&self, owner: u32) -> Vec<Arc<ProcedureSchema>> {
+        let procedures = self.catalog.procedures.values().map(|(procedure, _)| procedure);
+        procedures.filter(|procedure| procedure.rights.owner == owner).cloned().collect()
+    }
+
+    /// DROP OWNED: what roles own in the schema goes, and so does what was granted to them.
+    pub(super) fn drop_owned(&mut self, of: &[Named], facts: &Facts) -> Result<()> {
+        let roles = of.iter().map(|name| find(&self.catalog, name, facts)).collect::<Result<Vec<_>>>()?;
+        if roles.iter().any(|role| !self.standing.has(role.oid)) {
+            return Err(denied("permission denied to drop objects"));
+        }
+        for role in roles {
+            check_not_required(&role, "drop objects owned by")?;
+            self.rely_on_all();
+            let tables = self.tables_of(role.oid);
+            let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
+            for table in tables {
+                // A sequence goes with the table that owns it.
+                if !self.catalog.tables.contains_key(&table.name) {
+                    continue;
+                }
+                match table.sequence {
+                    Some(_) => self.drop_sequence(&table.name, false)?,
+                    None => self.drop_table(&table.name, false, &names)?,
+                }
+            }
+            for procedure in self.procedures_of(role.oid) {
+                self.write(CatalogEntry::procedure_key(&procedure.name), None);
+            }
+            self.ungrant(role.oid, facts)?;
+        }
+        Ok(())
+    }
+
+    /// Takes away all that was granted to a role, as far as the session's role may.
+    fn ungrant(&mut self, role: u32, facts: &Facts) -> Result<()> {
+        let revoke = Granting::revoke_all();
+        let is_named =
+            |rights: &Rights| rights.owner != role && rights.grants.iter().flatten().any(|grant| grant.grantee == role);
+        let in_columns = |table: &TableSchema| {
+            let all = table.columns.iter().flat_map(|column| column.grants.iter().flatten());
+            table.rights.owner != role && all.into_iter().any(|grant| grant.grantee == role)
+        };
+        let of_procedures = self.catalog.procedures.values().filter(|(procedure, _)| is_named(&procedure.rights));
+        let procedures: Vec<String> = of_procedures.map(|(procedure, _)| procedure.name.clone()).collect();
+        for name in procedures {
+            self.grant_on_procedure(&revoke, &[role], &name)?;
+        }
+        let of_tables = self.catalog.tables.values().map(|known| &known.table);
+        let of_tables = of_tables.filter(|table| is_named(&table.rights) || in_columns(table));
+        let tables: Vec<String> = of_tables.map(|table| table.name.clone()).collect();
+        for name in tables {
+            self.grant_on_table(&revoke, &[role], &name)?;
+        }
+        for (place, name) in [(Place::Database, facts.database), (Place::Schema, "public")] {
+            if is_named(&self.catalog.rights(place)) {
+                self.grant_on_place(&revoke, &[role], place, name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The plan depends on the whole catalog: on what a role does not own, too.
+    pub(super) fn rely_on_all(&mut self) {
+        let keys: Vec<_> = all_keys(&self.catalog);
+        self.relied.extend(keys);
+    }
+}
+
+fn all_keys(catalog: &Catalog) -> Vec<messages::Key> {
+    let tables = catalog.tables.keys().map(|name| CatalogEntry::key(name));
+    let procedures = catalog.procedures.keys().map(|name| CatalogEntry::procedure_key(name));
+    let roles = catalog.roles.keys().map(|name| CatalogEntry::role_key(name));
+    let places = Place::ALL.map(CatalogEntry::rights_key);
+    // What is made takes a number from the counter.
+    tables.chain(procedures).chain(roles).chain(places).chain([CatalogEntry::next_key()]).collect()
+}
+
+fn given(rights: &Rights, owner: u32) -> Rights {
+    let grants = rights.grants.as_ref().map(|grants| with_owner(grants, rights.owner, owner));
+    Rights { owner, grants }
+}
+
+/// Errors: 2BP01 for what the system needs.
+fn check_not_required(role: &RoleSchema, what: &str) -> Result<()> {
+    if role.oid != BOOTSTRAP_OID {
+        return Ok(());
+    }
+    let message = format!("cannot {what} role {} because they are required by the database system", role.name);
+    Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message))
+}
+
+/// What depends on a role, as errors list it.
+pub(super) fn dependents(catalog: &Catalog, role: u32, facts: &Facts) -> Vec<String> {
+    let granted =
+        |rights: &Rights| rights.owner != role && rights.grants.as_ref().is_some_and(|grants| name_role(grants, role));
+    let mut found: Vec<(u32, u32, String)> = Vec::new();
+    let mut object = |class: u32, oid: u32, rights: &Rights, what: &str| {
+        if rights.owner == role {
+            found.push((class, oid, format!("owner of {what}")));
+        } else if granted(rights) {
+            found.push((class, oid, format!("privileges for {what}")));
+        }
+    };
+    for (procedure, _) in catalog.procedures.values() {
+        object(1255, procedure.oid, &procedure.rights, &described(procedure));
+    }
+    for known in catalog.tables.values() {
+        object(1259, known.table.oid, &known.table.rights, &format!("table {}", known.table.name));
+    }
+    object(1262, 0, &catalog.rights(Place::Database), &format!("database {}", facts.database));
+    object(2615, 0, &catalog.rights(Place::Schema), "schema public");
+    for known in catalog.tables.values() {
+        let table = &known.table;
+        let of_role = table.columns.iter().filter(|column| {
+            table.rights.owner != role && column.grants.as_ref().is_some_and(|grants| name_role(grants, role))
+        });
+        let texts = of_role.map(|column| format!("privileges for column {} of table {}", column.name, table.name));
+        found.extend(texts.map(|text| (1259, table.oid, text)));
+    }
+    found.sort_by_key(|(class, oid, _)| (*class, *oid));
+    found.into_iter().map(|(_, _, text)| text).collect()
+}
