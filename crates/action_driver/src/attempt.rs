@@ -16,6 +16,7 @@ use crate::transaction::Transaction;
 use crate::work::{Job, Waits, Work};
 use messages::access::AccessReply;
 use messages::commit::CommitRequest;
+use messages::concurrency_report::MethodReport;
 use messages::conflict::{Conflict, ConflictKind};
 use messages::item::{ItemRead, Write};
 use messages::limits::SERVICE_PATIENCE;
@@ -154,6 +155,13 @@ impl Session {
         if let Waits::Read(reading) = &mut work.waits {
             let progress = reading.granted(transaction, exchange);
             self.progressed(Ok(progress), exchange);
+        }
+    }
+
+    /// The concurrency controller has told its method.
+    pub fn told_method(&mut self, report: Box<MethodReport>, exchange: &mut Exchange) {
+        if matches!(self.parts().0.waits, Waits::Read(_)) {
+            self.run(Event::Method(report), exchange);
         }
     }
 

@@ -3,7 +3,9 @@
 //! All of it stays within a site: nothing is lost or repeated.
 
 use crate::conflict::Conflict;
-use crate::item::{History, Item, KeyRange};
+use crate::concurrency_report::MethodReport;
+use crate::item::{History, Item, KeyRange, Row};
+use crate::key::Key;
 use crate::timestamp::{Age, Timestamp};
 use identifiers::TransactionId;
 use serde::{Deserialize, Serialize};
@@ -41,6 +43,45 @@ impl AccessKind {
     }
 }
 
+/// A method of concurrency control: how transactions that execute at one site are kept apart. Whatever it is, every vote checks versions, so that it
+/// decides who waits and who begins again, and never what is correct.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Method {
+    /// Two-phase read/write locking with range locks.
+    #[default]
+    Locking,
+    /// Optimistic validation.
+    Optimistic,
+    /// One transaction executes at a time.
+    Serial,
+    /// Two-phase locking of which every lock is exclusive.
+    SimpleLocking,
+    /// Strict timestamp ordering.
+    Timestamp,
+}
+
+impl Method {
+    /// All of them.
+    pub const ALL: [Method; 5] =
+        [Method::Locking, Method::Optimistic, Method::Serial, Method::SimpleLocking, Method::Timestamp];
+
+    /// As users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Locking => "locking",
+            Method::Optimistic => "optimistic",
+            Method::Serial => "serial",
+            Method::SimpleLocking => "simple-locking",
+            Method::Timestamp => "timestamp",
+        }
+    }
+
+    /// The method of this name.
+    pub fn of_name(name: &str) -> Option<Method> {
+        Method::ALL.into_iter().find(|method| method.name() == name)
+    }
+}
+
 /// How a site goes over from one concurrency-control method to another while transactions execute (Bhargava and Riedl, "A Model for
 /// Adaptable Systems for Transaction Processing", 1989).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -53,6 +94,25 @@ pub enum Way {
     Converting,
     /// Both methods judge until the transactions from before have ended, or until patience with them has.
     SuffixSufficient,
+}
+
+impl Way {
+    /// All of them.
+    pub const ALL: [Way; 3] = [Way::Generic, Way::Converting, Way::SuffixSufficient];
+
+    /// As users write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Generic => "generic",
+            Way::Converting => "converting",
+            Way::SuffixSufficient => "suffix-sufficient",
+        }
+    }
+
+    /// The way of this name.
+    pub fn of_name(name: &str) -> Option<Way> {
+        Way::ALL.into_iter().find(|way| way.name() == name)
+    }
 }
 
 /// To the concurrency controller.
@@ -146,6 +206,18 @@ pub enum ConcurrencyRequest {
         /// Names the access.
         tag: u64,
     },
+    /// Access manager: these settings are installed here, by a commit or a copy: rows of the catalog as they are from now on. They come in the order in
+    /// which they are installed, and never an older version of a row, but where a copy replaces what never committed. The site, before it serves: all
+    /// that there are after a replay. Not answered.
+    Settings {
+        /// Key and row; no row: the setting is gone.
+        rows: Vec<(Key, Option<Row>)>,
+    },
+    /// Action driver: which method is in force, and what has been switched? Answered `MethodReply`.
+    Method {
+        /// Handed back.
+        tag: u64,
+    },
 }
 
 /// From the concurrency controller.
@@ -190,5 +262,12 @@ pub enum ConcurrencyReply {
     SnapshotReply {
         /// Names the access.
         tag: u64,
+    },
+    /// To the action driver.
+    MethodReply {
+        /// Handed back.
+        tag: u64,
+        /// What it asked for.
+        report: Box<MethodReport>,
     },
 }

@@ -11,7 +11,7 @@ use crate::workload::Mix;
 use access_manager::limits::TOUCHED_MAX;
 use domain::{POINTS_MAX, ROUND_PACE};
 use messages::LeaseLength;
-use messages::epoch::Method;
+use messages::concurrency::Method;
 use messages::limits::{MILLISECOND, PRIVATE_CHUNK_ROWS, SECOND};
 
 /// A kind of world.

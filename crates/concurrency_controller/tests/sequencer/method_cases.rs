@@ -2,8 +2,7 @@
 
 use crate::support::{Site, THERE, history, item, own, range, said, transaction};
 use concurrency_controller::limits::{REFUSALS_MAX, SERIAL_IDLE, SWITCH_PATIENCE};
-use messages::concurrency::Way;
-use messages::epoch::Method;
+use messages::concurrency::{Method, Way};
 
 const NOTHING: [&str; 0] = [];
 

@@ -3,8 +3,7 @@
 
 use concurrency_controller::ConcurrencyController;
 use concurrency_controller::limits::POINTS_MAX;
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target, Way};
-use messages::epoch::Method;
+use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, Target, Way};
 use messages::item::{ItemRead, RangeRead};
 use messages::planted::Planted;
 use messages::{
