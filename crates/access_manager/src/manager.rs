@@ -394,7 +394,10 @@ impl AccessManager {
 
     /// Installs copies and logs what was installed. Returns its bytes.
     fn log_copies(&mut self, copies: &Copies, outbox: &mut Outbox) -> Result<u64, StoreError> {
-        let installed = self.install_copies(copies)?;
+        let mut installed = self.install_copies(copies)?;
+        if planted!(self.planted, SettingNotFollowed) {
+            installed.catalog.retain(|(key, ..)| CatalogEntry::setting_of(key).is_none());
+        }
         for copies in installed.records {
             let copies = Arc::new(copies);
             outbox.append(LogRecord::Copied { copies });

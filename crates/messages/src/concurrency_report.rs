@@ -88,7 +88,7 @@ pub struct Switch {
 
 static TABLES: LazyLock<[Arc<TableSchema>; 2]> = LazyLock::new(|| {
     let concurrency = [
-        ("site", Type::Int),
+        ("site", Type::Integer),
         ("method", Type::Text),
         ("set_for", Type::Text),
         ("since", Type::TimestampTz),
@@ -103,7 +103,7 @@ static TABLES: LazyLock<[Arc<TableSchema>; 2]> = LazyLock::new(|| {
         ("doomed_by_switches", Type::BigInt),
     ];
     let switches = [
-        ("site", Type::Int),
+        ("site", Type::Integer),
         ("began", Type::TimestampTz),
         ("from_method", Type::Text),
         ("to_method", Type::Text),
@@ -178,7 +178,7 @@ impl MethodReport {
     }
 
     fn site(&self) -> Value {
-        Value::Int(i32::from(self.site.0))
+        Value::Integer(i32::from(self.site.0))
     }
 
     fn in_force(&self) -> Vec<Value> {
@@ -249,7 +249,7 @@ mod tests {
             assert_eq!(rows.len(), count);
             for (_, row) in rows {
                 let values = row::decode_row(&row, table.columns.len()).expect("it decodes");
-                assert_eq!(values[0], Value::Int(2));
+                assert_eq!(values[0], Value::Integer(2));
                 let typed = values.iter().zip(&table.columns).all(|(value, column)| {
                     value.data_type().is_none_or(|data_type| data_type == column.column_type)
                 });

@@ -203,6 +203,12 @@ impl Client {
             }
             Step::ReadCounter(key) => execute(&programs.read_counter, [key, 0], [0, 0]),
             Step::ScanCounters { low, high } => execute(&programs.scan_counters, [low, high], [0, 0]),
+            Step::Set(parameter, site, value) => SessionRequest::Execute {
+                program: programs::setting(parameter, site, value),
+                parameters: Vec::new(),
+                rows: Vec::new(),
+                time_micros,
+            },
             Step::Commit => SessionRequest::Commit,
             Step::Rollback => SessionRequest::Rollback,
             Step::Think(_) | Step::Table(_) => unreachable!("thinking asks for nothing, and tables in another way"),

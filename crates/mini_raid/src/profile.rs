@@ -151,6 +151,16 @@ impl Profile {
         }
     }
 
+    /// In some runs clients set the method of concurrency control, of all sites or of one, and sites begin with any.
+    pub fn switch_methods(&mut self, mut random: Random, sites: usize) {
+        if !random.one_in(3) {
+            return;
+        }
+        self.method = *random.pick(&Method::ALL);
+        self.mix.switching = *random.pick(&[2, 5, 20]);
+        self.mix.sites = sites as u64;
+    }
+
     /// In some runs disks go back in time. What was known to the oracle and the disks alone that go back is lost: so the oracle keeps its own there.
     pub fn put_disks_back(&mut self, mut random: Random) {
         if !random.one_in(4) {
