@@ -41,7 +41,8 @@ use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Me
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::{
-    Age, Conflict, ConflictKind, Envelope, History, Item, Message, Now, Outbox, Server, ServerKind, SiteId, TransactionId,
+    Age, Conflict, ConflictKind, Envelope, History, Item, Message, Now, Outbox, Server, ServerKind, SiteId,
+    TransactionId,
 };
 use messages::{planted, reached};
 use methods::Ruling;

@@ -2,8 +2,8 @@
 //!
 //! All of it stays within a site: nothing is lost or repeated.
 
-use crate::conflict::Conflict;
 use crate::concurrency_report::MethodReport;
+use crate::conflict::Conflict;
 use crate::item::{History, Item, KeyRange, Row};
 use crate::key::Key;
 use crate::timestamp::{Age, Timestamp};

@@ -250,9 +250,10 @@ mod tests {
             for (_, row) in rows {
                 let values = row::decode_row(&row, table.columns.len()).expect("it decodes");
                 assert_eq!(values[0], Value::Integer(2));
-                let typed = values.iter().zip(&table.columns).all(|(value, column)| {
-                    value.data_type().is_none_or(|data_type| data_type == column.column_type)
-                });
+                let typed = values
+                    .iter()
+                    .zip(&table.columns)
+                    .all(|(value, column)| value.data_type().is_none_or(|data_type| data_type == column.column_type));
                 assert!(typed, "{values:?}");
             }
         }

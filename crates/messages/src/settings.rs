@@ -119,7 +119,9 @@ mod tests {
                 assert_eq!(Parameter::of_name(&parameter.name(site)), Some((parameter, site)));
             }
         }
-        for name in ["raid.site_02.concurrency_method", "raid.site_0.concurrency_method", "raid.other", "concurrency_way"] {
+        for name in
+            ["raid.site_02.concurrency_method", "raid.site_0.concurrency_method", "raid.other", "concurrency_way"]
+        {
             assert_eq!(Parameter::of_name(name), None, "{name}");
         }
     }

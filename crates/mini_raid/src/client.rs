@@ -6,7 +6,7 @@
 mod schema;
 
 use crate::history::{Change, Fate, Observation, Token, Transaction, companion};
-use crate::programs::{Programs, counted};
+use crate::programs::{self, Programs, counted};
 use crate::random::Random;
 use crate::tables::TableStep;
 use crate::workload::{Step, Workload};

@@ -30,12 +30,7 @@ struct World {
 impl World {
     fn with(life: u64, planted: Planted) -> World {
         let life = OracleLife(life);
-        World {
-            oracle: Oracle::init(INSTANCE, &[A, B, C], 2, life, planted),
-            log: Vec::new(),
-            syncs: Vec::new(),
-            life,
-        }
+        World { oracle: Oracle::init(INSTANCE, &[A, B, C], 2, life, planted), log: Vec::new(), syncs: Vec::new(), life }
     }
 
     fn new() -> World {

@@ -224,7 +224,8 @@ fn shown(sql: SocketAddr) -> Result<[String; 5], String> {
 }
 
 fn table(rows: &[(u16, Result<[String; 5], String>)]) -> String {
-    let mut text = format!("{:>4}  {:<14}  {:<21}  {:<31}  {:<17}  {}\n", "site", "method", "set for", "since", "way", "before");
+    let mut text =
+        format!("{:>4}  {:<14}  {:<21}  {:<31}  {:<17}  {}\n", "site", "method", "set for", "since", "way", "before");
     for (number, row) in rows {
         let line = match row {
             Ok([method, origin, since, way, before]) => {

@@ -537,7 +537,7 @@ impl<'a> World<'a> {
                         self.disperse(transaction);
                     }
                 }
-                ConcurrencyReply::SnapshotReply { .. } => panic!("nobody asked"),
+                ConcurrencyReply::SnapshotReply { .. } | ConcurrencyReply::MethodReply { .. } => panic!("nobody asked"),
             }
         }
     }

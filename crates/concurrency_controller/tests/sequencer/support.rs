@@ -255,6 +255,7 @@ pub fn said(replies: &[ConcurrencyReply]) -> Vec<String> {
             Some(format!("{} commit-locks {}", transaction.sequence, why(conflict)))
         }
         ConcurrencyReply::SnapshotReply { tag } => Some(format!("reader {tag}")),
+        ConcurrencyReply::MethodReply { report, .. } => Some(format!("runs {}", report.method.name())),
     };
     replies.iter().filter_map(one).collect()
 }

@@ -181,7 +181,10 @@ impl World {
         for site in 1..=self.sites() {
             let told = self.look(site).catalog.clone();
             let rows = self.rows_of(site, TableId::CATALOG)?;
-            let known = told.tables.len() + told.index_names.len() + told.settings.len() + usize::from(told.next.1 != Timestamp::ZERO);
+            let known = told.tables.len()
+                + told.index_names.len()
+                + told.settings.len()
+                + usize::from(told.next.1 != Timestamp::ZERO);
             let other = rows.iter().find(|(key, version, _)| told.version_of(key) != *version);
             if other.is_some() || known != rows.len() {
                 return Err(format!("site {site} has told of {told:?}, and holds {rows:?}"));

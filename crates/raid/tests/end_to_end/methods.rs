@@ -50,7 +50,8 @@ fn each_site_runs_what_is_set_for_it() {
     set(&mut client, "raid.site_3.concurrency_method", "timestamp");
     for (site, method) in [(1, "optimistic"), (2, "serial"), (3, "timestamp")] {
         runs(&world, site, method);
-        let shown: String = world.connect(site).query_one("SHOW raid.concurrency_method", &[]).expect("it is shown").get(0);
+        let shown: String =
+            world.connect(site).query_one("SHOW raid.concurrency_method", &[]).expect("it is shown").get(0);
         assert_eq!(shown, method);
     }
     let switches = "SELECT from_method, to_method, way, took_ms IS NOT NULL FROM raid.concurrency_switches";
@@ -74,7 +75,10 @@ fn each_site_runs_what_is_set_for_it() {
     client.batch_execute("ALTER SYSTEM RESET raid.site_2.concurrency_method").unwrap();
     runs(&world, 2, "optimistic");
     let error = refused(client.batch_execute("ALTER SYSTEM SET raid.concurrency_method = 'none'"));
-    assert_eq!((error.code().code(), error.hint().is_some_and(|hint| hint.contains("simple-locking"))), ("22023", true));
+    assert_eq!(
+        (error.code().code(), error.hint().is_some_and(|hint| hint.contains("simple-locking"))),
+        ("22023", true)
+    );
     let error = refused(client.batch_execute("BEGIN; ALTER SYSTEM RESET ALL"));
     assert_eq!(error.code().code(), "25001");
 }
@@ -119,7 +123,12 @@ fn an_idle_client_does_not_stop_a_serial_site() {
 fn the_command_sets_and_shows_the_method() {
     let world = World::start();
     let run = |arguments: &[&str]| {
-        let output = Command::new(raid()).arg("method").args(arguments).arg("--data").arg(world.running.cluster().folder()).output();
+        let output = Command::new(raid())
+            .arg("method")
+            .args(arguments)
+            .arg("--data")
+            .arg(world.running.cluster().folder())
+            .output();
         output.expect("it runs")
     };
     let shown = run(&[]);
@@ -171,7 +180,9 @@ fn statements_and_calls_do_not_notice_switches() {
     let length = Duration::from_secs(seconds.unwrap_or(LOAD_SECONDS));
     let mut client = world.connect(1);
     client.batch_execute("CREATE TABLE account (id int PRIMARY KEY, n bigint, times bigint)").unwrap();
-    client.execute(&format!("INSERT INTO account SELECT i, 0, 0 FROM generate_series(0, {}) i", ACCOUNTS - 1), &[]).unwrap();
+    client
+        .execute(&format!("INSERT INTO account SELECT i, 0, 0 FROM generate_series(0, {}) i", ACCOUNTS - 1), &[])
+        .unwrap();
     let body = "UPDATE account SET n = n * 1 - 1 WHERE id = a; UPDATE account SET n = n * 1 + 1 WHERE id = b;";
     let procedure = format!("CREATE PROCEDURE move(a int, b int) LANGUAGE SQL AS $$ {body} $$");
     client.batch_execute(&procedure).unwrap_or_else(|error| panic!("{}", explain(&error)));

@@ -81,7 +81,8 @@ impl Turn<'_> {
             return Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
         // A program can be a transaction of its own; a query and what it feeds take several requests.
-        let alone = matches!(execution.prepared.plan, Plan::Program(_) | Plan::Schema(_) | Plan::Roles(_) | Plan::System(_));
+        let alone =
+            matches!(execution.prepared.plan, Plan::Program(_) | Plan::Schema(_) | Plan::Roles(_) | Plan::System(_));
         if self.session.block == Block::None && !alone {
             self.begin_implicit();
             self.session.mode = self.implicit_mode(execution.prepared.writes);

@@ -160,7 +160,12 @@ impl Turn<'_> {
     /// Whether what a statement was compiled with is still so.
     fn is_fresh(&self, prepared: &Prepared) -> bool {
         match &prepared.plan {
-            Plan::Utility(_) | Plan::SetConfig(..) | Plan::Schema(_) | Plan::Roles(_) | Plan::System(_) | Plan::Execute(..) => true,
+            Plan::Utility(_)
+            | Plan::SetConfig(..)
+            | Plan::Schema(_)
+            | Plan::Roles(_)
+            | Plan::System(_)
+            | Plan::Execute(..) => true,
             Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) => {
                 let shared = &self.shared.catalog;
                 self.session.overlay.is_empty()
