@@ -123,7 +123,7 @@ pub(crate) fn tell(
     let settings = catalog.iter().filter(|(key, ..)| CatalogEntry::setting_of(key).is_some());
     let settings: Vec<_> = settings.map(|(key, _, row)| (key.clone(), row.clone())).collect();
     if !settings.is_empty() {
-        let settings = ConcurrencyRequest::Settings { rows: settings };
+        let settings = ConcurrencyRequest::Settings { rows: settings, begins: false };
         outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(settings));
     }
     if !catalog.is_empty() {

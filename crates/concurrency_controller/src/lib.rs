@@ -150,7 +150,8 @@ impl ConcurrencyController {
                 }
             }
             ConcurrencyRequest::ForgetSnapshot { tag } => self.commit_locks.forget_snapshot(tag),
-            ConcurrencyRequest::Settings { rows } => self.set(now, site, &rows, outbox),
+            ConcurrencyRequest::Settings { rows, begins: true } => self.begin_with(site, &rows),
+            ConcurrencyRequest::Settings { rows, begins: false } => self.set(now, site, &rows, outbox),
             ConcurrencyRequest::Method { tag } => {
                 let report = Box::new(self.method_report(site));
                 let reply = ConcurrencyReply::MethodReply { tag, report };

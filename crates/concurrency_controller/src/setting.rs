@@ -58,16 +58,16 @@ impl Setting {
 }
 
 impl ConcurrencyController {
+    /// These settings are installed when the site begins its life.
+    pub(crate) fn begin_with(&mut self, site: SiteId, rows: &[(Key, Option<Row>)]) {
+        rows.iter().for_each(|(key, row)| self.setting.installed.apply(key, row.as_ref()));
+        self.ruling = Ruling::new(self.method_set(site), self.placing.planted);
+    }
+
     /// These settings are installed.
     pub(crate) fn set(&mut self, now: Now, site: SiteId, rows: &[(Key, Option<Row>)], outbox: &mut Outbox) {
         rows.iter().for_each(|(key, row)| self.setting.installed.apply(key, row.as_ref()));
-        let (method, _) = self.setting.wanted(site);
-        // Where nothing has ever been asked for, as after a replay, nothing is switched.
-        if self.is_idle() && self.counters.accesses == 0 && self.setting.switches.is_empty() {
-            self.ruling = Ruling::new(method, self.placing.planted);
-            return;
-        }
-        self.switch(now, method, self.setting.installed.way(site), outbox);
+        self.switch(now, self.method_set(site), self.setting.installed.way(site), outbox);
     }
 
     /// The method that this site is to run, by what it has installed.

@@ -124,7 +124,7 @@ impl<L: Log> Domain<L> {
         }
         let rows = self.machine(ServerKind::AccessManager).setting_rows()?;
         let rows = rows.into_iter().map(|(key, _, row)| (key, row)).collect();
-        let settings = Message::Concurrency(ConcurrencyRequest::Settings { rows });
+        let settings = Message::Concurrency(ConcurrencyRequest::Settings { rows, begins: true });
         let envelope = self.inside(ServerKind::Site, ServerKind::ConcurrencyController, settings);
         self.queue.push_back(envelope);
         self.run(&mut || Now { boot: 0, wall_micros: 0 });

@@ -212,6 +212,8 @@ pub enum ConcurrencyRequest {
     Settings {
         /// Key and row; no row: the setting is gone.
         rows: Vec<(Key, Option<Row>)>,
+        /// The site begins its life: nothing has executed, and nothing is switched.
+        begins: bool,
     },
     /// Action driver: which method is in force, and what has been switched? Answered `MethodReply`.
     Method {
