@@ -3,7 +3,7 @@
 //! Invariant: a need names all that is asked of the other servers for it, and its event all that the executor learns.
 
 use messages::concurrency::AccessKind;
-use messages::concurrency_report::MethodReport;
+use messages::method::MethodReport;
 use messages::schema::{CatalogEntry, CatalogVersions};
 use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};

@@ -6,8 +6,7 @@
 use crate::ConcurrencyController;
 use crate::limits::SWITCHES_KEPT;
 use crate::methods::Ruling;
-use messages::concurrency::{Method, Way};
-use messages::concurrency_report::{Load, MethodReport, Origin, Switch};
+use messages::method::{Load, Method, MethodReport, Origin, Switch, Way};
 use messages::settings::{Parameter, Settings};
 use messages::{Key, Now, Outbox, Row, SiteId};
 use serde::{Deserialize, Serialize};

@@ -36,7 +36,7 @@ use commit_log::{Log, LogError, Position};
 use leases::Servers;
 use messages::access::AccessRequest;
 use messages::concurrency::Method;
-use messages::concurrency_report::MethodReport;
+use messages::method::MethodReport;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
 use messages::server::Sites;

@@ -2,10 +2,11 @@
 //!
 //! All of it stays within a site: nothing is lost or repeated.
 
-use crate::concurrency_report::MethodReport;
 use crate::conflict::Conflict;
 use crate::item::{History, Item, KeyRange, Row};
 use crate::key::Key;
+use crate::method::MethodReport;
+pub use crate::method::{Method, Way};
 use crate::timestamp::{Age, Timestamp};
 use identifiers::TransactionId;
 use serde::{Deserialize, Serialize};
@@ -40,78 +41,6 @@ impl AccessKind {
     /// What allows both ways of use.
     pub fn join(self, other: AccessKind) -> AccessKind {
         if self == other { self } else { AccessKind::Write }
-    }
-}
-
-/// A method of concurrency control: how transactions that execute at one site are kept apart. Whatever it is, every vote checks versions, so that it
-/// decides who waits and who begins again, and never what is correct.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Method {
-    /// Two-phase read/write locking with range locks.
-    #[default]
-    Locking,
-    /// Optimistic validation.
-    Optimistic,
-    /// One transaction executes at a time.
-    Serial,
-    /// Two-phase locking of which every lock is exclusive.
-    SimpleLocking,
-    /// Strict timestamp ordering.
-    Timestamp,
-}
-
-impl Method {
-    /// All of them.
-    pub const ALL: [Method; 5] =
-        [Method::Locking, Method::Optimistic, Method::Serial, Method::SimpleLocking, Method::Timestamp];
-
-    /// As users write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Locking => "locking",
-            Method::Optimistic => "optimistic",
-            Method::Serial => "serial",
-            Method::SimpleLocking => "simple-locking",
-            Method::Timestamp => "timestamp",
-        }
-    }
-
-    /// The method of this name.
-    pub fn of_name(name: &str) -> Option<Method> {
-        Method::ALL.into_iter().find(|method| method.name() == name)
-    }
-}
-
-/// How a site goes over from one concurrency-control method to another while transactions execute (Bhargava and Riedl, "A Model for
-/// Adaptable Systems for Transaction Processing", 1989).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Way {
-    /// The new method judges from now on, over what has been accessed so far. Nobody is aborted; its property holds once the
-    /// transactions from before have ended.
-    #[default]
-    Generic,
-    /// What contradicts the new method is aborted, so that its property holds at once.
-    Converting,
-    /// Both methods judge until the transactions from before have ended, or until patience with them has.
-    SuffixSufficient,
-}
-
-impl Way {
-    /// All of them.
-    pub const ALL: [Way; 3] = [Way::Generic, Way::Converting, Way::SuffixSufficient];
-
-    /// As users write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Way::Generic => "generic",
-            Way::Converting => "converting",
-            Way::SuffixSufficient => "suffix-sufficient",
-        }
-    }
-
-    /// The way of this name.
-    pub fn of_name(name: &str) -> Option<Way> {
-        Way::ALL.into_iter().find(|way| way.name() == name)
     }
 }
 

@@ -3,13 +3,12 @@
 //! They are read like any other table, by scans of [`TableId::CONCURRENCY`] and [`TableId::CONCURRENCY_SWITCHES`], which the action driver answers from
 //! what the concurrency controller tells.
 
-use crate::concurrency::{Method, Way};
 use crate::contention::{SCHEMA, since_2000};
 use crate::item::Row;
 use crate::key::Key;
+use crate::method::{MethodReport, Origin, Switch};
 use crate::schema::{Column, TableSchema};
-use identifiers::{SiteId, TableId};
-use serde::{Deserialize, Serialize};
+use identifiers::TableId;
 use std::sync::{Arc, LazyLock};
 use values::{Type, Value, row};
 
@@ -17,74 +16,6 @@ use values::{Type, Value, row};
 pub const CONCURRENCY: &str = "concurrency";
 /// The name of the second.
 pub const SWITCHES: &str = "concurrency_switches";
-
-/// Where the method comes from that is in force.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Origin {
-    /// The site's own file.
-    File,
-    /// A setting of all sites.
-    Cluster,
-    /// A setting of this site.
-    Site,
-}
-
-/// What a concurrency controller tells of its method.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MethodReport {
-    /// Of which site.
-    pub site: SiteId,
-    /// The method in force.
-    pub method: Method,
-    /// Where it comes from.
-    pub origin: Origin,
-    /// Since when: microseconds since 1970; `None`: since the site began this life.
-    pub since_micros: Option<u64>,
-    /// How the next switch will be done.
-    pub way: Way,
-    /// The way of the switch of which something is still under way.
-    pub switching: Option<Way>,
-    /// Transactions that execute and had accessed something before that switch.
-    pub from_before: u64,
-    /// What the load has come to in this life.
-    pub load: Load,
-    /// The last switches, the oldest first.
-    pub switches: Vec<Switch>,
-}
-
-/// Accesses, and what became of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Load {
-    /// Accesses asked for.
-    pub accesses: u64,
-    /// Of them, those that waited.
-    pub waits: u64,
-    /// Of them, those refused because they would have waited in a circle.
-    pub deadlocks: u64,
-    /// Of them, those refused because they came too late for the order of the method.
-    pub late: u64,
-    /// Executing transactions that lost an access to one that was being committed.
-    pub doomed: u64,
-    /// Executing transactions that a switch doomed.
-    pub doomed_by_switches: u64,
-}
-
-/// One switch of the method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Switch {
-    /// When it began: microseconds since 1970.
-    pub at_micros: u64,
-    /// From which method.
-    pub from: Method,
-    /// To which.
-    pub to: Method,
-    /// How.
-    pub way: Way,
-    /// How long until nothing executed from before it, in nanoseconds; `None`: that is not so yet.
-    pub took: Option<u64>,
-    /// Transactions that it doomed.
-    pub doomed: u64,
-}
 
 static TABLES: LazyLock<[Arc<TableSchema>; 2]> = LazyLock::new(|| {
     let concurrency = [
@@ -220,6 +151,8 @@ impl MethodReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::method::{Load, Method, Way};
+    use identifiers::SiteId;
 
     /// If this fails, a row does not decode by its table's columns, and a client that looks at the method loses its connection or reads nonsense.
     #[test]

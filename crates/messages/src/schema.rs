@@ -7,7 +7,6 @@
 use crate::item::KeyRange;
 use crate::key::Key;
 use crate::role::{BOOTSTRAP, RoleSchema, Secret};
-use crate::settings::Parameter;
 use crate::timestamp::Timestamp;
 use identifiers::{SiteId, TableId};
 use serde::{Deserialize, Serialize};
@@ -281,12 +280,6 @@ impl Catalog {
             Some((role, _)) => Some(role.clone()),
             None => (name == BOOTSTRAP).then(|| Arc::new(RoleSchema::bootstrap())),
         }
-    }
-
-    /// The value of a setting that is in force at a site; `None`: nothing is set for it.
-    pub fn setting(&self, parameter: Parameter, site: SiteId) -> Option<&str> {
-        let of = |site| self.settings.get(&parameter.name(site)).map(|(value, _)| value.as_str());
-        of(Some(site)).or_else(|| of(None))
     }
 
     /// The version of a catalog row; [`Timestamp::ZERO`] for a name that is free.

@@ -4,10 +4,10 @@
 //! first there. Invariant: what is in force at a site follows from the rows that are installed there and from its own file, and from nothing else. So
 //! a change needs no epoch and no message of its own: it is in force wherever it is installed.
 
-use crate::concurrency::{Method, Way};
 use crate::item::Row;
 use crate::key::Key;
-use crate::schema::CatalogEntry;
+use crate::method::{Method, Way};
+use crate::schema::{Catalog, CatalogEntry};
 use identifiers::SiteId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -51,6 +51,12 @@ impl Parameter {
         let parameter = PARAMETERS.into_iter().find(|parameter| parameter.short() == short)?;
         // One row a setting: `site_02` is no name.
         (parameter.name(site) == name).then_some((parameter, site))
+    }
+
+    /// The value that is in force at a site by this catalog; `None`: nothing is set for it.
+    pub fn set_in(self, catalog: &Catalog, site: SiteId) -> Option<&str> {
+        let of = |site| catalog.settings.get(&self.name(site)).map(|(value, _)| value.as_str());
+        of(Some(site)).or_else(|| of(None))
     }
 
     /// Its values.

@@ -4,7 +4,7 @@
 
 use messages::SiteId;
 use messages::concurrency::Method;
-use messages::concurrency_report::MethodReport;
+use messages::method::MethodReport;
 use messages::schema::Catalog;
 use messages::settings::Parameter;
 
@@ -12,7 +12,7 @@ use messages::settings::Parameter;
 /// though no switch is under way.
 pub fn check(of_file: Method, told: &Catalog, report: &MethodReport, property_holds: bool) -> Result<(), String> {
     let SiteId(site) = report.site;
-    let set = told.setting(Parameter::ConcurrencyMethod, report.site).and_then(Method::of_name);
+    let set = Parameter::ConcurrencyMethod.set_in(told, report.site).and_then(Method::of_name);
     let wanted = set.unwrap_or(of_file);
     if report.method != wanted {
         let (runs, wanted) = (report.method.name(), wanted.name());

@@ -54,7 +54,7 @@ impl SiteFacts<'_> {
             Parameter::ConcurrencyMethod => self.method.name(),
             Parameter::ConcurrencyWay => Way::default().name(),
         };
-        self.catalog.setting(parameter, self.site).unwrap_or(of_file).to_owned()
+        parameter.set_in(self.catalog, self.site).unwrap_or(of_file).to_owned()
     }
 }
 
