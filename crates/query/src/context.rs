@@ -99,8 +99,9 @@ impl ContextProvider for PlanningContext<'_> {
             },
             Some("public") => self.user_table(table),
             Some(contention::SCHEMA) if table == contention::NAME => Some(self.contention()),
-            Some(contention::SCHEMA) => concurrency_report::table(table)
-                .map(|table| provider_as_source(Arc::new(RowTable::new(table))) as Arc<dyn TableSource>),
+            Some(contention::SCHEMA) => {
+                concurrency_report::table(table).map(|table| provider_as_source(Arc::new(RowTable::new(table))))
+            }
             Some(schema) if is_system_schema(schema) => match self.system_table(schema, table) {
                 Some(system) => return system,
                 None => None,

@@ -123,13 +123,9 @@ fn an_idle_client_does_not_stop_a_serial_site() {
 fn the_command_sets_and_shows_the_method() {
     let world = World::start();
     let run = |arguments: &[&str]| {
-        let output = Command::new(raid())
-            .arg("method")
-            .args(arguments)
-            .arg("--data")
-            .arg(world.running.cluster().folder())
-            .output();
-        output.expect("it runs")
+        let mut command = Command::new(raid());
+        command.args(["method", "--data"]).arg(world.running.cluster().folder()).args(arguments);
+        command.output().expect("it runs")
     };
     let shown = run(&[]);
     assert!(shown.status.success() && said(&shown).contains("locking"), "{}", said(&shown));
@@ -157,6 +153,15 @@ fn switches() -> Vec<(&'static str, &'static str)> {
     WAYS.iter().flat_map(|way| methods.iter().map(|method| (*way, *method))).collect()
 }
 
+/// Ends the clients, also when the test fails.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Moves money by statements that the site tries again by itself: one statement, and a procedure of two.
 fn move_money(mut client: postgres::Client, number: usize, ends: &AtomicBool, done: &AtomicU64) {
     let mut round = number as i32;
@@ -181,7 +186,7 @@ fn statements_and_calls_do_not_notice_switches() {
     let mut client = world.connect(1);
     client.batch_execute("CREATE TABLE account (id int PRIMARY KEY, n bigint, times bigint)").unwrap();
     client
-        .execute(&format!("INSERT INTO account SELECT i, 0, 0 FROM generate_series(0, {}) i", ACCOUNTS - 1), &[])
+        .execute(&format!("INSERT INTO account SELECT i, 0, 0 FROM generate_series(0, {}) AS i", ACCOUNTS - 1), &[])
         .unwrap();
     let body = "UPDATE account SET n = n * 1 - 1 WHERE id = a; UPDATE account SET n = n * 1 + 1 WHERE id = b;";
     let procedure = format!("CREATE PROCEDURE move(a int, b int) LANGUAGE SQL AS $$ {body} $$");
@@ -191,6 +196,7 @@ fn statements_and_calls_do_not_notice_switches() {
     let switches = switches();
     let pause = (length / switches.len() as u32).max(Duration::from_millis(50));
     std::thread::scope(|scope| {
+        let _ends = Ends(&ends);
         for number in 0..8 {
             let client = world.connect(1 + (number % 2) as u16);
             let (ends, done) = (&ends, &done);
@@ -212,7 +218,6 @@ fn statements_and_calls_do_not_notice_switches() {
             eventually("clients to go on", || done.load(Ordering::Relaxed) > before + 4);
             std::thread::sleep(pause.saturating_sub(begun.elapsed().saturating_sub(pause * (place as u32 - 1))));
         }
-        ends.store(true, Ordering::Relaxed);
     });
     let text = "SELECT sum(n)::bigint, sum(times)::bigint FROM account";
     let row = client.query_one(text, &[]).unwrap_or_else(|error| panic!("{}", explain(&error)));
