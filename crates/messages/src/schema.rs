@@ -4,12 +4,13 @@
 //! schema is an ordinary transaction. Every transaction reads the row of each table it uses, so a schema change conflicts
 //! with it. An index is a storage too: its rows are written by the same transactions as the table's.
 
+use crate::item::KeyRange;
 use crate::key::Key;
 use crate::privilege::{Grant, Grants, PUBLIC, Privileges, Rights};
 use crate::program::Expression;
 use crate::role::{DATABASE_OWNER_OID, RoleSchema, Secret, built_in};
 use crate::timestamp::Timestamp;
-use identifiers::TableId;
+use identifiers::{SiteId, TableId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -223,6 +224,8 @@ pub enum CatalogEntry {
     Role(Arc<RoleSchema>),
     /// Under [`CatalogEntry::secret_key`]: what verifiers of roles that do not exist are made of, the same at all sites.
     Secret(Secret<[u8; 32]>),
+    /// A setting's value, under [`CatalogEntry::setting_key`]. See [`crate::settings`].
+    Setting(String),
     /// Who owns a schema or database, under [`CatalogEntry::rights_key`]; absent: nothing was changed.
     Rights(Arc<Rights>),
 }
@@ -242,6 +245,7 @@ const PROCEDURE: u8 = b'p';
 const ROLE: u8 = b'r';
 const SECRET: u8 = b's';
 const RIGHTS: u8 = b'g';
+const SETTING: u8 = b't';
 
 fn named(space: u8, name: &str) -> Key {
     let mut bytes = Vec::with_capacity(name.len() + 1);
@@ -286,6 +290,22 @@ impl CatalogEntry {
     /// The catalog key of what was granted on a schema or database.
     pub fn rights_key(place: Place) -> Key {
         named(RIGHTS, place.name())
+    }
+
+    /// The catalog key of a setting's name.
+    pub fn setting_key(name: &str) -> Key {
+        named(SETTING, name)
+    }
+
+    /// The name of the setting that this catalog key is of, if it is of one.
+    pub fn setting_of(key: &Key) -> Option<String> {
+        let (space, name) = key.as_bytes().split_first()?;
+        (*space == SETTING).then(|| String::from_utf8_lossy(name).into_owned())
+    }
+
+    /// All keys of settings in the catalog.
+    pub fn settings_range() -> KeyRange {
+        KeyRange { table: TableId::CATALOG, low: Key::new(&[SETTING]), high: Some(Key::new(&[SETTING + 1])) }
     }
 
     /// The catalog key of the counter.
@@ -333,6 +353,8 @@ pub struct Catalog {
     pub secret: Option<(Secret<[u8; 32]>, Timestamp)>,
     /// What was changed of the rights on places, each with the version of its catalog row. See [`Catalog::rights`].
     pub rights: BTreeMap<Place, (Arc<Rights>, Timestamp)>,
+    /// Settings by name, each with the version of its catalog row.
+    pub settings: BTreeMap<String, (String, Timestamp)>,
 }
 
 impl Catalog {
@@ -368,6 +390,10 @@ impl Catalog {
                     (None, _) => {}
                 }
             }
+            Some((&SETTING, bytes)) => match entry {
+                Some(CatalogEntry::Setting(value)) => drop(self.settings.insert(name(bytes), (value, version))),
+                _ => drop(self.settings.remove(&name(bytes))),
+            },
             _ => {
                 if let Some(CatalogEntry::Next(next)) = entry {
                     self.next = (next, version);
@@ -459,12 +485,13 @@ impl Catalog {
                 let changed = self.rights.iter().find(|(place, _)| place.name() == name);
                 changed.map(|(_, (_, version))| *version)
             }
+            Some(&SETTING) => self.settings.get(name.as_ref()).map(|(_, version)| *version),
             _ => Some(self.next.1),
         }
     }
 }
 
 /// The hidden key of a table without primary key: unique at all sites without asking them.
-pub fn hidden_key(site: identifiers::SiteId, counter: u64) -> Value {
+pub fn hidden_key(site: SiteId, counter: u64) -> Value {
     Value::BigInt(((site.0 as i64) << 48) | (counter as i64 & ((1 << 48) - 1)))
 }

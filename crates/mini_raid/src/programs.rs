@@ -7,8 +7,9 @@ use messages::program::{
     AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, OneOf, Program,
     ResultColumn, RowLock, Source, Values,
 };
-use messages::schema::{Column, SequenceSchema, TableSchema};
-use messages::{KeyRange, TableId};
+use messages::schema::{CatalogEntry, Column, SequenceSchema, TableSchema};
+use messages::settings::Parameter;
+use messages::{KeyRange, SiteId, TableId};
 use std::sync::Arc;
 use values::{Type, Value, numeric};
 
@@ -157,6 +158,20 @@ fn make_sequence() -> Action {
 fn draw() -> Action {
     let output = vec![Expression::NextValue(sequence())];
     Action::Select { source: None, filter: None, output, offset: None, limit: None, lock: None }
+}
+
+/// Sets a parameter of all sites or of one, or takes that back.
+pub fn setting(parameter: Parameter, site: Option<SiteId>, value: Option<&str>) -> Arc<Program> {
+    let row = value.map(|value| CatalogEntry::Setting(value.to_owned()).encode());
+    let writes = vec![(CatalogEntry::setting_key(&parameter.name(site)), None, row)];
+    Arc::new(Program {
+        parameters: Vec::new(),
+        actions: vec![Action::Catalog { writes, drops: Vec::new(), makes: Vec::new() }],
+        columns: Vec::new(),
+        relies_on: Arc::default(),
+        read_only: false,
+        references: Arc::default(),
+    })
 }
 
 fn program(actions: Vec<Action>, columns: &[(&str, Type)], read_only: bool) -> Arc<Program> {

@@ -93,3 +93,9 @@ fn roles() {
 fn privileges() {
     run("privileges");
 }
+
+/// ALTER SYSTEM: rows of the catalog, what is shown of them, and PostgreSQL's errors.
+#[test]
+fn settings_of_all() {
+    run("settings_of_all");
+}

@@ -141,7 +141,11 @@ impl Turn<'_> {
             Utility::Role(change) => return self.start_becoming(execution, change),
             Utility::Maintenance(maintenance) => self.maintain(&execution.prepared, &maintenance)?,
             Utility::Nothing("CHECKPOINT") => self.check_checkpoint()?,
-            Utility::Roles(_) | Utility::Sequence(_) | Utility::Constraints(_) | Utility::Nothing(_) => {}
+            Utility::Roles(_)
+            | Utility::Sequence(_)
+            | Utility::Constraints(_)
+            | Utility::System(_)
+            | Utility::Nothing(_) => {}
         }
         self.complete(execution);
         Ok(())

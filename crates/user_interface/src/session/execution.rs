@@ -11,8 +11,7 @@ use crate::sql::compile::{Plan, Prepared};
 use crate::sql::ddl::{self, SchemaChange};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::parse::Parsed;
-use crate::sql::roles;
-use crate::sql::sequences;
+use crate::sql::{roles, sequences, system};
 use messages::program::{Action, Expression, Program};
 use messages::query::{QueryRequest, Run};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
@@ -90,7 +89,7 @@ impl Turn<'_> {
         }
         // A program can be a transaction of its own; a query and what it feeds take several requests.
         let alone = match &execution.prepared.plan {
-            Plan::Program(_) | Plan::Schema(_) | Plan::Roles(_) | Plan::Sequence(_) => true,
+            Plan::Program(_) | Plan::Schema(_) | Plan::Roles(_) | Plan::Sequence(_) | Plan::System(_) => true,
             Plan::SetValue(set) => set.source.is_none(),
             _ => false,
         };
@@ -159,6 +158,12 @@ impl Turn<'_> {
                 let catalog = self.seen_catalog();
                 let own = self.session.overlay.keys();
                 let change = self.with_facts(|facts| ddl::plan(statement, &catalog, &own, facts))?;
+                self.launch_change(execution, change, Vec::new());
+                return Ok(());
+            }
+            Plan::System(statement) => {
+                let (catalog, own) = (self.catalog(), self.session.overlay.keys());
+                let change = self.with_facts(|facts| system::plan(statement, &catalog, &own, facts))?;
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }

@@ -14,6 +14,7 @@ use crate::sql::rights::{self, Needs, Verdict};
 use crate::sql::role_syntax::RoleStatement;
 use crate::sql::sequences::{SequenceStatement, SetValue};
 use crate::sql::settings::{Facts, reported_name_of};
+use crate::sql::system::{self, SystemStatement};
 use crate::sql::types::Stop;
 use crate::sql::utility::{Copy, CopySource, Utility};
 use messages::program::{Action, Program, ResultColumn};
@@ -54,6 +55,8 @@ pub enum Plan {
     Sequence(Arc<SequenceStatement>),
     /// As `setval`, planned when it is executed.
     SetValue(Arc<SetValue>),
+    /// As a change of settings, planned when it is executed.
+    System(Arc<SystemStatement>),
     /// By the session.
     Utility(Utility),
     /// A setting from a SELECT of `set_config` alone: name, value, local.
@@ -257,6 +260,13 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
             };
             let plan = Plan::Program(Arc::new(program));
             return Ok(Prepared::simple(text, plan, Tag::Plain("SET CONSTRAINTS")));
+        }
+        Utility::System(statement) => {
+            let mut prepared =
+                Prepared::simple(text, Plan::System(Arc::new(statement.clone())), Tag::Plain(system::TAG));
+            prepared.writes = true;
+            prepared.outside_blocks = Some(system::TAG);
+            return Ok(prepared);
         }
         Utility::Maintenance(maintenance) => maintenance.tag,
         Utility::Nothing(tag) => tag,
@@ -514,6 +524,7 @@ pub fn mentioned(statement: &Statement) -> Vec<Key> {
                 let explained = parse::statement(text).ok().flatten();
                 explained.map_or_else(Vec::new, |parsed| mentioned(&parsed.statement))
             }
+            Utility::System(statement) => statement.mentioned(),
             _ => Vec::new(),
         },
         Statement::Procedure(create) => {

@@ -9,6 +9,7 @@
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
 //! * [`definitions`], [`ddl`], [`alter`]: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
+//! * [`sequences`], [`checks`], [`foreign_keys`]: what tables draw from and refer to; [`system`]: the parameters of all sites.
 
 pub mod access;
 pub mod alter;
@@ -43,6 +44,7 @@ pub mod roles;
 pub mod select;
 pub mod sequences;
 pub mod settings;
+pub mod system;
 pub mod types;
 pub mod utility;
 pub mod words;

@@ -10,6 +10,7 @@ use crate::sql::owner_syntax;
 use crate::sql::places::unexpected;
 use crate::sql::role_syntax::{self, RoleStatement};
 use crate::sql::sequences::{self, SequenceStatement};
+use crate::sql::system::{self, SystemStatement};
 use crate::sql::words::Words;
 use messages::session::AccessMode;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -63,6 +64,8 @@ pub enum Utility {
     Sequence(Box<SequenceStatement>),
     /// SET CONSTRAINTS ALL; true: DEFERRED.
     Constraints(bool),
+    /// ALTER SYSTEM: compiled to a plan of its own.
+    System(SystemStatement),
     /// VACUUM and its like.
     Maintenance(Maintenance),
     /// Accepted without effect; the command tag.
@@ -162,6 +165,7 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "declare" | "fetch" | "move" | "close" => return Err(SqlError::unsupported("a cursor in SQL")),
         "listen" | "unlisten" | "notify" => return Err(SqlError::unsupported("LISTEN and NOTIFY")),
         "do" => return Err(SqlError::unsupported("DO")),
+        "alter" if words.skip(&["system"]) => Utility::System(system::parse(&mut words)?),
         other => match other_utility(other, &mut words)? {
             Some(utility) => utility,
             None => return Ok(None),
@@ -252,7 +256,7 @@ impl Words<'_> {
     }
 
     /// A setting's name: `a`, `a.b`, `time zone`.
-    fn setting_name(&mut self) -> Result<String> {
+    pub(super) fn setting_name(&mut self) -> Result<String> {
         if self.peek_is("time") {
             self.advance();
             if self.skip(&["zone"]) {
@@ -365,7 +369,7 @@ impl Words<'_> {
     }
 
     /// A setting's value: a word, a text, a number with a sign.
-    fn value(&mut self) -> Result<String> {
+    pub(super) fn value(&mut self) -> Result<String> {
         let minus = self.skip_token(&Token::Minus);
         if !minus {
             self.skip_token(&Token::Plus);
