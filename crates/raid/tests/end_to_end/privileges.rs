@@ -283,7 +283,7 @@ fn every_statement_with_every_privilege() {
         for statement in STATEMENTS {
             cells += 1;
             let (wanted, got) = (tried(&mut reference, statement), tried(&mut session, statement));
-            let are_alike = match REFUSED_OTHERWISE.contains(&(state, statement)) {
+            let are_alike = match REFUSED_OTHERWISE.contains(&(*state, *statement)) {
                 true => wanted.error().is_some() && got.error().is_some() && wanted.error() != got.error(),
                 false => alike(&wanted, &got),
             };
