@@ -87,7 +87,9 @@ SET work_mem = '64MB';
 SHOW work_mem;
 SET synchronous_commit = off;
 SHOW synchronous_commit;
+--! unsupported
 SET lock_timeout = 100;
+SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0;
 SET row_security = off;
 SET check_function_bodies = false;

@@ -151,7 +151,6 @@ COMMENT ON TABLE a IS 'x';
 MERGE INTO a USING b ON a.id = b.id WHEN MATCHED THEN DELETE;
 --! unsupported
 DO 'begin end';
---! unsupported
 GRANT SELECT ON a TO b;
 CREATE TABLE wrong (a int) WITH (oids = true);
 CREATE TABLE wrong (a int) WITH (nosuchoption = 1);
