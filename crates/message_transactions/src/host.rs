@@ -15,7 +15,7 @@
 //! is always there), [`faulty`] (a transport that misbehaves, for tests), `lent` (memory), `shared` (who reads), `waiting` (futures).
 //!
 //! ```
-//! use message_transactions::host::{Host, Request};
+//! use message_transactions::host::{BlockedRequest, Host};
 //!
 //! let host = Host::start_alone()?;
 //! let (mut client, mut server) = (host.process()?, host.process()?);
@@ -26,7 +26,7 @@
 //!     server.read(&call, 0, &mut text)?;
 //!     server.reply(call, &text.len().to_le_bytes())
 //! });
-//! let reply = client.send(receiver, Request::exactly_once(b"how long is this?").readable(b"a long story"))?;
+//! let reply = client.send(receiver, BlockedRequest::exactly_once(b"how long is this?").readable(b"a long story"))?;
 //! assert_eq!(reply.message, 12_usize.to_le_bytes());
 //! served.join().expect("the server does not panic")?;
 //! # Ok::<(), message_transactions::host::HostError>(())

@@ -20,18 +20,18 @@
 //! replies, chunks asked for by the end that receives them.
 //!
 //! ```
-//! use message_transactions::kernel::{Kernel, Message};
+//! use message_transactions::kernel::{Kernel, OutgoingMessage};
 //! use message_transactions::memory::OwnedMemory;
 //! use message_transactions::outbox::Completion;
 //!
 //! // One kernel, two processes; time passes when we say so.
-//! let mut kernel: Kernel<u32, Owned> = Kernel::new(0, 42);
+//! let mut kernel: Kernel<u32, OwnedMemory> = Kernel::new(0, 42);
 //! while kernel.host().is_none() {
 //!     let due = kernel.next_deadline().expect("it claims a host identifier");
 //!     kernel.tick(due);
 //! }
 //! let (client, server) = (kernel.create()?, kernel.create()?);
-//! kernel.send(0, client, server, Message::exactly_once(b"how much is 6 times 7?".to_vec()))?;
+//! kernel.send(0, client, server, OutgoingMessage::exactly_once(b"how much is 6 times 7?".to_vec()))?;
 //! let delivery = kernel.receive(0, server)?.expect("a message waits");
 //! assert_eq!(delivery.message, b"how much is 6 times 7?");
 //! kernel.reply(0, server, &delivery.exchange, b"42", 0, &[])?;

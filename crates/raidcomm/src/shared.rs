@@ -11,15 +11,15 @@
 //! Two threads may be the ends as well:
 //!
 //! ```
-//! use raidcomm::shared::{Client, Listener, Shape};
+//! use raidcomm::shared::{LineClient, LineListener, Shape};
 //!
 //! let folder = tempfile::tempdir()?;
-//! let listener = Listener::bind(&folder.path().join("line"))?;
+//! let listener = LineListener::bind(&folder.path().join("line"))?;
 //! let serving = std::thread::spawn(move || {
 //!     let mut server = listener.accept().expect("a client");
 //!     server.serve(|request, reply| reply.extend(request.iter().rev()))
 //! });
-//! let mut client = Client::connect(&folder.path().join("line"), Shape { slots: 1, slot_bytes: 64 })?;
+//! let mut client = LineClient::connect(&folder.path().join("line"), Shape { slots: 1, slot_bytes: 64 })?;
 //! let mut reply = Vec::new();
 //! client.call(b"desserts", &mut reply, None)?;
 //! assert_eq!(reply, b"stressed");

@@ -39,7 +39,7 @@
 //! let transaction = memory.begin();
 //! let mut enlisted = transaction.enlist(region)?;
 //! let bytes = enlisted.set_range(0..8)?;
-//! transaction.commit(Commit::Flush)?;
+//! transaction.commit(CommitMode::Flush)?;
 //! bytes.fill(1);
 //! # Ok(())
 //! # }

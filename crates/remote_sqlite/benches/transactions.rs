@@ -5,7 +5,7 @@
 //! INSERT statements; opening, recovery and closing are not counted, the program's reading and its checkpoints are. Memory servers are processes
 //! of their own on the loopback interface. The time of a disk sync is printed with every round.
 
-use raid_sqlite::stock::{self, SERVE, Served, extension, uri};
+use raid_sqlite::stock::{self, MemoryServerProcess, SERVE, extension, uri};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rounds: usize = words.get(1).map_or(Ok(3), |word| word.parse())?;
     let temporary = tempfile::tempdir()?;
     let folder = words.get(2).map_or_else(|| temporary.path().to_path_buf(), PathBuf::from);
-    let servers = Served::some(child, 2);
+    let servers = MemoryServerProcess::some(child, 2);
     let mut rates: [Vec<f64>; 3] = Default::default();
     for round in 0..rounds {
         println!("a disk sync takes {:.2} ms (median of 25)", sync_ms(&folder)?);
@@ -62,7 +62,7 @@ fn measure(
     which: usize,
     transactions: u64,
     folder: &Path,
-    servers: &[Served],
+    servers: &[MemoryServerProcess],
 ) -> Result<(f64, String), Box<dyn Error>> {
     let place = tempfile::tempdir_in(folder)?;
     let database = place.path().join("db");

@@ -4,7 +4,7 @@
 //! one is a loss of power as well: of what was written since the database was opened, which was never synced, any half is gone, and so is what no
 //! sync of the local log has covered: those commits come back from remote memory alone.
 
-use raid_sqlite::stock::{self, SERVE, Served, Writer, ask, lose_unsynced, snapshot, uri};
+use raid_sqlite::stock::{self, MemoryServerProcess, PythonWriter, SERVE, ask, lose_unsynced, snapshot, uri};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ fn child() -> Command {
 /// One database, which is killed again and again.
 struct Victim<'a> {
     python: &'a str,
-    servers: &'a [Served],
+    servers: &'a [MemoryServerProcess],
     database: &'a Path,
     journal: &'a str,
     /// The number of the present run of the kernel, as far as the log knows.
@@ -68,7 +68,7 @@ impl Victim<'_> {
     fn kill(&mut self, random: &mut Random) -> Outcome {
         let is_power = random.below(3) == 0;
         // With commits of the disk a loss of power loses nothing but what was under way.
-        let mut writer = Writer::start(self.python, &self.uri(), self.journal, is_power);
+        let mut writer = PythonWriter::start(self.python, &self.uri(), self.journal, is_power);
         writer.order(COMMITS);
         let first = writer.line().and_then(|line| line.parse().ok()).expect("a commit");
         assert!(first == self.last + 1, "commit {first} follows {}", self.last);
@@ -110,7 +110,7 @@ fn main() -> ExitCode {
     let mut random = Random(seed);
     let (begun, mut told) = (Instant::now(), Instant::now());
     let (mut acknowledged, mut losses_of_power, mut extra) = (0, 0, 0);
-    let servers = Served::some(child, 2);
+    let servers = MemoryServerProcess::some(child, 2);
     for (index, journal) in JOURNALS.into_iter().enumerate() {
         let folder = tempfile::tempdir().expect("a folder");
         let database = folder.path().join("db");

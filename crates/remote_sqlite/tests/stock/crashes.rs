@@ -1,12 +1,12 @@
 //! Crashes: what was acknowledged comes back from the log, or nothing is opened.
 
 use crate::{child, missing, servers};
-use raid_sqlite::stock::{Served, Writer, ask, beside, lose_unsynced, python, shell, snapshot, uri};
+use raid_sqlite::stock::{MemoryServerProcess, PythonWriter, ask, beside, lose_unsynced, python, shell, snapshot, uri};
 
 const FOUND: &str =
     "SELECT max(number), count(*) FROM entry; SELECT sum(balance) FROM account; PRAGMA integrity_check;";
 
-fn commit(writer: &mut Writer, count: u64) -> u64 {
+fn commit(writer: &mut PythonWriter, count: u64) -> u64 {
     writer.order(count);
     (0..count).map(|_| writer.line().and_then(|line| line.parse().ok()).expect("a commit")).last().expect("a commit")
 }
@@ -22,7 +22,7 @@ fn what_was_never_synced_comes_back_from_remote_memory_alone() {
         let place = tempfile::tempdir().expect("a folder");
         let database = place.path().join("db");
         let first = uri(&database, &servers, "&boot=1");
-        let mut writer = Writer::start(python, &first, journal, true);
+        let mut writer = PythonWriter::start(python, &first, journal, true);
         let files = snapshot(&database);
         let last = commit(&mut writer, 60);
         let last = writer.kill(last);
@@ -52,7 +52,7 @@ fn with_servers_out_of_reach_nothing_is_opened() {
     let (mut servers, place) = (servers(), tempfile::tempdir().expect("a folder"));
     let database = place.path().join("db");
     let first = uri(&database, &servers, "&boot=1");
-    let mut writer = Writer::start(python, &first, "wal", true);
+    let mut writer = PythonWriter::start(python, &first, "wal", true);
     let files = snapshot(&database);
     // On a busy machine the disk may have taken over meanwhile: then it alone would be enough.
     commit(&mut writer, 20);
@@ -62,7 +62,7 @@ fn with_servers_out_of_reach_nothing_is_opened() {
     writer.kill(0);
     files.put_back().expect("a disk");
     lose_unsynced(&database);
-    servers.iter_mut().for_each(Served::kill);
+    servers.iter_mut().for_each(MemoryServerProcess::kill);
     let second = uri(&database, &servers, "&boot=2&wait=1");
     let before = snapshot(&database);
     let output = shell(&second, "SELECT count(*) FROM entry;");
@@ -71,7 +71,8 @@ fn with_servers_out_of_reach_nothing_is_opened() {
     assert!(before.is_as_now().expect("a disk"), "nothing was changed");
     // They have lost their memory: only whoever accepts the loss goes on.
     let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
-    let _back: Vec<Served> = addresses.into_iter().map(|address| Served::start(child, address)).collect();
+    let _back: Vec<MemoryServerProcess> =
+        addresses.into_iter().map(|address| MemoryServerProcess::start(child, address)).collect();
     assert_eq!(shell(&second, "SELECT count(*) FROM entry;").stdout, b"");
     let output = shell(&format!("{second}&loss=accept"), "PRAGMA integrity_check;");
     let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -88,11 +89,11 @@ fn a_database_that_is_gone_is_told_of() {
     let (servers, place) = (servers(), tempfile::tempdir().expect("a folder"));
     let database = place.path().join("db");
     let uri = uri(&database, &servers, "");
-    let mut writer = Writer::start(python, &uri, "delete", false);
+    let mut writer = PythonWriter::start(python, &uri, "delete", false);
     commit(&mut writer, 10);
     writer.end();
     let backup = snapshot(&database);
-    let mut writer = Writer::start(python, &uri, "delete", false);
+    let mut writer = PythonWriter::start(python, &uri, "delete", false);
     commit(&mut writer, 5);
     writer.kill(0);
     std::fs::remove_file(&database).expect("it was there");

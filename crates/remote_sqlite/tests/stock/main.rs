@@ -5,7 +5,7 @@ mod journals;
 mod openings;
 mod processes;
 
-use raid_sqlite::stock::{self, SERVE, Served};
+use raid_sqlite::stock::{self, MemoryServerProcess, SERVE};
 use std::process::Command;
 
 /// The child: a memory server. Without its words in the environment it has nothing to do.
@@ -23,8 +23,8 @@ fn child() -> Command {
 }
 
 /// Two memory servers, which end with this value.
-fn servers() -> Vec<Served> {
-    Served::some(child, 2)
+fn servers() -> Vec<MemoryServerProcess> {
+    MemoryServerProcess::some(child, 2)
 }
 
 /// Says that a test does nothing because something is not installed.

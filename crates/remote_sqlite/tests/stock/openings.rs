@@ -1,7 +1,7 @@
 //! Who may open a database, and what they are told.
 
 use crate::{child, missing, servers};
-use raid_sqlite::stock::{Served, Writer, ask, beside, extension, has_shell, python, shell, uri};
+use raid_sqlite::stock::{MemoryServerProcess, PythonWriter, ask, beside, extension, has_shell, python, shell, uri};
 use std::process::Command;
 
 /// What was said to have gone wrong. The program goes on without a database that was not opened, and ends in order.
@@ -17,7 +17,7 @@ fn one_process_at_a_time_has_a_database() {
     };
     let (servers, place) = (servers(), tempfile::tempdir().expect("a folder"));
     let uri = uri(&place.path().join("db"), &servers, "");
-    let writer = Writer::start(python, &uri, "wal", false);
+    let writer = PythonWriter::start(python, &uri, "wal", false);
     let errors = refused(&uri, "SELECT 1 FROM entry;");
     assert!(errors.contains("is open in another process") && errors.contains("locked"), "{errors}");
     writer.end();
@@ -65,14 +65,15 @@ fn without_servers_the_disk_is_enough_and_says_so() {
     let database = place.path().join("db");
     let uri = uri(&database, &servers, "");
     ask(&uri, "PRAGMA journal_mode = WAL; CREATE TABLE t(a);");
-    servers.iter_mut().for_each(Served::kill);
+    servers.iter_mut().for_each(MemoryServerProcess::kill);
     let said = ask(&uri, "INSERT INTO t VALUES(1); PRAGMA raid_status; SELECT a FROM t;");
     assert!(said.contains("durable by: disk; 0 of 2 servers") && said.ends_with("\n1"), "{said}");
     let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
-    let back: Vec<Served> = addresses.into_iter().map(|address| Served::start(child, address)).collect();
+    let back: Vec<MemoryServerProcess> =
+        addresses.into_iter().map(|address| MemoryServerProcess::start(child, address)).collect();
     // They are empty, and are given what they lack.
     let Some(python) = python() else { return };
-    let mut writer = Writer::start(python, &uri, "wal", true);
+    let mut writer = PythonWriter::start(python, &uri, "wal", true);
     writer.order(1);
     assert_eq!(writer.line().as_deref(), Some("1"));
     writer.end();
@@ -113,7 +114,7 @@ connection.close()
     servers[1].kill();
     go_on();
     next("disk");
-    servers[1] = Served::start(child, servers[1].address);
+    servers[1] = MemoryServerProcess::start(child, servers[1].address);
     go_on();
     next("memory");
     go_on();
