@@ -5,6 +5,8 @@
 use crate::manager::AccessManager;
 use crate::store::StoreError;
 use messages::access::AccessReply;
+use messages::concurrency::ConcurrencyRequest;
+use messages::schema::CatalogEntry;
 use messages::{History, Increment, Item, Key, Message, Outbox, Row, ServerKind, TableId, Timestamp, Write};
 use messages::{planted, reached};
 use std::ops::Range;
@@ -117,6 +119,12 @@ pub(crate) fn tell(
     if !items.is_empty() || !storages.is_empty() {
         let refreshed = AccessReply::Refreshed { items, storages };
         outbox.local(ServerKind::ReplicationController, Message::AccessReply(refreshed));
+    }
+    let settings = catalog.iter().filter(|(key, ..)| CatalogEntry::setting_of(key).is_some());
+    let settings: Vec<_> = settings.map(|(key, _, row)| (key.clone(), row.clone())).collect();
+    if !settings.is_empty() {
+        let settings = ConcurrencyRequest::Settings { rows: settings, begins: false };
+        outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(settings));
     }
     if !catalog.is_empty() {
         let rows = AccessReply::CatalogRows { rows: catalog };

@@ -22,12 +22,16 @@ use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
+use messages::schema::CatalogEntry;
 use messages::{Envelope, History, Item, Key, KeyRange, Message, Now, Outbox, Row, Server, ServerKind};
 use messages::{TableId, Timestamp, TransactionId};
 use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Rows of the catalog with their versions.
+type CatalogRows = Vec<(Key, Timestamp, Option<Row>)>;
 
 /// The local copy of a site.
 #[derive(Serialize, Deserialize)]
@@ -109,8 +113,16 @@ impl AccessManager {
     }
 
     /// All rows of the catalog, for the user interface at the start.
-    pub fn catalog_rows(&mut self) -> Result<Vec<(Key, Timestamp, Option<Row>)>, StoreError> {
-        let mut range = KeyRange::whole(TableId::CATALOG);
+    pub fn catalog_rows(&mut self) -> Result<CatalogRows, StoreError> {
+        self.rows_of(KeyRange::whole(TableId::CATALOG))
+    }
+
+    /// All settings, for whoever follows them, at the start.
+    pub fn setting_rows(&mut self) -> Result<CatalogRows, StoreError> {
+        self.rows_of(CatalogEntry::settings_range())
+    }
+
+    fn rows_of(&mut self, mut range: KeyRange) -> Result<CatalogRows, StoreError> {
         let mut all = Vec::new();
         loop {
             // Without a snapshot no row can be gone.
@@ -382,7 +394,10 @@ impl AccessManager {
 
     /// Installs copies and logs what was installed. Returns its bytes.
     fn log_copies(&mut self, copies: &Copies, outbox: &mut Outbox) -> Result<u64, StoreError> {
-        let installed = self.install_copies(copies)?;
+        let mut installed = self.install_copies(copies)?;
+        if planted!(self.planted, SettingNotFollowed) {
+            installed.catalog.retain(|(key, ..)| CatalogEntry::setting_of(key).is_none());
+        }
         for copies in installed.records {
             let copies = Arc::new(copies);
             outbox.append(LogRecord::Copied { copies });

@@ -19,6 +19,7 @@ use messages::commit::CommitRequest;
 use messages::conflict::{Conflict, ConflictKind};
 use messages::item::{ItemRead, Write};
 use messages::limits::SERVICE_PATIENCE;
+use messages::method::MethodReport;
 use messages::planted;
 use messages::replication::{Additions, Service, ServiceRequest};
 use messages::schema::CatalogEntry;
@@ -154,6 +155,13 @@ impl Session {
         if let Waits::Read(reading) = &mut work.waits {
             let progress = reading.granted(transaction, exchange);
             self.progressed(Ok(progress), exchange);
+        }
+    }
+
+    /// The concurrency controller has told its method.
+    pub fn told_method(&mut self, report: Box<MethodReport>, exchange: &mut Exchange) {
+        if matches!(self.parts().0.waits, Waits::Read(_)) {
+            self.run(Event::Method(report), exchange);
         }
     }
 

@@ -196,6 +196,9 @@ impl ActionDriver {
             ConcurrencyReply::SnapshotReply { tag } => {
                 self.answer(tag, now, outbox, |session, exchange| session.granted(None, exchange));
             }
+            ConcurrencyReply::MethodReply { tag, report } => {
+                self.answer(tag, now, outbox, |session, exchange| session.told_method(report, exchange));
+            }
             ConcurrencyReply::CommitLockReply { .. } => {}
         }
     }

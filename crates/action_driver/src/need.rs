@@ -3,6 +3,7 @@
 //! Invariant: a need names all that is asked of the other servers for it, and its event all that the executor learns.
 
 use messages::concurrency::AccessKind;
+use messages::method::MethodReport;
 use messages::schema::{CatalogEntry, CatalogVersions};
 use messages::{Item, Key, KeyRange, Row, TableId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,8 @@ pub enum Need {
     /// The same, once all that this site has voted for there is decided: what follows from it is told without a commit that checks it. Nothing
     /// else can have been answered anywhere, so who merely executes is not waited for, and nothing is locked.
     Confirmed(Key),
+    /// Which method of concurrency control is in force.
+    Method,
     /// The rows written into private storages committed ahead.
     Chunk,
     /// The version of the row of numbers, of which the transaction records nothing: it is committed ahead.
@@ -61,6 +64,8 @@ pub enum Event {
     Unchanged(bool, Ahead),
     /// The version of the catalog row, or of the row of numbers.
     Relied(Timestamp),
+    /// The method in force.
+    Method(Box<MethodReport>),
     /// The chunk, or the claim, is committed.
     ChunkCommitted,
 }
@@ -73,7 +78,7 @@ impl Need {
             Need::Range(need) => Some(Item { table: need.range.table, key: need.range.low.clone() }),
             Need::Relied(key) | Need::Confirmed(key) => Some(catalog_item(key)),
             Need::Numbers => Some(catalog_item(&CatalogEntry::next_key())),
-            Need::Unchanged(..) | Need::Chunk | Need::Claim(..) => None,
+            Need::Unchanged(..) | Need::Method | Need::Chunk | Need::Claim(..) => None,
         }
     }
 }

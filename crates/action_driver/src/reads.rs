@@ -40,6 +40,8 @@ enum Stage {
     AskingSnapshot { tag: u64 },
     /// The concurrency controller was asked on behalf of the transaction.
     Asking,
+    /// The concurrency controller was asked for its method.
+    AskingMethod { tag: u64 },
     /// The access manager was asked.
     Fetching { tag: u64 },
     /// The replication controller was asked to refresh it.
@@ -65,7 +67,7 @@ pub fn answer_at_once(need: &Need, transaction: &Transaction) -> Option<Event> {
         Need::Lock(item) => transaction.holds(item, AccessKind::Write).then_some(Event::Locked),
         Need::Range(need) => need.range.is_empty().then(|| Event::Batch(Vec::new(), None)),
         Need::Unchanged(..) | Need::Relied(_) | Need::Confirmed(_) => None,
-        Need::Numbers | Need::Chunk | Need::Claim(..) => None,
+        Need::Numbers | Need::Method | Need::Chunk | Need::Claim(..) => None,
     }
 }
 
@@ -77,7 +79,8 @@ pub fn to_settle(need: &Need, transaction: &Transaction) -> VecDeque<Need> {
         Need::Item(item, _) | Need::Lock(item) if file.added_to(item).is_some() => [written(item)].into(),
         Need::Range(need) => file.added_to_in_order(Some(&need.range)).into_iter().map(written).collect(),
         Need::Item(..) | Need::Lock(_) | Need::Presence(_) | Need::Unchanged(..) => VecDeque::new(),
-        Need::Relied(_) | Need::Confirmed(_) | Need::Numbers | Need::Chunk | Need::Claim(..) => VecDeque::new(),
+        Need::Relied(_) | Need::Confirmed(_) | Need::Numbers => VecDeque::new(),
+        Need::Method | Need::Chunk | Need::Claim(..) => VecDeque::new(),
     }
 }
 
@@ -129,6 +132,12 @@ impl Reading {
                 return self.fetch(transaction, exchange);
             }
             Need::Relied(key) | Need::Confirmed(key) => (Target::Item(catalog_item(key)), AccessKind::Read),
+            Need::Method => {
+                let tag = exchange.tag();
+                exchange.concurrency(ConcurrencyRequest::Method { tag });
+                self.stage = Stage::AskingMethod { tag };
+                return;
+            }
             Need::Unchanged(..) | Need::Numbers => unreachable!("not asked of a snapshot"),
             Need::Chunk | Need::Claim(..) => unreachable!("it is committed, not read"),
         };
@@ -176,7 +185,7 @@ impl Reading {
                 limit: need.limit,
                 reverse: need.reverse,
             },
-            Need::Lock(_) | Need::Chunk | Need::Claim(..) => unreachable!("nothing is read for it"),
+            Need::Lock(_) | Need::Method | Need::Chunk | Need::Claim(..) => unreachable!("nothing is read for it"),
         };
         exchange.access(request);
         self.stage = Stage::Fetching { tag };
@@ -241,7 +250,7 @@ impl Reading {
                     transaction.note_granted(Target::Item(item.clone()), AccessKind::Increment);
                 }
                 Need::Unchanged(..) | Need::Relied(_) | Need::Confirmed(_) => {}
-                Need::Numbers | Need::Chunk | Need::Claim(..) => {}
+                Need::Numbers | Need::Method | Need::Chunk | Need::Claim(..) => {}
             }
         }
         self.fetch(transaction, exchange);
@@ -346,7 +355,10 @@ impl Reading {
                 exchange.forget_tag(tag);
                 exchange.concurrency(ConcurrencyRequest::ForgetSnapshot { tag });
             }
-            Stage::Moving { tag } | Stage::Fetching { tag } | Stage::Refreshing { tag } => exchange.forget_tag(tag),
+            Stage::Moving { tag }
+            | Stage::AskingMethod { tag }
+            | Stage::Fetching { tag }
+            | Stage::Refreshing { tag } => exchange.forget_tag(tag),
         }
     }
 }

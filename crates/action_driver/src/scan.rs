@@ -11,6 +11,7 @@ use crate::rows;
 use crate::scene::Step;
 use crate::transaction::Transaction;
 use messages::concurrency::AccessKind;
+use messages::concurrency_report::is_of;
 use messages::schema::CatalogVersions;
 use messages::session::{Failure, IndexPath, SessionReply, SessionRequest};
 use messages::{Item, Key, KeyRange, Row, TableId};
@@ -83,6 +84,12 @@ impl ScanJob {
         if self.progress.left.front().is_some_and(|range| range.table == TableId::CONTENTION) {
             self.progress.left.clear();
             self.progress.found = contention.rows();
+            return Ok(Step::Done);
+        }
+        if let Some(table) = self.progress.left.front().map(|range| range.table).filter(|table| is_of(*table)) {
+            let Event::Method(report) = event else { return Ok(Step::Need(Need::Method)) };
+            self.progress.left.clear();
+            self.progress.found = report.rows(table);
             return Ok(Step::Done);
         }
         match event {

@@ -138,7 +138,7 @@ impl AtomicityController {
 mod tests {
     use super::*;
     use messages::commit::TransactionReport;
-    use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
+    use messages::epoch::{Member, MemberState, Placement, ProposalId};
     use messages::{Incarnation, OracleLife, SiteId};
 
     const T: TransactionId = TransactionId { home: SiteId(9), incarnation: Incarnation(1), sequence: 1 };
@@ -151,7 +151,6 @@ mod tests {
             parent: ProposalId::default(),
             members: [(SiteId(1), member), (SiteId(2), member)].into(),
             sessions: BTreeMap::new(),
-            method: Method::Locking,
             required_copies: 2,
             placement: Placement::Everywhere,
             oracle: OracleLife(1),

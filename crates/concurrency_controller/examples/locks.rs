@@ -7,8 +7,7 @@
 
 use concurrency_controller::ConcurrencyController;
 use concurrency_controller::limits::POINTS_MAX;
-use messages::concurrency::{AccessKind, ConcurrencyRequest, Target};
-use messages::epoch::Method;
+use messages::concurrency::{AccessKind, ConcurrencyRequest, Method, Target};
 use messages::planted::Planted;
 use messages::{
     Age, Envelope, EpochNumber, History, Incarnation, Item, Key, Message, Now, Outbox, Server, ServerKind, SiteId,

@@ -10,7 +10,7 @@ use crate::executing::{Executing, Request};
 use crate::lock_table::{Holder, Mode};
 use crate::methods::Ruling;
 use crate::sequencer::{Breaker, Judges, Sequencer, Wakes};
-use messages::epoch::Method;
+use messages::concurrency::Method;
 use messages::{Age, Conflict, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;

@@ -5,13 +5,14 @@
 //! commit-locked, whatever the method. Prepared beats executing. Rules 1, 3 and 5 of the design; the papers'
 //! concurrency controller (Bhargava and Riedl, "A Model for Adaptable Systems for Transaction Processing", 1989).
 //!
-//! It must not know rows, versions, sites or why a transaction ends. In reading order:
+//! It must not know rows, versions, other sites or why a transaction ends. In reading order:
 //!
 //! * [`lock_table`] and [`segments`]: who locks which items and ranges;
 //! * [`commit_locks`]: transactions that are being prepared, and readers of snapshots;
 //! * [`sequencer`]: what a method is; [`executing`]: what all methods have in common;
 //! * [`locking`], [`simple_locking`], [`optimistic`], [`serial`], [`timestamp`] with its [`ghosts`]: the methods; [`methods`] lists them;
-//! * [`switching`], with [`both`] and [`breakers`]: from one method to another, in three ways; [`recommend`]: which to choose when;
+//! * [`switching`], with [`both`] and [`breakers`]: from one method to another, in three ways; [`setting`]: which one is set, and what is told of it;
+//!   [`recommend`]: which to choose when;
 //! * [`limits`] names the bounds.
 
 pub mod both;
@@ -28,6 +29,7 @@ pub mod recommend;
 pub mod segments;
 pub mod sequencer;
 pub mod serial;
+pub mod setting;
 pub mod simple_locking;
 pub mod switching;
 pub mod timestamp;
@@ -35,16 +37,17 @@ pub mod timestamp;
 use commit_locks::{CommitLocks, Finished, Verdict};
 use executing::{Answer, Answers, Doomed, Executing, How};
 use lock_table::{Mode, Place, Placing};
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
-use messages::epoch::Method;
+use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, Target};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::{
-    Age, Conflict, ConflictKind, Envelope, History, Item, Message, Now, Outbox, Server, ServerKind, TransactionId,
+    Age, Conflict, ConflictKind, Envelope, History, Item, Message, Now, Outbox, Server, ServerKind, SiteId,
+    TransactionId,
 };
 use messages::{planted, reached};
 use methods::Ruling;
 use serde::{Deserialize, Serialize};
+use setting::Setting;
 use std::sync::Arc;
 use switching::Switching;
 
@@ -75,6 +78,8 @@ pub struct Counters {
 #[derive(Serialize, Deserialize)]
 pub struct ConcurrencyController {
     ruling: Ruling,
+    /// Which method is to be in force.
+    setting: Setting,
     /// The last switch of the method, until nothing executes from before it.
     switching: Option<Switching>,
     executing: Executing,
@@ -84,11 +89,13 @@ pub struct ConcurrencyController {
 }
 
 impl ConcurrencyController {
-    /// A controller with nothing under way, which locks so many items of a storage one by one for a commit, at most.
+    /// A controller with nothing under way, which locks so many items of a storage one by one for a commit, at most. The method is in force as long as
+    /// none is set.
     pub fn new(method: Method, points_max: usize, planted: Planted) -> ConcurrencyController {
         let placing = Placing { points_max, planted };
         ConcurrencyController {
             ruling: Ruling::new(method, planted),
+            setting: Setting::new(method),
             switching: None,
             executing: Executing::default(),
             commit_locks: CommitLocks::new(placing),
@@ -112,7 +119,7 @@ impl ConcurrencyController {
         self.executing.is_empty() && self.commit_locks.is_empty()
     }
 
-    fn request(&mut self, now: Now, request: ConcurrencyRequest, outbox: &mut Outbox) {
+    fn request(&mut self, now: Now, site: SiteId, request: ConcurrencyRequest, outbox: &mut Outbox) {
         match request {
             ConcurrencyRequest::Access { transaction, age, target, kind, may_wait, precedence } => {
                 let how = How { mode: Mode::from(kind), may_wait, precedence };
@@ -143,6 +150,13 @@ impl ConcurrencyController {
                 }
             }
             ConcurrencyRequest::ForgetSnapshot { tag } => self.commit_locks.forget_snapshot(tag),
+            ConcurrencyRequest::Settings { rows, begins: true } => self.begin_with(site, &rows),
+            ConcurrencyRequest::Settings { rows, begins: false } => self.set(now, site, &rows, outbox),
+            ConcurrencyRequest::Method { tag } => {
+                let report = Box::new(self.method_report(site));
+                let reply = ConcurrencyReply::MethodReply { tag, report };
+                outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
+            }
         }
     }
 
@@ -322,7 +336,7 @@ fn reply_snapshot(tag: u64, outbox: &mut Outbox) {
 impl Server for ConcurrencyController {
     fn handle(&mut self, now: Now, envelope: Envelope, outbox: &mut Outbox) {
         match envelope.message {
-            Message::Concurrency(request) => self.request(now, request, outbox),
+            Message::Concurrency(request) => self.request(now, envelope.to_site, request, outbox),
             // Nothing here outlives a restart: an epoch change resolves what was prepared before it.
             Message::Checkpoint => {}
             other => tracing::error!(?other, "not a message for a concurrency controller"),

@@ -41,4 +41,7 @@ pub const REFUSED_MAX: usize = 4_096;
 /// A switch that waits for transactions from before it dooms the rest of them after so long.
 pub const SWITCH_PATIENCE: u64 = 5 * SECOND;
 
+/// Switches of the method that are told of.
+pub const SWITCHES_KEPT: usize = 64;
+
 const _: () = assert!(SERIAL_IDLE < ACCESS_PATIENCE && ACCESS_PATIENCE < SWITCH_PATIENCE);

@@ -7,13 +7,12 @@ use crate::sequencer::Sequencer;
 use crate::serial::Serial;
 use crate::simple_locking::SimpleLocking;
 use crate::timestamp::Timestamp;
-use messages::epoch::Method;
+use messages::concurrency::Method;
 use messages::planted::Planted;
 use serde::{Deserialize, Serialize};
 
 /// Every method: what the conformance suite runs on, each alone and each switched to and from every other.
-pub const METHODS: [Method; 5] =
-    [Method::Locking, Method::Optimistic, Method::Serial, Method::SimpleLocking, Method::Timestamp];
+pub const METHODS: [Method; 5] = Method::ALL;
 
 /// The method in force, or two of them during a switch.
 #[derive(Debug, Serialize, Deserialize)]

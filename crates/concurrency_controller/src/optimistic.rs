@@ -11,7 +11,7 @@
 use crate::executing::{Executing, Request};
 use crate::lock_table::{Holder, Mode};
 use crate::sequencer::{Breaker, Sequencer};
-use messages::epoch::Method;
+use messages::concurrency::Method;
 use messages::{Age, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;

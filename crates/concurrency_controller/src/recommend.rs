@@ -8,7 +8,7 @@
 
 use crate::Counters;
 use crate::limits::RECOMMENDATION_SAMPLE_MIN;
-use messages::epoch::Method;
+use messages::concurrency::Method;
 
 /// Of a million accesses, this many conflicts or fewer speak for validation.
 const RARE_PER_MILLION: u64 = 1_000;

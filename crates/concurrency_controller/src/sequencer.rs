@@ -2,7 +2,7 @@
 
 use crate::executing::{Executing, Request};
 use crate::lock_table::{Holder, Mode};
-use messages::epoch::Method;
+use messages::concurrency::Method;
 use messages::{Age, Conflict, TransactionId};
 use std::ops::ControlFlow;
 

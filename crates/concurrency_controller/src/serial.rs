@@ -10,7 +10,7 @@ use crate::executing::{Executing, Request};
 use crate::limits::SERIAL_IDLE;
 use crate::lock_table::{Holder, Mode};
 use crate::sequencer::{Breaker, Judges, Sequencer, Wakes};
-use messages::epoch::Method;
+use messages::concurrency::Method;
 use messages::planted::{Bug, Planted};
 use messages::{Age, TransactionId};
 use serde::{Deserialize, Serialize};

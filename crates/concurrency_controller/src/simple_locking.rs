@@ -10,7 +10,7 @@ use crate::executing::{Executing, Request};
 use crate::lock_table::{Holder, Mode};
 use crate::locking::lock_blockers;
 use crate::sequencer::{Breaker, Judges, Sequencer};
-use messages::epoch::Method;
+use messages::concurrency::Method;
 use messages::{Age, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;

@@ -14,8 +14,7 @@ use crate::limits::SWITCH_PATIENCE;
 use crate::methods::Ruling;
 use crate::sequencer::Breaker;
 use crate::{CommitLocks, ConcurrencyController, reply_access, tell_doomed};
-use messages::concurrency::Way;
-use messages::epoch::Method;
+use messages::concurrency::{Method, Way};
 use messages::planted::Bug;
 use messages::{Conflict, ConflictKind, Now, Outbox, TransactionId};
 use serde::{Deserialize, Serialize};
@@ -38,7 +37,8 @@ impl ConcurrencyController {
         if method == self.method() {
             return;
         }
-        self.end_switch();
+        self.end_switch(now);
+        self.setting.switches(now, (self.method(), method, way));
         let planted = self.placing.planted;
         let before = self.executing.under_way();
         let mut ruling = Ruling::new(method, planted);
@@ -118,7 +118,7 @@ impl ConcurrencyController {
             _ => switching.before.is_empty(),
         };
         if is_over {
-            self.end_switch();
+            self.end_switch(now);
             if is_both {
                 self.judge_for_switch(true, now, outbox);
             }
@@ -140,8 +140,10 @@ impl ConcurrencyController {
     }
 
     /// The new method rules alone.
-    fn end_switch(&mut self) {
-        self.switching = None;
+    fn end_switch(&mut self, now: Now) {
+        if let Some(switching) = self.switching.take() {
+            self.setting.switched(now.boot.saturating_sub(switching.since));
+        }
         let method = self.method();
         let ruling = std::mem::replace(&mut self.ruling, Ruling::new(method, self.placing.planted));
         self.ruling = match ruling {
@@ -153,6 +155,7 @@ impl ConcurrencyController {
     fn doom_for_switch(&mut self, breakers: Vec<Breaker>, outbox: &mut Outbox) {
         for Breaker { transaction, conflict } in breakers {
             self.counters.doomed_by_switches += 1;
+            self.setting.dooms();
             let (loser, _) = self.executing.doom_one(transaction, conflict, self.ruling.sequencer_mut());
             tell_doomed(loser, outbox);
         }

@@ -35,7 +35,8 @@ pub use start::Start;
 use commit_log::{Log, LogError, Position};
 use leases::Servers;
 use messages::access::AccessRequest;
-use messages::epoch::Method;
+use messages::concurrency::Method;
+use messages::method::MethodReport;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
 use messages::server::Sites;
@@ -63,7 +64,7 @@ pub struct Settings {
     pub sites: Vec<SiteId>,
     /// How long the leases are to last that it asks for.
     pub lease: LeaseLength,
-    /// The concurrency-control method.
+    /// The concurrency-control method, as long as none is set in the catalog.
     pub method: Method,
     /// Items of a storage that a transaction commit-locks one by one, at most.
     pub points_max: usize,
@@ -279,6 +280,14 @@ impl<L: Log> Domain<L> {
     /// Whether no transaction executes or is being prepared here, as far as anybody else is concerned.
     pub fn is_unlocked(&self) -> bool {
         matches!(self.ask(ServerKind::ConcurrencyController, Question::Idle), Ok(Answer::Idle(true)))
+    }
+
+    /// The method of concurrency control in force, and whether its property is true of what executes; `None`: its server is lost.
+    pub fn method(&self) -> Option<(MethodReport, bool)> {
+        match self.ask(ServerKind::ConcurrencyController, Question::Method(self.settings.site)) {
+            Ok(Answer::Method(report, holds)) => Some((*report, holds)),
+            _ => None,
+        }
     }
 
     /// A server that is lost is found out by whoever changes something: who only looks goes on without.

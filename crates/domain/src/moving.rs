@@ -82,7 +82,7 @@ mod tests {
     use crate::Host;
     use access_manager::{MemoryStore, Store, StoreError};
     use commit_log::MemoryLog;
-    use messages::epoch::Method;
+    use messages::concurrency::Method;
     use messages::planted::Planted;
     use messages::session::SessionRequest;
     use messages::{Envelope, EpochNumber, Incarnation, Message, Now, SessionId, SiteId};

@@ -9,7 +9,8 @@ use action_driver::ActionDriver;
 use atomicity_controller::AtomicityController;
 use concurrency_controller::ConcurrencyController;
 use messages::last_words::{LastWords, Left, OpenTransaction};
-use messages::{Envelope, Item, Key, Now, Outbox, Row, Server, ServerKind, SessionId, Timestamp};
+use messages::method::MethodReport;
+use messages::{Envelope, Item, Key, Now, Outbox, Row, Server, ServerKind, SessionId, SiteId, Timestamp};
 use replication_controller::ReplicationController;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -62,6 +63,8 @@ pub enum Question {
     Stale(Item),
     /// Of the concurrency controller: whether nobody holds or waits for anything.
     Idle,
+    /// Of the concurrency controller: which method is in force at this site.
+    Method(SiteId),
     /// Of the atomicity controller: what it has sent to be voted for and told nobody.
     Open,
     /// Of the action driver: what it has not answered.
@@ -88,6 +91,8 @@ pub enum Answer {
     Stale(bool),
     /// To [`Question::Idle`].
     Idle(bool),
+    /// To [`Question::Method`]: the report, and whether the method's property is true of what executes.
+    Method(Box<MethodReport>, bool),
     /// To [`Question::Open`].
     Open(Vec<OpenTransaction>),
     /// To [`Question::Left`]: of this life, and of those before.
@@ -127,6 +132,14 @@ pub trait Machine: Server + Send {
     /// # Errors
     /// The store cannot be read.
     fn catalog_rows(&mut self) -> Result<CatalogRows, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// Of the access manager: the settings among them.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn setting_rows(&mut self) -> Result<CatalogRows, StoreError> {
         Ok(Vec::new())
     }
 
@@ -206,6 +219,7 @@ impl Machine for ConcurrencyController {
     fn ask(&self, question: Question) -> Answer {
         match question {
             Question::Idle => Answer::Idle(self.is_idle()),
+            Question::Method(site) => Answer::Method(Box::new(self.method_report(site)), self.property_holds()),
             _ => Answer::Unknown,
         }
     }
@@ -244,6 +258,10 @@ impl Machine for AccessManager {
 
     fn catalog_rows(&mut self) -> Result<CatalogRows, StoreError> {
         AccessManager::catalog_rows(self)
+    }
+
+    fn setting_rows(&mut self) -> Result<CatalogRows, StoreError> {
+        AccessManager::setting_rows(self)
     }
 
     fn checkpoint_from(&mut self, position: u64) {

@@ -12,9 +12,10 @@ use atomicity_controller::AtomicityController;
 use commit_log::{Log, LogError, Position};
 use concurrency_controller::ConcurrencyController;
 use leases::{Keeper, Servers};
+use messages::concurrency::ConcurrencyRequest;
 use messages::log_record::LogRecord;
 use messages::trace::Tracer;
-use messages::{Now, Outbox};
+use messages::{Message, Now, Outbox, ServerKind};
 use messages::{planted, reached};
 use replication_controller::ReplicationController;
 use std::collections::VecDeque;
@@ -102,6 +103,7 @@ impl<L: Log> Start<L> {
         while self.go_on()? {}
         let Start { mut domain, .. } = self;
         SERVERS.iter().try_for_each(|kind| domain.machine(*kind).replay_ends())?;
+        domain.follow_settings()?;
         Ok(domain)
     }
 }
@@ -113,6 +115,20 @@ impl<L: Log> Domain<L> {
     /// See [`StartError`].
     pub fn start(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Domain<L>, StartError> {
         Start::begin(settings, log, store)?.finish()
+    }
+
+    /// A replay tells nobody which settings it has installed, as it does not know those that came as copies: they are looked up once it is over.
+    fn follow_settings(&mut self) -> Result<(), StartError> {
+        if planted!(self.settings.planted, SettingFromFile) {
+            return Ok(());
+        }
+        let rows = self.machine(ServerKind::AccessManager).setting_rows()?;
+        let rows = rows.into_iter().map(|(key, _, row)| (key, row)).collect();
+        let settings = Message::Concurrency(ConcurrencyRequest::Settings { rows, begins: true });
+        let envelope = self.inside(ServerKind::Site, ServerKind::ConcurrencyController, settings);
+        self.queue.push_back(envelope);
+        self.run(&mut || Now { boot: 0, wall_micros: 0 });
+        Ok(())
     }
 
     /// Replays a part of the log. Returns where the next one begins. All servers are here.

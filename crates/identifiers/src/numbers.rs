@@ -52,6 +52,10 @@ impl TableId {
     pub const CATALOG: TableId = TableId(1);
     /// What transactions of the site have lost conflicts on: see `messages::contention`. Nothing is stored in it.
     pub const CONTENTION: TableId = TableId(2);
+    /// The method of concurrency control in force: see `messages::concurrency_report`. Nothing is stored in it.
+    pub const CONCURRENCY: TableId = TableId(3);
+    /// And its switches.
+    pub const CONCURRENCY_SWITCHES: TableId = TableId(4);
     /// The first identifier that a created storage may have: as in PostgreSQL, lower ones belong to the system.
     pub const FIRST_CREATED: TableId = TableId(16_384);
 }

@@ -1,7 +1,7 @@
 //! Two keepers with nothing but a network between them, and what a clause of the rules is worth.
 
 use leases::{Keeper, Said, Taken};
-use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
+use messages::epoch::{Member, MemberState, Placement, ProposalId};
 use messages::lease::MemberLease;
 use messages::limits::{MILLISECOND, SECOND};
 use messages::planted::{Bug, Planted};
@@ -21,7 +21,6 @@ fn epoch(number: u64) -> Epoch {
         parent: ProposalId::default(),
         members: [(A, member), (B, member)].into(),
         sessions: [(A, 0), (B, 0)].into(),
-        method: Method::Locking,
         required_copies: 1,
         placement: Placement::Everywhere,
         oracle: OracleLife(1),

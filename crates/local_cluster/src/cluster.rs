@@ -17,6 +17,7 @@
 use crate::limits;
 use crate::ports;
 use crate::process::Name;
+use messages::concurrency::Method;
 use messages::{InstanceId, LeaseLength, SiteId};
 use serde::{Deserialize, Serialize};
 use site::config::{Channels, Clients, ConfigError, DatagramFaults, MethodName, default_lease};
@@ -326,7 +327,7 @@ impl Cluster {
                     keys: keys.clone(),
                     clear: false,
                     sites: self.sites.iter().map(listen).collect(),
-                    method: stored.method,
+                    method: None,
                     required_copies: stored.required_copies,
                 }
                 .write(&path)?,
@@ -380,10 +381,7 @@ fn addresses(servers: &[SocketAddr]) -> String {
 }
 
 fn method_text(method: MethodName) -> &'static str {
-    match method {
-        MethodName::Locking => "locking",
-        MethodName::Optimistic => "optimistic",
-    }
+    Method::from(method).name()
 }
 
 /// Chooses identity and addresses, and writes them down.

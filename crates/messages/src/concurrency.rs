@@ -3,7 +3,10 @@
 //! All of it stays within a site: nothing is lost or repeated.
 
 use crate::conflict::Conflict;
-use crate::item::{History, Item, KeyRange};
+use crate::item::{History, Item, KeyRange, Row};
+use crate::key::Key;
+use crate::method::MethodReport;
+pub use crate::method::{Method, Way};
 use crate::timestamp::{Age, Timestamp};
 use identifiers::TransactionId;
 use serde::{Deserialize, Serialize};
@@ -39,20 +42,6 @@ impl AccessKind {
     pub fn join(self, other: AccessKind) -> AccessKind {
         if self == other { self } else { AccessKind::Write }
     }
-}
-
-/// How a site goes over from one concurrency-control method to another while transactions execute (Bhargava and Riedl, "A Model for
-/// Adaptable Systems for Transaction Processing", 1989).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Way {
-    /// The new method judges from now on, over what has been accessed so far. Nobody is aborted; its property holds once the
-    /// transactions from before have ended.
-    #[default]
-    Generic,
-    /// What contradicts the new method is aborted, so that its property holds at once.
-    Converting,
-    /// Both methods judge until the transactions from before have ended, or until patience with them has.
-    SuffixSufficient,
 }
 
 /// To the concurrency controller.
@@ -146,6 +135,20 @@ pub enum ConcurrencyRequest {
         /// Names the access.
         tag: u64,
     },
+    /// Access manager: these settings are installed here, by a commit or a copy: rows of the catalog as they are from now on. They come in the order in
+    /// which they are installed, and never an older version of a row, but where a copy replaces what never committed. The site, before it serves: all
+    /// that there are after a replay. Not answered.
+    Settings {
+        /// Key and row; no row: the setting is gone.
+        rows: Vec<(Key, Option<Row>)>,
+        /// The site begins its life: nothing has executed, and nothing is switched.
+        begins: bool,
+    },
+    /// Action driver: which method is in force, and what has been switched? Answered `MethodReply`.
+    Method {
+        /// Handed back.
+        tag: u64,
+    },
 }
 
 /// From the concurrency controller.
@@ -190,5 +193,12 @@ pub enum ConcurrencyReply {
     SnapshotReply {
         /// Names the access.
         tag: u64,
+    },
+    /// To the action driver.
+    MethodReply {
+        /// Handed back.
+        tag: u64,
+        /// What it asked for.
+        report: Box<MethodReport>,
     },
 }

@@ -94,6 +94,11 @@ pub fn table() -> Arc<TableSchema> {
     Arc::clone(&TABLE)
 }
 
+/// Microseconds since 1970 as SQL counts them.
+pub(crate) fn since_2000(micros: u64) -> i64 {
+    i64::try_from(micros).unwrap_or(i64::MAX).saturating_sub(EPOCH_OF_SQL_MICROS)
+}
+
 fn big(number: u64) -> Value {
     Value::BigInt(i64::try_from(number).unwrap_or(i64::MAX))
 }
@@ -105,7 +110,6 @@ impl ContentionRow {
             Some(Item { table, key }) => (big(u64::from(table.0)), Value::Bytea(key.as_bytes().into())),
             None => (Value::Null, Value::Null),
         };
-        let micros = i64::try_from(self.last_micros).unwrap_or(i64::MAX).saturating_sub(EPOCH_OF_SQL_MICROS);
         encoded(&[
             Value::text(self.cause.text()),
             storage,
@@ -114,7 +118,7 @@ impl ContentionRow {
             big(self.count),
             big(self.count_error_max),
             big(self.waited / 1_000_000),
-            Value::TimestampTz(micros),
+            Value::TimestampTz(since_2000(self.last_micros)),
         ])
     }
 }

@@ -35,22 +35,6 @@ impl Member {
     }
 }
 
-/// The concurrency-control method of an epoch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Method {
-    /// Two-phase read/write locking with range locks.
-    #[default]
-    Locking,
-    /// Optimistic validation.
-    Optimistic,
-    /// One transaction executes at a time.
-    Serial,
-    /// Two-phase locking of which every lock is exclusive.
-    SimpleLocking,
-    /// Strict timestamp ordering.
-    Timestamp,
-}
-
 /// Names one proposal of an epoch, so that a lost answer of the oracle can be settled by reading it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProposalId {
@@ -78,8 +62,6 @@ pub struct Epoch {
     pub members: BTreeMap<SiteId, Member>,
     /// Every site of the instance, with how often it has come back: the session vector.
     pub sessions: BTreeMap<SiteId, u64>,
-    /// How conflicts are controlled.
-    pub method: Method,
     /// Commits with fewer caught-up copies than this wait for the disk.
     pub required_copies: u16,
     /// Where copies live. One fragment, of everything at every site, until placement is chosen.

@@ -9,11 +9,12 @@
 //! * [`log_record`]: what a site writes to its log;
 //! * [`server`]: the machine interface that all servers have, their outbox and envelopes; [`remaining`]: for the codecs of their states;
 //! * [`label`], [`trace`]: what messages are called, and what became of them, for who measures;
-//! * [`conflict`], [`contention`]: why transactions lost, and on what; [`item_name`]: what clients call that; [`limits`]: every shared bound; [`lease`]: how long leases last, and what follows from it; [`lineage`]: how a log is known again; [`last_words`]: what a life leaves open; [`planted`](mod@planted): the simulator's switches; [`probes`]: what it must have gone through.
+//! * [`settings`], [`method`], [`concurrency_report`]: what all sites are told by rows of the catalog, and the method in force; [`conflict`], [`contention`]: why transactions lost, and on what; [`item_name`]: what clients call that; [`limits`]: every shared bound; [`lease`]: how long leases last, and what follows from it; [`lineage`]: how a log is known again; [`last_words`]: what a life leaves open; [`planted`](mod@planted): the simulator's switches; [`probes`]: what it must have gone through.
 
 pub mod access;
 pub mod commit;
 pub mod concurrency;
+pub mod concurrency_report;
 pub mod conflict;
 pub mod contention;
 pub mod epoch;
@@ -27,6 +28,7 @@ pub mod lease;
 pub mod limits;
 pub mod lineage;
 pub mod log_record;
+pub mod method;
 pub mod oracle;
 pub mod planted;
 pub mod probes;
@@ -39,6 +41,7 @@ pub mod role;
 pub mod schema;
 pub mod server;
 pub mod session;
+pub mod settings;
 pub mod timestamp;
 pub mod trace;
 

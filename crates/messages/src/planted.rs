@@ -182,6 +182,9 @@ bugs! {
     StampKeptOnRetry = "stamp-kept-on-retry", rule 1: "a retry keeps the stamp with which it came too late";
     IncrementStamped = "increment-stamped", rule 1: "what is only added to is ordered by stamps";
     SerialTurnLost = "serial-turn-lost", rule 1: "the turn of a transaction that ends goes to nobody";
+    HomeCheckSkipped = "home-check-skipped", rule 3: "the home site takes what its method lets execute for a check of versions";
+    SettingFromFile = "setting-from-file", rule 11: "a returning site runs the method of its file, whatever is set";
+    SettingNotFollowed = "setting-not-followed", rule 11: "a setting that comes as a copy is installed and not followed";
     ParkedNotChecked = "parked-not-checked", rule 3: "who has left its turn is not doomed by a prepare that takes what it has read";
 }
 

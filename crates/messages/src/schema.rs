@@ -4,10 +4,11 @@
 //! schema is an ordinary transaction. Every transaction reads the row of each table it uses, so a schema change conflicts
 //! with it. An index is a storage too: its rows are written by the same transactions as the table's.
 
+use crate::item::KeyRange;
 use crate::key::Key;
 use crate::role::{BOOTSTRAP, RoleSchema, Secret};
 use crate::timestamp::Timestamp;
-use identifiers::TableId;
+use identifiers::{SiteId, TableId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -114,6 +115,8 @@ pub enum CatalogEntry {
     Role(Arc<RoleSchema>),
     /// Under [`CatalogEntry::secret_key`]: what verifiers of roles that do not exist are made of, the same at all sites.
     Secret(Secret<[u8; 32]>),
+    /// A setting's value, under [`CatalogEntry::setting_key`]. See [`crate::settings`].
+    Setting(String),
 }
 
 /// The first byte of a catalog key.
@@ -121,6 +124,7 @@ const RELATION: u8 = b'n';
 const PROCEDURE: u8 = b'p';
 const ROLE: u8 = b'r';
 const SECRET: u8 = b's';
+const SETTING: u8 = b't';
 
 fn named(space: u8, name: &str) -> Key {
     let mut bytes = Vec::with_capacity(name.len() + 1);
@@ -148,6 +152,22 @@ impl CatalogEntry {
     /// The catalog key of the secret.
     pub fn secret_key() -> Key {
         Key::new(&[SECRET])
+    }
+
+    /// The catalog key of a setting's name.
+    pub fn setting_key(name: &str) -> Key {
+        named(SETTING, name)
+    }
+
+    /// The name of the setting that this catalog key is of, if it is of one.
+    pub fn setting_of(key: &Key) -> Option<String> {
+        let (space, name) = key.as_bytes().split_first()?;
+        (*space == SETTING).then(|| String::from_utf8_lossy(name).into_owned())
+    }
+
+    /// All keys of settings in the catalog.
+    pub fn settings_range() -> KeyRange {
+        KeyRange { table: TableId::CATALOG, low: Key::new(&[SETTING]), high: Some(Key::new(&[SETTING + 1])) }
     }
 
     /// The catalog key of the counter.
@@ -193,6 +213,8 @@ pub struct Catalog {
     pub roles: BTreeMap<String, (Arc<RoleSchema>, Timestamp)>,
     /// See [`CatalogEntry::Secret`], with the version of its catalog row.
     pub secret: Option<(Secret<[u8; 32]>, Timestamp)>,
+    /// Settings by name, each with the version of its catalog row.
+    pub settings: BTreeMap<String, (String, Timestamp)>,
 }
 
 impl Catalog {
@@ -218,6 +240,10 @@ impl Catalog {
                     _ => None,
                 }
             }
+            Some((&SETTING, bytes)) => match entry {
+                Some(CatalogEntry::Setting(value)) => drop(self.settings.insert(name(bytes), (value, version))),
+                _ => drop(self.settings.remove(&name(bytes))),
+            },
             _ => {
                 if let Some(CatalogEntry::Next(next)) = entry {
                     self.next = (next, version);
@@ -238,7 +264,11 @@ impl Catalog {
                 self.index_names.insert(name, (table, version));
             }
             Some(
-                CatalogEntry::Next(_) | CatalogEntry::Procedure(_) | CatalogEntry::Role(_) | CatalogEntry::Secret(_),
+                CatalogEntry::Next(_)
+                | CatalogEntry::Procedure(_)
+                | CatalogEntry::Role(_)
+                | CatalogEntry::Secret(_)
+                | CatalogEntry::Setting(_),
             )
             | None => {}
         }
@@ -264,6 +294,7 @@ impl Catalog {
             Some(&PROCEDURE) => self.procedures.get(name.as_ref()).map(|(_, version)| *version),
             Some(&ROLE) => self.roles.get(name.as_ref()).map(|(_, version)| *version),
             Some(&SECRET) => self.secret.as_ref().map(|(_, version)| *version),
+            Some(&SETTING) => self.settings.get(name.as_ref()).map(|(_, version)| *version),
             _ => Some(self.next.1),
         };
         version.unwrap_or(Timestamp::ZERO)
@@ -271,6 +302,6 @@ impl Catalog {
 }
 
 /// The hidden key of a table without primary key: unique at all sites without asking them.
-pub fn hidden_key(site: identifiers::SiteId, counter: u64) -> Value {
+pub fn hidden_key(site: SiteId, counter: u64) -> Value {
     Value::BigInt(((site.0 as i64) << 48) | (counter as i64 & ((1 << 48) - 1)))
 }

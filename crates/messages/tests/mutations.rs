@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use messages::access::{Copies, StaleSet};
 use messages::commit::{CommitMessage, Outcome, TransactionReport, TransactionState, TransactionsReport, Vote};
-use messages::epoch::{Method, Placement, ProposalId};
+use messages::epoch::{Placement, ProposalId};
 use messages::last_words::{HomesKnown, OutcomeTable};
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
@@ -49,7 +49,6 @@ fn epoch() -> Arc<Epoch> {
         oracle: OracleLife(7),
         members: [(SiteId(1), member(MemberState::Up)), (SiteId(2), member(MemberState::Recovering))].into(),
         sessions: [(SiteId(1), 1), (SiteId(2), 5)].into(),
-        method: Method::Locking,
         required_copies: 2,
         placement: Placement::Everywhere,
         restart: false,

@@ -31,7 +31,6 @@ pub struct OracleHost {
     /// Its answers are lost until then (true time).
     pub mute_until: u64,
     sites: Vec<SiteId>,
-    method: messages::epoch::Method,
     required_copies: u16,
     planted: Planted,
 }
@@ -48,7 +47,6 @@ impl OracleHost {
             away_until: 0,
             mute_until: 0,
             sites: (1..=sites as u16).map(SiteId).collect(),
-            method: profile.method,
             required_copies: profile.required_copies,
             planted,
         };
@@ -79,7 +77,7 @@ impl OracleHost {
     pub fn begin(&mut self) {
         self.start += 1;
         let life = OracleLife(self.start.into());
-        let mut oracle = Oracle::init(INSTANCE, &self.sites, self.method, self.required_copies, life, self.planted);
+        let mut oracle = Oracle::init(INSTANCE, &self.sites, self.required_copies, life, self.planted);
         let mut outbox = Outbox::default();
         for entry in self.log.read_from(self.log.first()) {
             let (_, bytes) = entry.expect("a log in memory can be read");

@@ -25,7 +25,6 @@ pub mod names;
 pub mod register;
 
 use epoch_store::EpochStore;
-use messages::epoch::Method;
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::planted::Planted;
@@ -59,13 +58,12 @@ impl Oracle {
     pub fn init(
         instance: InstanceId,
         sites: &[SiteId],
-        method: Method,
         required_copies: u16,
         life: OracleLife,
         planted: Planted,
     ) -> Oracle {
         Oracle {
-            register: Some(Register::init(instance, sites, method, required_copies, life, planted)),
+            register: Some(Register::init(instance, sites, required_copies, life, planted)),
             instance,
             life,
             names: Names::default(),

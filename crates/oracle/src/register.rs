@@ -10,7 +10,7 @@
 //! members that must confirm but adds its own. Until they have, the register is not *settled*: nobody enters what it holds.
 
 use bytes::Bytes;
-use messages::epoch::{Epoch, Member, MemberState, Method, Placement, ProposalId};
+use messages::epoch::{Epoch, Member, MemberState, Placement, ProposalId};
 use messages::limits::SITES_MAX;
 use messages::planted::Planted;
 use messages::{EpochNumber, Incarnation, InstanceId, OracleLife, SiteId};
@@ -79,7 +79,6 @@ impl Register {
     pub fn init(
         instance: InstanceId,
         sites: &[SiteId],
-        method: Method,
         required_copies: u16,
         life: OracleLife,
         planted: Planted,
@@ -96,7 +95,6 @@ impl Register {
             oracle: OracleLife(0),
             members: listed.iter().map(|site| (*site, member)).collect(),
             sessions: listed.iter().map(|site| (*site, 0)).collect(),
-            method,
             required_copies,
             placement: Placement::Everywhere,
             restart: false,

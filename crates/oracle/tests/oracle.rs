@@ -1,7 +1,7 @@
 //! The promises of `EpochStore`, asked of the embedded oracle by its messages alone.
 
 use identifiers::Pattern;
-use messages::epoch::{Epoch, Member, MemberState, Method, ProposalId};
+use messages::epoch::{Epoch, Member, MemberState, ProposalId};
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::planted::{Bug, Planted};
@@ -30,12 +30,7 @@ struct World {
 impl World {
     fn with(life: u64, planted: Planted) -> World {
         let life = OracleLife(life);
-        World {
-            oracle: Oracle::init(INSTANCE, &[A, B, C], Method::Locking, 2, life, planted),
-            log: Vec::new(),
-            syncs: Vec::new(),
-            life,
-        }
+        World { oracle: Oracle::init(INSTANCE, &[A, B, C], 2, life, planted), log: Vec::new(), syncs: Vec::new(), life }
     }
 
     fn new() -> World {
@@ -392,7 +387,7 @@ fn an_oracle_that_cannot_read_its_log_answers_nothing() {
     assert_eq!(rotten.give(A, Message::Oracle(OracleRequest::ReadEpoch { tag: 1 })).len(), 0);
     rotten.oracle.replay(&world.log[0], &mut Outbox::default());
     assert_eq!(rotten.give(A, Message::Oracle(OracleRequest::ReadEpoch { tag: 1 })).len(), 1);
-    let mut foreign = Oracle::init(InstanceId(5), &[A], Method::Locking, 1, OracleLife(1), Planted::none());
+    let mut foreign = Oracle::init(InstanceId(5), &[A], 1, OracleLife(1), Planted::none());
     foreign.replay(&world.log[0], &mut Outbox::default());
     assert!(foreign.epoch().is_none());
 }

@@ -10,6 +10,7 @@ mod keys;
 mod laboratory;
 mod limits;
 mod memory;
+mod method;
 mod moving;
 mod server;
 mod simulate;
@@ -65,6 +66,7 @@ enum Command {
     /// For a site whose log or store is damaged, or lost. Nothing is deleted: the old copy stays in a folder of its own below the site's.
     Repair(failures::Options),
     Move(moving::Options),
+    Method(method::Options),
     Site(server::SiteOptions),
     Oracle(server::OracleOptions),
     Host(server::HostOptions),
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
         Command::Restart(options) => failures::restart(&options),
         Command::Repair(options) => failures::repair(&options),
         Command::Move(options) => moving::run(&options),
+        Command::Method(options) => method::run(&options),
         Command::Site(options) => server::site(&options),
         Command::Oracle(options) => server::oracle(&options),
         Command::Host(options) => server::host(&options),

@@ -108,6 +108,12 @@ enum Method {
     Locking,
     /// Optimistic validation: nobody waits, and who loses a conflict is refused at its commit.
     Optimistic,
+    /// One transaction of a site executes at a time.
+    Serial,
+    /// Two-phase locking of which every lock is exclusive.
+    SimpleLocking,
+    /// Timestamp ordering: who comes too late for its place in the order begins again.
+    Timestamp,
 }
 
 impl From<Method> for MethodName {
@@ -115,6 +121,9 @@ impl From<Method> for MethodName {
         match method {
             Method::Locking => MethodName::Locking,
             Method::Optimistic => MethodName::Optimistic,
+            Method::Serial => MethodName::Serial,
+            Method::SimpleLocking => MethodName::SimpleLocking,
+            Method::Timestamp => MethodName::Timestamp,
         }
     }
 }

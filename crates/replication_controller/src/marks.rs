@@ -141,7 +141,7 @@ impl ReplicationController {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use messages::epoch::{MemberState, Method, Placement, ProposalId};
+    use messages::epoch::{MemberState, Placement, ProposalId};
     use messages::planted::Bug;
     use messages::planted::Planted;
     use messages::{EpochNumber, LeaseLength, OracleLife};
@@ -158,7 +158,6 @@ mod tests {
             parent: ProposalId::default(),
             members: [(OTHER, member)].into(),
             sessions: BTreeMap::new(),
-            method: Method::Locking,
             required_copies: 1,
             placement: Placement::Everywhere,
             oracle: OracleLife(1),

@@ -120,7 +120,7 @@ mod tests {
     use messages::EpochNumber;
     use messages::OracleLife;
     use messages::commit::TransactionsReport;
-    use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
+    use messages::epoch::{Member, MemberState, Placement, ProposalId};
     use messages::planted::Bug;
 
     fn epoch(number: u64, members: &[(u16, u32)]) -> Epoch {
@@ -132,7 +132,6 @@ mod tests {
             parent: ProposalId::default(),
             members: members.iter().map(member).collect(),
             sessions: BTreeMap::new(),
-            method: Method::Locking,
             required_copies: 2,
             placement: Placement::Everywhere,
             oracle: OracleLife(1),

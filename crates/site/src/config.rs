@@ -2,7 +2,7 @@
 
 use crate::layout::Layout;
 use crate::protection::{self, ProtectionError, Wanted};
-use messages::epoch::Method;
+use messages::concurrency::Method;
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
 use messages::{InstanceId, LeaseLength, SiteId};
 use raidcomm::datagrams::faults::{Faults, FaultsError};
@@ -62,7 +62,7 @@ pub struct SiteConfig {
     pub clear: bool,
     /// Where the other sites listen, by number.
     pub peers: BTreeMap<String, SocketAddr>,
-    /// "locking" or "optimistic".
+    /// The concurrency-control method as long as no other is set in SQL.
     #[serde(default)]
     pub method: MethodName,
     /// Threads that serve clients.
@@ -154,9 +154,9 @@ pub struct OracleConfig {
     pub clear: bool,
     /// Where all sites listen, by number.
     pub sites: BTreeMap<String, SocketAddr>,
-    /// The method of the first epoch: "locking" or "optimistic".
-    #[serde(default)]
-    pub method: MethodName,
+    /// What files of earlier versions say; passed over, as sites have methods and epochs have none.
+    #[serde(default, skip_serializing)]
+    pub method: Option<MethodName>,
     /// Commits with fewer caught-up copies in memory than this wait for the disk.
     #[serde(default = "two")]
     pub required_copies: u16,
@@ -167,13 +167,19 @@ pub struct OracleConfig {
 
 /// The name of a concurrency-control method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum MethodName {
     /// Two-phase read/write locking.
     #[default]
     Locking,
     /// Optimistic validation.
     Optimistic,
+    /// One transaction at a time.
+    Serial,
+    /// Two-phase locking with exclusive locks only.
+    SimpleLocking,
+    /// Strict timestamp ordering.
+    Timestamp,
 }
 
 /// By what messages go to other processes of the instance.
@@ -229,6 +235,9 @@ impl From<MethodName> for Method {
         match name {
             MethodName::Locking => Method::Locking,
             MethodName::Optimistic => Method::Optimistic,
+            MethodName::Serial => Method::Serial,
+            MethodName::SimpleLocking => Method::SimpleLocking,
+            MethodName::Timestamp => Method::Timestamp,
         }
     }
 }
@@ -276,7 +285,8 @@ console = \"127.0.0.1:7501\"         # where `raid status` asks it
 oracle = \"10.0.0.9:7400\"           # where the oracle listens
 keys = \"/var/lib/raid/keys\"        # folder with its keys (`raid keys`); without them it speaks with no site or server outside its host, unless
 # clear = true                     # they reach it in clear, and nobody else can reach this network
-method = \"locking\"                 # or \"optimistic\"; the same at all sites
+method = \"locking\"                 # of concurrency control, until one is set (`raid method`): or \"optimistic\", \"serial\", \"simple-locking\",
+                                   # \"timestamp\"
 workers = 1                        # threads that serve clients
 memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store. The process takes half as
                                    # much again, twice as much while all rows are scanned, and up to 300 MB beside
@@ -311,7 +321,6 @@ hba = [                            # rules as in pg_hba.conf; these are the ones
 # data = \"/var/lib/raid/oracle\"      # folder for its state
 # listen = \"10.0.0.9:7400\"
 # keys = \"/var/lib/raid/keys\"        # folder with its keys; or `clear = true`, as above
-# method = \"locking\"                 # the method of the first epoch
 # required_copies = 2                # commits with fewer current copies in memory wait for the disk
 # [sites]                            # where all sites listen, by their number
 # 1 = \"10.0.0.1:7401\"

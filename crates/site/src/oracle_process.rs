@@ -83,8 +83,7 @@ impl OracleProcess {
         let instance = InstanceId(config.instance);
         // The keys of the standard library's hashes are random in every process.
         let life = OracleLife(RandomState::new().hash_one(clock::wall_micros()).max(1));
-        let (method, copies) = (config.method.into(), config.required_copies);
-        let mut oracle = Oracle::init(instance, &sites, method, copies, life, Planted::none());
+        let mut oracle = Oracle::init(instance, &sites, config.required_copies, life, Planted::none());
         let mut outbox = Outbox::default();
         let mut last_record = log.first();
         for entry in log.read_from(log.first()) {

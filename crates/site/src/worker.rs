@@ -226,6 +226,7 @@ impl Worker {
             clock::wall_micros() ^ ((number as u64) << 56),
         );
         interface.doorkeeper = entrance.doorkeeper();
+        interface.method = config.method.into();
         let mut user_interface = UserInterface::new(interface);
         if !takes_long {
             user_interface.leave_long_messages();

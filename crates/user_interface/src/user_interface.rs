@@ -14,6 +14,7 @@ use crate::session::state::{CancelReason, Cycle, Phase, Session, Step, Work};
 use crate::session::turn::{Shared, Turn};
 use bytes::{Buf, BytesMut};
 use messages::access::AccessReply;
+use messages::concurrency::Method;
 use messages::log_record::LogRecord;
 use messages::session::SessionRequest;
 use messages::{Envelope, Incarnation, Key, Message, Now, Outbox, Row, Server, SessionId, SiteId, Timestamp};
@@ -38,6 +39,8 @@ pub struct Config {
     pub seed: u64,
     /// Who lets clients in: one for all user interfaces of a process.
     pub doorkeeper: Arc<Doorkeeper>,
+    /// The concurrency-control method that the site runs as long as none is set.
+    pub method: Method,
 }
 
 impl Config {
@@ -51,6 +54,7 @@ impl Config {
             process_base,
             seed,
             doorkeeper: Doorkeeper::trusting(seed),
+            method: Method::default(),
         }
     }
 }

@@ -87,3 +87,9 @@ fn procedures() {
 fn roles() {
     run("roles");
 }
+
+/// ALTER SYSTEM: rows of the catalog, what is shown of them, and PostgreSQL's errors.
+#[test]
+fn settings_of_all() {
+    run("settings_of_all");
+}

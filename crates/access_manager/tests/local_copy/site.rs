@@ -2,7 +2,7 @@
 
 use access_manager::{AccessManager, MemoryStore, Settings};
 use messages::access::{AccessReply, AccessRequest, Copies, StaleSet};
-use messages::epoch::{Method, Placement, ProposalId};
+use messages::epoch::{Placement, ProposalId};
 use messages::limits::{MILLISECOND, SECOND};
 use messages::log_record::LogRecord;
 use messages::{
@@ -56,7 +56,6 @@ pub fn epoch_logged(stale: StaleSet) -> LogRecord {
         oracle: OracleLife(1),
         members: BTreeMap::new(),
         sessions: BTreeMap::new(),
-        method: Method::Locking,
         required_copies: 1,
         placement: Placement::Everywhere,
         restart: false,

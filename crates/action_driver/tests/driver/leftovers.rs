@@ -1,7 +1,7 @@
 //! What lives that are over have left behind: which storages go, and which must not.
 
 use crate::world::{NOTES, World, accounts};
-use messages::epoch::{Method, Placement, ProposalId};
+use messages::epoch::{Placement, ProposalId};
 use messages::limits::SECOND;
 use messages::planted::{Bug, Planted};
 use messages::replication::ServiceReply;
@@ -25,7 +25,6 @@ fn epoch() -> Arc<Epoch> {
         oracle: OracleLife(1),
         members: [(SiteId(1), member), (SiteId(2), member)].into(),
         sessions: BTreeMap::new(),
-        method: Method::Locking,
         required_copies: 1,
         placement: Placement::Everywhere,
         restart: false,

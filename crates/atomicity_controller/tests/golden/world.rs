@@ -21,7 +21,7 @@ use messages::commit::{
     TransactionsReport, Vote,
 };
 use messages::concurrency::{ConcurrencyReply, ConcurrencyRequest};
-use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
+use messages::epoch::{Member, MemberState, Placement, ProposalId};
 use messages::item::{ItemRead, Write};
 use messages::last_words::{HomesKnown, OpenTransaction};
 use messages::limits::MILLISECOND;
@@ -104,7 +104,6 @@ fn epoch(number: u64, sites: Words, required: u16) -> Arc<Epoch> {
         parent: ProposalId::default(),
         sessions: members.keys().map(|site| (*site, 0)).collect(),
         members,
-        method: Method::Locking,
         required_copies: required,
         placement: Placement::Everywhere,
         oracle: OracleLife(1),

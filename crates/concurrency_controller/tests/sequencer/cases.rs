@@ -2,8 +2,7 @@
 
 use crate::support::{Site, TABLE, THERE, adding, history, item, key, own, range, said, transaction};
 use concurrency_controller::limits::{ACCESS_PATIENCE, ALONE_MAX, OWED_TIME, POINTS_MAX};
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
-use messages::epoch::Method;
+use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, Target};
 use messages::item::Write;
 use messages::planted::{Bug, Planted};
 use messages::{ConflictKind, History, Item, Key, KeyRange};

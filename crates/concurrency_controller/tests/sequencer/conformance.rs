@@ -5,8 +5,7 @@
 
 use crate::model::{Setting, World};
 use concurrency_controller::methods::METHODS;
-use messages::concurrency::Way;
-use messages::epoch::Method;
+use messages::concurrency::{Method, Way};
 use messages::planted::{Bug, Planted};
 
 const WAYS: [Way; 3] = [Way::Generic, Way::Converting, Way::SuffixSufficient];

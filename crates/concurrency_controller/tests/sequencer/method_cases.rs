@@ -1,9 +1,12 @@
 //! Single cases of the methods other than locking and validation, and of the ways to go over from one to another.
 
-use crate::support::{Site, THERE, history, item, own, range, said, transaction};
+use crate::support::{HERE, Site, THERE, history, item, own, range, said, transaction};
 use concurrency_controller::limits::{REFUSALS_MAX, SERIAL_IDLE, SWITCH_PATIENCE};
-use messages::concurrency::Way;
-use messages::epoch::Method;
+use messages::concurrency::{ConcurrencyReply, ConcurrencyRequest, Method, Way};
+use messages::method::{MethodReport, Origin};
+use messages::schema::CatalogEntry;
+use messages::settings::Parameter;
+use messages::{Key, Row, SiteId};
 
 const NOTHING: [&str; 0] = [];
 
@@ -172,4 +175,46 @@ fn a_newer_switch_ends_the_one_under_way() {
     assert_eq!(said(&site.switch_by(Method::Optimistic, Way::Generic)), ["5 granted"]);
     assert_eq!(site.controller.method(), Method::Optimistic);
     assert_eq!(site.commit_lock(transaction(THERE, 50), history(&[], &[], &[9])), ["50 commit-locks granted"]);
+}
+
+/// A row of the catalog.
+fn setting(parameter: Parameter, site: Option<SiteId>, value: Option<&str>) -> (Key, Option<Row>) {
+    let row = value.map(|value| CatalogEntry::Setting(value.to_owned()).encode());
+    (CatalogEntry::setting_key(&parameter.name(site)), row)
+}
+
+fn report(site: &mut Site) -> MethodReport {
+    match site.ask(ConcurrencyRequest::Method { tag: 7 }).pop() {
+        Some(ConcurrencyReply::MethodReply { tag: 7, report }) => *report,
+        other => panic!("a report, not {other:?}"),
+    }
+}
+
+/// Otherwise a site would not run what is set for it, or would tell something else of it.
+#[test]
+fn settings_are_followed_where_they_are_installed() {
+    let mut site = Site::new(Method::Locking);
+    let (method, way) = (Parameter::ConcurrencyMethod, Parameter::ConcurrencyWay);
+    let at_start = vec![setting(method, None, Some("optimistic")), setting(method, Some(THERE), Some("serial"))];
+    site.ask(ConcurrencyRequest::Settings { rows: at_start, begins: true });
+    let told = report(&mut site);
+    assert_eq!((told.method, told.origin, told.switches.len()), (Method::Optimistic, Origin::Cluster, 0));
+    site.read(own(1), item(1));
+    let rows = vec![setting(way, None, Some("suffix-sufficient")), setting(method, Some(HERE), Some("timestamp"))];
+    site.now += 5;
+    assert_eq!(said(&site.ask(ConcurrencyRequest::Settings { rows, begins: false })), NOTHING);
+    let told = report(&mut site);
+    assert_eq!(
+        (told.method, told.origin, told.switching),
+        (Method::Timestamp, Origin::Site, Some(Way::SuffixSufficient))
+    );
+    assert_eq!((told.from_before, told.switches[0].from, told.switches[0].took), (1, Method::Optimistic, None));
+    site.now += 20;
+    site.finish(own(1));
+    assert_eq!(report(&mut site).switches[0].took, Some(20));
+    // What a later version sets, or takes back, is not followed.
+    let rows = vec![setting(method, Some(HERE), Some("clairvoyant")), setting(method, None, None)];
+    site.ask(ConcurrencyRequest::Settings { rows, begins: false });
+    let told = report(&mut site);
+    assert_eq!((told.method, told.origin), (Method::Locking, Origin::File));
 }

@@ -7,8 +7,7 @@
 use crate::properties::Era;
 use crate::support::{HERE, Site, THERE, adding, age, at, history, item, range, transaction};
 use concurrency_controller::limits::ACCESS_PATIENCE;
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Way};
-use messages::epoch::Method;
+use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, Way};
 use messages::planted::Planted;
 use messages::{Age, TransactionId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -538,7 +537,7 @@ impl<'a> World<'a> {
                         self.disperse(transaction);
                     }
                 }
-                ConcurrencyReply::SnapshotReply { .. } => panic!("nobody asked"),
+                ConcurrencyReply::SnapshotReply { .. } | ConcurrencyReply::MethodReply { .. } => panic!("nobody asked"),
             }
         }
     }

@@ -2,8 +2,7 @@
 
 use crate::model::{Running, Stage, Use, World};
 use concurrency_controller::limits::SERIAL_IDLE;
-use messages::concurrency::{AccessKind, ConcurrencyReply, Way};
-use messages::epoch::Method;
+use messages::concurrency::{AccessKind, ConcurrencyReply, Method, Way};
 use messages::{Conflict, ConflictKind, TransactionId};
 use std::collections::{BTreeMap, BTreeSet};
 

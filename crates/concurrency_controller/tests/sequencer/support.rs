@@ -3,8 +3,7 @@
 
 use concurrency_controller::ConcurrencyController;
 use concurrency_controller::limits::POINTS_MAX;
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target, Way};
-use messages::epoch::Method;
+use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, Target, Way};
 use messages::item::{ItemRead, RangeRead};
 use messages::planted::Planted;
 use messages::{
@@ -256,6 +255,7 @@ pub fn said(replies: &[ConcurrencyReply]) -> Vec<String> {
             Some(format!("{} commit-locks {}", transaction.sequence, why(conflict)))
         }
         ConcurrencyReply::SnapshotReply { tag } => Some(format!("reader {tag}")),
+        ConcurrencyReply::MethodReply { report, .. } => Some(format!("runs {}", report.method.name())),
     };
     replies.iter().filter_map(one).collect()
 }

@@ -9,7 +9,7 @@ use bytes::BytesMut;
 use commit_log::MemoryLog;
 use domain::{Domain, Settings};
 use messages::access::AccessReply;
-use messages::epoch::Method;
+use messages::concurrency::Method;
 use messages::limits::MILLISECOND;
 use messages::oracle::{OracleReply, OracleRequest};
 use messages::planted::Planted;
@@ -133,7 +133,7 @@ impl Cluster {
     pub fn start(sites: u16) -> Result<Cluster, String> {
         let copies = sites.min(2);
         let sites: Vec<SiteId> = (1..=sites).map(SiteId).collect();
-        let oracle = Oracle::init(InstanceId(1), &sites, Method::Locking, copies, OracleLife(1), Planted::none());
+        let oracle = Oracle::init(InstanceId(1), &sites, copies, OracleLife(1), Planted::none());
         let mut cluster = Cluster {
             sites: Vec::new(),
             oracle,

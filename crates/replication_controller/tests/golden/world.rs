@@ -16,7 +16,7 @@ use crate::words::{described, item, key, point};
 use leases::{Keeper, Said, Servers, Taken};
 use messages::access::{AccessReply, AccessRequest, StaleSet};
 use messages::commit::{EpochReply, EpochRequest, Outcome, TransactionReport, TransactionState, TransactionsReport};
-use messages::epoch::{Member, MemberState, Method, Placement, ProposalId};
+use messages::epoch::{Member, MemberState, Placement, ProposalId};
 use messages::item::Write;
 use messages::last_words::{HomesKnown, OutcomeTable};
 use messages::lease::LeaseOrder;
@@ -107,7 +107,6 @@ fn epoch_zero(sites: &[SiteId]) -> Arc<Epoch> {
         parent: ProposalId::default(),
         members: sites.iter().map(|site| (*site, member)).collect(),
         sessions: sites.iter().map(|site| (*site, 0)).collect(),
-        method: Method::Locking,
         required_copies: 1,
         placement: Placement::Everywhere,
         oracle: OracleLife(1),

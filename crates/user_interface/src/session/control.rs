@@ -137,7 +137,7 @@ impl Turn<'_> {
             }
             Utility::Role(role) => self.check_role(role.as_deref())?,
             Utility::Maintenance(_) => self.check_plan(&execution.prepared)?,
-            Utility::Roles(_) | Utility::Nothing(_) => {}
+            Utility::Roles(_) | Utility::System(_) | Utility::Nothing(_) => {}
         }
         self.complete(execution);
         Ok(())

@@ -11,7 +11,7 @@ use crate::sql::compile::{Plan, Prepared};
 use crate::sql::ddl::{self, SchemaChange};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::parse::Parsed;
-use crate::sql::roles;
+use crate::sql::{roles, system};
 use messages::program::{Action, Expression, Program};
 use messages::query::{QueryRequest, Run};
 use messages::role::BOOTSTRAP_OID;
@@ -81,7 +81,8 @@ impl Turn<'_> {
             return Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
         // A program can be a transaction of its own; a query and what it feeds take several requests.
-        let alone = matches!(execution.prepared.plan, Plan::Program(_) | Plan::Schema(_) | Plan::Roles(_));
+        let alone =
+            matches!(execution.prepared.plan, Plan::Program(_) | Plan::Schema(_) | Plan::Roles(_) | Plan::System(_));
         if self.session.block == Block::None && !alone {
             self.begin_implicit();
             self.session.mode = self.implicit_mode(execution.prepared.writes);
@@ -153,6 +154,15 @@ impl Turn<'_> {
                 let (catalog, drawn) = (self.catalog(), self.shared.doorkeeper.draw());
                 let own = self.session.overlay.keys();
                 let mut change = self.with_facts(|facts| roles::plan(statement, &catalog, &own, facts, drawn))?;
+                if let Some(program) = &mut change.program {
+                    program.relies_on = self.own_rights();
+                }
+                self.launch_change(execution, change);
+                return Ok(());
+            }
+            Plan::System(statement) => {
+                let (catalog, own) = (self.catalog(), self.session.overlay.keys());
+                let mut change = self.with_facts(|facts| system::plan(statement, &catalog, &own, facts))?;
                 if let Some(program) = &mut change.program {
                     program.relies_on = self.own_rights();
                 }

@@ -10,7 +10,7 @@ use crate::session::doorkeeper::Doorkeeper;
 use crate::session::state::Session;
 use crate::sql::compile::{self, Context, Plan, Prepared};
 use crate::sql::parse::{self, Parsed};
-use crate::sql::settings::Facts;
+use crate::sql::settings::{Facts, SiteFacts};
 use crate::user_interface::Config;
 use messages::program::ResultColumn;
 use messages::query::{QueryRequest, SessionFacts};
@@ -112,6 +112,7 @@ impl Turn<'_> {
             server_version: &config.server_version,
             process: self.session.process,
             settings: &self.session.settings.now,
+            site: Some(SiteFacts { site: config.site, catalog: &self.shared.catalog.catalog, method: config.method }),
         })
     }
 
@@ -159,7 +160,12 @@ impl Turn<'_> {
     /// Whether what a statement was compiled with is still so.
     fn is_fresh(&self, prepared: &Prepared) -> bool {
         match &prepared.plan {
-            Plan::Utility(_) | Plan::SetConfig(..) | Plan::Schema(_) | Plan::Roles(_) | Plan::Execute(..) => true,
+            Plan::Utility(_)
+            | Plan::SetConfig(..)
+            | Plan::Schema(_)
+            | Plan::Roles(_)
+            | Plan::System(_)
+            | Plan::Execute(..) => true,
             Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) => {
                 let shared = &self.shared.catalog;
                 self.session.overlay.is_empty()

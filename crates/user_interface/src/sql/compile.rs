@@ -11,6 +11,7 @@ use crate::sql::parse::{self, Parsed, Statement};
 use crate::sql::procedures;
 use crate::sql::roles::RoleStatement;
 use crate::sql::settings::{Facts, reported_name_of};
+use crate::sql::system::{self, SystemStatement};
 use crate::sql::types::Stop;
 use crate::sql::utility::{Copy, CopySource, Utility};
 use messages::program::{Program, ResultColumn};
@@ -47,6 +48,8 @@ pub enum Plan {
     Schema(Box<ast::Statement>),
     /// As a change of roles, planned when it is executed.
     Roles(Arc<RoleStatement>),
+    /// As a change of settings, planned when it is executed.
+    System(Arc<SystemStatement>),
     /// By the session.
     Utility(Utility),
     /// A setting from a SELECT of `set_config` alone: name, value, local.
@@ -198,6 +201,13 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
             prepared.writes = true;
             // Its text may have a password in it.
             prepared.shareable = false;
+            return Ok(prepared);
+        }
+        Utility::System(statement) => {
+            let mut prepared =
+                Prepared::simple(text, Plan::System(Arc::new(statement.clone())), Tag::Plain(system::TAG));
+            prepared.writes = true;
+            prepared.outside_blocks = Some(system::TAG);
             return Ok(prepared);
         }
         Utility::Maintenance(maintenance) => maintenance.tag,
@@ -390,6 +400,7 @@ pub fn mentioned(statement: &Statement) -> Vec<Key> {
         Statement::Utility(utility) => match &**utility {
             Utility::Copy(Copy { source: CopySource::Table(name, _), .. }) => vec![CatalogEntry::key(name)],
             Utility::Roles(roles) => roles.mentioned(),
+            Utility::System(statement) => statement.mentioned(),
             _ => Vec::new(),
         },
         Statement::Procedure(create) => {

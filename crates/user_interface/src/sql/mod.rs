@@ -7,7 +7,7 @@
 //! * [`names`], [`types`], [`operators`]: identifiers, implicit casts, operators' types;
 //! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`compile`]: which way a statement goes;
-//! * [`definitions`], [`ddl`], [`alter`], [`roles`]: schema changes; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
+//! * [`definitions`], [`ddl`], [`alter`], [`roles`]: schema changes; [`procedures`]: those and their calls; [`settings`]: the session's parameters; [`system`]: those of all sites.
 
 pub mod access;
 pub mod alter;
@@ -30,6 +30,7 @@ pub mod procedures;
 pub mod roles;
 pub mod select;
 pub mod settings;
+pub mod system;
 pub mod types;
 pub mod utility;
 pub mod words;

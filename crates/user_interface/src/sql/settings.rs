@@ -4,6 +4,10 @@
 //! what cannot be changed refuses other values, what has no effect here keeps what it was given.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use messages::SiteId;
+use messages::concurrency::{Method, Way};
+use messages::schema::Catalog;
+use messages::settings::{PARAMETERS, Parameter};
 use std::collections::BTreeMap;
 
 /// What is special about a session, as far as SQL can ask.
@@ -24,6 +28,34 @@ pub struct Facts<'a> {
     pub process: i32,
     /// Its parameters.
     pub settings: &'a Settings,
+    /// What is set for its site.
+    pub site: Option<SiteFacts<'a>>,
+}
+
+/// What is set for a site by ALTER SYSTEM, or by its file.
+#[derive(Clone, Copy)]
+pub struct SiteFacts<'a> {
+    /// Which site.
+    pub site: SiteId,
+    /// What has been committed.
+    pub catalog: &'a Catalog,
+    /// The concurrency-control method that its file names.
+    pub method: Method,
+}
+
+impl SiteFacts<'_> {
+    /// The value of a parameter: that in force at this site, or what is set for one site alone, which may be nothing.
+    fn value(&self, parameter: Parameter, site: Option<SiteId>) -> String {
+        if site.is_some() {
+            let set = self.catalog.settings.get(&parameter.name(site));
+            return set.map(|(value, _)| value.clone()).unwrap_or_default();
+        }
+        let of_file = match parameter {
+            Parameter::ConcurrencyMethod => self.method.name(),
+            Parameter::ConcurrencyWay => Way::default().name(),
+        };
+        parameter.set_in(self.catalog, self.site).unwrap_or(of_file).to_owned()
+    }
 }
 
 impl<'a> Facts<'a> {
@@ -38,6 +70,7 @@ impl<'a> Facts<'a> {
             server_version: "",
             process: 0,
             settings,
+            site: None,
         }
     }
 }
@@ -156,6 +189,10 @@ impl Settings {
             "is_superuser" => return Ok(if facts.is_superuser { "on" } else { "off" }.to_string()),
             _ => {}
         }
+        if let Some((parameter, site)) = Parameter::of_name(&name) {
+            let value = facts.site.map(|facts| facts.value(parameter, site));
+            return value.ok_or_else(|| unknown(&name));
+        }
         match (known(&name), self.changed.get(&name)) {
             (Some(Known(_, _, Kind::Milliseconds, _)), Some(value)) => Ok(with_unit(value)),
             (_, Some(value)) => Ok(value.clone()),
@@ -183,6 +220,11 @@ impl Settings {
     /// an unknown one, 22023 for a bad value, 55P02 for one that cannot be changed.
     pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<Option<(&'static str, String)>> {
         let name = name.to_ascii_lowercase();
+        if Parameter::of_name(&name).is_some() {
+            let message = format!("parameter \"{name}\" cannot be changed now");
+            return Err(SqlError::new(sqlstate::CANNOT_CHANGE_PARAMETER, message)
+                .with_hint("It is no session's own: ALTER SYSTEM SET changes it for all sites."));
+        }
         let Some(known) = known(&name) else {
             // A name with a dot belongs to the application.
             if name.contains('.') {
@@ -223,9 +265,11 @@ impl Settings {
     /// All parameters: name and value.
     pub fn all(&self, facts: &Facts) -> Vec<(String, String)> {
         let application = self.changed.keys().filter(|name| name.contains('.')).map(String::as_str);
-        let mut names: Vec<&str> = KNOWN.iter().map(|known| known.0).chain(application).collect();
+        let of_site = PARAMETERS.into_iter().map(|parameter| parameter.name(None));
+        let own = KNOWN.iter().map(|known| known.0).chain(application).map(str::to_owned);
+        let mut names: Vec<String> = own.chain(of_site).collect();
         names.sort_unstable();
-        names.into_iter().filter_map(|name| Some((reported_name_of(name), self.show(name, facts).ok()?))).collect()
+        names.iter().filter_map(|name| Some((reported_name_of(name), self.show(name, facts).ok()?))).collect()
     }
 
     /// Forgets all changes; returns the parameters to tell the client.
@@ -247,6 +291,11 @@ impl Settings {
             .filter_map(|known| Some((reported_name(known.0), self.show(known.0, facts).ok()?)))
             .collect()
     }
+}
+
+/// Whether sessions have a parameter of this name.
+pub fn is_known(name: &str) -> bool {
+    known(name).is_some()
 }
 
 fn known(name: &str) -> Option<&'static Known> {

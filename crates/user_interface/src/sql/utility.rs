@@ -8,6 +8,7 @@ use crate::protocol::copy::Options;
 use crate::sql::maintenance::{self, Maintenance};
 use crate::sql::places::unexpected;
 use crate::sql::roles::{self, RoleStatement};
+use crate::sql::system::{self, SystemStatement};
 use crate::sql::words::Words;
 use messages::session::AccessMode;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -57,6 +58,8 @@ pub enum Utility {
     Role(Option<String>),
     /// CREATE ROLE and its like: compiled to a plan of its own.
     Roles(Box<RoleStatement>),
+    /// ALTER SYSTEM: compiled to a plan of its own.
+    System(SystemStatement),
     /// VACUUM and its like.
     Maintenance(Maintenance),
     /// Accepted without effect; the command tag.
@@ -139,6 +142,7 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "listen" | "unlisten" | "notify" => return Err(SqlError::unsupported("LISTEN and NOTIFY")),
         "grant" | "revoke" => return Err(SqlError::unsupported("GRANT and REVOKE")),
         "do" => return Err(SqlError::unsupported("DO")),
+        "alter" if words.skip(&["system"]) => Utility::System(system::parse(&mut words)?),
         "create" | "alter" | "drop" if roles::begins(&words) => {
             Utility::Roles(Box::new(roles::parse(&first, &mut words)?))
         }
@@ -212,7 +216,7 @@ impl Words<'_> {
     }
 
     /// A setting's name: `a`, `a.b`, `time zone`.
-    fn setting_name(&mut self) -> Result<String> {
+    pub(super) fn setting_name(&mut self) -> Result<String> {
         if self.peek_is("time") {
             self.advance();
             if self.skip(&["zone"]) {
@@ -314,7 +318,7 @@ impl Words<'_> {
     }
 
     /// A setting's value: a word, a text, a number with a sign.
-    fn value(&mut self) -> Result<String> {
+    pub(super) fn value(&mut self) -> Result<String> {
         let minus = self.skip_token(&Token::Minus);
         if !minus {
             self.skip_token(&Token::Plus);
