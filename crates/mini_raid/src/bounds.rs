@@ -24,6 +24,8 @@ pub struct Bounds {
     pub schemas: bool,
     /// In some runs disks go back in time, too.
     pub disks_back: bool,
+    /// In some runs clients change the method of concurrency control, too.
+    pub methods: bool,
 }
 
 impl Default for Bounds {
@@ -38,6 +40,7 @@ impl Default for Bounds {
             counters: true,
             schemas: true,
             disks_back: true,
+            methods: true,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! * [`serializability`]: what clients saw fits one order of transactions that agrees with real time;
 //! * [`durability`]: what was acknowledged is there at the end, what was refused is not;
 //! * [`copies`]: all sites end with equal copies, nothing stale;
+//! * [`methods`]: a site runs the method of concurrency control that is installed there;
 //! * [`outcomes`]: one outcome per transaction and epoch in all logs of all sites.
 //!
 //! What a site tells as refreshed is looked for among what is stale in its copy where it is sent (`world::wires`).
@@ -11,5 +12,6 @@
 
 pub mod copies;
 pub mod durability;
+pub mod methods;
 pub mod outcomes;
 pub mod serializability;

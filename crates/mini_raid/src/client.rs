@@ -6,7 +6,7 @@
 mod schema;
 
 use crate::history::{Change, Fate, Observation, Token, Transaction, companion};
-use crate::programs::{Programs, counted};
+use crate::programs::{self, Programs, counted};
 use crate::random::Random;
 use crate::tables::TableStep;
 use crate::workload::{Step, Workload};
@@ -203,6 +203,7 @@ impl Client {
             }
             Step::ReadCounter(key) => execute(&programs.read_counter, [key, 0], [0, 0]),
             Step::ScanCounters { low, high } => execute(&programs.scan_counters, [low, high], [0, 0]),
+            Step::Set(parameter, site, value) => executed(programs::setting(parameter, site, value), time_micros),
             Step::Commit => SessionRequest::Commit,
             Step::Rollback => SessionRequest::Rollback,
             Step::Think(_) | Step::Table(_) => unreachable!("thinking asks for nothing, and tables in another way"),
@@ -483,4 +484,9 @@ pub fn token_of(value: &Value) -> Result<Token, String> {
         [token] => Ok(token),
         _ => Err(format!("a value that nobody wrote: {value:?}")),
     }
+}
+
+/// A program without parameters, as a request.
+fn executed(program: Arc<Program>, time_micros: i64) -> SessionRequest {
+    SessionRequest::Execute { program, parameters: Vec::new(), rows: Vec::new(), time_micros }
 }

@@ -11,7 +11,7 @@ use crate::workload::Mix;
 use access_manager::limits::TOUCHED_MAX;
 use domain::{POINTS_MAX, ROUND_PACE};
 use messages::LeaseLength;
-use messages::epoch::Method;
+use messages::concurrency::Method;
 use messages::limits::{MILLISECOND, PRIVATE_CHUNK_ROWS, SECOND};
 
 /// A kind of world.
@@ -149,6 +149,16 @@ impl Profile {
             self.weather.streams = false;
             self.required_copies = 2;
         }
+    }
+
+    /// In some runs clients set the method of concurrency control, of all sites or of one, and sites begin with any.
+    pub fn switch_methods(&mut self, mut random: Random, sites: usize) {
+        if !random.one_in(3) {
+            return;
+        }
+        self.method = *random.pick(&Method::ALL);
+        self.mix.switching = *random.pick(&[2, 5, 20]);
+        self.mix.sites = sites as u64;
     }
 
     /// In some runs disks go back in time. What was known to the oracle and the disks alone that go back is lost: so the oracle keeps its own there.

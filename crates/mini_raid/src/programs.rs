@@ -7,8 +7,9 @@ use messages::program::{
     AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, OneOf, Program,
     ResultColumn, RowLock, Source, Values,
 };
-use messages::schema::{Column, TableSchema};
-use messages::{KeyRange, TableId};
+use messages::schema::{CatalogEntry, Column, TableSchema};
+use messages::settings::Parameter;
+use messages::{KeyRange, SiteId, TableId};
 use std::sync::Arc;
 use values::{Type, Value, numeric};
 
@@ -94,6 +95,19 @@ fn table(storage: TableId) -> Arc<TableSchema> {
         primary_key_oid: storage.0 + 1_000,
         indexes: Vec::new(),
         options: Vec::new(),
+    })
+}
+
+/// Sets a parameter of all sites or of one, or takes that back.
+pub fn setting(parameter: Parameter, site: Option<SiteId>, value: Option<&str>) -> Arc<Program> {
+    let row = value.map(|value| CatalogEntry::Setting(value.to_owned()).encode());
+    let writes = vec![(CatalogEntry::setting_key(&parameter.name(site)), None, row)];
+    Arc::new(Program {
+        parameters: Vec::new(),
+        actions: vec![Action::Catalog { writes, drops: Vec::new(), makes: Vec::new() }],
+        columns: Vec::new(),
+        relies_on: Arc::default(),
+        read_only: false,
     })
 }
 

@@ -7,8 +7,10 @@ use crate::history::{Token, companion};
 use crate::limits::{LIST_ENTRIES, TABLE_CHANGES, TABLE_ROWS};
 use crate::random::Random;
 use crate::tables::TableStep;
+use messages::SiteId;
 use messages::limits::MILLISECOND;
 use messages::session::AccessMode;
+use messages::settings::Parameter;
 use std::collections::BTreeMap;
 
 /// Additions to one counter: digits of two bits, none of which may reach the sign.
@@ -59,6 +61,8 @@ pub enum Step {
     },
     /// Something about a table whose schema changes.
     Table(TableStep),
+    /// Sets a parameter of all sites or of one, or takes that back.
+    Set(Parameter, Option<SiteId>, Option<&'static str>),
     /// Does nothing for so long.
     Think(u64),
     /// Commits.
@@ -119,6 +123,10 @@ pub struct Mix {
     pub changing: u64,
     /// Rows that a rebuild brings.
     pub rows_each: u64,
+    /// One in so many transactions sets the method of concurrency control; 0: none.
+    pub switching: u64,
+    /// Sites that it can be set for.
+    pub sites: u64,
 }
 
 impl Mix {
@@ -141,6 +149,8 @@ impl Mix {
             tables: 0,
             changing: 1,
             rows_each: 0,
+            switching: 0,
+            sites: 0,
         };
         if counters {
             mix.counters = random.between(1, 4);
@@ -403,6 +413,9 @@ impl Workload {
     }
 
     fn plan(&mut self, random: &mut Random) -> Vec<Step> {
+        if self.mix.switching > 0 && random.one_in(self.mix.switching) {
+            return self.setting(random);
+        }
         if self.mix.crowd.is_some_and(|crowd| random.one_in(crowd)) {
             return self.crowding(random);
         }
@@ -426,6 +439,28 @@ impl Workload {
             3 => self.reader(random),
             4 => self.writer(random),
             _ => self.membership(random),
+        }
+    }
+
+    /// Sets the method of concurrency control, or the way to it, for all sites or for one; now and then amid other work.
+    fn setting(&mut self, random: &mut Random) -> Vec<Step> {
+        let site = random.one_in(2).then(|| SiteId(1 + random.below(self.mix.sites) as u16));
+        let any = |parameter: Parameter, random: &mut Random| {
+            let value = (!random.one_in(6)).then(|| *random.pick(&parameter.values()));
+            Step::Set(parameter, site, value)
+        };
+        let (method, way) = (Parameter::ConcurrencyMethod, Parameter::ConcurrencyWay);
+        match random.below(4) {
+            0 => vec![any(way, random)],
+            1 => {
+                let mut plan = vec![Step::Begin(AccessMode::ReadWrite), any(way, random)];
+                plan.push(Step::ReadList(self.list(random)));
+                plan.push(any(method, random));
+                plan.push(Step::Append(self.list(random), self.token()));
+                plan.push(if random.one_in(8) { Step::Rollback } else { Step::Commit });
+                plan
+            }
+            _ => vec![any(method, random)],
         }
     }
 

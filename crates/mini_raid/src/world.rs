@@ -91,6 +91,13 @@ impl World {
             newer.draw();
             profile.put_disks_back(newer.fork());
         }
+        if bounds.methods && !bounds.calm {
+            // Neither of these chances.
+            let mut newer = random.clone();
+            newer.draw();
+            newer.draw();
+            profile.switch_methods(newer.fork(), sites);
+        }
         let oracle = OracleHost::new(sites, &profile, planted);
         let mut machines = vec![None];
         for site in 1..=sites {

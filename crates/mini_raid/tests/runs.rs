@@ -129,7 +129,7 @@ fn found_seeds_stay_found() {
         ("the checker missed a deletion that nobody had been told of", 2082903, 3),
     ];
     for (what, seed, sites) in found {
-        let bounds = Bounds { counters: false, schemas: false, disks_back: false, ..Bounds::default() };
+        let bounds = Bounds { counters: false, schemas: false, disks_back: false, methods: false, ..Bounds::default() };
         let outcome = run(seed, sites, Planted::none(), bounds);
         assert!(
             outcome.failure.is_none(),
@@ -162,7 +162,7 @@ fn found_seeds_of_schema_changes_stay_found() {
         ("a commit that waited between its tries met a site that does not vote each time", 5500015, 3),
     ];
     for (what, seed, sites) in found {
-        let bounds = Bounds { turns: turns_of(seed), disks_back: false, ..Bounds::default() };
+        let bounds = Bounds { turns: turns_of(seed), disks_back: false, methods: false, ..Bounds::default() };
         let outcome = run(seed, sites, Planted::none(), bounds);
         must_hold_as(what, &outcome);
     }
@@ -185,7 +185,8 @@ fn found_seeds_of_disks_that_go_back_stay_found() {
         ("what a site had told before it was put back and brought anew counted against it for ever", 1_001_839, 3),
     ];
     for (what, seed, sites) in found {
-        let outcome = run(seed, sites, Planted::none(), Bounds { turns: turns_of(seed), ..Bounds::default() });
+        let bounds = Bounds { turns: turns_of(seed), methods: false, ..Bounds::default() };
+        let outcome = run(seed, sites, Planted::none(), bounds);
         must_hold_as(what, &outcome);
     }
 }
@@ -200,6 +201,18 @@ fn disks_go_back_in_some_runs() {
         back += outcome.statistics.faults.get("disk put back").copied().unwrap_or_default();
     }
     assert!(back > 10, "{back} disks put back");
+}
+
+/// If this fails, runs no longer reach what a switch of the method of concurrency control can go wrong by.
+#[test]
+fn methods_are_switched_in_some_runs() {
+    let mut switched = 0;
+    for seed in 1..=30 {
+        let outcome = storm(seed, sites_of(seed));
+        must_hold(&outcome);
+        switched += outcome.statistics.faults.get("method switched").copied().unwrap_or_default();
+    }
+    assert!(switched > 500, "settings were installed {switched} times");
 }
 
 /// If this fails, runs no longer reach what schema changes can go wrong by.
@@ -221,7 +234,7 @@ fn schemas_change_in_some_runs() {
 #[test]
 fn one_transaction_is_over_when_it_is_over() {
     let turns = turns_of(791);
-    must_hold(&run(791, 3, Planted::none(), Bounds { turns, ..Bounds::default() }));
+    must_hold(&run(791, 3, Planted::none(), Bounds { turns, methods: false, ..Bounds::default() }));
 }
 
 /// If this fails, a client is told that its commit failed though it is there: with an oracle that was set back a life had the number of the one that had asked
@@ -229,7 +242,7 @@ fn one_transaction_is_over_when_it_is_over() {
 #[test]
 fn a_repeated_life_takes_nothing_back() {
     let turns = turns_of(458);
-    must_hold(&run(458, 3, Planted::none(), Bounds { turns, ..Bounds::default() }));
+    must_hold(&run(458, 3, Planted::none(), Bounds { turns, methods: false, ..Bounds::default() }));
 }
 
 /// If this fails, no client outlives a life of its site any more, and what such clients are told is not checked. With seed 2000073 a first attempt told one

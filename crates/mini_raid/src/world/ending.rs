@@ -245,6 +245,10 @@ impl World {
             if locked && self.failure.is_none() {
                 self.fail(format!("site {site} keeps locks of transactions that are over"));
             }
+            let report = self.look(site).domain().and_then(|domain| domain.method());
+            if report.is_some_and(|(report, _)| report.switching.is_some()) && self.failure.is_none() {
+                self.fail(format!("a switch of the method does not end at site {site}"));
+            }
         }
     }
 

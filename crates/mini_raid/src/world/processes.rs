@@ -1,6 +1,7 @@
 //! Lives of sites: starting, ticking, dying, and what their servers ask of the world.
 
 use super::World;
+use crate::checkers::methods;
 use crate::event::Event;
 use crate::history::Loss;
 use crate::limits::{INCARNATE_AGAIN, TICK};
@@ -79,11 +80,26 @@ impl World {
                     domain.poll_log(clock);
                     domain.tick(clock);
                 });
+                self.check_method(site);
             }
             Process::Dead(_) | Process::Nowhere => return,
         }
         if self.look(site).start == start {
             self.agenda.plan(now + TICK, Event::Tick { site, start });
+        }
+    }
+
+    /// A site runs the method that it has been told of, unless what tells it so is still under way inside it.
+    fn check_method(&mut self, site: usize) {
+        let machine = self.look(site);
+        let Process::Running(domain) = &machine.process else { return };
+        if domain.is_behind() || self.profile.mix.switching == 0 {
+            return;
+        }
+        if let Some((report, holds)) = domain.method()
+            && let Err(wrong) = methods::check(self.profile.method, &machine.catalog, &report, holds)
+        {
+            self.fail(wrong);
         }
     }
 

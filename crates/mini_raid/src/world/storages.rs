@@ -14,7 +14,7 @@ use crate::programs::STORAGES;
 use crate::tables::{is_table, storages_of};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::limits::{MILLISECOND, SECOND};
-use messages::schema::Catalog;
+use messages::schema::{Catalog, CatalogEntry};
 use messages::{EpochNumber, Incarnation, Key, KeyRange, Message, Row, ServerKind, TableId, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,8 +34,11 @@ impl World {
     /// A site tells of catalog rows.
     pub(super) fn told(&mut self, site: usize, rows: &[(Key, Timestamp, Option<Row>)]) {
         for (key, version, row) in rows {
-            let entry = row.as_deref().map(messages::schema::CatalogEntry::decode);
+            let entry = row.as_deref().map(CatalogEntry::decode);
             self.say(|| format!("site {site} tells of catalog row {key:?} version {version}: {entry:?}"));
+        }
+        if rows.iter().any(|(key, ..)| CatalogEntry::setting_of(key).is_some()) {
+            *self.statistics.faults.entry("method switched").or_insert(0) += 1;
         }
         if let Err(wrong) = self.machine(site).take_catalog(rows) {
             self.fail(wrong);
@@ -178,7 +181,10 @@ impl World {
         for site in 1..=self.sites() {
             let told = self.look(site).catalog.clone();
             let rows = self.rows_of(site, TableId::CATALOG)?;
-            let known = told.tables.len() + told.index_names.len() + usize::from(told.next.1 != Timestamp::ZERO);
+            let known = told.tables.len()
+                + told.index_names.len()
+                + told.settings.len()
+                + usize::from(told.next.1 != Timestamp::ZERO);
             let other = rows.iter().find(|(key, version, _)| told.version_of(key) != *version);
             if other.is_some() || known != rows.len() {
                 return Err(format!("site {site} has told of {told:?}, and holds {rows:?}"));
