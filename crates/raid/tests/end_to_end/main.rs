@@ -18,6 +18,7 @@ mod lateness;
 mod layouts;
 mod memory;
 mod memory_servers;
+mod methods;
 mod networks;
 mod other_host;
 mod outcomes;
