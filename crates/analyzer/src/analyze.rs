@@ -9,6 +9,7 @@ mod arrays;
 mod assignment;
 mod calls;
 mod casts;
+mod collations;
 mod column_names;
 mod columns;
 mod conflicts;

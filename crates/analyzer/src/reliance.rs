@@ -121,6 +121,10 @@ impl Catalog for Noting<'_> {
         self.catalog.collation_named(schema, name)
     }
 
+    fn collation_name(&self, id: CollationId) -> Option<String> {
+        self.catalog.collation_name(id)
+    }
+
     fn other_operator_classes(&self) -> &[OperatorClass] {
         self.catalog.other_operator_classes()
     }

@@ -67,7 +67,11 @@ impl Counts {
 
 fn main() -> Result<(), Box<dyn Error>> {
     // Analysis recurses as deep as a statement does.
-    std::thread::Builder::new().stack_size(256 << 20).spawn(|| run().map_err(|error| error.to_string()))?.join().map_err(|_| "it has failed")??;
+    std::thread::Builder::new()
+        .stack_size(256 << 20)
+        .spawn(|| run().map_err(|error| error.to_string()))?
+        .join()
+        .map_err(|_| "it has failed")??;
     Ok(())
 }
 
@@ -92,7 +96,7 @@ fn run() -> Result<(), Box<dyn Error>> {
             continue;
         }
         let database = format!("suite_{file}");
-        admin.rows(&format!("create database {database} template prepared"))?;
+        admin.rows(&format!("create database \"{database}\" template prepared"))?;
         let mut counts = Counts::default();
         let mut player = Player::open(&throwaway.address, &database, &suite)?;
         for needed in Suite::needed(file) {
@@ -100,7 +104,7 @@ fn run() -> Result<(), Box<dyn Error>> {
         }
         player.play(&suite.text(file)?, Some((file, &mut counts, &mut differences)))?;
         drop(player);
-        admin.run(&format!("drop database {database} with (force)"), "")?;
+        admin.run(&format!("drop database \"{database}\" with (force)"), "")?;
         println!("{file}: {}", counts.told());
         all.add(counts);
     }
@@ -119,7 +123,8 @@ fn settle(differences: &BTreeSet<String>, whole: bool) -> Result<(), Box<dyn Err
         std::fs::write(&path, lines)?;
         return Ok(());
     }
-    let known: BTreeSet<String> = std::fs::read_to_string(&path).unwrap_or_default().lines().map(str::to_string).collect();
+    let known: BTreeSet<String> =
+        std::fs::read_to_string(&path).unwrap_or_default().lines().map(str::to_string).collect();
     let mut new = 0;
     for line in differences.difference(&known) {
         new += 1;

@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
+use analyzer::Catalog;
 use analyzer::catalog::{Found, SYSTEM_SCHEMA};
 use analyzer::facts::{Aggregate, Cast, FamilyOperator, Function, Operator, OperatorClass, Range, TypeRow};
 use analyzer::relations::{Relation, RelationId};
 use analyzer::types::{CollationId, FunctionId, OperatorId, TypeId};
-use analyzer::Catalog;
 
 use crate::rows;
 use crate::support::server::Server;
@@ -62,7 +62,8 @@ impl Objects {
     pub fn refresh(&mut self, server: &mut Server) -> Result<(), Box<dyn Error>> {
         let sql = "select unnest(pg_catalog.current_schemas(true))::text";
         self.path = server.rows(sql)?.into_iter().filter_map(|mut row| row.remove(0)).collect();
-        let sql = "select nspname::text, nspname = pg_my_temp_schema()::regnamespace::text from pg_catalog.pg_namespace";
+        let sql =
+            "select nspname::text, nspname = pg_my_temp_schema()::regnamespace::text from pg_catalog.pg_namespace";
         self.schemas.clear();
         self.temporary = self.path.iter().find(|schema| schema.starts_with("pg_temp_")).cloned();
         for mut row in server.rows(sql)? {
@@ -216,6 +217,11 @@ impl Catalog for Objects {
             let key = key(schema, name);
             self.layers().into_iter().find_map(|layer| layer.collations.get(&key)).copied()
         })
+    }
+
+    fn collation_name(&self, id: CollationId) -> Option<String> {
+        let mut all = self.layers().into_iter().flat_map(|layer| &layer.collations);
+        all.find(|(_, own)| **own == id).map(|((_, name), _)| name.clone())
     }
 
     fn other_operator_classes(&self) -> &[OperatorClass] {

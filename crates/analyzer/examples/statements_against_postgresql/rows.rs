@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::error::Error;
 
 use analyzer::facts::{
-    Aggregate, Cast, CastContext, CastMethod, FamilyOperator, Function, FunctionKind, Operator, OperatorClass, Parameter,
-    ParameterMode, Range, Text, TypeRow, Volatility,
+    Aggregate, Cast, CastContext, CastMethod, FamilyOperator, Function, FunctionKind, Operator, OperatorClass,
+    Parameter, ParameterMode, Range, Text, TypeRow, Volatility,
 };
 use analyzer::relations::{Relation, RelationColumn, RelationId, RelationKind};
 use analyzer::types::{CollationId, FunctionId, OperatorId, TypeId, TypeKind, Typed};
@@ -193,7 +193,8 @@ fn functions(server: &mut Server, layer: &mut Layer, which: &str) -> Result<(), 
         };
         let all = row.types();
         let modes = row.words();
-        let names: Vec<String> = row.optional().map(|names| names.split('\u{1}').map(str::to_string).collect()).unwrap_or_default();
+        let names: Vec<String> =
+            row.optional().map(|names| names.split('\u{1}').map(str::to_string).collect()).unwrap_or_default();
         let types = if all.is_empty() { made.arguments.clone() } else { all };
         if !modes.is_empty() || !names.is_empty() {
             let parameter = |(index, type_id): (usize, TypeId)| Parameter {

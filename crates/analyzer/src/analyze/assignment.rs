@@ -179,7 +179,9 @@ impl<'a> Analyzer<'a> {
     ) -> Result<ExprId> {
         let (what, at) = how;
         if rest.is_empty() {
-            return self.to_column(value, wanted, name, Some(what));
+            // Of a part, the column is pointed to.
+            let made = self.to_column(value, wanted, name, Some(what));
+            return made.map_err(|error| AnalysisError { at: at.or(error.at), ..error });
         }
         self.into_part(value, inner, wanted, name, rest, at)
     }

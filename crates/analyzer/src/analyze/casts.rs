@@ -32,7 +32,8 @@ impl<'a> Analyzer<'a> {
             _ => self.expression(value)?,
         };
         let source = self.type_of(value);
-        let cast = self.to_target(value, target.id, target.modifier, CastContext::Explicit, Form::Explicit, Some(at))?;
+        let cast =
+            self.to_target(value, target.id, target.modifier, CastContext::Explicit, Form::Explicit, Some(at))?;
         cast.ok_or_else(|| self.cannot_cast(source, target.id).at(at))
     }
 
@@ -117,7 +118,8 @@ impl<'a> Analyzer<'a> {
         Ok(match step {
             Step::Literal(base) => {
                 let Expr { node, at, .. } = self.tree[value].clone();
-                let modifier = if base == crate::types::INTERVAL { self.inner_modifier(target, how) } else { NO_MODIFIER };
+                let modifier =
+                    if base == crate::types::INTERVAL { self.inner_modifier(target, how) } else { NO_MODIFIER };
                 let typed = self.typed(base, modifier);
                 let literal = self.add(node, typed, at);
                 if base != target { self.domain_modifier(literal, base, target, how)? } else { literal }
@@ -343,7 +345,6 @@ impl<'a> Analyzer<'a> {
 
     /// Whether an expression is a literal, or a parameter, that has no type yet.
     pub fn is_open(&self, value: ExprId) -> bool {
-        self.type_of(value) == UNKNOWN
-            && matches!(self.source_kind(value), SourceKind::Literal | SourceKind::Parameter)
+        self.type_of(value) == UNKNOWN && matches!(self.source_kind(value), SourceKind::Literal | SourceKind::Parameter)
     }
 }

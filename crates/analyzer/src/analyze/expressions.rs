@@ -9,8 +9,8 @@ use crate::error::{AnalysisError, DATATYPE_MISMATCH, FEATURE_NOT_SUPPORTED, SYNT
 use crate::names::type_name;
 use crate::tree::{Constant, ExprId, Form, Node};
 use crate::types::{
-    BIT, BOOL, BPCHAR, CollationId, DATE, INT4, INT8, NAME, NO_MODIFIER, NUMERIC, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ,
-    TIMETZ, TypeId, Typed, UNKNOWN, VARCHAR,
+    BIT, BOOL, CollationId, DATE, INT4, INT8, NAME, NO_MODIFIER, NUMERIC, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, TIMETZ,
+    TypeId, Typed, UNKNOWN,
 };
 
 impl<'a> Analyzer<'a> {
@@ -271,7 +271,8 @@ impl<'a> Analyzer<'a> {
             return Ok(self.add(Node::Coalesce(parts), typed, Some(at)));
         }
         if self.sort_operators(common).less.is_none() {
-            let message = format!("could not identify a comparison function for type {}", type_name(self.catalog, common));
+            let message =
+                format!("could not identify a comparison function for type {}", type_name(self.catalog, common));
             return error_at(crate::error::UNDEFINED_FUNCTION, message, None);
         }
         Ok(self.add(Node::Extreme { greatest: name == "GREATEST", arguments: parts }, typed, Some(at)))
@@ -279,9 +280,8 @@ impl<'a> Analyzer<'a> {
 
     /// Fields, subscripts and what else follows a value, one after the other.
     fn indirection(&mut self, of: ExpressionId, steps: &'a [Step]) -> Result<ExprId> {
-        let set = self.level().last_set;
-        let _ = set;
         let mut value = self.expression(of)?;
+        let at = self.location(value).unwrap_or(self.arena[of].at);
         let mut subscripts: Vec<&'a Step> = Vec::new();
         for step in steps {
             match step {
@@ -294,8 +294,6 @@ impl<'a> Analyzer<'a> {
                     if !subscripts.is_empty() {
                         value = self.subscript(value, &std::mem::take(&mut subscripts), None)?;
                     }
-                    // A function named like a column stands where the whole does.
-                    let at = self.arena[of].at;
                     value = match self.projection(&name.text, value, at)? {
                         Some(field) => field,
                         None => return Err(self.unknown_field(value, &name.text, at)),
@@ -356,9 +354,4 @@ impl<'a> Analyzer<'a> {
     pub fn as_text(&mut self, value: ExprId) -> Result<ExprId> {
         self.coerce(value, TEXT, NO_MODIFIER, crate::facts::CastContext::Implicit, Form::Implicit, None)
     }
-}
-
-/// Types whose values have a length that a modifier says.
-pub fn has_length(id: TypeId) -> bool {
-    matches!(id, BPCHAR | VARCHAR | BIT | crate::types::VARBIT)
 }

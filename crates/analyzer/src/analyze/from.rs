@@ -94,7 +94,7 @@ impl<'a> Analyzer<'a> {
         {
             if sample.is_some() {
                 let message = "TABLESAMPLE clause can only be applied to tables and materialized views";
-                return error_at(WRONG_OBJECT_TYPE, message, item.at);
+                return error_at(FEATURE_NOT_SUPPORTED, message, item.at);
             }
             return self.common_item(name, depth, number, alias);
         }
@@ -106,7 +106,7 @@ impl<'a> Analyzer<'a> {
                 RelationKind::Table | RelationKind::PartitionedTable | RelationKind::MaterializedView
             ) {
                 let message = "TABLESAMPLE clause can only be applied to tables and materialized views";
-                return error_at(WRONG_OBJECT_TYPE, message, name.name.at);
+                return error_at(FEATURE_NOT_SUPPORTED, message, name.name.at);
             }
             let sample = self.sample(sample)?;
             if let EntryKind::Relation { sample: slot, .. } = &mut self.level().entries[number as usize].kind {
@@ -165,8 +165,7 @@ impl<'a> Analyzer<'a> {
                 typed: column.typed,
             })
             .collect();
-        let kind =
-            EntryKind::Relation { relation: relation.id, with_children: name.with_children, sample: None };
+        let kind = EntryKind::Relation { relation: relation.id, with_children: name.with_children, sample: None };
         let entry = RangeEntry { kind, name: name.name.text.clone(), has_alias: false, columns, lateral: false };
         self.aliased(entry, alias)
     }
@@ -193,9 +192,11 @@ impl<'a> Analyzer<'a> {
         };
         const INTERNAL: crate::types::TypeId = crate::types::TypeId(2281);
         const HANDLER: crate::types::TypeId = crate::types::TypeId(3310);
-        let found = self.catalog.functions_named(schema, name).into_iter().find(|found| {
-            found.row.arguments == [INTERNAL] && found.row.result == HANDLER
-        });
+        let found = self
+            .catalog
+            .functions_named(schema, name)
+            .into_iter()
+            .find(|found| found.row.arguments == [INTERNAL] && found.row.result == HANDLER);
         let Some(found) = found else {
             let message = format!("tablesample method {method} does not exist");
             return error_at(UNDEFINED_OBJECT, message, sample.at);
@@ -203,8 +204,7 @@ impl<'a> Analyzer<'a> {
         let method = found.row.id;
         // Both of PostgreSQL's own methods take a percentage.
         if sample.arguments.len() != 1 {
-            let message =
-                format!("tablesample method {name} requires 1 argument, not {}", sample.arguments.len());
+            let message = format!("tablesample method {name} requires 1 argument, not {}", sample.arguments.len());
             return error_at("2202H", message, sample.at);
         }
         let mut arguments = Vec::new();
@@ -271,8 +271,7 @@ impl<'a> Analyzer<'a> {
             debug_assert!(column.typed.id != UNKNOWN || itself, "targets of WITH are settled");
         }
         let kind = EntryKind::Common { levels_up, number: number as u32, itself };
-        let entry =
-            RangeEntry { kind, name: name.name.text.clone(), has_alias: false, columns, lateral: false };
+        let entry = RangeEntry { kind, name: name.name.text.clone(), has_alias: false, columns, lateral: false };
         self.aliased(entry, alias)
     }
 }

@@ -35,17 +35,14 @@ impl<'a> Analyzer<'a> {
         }
         self.level().lateral_active = false;
         self.level().place = before;
-        let lateral =
-            item.lateral || all.iter().any(|single| self.tree.column_of_level(single.value, 0).is_some());
+        let lateral = item.lateral || all.iter().any(|single| self.tree.column_of_level(single.value, 0).is_some());
         let alias = item.alias.as_ref().and_then(|alias| alias.name.as_ref());
         let (mut columns, mut parts) = (Vec::new(), Vec::new());
         let count = all.len();
         for single in &all {
             if ordinality && !single.columns.is_empty() && count == 1 && !rows_from {
-                let error = AnalysisError::new(
-                    SYNTAX_ERROR,
-                    "WITH ORDINALITY cannot be used with a column definition list",
-                );
+                let error =
+                    AnalysisError::new(SYNTAX_ERROR, "WITH ORDINALITY cannot be used with a column definition list");
                 let error = error.with_hint("Put the column definition list inside ROWS FROM().");
                 return Err(error.at(single.columns[0].name.at));
             }
@@ -135,9 +132,7 @@ impl<'a> Analyzer<'a> {
                 return refuse("a column definition list is redundant for a function with OUT parameters");
             }
             if composite.is_some() {
-                return refuse(
-                    "a column definition list is redundant for a function returning a named composite type",
-                );
+                return refuse("a column definition list is redundant for a function returning a named composite type");
             }
             if base != RECORD {
                 return refuse("a column definition list is only allowed for functions returning \"record\"");
@@ -148,9 +143,10 @@ impl<'a> Analyzer<'a> {
             return Ok(columns);
         }
         if let Some(relation) = composite {
-            let columns = relation.columns.iter().map(|column| {
-                (if column.dropped { String::new() } else { column.name.to_string() }, column.typed)
-            });
+            let columns = relation
+                .columns
+                .iter()
+                .map(|column| (if column.dropped { String::new() } else { column.name.to_string() }, column.typed));
             return Ok(columns.collect());
         }
         if base == RECORD {
@@ -197,7 +193,8 @@ impl<'a> Analyzer<'a> {
                 let message = format!("column name \"{}\" specified more than once", column.name.text);
                 return error_at(crate::error::DUPLICATE_COLUMN, message, None);
             }
-            if crate::coercion::is_pseudo(self.catalog, typed.id) {
+            let record = matches!(typed.id, RECORD | crate::types::RECORD_ARRAY);
+            if !record && crate::coercion::is_pseudo(self.catalog, typed.id) {
                 let name = type_name(self.catalog, typed.id);
                 let message = format!("column \"{}\" has pseudo-type {name}", column.name.text);
                 return error_at("42P16", message, None);

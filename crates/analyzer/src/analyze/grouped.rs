@@ -89,7 +89,13 @@ impl Analyzer<'_> {
         match node {
             Node::Constant(_) | Node::Parameter(_) => return Ok(()),
             Node::Aggregate(call) if call.levels_up == depth => {
-                return call.direct.iter().try_for_each(|part| self.ungrouped(*part, depth, grouping));
+                return call.direct.iter().try_for_each(|part| {
+                    self.ungrouped(*part, depth, grouping).map_err(|error| match error.detail {
+                        None if depth == 0 => error
+                            .with_detail("Direct arguments of an ordered-set aggregate must use only grouped columns."),
+                        _ => error,
+                    })
+                });
             }
             Node::Aggregate(call) if call.levels_up > depth => return Ok(()),
             Node::Grouping { levels_up, .. } if *levels_up >= depth => return Ok(()),
@@ -177,7 +183,9 @@ impl Analyzer<'_> {
 
     /// Whether all columns of a table's primary key are grouped by.
     fn follows_from_key(&self, entry: u32, grouping: &Grouping) -> bool {
-        let EntryKind::Relation { relation, .. } = grouping.query.range_table[entry as usize].kind else { return false };
+        let EntryKind::Relation { relation, .. } = grouping.query.range_table[entry as usize].kind else {
+            return false;
+        };
         let Some(key) = self.catalog.relation(relation).and_then(|relation| relation.primary_key.as_ref()) else {
             return false;
         };

@@ -75,7 +75,9 @@ impl<'a> Analyzer<'a> {
                 namespace.push(inner);
             }
         }
-        if let JoinCondition::Using(_, Some(name)) = condition {
+        if let JoinCondition::Using(_, Some(name)) = condition
+            && alias.is_none()
+        {
             let merged = whole.columns[..count as usize].to_vec();
             let using = Item {
                 name: Rc::from(name.text.as_str()),
@@ -88,13 +90,8 @@ impl<'a> Analyzer<'a> {
         }
         let visible = Item { relation_visible: alias.is_some(), ..whole.clone() };
         namespace.push(visible);
-        let tree = JoinTree::Join {
-            kind,
-            entry,
-            left: Box::new(left.tree),
-            right: Box::new(right.tree),
-            condition: on,
-        };
+        let tree =
+            JoinTree::Join { kind, entry, left: Box::new(left.tree), right: Box::new(right.tree), condition: on };
         Ok(FromPart { tree, namespace, item: whole })
     }
 
@@ -248,8 +245,7 @@ fn find_merged(names: &[String], left: &Item, right: &Item) -> Result<(Vec<usize
                     return error(AMBIGUOUS_COLUMN, message);
                 }
                 _ => {
-                    let message =
-                        format!("column \"{name}\" specified in USING clause does not exist in {side} table");
+                    let message = format!("column \"{name}\" specified in USING clause does not exist in {side} table");
                     return error(UNDEFINED_COLUMN, message);
                 }
             }
@@ -257,4 +253,3 @@ fn find_merged(names: &[String], left: &Item, right: &Item) -> Result<(Vec<usize
     }
     Ok((ours, theirs))
 }
-

@@ -115,6 +115,9 @@ impl<'a> Analyzer<'a> {
                             Target { column: Some(*number), ..new_target(value, name) }
                         })
                         .collect();
+                    let inserted =
+                        Query { targets: made.targets.clone(), overriding: made.overriding, ..Query::default() };
+                    self.check_generated(relation, &inserted)?;
                 }
             }
         }

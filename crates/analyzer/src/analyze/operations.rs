@@ -125,7 +125,11 @@ impl<'a> Analyzer<'a> {
             Some(left) => operators::binary(self.catalog, wanted, self.type_of(left), self.type_of(right)),
             None => operators::prefix(self.catalog, wanted, self.type_of(right)),
         };
-        let found = found.map_err(|error| error.at_place(at))?;
+        let found = found.map_err(|error| match error.sqlstate {
+            // Types that do not agree among themselves have no place.
+            DATATYPE_MISMATCH => error,
+            _ => error.at_place(at),
+        })?;
         let mut arguments: Vec<ExprId> = left.into_iter().chain([right]).collect();
         self.to_arguments(&mut arguments, &found.arguments)?;
         Ok((found, arguments))
@@ -134,8 +138,7 @@ impl<'a> Analyzer<'a> {
     /// Converts arguments to what is taken.
     pub fn to_arguments(&mut self, arguments: &mut [ExprId], types: &[TypeId]) -> Result<()> {
         for (argument, target) in arguments.iter_mut().zip(types) {
-            *argument =
-                self.coerce(*argument, *target, NO_MODIFIER, CastContext::Implicit, Form::Implicit, None)?;
+            *argument = self.coerce(*argument, *target, NO_MODIFIER, CastContext::Implicit, Form::Implicit, None)?;
         }
         Ok(())
     }
@@ -160,13 +163,7 @@ impl<'a> Analyzer<'a> {
     }
 
     /// `a IN (1, 2)`: what has no columns is compared as one array, if there is a type for that.
-    pub fn membership(
-        &mut self,
-        negated: bool,
-        value: ExpressionId,
-        list: &[ExpressionId],
-        at: u32,
-    ) -> Result<ExprId> {
+    pub fn membership(&mut self, negated: bool, value: ExpressionId, list: &[ExpressionId], at: u32) -> Result<ExprId> {
         let symbol = if negated { "<>" } else { "=" };
         let left = self.expression(value)?;
         let (mut constant, mut varying) = (Vec::new(), Vec::new());
@@ -210,7 +207,8 @@ impl<'a> Analyzer<'a> {
 
     /// The common type of all sides of IN, with its array, if it suits all.
     fn array_for(&self, left: ExprId, constant: &[ExprId]) -> Option<(TypeId, TypeId)> {
-        let types: Vec<TypeId> = std::iter::once(left).chain(constant.iter().copied()).map(|of| self.type_of(of)).collect();
+        let types: Vec<TypeId> =
+            std::iter::once(left).chain(constant.iter().copied()).map(|of| self.type_of(of)).collect();
         let common = crate::common_type::common_type(self.catalog, &types).ok()?;
         let suits = types.iter().all(|id| can_coerce(self.catalog, &[*id], &[common], CastContext::Implicit));
         if common == RECORD || !suits {
@@ -229,7 +227,8 @@ impl<'a> Analyzer<'a> {
     ) -> Result<ExprId> {
         let (value, low, high) = parts;
         let mut both = Vec::new();
-        let orders: &[(ExpressionId, ExpressionId)] = if symmetric { &[(low, high), (high, low)] } else { &[(low, high)] };
+        let orders: &[(ExpressionId, ExpressionId)] =
+            if symmetric { &[(low, high), (high, low)] } else { &[(low, high)] };
         for (low, high) in orders {
             let symbols = if negated { ["<", ">"] } else { [">=", "<="] };
             let mut pair = Vec::new();

@@ -1,8 +1,8 @@
 //! WITH RECURSIVE: which query needs which, and whether those that need themselves have the form that recursion has.
 
 use grammar::ast::{
-    CommonTable, ExpressionId, ExpressionNode as Syntax, FromId, FromNode, JoinCondition, JoinKind, QueryBody,
-    QueryId, SetOperator, Statement, Step, With,
+    CommonTable, ExpressionId, ExpressionNode as Syntax, FromId, FromNode, JoinCondition, JoinKind, QueryBody, QueryId,
+    SetOperator, Statement, Step, With,
 };
 
 use super::{Analyzer, Result, error_at};
@@ -40,9 +40,7 @@ impl<'a> Analyzer<'a> {
         let needs: Vec<Vec<usize>> = tables
             .iter()
             .map(|table| {
-                let needed = |(_, other): &(usize, &&CommonTable)| {
-                    !self.references(&other.name.text, table).is_empty()
-                };
+                let needed = |(_, other): &(usize, &&CommonTable)| !self.references(&other.name.text, table).is_empty();
                 tables.iter().enumerate().filter(needed).map(|(index, _)| index).collect()
             })
             .collect();
@@ -135,6 +133,17 @@ impl<'a> Analyzer<'a> {
                 return error_at(FEATURE_NOT_SUPPORTED, message, at);
             }
         }
+        if table.search.is_some() || table.cycle.is_some() {
+            let operation = |side: &QueryId| matches!(arena[*side].body, QueryBody::Operation { .. });
+            if operation(left) {
+                let message = "with a SEARCH or CYCLE clause, the left side of the UNION must be a SELECT";
+                return error_at(FEATURE_NOT_SUPPORTED, message, None);
+            }
+            if operation(right) {
+                let message = "with a SEARCH or CYCLE clause, the right side of the UNION must be a SELECT";
+                return error_at(crate::error::SYNTAX_ERROR, message, None);
+            }
+        }
         if !syntax.locks.is_empty() {
             let message = "FOR UPDATE/SHARE in a recursive query is not implemented";
             return error_at(FEATURE_NOT_SUPPORTED, message, None);
@@ -174,17 +183,18 @@ impl Walk<'_> {
     fn query(&mut self, query: QueryId, around: Around) {
         let arena = self.arena;
         let syntax = &arena[query];
-        self.with(syntax.with.as_ref(), Around::Subquery);
+        self.with(syntax.with.as_ref(), around);
         let hides = syntax.with.iter().flat_map(|with| &with.tables).any(|table| table.name.text == self.name);
         if hides {
             self.hidden += 1;
         }
         match &syntax.body {
-            QueryBody::Operation { operator, all: _, left, right } => {
-                let (one, other) = match operator {
-                    SetOperator::Union => (around, around),
-                    SetOperator::Intersect => (Around::Intersect, Around::Intersect),
-                    SetOperator::Except => (around, Around::Except),
+            QueryBody::Operation { operator, all, left, right } => {
+                let (one, other) = match (operator, all) {
+                    (SetOperator::Intersect, true) => (Around::Intersect, Around::Intersect),
+                    (SetOperator::Except, true) => (Around::Except, Around::Except),
+                    (SetOperator::Except, false) => (around, Around::Except),
+                    _ => (around, around),
                 };
                 self.query(*left, one);
                 self.query(*right, other);

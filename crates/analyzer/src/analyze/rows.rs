@@ -29,13 +29,7 @@ impl<'a> Analyzer<'a> {
     }
 
     /// Two rows by an operator.
-    pub fn row_comparison(
-        &mut self,
-        operator: &Written,
-        left: &[ExprId],
-        right: &[ExprId],
-        at: u32,
-    ) -> Result<ExprId> {
+    pub fn row_comparison(&mut self, operator: &Written, left: &[ExprId], right: &[ExprId], at: u32) -> Result<ExprId> {
         if left.len() != right.len() {
             return error_at(SYNTAX_ERROR, "unequal number of entries in row expressions", at);
         }
@@ -97,9 +91,8 @@ impl<'a> Analyzer<'a> {
     /// What an operator means in the families of ordered types.
     fn interpretations(&self, operator: OperatorId) -> Vec<i16> {
         let facts = Facts::postgresql15();
-        let ordered = |family: u32| {
-            !facts.operator_families.iter().any(|row| row.id == family) || facts.is_btree_family(family)
-        };
+        let ordered =
+            |family: u32| !facts.operator_families.iter().any(|row| row.id == family) || facts.is_btree_family(family);
         let of = |operator: OperatorId| {
             let others = self.catalog.other_family_operators().iter();
             let rows = facts.family_operators.iter().chain(others);

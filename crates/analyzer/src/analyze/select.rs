@@ -94,6 +94,7 @@ impl<'a> Analyzer<'a> {
             query.windows = windows;
         });
         self.lock_rows(&mut query, &syntax.locks, false)?;
+        self.collate_query(&query.query)?;
         let in_recursion = query.recursive_term;
         self.check_grouped(&query.query, in_recursion)?;
         self.levels.pop();
@@ -116,7 +117,6 @@ impl<'a> Analyzer<'a> {
         fill(&mut query);
         Closing { query, recursive_term }
     }
-
 }
 
 /// A query that is complete but for its checks.

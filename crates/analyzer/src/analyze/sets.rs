@@ -56,7 +56,13 @@ impl<'a> Analyzer<'a> {
             let at = self.location(self.shown_target(first, index));
             let node = Node::Column { levels_up: 0, entry: leftmost_entry, column: index as u32 };
             let value = self.add(node, typed, at);
-            visible.push(ItemColumn { name: name.clone(), entry: leftmost_entry, column: index as u32, typed, hidden: false });
+            visible.push(ItemColumn {
+                name: name.clone(),
+                entry: leftmost_entry,
+                column: index as u32,
+                typed,
+                hidden: false,
+            });
             targets.push(new_target(value, name));
         }
         let order = self.order_of_operation(&syntax.order, &mut targets, visible)?;
@@ -70,6 +76,7 @@ impl<'a> Analyzer<'a> {
             query.limit = limit;
             query.with_ties = syntax.with_ties;
         });
+        self.collate_query(&closing.query)?;
         self.check_grouped(&closing.query, closing.recursive_term)?;
         self.levels.pop();
         Ok(self.tree.add_query(closing.query))
@@ -179,8 +186,7 @@ impl<'a> Analyzer<'a> {
         if !self.level().namespace.is_empty()
             && let Some(column) = self.tree.column_of_level_in_query(query, 1)
         {
-            let message =
-                "UNION/INTERSECT/EXCEPT member statement cannot refer to other relations of same query level";
+            let message = "UNION/INTERSECT/EXCEPT member statement cannot refer to other relations of same query level";
             return error_at(INVALID_COLUMN_REFERENCE, message, self.location(column));
         }
         let columns: Vec<(String, Typed)> = self.query_columns(query);
@@ -218,9 +224,11 @@ impl<'a> Analyzer<'a> {
                     self.settle_target(side, index, *value);
                 }
             }
-            let typed = self.common_typed(&made, common);
+            let mut typed = self.common_typed(&made, common);
+            let keeps_all = operation.all && operation.operator == SetOperator::Union;
+            typed.collation = self.common_collation(&made, keeps_all)?;
             types.push(typed);
-            if !operation.all || operation.operator != SetOperator::Union {
+            if !keeps_all {
                 let (equal, sort, hashes) = self.equality(common, self.location(best))?;
                 let target = index as u32 + 1;
                 group.push(SortGroup { target, equal, sort, nulls_first: false, hashes });

@@ -2,9 +2,7 @@
 
 use crate::coercion::{Pathway, pathway};
 use crate::facts::{CastContext, Facts, OperatorClass};
-use crate::types::{
-    ANYARRAY, ANYENUM, ANYMULTIRANGE, ANYRANGE, OperatorId, RECORD, RECORD_ARRAY, TypeId, TypeKind,
-};
+use crate::types::{ANYARRAY, ANYENUM, ANYMULTIRANGE, ANYRANGE, OperatorId, RECORD, RECORD_ARRAY, TypeId, TypeKind};
 
 use super::Analyzer;
 
@@ -69,6 +67,12 @@ impl Analyzer<'_> {
             return relation.columns.iter().filter(|column| !column.dropped).all(|column| compares(column.typed.id));
         }
         true
+    }
+
+    /// The type as which values of a type are sorted: `text` for `varchar`.
+    pub fn sorted_as(&self, id: TypeId) -> TypeId {
+        let class = self.default_class(id, "btree").map(|class| class.input);
+        class.filter(|input| !input.is_polymorphic()).unwrap_or(id)
     }
 
     fn default_class(&self, id: TypeId, method: &str) -> Option<&OperatorClass> {

@@ -47,20 +47,13 @@ impl<'a> Analyzer<'a> {
     /// Names and types of the columns of a query that is complete.
     pub fn query_columns(&self, query: QueryId) -> Vec<(String, Typed)> {
         let query = &self.tree[query];
-        let targets =
-            if query.command == crate::tree::Command::Select { &query.targets } else { &query.returning };
+        let targets = if query.command == crate::tree::Command::Select { &query.targets } else { &query.returning };
         let shown = targets.iter().filter(|target| !target.junk);
         shown.map(|target| (target.name.clone(), self.tree[target.value].typed)).collect()
     }
 
     /// `a IN (SELECT ..)`.
-    pub fn in_query(
-        &mut self,
-        negated: bool,
-        value: ExpressionId,
-        query: SyntaxQuery,
-        at: u32,
-    ) -> Result<ExprId> {
+    pub fn in_query(&mut self, negated: bool, value: ExpressionId, query: SyntaxQuery, at: u32) -> Result<ExprId> {
         let operator = Written { schema: Vec::new(), symbol: "=".to_string(), at };
         let found = self.compared_query(&operator, SubLinkKind::Any, value, query, at)?;
         Ok(if negated { self.plain(Node::Not(found), BOOL, Some(at)) } else { found })

@@ -78,9 +78,7 @@ impl<'a> Analyzer<'a> {
                 let value = self.expression_at(*value, Place::Where)?;
                 self.to_boolean(value, "WHERE").map(Some)
             }
-            RowFilter::CurrentOf(cursor) => {
-                Ok(Some(self.plain(Node::CurrentOf(cursor.text.clone()), BOOL, None)))
-            }
+            RowFilter::CurrentOf(cursor) => Ok(Some(self.plain(Node::CurrentOf(cursor.text.clone()), BOOL, None))),
         }
     }
 
@@ -114,8 +112,7 @@ impl<'a> Analyzer<'a> {
         let arena = self.arena;
         let count = assignment.targets.len();
         let at = self.raw_location(assignment.value);
-        let mismatch =
-            || error_at(SYNTAX_ERROR, "number of columns does not match number of values", at);
+        let mismatch = || error_at(SYNTAX_ERROR, "number of columns does not match number of values", at);
         match &arena[assignment.value].node {
             Syntax::Subquery(query) => {
                 let before = std::mem::replace(&mut self.level().place, Place::UpdateSource);
@@ -164,9 +161,9 @@ impl<'a> Analyzer<'a> {
                     Node::FieldStore { .. } | Node::Subscript { assigned: Some(_), .. } | Node::Domain { .. }
                 )
             };
-            let twice = targets[..index].iter().any(|before| {
-                before.column == Some(number) && !(is_part(before) && is_part(target))
-            });
+            let twice = targets[..index]
+                .iter()
+                .any(|before| before.column == Some(number) && !(is_part(before) && is_part(target)));
             if twice {
                 return error(SYNTAX_ERROR, format!("multiple assignments to same column \"{name}\""));
             }
