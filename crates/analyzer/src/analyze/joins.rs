@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use grammar::ast::{FromId, FromItem, JoinCondition, JoinKind};
+use grammar::ast::{ExpressionId, FromId, FromItem, JoinCondition, JoinKind};
 
 use super::from::{FromPart, rename, set_lateral};
 use super::levels::{Item, ItemColumn, Place};
@@ -57,13 +57,7 @@ impl<'a> Analyzer<'a> {
             self.other_columns(side, used, &mut columns);
         }
         if let JoinCondition::On(condition) = condition {
-            let mut both = left.namespace.clone();
-            both.extend(right.namespace.iter().cloned());
-            set_lateral(&mut both, false, true);
-            let before = std::mem::replace(&mut self.level().namespace, both);
-            let value = self.expression_at(*condition, Place::JoinOn);
-            self.level().namespace = before;
-            on = Some(self.to_boolean(value?, "JOIN/ON")?);
+            on = Some(self.on(*condition, &left.namespace, &right.namespace)?);
         }
         let entry = self.join_entry(kind, &columns, count, item)?;
         let whole = self.join_item(entry, &columns);
@@ -93,6 +87,16 @@ impl<'a> Analyzer<'a> {
         let tree =
             JoinTree::Join { kind, entry, left: Box::new(left.tree), right: Box::new(right.tree), condition: on };
         Ok(FromPart { tree, namespace, item: whole })
+    }
+
+    /// ON, which sees both sides and nothing beside them.
+    fn on(&mut self, condition: ExpressionId, left: &[Item], right: &[Item]) -> Result<ExprId> {
+        let mut both = [left, right].concat();
+        set_lateral(&mut both, false, true);
+        let before = std::mem::replace(&mut self.level().namespace, both);
+        let value = self.expression_at(condition, Place::JoinOn);
+        self.level().namespace = before;
+        self.to_boolean(value?, "JOIN/ON")
     }
 
     fn join_entry(&mut self, kind: JoinKind, columns: &Columns, merged: u32, item: &FromItem) -> Result<u32> {

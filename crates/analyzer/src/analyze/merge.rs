@@ -20,16 +20,7 @@ impl<'a> Analyzer<'a> {
             }
             self.with(with)?;
         }
-        // What stands behind a condition that always holds can never be done.
-        let mut always = [false, false];
-        for arm in &merge.arms {
-            let kind = usize::from(arm.matched);
-            if always[kind] {
-                let message = "unreachable WHEN clause specified after unconditional WHEN clause";
-                return error_at(SYNTAX_ERROR, message, None);
-            }
-            always[kind] |= arm.condition.is_none();
-        }
+        check_reachable(&merge.arms)?;
         let (relation, target) = self.changed_table(&merge.table, merge.alias.as_ref())?;
         if !matches!(relation.kind, RelationKind::Table | RelationKind::PartitionedTable) {
             let message = format!("cannot execute MERGE on relation \"{}\"", relation.name);
@@ -123,4 +114,18 @@ impl<'a> Analyzer<'a> {
         }
         Ok(made)
     }
+}
+
+/// What stands behind a condition that always holds can never be done.
+fn check_reachable(arms: &[ast::MergeArm]) -> Result<()> {
+    let mut always = [false, false];
+    for arm in arms {
+        let kind = usize::from(arm.matched);
+        if always[kind] {
+            let message = "unreachable WHEN clause specified after unconditional WHEN clause";
+            return error_at(SYNTAX_ERROR, message, None);
+        }
+        always[kind] |= arm.condition.is_none();
+    }
+    Ok(())
 }

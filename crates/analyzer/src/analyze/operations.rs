@@ -2,10 +2,11 @@
 
 use grammar::ast::{ExpressionId, ExpressionNode as Syntax, LikeKind, OperatorName as Written};
 
-use super::{Analyzer, Result, error_at};
+use super::{Analyzer, Result, error_at, too_deep};
 use crate::coercion::can_coerce;
 use crate::error::{AnalysisError, DATATYPE_MISMATCH, FEATURE_NOT_SUPPORTED};
 use crate::facts::CastContext;
+use crate::limits::CHAINS_MAX;
 use crate::operators::{self, OperatorName, Resolved};
 use crate::tree::{Constant, ExprId, Form, Node};
 use crate::types::{BOOL, NO_MODIFIER, RECORD, TypeId};
@@ -28,12 +29,18 @@ impl<'a> Analyzer<'a> {
             chain.push((operator, *right, arena[number].at));
             first = Some(*left);
         }
+        let count = chain.len();
+        if self.chains + count > CHAINS_MAX {
+            return Err(too_deep());
+        }
+        self.chains += count;
         let (operator, right, at) = chain.pop().expect("there is one");
         let mut value = self.one_operation(operator, first, right, at)?;
         while let Some((operator, right, at)) = chain.pop() {
             let right = self.expression(right)?;
             value = self.operator_named(operator, Some(value), right, at)?;
         }
+        self.chains -= count;
         Ok(value)
     }
 

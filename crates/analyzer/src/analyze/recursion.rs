@@ -122,6 +122,13 @@ impl<'a> Analyzer<'a> {
             let message = format!("recursive reference to query \"{name}\" must not appear within {what}");
             return refuse(message, found.at);
         }
+        self.check_clauses(table, *query, (*left, *right))
+    }
+
+    /// What may not stand around a recursion.
+    fn check_clauses(&self, table: &CommonTable, query: QueryId, sides: (QueryId, QueryId)) -> Result<()> {
+        let arena = self.arena;
+        let syntax = &arena[query];
         let clauses = [
             (syntax.order.first().map(|key| self.raw_location(key.value)), "ORDER BY"),
             (syntax.offset.map(|value| self.raw_location(value)), "OFFSET"),
@@ -134,12 +141,12 @@ impl<'a> Analyzer<'a> {
             }
         }
         if table.search.is_some() || table.cycle.is_some() {
-            let operation = |side: &QueryId| matches!(arena[*side].body, QueryBody::Operation { .. });
-            if operation(left) {
+            let operation = |side: QueryId| matches!(arena[side].body, QueryBody::Operation { .. });
+            if operation(sides.0) {
                 let message = "with a SEARCH or CYCLE clause, the left side of the UNION must be a SELECT";
                 return error_at(FEATURE_NOT_SUPPORTED, message, None);
             }
-            if operation(right) {
+            if operation(sides.1) {
                 let message = "with a SEARCH or CYCLE clause, the right side of the UNION must be a SELECT";
                 return error_at(crate::error::SYNTAX_ERROR, message, None);
             }

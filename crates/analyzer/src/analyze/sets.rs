@@ -5,8 +5,9 @@ use grammar::ast::{QueryBody, QueryId as SyntaxQuery, SetOperator};
 use super::levels::{Item, ItemColumn, Level, Place};
 use super::locks::lock_name;
 use super::targets::new_target;
-use super::{Analyzer, Result, error_at};
+use super::{Analyzer, Result, error_at, too_deep};
 use crate::error::{AnalysisError, FEATURE_NOT_SUPPORTED, INVALID_COLUMN_REFERENCE, SYNTAX_ERROR};
+use crate::limits::CHAINS_MAX;
 use crate::tree::{EntryKind, ExprId, Node, QueryId, RangeEntry, SetTree, SortGroup, Target};
 use crate::types::{Typed, UNKNOWN};
 
@@ -139,6 +140,9 @@ impl<'a> Analyzer<'a> {
             chain.push((Operation { operator: *operator, all: *all }, *right));
             first = *left;
             outermost = false;
+        }
+        if chain.len() > CHAINS_MAX {
+            return Err(too_deep());
         }
         let mut side = self.leaf(first)?;
         while let Some((operation, right)) = chain.pop() {
