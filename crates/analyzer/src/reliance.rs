@@ -4,6 +4,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::catalog::{Catalog, Found};
 use crate::facts::{Aggregate, Cast, FamilyOperator, Function, Operator, OperatorClass, Range, TypeRow};
@@ -42,9 +43,9 @@ impl<'c> Noting<'c> {
 
     fn note(&self, of: LookUp) {
         let mut notes = self.notes.borrow_mut();
-        if !notes.contains_key(&of) {
-            let version = self.catalog.version(&of);
-            notes.insert(of, version);
+        if let Entry::Vacant(vacant) = notes.entry(of) {
+            let version = self.catalog.version(vacant.key());
+            vacant.insert(version);
         }
     }
 

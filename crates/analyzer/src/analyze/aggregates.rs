@@ -83,8 +83,8 @@ impl<'a> Analyzer<'a> {
         let first = direct.len().saturating_sub(ordered.len());
         for (value, sorted) in direct[first..].iter_mut().zip(ordered) {
             let common = self.common(&[*sorted, *value], "WITHIN GROUP")?;
-            *value = self.to_common(*value, common, "WITHIN GROUP")?;
-            *sorted = self.to_common(*sorted, common, "WITHIN GROUP")?;
+            *value = self.made_common(*value, common, "WITHIN GROUP")?;
+            *sorted = self.made_common(*sorted, common, "WITHIN GROUP")?;
         }
         Ok(())
     }

@@ -40,7 +40,7 @@ impl<'a> Analyzer<'a> {
         let filter = match call.filter {
             Some(filter) => {
                 let filter = self.expression_at(filter, Place::Filter)?;
-                Some(self.to_boolean(filter, "FILTER")?)
+                Some(self.condition(filter, "FILTER")?)
             }
             None => None,
         };
@@ -206,7 +206,7 @@ impl<'a> Analyzer<'a> {
 
     /// Arguments converted, put in the order of the parameters, VARIADIC ones collected, defaults added.
     fn taken(&mut self, mut arguments: Vec<ExprId>, found: &Resolved) -> Result<Vec<ExprId>> {
-        self.to_arguments(&mut arguments, &found.arguments)?;
+        self.convert_arguments(&mut arguments, &found.arguments)?;
         let given = arguments.len();
         for (number, id) in found.arguments.iter().enumerate().skip(given) {
             let parameter = found.order.get(number).copied().unwrap_or(number) as u32;

@@ -52,7 +52,7 @@ impl<'a> Analyzer<'a> {
                 }
                 if let Some(filter) = filter {
                     let filter = self.expression_at(*filter, Place::IndexPredicate)?;
-                    found.predicate = Some(self.to_boolean(filter, "WHERE")?);
+                    found.predicate = Some(self.condition(filter, "WHERE")?);
                 }
             }
             Some(ConflictTarget::Constraint(name)) => {
@@ -70,7 +70,7 @@ impl<'a> Analyzer<'a> {
         found.set = self.assignments(&update.set, relation)?;
         if let Some(filter) = update.filter {
             let filter = self.expression_at(filter, Place::Where)?;
-            found.filter = Some(self.to_boolean(filter, "WHERE")?);
+            found.filter = Some(self.condition(filter, "WHERE")?);
         }
         Ok(found)
     }

@@ -30,14 +30,14 @@ impl<'a> Analyzer<'a> {
         condition: &'a JoinCondition,
         item: &'a FromItem,
     ) -> Result<FromPart> {
-        let left = self.from_item(sides.0)?;
+        let left = self.item_of_from(sides.0)?;
         // The right side may refer to the left one, where each row of that is kept or dropped with its own.
         let mut visible = left.namespace.clone();
         let may = matches!(kind, JoinKind::Cross | JoinKind::Inner | JoinKind::Left);
         set_lateral(&mut visible, true, may);
         let before = self.level().namespace.len();
         self.level().namespace.extend(visible);
-        let right = self.from_item(sides.1)?;
+        let right = self.item_of_from(sides.1)?;
         self.level().namespace.truncate(before);
         self.check_names_differ(&left.namespace, &right.namespace)?;
         let names = match condition {
@@ -96,7 +96,7 @@ impl<'a> Analyzer<'a> {
         let before = std::mem::replace(&mut self.level().namespace, both);
         let value = self.expression_at(condition, Place::JoinOn);
         self.level().namespace = before;
-        self.to_boolean(value?, "JOIN/ON")
+        self.condition(value?, "JOIN/ON")
     }
 
     fn join_entry(&mut self, kind: JoinKind, columns: &Columns, merged: u32, item: &FromItem) -> Result<u32> {
@@ -159,7 +159,7 @@ impl<'a> Analyzer<'a> {
         let before = std::mem::replace(&mut self.level().place, Place::JoinUsing);
         for (_, (left, right)) in &pairs {
             let equal = self.operator(None, "=", Some(*left), *right, None)?;
-            conditions.push(self.to_boolean(equal, "JOIN/USING")?);
+            conditions.push(self.condition(equal, "JOIN/USING")?);
         }
         self.level().place = before;
         for (name, (pair, values)) in names.iter().zip(pairs) {

@@ -34,7 +34,7 @@ impl<'a> Analyzer<'a> {
             let detail = format!("This operation is not supported for {what}.");
             return Err(AnalysisError::new(FEATURE_NOT_SUPPORTED, message).with_detail(detail));
         }
-        let trees = self.from_clause(std::slice::from_ref(&merge.source))?;
+        let trees = self.items_of_from(std::slice::from_ref(&merge.source))?;
         if self.level().namespace.iter().any(|item| item.name == target.name && item.relation_visible) {
             let message = format!("name \"{}\" specified more than once", target.name);
             let detail = "The name is used both as MERGE target table and data source.";
@@ -45,7 +45,7 @@ impl<'a> Analyzer<'a> {
         both.extend(source.iter().cloned());
         self.level().namespace = both.clone();
         let condition = self.expression_at(merge.condition, Place::JoinOn)?;
-        let filter = Some(self.to_boolean(condition, "JOIN/ON")?);
+        let filter = Some(self.condition(condition, "JOIN/ON")?);
         let mut arms = Vec::with_capacity(merge.arms.len());
         for arm in &merge.arms {
             // Without a match there is no row of the table.
@@ -57,7 +57,7 @@ impl<'a> Analyzer<'a> {
             let condition = match arm.condition {
                 Some(condition) => {
                     let condition = self.expression_at(condition, Place::MergeWhen)?;
-                    Some(self.to_boolean(condition, "WHEN")?)
+                    Some(self.condition(condition, "WHEN")?)
                 }
                 None => None,
             };

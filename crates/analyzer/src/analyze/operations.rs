@@ -138,12 +138,12 @@ impl<'a> Analyzer<'a> {
             _ => error.at_place(at),
         })?;
         let mut arguments: Vec<ExprId> = left.into_iter().chain([right]).collect();
-        self.to_arguments(&mut arguments, &found.arguments)?;
+        self.convert_arguments(&mut arguments, &found.arguments)?;
         Ok((found, arguments))
     }
 
     /// Converts arguments to what is taken.
-    pub fn to_arguments(&mut self, arguments: &mut [ExprId], types: &[TypeId]) -> Result<()> {
+    pub fn convert_arguments(&mut self, arguments: &mut [ExprId], types: &[TypeId]) -> Result<()> {
         for (argument, target) in arguments.iter_mut().zip(types) {
             *argument = self.coerce(*argument, *target, NO_MODIFIER, CastContext::Implicit, Form::Implicit, None)?;
         }
@@ -164,7 +164,7 @@ impl<'a> Analyzer<'a> {
         let found = operators::of_array(self.catalog, wanted, self.type_of(left), self.type_of(array));
         let found = found.map_err(|error| error.at(at))?;
         let mut arguments = vec![left, array];
-        self.to_arguments(&mut arguments, &found.arguments)?;
+        self.convert_arguments(&mut arguments, &found.arguments)?;
         let node = Node::ArrayOperator { operator: found.operator, function: found.function, all, arguments };
         Ok(self.plain(node, BOOL, Some(at)))
     }
@@ -188,7 +188,7 @@ impl<'a> Analyzer<'a> {
             && let Some((element, array)) = self.array_for(left, &constant)
         {
             for part in &mut constant {
-                *part = self.to_common(*part, element, "IN")?;
+                *part = self.made_common(*part, element, "IN")?;
             }
             let array = self.plain(Node::Array { elements: constant, nested: false }, array, None);
             let operator = Written { schema: Vec::new(), symbol: symbol.to_string(), at };
@@ -203,7 +203,7 @@ impl<'a> Analyzer<'a> {
             } else {
                 self.operator(None, symbol, Some(left), element, Some(at))?
             };
-            parts.push(self.to_boolean(compared, "IN")?);
+            parts.push(self.condition(compared, "IN")?);
         }
         if let [only] = parts.as_slice() {
             return Ok(*only);
@@ -241,7 +241,7 @@ impl<'a> Analyzer<'a> {
             let mut pair = Vec::new();
             for (symbol, bound) in symbols.into_iter().zip([*low, *high]) {
                 let compared = self.compared(symbol, value, bound, at)?;
-                pair.push(self.to_boolean(compared, if negated { "OR" } else { "AND" })?);
+                pair.push(self.condition(compared, if negated { "OR" } else { "AND" })?);
             }
             let node = if negated { Node::Or(pair) } else { Node::And(pair) };
             both.push(self.plain(node, BOOL, Some(at)));

@@ -222,9 +222,9 @@ impl<'a> Analyzer<'a> {
             let mut made = [pair[0], pair[1]];
             for (side, value) in [&left, &right].into_iter().zip(&mut made) {
                 if self.type_of(*value) != UNKNOWN {
-                    *value = self.to_common(*value, common, name)?;
+                    *value = self.made_common(*value, common, name)?;
                 } else if self.is_open(*value) {
-                    *value = self.to_common(*value, common, name)?;
+                    *value = self.made_common(*value, common, name)?;
                     self.settle_target(side, index, *value);
                 }
             }

@@ -30,7 +30,7 @@ impl<'a> Analyzer<'a> {
             let all: Vec<ExprId> = lists.iter().map(|list| list[number]).collect();
             let common = self.common(&all, "VALUES")?;
             for list in &mut lists {
-                list[number] = self.to_common(list[number], common, "VALUES")?;
+                list[number] = self.made_common(list[number], common, "VALUES")?;
             }
             let all: Vec<ExprId> = lists.iter().map(|list| list[number]).collect();
             let mut typed = self.common_typed(&all, common);

@@ -118,7 +118,7 @@ impl<'a> Analyzer<'a> {
                 let (value, function) = self.range_offset(value, key)?;
                 (value, Some(function))
             }
-            _ => (self.to_clause(value, INT8, name)?, None),
+            _ => (self.clause_value(value, INT8, name)?, None),
         };
         if let Some(column) = self.tree.column_of_level(value, 0) {
             let message = format!("argument of {name} must not contain variables");

@@ -238,8 +238,8 @@ impl<'a> Analyzer<'a> {
             None => self.constant(Constant::Boolean(false), BOOL, None),
         };
         let common = self.common(&[value, default], "CYCLE")?;
-        let value = self.to_common(value, common, "CYCLE/SET/TO")?;
-        let default = self.to_common(default, common, "CYCLE/SET/DEFAULT")?;
+        let value = self.made_common(value, common, "CYCLE/SET/TO")?;
+        let default = self.made_common(default, common, "CYCLE/SET/DEFAULT")?;
         let typed = self.common_typed(&[value, default], common);
         self.equality(common, None)?;
         let refuse = |message: String| error_at(SYNTAX_ERROR, message, at);
