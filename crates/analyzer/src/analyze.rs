@@ -9,6 +9,7 @@ mod arrays;
 mod assignment;
 mod calls;
 mod casts;
+mod collations;
 mod column_names;
 mod columns;
 mod conflicts;
@@ -101,6 +102,7 @@ pub fn analyze(
         parameters: Parameters::open(declared),
         levels: Vec::new(),
         depth: 0,
+        chains: 0,
     };
     let query = analyzer.statement(&parsed.statement, true)?;
     analyzer.check_parameters()?;
@@ -117,6 +119,15 @@ struct Analyzer<'a> {
     parameters: Parameters,
     levels: Vec<Level<'a>>,
     depth: u32,
+    /// Operators of the chains that are open.
+    chains: usize,
+}
+
+/// 54001
+fn too_deep() -> AnalysisError {
+    let hint = "Increase the configuration parameter \"max_stack_depth\" (currently 2048kB), after ensuring the platform's stack depth \
+                limit is adequate.";
+    AnalysisError::new(STACK_DEPTH_EXCEEDED, "stack depth limit exceeded").with_hint(hint)
 }
 
 fn error<T>(sqlstate: &'static str, message: impl Into<String>) -> Result<T> {
@@ -148,9 +159,7 @@ impl<'a> Analyzer<'a> {
     /// Goes one level deeper, in what `inside` does.
     fn deeper<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= DEPTH_MAX {
-            let hint = "Increase the configuration parameter \"max_stack_depth\" (currently 2048kB), after ensuring the platform's stack depth \
-                        limit is adequate.";
-            return Err(AnalysisError::new(STACK_DEPTH_EXCEEDED, "stack depth limit exceeded").with_hint(hint));
+            return Err(too_deep());
         }
         self.depth += 1;
         let result = inside(self);

@@ -58,6 +58,10 @@ pub trait Catalog {
         let own = OWN_COLLATIONS.iter().find(|(own, _)| *own == name && ours(schema));
         own.map(|(_, id)| *id)
     }
+    /// The name of a collation.
+    fn collation_name(&self, id: CollationId) -> Option<String> {
+        OWN_COLLATIONS.iter().find(|(_, own)| *own == id).map(|(name, _)| (*name).to_string())
+    }
     /// Operator classes that are not PostgreSQL's own.
     fn other_operator_classes(&self) -> &[OperatorClass] {
         &[]

@@ -140,7 +140,8 @@ fn finish(
     let mut arguments = candidate.types;
     // Defaults have the types of their parameters, once these are real.
     let mut all = sources.to_vec();
-    all.extend_from_slice(&arguments[sources.len()..]);
+    let defaults = arguments[sources.len()..].iter();
+    all.extend(defaults.map(|id| if id.is_polymorphic() { UNKNOWN } else { *id }));
     let result = polymorphism::settle(catalog, &all, &mut arguments, function.result)?;
     let mut collected = None;
     let variadic = candidate.expanded > 0 || (call.variadic && function.variadic != NONE);

@@ -29,6 +29,13 @@ pub fn settle(
     if !seen.exact.used && !seen.compatible.used {
         return Ok(result);
     }
+    if seen.exact.array == Some(ANYARRAY) {
+        // The array of a column of statistics: nothing else can depend on what is in it.
+        let others = declared.iter().filter(|id| id.is_any_family()).count() != 1;
+        if others || (result != ANYARRAY && result.is_any_family()) {
+            return Err(mismatch("cannot determine element type of \"anyarray\" argument".to_string()));
+        }
+    }
     let exact = if seen.exact.used { Some(seen.exact_solution(catalog, true)?) } else { None };
     let compatible = if seen.compatible.used { Some(seen.compatible_solution(catalog, true)?) } else { None };
     for (index, declared) in declared.iter_mut().enumerate() {

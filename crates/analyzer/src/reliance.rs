@@ -4,6 +4,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::catalog::{Catalog, Found};
 use crate::facts::{Aggregate, Cast, FamilyOperator, Function, Operator, OperatorClass, Range, TypeRow};
@@ -42,9 +43,9 @@ impl<'c> Noting<'c> {
 
     fn note(&self, of: LookUp) {
         let mut notes = self.notes.borrow_mut();
-        if !notes.contains_key(&of) {
-            let version = self.catalog.version(&of);
-            notes.insert(of, version);
+        if let Entry::Vacant(vacant) = notes.entry(of) {
+            let version = self.catalog.version(vacant.key());
+            vacant.insert(version);
         }
     }
 
@@ -119,6 +120,10 @@ impl Catalog for Noting<'_> {
     fn collation_named(&self, schema: Option<&str>, name: &str) -> Option<CollationId> {
         self.named(schema, name, LookUp::Collation);
         self.catalog.collation_named(schema, name)
+    }
+
+    fn collation_name(&self, id: CollationId) -> Option<String> {
+        self.catalog.collation_name(id)
     }
 
     fn other_operator_classes(&self) -> &[OperatorClass] {

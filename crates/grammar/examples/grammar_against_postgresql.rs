@@ -1,20 +1,22 @@
 //! Holds the grammar against PostgreSQL 15's own: every statement of PostgreSQL's test suites is given to both.
 //!
-//! `cargo run -p grammar --example grammar_against_postgresql -- FOLDER ADDRESS USER`: FOLDER is PostgreSQL's source, ADDRESS a running server of PostgreSQL 15 that asks
-//! for no password. The statement follows one that divides by zero in the same message: PostgreSQL reads the whole message before it executes anything, so that
+//! `cargo run -p grammar --example grammar_against_postgresql -- FOLDER`: FOLDER is PostgreSQL's source. A server of its own is started, if PostgreSQL 15 is installed.
+//! The statement follows one that divides by zero in the same message: PostgreSQL reads the whole message before it executes anything, so that
 //! either the text is refused, by scanner or grammar, or the division is, and nothing is ever done.
 //!
 //! What differs must stand in `known.txt`, which may only shrink; with `BLESS=1` in the environment it is written anew.
-#![expect(clippy::disallowed_types, reason = "only the crate is pure; this program talks to a server")]
+
+#[path = "../../analyzer/tests/support/mod.rs"]
+mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
-use std::io::{BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 
 use compare_queries::regression::script::{Item, Script};
 use grammar::ast::{CopyWhat, Statement};
+use support::server::Server;
+use support::throwaway::Throwaway;
 
 /// SQLSTATE, words, place.
 type Refusal = (String, String, Option<String>);
@@ -25,11 +27,9 @@ const BEFORE: &str = "SELECT 1/0;";
 const DIVISION_BY_ZERO: &str = "22012";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let (Some(folder), Some(address), Some(user)) = (arguments.next(), arguments.next(), arguments.next()) else {
-        return Err("usage: grammar_against_postgresql FOLDER ADDRESS USER".into());
-    };
-    let mut server = Server::connect(&address, &user)?;
+    let folder = std::env::args().nth(1).ok_or("usage: grammar_against_postgresql FOLDER")?;
+    let Some(throwaway) = Throwaway::start() else { return Ok(()) };
+    let mut server = Server::connect(&throwaway.address, "raid")?;
     let mut files = Vec::new();
     find(Path::new(&folder), &mut files)?;
     files.sort();
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let position = error.position(&sql).map(|position| position.to_string());
                 (error.sqlstate.to_string(), error.message, position)
             });
-            let theirs = server.refusal(&sql)?;
+            let theirs = refusal(&mut server, &sql)?;
             match (ours, theirs) {
                 (None, None) => both_take += 1,
                 (Some(ours), Some(theirs)) if ours == theirs => both_refuse += 1,
@@ -120,66 +120,15 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A connection to PostgreSQL.
-struct Server {
-    stream: BufReader<TcpStream>,
-}
-
-impl Server {
-    fn connect(address: &str, user: &str) -> Result<Server, Box<dyn Error>> {
-        let mut stream = TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
-        let mut body = 196_608u32.to_be_bytes().to_vec();
-        for word in ["user", user, "database", "postgres", "client_encoding", "UTF8", ""] {
-            body.extend_from_slice(word.as_bytes());
-            body.push(0);
-        }
-        stream.write_all(&(body.len() as u32 + 4).to_be_bytes())?;
-        stream.write_all(&body)?;
-        let mut server = Server { stream: BufReader::new(stream) };
-        match server.answer()? {
-            None => Ok(server),
-            Some(fields) => Err(format!("the server refuses us: {fields:?}").into()),
-        }
+/// How PostgreSQL's scanner or grammar refuses a text: SQLSTATE, words, place.
+fn refusal(server: &mut Server, sql: &str) -> Result<Option<Refusal>, Box<dyn Error>> {
+    let described = server.run(&format!("{BEFORE}{sql}"), "")?;
+    let mut fields = described.error.ok_or("something was executed")?;
+    let mut field = |kind: char| fields.remove(&kind);
+    let (code, message) = (field('C').unwrap_or_default(), field('M').unwrap_or_default());
+    if code == DIVISION_BY_ZERO {
+        return Ok(None);
     }
-
-    /// Reads up to ReadyForQuery; the fields of an error, if one came.
-    fn answer(&mut self) -> Result<Option<BTreeMap<u8, String>>, Box<dyn Error>> {
-        let mut refused = None;
-        loop {
-            let mut head = [0; 5];
-            self.stream.read_exact(&mut head)?;
-            let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
-            let mut body = vec![0; length.saturating_sub(4)];
-            self.stream.read_exact(&mut body)?;
-            match head[0] {
-                b'Z' => return Ok(refused),
-                b'E' => {
-                    let fields = body.split(|byte| *byte == 0).filter_map(|field| field.split_first());
-                    let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
-                    refused = Some(fields.map(|(kind, field)| (*kind, text(field))).collect());
-                }
-                b'R' if body != [0, 0, 0, 0] => return Err("the server asks for a password".into()),
-                _ => {}
-            }
-        }
-    }
-
-    /// How PostgreSQL's scanner or grammar refuses a text: SQLSTATE, words, place.
-    fn refusal(&mut self, sql: &str) -> Result<Option<Refusal>, Box<dyn Error>> {
-        let text = format!("{BEFORE}{sql}");
-        let mut frame = vec![b'Q'];
-        frame.extend_from_slice(&(text.len() as u32 + 5).to_be_bytes());
-        frame.extend_from_slice(text.as_bytes());
-        frame.push(0);
-        self.stream.get_mut().write_all(&frame)?;
-        let mut fields = self.answer()?.ok_or("something was executed")?;
-        let mut field = |kind: u8| fields.remove(&kind);
-        let (code, message) = (field(b'C').unwrap_or_default(), field(b'M').unwrap_or_default());
-        if code == DIVISION_BY_ZERO {
-            return Ok(None);
-        }
-        let position = field(b'P').and_then(|position| position.parse::<usize>().ok());
-        Ok(Some((code, message, position.map(|position| (position - BEFORE.len()).to_string()))))
-    }
+    let position = field('P').and_then(|position| position.parse::<usize>().ok());
+    Ok(Some((code, message, position.map(|position| (position - BEFORE.len()).to_string()))))
 }

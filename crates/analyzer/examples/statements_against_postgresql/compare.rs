@@ -1,8 +1,7 @@
 //! What both say of a statement, in the same form.
 
-use std::collections::BTreeMap;
-
-use analyzer::types::TypeId;
+use analyzer::tree::{Constant, Node};
+use analyzer::types::{TypeId, UNKNOWN};
 use analyzer::{AnalysisError, Analyzed, Catalog};
 
 use crate::support::server::Described;
@@ -77,9 +76,15 @@ pub fn theirs(described_by: &Described) -> Answer {
     }
 }
 
-/// Whether PostgreSQL only refuses what a literal's text is.
-pub fn is_literal(fields: &BTreeMap<char, String>) -> bool {
-    fields.get(&'C').is_some_and(|code| code.starts_with("22"))
+/// Whether PostgreSQL only refuses the text of a literal, which we have given a type and do not read.
+pub fn is_of_literal(sql: &str, result: &Result<Analyzed, AnalysisError>, described_by: &Described) -> bool {
+    let (Ok(analyzed), Some(fields)) = (result, &described_by.error) else { return false };
+    let place = fields.get(&'P').and_then(|place| place.parse::<usize>().ok());
+    let Some(place) = place.and_then(|place| sql.char_indices().nth(place - 1)) else { return false };
+    analyzed.tree.expressions.iter().any(|expression| {
+        let text = matches!(expression.node, Node::Constant(Constant::Text(_) | Constant::Bits(_)));
+        text && expression.typed.id != UNKNOWN && expression.at == Some(place.0 as u32)
+    })
 }
 
 fn column(name: &str, id: u32, modifier: i32) -> String {

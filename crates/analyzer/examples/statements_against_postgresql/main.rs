@@ -96,7 +96,7 @@ fn run() -> Result<(), Box<dyn Error>> {
             continue;
         }
         let database = format!("suite_{file}");
-        admin.rows(&format!("create database {database} template prepared"))?;
+        admin.rows(&format!("create database \"{database}\" template prepared"))?;
         let mut counts = Counts::default();
         let mut player = Player::open(&throwaway.address, &database, &suite)?;
         for needed in Suite::needed(file) {
@@ -104,7 +104,7 @@ fn run() -> Result<(), Box<dyn Error>> {
         }
         player.play(&suite.text(file)?, Some((file, &mut counts, &mut differences)))?;
         drop(player);
-        admin.run(&format!("drop database {database} with (force)"), "")?;
+        admin.run(&format!("drop database \"{database}\" with (force)"), "")?;
         println!("{file}: {}", counts.told());
         all.add(counts);
     }

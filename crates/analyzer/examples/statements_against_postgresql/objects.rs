@@ -219,6 +219,11 @@ impl Catalog for Objects {
         })
     }
 
+    fn collation_name(&self, id: CollationId) -> Option<String> {
+        let mut all = self.layers().into_iter().flat_map(|layer| &layer.collations);
+        all.find(|(_, own)| **own == id).map(|((_, name), _)| name.clone())
+    }
+
     fn other_operator_classes(&self) -> &[OperatorClass] {
         &self.users.classes
     }

@@ -130,7 +130,7 @@ impl<'s> Player<'s> {
             return Ok(());
         }
         let answer = self.server.run(&sql, &data)?;
-        self.stale |= statements.iter().any(|parsed| may_change_objects(&parsed.statement));
+        self.stale |= statements.iter().any(|parsed| may_change_objects(&parsed.statement) || makes_table(parsed));
         match end.0.as_str() {
             "gset" => {
                 let prefix = end.1.trim();
@@ -186,9 +186,7 @@ impl<'s> Player<'s> {
                 }
             }
             (Answer::Refused(text), _) if text.contains(" is not supported yet at ") => counts.not_built += 1,
-            (Answer::Described(_), _) if described.error.as_ref().is_some_and(compare::is_literal) => {
-                counts.literals += 1
-            }
+            (Answer::Described(_), _) if compare::is_of_literal(sql, &result, &described) => counts.literals += 1,
             _ => {
                 counts.differ += 1;
                 let (theirs, ours) = (flat(theirs.told()), flat(ours.told()));
@@ -233,8 +231,7 @@ fn may_change_objects(statement: &Statement) -> bool {
     !is_analyzed(statement)
         && !matches!(
             statement,
-            Statement::Explain(_)
-                | Statement::Copy(_)
+            Statement::Copy(_)
                 | Statement::Fetch(_)
                 | Statement::DeclareCursor(_)
                 | Statement::CloseCursor(_)

@@ -4,9 +4,7 @@ use grammar::ast::{ExpressionId, FunctionCall};
 
 use super::levels::Place;
 use super::{Analyzer, Result, error_at};
-use crate::error::{
-    AnalysisError, FEATURE_NOT_SUPPORTED, GROUPING_ERROR, TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, WINDOWING_ERROR,
-};
+use crate::error::{AnalysisError, GROUPING_ERROR, TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, WINDOWING_ERROR};
 use crate::functions::Resolved;
 use crate::names::type_name;
 use crate::tree::{AggregateCall, ExprId, Node, Target};
@@ -31,6 +29,9 @@ impl<'a> Analyzer<'a> {
             // A VARIADIC parameter of an ordered set stays as it was written.
             let count = direct_count.min(arguments.len());
             direct = arguments.drain(..count).collect();
+            if row.is_some_and(|row| row.kind == 'h') {
+                self.unify_hypothetical(&mut direct, &mut arguments)?;
+            }
         }
         let mut targets: Vec<Target> = arguments
             .iter()
@@ -75,6 +76,17 @@ impl<'a> Analyzer<'a> {
         };
         let typed = self.typed(found.result, NO_MODIFIER);
         Ok(self.add(Node::Aggregate(Box::new(call)), typed, at))
+    }
+
+    /// Each value of a hypothetical row is compared with what rows are ordered by, so both have one type.
+    fn unify_hypothetical(&mut self, direct: &mut [ExprId], ordered: &mut [ExprId]) -> Result<()> {
+        let first = direct.len().saturating_sub(ordered.len());
+        for (value, sorted) in direct[first..].iter_mut().zip(ordered) {
+            let common = self.common(&[*sorted, *value], "WITHIN GROUP")?;
+            *value = self.made_common(*value, common, "WITHIN GROUP")?;
+            *sorted = self.made_common(*sorted, common, "WITHIN GROUP")?;
+        }
+        Ok(())
     }
 
     /// `t.max`: an aggregate of a row.
@@ -240,10 +252,5 @@ impl<'a> Analyzer<'a> {
             return error_at(WINDOWING_ERROR, message, self.location(found));
         }
         Ok(())
-    }
-
-    /// 0A000 for what a place does not take.
-    pub fn unsupported<T>(&self, message: String, at: Option<u32>) -> Result<T> {
-        error_at(FEATURE_NOT_SUPPORTED, message, at)
     }
 }

@@ -60,10 +60,10 @@ impl<'a> Analyzer<'a> {
         let each = if nested { array } else { element };
         for value in &mut made {
             *value = match hard {
-                None => self.to_common(*value, each, "ARRAY")?,
+                None => self.made_common(*value, each, "ARRAY")?,
                 Some(modifier) => {
                     let source = self.type_of(*value);
-                    let cast = self.to_target(*value, each, modifier, CastContext::Explicit, Form::Explicit, None)?;
+                    let cast = self.converted(*value, each, modifier, CastContext::Explicit, Form::Explicit, None)?;
                     cast.ok_or_else(|| self.cannot_cast(source, each).at_place(self.location(*value)))?
                 }
             };
@@ -177,7 +177,7 @@ impl<'a> Analyzer<'a> {
 
     fn array_subscript(&mut self, value: ExpressionId) -> Result<ExprId> {
         let value = self.expression(value)?;
-        let made = self.to_target(value, INT4, NO_MODIFIER, CastContext::Assignment, Form::Implicit, None)?;
+        let made = self.converted(value, INT4, NO_MODIFIER, CastContext::Assignment, Form::Implicit, None)?;
         made.ok_or_else(|| {
             let error = AnalysisError::new(DATATYPE_MISMATCH, "array subscript must have type integer");
             error.at_place(self.location(value))

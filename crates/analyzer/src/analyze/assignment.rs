@@ -81,7 +81,7 @@ impl<'a> Analyzer<'a> {
             return Ok(value);
         }
         if steps.is_empty() {
-            return self.to_column(value, column.typed, &column.name, None);
+            return self.as_column_takes(value, column.typed, &column.name, None);
         }
         let entry = self.level().target.unwrap_or(0);
         // A new row has no such column yet: its parts begin with NULL.
@@ -92,13 +92,13 @@ impl<'a> Analyzer<'a> {
             let node = Node::Column { levels_up: 0, entry, column: number };
             self.add(node, column.typed, at)
         };
-        self.into_part(value, container, column.typed, &column.name, steps, at)
+        self.part_changed(value, container, column.typed, &column.name, steps, at)
     }
 
-    fn to_column(&mut self, value: ExprId, wanted: Typed, name: &str, part: Option<&str>) -> Result<ExprId> {
+    fn as_column_takes(&mut self, value: ExprId, wanted: Typed, name: &str, part: Option<&str>) -> Result<ExprId> {
         let source = self.type_of(value);
         let context = CastContext::Assignment;
-        let made = self.to_target(value, wanted.id, wanted.modifier, context, Form::Implicit, None)?;
+        let made = self.converted(value, wanted.id, wanted.modifier, context, Form::Implicit, None)?;
         made.ok_or_else(|| {
             let (from, to) = (type_name(self.catalog, source), type_name(self.catalog, wanted.id));
             let message = match part {
@@ -114,7 +114,7 @@ impl<'a> Analyzer<'a> {
     }
 
     /// A value with a part of it changed.
-    fn into_part(
+    fn part_changed(
         &mut self,
         value: ExprId,
         container: ExprId,
@@ -179,9 +179,11 @@ impl<'a> Analyzer<'a> {
     ) -> Result<ExprId> {
         let (what, at) = how;
         if rest.is_empty() {
-            return self.to_column(value, wanted, name, Some(what));
+            // Of a part, the column is pointed to.
+            let made = self.as_column_takes(value, wanted, name, Some(what));
+            return made.map_err(|error| AnalysisError { at: at.or(error.at), ..error });
         }
-        self.into_part(value, inner, wanted, name, rest, at)
+        self.part_changed(value, inner, wanted, name, rest, at)
     }
 
     /// A value that was changed below a domain is checked again.
@@ -190,7 +192,7 @@ impl<'a> Analyzer<'a> {
             return Ok(value);
         }
         let context = CastContext::Assignment;
-        let made = self.to_target(value, typed.id, typed.modifier, context, Form::Implicit, None)?;
+        let made = self.converted(value, typed.id, typed.modifier, context, Form::Implicit, None)?;
         Ok(made.unwrap_or(value))
     }
 }

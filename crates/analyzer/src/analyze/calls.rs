@@ -1,14 +1,14 @@
 //! Calls: functions, aggregates, window functions, and fields of rows, which are written alike.
 
-use grammar::ast::{ExpressionId, FunctionCall, Over, SortKey};
+use grammar::ast::{FunctionCall, Over};
 
 use super::levels::Place;
 use super::{Analyzer, Result, error, error_at};
-use crate::error::{AnalysisError, FEATURE_NOT_SUPPORTED, SYNTAX_ERROR, UNDEFINED_SCHEMA};
+use crate::error::{AnalysisError, DATATYPE_MISMATCH, FEATURE_NOT_SUPPORTED, SYNTAX_ERROR, UNDEFINED_SCHEMA};
 use crate::facts::FunctionKind;
 use crate::functions::{self, Argument, Form as Around, Meaning, Resolved};
 use crate::tree::{ExprId, Form, Node, QueryId, WindowCall};
-use crate::types::{NO_MODIFIER, RECORD, Typed, VOID};
+use crate::types::{NO_MODIFIER, RECORD, Typed};
 
 /// A call whose arguments are analyzed.
 struct Made<'a> {
@@ -40,7 +40,7 @@ impl<'a> Analyzer<'a> {
         let filter = match call.filter {
             Some(filter) => {
                 let filter = self.expression_at(filter, Place::Filter)?;
-                Some(self.to_boolean(filter, "FILTER")?)
+                Some(self.condition(filter, "FILTER")?)
             }
             None => None,
         };
@@ -134,7 +134,12 @@ impl<'a> Analyzer<'a> {
             functions::Call { schema: made.schema, name: made.name, arguments: &arguments, variadic, form: around };
         functions::resolve(self.catalog, &call).map_err(|error| {
             let last = made.arguments.last().and_then(|last| self.location(*last));
-            let at = if error.message == "VARIADIC argument must be an array" { last } else { Some(made.at) };
+            let at = match error.sqlstate {
+                _ if error.message == "VARIADIC argument must be an array" => last,
+                // Types that do not agree among themselves have no place.
+                DATATYPE_MISMATCH => None,
+                _ => Some(made.at),
+            };
             error.at_place(at)
         })
     }
@@ -154,11 +159,11 @@ impl<'a> Analyzer<'a> {
         let typed = self.typed(found.result, NO_MODIFIER);
         match (found.kind, &call.over) {
             (FunctionKind::Aggregate, None) => {
-                self.no_sets_in(&arguments, filter, set, "aggregate function")?;
+                self.no_sets_since(set, "aggregate function")?;
                 self.aggregate(call, &found, arguments, (direct, filter), at)
             }
             (FunctionKind::Aggregate | FunctionKind::Window, Some(over)) => {
-                self.no_sets_in(&arguments, filter, set, "window function")?;
+                self.no_sets_since(set, "window function")?;
                 if found.returns_set {
                     return error_at("42P13", "window functions cannot return sets", at);
                 }
@@ -187,14 +192,7 @@ impl<'a> Analyzer<'a> {
     }
 
     /// Aggregates and window functions take no sets.
-    fn no_sets_in(
-        &mut self,
-        arguments: &[ExprId],
-        filter: Option<ExprId>,
-        set: Option<ExprId>,
-        what: &str,
-    ) -> Result<()> {
-        let _ = (arguments, filter);
+    fn no_sets_since(&mut self, set: Option<ExprId>, what: &str) -> Result<()> {
         match self.level().last_set {
             Some(last) if Some(last) != set => {
                 let message = format!("{what} calls cannot contain set-returning function calls");
@@ -208,7 +206,7 @@ impl<'a> Analyzer<'a> {
 
     /// Arguments converted, put in the order of the parameters, VARIADIC ones collected, defaults added.
     fn taken(&mut self, mut arguments: Vec<ExprId>, found: &Resolved) -> Result<Vec<ExprId>> {
-        self.to_arguments(&mut arguments, &found.arguments)?;
+        self.convert_arguments(&mut arguments, &found.arguments)?;
         let given = arguments.len();
         for (number, id) in found.arguments.iter().enumerate().skip(given) {
             let parameter = found.order.get(number).copied().unwrap_or(number) as u32;
@@ -383,10 +381,5 @@ impl<'a> Analyzer<'a> {
             Node::Row { .. } | Node::Function { .. } => self.row_columns(target.value),
             _ => None,
         }
-    }
-
-    /// Expressions of ORDER BY in an aggregate, for those who need them as they stand.
-    pub fn sort_values(&self, keys: &[SortKey]) -> Vec<ExpressionId> {
-        keys.iter().map(|key| key.value).collect()
     }
 }

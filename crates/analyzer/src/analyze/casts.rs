@@ -33,7 +33,11 @@ impl<'a> Analyzer<'a> {
         };
         let source = self.type_of(value);
         let cast =
+<<<<<<< HEAD
             self.to_target(value, target.id, target.modifier, CastContext::Explicit, Form::Explicit, Some(at))?;
+=======
+            self.converted(value, target.id, target.modifier, CastContext::Explicit, Form::Explicit, Some(at))?;
+>>>>>>> analyzer2
         cast.ok_or_else(|| self.cannot_cast(source, target.id).at(at))
     }
 
@@ -55,7 +59,7 @@ impl<'a> Analyzer<'a> {
     }
 
     /// Converts to a type with its modifier, or says that it cannot.
-    pub fn to_target(
+    pub fn converted(
         &mut self,
         value: ExprId,
         target: TypeId,
@@ -255,7 +259,7 @@ impl<'a> Analyzer<'a> {
             }
             let Some(field) = given.next() else { return Err(refuse(self, "Input has too few columns.".to_string())) };
             let (source, wanted) = (self.type_of(field), column.typed);
-            let converted = self.to_target(field, wanted.id, wanted.modifier, how.context, Form::Implicit, None)?;
+            let converted = self.converted(field, wanted.id, wanted.modifier, how.context, Form::Implicit, None)?;
             let Some(converted) = converted else {
                 let (from, to) = (type_name(catalog, source), type_name(catalog, wanted.id));
                 let detail = format!("Cannot cast type {from} to {to} in column {}.", made.len() + 1);
@@ -287,11 +291,11 @@ impl<'a> Analyzer<'a> {
     }
 
     /// What a clause wants: 42804 if it is of another type.
-    pub fn to_clause(&mut self, value: ExprId, target: TypeId, clause: &str) -> Result<ExprId> {
+    pub fn clause_value(&mut self, value: ExprId, target: TypeId, clause: &str) -> Result<ExprId> {
         let source = self.type_of(value);
         let mut value = value;
         if source != target {
-            let made = self.to_target(value, target, NO_MODIFIER, CastContext::Assignment, Form::Implicit, None)?;
+            let made = self.converted(value, target, NO_MODIFIER, CastContext::Assignment, Form::Implicit, None)?;
             let Some(made) = made else {
                 let (from, to) = (type_name(self.catalog, source), type_name(self.catalog, target));
                 let message = format!("argument of {clause} must be type {to}, not type {from}");
@@ -307,8 +311,8 @@ impl<'a> Analyzer<'a> {
     }
 
     /// A condition.
-    pub fn to_boolean(&mut self, value: ExprId, clause: &str) -> Result<ExprId> {
-        self.to_clause(value, BOOL, clause)
+    pub fn condition(&mut self, value: ExprId, clause: &str) -> Result<ExprId> {
+        self.clause_value(value, BOOL, clause)
     }
 
     /// Whether a call within yields a set.
@@ -330,7 +334,7 @@ impl<'a> Analyzer<'a> {
     }
 
     /// One of them converted to it.
-    pub fn to_common(&mut self, value: ExprId, common: TypeId, name: &str) -> Result<ExprId> {
+    pub fn made_common(&mut self, value: ExprId, common: TypeId, name: &str) -> Result<ExprId> {
         let source = self.type_of(value);
         if source == common {
             return Ok(value);

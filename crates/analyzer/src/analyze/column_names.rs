@@ -35,7 +35,7 @@ impl Analyzer<'_> {
     fn figure(&self, number: ExpressionId) -> Option<(String, bool)> {
         let strong = |name: &str| Some((name.to_string(), true));
         match &self.arena[number].node {
-            Syntax::Column { names, star: false } => strong(&names.last()?.text),
+            Syntax::Column { names, .. } => strong(&names.last()?.text),
             Syntax::Indirection { of, steps } => {
                 let fields = steps.iter().rev().find_map(|step| match step {
                     Step::Field(name) => Some(name.text.as_str()),

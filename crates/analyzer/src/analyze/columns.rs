@@ -195,7 +195,7 @@ impl<'a> Analyzer<'a> {
         let entry = &self.levels[depth].entries[item.entry as usize];
         let mut id = RECORD;
         match &entry.kind {
-            EntryKind::Relation { relation, .. } => {
+            EntryKind::Relation { relation, .. } | EntryKind::Excluded(relation) => {
                 id = self.catalog.relation(*relation).map_or(RECORD, |relation| relation.row);
                 if id == crate::types::NONE {
                     let message = format!("relation \"{}\" does not have a composite type", entry.name);

@@ -7,7 +7,7 @@ use super::levels::{Item, Place};
 use super::{Analyzer, Result, error_at};
 use crate::error::{AnalysisError, INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, UNDEFINED_OBJECT};
 use crate::relations::Relation;
-use crate::tree::{ExprId, OnConflict};
+use crate::tree::{EntryKind, ExprId, OnConflict};
 
 impl<'a> Analyzer<'a> {
     /// ON CONFLICT of an INSERT into the item.
@@ -35,19 +35,24 @@ impl<'a> Analyzer<'a> {
             set: Vec::new(),
             filter: None,
         };
+        // It is there early, so that who names it too soon is told so.
+        let excluded = match &conflict.update {
+            Some(_) => Some(self.excluded(relation, table)?),
+            None => None,
+        };
         let mut visible = item.clone();
-        set_visible(&mut visible, false, true);
+        set_visible(&mut visible, true, true);
         self.level().namespace = vec![visible.clone()];
         match &conflict.target {
             None => {}
-            Some(ConflictTarget::Index { elements, filter, .. }) => {
+            Some(ConflictTarget::Index { elements, filter, at }) => {
                 for element in elements {
-                    let value = self.index_element(element, conflict.at)?;
+                    let value = self.index_element(element, *at)?;
                     found.elements.push(value);
                 }
                 if let Some(filter) = filter {
                     let filter = self.expression_at(*filter, Place::IndexPredicate)?;
-                    found.predicate = Some(self.to_boolean(filter, "WHERE")?);
+                    found.predicate = Some(self.condition(filter, "WHERE")?);
                 }
             }
             Some(ConflictTarget::Constraint(name)) => {
@@ -59,21 +64,25 @@ impl<'a> Analyzer<'a> {
                 found.constraint = Some(name.text.clone());
             }
         }
-        let Some(update) = &conflict.update else { return Ok(found) };
-        let number = self.relation_entry(relation, table, None)?;
-        let entry = &mut self.level().entries[number as usize];
-        entry.name = "excluded".to_string();
-        entry.has_alias = true;
-        let excluded = self.item_of(number);
-        found.excluded = Some(number);
-        set_visible(&mut visible, true, true);
-        self.level().namespace = vec![excluded, visible];
+        let (Some(update), Some(excluded)) = (&conflict.update, excluded) else { return Ok(found) };
+        found.excluded = Some(excluded);
+        self.level().namespace = vec![self.item_of(excluded), visible];
         found.set = self.assignments(&update.set, relation)?;
         if let Some(filter) = update.filter {
             let filter = self.expression_at(filter, Place::Where)?;
-            found.filter = Some(self.to_boolean(filter, "WHERE")?);
+            found.filter = Some(self.condition(filter, "WHERE")?);
         }
         Ok(found)
+    }
+
+    /// An entry for the row that was to be inserted.
+    fn excluded(&mut self, relation: &Relation, table: &RelationName) -> Result<u32> {
+        let number = self.relation_entry(relation, table, None)?;
+        let entry = &mut self.level().entries[number as usize];
+        entry.kind = EntryKind::Excluded(relation.id);
+        entry.name = "excluded".to_string();
+        entry.has_alias = true;
+        Ok(number)
     }
 
     fn index_element(&mut self, element: &'a IndexElement, at: u32) -> Result<ExprId> {
@@ -87,7 +96,7 @@ impl<'a> Analyzer<'a> {
         let value = match &element.value {
             IndexValue::Column(name) => {
                 let before = std::mem::replace(&mut self.level().place, Place::Index);
-                let found = self.column(std::slice::from_ref(name), name.at);
+                let found = self.column(std::slice::from_ref(name), at);
                 self.level().place = before;
                 found?
             }

@@ -9,8 +9,8 @@ use crate::error::{AnalysisError, DATATYPE_MISMATCH, FEATURE_NOT_SUPPORTED, SYNT
 use crate::names::type_name;
 use crate::tree::{Constant, ExprId, Form, Node};
 use crate::types::{
-    BIT, BOOL, BPCHAR, CollationId, DATE, INT4, INT8, NAME, NO_MODIFIER, NUMERIC, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ,
-    TIMETZ, TypeId, Typed, UNKNOWN, VARCHAR,
+    BIT, BOOL, CollationId, DATE, INT4, INT8, NAME, NO_MODIFIER, NUMERIC, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, TIMETZ,
+    TypeId, Typed, UNKNOWN,
 };
 
 impl<'a> Analyzer<'a> {
@@ -66,7 +66,7 @@ impl<'a> Analyzer<'a> {
             Syntax::Or(parts) => self.connective(parts, false, at),
             Syntax::Not(value) => {
                 let value = self.expression(*value)?;
-                let value = self.to_boolean(value, "NOT")?;
+                let value = self.condition(value, "NOT")?;
                 Ok(self.plain(Node::Not(value), BOOL, Some(at)))
             }
             Syntax::IsNull { negated, value } => {
@@ -124,7 +124,7 @@ impl<'a> Analyzer<'a> {
         let mut made = Vec::with_capacity(parts.len());
         for part in parts {
             let part = self.expression(*part)?;
-            made.push(self.to_boolean(part, name)?);
+            made.push(self.condition(part, name)?);
         }
         let node = if and { Node::And(made) } else { Node::Or(made) };
         Ok(self.plain(node, BOOL, Some(at)))
@@ -140,7 +140,7 @@ impl<'a> Analyzer<'a> {
             (None, true) => "IS NOT UNKNOWN",
         };
         let value = self.expression(value)?;
-        let value = self.to_boolean(value, clause)?;
+        let value = self.condition(value, clause)?;
         Ok(self.plain(Node::BooleanTest { value, negated, wanted }, BOOL, Some(at)))
     }
 
@@ -216,7 +216,7 @@ impl<'a> Analyzer<'a> {
             if let Some(stands_for) = stands_for {
                 condition = self.operator(None, "=", Some(stands_for), condition, Some(arm.at))?;
             }
-            conditions.push(self.to_boolean(condition, "CASE/WHEN")?);
+            conditions.push(self.condition(condition, "CASE/WHEN")?);
             results.push(self.expression(arm.result)?);
         }
         let otherwise = match otherwise {
@@ -225,10 +225,10 @@ impl<'a> Analyzer<'a> {
         };
         let all: Vec<ExprId> = std::iter::once(otherwise).chain(results.iter().copied()).collect();
         let common = self.common(&all, "CASE")?;
-        let otherwise = self.to_common(otherwise, common, "CASE/ELSE")?;
+        let otherwise = self.made_common(otherwise, common, "CASE/ELSE")?;
         let mut made = Vec::with_capacity(results.len());
         for (condition, result) in conditions.into_iter().zip(results) {
-            made.push((condition, self.to_common(result, common, "CASE/WHEN")?));
+            made.push((condition, self.made_common(result, common, "CASE/WHEN")?));
         }
         self.no_set_since(set, "CASE")?;
         let parts: Vec<ExprId> = std::iter::once(otherwise).chain(made.iter().map(|(_, result)| *result)).collect();
@@ -263,7 +263,7 @@ impl<'a> Analyzer<'a> {
         }
         let common = self.common(&parts, name)?;
         for part in &mut parts {
-            *part = self.to_common(*part, common, name)?;
+            *part = self.made_common(*part, common, name)?;
         }
         let typed = self.common_typed(&parts, common);
         if name == "COALESCE" {
@@ -280,9 +280,8 @@ impl<'a> Analyzer<'a> {
 
     /// Fields, subscripts and what else follows a value, one after the other.
     fn indirection(&mut self, of: ExpressionId, steps: &'a [Step]) -> Result<ExprId> {
-        let set = self.level().last_set;
-        let _ = set;
         let mut value = self.expression(of)?;
+        let at = self.location(value).unwrap_or(self.arena[of].at);
         let mut subscripts: Vec<&'a Step> = Vec::new();
         for step in steps {
             match step {
@@ -295,8 +294,6 @@ impl<'a> Analyzer<'a> {
                     if !subscripts.is_empty() {
                         value = self.subscript(value, &std::mem::take(&mut subscripts), None)?;
                     }
-                    // A function named like a column stands where the whole does.
-                    let at = self.arena[of].at;
                     value = match self.projection(&name.text, value, at)? {
                         Some(field) => field,
                         None => return Err(self.unknown_field(value, &name.text, at)),
@@ -357,9 +354,4 @@ impl<'a> Analyzer<'a> {
     pub fn as_text(&mut self, value: ExprId) -> Result<ExprId> {
         self.coerce(value, TEXT, NO_MODIFIER, crate::facts::CastContext::Implicit, Form::Implicit, None)
     }
-}
-
-/// Types whose values have a length that a modifier says.
-pub fn has_length(id: TypeId) -> bool {
-    matches!(id, BPCHAR | VARCHAR | BIT | crate::types::VARBIT)
 }

@@ -24,10 +24,10 @@ pub struct FromPart {
 
 impl<'a> Analyzer<'a> {
     /// FROM.
-    pub fn from_clause(&mut self, list: &'a [FromId]) -> Result<Vec<JoinTree>> {
+    pub fn items_of_from(&mut self, list: &'a [FromId]) -> Result<Vec<JoinTree>> {
         let mut trees = Vec::with_capacity(list.len());
         for number in list {
-            let part = self.from_item(*number)?;
+            let part = self.item_of_from(*number)?;
             self.check_names_differ(&self.levels[self.levels.len() - 1].namespace, &part.namespace)?;
             let mut namespace = part.namespace;
             // What follows may refer to it, if it is lateral.
@@ -40,7 +40,7 @@ impl<'a> Analyzer<'a> {
     }
 
     /// An item of FROM.
-    pub fn from_item(&mut self, number: FromId) -> Result<FromPart> {
+    pub fn item_of_from(&mut self, number: FromId) -> Result<FromPart> {
         self.deeper(|analyzer| analyzer.item(number))
     }
 
@@ -94,7 +94,7 @@ impl<'a> Analyzer<'a> {
         {
             if sample.is_some() {
                 let message = "TABLESAMPLE clause can only be applied to tables and materialized views";
-                return error_at(WRONG_OBJECT_TYPE, message, item.at);
+                return error_at(FEATURE_NOT_SUPPORTED, message, item.at);
             }
             return self.common_item(name, depth, number, alias);
         }
@@ -106,7 +106,7 @@ impl<'a> Analyzer<'a> {
                 RelationKind::Table | RelationKind::PartitionedTable | RelationKind::MaterializedView
             ) {
                 let message = "TABLESAMPLE clause can only be applied to tables and materialized views";
-                return error_at(WRONG_OBJECT_TYPE, message, name.name.at);
+                return error_at(FEATURE_NOT_SUPPORTED, message, name.name.at);
             }
             let sample = self.sample(sample)?;
             if let EntryKind::Relation { sample: slot, .. } = &mut self.level().entries[number as usize].kind {
@@ -210,12 +210,12 @@ impl<'a> Analyzer<'a> {
         let mut arguments = Vec::new();
         for argument in &sample.arguments {
             let value = self.expression_at(*argument, Place::FromFunction)?;
-            arguments.push(self.to_clause(value, FLOAT4, "TABLESAMPLE")?);
+            arguments.push(self.clause_value(value, FLOAT4, "TABLESAMPLE")?);
         }
         let seed = match sample.seed {
             Some(seed) => {
                 let value = self.expression_at(seed, Place::FromFunction)?;
-                Some(self.to_clause(value, FLOAT8, "REPEATABLE")?)
+                Some(self.clause_value(value, FLOAT8, "REPEATABLE")?)
             }
             None => None,
         };

@@ -193,7 +193,8 @@ impl<'a> Analyzer<'a> {
                 let message = format!("column name \"{}\" specified more than once", column.name.text);
                 return error_at(crate::error::DUPLICATE_COLUMN, message, None);
             }
-            if crate::coercion::is_pseudo(self.catalog, typed.id) {
+            let record = matches!(typed.id, RECORD | crate::types::RECORD_ARRAY);
+            if !record && crate::coercion::is_pseudo(self.catalog, typed.id) {
                 let name = type_name(self.catalog, typed.id);
                 let message = format!("column \"{}\" has pseudo-type {name}", column.name.text);
                 return error_at("42P16", message, None);

@@ -89,7 +89,13 @@ impl Analyzer<'_> {
         match node {
             Node::Constant(_) | Node::Parameter(_) => return Ok(()),
             Node::Aggregate(call) if call.levels_up == depth => {
-                return call.direct.iter().try_for_each(|part| self.ungrouped(*part, depth, grouping));
+                return call.direct.iter().try_for_each(|part| {
+                    self.ungrouped(*part, depth, grouping).map_err(|error| match error.detail {
+                        None if depth == 0 => error
+                            .with_detail("Direct arguments of an ordered-set aggregate must use only grouped columns."),
+                        _ => error,
+                    })
+                });
             }
             Node::Aggregate(call) if call.levels_up > depth => return Ok(()),
             Node::Grouping { levels_up, .. } if *levels_up >= depth => return Ok(()),

@@ -57,6 +57,7 @@ impl<'a> Analyzer<'a> {
             multiple: closed.multiple,
             ..query
         };
+        self.collate_query(&query)?;
         Ok(self.tree.add_query(query))
     }
 
@@ -267,7 +268,7 @@ impl<'a> Analyzer<'a> {
     }
 
     /// 428C9 for a value of a column that only the system gives one.
-    fn check_generated(&self, relation: &Relation, query: &Query) -> Result<()> {
+    pub fn check_generated(&self, relation: &Relation, query: &Query) -> Result<()> {
         for target in &query.targets {
             let Some(number) = target.column else { continue };
             let column = &relation.columns[number as usize];

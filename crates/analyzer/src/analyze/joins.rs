@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use grammar::ast::{FromId, FromItem, JoinCondition, JoinKind};
+use grammar::ast::{ExpressionId, FromId, FromItem, JoinCondition, JoinKind};
 
 use super::from::{FromPart, rename, set_lateral};
 use super::levels::{Item, ItemColumn, Place};
@@ -30,14 +30,14 @@ impl<'a> Analyzer<'a> {
         condition: &'a JoinCondition,
         item: &'a FromItem,
     ) -> Result<FromPart> {
-        let left = self.from_item(sides.0)?;
+        let left = self.item_of_from(sides.0)?;
         // The right side may refer to the left one, where each row of that is kept or dropped with its own.
         let mut visible = left.namespace.clone();
         let may = matches!(kind, JoinKind::Cross | JoinKind::Inner | JoinKind::Left);
         set_lateral(&mut visible, true, may);
         let before = self.level().namespace.len();
         self.level().namespace.extend(visible);
-        let right = self.from_item(sides.1)?;
+        let right = self.item_of_from(sides.1)?;
         self.level().namespace.truncate(before);
         self.check_names_differ(&left.namespace, &right.namespace)?;
         let names = match condition {
@@ -57,13 +57,7 @@ impl<'a> Analyzer<'a> {
             self.other_columns(side, used, &mut columns);
         }
         if let JoinCondition::On(condition) = condition {
-            let mut both = left.namespace.clone();
-            both.extend(right.namespace.iter().cloned());
-            set_lateral(&mut both, false, true);
-            let before = std::mem::replace(&mut self.level().namespace, both);
-            let value = self.expression_at(*condition, Place::JoinOn);
-            self.level().namespace = before;
-            on = Some(self.to_boolean(value?, "JOIN/ON")?);
+            on = Some(self.on(*condition, &left.namespace, &right.namespace)?);
         }
         let entry = self.join_entry(kind, &columns, count, item)?;
         let whole = self.join_item(entry, &columns);
@@ -75,7 +69,9 @@ impl<'a> Analyzer<'a> {
                 namespace.push(inner);
             }
         }
-        if let JoinCondition::Using(_, Some(name)) = condition {
+        if let JoinCondition::Using(_, Some(name)) = condition
+            && alias.is_none()
+        {
             let merged = whole.columns[..count as usize].to_vec();
             let using = Item {
                 name: Rc::from(name.text.as_str()),
@@ -91,6 +87,16 @@ impl<'a> Analyzer<'a> {
         let tree =
             JoinTree::Join { kind, entry, left: Box::new(left.tree), right: Box::new(right.tree), condition: on };
         Ok(FromPart { tree, namespace, item: whole })
+    }
+
+    /// ON, which sees both sides and nothing beside them.
+    fn on(&mut self, condition: ExpressionId, left: &[Item], right: &[Item]) -> Result<ExprId> {
+        let mut both = [left, right].concat();
+        set_lateral(&mut both, false, true);
+        let before = std::mem::replace(&mut self.level().namespace, both);
+        let value = self.expression_at(condition, Place::JoinOn);
+        self.level().namespace = before;
+        self.condition(value?, "JOIN/ON")
     }
 
     fn join_entry(&mut self, kind: JoinKind, columns: &Columns, merged: u32, item: &FromItem) -> Result<u32> {
@@ -153,7 +159,7 @@ impl<'a> Analyzer<'a> {
         let before = std::mem::replace(&mut self.level().place, Place::JoinUsing);
         for (_, (left, right)) in &pairs {
             let equal = self.operator(None, "=", Some(*left), *right, None)?;
-            conditions.push(self.to_boolean(equal, "JOIN/USING")?);
+            conditions.push(self.condition(equal, "JOIN/USING")?);
         }
         self.level().place = before;
         for (name, (pair, values)) in names.iter().zip(pairs) {

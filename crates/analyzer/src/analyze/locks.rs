@@ -62,11 +62,16 @@ impl<'a> Analyzer<'a> {
                 .filter(|(_, entry)| !matches!(entry.kind, EntryKind::Join { .. }) || entry.has_alias)
                 .find(|(_, entry)| entry.name == *wanted);
             let Some((number, entry)) = found else {
+                // The name that USING gives belongs to a join.
+                if self.level().namespace.iter().any(|item| *item.name == **wanted) {
+                    let message = format!("{name} cannot be applied to a join");
+                    return error_at(FEATURE_NOT_SUPPORTED, message, at);
+                }
                 let message = format!("relation \"{wanted}\" in {name} clause not found in FROM clause");
                 return error_at(UNDEFINED_TABLE, message, at);
             };
             let what = match entry.kind {
-                EntryKind::Relation { .. } | EntryKind::Query(_) => None,
+                EntryKind::Relation { .. } | EntryKind::Excluded(_) | EntryKind::Query(_) => None,
                 EntryKind::Join { .. } => Some("a join"),
                 EntryKind::Functions { .. } => Some("a function"),
                 EntryKind::Values(_) => Some("VALUES"),

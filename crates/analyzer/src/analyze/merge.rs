@@ -20,16 +20,7 @@ impl<'a> Analyzer<'a> {
             }
             self.with(with)?;
         }
-        // What stands behind a condition that always holds can never be done.
-        let mut always = [false, false];
-        for arm in &merge.arms {
-            let kind = usize::from(arm.matched);
-            if always[kind] {
-                let message = "unreachable WHEN clause specified after unconditional WHEN clause";
-                return error_at(SYNTAX_ERROR, message, None);
-            }
-            always[kind] |= arm.condition.is_none();
-        }
+        check_reachable(&merge.arms)?;
         let (relation, target) = self.changed_table(&merge.table, merge.alias.as_ref())?;
         if !matches!(relation.kind, RelationKind::Table | RelationKind::PartitionedTable) {
             let message = format!("cannot execute MERGE on relation \"{}\"", relation.name);
@@ -43,7 +34,7 @@ impl<'a> Analyzer<'a> {
             let detail = format!("This operation is not supported for {what}.");
             return Err(AnalysisError::new(FEATURE_NOT_SUPPORTED, message).with_detail(detail));
         }
-        let trees = self.from_clause(std::slice::from_ref(&merge.source))?;
+        let trees = self.items_of_from(std::slice::from_ref(&merge.source))?;
         if self.level().namespace.iter().any(|item| item.name == target.name && item.relation_visible) {
             let message = format!("name \"{}\" specified more than once", target.name);
             let detail = "The name is used both as MERGE target table and data source.";
@@ -54,7 +45,7 @@ impl<'a> Analyzer<'a> {
         both.extend(source.iter().cloned());
         self.level().namespace = both.clone();
         let condition = self.expression_at(merge.condition, Place::JoinOn)?;
-        let filter = Some(self.to_boolean(condition, "JOIN/ON")?);
+        let filter = Some(self.condition(condition, "JOIN/ON")?);
         let mut arms = Vec::with_capacity(merge.arms.len());
         for arm in &merge.arms {
             // Without a match there is no row of the table.
@@ -66,7 +57,7 @@ impl<'a> Analyzer<'a> {
             let condition = match arm.condition {
                 Some(condition) => {
                     let condition = self.expression_at(condition, Place::MergeWhen)?;
-                    Some(self.to_boolean(condition, "WHEN")?)
+                    Some(self.condition(condition, "WHEN")?)
                 }
                 None => None,
             };
@@ -115,9 +106,26 @@ impl<'a> Analyzer<'a> {
                             Target { column: Some(*number), ..new_target(value, name) }
                         })
                         .collect();
+                    let inserted =
+                        Query { targets: made.targets.clone(), overriding: made.overriding, ..Query::default() };
+                    self.check_generated(relation, &inserted)?;
                 }
             }
         }
         Ok(made)
     }
+}
+
+/// What stands behind a condition that always holds can never be done.
+fn check_reachable(arms: &[ast::MergeArm]) -> Result<()> {
+    let mut always = [false, false];
+    for arm in arms {
+        let kind = usize::from(arm.matched);
+        if always[kind] {
+            let message = "unreachable WHEN clause specified after unconditional WHEN clause";
+            return error_at(SYNTAX_ERROR, message, None);
+        }
+        always[kind] |= arm.condition.is_none();
+    }
+    Ok(())
 }

@@ -161,7 +161,7 @@ impl Analyzer<'_> {
         for depth in (0..self.levels.len()).rev() {
             for (index, entry) in self.levels[depth].entries.iter().enumerate() {
                 let fits = match entry.kind {
-                    EntryKind::Relation { relation: id, .. } => relation == Some(id),
+                    EntryKind::Relation { relation: id, .. } | EntryKind::Excluded(id) => relation == Some(id),
                     EntryKind::Common { levels_up, number, .. } => {
                         common.is_some_and(|(of, wanted)| depth - levels_up as usize == of && number as usize == wanted)
                     }

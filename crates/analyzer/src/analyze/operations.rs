@@ -2,10 +2,11 @@
 
 use grammar::ast::{ExpressionId, ExpressionNode as Syntax, LikeKind, OperatorName as Written};
 
-use super::{Analyzer, Result, error_at};
+use super::{Analyzer, Result, error_at, too_deep};
 use crate::coercion::can_coerce;
 use crate::error::{AnalysisError, DATATYPE_MISMATCH, FEATURE_NOT_SUPPORTED};
 use crate::facts::CastContext;
+use crate::limits::CHAINS_MAX;
 use crate::operators::{self, OperatorName, Resolved};
 use crate::tree::{Constant, ExprId, Form, Node};
 use crate::types::{BOOL, NO_MODIFIER, RECORD, TypeId};
@@ -28,12 +29,18 @@ impl<'a> Analyzer<'a> {
             chain.push((operator, *right, arena[number].at));
             first = Some(*left);
         }
+        let count = chain.len();
+        if self.chains + count > CHAINS_MAX {
+            return Err(too_deep());
+        }
+        self.chains += count;
         let (operator, right, at) = chain.pop().expect("there is one");
         let mut value = self.one_operation(operator, first, right, at)?;
         while let Some((operator, right, at)) = chain.pop() {
             let right = self.expression(right)?;
             value = self.operator_named(operator, Some(value), right, at)?;
         }
+        self.chains -= count;
         Ok(value)
     }
 
@@ -125,14 +132,18 @@ impl<'a> Analyzer<'a> {
             Some(left) => operators::binary(self.catalog, wanted, self.type_of(left), self.type_of(right)),
             None => operators::prefix(self.catalog, wanted, self.type_of(right)),
         };
-        let found = found.map_err(|error| error.at_place(at))?;
+        let found = found.map_err(|error| match error.sqlstate {
+            // Types that do not agree among themselves have no place.
+            DATATYPE_MISMATCH => error,
+            _ => error.at_place(at),
+        })?;
         let mut arguments: Vec<ExprId> = left.into_iter().chain([right]).collect();
-        self.to_arguments(&mut arguments, &found.arguments)?;
+        self.convert_arguments(&mut arguments, &found.arguments)?;
         Ok((found, arguments))
     }
 
     /// Converts arguments to what is taken.
-    pub fn to_arguments(&mut self, arguments: &mut [ExprId], types: &[TypeId]) -> Result<()> {
+    pub fn convert_arguments(&mut self, arguments: &mut [ExprId], types: &[TypeId]) -> Result<()> {
         for (argument, target) in arguments.iter_mut().zip(types) {
             *argument = self.coerce(*argument, *target, NO_MODIFIER, CastContext::Implicit, Form::Implicit, None)?;
         }
@@ -153,7 +164,7 @@ impl<'a> Analyzer<'a> {
         let found = operators::of_array(self.catalog, wanted, self.type_of(left), self.type_of(array));
         let found = found.map_err(|error| error.at(at))?;
         let mut arguments = vec![left, array];
-        self.to_arguments(&mut arguments, &found.arguments)?;
+        self.convert_arguments(&mut arguments, &found.arguments)?;
         let node = Node::ArrayOperator { operator: found.operator, function: found.function, all, arguments };
         Ok(self.plain(node, BOOL, Some(at)))
     }
@@ -177,7 +188,7 @@ impl<'a> Analyzer<'a> {
             && let Some((element, array)) = self.array_for(left, &constant)
         {
             for part in &mut constant {
-                *part = self.to_common(*part, element, "IN")?;
+                *part = self.made_common(*part, element, "IN")?;
             }
             let array = self.plain(Node::Array { elements: constant, nested: false }, array, None);
             let operator = Written { schema: Vec::new(), symbol: symbol.to_string(), at };
@@ -192,7 +203,7 @@ impl<'a> Analyzer<'a> {
             } else {
                 self.operator(None, symbol, Some(left), element, Some(at))?
             };
-            parts.push(self.to_boolean(compared, "IN")?);
+            parts.push(self.condition(compared, "IN")?);
         }
         if let [only] = parts.as_slice() {
             return Ok(*only);
@@ -230,7 +241,7 @@ impl<'a> Analyzer<'a> {
             let mut pair = Vec::new();
             for (symbol, bound) in symbols.into_iter().zip([*low, *high]) {
                 let compared = self.compared(symbol, value, bound, at)?;
-                pair.push(self.to_boolean(compared, if negated { "OR" } else { "AND" })?);
+                pair.push(self.condition(compared, if negated { "OR" } else { "AND" })?);
             }
             let node = if negated { Node::Or(pair) } else { Node::And(pair) };
             both.push(self.plain(node, BOOL, Some(at)));

@@ -122,6 +122,13 @@ impl<'a> Analyzer<'a> {
             let message = format!("recursive reference to query \"{name}\" must not appear within {what}");
             return refuse(message, found.at);
         }
+        self.check_clauses(table, *query, (*left, *right))
+    }
+
+    /// What may not stand around a recursion.
+    fn check_clauses(&self, table: &CommonTable, query: QueryId, sides: (QueryId, QueryId)) -> Result<()> {
+        let arena = self.arena;
+        let syntax = &arena[query];
         let clauses = [
             (syntax.order.first().map(|key| self.raw_location(key.value)), "ORDER BY"),
             (syntax.offset.map(|value| self.raw_location(value)), "OFFSET"),
@@ -131,6 +138,17 @@ impl<'a> Analyzer<'a> {
             if at.is_some() {
                 let message = format!("{what} in a recursive query is not implemented");
                 return error_at(FEATURE_NOT_SUPPORTED, message, at);
+            }
+        }
+        if table.search.is_some() || table.cycle.is_some() {
+            let operation = |side: QueryId| matches!(arena[side].body, QueryBody::Operation { .. });
+            if operation(sides.0) {
+                let message = "with a SEARCH or CYCLE clause, the left side of the UNION must be a SELECT";
+                return error_at(FEATURE_NOT_SUPPORTED, message, None);
+            }
+            if operation(sides.1) {
+                let message = "with a SEARCH or CYCLE clause, the right side of the UNION must be a SELECT";
+                return error_at(crate::error::SYNTAX_ERROR, message, None);
             }
         }
         if !syntax.locks.is_empty() {
@@ -172,17 +190,18 @@ impl Walk<'_> {
     fn query(&mut self, query: QueryId, around: Around) {
         let arena = self.arena;
         let syntax = &arena[query];
-        self.with(syntax.with.as_ref(), Around::Subquery);
+        self.with(syntax.with.as_ref(), around);
         let hides = syntax.with.iter().flat_map(|with| &with.tables).any(|table| table.name.text == self.name);
         if hides {
             self.hidden += 1;
         }
         match &syntax.body {
-            QueryBody::Operation { operator, all: _, left, right } => {
-                let (one, other) = match operator {
-                    SetOperator::Union => (around, around),
-                    SetOperator::Intersect => (Around::Intersect, Around::Intersect),
-                    SetOperator::Except => (around, Around::Except),
+            QueryBody::Operation { operator, all, left, right } => {
+                let (one, other) = match (operator, all) {
+                    (SetOperator::Intersect, true) => (Around::Intersect, Around::Intersect),
+                    (SetOperator::Except, true) => (Around::Except, Around::Except),
+                    (SetOperator::Except, false) => (around, Around::Except),
+                    _ => (around, around),
                 };
                 self.query(*left, one);
                 self.query(*right, other);

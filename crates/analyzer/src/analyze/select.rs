@@ -45,19 +45,19 @@ impl<'a> Analyzer<'a> {
             level.locks = &syntax.locks;
         }
         level.named_windows = &select.windows;
-        let from = self.from_clause(&select.from)?;
+        let from = self.items_of_from(&select.from)?;
         let mut targets = self.targets(&select.targets, Place::SelectTarget)?;
         let filter = match select.filter {
             Some(filter) => {
                 let filter = self.expression_at(filter, Place::Where)?;
-                Some(self.to_boolean(filter, "WHERE")?)
+                Some(self.condition(filter, "WHERE")?)
             }
             None => None,
         };
         let having = match select.having {
             Some(having) => {
                 let having = self.expression_at(having, Place::Having)?;
-                Some(self.to_boolean(having, "HAVING")?)
+                Some(self.condition(having, "HAVING")?)
             }
             None => None,
         };
@@ -94,6 +94,7 @@ impl<'a> Analyzer<'a> {
             query.windows = windows;
         });
         self.lock_rows(&mut query, &syntax.locks, false)?;
+        self.collate_query(&query.query)?;
         let in_recursion = query.recursive_term;
         self.check_grouped(&query.query, in_recursion)?;
         self.levels.pop();

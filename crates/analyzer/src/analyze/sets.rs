@@ -5,8 +5,9 @@ use grammar::ast::{QueryBody, QueryId as SyntaxQuery, SetOperator};
 use super::levels::{Item, ItemColumn, Level, Place};
 use super::locks::lock_name;
 use super::targets::new_target;
-use super::{Analyzer, Result, error_at};
+use super::{Analyzer, Result, error_at, too_deep};
 use crate::error::{AnalysisError, FEATURE_NOT_SUPPORTED, INVALID_COLUMN_REFERENCE, SYNTAX_ERROR};
+use crate::limits::CHAINS_MAX;
 use crate::tree::{EntryKind, ExprId, Node, QueryId, RangeEntry, SetTree, SortGroup, Target};
 use crate::types::{Typed, UNKNOWN};
 
@@ -76,6 +77,7 @@ impl<'a> Analyzer<'a> {
             query.limit = limit;
             query.with_ties = syntax.with_ties;
         });
+        self.collate_query(&closing.query)?;
         self.check_grouped(&closing.query, closing.recursive_term)?;
         self.levels.pop();
         Ok(self.tree.add_query(closing.query))
@@ -138,6 +140,9 @@ impl<'a> Analyzer<'a> {
             chain.push((Operation { operator: *operator, all: *all }, *right));
             first = *left;
             outermost = false;
+        }
+        if chain.len() > CHAINS_MAX {
+            return Err(too_deep());
         }
         let mut side = self.leaf(first)?;
         while let Some((operation, right)) = chain.pop() {
@@ -217,15 +222,17 @@ impl<'a> Analyzer<'a> {
             let mut made = [pair[0], pair[1]];
             for (side, value) in [&left, &right].into_iter().zip(&mut made) {
                 if self.type_of(*value) != UNKNOWN {
-                    *value = self.to_common(*value, common, name)?;
+                    *value = self.made_common(*value, common, name)?;
                 } else if self.is_open(*value) {
-                    *value = self.to_common(*value, common, name)?;
+                    *value = self.made_common(*value, common, name)?;
                     self.settle_target(side, index, *value);
                 }
             }
-            let typed = self.common_typed(&made, common);
+            let mut typed = self.common_typed(&made, common);
+            let keeps_all = operation.all && operation.operator == SetOperator::Union;
+            typed.collation = self.common_collation(&made, keeps_all)?;
             types.push(typed);
-            if !operation.all || operation.operator != SetOperator::Union {
+            if !keeps_all {
                 let (equal, sort, hashes) = self.equality(common, self.location(best))?;
                 let target = index as u32 + 1;
                 group.push(SortGroup { target, equal, sort, nulls_first: false, hashes });

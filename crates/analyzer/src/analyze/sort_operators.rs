@@ -69,6 +69,12 @@ impl Analyzer<'_> {
         true
     }
 
+    /// The type as which values of a type are sorted: `text` for `varchar`.
+    pub fn sorted_as(&self, id: TypeId) -> TypeId {
+        let class = self.default_class(id, "btree").map(|class| class.input);
+        class.filter(|input| !input.is_polymorphic()).unwrap_or(id)
+    }
+
     fn default_class(&self, id: TypeId, method: &str) -> Option<&OperatorClass> {
         let facts = Facts::postgresql15();
         let all = || facts.operator_classes.iter().chain(self.catalog.other_operator_classes());

@@ -218,7 +218,7 @@ impl<'a> Analyzer<'a> {
     /// DISTINCT: all targets, those first that are sorted by.
     pub fn distinct_clause(
         &mut self,
-        targets: &mut Vec<Target>,
+        targets: &mut [Target],
         order: &[SortGroup],
         aggregate: bool,
     ) -> Result<Vec<SortGroup>> {
@@ -295,7 +295,7 @@ impl<'a> Analyzer<'a> {
         let Some(number) = value else { return Ok(None) };
         let name = place.name();
         let value = self.expression_at(number, place)?;
-        let value = self.to_clause(value, INT8, name)?;
+        let value = self.clause_value(value, INT8, name)?;
         if let Some(column) = self.tree.column_of_level(value, 0) {
             let message = format!("argument of {name} must not contain variables");
             return error_at(INVALID_COLUMN_REFERENCE, message, self.location(column));

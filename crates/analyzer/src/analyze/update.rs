@@ -66,7 +66,7 @@ impl<'a> Analyzer<'a> {
         set_lateral(&mut hidden, true, false);
         self.level().namespace.extend(hidden);
         let mut trees = vec![JoinTree::Entry(entry)];
-        trees.extend(self.from_clause(from)?);
+        trees.extend(self.items_of_from(from)?);
         set_lateral(&mut self.level().namespace, false, true);
         Ok(trees)
     }
@@ -76,7 +76,11 @@ impl<'a> Analyzer<'a> {
             RowFilter::All => Ok(None),
             RowFilter::Where(value) => {
                 let value = self.expression_at(*value, Place::Where)?;
+<<<<<<< HEAD
                 self.to_boolean(value, "WHERE").map(Some)
+=======
+                self.condition(value, "WHERE").map(Some)
+>>>>>>> analyzer2
             }
             RowFilter::CurrentOf(cursor) => Ok(Some(self.plain(Node::CurrentOf(cursor.text.clone()), BOOL, None))),
         }

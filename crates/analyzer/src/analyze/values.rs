@@ -30,10 +30,11 @@ impl<'a> Analyzer<'a> {
             let all: Vec<ExprId> = lists.iter().map(|list| list[number]).collect();
             let common = self.common(&all, "VALUES")?;
             for list in &mut lists {
-                list[number] = self.to_common(list[number], common, "VALUES")?;
+                list[number] = self.made_common(list[number], common, "VALUES")?;
             }
             let all: Vec<ExprId> = lists.iter().map(|list| list[number]).collect();
-            let typed = self.common_typed(&all, common);
+            let mut typed = self.common_typed(&all, common);
+            typed.collation = self.common_collation(&all, true)?;
             columns.push(EntryColumn { name: format!("column{}", number + 1), typed });
         }
         let lateral = lists.iter().flatten().any(|value| self.tree.column_of_level(*value, 0).is_some());
@@ -66,6 +67,7 @@ impl<'a> Analyzer<'a> {
             query.limit = limit;
             query.with_ties = syntax.with_ties;
         });
+        self.collate_query(&closing.query)?;
         self.levels.pop();
         Ok(self.tree.add_query(closing.query))
     }

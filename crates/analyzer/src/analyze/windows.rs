@@ -118,7 +118,7 @@ impl<'a> Analyzer<'a> {
                 let (value, function) = self.range_offset(value, key)?;
                 (value, Some(function))
             }
-            _ => (self.to_clause(value, INT8, name)?, None),
+            _ => (self.clause_value(value, INT8, name)?, None),
         };
         if let Some(column) = self.tree.column_of_level(value, 0) {
             let message = format!("argument of {name} must not contain variables");
@@ -130,18 +130,20 @@ impl<'a> Analyzer<'a> {
     /// The offset of RANGE, as the support function of the sort key's type takes it.
     fn range_offset(&mut self, value: ExprId, key: ExprId) -> Result<(ExprId, FunctionId)> {
         let (wanted, given) = (self.type_of(key), self.type_of(value));
-        let base = self.catalog.base_type(wanted);
+        let base = self.sorted_as(self.catalog.base_type(wanted));
         let candidates: Vec<(TypeId, FunctionId)> = Facts::postgresql15()
             .family_functions
             .iter()
-            .filter(|row| row.number == IN_RANGE && row.left == base)
+            .filter(|row| {
+                row.number == IN_RANGE && row.left == base && Facts::postgresql15().is_btree_family(row.family)
+            })
             .map(|row| (row.right, row.function))
             .collect();
         let name = |id| type_name(self.catalog, id);
         let at = self.location(value);
         if candidates.is_empty() {
             let message =
-                format!("RANGE with offset PRECEDING/FOLLOWING is not supported for column type {}", name(wanted));
+                format!("RANGE with offset PRECEDING/FOLLOWING is not supported for column type {}", name(base));
             return error_at(FEATURE_NOT_SUPPORTED, message, at);
         }
         let exact = candidates.iter().find(|(id, _)| *id == self.catalog.base_type(given));
@@ -159,14 +161,14 @@ impl<'a> Analyzer<'a> {
         let Some((id, function)) = chosen else {
             let mut message = format!(
                 "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {} and offset type {}",
-                name(wanted),
+                name(base),
                 name(given)
             );
             let mut hint = Some("Cast the offset value to an appropriate type.");
             if fits.len() > 1 {
                 message = format!(
                     "RANGE with offset PRECEDING/FOLLOWING has multiple interpretations for column type {} and offset type {}",
-                    name(wanted),
+                    name(base),
                     name(given)
                 );
                 hint = Some("Cast the offset value to the exact intended type.");

@@ -22,6 +22,9 @@ impl<'a> Analyzer<'a> {
                 let message = format!("WITH query name \"{}\" specified more than once", table.name.text);
                 return error_at(DUPLICATE_ALIAS, message, table.name.at);
             }
+            if matches!(self.arena[table.statement], Statement::Merge(_)) {
+                return error_at(FEATURE_NOT_SUPPORTED, "MERGE not supported in WITH query", table.name.at);
+            }
             let changes = !matches!(self.arena[table.statement], Statement::Query(_));
             if changes && self.levels.len() > 1 {
                 let message = "WITH clause containing a data-modifying statement must be at the top level";
@@ -151,6 +154,9 @@ impl<'a> Analyzer<'a> {
         let begun = &self.levels[depth].with[number].columns;
         for (index, (first, whole)) in begun.iter().zip(columns).enumerate() {
             if (first.typed.id, first.typed.modifier) == (whole.typed.id, whole.typed.modifier) {
+                if first.typed.collation != whole.typed.collation {
+                    return Err(self.other_collation(table, index, (first.typed, whole.typed), query));
+                }
                 continue;
             }
             let name = |typed: Typed| type_name_with_modifier(self.catalog, typed.id, typed.modifier);
@@ -166,6 +172,20 @@ impl<'a> Analyzer<'a> {
             return Err(AnalysisError::new(DATATYPE_MISMATCH, message).with_hint(hint).at_place(at));
         }
         Ok(())
+    }
+
+    fn other_collation(&self, table: &Syntax, index: usize, pair: (Typed, Typed), query: QueryId) -> AnalysisError {
+        let name = |typed: Typed| self.collation_name(typed.collation);
+        let message = format!(
+            "recursive query \"{}\" column {} has collation \"{}\" in non-recursive term but collation \"{}\" overall",
+            table.name.text,
+            index + 1,
+            name(pair.0),
+            name(pair.1)
+        );
+        let at = self.tree[query].targets.get(index).and_then(|target| self.location(target.value));
+        let hint = "Use the COLLATE clause to set the collation of the non-recursive term.";
+        AnalysisError::new(crate::error::COLLATION_MISMATCH, message).with_hint(hint).at_place(at)
     }
 
     fn numbers_of(&self, names: &[Name], what: &str, at: u32, columns: &[EntryColumn]) -> Result<Vec<u32>> {
@@ -218,8 +238,8 @@ impl<'a> Analyzer<'a> {
             None => self.constant(Constant::Boolean(false), BOOL, None),
         };
         let common = self.common(&[value, default], "CYCLE")?;
-        let value = self.to_common(value, common, "CYCLE/SET/TO")?;
-        let default = self.to_common(default, common, "CYCLE/SET/DEFAULT")?;
+        let value = self.made_common(value, common, "CYCLE/SET/TO")?;
+        let default = self.made_common(default, common, "CYCLE/SET/DEFAULT")?;
         let typed = self.common_typed(&[value, default], common);
         self.equality(common, None)?;
         let refuse = |message: String| error_at(SYNTAX_ERROR, message, at);
@@ -233,8 +253,11 @@ impl<'a> Analyzer<'a> {
             return refuse("cycle mark column name and cycle path column name are the same".to_string());
         }
         for (what, name) in [("mark", &cycle.mark), ("path", &cycle.path)] {
-            if search.is_some_and(|search| search.sequence.text == name.text) {
-                return refuse(format!("search sequence column name and cycle {what} column name are the same"));
+            if let Some(search) = search
+                && search.sequence.text == name.text
+            {
+                let message = format!("search sequence column name and cycle {what} column name are the same");
+                return error_at(SYNTAX_ERROR, message, search.at);
             }
         }
         let path = self.typed(RECORD_ARRAY, NO_MODIFIER);

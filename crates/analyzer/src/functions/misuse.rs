@@ -110,14 +110,7 @@ fn as_window(call: &Call, aggregate: bool, name: &str) -> Result<(), AnalysisErr
     if form.filter && !aggregate {
         return Err(unsupported("FILTER is not implemented for non-aggregate window functions"));
     }
-    if has_names(call) {
-        return Err(unsupported("window functions cannot use named arguments"));
-    }
     Ok(())
-}
-
-fn has_names(call: &Call) -> bool {
-    call.arguments.iter().any(|argument| argument.name.is_some())
 }
 
 /// An aggregate over an ordered set has as many arguments before WITHIN GROUP as it says, or, a hypothetical row, as many as are ordered.

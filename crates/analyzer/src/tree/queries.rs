@@ -144,6 +144,8 @@ pub enum EntryKind {
         /// TABLESAMPLE.
         sample: Option<Sample>,
     },
+    /// The row that ON CONFLICT found no place for, as one of the table.
+    Excluded(RelationId),
     /// A subquery.
     Query(QueryId),
     /// A join: its columns are expressions over both sides.

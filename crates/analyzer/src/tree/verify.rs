@@ -60,7 +60,9 @@ impl<'a> Verifier<'a> {
                 let entry = query.range_table.get(*entry as usize).ok_or("a column of no entry")?;
                 let column = entry.columns.get(*column as usize).ok_or("a column that its entry does not have")?;
                 // A column whose type was open when it was read is converted to text where the query ends.
-                if column.typed.id != expression.typed.id && column.typed.id != UNKNOWN {
+                // What an operation on sets yields has the type of both sides, under the number of the first one.
+                let open = column.typed.id == UNKNOWN || query.set_operation.is_some();
+                if column.typed.id != expression.typed.id && !open {
                     return Err(format!("column {} of {} has another type here", column.name, entry.name));
                 }
             }

@@ -1,4 +1,4 @@
-//! A PostgreSQL 15 of our own for one test. It ends with the test, and its data with it.
+//! A PostgreSQL 15 of our own for one test or comparison. It ends with that, and its data with it.
 #![expect(clippy::disallowed_types, reason = "only the crate is pure; its tests talk to a server")]
 
 use std::net::TcpListener;
@@ -32,7 +32,7 @@ impl Throwaway {
             println!("left out: PostgreSQL does not run as root, and there is nobody else");
             return None;
         };
-        let folder = std::env::temp_dir().join(format!("analyzer-facts-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("beside-postgresql-{}", std::process::id()));
         std::fs::create_dir(&folder).expect("a folder of our own");
         if let Some((id, group)) = user {
             chown(&folder, Some(id), Some(group)).expect("root may give it away");
