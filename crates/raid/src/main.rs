@@ -13,6 +13,7 @@ mod memory;
 mod moving;
 mod server;
 mod simulate;
+mod snapshot;
 mod start;
 mod status;
 mod trace;
@@ -65,6 +66,8 @@ enum Command {
     /// For a site whose log or store is damaged, or lost. Nothing is deleted: the old copy stays in a folder of its own below the site's.
     Repair(failures::Options),
     Move(moving::Options),
+    Snapshot(snapshot::Options),
+    Restore(snapshot::RestoreOptions),
     Site(server::SiteOptions),
     Oracle(server::OracleOptions),
     Host(server::HostOptions),
@@ -88,6 +91,8 @@ fn main() -> ExitCode {
         Command::Restart(options) => failures::restart(&options),
         Command::Repair(options) => failures::repair(&options),
         Command::Move(options) => moving::run(&options),
+        Command::Snapshot(options) => snapshot::run(&options),
+        Command::Restore(options) => snapshot::restore(&options),
         Command::Site(options) => server::site(&options),
         Command::Oracle(options) => server::oracle(&options),
         Command::Host(options) => server::host(&options),
