@@ -17,7 +17,7 @@
 use crate::limits;
 use crate::ports;
 use crate::process::Name;
-use crate::restoring::{RESTORING_FILE, Restoring};
+use crate::restoring::{self, Restoring};
 use messages::{InstanceId, LeaseLength, SiteId};
 use serde::{Deserialize, Serialize};
 use site::config::{Channels, Clients, ConfigError, DatagramFaults, MethodName, default_lease};
@@ -114,7 +114,7 @@ pub fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> ClusterError {
 
 /// What has come from a snapshot in part would pass for all of it.
 fn refuse_restoring(folder: &Path) -> Result<(), ClusterError> {
-    match folder.join(RESTORING_FILE).exists() {
+    match restoring::is_marked(folder) {
         true => Err(ClusterError::Restoring(folder.to_owned())),
         false => Ok(()),
     }

@@ -7,8 +7,16 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+/// What is in it: another program's file of this name is none of ours.
+const RESTORING_TEXT: &str = "A snapshot is being restored here: this is no cluster yet.\n";
+
 /// The file that says so.
-pub const RESTORING_FILE: &str = "restoring";
+const RESTORING_FILE: &str = "restoring";
+
+/// Whether a restore to this folder has not come to its end.
+pub(crate) fn is_marked(folder: &Path) -> bool {
+    fs::read_to_string(folder.join(RESTORING_FILE)).is_ok_and(|text| RESTORING_TEXT.starts_with(&*text))
+}
 
 /// A folder that is being restored to.
 pub struct Restoring {
@@ -22,7 +30,7 @@ impl Restoring {
         fs::create_dir_all(folder).map_err(file_error(folder))?;
         let entries = fs::read_dir(folder).map_err(file_error(folder))?;
         let entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        if !entries.is_empty() && !mark.exists() {
+        if !entries.is_empty() && !is_marked(folder) {
             return Err(ClusterError::NotEmpty(folder.to_owned()));
         }
         // The mark stands until the rest is gone.
@@ -30,7 +38,8 @@ impl Restoring {
             let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
             removed.map_err(file_error(path))?;
         }
-        File::create(&mark).and_then(|file| file.sync_all()).map_err(file_error(&mark))?;
+        fs::write(&mark, RESTORING_TEXT).map_err(file_error(&mark))?;
+        File::open(&mark).and_then(|file| file.sync_all()).map_err(file_error(&mark))?;
         File::open(folder).and_then(|file| file.sync_all()).map_err(file_error(folder))?;
         Ok(Restoring { folder: folder.to_owned() })
     }

@@ -163,7 +163,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
 }
 
 fn taken(manifest: &Manifest) -> String {
-    format!("taken {} s after 1970", manifest.taken_us / 1_000_000)
+    format!("taken {}", manifest.taken_at())
 }
 
 fn take(name: &str, site: u16, config: Option<&Path>, rate_mb: u64, place: &Place) -> Result<(), String> {
@@ -209,7 +209,8 @@ fn verify(name: &str, deep: bool, place: &Place) -> Result<(), String> {
 
 /// Makes a new cluster.
 pub fn restore(options: &RestoreOptions) -> Result<ExitCode, String> {
-    let manifest = Manifest::read(&options.from).map_err(text)?;
+    // Before anything is made of it.
+    let manifest = files::verify(&options.from).map_err(text)?;
     let restoring = Cluster::begin_restore(&options.data).map_err(text)?;
     let wish = Wish { sites: options.sites, port: options.port, ..Wish::default() };
     let cluster = restoring.cluster(&wish).map_err(text)?;

@@ -4,7 +4,7 @@
 //! connections, so messages to a peer leave in the order in which the servers sent them; every life of the site has an
 //! incarnation that the oracle gave it.
 
-mod copying;
+pub(crate) mod copying;
 mod leasing;
 mod lives;
 
@@ -151,6 +151,8 @@ pub struct Core {
     leases: LeaseThread,
     distrust: Watch,
     life: Life,
+    /// Lives that have begun in this process.
+    lives: u64,
     /// For those who copy the store.
     store: Option<StoreReader>,
     /// What lives have left open, for the next one.
@@ -218,6 +220,7 @@ impl Core {
             leases,
             distrust: Watch::default(),
             life,
+            lives: 0,
             store: None,
             last_words: LastWords::default(),
             held: Vec::new(),

@@ -13,7 +13,7 @@
 
 mod base;
 
-pub(crate) use base::{BASE_CHUNK_BYTES, Base, StoreReader};
+pub(crate) use base::{Base, StoreReader};
 
 use crate::{limits, store_files};
 use access_manager::store::{Store, StoreError, StoreRows, StoreWrite};

@@ -1,6 +1,7 @@
 //! What a snapshot asks of the core. Each question holds the core for a moment only: service never waits for a snapshot.
 //!
-//! Invariant: all answers are of the life that the snapshot began in; another life has given up what was held.
+//! Invariant: all answers are of the life that the snapshot began in; another life has given up what was held. Lives are counted for that: an oracle
+//! that was set back may give a number twice.
 
 use super::{Core, Life};
 use crate::clock;
@@ -16,12 +17,21 @@ const OTHER_LIFE: &str = "the site has begun a new life meanwhile: take the snap
 /// Records of the log with their positions, and where the next one is, if there is one.
 pub(crate) type Records = (Vec<(Position, Vec<u8>)>, Option<Position>);
 
+/// The life whose log is held.
+#[derive(Clone, Copy)]
+pub(crate) struct Held {
+    lives: u64,
+    /// As the oracle has numbered it.
+    pub(crate) life: Incarnation,
+}
+
 impl Core {
-    fn copied(&mut self, life: Option<Incarnation>) -> Result<&mut Domain<SiteLog>, String> {
+    fn copied(&mut self, held: Option<Held>) -> Result<&mut Domain<SiteLog>, String> {
+        let lives = self.lives;
         let Life::Running(domain) = &mut self.life else {
             return Err("the site has no servers now: it waits for the oracle to give it a new incarnation".to_owned());
         };
-        match life.is_none_or(|life| life == domain.settings().incarnation) {
+        match held.is_none_or(|held| held.lives == lives) {
             true => Ok(domain),
             false => Err(OTHER_LIFE.to_owned()),
         }
@@ -53,12 +63,13 @@ impl Core {
     }
 
     /// Nothing of the log is given up from now on. Says in which life, and gives the way to the store.
-    pub(crate) fn hold_log(&mut self) -> Result<(Incarnation, StoreReader), String> {
+    pub(crate) fn hold_log(&mut self) -> Result<(Held, StoreReader), String> {
+        let lives = self.lives;
         let store = self.store.clone().ok_or("the site has no store now")?;
         let domain = self.copied(None)?;
         let (life, _) = Core::serving(domain)?;
         domain.hold_log();
-        Ok((life, store))
+        Ok((Held { lives, life }, store))
     }
 
     /// The log may be given up again.
@@ -69,21 +80,21 @@ impl Core {
     }
 
     /// Where the log ends now, and in which epoch the site serves.
-    pub(crate) fn cut(&mut self, life: Incarnation) -> Result<(Position, EpochNumber), String> {
-        let domain = self.copied(Some(life))?;
+    pub(crate) fn cut(&mut self, held: Held) -> Result<(Position, EpochNumber), String> {
+        let domain = self.copied(Some(held))?;
         let (_, epoch) = Core::serving(domain)?;
         Ok((domain.log().appended(), epoch))
     }
 
     /// Bytes of the log that is there.
-    pub(crate) fn log_bytes(&mut self, life: Incarnation) -> Result<u64, String> {
-        let log = self.copied(Some(life))?.log();
+    pub(crate) fn log_bytes(&mut self, held: Held) -> Result<u64, String> {
+        let log = self.copied(Some(held))?.log();
         Ok(log.appended().0 - log.first().0)
     }
 
     /// Records from this position on, about so many bytes.
-    pub(crate) fn records(&mut self, life: Incarnation, from: Position, bytes_max: usize) -> Result<Records, String> {
-        let log = self.copied(Some(life))?.log();
+    pub(crate) fn records(&mut self, held: Held, from: Position, bytes_max: usize) -> Result<Records, String> {
+        let log = self.copied(Some(held))?.log();
         let (mut records, mut bytes, mut next) = (Vec::new(), 0, None);
         if from >= log.appended() {
             return Ok((records, None));

@@ -55,6 +55,7 @@ impl Core {
         let begun = Instant::now();
         let store = FjallStore::open(&folder)?;
         self.store = Some(store.reader());
+        self.lives += 1;
         let opened = begun.elapsed();
         if log.first() > Position::START && store.metadata()?.is_none() {
             return Err(StartError::StoreMissing { folder, first: log.first() });

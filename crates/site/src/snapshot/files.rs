@@ -133,6 +133,23 @@ impl Manifest {
         self.parts.iter().map(|part| part.bytes).sum()
     }
 
+    /// When it was permanent, as a date.
+    pub fn taken_at(&self) -> String {
+        let seconds = self.taken_us / 1_000_000;
+        let (days, second) = (seconds / 86_400, seconds % 86_400);
+        // Years begin in March, so that the leap day is the last: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
+        let shifted = days + 719_468;
+        let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+        let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let month_from_march = (5 * day_of_year + 2) / 153;
+        let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+        let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+        let year = year_of_era + era * 400 + u64::from(month <= 2);
+        let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+        format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+    }
+
     /// Reads and checks the manifest in this folder.
     ///
     /// # Errors
@@ -148,7 +165,7 @@ impl Manifest {
         let damaged = |what: String| SnapshotError::Damaged { path: path.clone(), offset: 0, what };
         let (body, checksum) =
             text.rsplit_once(CHECKSUM).ok_or_else(|| damaged("its last line is missing".to_owned()))?;
-        if format!("{:016x}", xxh3_64(body.as_bytes())) != checksum.trim_end() {
+        if format!("{:016x}\n", xxh3_64(body.as_bytes())) != checksum {
             return Err(damaged("its checksum is another".to_owned()));
         }
         let manifest: Manifest = toml::from_str(body).map_err(|error| damaged(error.to_string()))?;
@@ -345,5 +362,99 @@ impl FrameReader {
     /// The frame that begins where the reader is, or ended last, is wrong.
     pub(crate) fn damaged(&self, what: &str) -> SnapshotError {
         SnapshotError::Damaged { path: self.path.clone(), offset: self.offset, what: what.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(parts: Vec<Part>) -> Manifest {
+        Manifest {
+            format: Manifest::format(),
+            name: "one".to_owned(),
+            instance: u64::MAX.to_string(),
+            site: 3,
+            life: 7,
+            epoch: 9,
+            taken_us: 1_709_210_096_000_000,
+            log_from: 64,
+            cut: 128,
+            base_rows: 2,
+            parts,
+        }
+    }
+
+    fn written(folder: &Path) -> Vec<Part> {
+        let parts = [BASE, TAIL].map(|name| {
+            let mut writer = FrameWriter::create(folder, name).expect("a new file");
+            for frame in [&b"first"[..], b"", b"the third frame"] {
+                writer.write(frame).expect("there is room");
+            }
+            writer.finish().expect("it can be synced")
+        });
+        manifest(parts.to_vec()).write(folder).expect("there is room");
+        parts.to_vec()
+    }
+
+    /// An operator looks for yesterday's backup.
+    #[test]
+    fn dates_are_right() {
+        let at = |taken_us| Manifest { taken_us, ..manifest(Vec::new()) }.taken_at();
+        assert_eq!(at(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(at(1_709_210_096_000_000), "2024-02-29 12:34:56 UTC");
+        assert_eq!(at(1_735_689_599_999_999), "2024-12-31 23:59:59 UTC");
+    }
+
+    /// Whatever byte of a snapshot changes, and wherever a file ends too early or goes on, must be noticed: it would be restored.
+    #[test]
+    fn every_damage_is_found() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        written(folder.path());
+        let sound = verify(folder.path()).expect("it is whole");
+        assert_eq!(sound, manifest(sound.parts.clone()));
+        for file in [BASE, TAIL, MANIFEST] {
+            let path = folder.path().join(file);
+            let bytes = std::fs::read(&path).expect("the file");
+            let mut damaged: Vec<Vec<u8>> = (0..bytes.len()).map(|end| bytes[..end].to_vec()).collect();
+            damaged.extend((0..bytes.len()).map(|place| {
+                let mut flipped = bytes.clone();
+                flipped[place] ^= 0x10;
+                flipped
+            }));
+            damaged.push([&bytes[..], b"x"].concat());
+            for damage in damaged {
+                std::fs::write(&path, damage).expect("the file");
+                let error = verify(folder.path()).expect_err("it is damaged");
+                assert!(error.to_string().contains(&*path.to_string_lossy()), "{error}");
+            }
+            std::fs::write(&path, bytes).expect("the file");
+        }
+        verify(folder.path()).expect("it is whole again");
+    }
+
+    /// A frame at another place is another frame, though its bytes are sound.
+    #[test]
+    fn frames_do_not_change_places() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut writer = FrameWriter::create(folder.path(), BASE).expect("a new file");
+        writer.write(b"one").expect("there is room");
+        writer.write(b"two").expect("there is room");
+        let part = writer.finish().expect("it can be synced");
+        let path = folder.path().join(BASE);
+        let bytes = std::fs::read(&path).expect("the file");
+        let (one, two) = bytes.split_at(bytes.len() / 2);
+        std::fs::write(&path, [two, one].concat()).expect("the file");
+        let error = FrameReader::open(folder.path(), &part).expect("it is there").next().expect_err("another frame");
+        assert!(matches!(error, SnapshotError::Damaged { offset: 0, .. }), "{error}");
+    }
+
+    /// A name is a folder's: it must not lead elsewhere.
+    #[test]
+    fn names_stay_in_their_folder() {
+        for name in ["", ".", "..", "a/b", "a b", "x.partial", &"n".repeat(NAME_MAX + 1)] {
+            assert!(check_name(name).is_err(), "{name:?}");
+        }
+        check_name("nightly_2026-11-27").expect("it is plain");
     }
 }

@@ -5,13 +5,14 @@
 use super::files::{self, BASE, FrameWriter, Manifest, PARTIAL, SnapshotError, TAIL};
 use crate::config::SiteConfig;
 use crate::core::Core;
+use crate::core::copying::Held;
 use crate::shared::Shared;
 use crate::store::{Base, StoreReader};
 use crate::{clock, limits};
 use access_manager::StoreError;
 use commit_log::Position;
 use messages::log_record::LogRecord;
-use messages::{EpochNumber, Incarnation, TransactionId};
+use messages::{EpochNumber, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -174,18 +175,18 @@ impl Taking<'_> {
     fn take(mut self, wish: &Wish) -> Result<Manifest, Reason> {
         self.pace.wrote(0)?;
         self.post()?;
-        let (life, reader) = self.core(Core::hold_log)?;
-        let (base, base_rows, from) = self.base(life, &reader)?;
+        let (held, reader) = self.core(Core::hold_log)?;
+        let (base, base_rows, from) = self.base(held, &reader)?;
         let mut writer = FrameWriter::create(self.folder, TAIL)?;
-        let (tail, open) = self.up_to_cut(life, from, &mut writer)?;
-        self.behind_cut(life, tail.cut, open, &mut writer)?;
+        let (tail, open) = self.up_to_cut(held, from, &mut writer)?;
+        self.behind_cut(held, tail.cut, open, &mut writer)?;
         let parts = vec![base, writer.finish()?];
         let manifest = Manifest {
             format: Manifest::format(),
             name: wish.name.clone(),
             instance: self.config.instance.to_string(),
             site: self.config.id,
-            life: life.0,
+            life: held.life.0,
             epoch: tail.epoch.0,
             taken_us: clock::wall_micros(),
             log_from: tail.from.0,
@@ -220,7 +221,7 @@ impl Taking<'_> {
     }
 
     /// Copies the store. Says from where the log is needed beside it.
-    fn base(&mut self, life: Incarnation, reader: &StoreReader) -> Result<(files::Part, u64, Position), Reason> {
+    fn base(&mut self, held: Held, reader: &StoreReader) -> Result<(files::Part, u64, Position), Reason> {
         let base: Base = reader.base()?;
         let from = access_manager::needs_log_from(base.metadata())?.map_or(Position::START, Position);
         let mut writer = FrameWriter::create(self.folder, BASE)?;
@@ -232,14 +233,14 @@ impl Taking<'_> {
             let before = writer.bytes();
             writer.write(&postcard::to_stdvec(&chunk).expect("rows always encode"))?;
             self.pace.wrote(writer.bytes() - before)?;
-            self.check_log(life)
+            self.check_log(held)
         })?;
         Ok((writer.finish()?, rows, from))
     }
 
     /// The log is held meanwhile: that must not fill the site's disk.
-    fn check_log(&self, life: Incarnation) -> Result<(), Reason> {
-        let bytes = self.core(|core| core.log_bytes(life))?;
+    fn check_log(&self, held: Held) -> Result<(), Reason> {
+        let bytes = self.core(|core| core.log_bytes(held))?;
         match bytes > limits::SNAPSHOT_LOG_MAX {
             true => {
                 Err(format!("the log has grown to {bytes} bytes meanwhile: take the snapshot at a higher --rate")
@@ -252,14 +253,14 @@ impl Taking<'_> {
     /// Copies the log from there up to where it ends now, which is the cut. Says what is open there.
     fn up_to_cut(
         &mut self,
-        life: Incarnation,
+        held: Held,
         from: Position,
         writer: &mut FrameWriter,
     ) -> Result<(Tail, BTreeSet<TransactionId>), Reason> {
-        let (cut, epoch) = self.core(|core| core.cut(life))?;
+        let (cut, epoch) = self.core(|core| core.cut(held))?;
         let (mut open, mut next) = (BTreeSet::new(), Some(from));
         while let Some(from) = next.filter(|from| *from < cut) {
-            let (records, behind) = self.core(|core| core.records(life, from, limits::SNAPSHOT_LOG_CHUNK))?;
+            let (records, behind) = self.core(|core| core.records(held, from, limits::SNAPSHOT_LOG_CHUNK))?;
             next = behind;
             let before = writer.bytes();
             for (_, record) in records.iter().take_while(|(position, _)| *position < cut) {
@@ -267,7 +268,7 @@ impl Taking<'_> {
                 writer.write(record)?;
             }
             self.pace.wrote(writer.bytes() - before)?;
-            self.check_log(life)?;
+            self.check_log(held)?;
         }
         Ok((Tail { from, cut, epoch }, open))
     }
@@ -275,7 +276,7 @@ impl Taking<'_> {
     /// Waits until all that was open at the cut is decided, and copies these outcomes.
     fn behind_cut(
         &self,
-        life: Incarnation,
+        held: Held,
         cut: Position,
         mut open: BTreeSet<TransactionId>,
         writer: &mut FrameWriter,
@@ -285,7 +286,7 @@ impl Taking<'_> {
             if begun.elapsed() > limits::SNAPSHOT_OPEN_MAX {
                 return Err(format!("{} transactions stay undecided: take the snapshot again", open.len()).into());
             }
-            let (records, behind) = self.core(|core| core.records(life, next, limits::SNAPSHOT_LOG_CHUNK))?;
+            let (records, behind) = self.core(|core| core.records(held, next, limits::SNAPSHOT_LOG_CHUNK))?;
             for (_, record) in &records {
                 if let LogRecord::Decided { transaction, .. } = decode(record)?
                     && open.remove(&transaction)
@@ -299,7 +300,7 @@ impl Taking<'_> {
             }
         }
         // Whoever fell out meanwhile may not have heard what became of them.
-        self.core(|core| core.cut(life)).map(drop)
+        self.core(|core| core.cut(held)).map(drop)
     }
 }
 

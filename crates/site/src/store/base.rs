@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 /// Bytes of rows that are handed out at once, about.
-pub(crate) const BASE_CHUNK_BYTES: usize = 1 << 20;
+const BASE_CHUNK_BYTES: usize = 1 << 20;
 
 /// A way to the store for those who copy it. It keeps nothing open.
 #[derive(Clone)]
