@@ -30,7 +30,8 @@ impl Restoring {
         fs::create_dir_all(folder).map_err(file_error(folder))?;
         let entries = fs::read_dir(folder).map_err(file_error(folder))?;
         let entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        if !entries.is_empty() && !is_marked(folder) {
+        let is_ours = fs::read_to_string(&mark).is_ok_and(|text| text == RESTORING_TEXT);
+        if !entries.is_empty() && !is_ours {
             return Err(ClusterError::NotEmpty(folder.to_owned()));
         }
         // The mark stands until the rest is gone.
