@@ -3,6 +3,7 @@
 use crate::disks::Disk;
 use crate::harness::{World, eventually, raid, said};
 use local_cluster::process::Name;
+use site::layout::Layout;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -169,7 +170,7 @@ fn goes_on(world: &mut World, sites: u16) {
 #[test]
 fn snapshots_under_load_are_moments_of_the_instance() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let world = World::start();
+    let world = World::start_in(Layout::Merged);
     make_tables(&world);
     let writers: Vec<Writer> = (1..=3).map(|site| Writer::start(&world, site)).collect();
     writers.iter().for_each(|writer| writer.wait_for(100));
@@ -205,7 +206,7 @@ fn snapshots_under_load_are_moments_of_the_instance() {
 #[test]
 fn a_kill_leaves_no_snapshot() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut world = World::start();
+    let mut world = World::start_in(Layout::Merged);
     make_tables(&world);
     world.write_rows("wide", 8_000, 1_000);
     let data = world.running.cluster().folder().to_owned();
@@ -217,7 +218,9 @@ fn a_kill_leaves_no_snapshot() {
             .spawn()
             .expect("the program runs");
         eventually("the snapshot to be begun", || {
-            folder.path().join("cut-off.partial").join(part).exists() || child.try_wait().ok().flatten().is_some()
+            let entries = std::fs::read_dir(folder.path()).expect("the folder").flatten().map(|entry| entry.path());
+            let partial = entries.filter(|path| path.extension().is_some_and(|extension| extension == "partial"));
+            partial.into_iter().any(|path| path.join(part).exists()) || child.try_wait().ok().flatten().is_some()
         });
         world.kill(2);
         let done = child.wait().expect("it ends").success();
@@ -251,7 +254,7 @@ fn a_kill_leaves_no_snapshot() {
 #[test]
 fn damage_is_named_and_copies_are_alike() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let world = World::start();
+    let world = World::start_in(Layout::Merged);
     make_tables(&world);
     world.write_rows("wide", 500, 1_000);
     let to = text(folder.path());
@@ -285,7 +288,7 @@ fn damage_is_named_and_copies_are_alike() {
 #[test]
 fn a_full_disk_ends_the_snapshot_and_no_site() {
     let Some(disk) = Disk::in_memory(4) else { return };
-    let world = World::start();
+    let world = World::start_in(Layout::Merged);
     make_tables(&world);
     world.write_rows("wide", 8_000, 1_000);
     let data = world.running.cluster().folder().to_owned();

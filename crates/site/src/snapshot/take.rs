@@ -79,7 +79,7 @@ impl From<StoreError> for Reason {
 pub(crate) fn take(config: &SiteConfig, shared: &Shared, wish: &Wish) -> Result<Taken, String> {
     let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let begun = Instant::now();
-    let made = prepare(wish).and_then(|partial| {
+    let made = prepare(config, wish).and_then(|partial| {
         let taken = Taking { config, shared, folder: &partial, pace: Pace::new(&partial, wish.rate_mb) }.take(wish);
         release(shared);
         if taken.is_err() {
@@ -102,12 +102,13 @@ pub(crate) fn take(config: &SiteConfig, shared: &Shared, wish: &Wish) -> Result<
 }
 
 /// An empty folder for what is going to be the snapshot.
-fn prepare(wish: &Wish) -> Result<PathBuf, Reason> {
+fn prepare(config: &SiteConfig, wish: &Wish) -> Result<PathBuf, Reason> {
     files::check_name(&wish.name)?;
     if wish.folder.join(&wish.name).exists() {
         return Err(SnapshotError::Exists { name: wish.name.clone(), folder: wish.folder.clone() }.into());
     }
-    let partial = wish.folder.join(&wish.name).with_extension(PARTIAL);
+    // Other sites, and those of other instances, may take one of this name to this folder at the same time: only one of them gets the name.
+    let partial = wish.folder.join(format!("{}.{}-{}.{PARTIAL}", wish.name, config.instance, config.id));
     fs::create_dir_all(&wish.folder).map_err(SnapshotError::file(&wish.folder))?;
     if partial.exists() {
         fs::remove_dir_all(&partial).map_err(SnapshotError::file(&partial))?;
