@@ -219,8 +219,8 @@ fn a_kill_leaves_no_snapshot() {
             .expect("the program runs");
         eventually("the snapshot to be begun", || {
             let entries = std::fs::read_dir(folder.path()).expect("the folder").flatten().map(|entry| entry.path());
-            let partial = entries.filter(|path| path.extension().is_some_and(|extension| extension == "partial"));
-            partial.into_iter().any(|path| path.join(part).exists()) || child.try_wait().ok().flatten().is_some()
+            let mut partial = entries.filter(|path| path.extension().is_some_and(|extension| extension == "partial"));
+            partial.any(|path| path.join(part).exists()) || child.try_wait().ok().flatten().is_some()
         });
         world.kill(2);
         let done = child.wait().expect("it ends").success();
