@@ -220,11 +220,14 @@ pub fn find(folder: &Path, name: &str) -> Result<PathBuf, SnapshotError> {
     }
 }
 
+/// A snapshot's name, and its manifest or what is wrong with it.
+pub type Listed = (String, Result<Manifest, SnapshotError>);
+
 /// All snapshots in a folder, by name, damaged ones with what is wrong.
 ///
 /// # Errors
 /// The folder cannot be read. Where there is none, there are no snapshots.
-pub fn list(folder: &Path) -> Result<Vec<(String, Result<Manifest, SnapshotError>)>, SnapshotError> {
+pub fn list(folder: &Path) -> Result<Vec<Listed>, SnapshotError> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(SnapshotError::file(folder))?,
