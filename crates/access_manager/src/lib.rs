@@ -47,5 +47,6 @@ pub use backlog::unposted_bytes_max;
 pub use manager::AccessManager;
 pub use memory::MemoryStore;
 pub use old_versions::Tally;
+pub use posting::needs_log_from;
 pub use settings::Settings;
 pub use store::{Store, StoreError};

@@ -62,6 +62,16 @@ impl Metadata {
     }
 }
 
+/// From where a log is needed beside a store with this metadata; `None`: the store has nothing yet.
+///
+/// # Errors
+/// It is no metadata of this version.
+pub fn needs_log_from(metadata: Option<Bytes>) -> Result<Option<u64>, StoreError> {
+    let is_there = metadata.is_some();
+    let (metadata, _) = Metadata::decode(metadata)?;
+    Ok(is_there.then_some(metadata.replay_from))
+}
+
 /// A storage that a committed transaction has dropped.
 #[derive(Debug, Serialize, Deserialize)]
 struct Drop {

@@ -196,6 +196,8 @@ pub struct Domain<L: Log> {
     checkpointed_at: Position,
     /// The store has what stands before this.
     replays_from: Position,
+    /// Nothing from here on is given up: a snapshot is being taken of it.
+    held: Option<Position>,
     growth: Growth,
     /// Much of what was installed is not in the store.
     post_is_urgent: bool,
@@ -210,6 +212,17 @@ impl<L: Log> Domain<L> {
     /// Bytes of the log that a start would read if the site ended now.
     pub fn bytes_to_replay(&self) -> u64 {
         self.log.appended().0 - self.replays_from.0
+    }
+
+    /// Gives up nothing of the log that there is now, nor of what comes, until [`Domain::release_log`]. Whoever copies store and log for a snapshot
+    /// needs all that the store may still lack.
+    pub fn hold_log(&mut self) {
+        self.held = Some(self.log.first());
+    }
+
+    /// The log may be given up again. That happens at the next checkpoint.
+    pub fn release_log(&mut self) {
+        self.held = None;
     }
 
     /// The site's log.
@@ -429,7 +442,8 @@ impl<L: Log> Domain<L> {
         if tag == posted {
             self.checkpoint = None;
             self.replays_from = start;
-            if let Err(error) = self.log.truncate_before(start) {
+            let below = self.held.map_or(start, |held| held.min(start));
+            if let Err(error) = self.log.truncate_before(below) {
                 self.fail(error.into());
             }
         }

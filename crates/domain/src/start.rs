@@ -70,6 +70,7 @@ impl<L: Log> Start<L> {
             checkpoint: None,
             checkpointed_at: log.first(),
             replays_from: log.first(),
+            held: None,
             growth: Growth { looked: (log.appended(), 0), counts_from: log.first() },
             post_is_urgent: false,
             turns: Turns::Never,

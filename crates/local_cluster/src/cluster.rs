@@ -17,6 +17,7 @@
 use crate::limits;
 use crate::ports;
 use crate::process::Name;
+use crate::restoring::{self, Restoring};
 use messages::concurrency::Method;
 use messages::{InstanceId, LeaseLength, SiteId};
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,12 @@ pub enum ClusterError {
     /// The folder holds a cluster, whose tables an experiment would replace.
     #[error("{0} holds a cluster: name another folder with --data, or none")]
     Occupied(PathBuf),
+    /// The folder holds something that a restore would replace.
+    #[error("{0} is not empty: name a new folder with --data")]
+    NotEmpty(PathBuf),
+    /// The folder holds a part of what is restored.
+    #[error("{0} was not restored to the end: give the same `raid restore` again")]
+    Restoring(PathBuf),
     /// The description cannot be read.
     #[error("{path}: {message}")]
     Description {
@@ -104,6 +111,14 @@ pub enum ClusterError {
 pub fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> ClusterError {
     let path = path.to_owned();
     move |source| ClusterError::File { path, source }
+}
+
+/// What has come from a snapshot in part would pass for all of it.
+fn refuse_restoring(folder: &Path) -> Result<(), ClusterError> {
+    match restoring::is_marked(folder) {
+        true => Err(ClusterError::Restoring(folder.to_owned())),
+        false => Ok(()),
+    }
 }
 
 /// What a new cluster shall be; what is not said is left to the defaults, or in an existing cluster as it is.
@@ -179,6 +194,16 @@ pub struct Cluster {
 impl Cluster {
     /// The cluster in `folder`.
     pub fn open(folder: &Path) -> Result<Cluster, ClusterError> {
+        refuse_restoring(folder)?;
+        Cluster::read(folder)
+    }
+
+    /// Takes a new folder for a cluster whose data come from a snapshot.
+    pub fn begin_restore(folder: &Path) -> Result<Restoring, ClusterError> {
+        Restoring::begin(folder)
+    }
+
+    fn read(folder: &Path) -> Result<Cluster, ClusterError> {
         let path = folder.join(DESCRIPTION_FILE);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -211,10 +236,16 @@ impl Cluster {
 
     /// The cluster in `folder`; a new one, as wished, if there is none.
     pub fn open_or_create(folder: &Path, wish: &ClusterWish) -> Result<Cluster, ClusterError> {
+        refuse_restoring(folder)?;
+        Cluster::made(folder, wish)
+    }
+
+    /// As [`Cluster::open_or_create`], whatever the state of its data is.
+    pub(crate) fn made(folder: &Path, wish: &ClusterWish) -> Result<Cluster, ClusterError> {
         if !folder.join(DESCRIPTION_FILE).exists() {
             create(folder, wish)?;
         }
-        let cluster = Cluster::open(folder)?;
+        let cluster = Cluster::read(folder)?;
         cluster.compare(wish)?;
         cluster.write_missing()?;
         Ok(cluster)

@@ -3,7 +3,7 @@
 //! It starts the `raid` program's processes and talks to them as anybody does: through their folders and their consoles. It must not know what
 //! goes on inside a site.
 //!
-//! * [`cluster`]: what a cluster is, and its folder; * [`process`]: one process; * [`running`]: all of them;
+//! * [`cluster`]: what a cluster is, and its folder; * [`process`]: one process; * `restoring`: its data come from a snapshot; * [`running`]: all of them;
 //! * [`orders`]: what others ask of whoever runs it; * [`supervisor`]: a cluster in the foreground;
 //! * [`screen`]: what a person sees of long work; * [`trace`]: what became of each message, read offline;
 //! * [`stop`]: a flag that Ctrl-C sets; * [`limits`]: every bound.
@@ -13,6 +13,7 @@ pub mod limits;
 pub mod orders;
 mod ports;
 pub mod process;
+mod restoring;
 pub mod running;
 pub mod screen;
 pub mod stop;
@@ -20,3 +21,4 @@ pub mod supervisor;
 pub mod trace;
 
 pub use cluster::{Cluster, ClusterError, ClusterWish, DESCRIPTION_FILE, KEYS_FOLDER, SiteAddresses, file_error};
+pub use restoring::Restoring;

@@ -104,6 +104,21 @@ impl Register {
         Register::started(state, life, planted)
     }
 
+    /// What the log of an oracle says whose instance begins with copies that a snapshot has brought: this epoch is the last one of them, its members
+    /// have logged it, and no site is given a life again that the snapshot knows of.
+    ///
+    /// # Panics
+    ///
+    /// Unless somebody is up in the epoch, and every member is a site.
+    pub fn restored(instance: InstanceId, epoch: Arc<Epoch>) -> Bytes {
+        assert!(is_sound(&epoch), "a restored instance has a member that is up");
+        let required = epoch.members.keys().copied().collect();
+        let life = |member: &Member| Life { incarnation: member.incarnation, nonce: None };
+        let lives = epoch.members.iter().map(|(site, member)| (*site, life(member))).collect();
+        let state = State { instance, epoch, carried: true, required, lives };
+        Bytes::from(postcard::to_stdvec(&state).expect("the oracle's state always encodes"))
+    }
+
     /// As a log has it.
     pub fn decode(bytes: &[u8], life: OracleLife, planted: Planted) -> Result<Register, postcard::Error> {
         Ok(Register::started(postcard::from_bytes(bytes)?, life, planted))

@@ -14,6 +14,7 @@ mod method;
 mod moving;
 mod server;
 mod simulate;
+mod snapshot;
 mod start;
 mod status;
 mod trace;
@@ -67,6 +68,8 @@ enum Command {
     Repair(failures::Options),
     Move(moving::Options),
     Method(method::Options),
+    Snapshot(snapshot::Options),
+    Restore(snapshot::RestoreOptions),
     Site(server::SiteOptions),
     Oracle(server::OracleOptions),
     Host(server::HostOptions),
@@ -91,6 +94,8 @@ fn main() -> ExitCode {
         Command::Repair(options) => failures::repair(&options),
         Command::Move(options) => moving::run(&options),
         Command::Method(options) => method::run(&options),
+        Command::Snapshot(options) => snapshot::run(&options),
+        Command::Restore(options) => snapshot::restore(&options),
         Command::Site(options) => server::site(&options),
         Command::Oracle(options) => server::oracle(&options),
         Command::Host(options) => server::host(&options),

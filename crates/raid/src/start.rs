@@ -21,7 +21,7 @@ Examples:
   raid start --sites 1 --memory 10.0.0.7:7901,10.0.0.8:7901   one copy, whose commits wait for two memory servers, not for the disk
 
 Files in the folder: raid.toml says what the cluster is; site-N/site.toml and oracle/oracle.toml configure its processes; site-N/log.txt
-is what a site has to say; site-N/pid is its process. Leave the folder out of backups while the cluster runs, and remove it to begin anew.";
+is what a site has to say; site-N/pid is its process. Copies of the folder are no backups while the cluster runs: `raid snapshot` makes those. Remove the folder to begin anew.";
 
 /// Run a cluster on this machine in the foreground.
 ///

@@ -4,6 +4,7 @@
 //! connections, so messages to a peer leave in the order in which the servers sent them; every life of the site has an
 //! incarnation that the oracle gave it.
 
+pub(crate) mod copying;
 mod leasing;
 mod lives;
 
@@ -17,6 +18,7 @@ use crate::lease_thread::LeaseThread;
 use crate::protection::{ProtectionError, Watch};
 use crate::repair;
 use crate::site_log::{self, SiteLog, SiteLogError};
+use crate::store::StoreReader;
 use crate::trace_file::TraceFile;
 use crate::{channels, clock, limits};
 use commit_log::{Log, Position};
@@ -149,6 +151,10 @@ pub struct Core {
     leases: LeaseThread,
     distrust: Watch,
     life: Life,
+    /// Lives that have begun in this process.
+    lives: u64,
+    /// For those who copy the store.
+    store: Option<StoreReader>,
     /// What lives have left open, for the next one.
     last_words: LastWords,
     /// What sessions have asked since a life has ended, and until when that may wait for the next one (boot clock).
@@ -214,6 +220,8 @@ impl Core {
             leases,
             distrust: Watch::default(),
             life,
+            lives: 0,
+            store: None,
             last_words: LastWords::default(),
             held: Vec::new(),
             held_until: 0,

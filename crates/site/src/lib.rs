@@ -13,7 +13,7 @@
 //! * `query_host`: DataFusion on threads of its own;
 //! * [`oracle_process`]: the embedded oracle;
 //! * [`status`]: what `raid status` shows; [`trace_file`]: where it traces messages; [`store`]: the store on disk; [`repair`]: what becomes of a damaged
-//!   copy; [`open_files`]: how many files may be open; `huge_pages`: whether its memory comes in them; `back_seat`: long work that
+//!   copy; [`snapshot`]: copies of a running instance, and new instances made from them; [`open_files`]: how many files may be open; `huge_pages`: whether its memory comes in them; `back_seat`: long work that
 //!   others should not notice.
 
 mod back_seat;
@@ -36,6 +36,7 @@ mod query_host;
 pub mod repair;
 pub mod shared;
 pub mod site_log;
+pub mod snapshot;
 pub mod status;
 pub mod store;
 mod store_files;

@@ -134,7 +134,15 @@ pub const PREPARE_LOOK: Duration = Duration::from_millis(5);
 /// How long whoever gives an order may take to say it.
 pub const ORDER_TIME_MAX: Duration = Duration::from_secs(1);
 /// Bytes of an order.
-pub const ORDER_BYTES_MAX: u64 = 256;
+pub const ORDER_BYTES_MAX: u64 = 8_192;
+/// A snapshot leaves free one part of so many of the disk that it is written to.
+pub const SNAPSHOT_FREE_SHARE: u64 = 10;
+/// Bytes of log that are kept for a snapshot; with more it is given up.
+pub const SNAPSHOT_LOG_MAX: u64 = 8 << 30;
+/// Bytes of log that a snapshot reads at once, while the site stands still.
+pub const SNAPSHOT_LOG_CHUNK: usize = 256 << 10;
+/// How long a snapshot waits for the outcomes of what is open at its cut.
+pub const SNAPSHOT_OPEN_MAX: Duration = Duration::from_secs(30);
 
 const _: () = assert!(
     OUTPUTS_WAITING_MAX > 16 * (CLIENTS_MAX + REFUSALS_MAX),

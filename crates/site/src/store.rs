@@ -11,6 +11,10 @@
 //!
 //! Invariant: readers find in `Shared::readable` only keyspaces that no later removal is waiting for.
 
+mod base;
+
+pub(crate) use base::{Base, StoreReader};
+
 use crate::{limits, store_files};
 use access_manager::store::{Store, StoreError, StoreRows, StoreWrite};
 
@@ -70,6 +74,10 @@ struct Shared {
     removals: Mutex<BTreeMap<TableId, u32>>,
     finished: AtomicU64,
     failure: Mutex<Option<StoreError>>,
+    /// Held while a job is done, so that nobody sees half of one.
+    writing: Mutex<()>,
+    /// What a base is read from; `None` once the store is being closed, so that its folder can be opened again.
+    database: Mutex<Option<(Database, Keyspace)>>,
 }
 
 enum Job {
@@ -101,8 +109,12 @@ impl FjallStore {
             tables.insert(TableId(table), keyspace);
         }
         let batch = last_batch(folder, &metadata, &tables)?;
-        let shared =
-            Arc::new(Shared { folder: folder.to_owned(), readable: RwLock::new(tables.clone()), ..Shared::default() });
+        let shared = Arc::new(Shared {
+            folder: folder.to_owned(),
+            readable: RwLock::new(tables.clone()),
+            database: Mutex::new(Some((database.clone(), metadata.clone()))),
+            ..Shared::default()
+        });
         let (jobs, queue) = channel();
         let writer = Writer { database, metadata: metadata.clone(), tables, shared: shared.clone(), batch };
         let writer = std::thread::Builder::new().name("store".into()).spawn(move || writer.run(queue));
@@ -125,6 +137,7 @@ impl Drop for FjallStore {
     /// Waits for the writer, so that the folder can be opened again at once. What was not persisted may be lost.
     fn drop(&mut self) {
         self.shared.fail(StoreError::Disk("the store is being closed".into()));
+        *self.shared.database.lock().expect("no holder of the lock panics") = None;
         self.jobs = None;
         if let Some(writer) = self.writer.take() {
             // A writer that panicked has nothing left to wait for.
@@ -229,12 +242,15 @@ struct Writer {
 impl Writer {
     fn run(mut self, queue: Receiver<Job>) {
         for job in queue {
+            let shared = self.shared.clone();
+            let writing = shared.writing.lock().expect("no holder of the lock panics");
             // After a failure nothing may follow: the disk's state is not known.
             if !self.shared.failed()
                 && let Err(error) = self.work(job)
             {
                 self.shared.fail(error);
             }
+            drop(writing);
             self.shared.finished.fetch_add(1, Ordering::Release);
         }
     }

@@ -395,7 +395,11 @@ fn a_session_has_the_rights_of_its_role_not_of_its_name() {
     let mut world = World::new();
     world.deliver(Message::AccessReply(AccessReply::CatalogRows { rows: vec![row(maker(30_000), 6)] }));
     world.log_in("maker", "secret");
-    assert_eq!(makes_a_role(&mut world), Ok(3), "it holds only while the rows of the role, of the schema and of the database are the same");
+    assert_eq!(
+        makes_a_role(&mut world),
+        Ok(3),
+        "it holds only while the rows of the role, of the schema and of the database are the same"
+    );
     let mut world = World::new();
     world.deliver(Message::AccessReply(AccessReply::CatalogRows { rows: vec![row(maker(30_000), 6)] }));
     world.log_in("maker", "secret");

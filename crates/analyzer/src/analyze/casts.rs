@@ -33,11 +33,7 @@ impl<'a> Analyzer<'a> {
         };
         let source = self.type_of(value);
         let cast =
-<<<<<<< HEAD
-            self.to_target(value, target.id, target.modifier, CastContext::Explicit, Form::Explicit, Some(at))?;
-=======
             self.converted(value, target.id, target.modifier, CastContext::Explicit, Form::Explicit, Some(at))?;
->>>>>>> analyzer2
         cast.ok_or_else(|| self.cannot_cast(source, target.id).at(at))
     }
 

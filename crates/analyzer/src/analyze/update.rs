@@ -76,11 +76,7 @@ impl<'a> Analyzer<'a> {
             RowFilter::All => Ok(None),
             RowFilter::Where(value) => {
                 let value = self.expression_at(*value, Place::Where)?;
-<<<<<<< HEAD
-                self.to_boolean(value, "WHERE").map(Some)
-=======
                 self.condition(value, "WHERE").map(Some)
->>>>>>> analyzer2
             }
             RowFilter::CurrentOf(cursor) => Ok(Some(self.plain(Node::CurrentOf(cursor.text.clone()), BOOL, None))),
         }

@@ -17,14 +17,14 @@ const TWO: Name = Name::Site(2);
 const LARGE_MB: u64 = 1_000;
 
 /// A mounted disk; unmounted at the end, however the test ends.
-struct Disk {
+pub(crate) struct Disk {
     place: PathBuf,
     _folder: tempfile::TempDir,
 }
 
 impl Disk {
     /// In memory. `None`, said aloud, where mounting is not allowed.
-    fn in_memory(megabytes: u64) -> Option<Disk> {
+    pub(crate) fn in_memory(megabytes: u64) -> Option<Disk> {
         Disk::mount(&["-t", "tmpfs", "-o", &format!("size={megabytes}m"), "raid-test"])
     }
 
@@ -40,6 +40,10 @@ impl Disk {
         std::fs::create_dir(&place).expect("a new folder");
         run("mount", &[arguments, &[&*place.to_string_lossy()]].concat())?;
         Some(Disk { place, _folder: folder })
+    }
+
+    pub(crate) fn place(&self) -> &Path {
+        &self.place
     }
 
     fn remount(&self, options: &str) {

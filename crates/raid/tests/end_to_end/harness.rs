@@ -223,6 +223,13 @@ impl World {
         World::run(turn, folder, cluster, None)
     }
 
+    /// The cluster that is in this part of the folder already.
+    pub fn start_made(folder: tempfile::TempDir, data: &Path) -> World {
+        let turn = turn();
+        let cluster = Cluster::open(data).expect("a cluster that was made");
+        World::run(turn, folder, cluster, None)
+    }
+
     /// Ends all processes as a person would who has had enough; returns what did not end well.
     pub fn stop(self) -> Vec<String> {
         self.running.stop()

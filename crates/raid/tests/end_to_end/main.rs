@@ -29,6 +29,7 @@ mod register;
 mod returning;
 mod schema_changes;
 mod security;
+mod snapshots;
 mod sql_like_postgres;
 mod statements;
 mod throwaway_postgres;

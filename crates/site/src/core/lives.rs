@@ -54,6 +54,8 @@ impl Core {
         self.processes.end_life();
         let begun = Instant::now();
         let store = FjallStore::open(&folder)?;
+        self.store = Some(store.reader());
+        self.lives += 1;
         let opened = begun.elapsed();
         if log.first() > Position::START && store.metadata()?.is_none() {
             return Err(StartError::StoreMissing { folder, first: log.first() });

@@ -1,0 +1,62 @@
+//! A cluster whose data come from a snapshot: it must not be started before all of them are there.
+//!
+//! Invariant: a folder with the file `restoring` is no cluster yet; whoever restores again clears it, and clears nothing else.
+
+use crate::cluster::{Cluster, ClusterError, ClusterWish, file_error};
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// What is in it: another program's file of this name is none of ours.
+const RESTORING_TEXT: &str = "A snapshot is being restored here: this is no cluster yet.\n";
+
+/// The file that says so.
+const RESTORING_FILE: &str = "restoring";
+
+/// Whether a restore to this folder has not come to its end.
+pub(crate) fn is_marked(folder: &Path) -> bool {
+    fs::read_to_string(folder.join(RESTORING_FILE)).is_ok_and(|text| RESTORING_TEXT.starts_with(&*text))
+}
+
+/// A folder that is being restored to.
+pub struct Restoring {
+    folder: PathBuf,
+}
+
+impl Restoring {
+    /// Takes a folder that is not there, is empty, or was being restored to.
+    pub(crate) fn begin(folder: &Path) -> Result<Restoring, ClusterError> {
+        let mark = folder.join(RESTORING_FILE);
+        fs::create_dir_all(folder).map_err(file_error(folder))?;
+        let entries = fs::read_dir(folder).map_err(file_error(folder))?;
+        let entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        let is_ours = fs::read_to_string(&mark).is_ok_and(|text| text == RESTORING_TEXT);
+        if !entries.is_empty() && !is_ours {
+            return Err(ClusterError::NotEmpty(folder.to_owned()));
+        }
+        // The mark stands until the rest is gone.
+        for path in entries.iter().filter(|path| **path != mark) {
+            let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+            removed.map_err(file_error(path))?;
+        }
+        fs::write(&mark, RESTORING_TEXT).map_err(file_error(&mark))?;
+        File::open(&mark).and_then(|file| file.sync_all()).map_err(file_error(&mark))?;
+        File::open(folder).and_then(|file| file.sync_all()).map_err(file_error(folder))?;
+        Ok(Restoring { folder: folder.to_owned() })
+    }
+
+    /// The new cluster, whose processes have configurations and no data.
+    pub fn cluster(&self, wish: &ClusterWish) -> Result<Cluster, ClusterError> {
+        Cluster::made(&self.folder, wish)
+    }
+
+    /// All data are there.
+    pub fn finish(self) -> Result<(), ClusterError> {
+        let mark = self.folder.join(RESTORING_FILE);
+        match fs::remove_file(&mark) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(file_error(&mark)(error)),
+            _ => {}
+        }
+        File::open(&self.folder).and_then(|file| file.sync_all()).map_err(file_error(&self.folder))
+    }
+}

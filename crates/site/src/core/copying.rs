@@ -1,0 +1,113 @@
+//! What a snapshot asks of the core. Each question holds the core for a moment only: service never waits for a snapshot.
+//!
+//! Invariant: all answers are of the life that the snapshot began in; another life has given up what was held. Lives are counted for that: an oracle
+//! that was set back may give a number twice.
+
+use super::{Core, Life};
+use crate::clock;
+use crate::site_log::SiteLog;
+use crate::store::StoreReader;
+use commit_log::{Log, Position};
+use domain::Domain;
+use messages::epoch::MemberState;
+use messages::{EpochNumber, Incarnation};
+
+const OTHER_LIFE: &str = "the site has begun a new life meanwhile: take the snapshot again";
+
+/// Records of the log with their positions, and where the next one is, if there is one.
+pub(crate) type Records = (Vec<(Position, Vec<u8>)>, Option<Position>);
+
+/// The life whose log is held.
+#[derive(Clone, Copy)]
+pub(crate) struct Held {
+    lives: u64,
+    /// As the oracle has numbered it.
+    pub(crate) life: Incarnation,
+}
+
+impl Core {
+    fn copied(&mut self, held: Option<Held>) -> Result<&mut Domain<SiteLog>, String> {
+        let lives = self.lives;
+        let Life::Running(domain) = &mut self.life else {
+            return Err("the site has no servers now: it waits for the oracle to give it a new incarnation".to_owned());
+        };
+        match held.is_none_or(|held| held.lives == lives) {
+            true => Ok(domain),
+            false => Err(OTHER_LIFE.to_owned()),
+        }
+    }
+
+    /// The life and the epoch in which this site serves with a current copy, or why it does not.
+    fn serving(domain: &Domain<SiteLog>) -> Result<(Incarnation, EpochNumber), String> {
+        if let Some(refusal) = domain.refusal(clock::now()) {
+            return Err(refusal);
+        }
+        let (site, replication) = (domain.settings().site, domain.replication());
+        let epoch = replication.epoch.ok_or("the site knows no epoch")?;
+        match epoch.members.get(&site) {
+            Some(member) if member.state == MemberState::Up && replication.stale == 0 => {
+                Ok((domain.settings().incarnation, epoch.number))
+            }
+            _ => Err("this site's copy is being repaired: take the snapshot at another site".to_owned()),
+        }
+    }
+
+    /// Has the store brought up to date, so that less log is to be copied. Returns whether that is done.
+    pub(crate) fn post_for_copy(&mut self, begins: bool) -> Result<bool, String> {
+        let domain = self.copied(None)?;
+        if begins {
+            Core::serving(domain)?;
+            domain.begin_checkpoint(&mut clock::now);
+        }
+        Ok(!domain.is_checkpointing())
+    }
+
+    /// Nothing of the log is given up from now on. Says in which life, and gives the way to the store.
+    pub(crate) fn hold_log(&mut self) -> Result<(Held, StoreReader), String> {
+        let lives = self.lives;
+        let store = self.store.clone().ok_or("the site has no store now")?;
+        let domain = self.copied(None)?;
+        let (life, _) = Core::serving(domain)?;
+        domain.hold_log();
+        Ok((Held { lives, life }, store))
+    }
+
+    /// The log may be given up again.
+    pub(crate) fn release_log(&mut self) {
+        if let Life::Running(domain) = &mut self.life {
+            domain.release_log();
+        }
+    }
+
+    /// Where the log ends now, and in which epoch the site serves.
+    pub(crate) fn cut(&mut self, held: Held) -> Result<(Position, EpochNumber), String> {
+        let domain = self.copied(Some(held))?;
+        let (_, epoch) = Core::serving(domain)?;
+        Ok((domain.log().appended(), epoch))
+    }
+
+    /// Bytes of the log that is there.
+    pub(crate) fn log_bytes(&mut self, held: Held) -> Result<u64, String> {
+        let log = self.copied(Some(held))?.log();
+        Ok(log.appended().0 - log.first().0)
+    }
+
+    /// Records from this position on, about so many bytes.
+    pub(crate) fn records(&mut self, held: Held, from: Position, bytes_max: usize) -> Result<Records, String> {
+        let log = self.copied(Some(held))?.log();
+        let (mut records, mut bytes, mut next) = (Vec::new(), 0, None);
+        if from >= log.appended() {
+            return Ok((records, None));
+        }
+        for entry in log.read_from(from) {
+            let (position, record) = entry.map_err(|error| error.to_string())?;
+            if bytes >= bytes_max {
+                next = Some(position);
+                break;
+            }
+            bytes += record.len();
+            records.push((position, record));
+        }
+        Ok((records, next.or(Some(log.appended()))))
+    }
+}

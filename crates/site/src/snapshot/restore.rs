@@ -1,0 +1,339 @@
+//! A new instance from a snapshot.
+//!
+//! The snapshot is started once as the site that has written it would start: what its log has goes to its store. That store is the copy of every new
+//! site. What is undecided in the snapshot is in no store, so it is left out.
+//!
+//! The new instance goes on behind the old one: its last epoch is one that follows all epochs of the snapshot, and its sites have had lives
+//! that follow all that are found there. So new versions of rows are above the old ones, and no identifier or hidden key is given out twice. Its sites
+//! start as after a total failure, all of them up and current.
+//!
+//! Invariant: nothing is written outside the folders of the new sites and oracle, and the scratch folder.
+
+use super::files::{BASE, FrameReader, Manifest, Part, SnapshotError, TAIL, verify};
+use crate::config::{OracleConfig, SiteConfig};
+use crate::repair::{self, LOG_FOLDER, STORE_FOLDER};
+use crate::store::{FjallStore, PERSISTED_EXTENSION};
+use access_manager::Store;
+use access_manager::store::StoreWrite;
+use commit_log::mapped::Identity;
+use commit_log::{Log, LogOptions, MappedLog, Position};
+use domain::Domain;
+use messages::epoch::{Member, MemberState, Placement, ProposalId};
+use messages::log_record::LogRecord;
+use messages::server::ORACLE_SITE;
+use messages::{Epoch, EpochNumber, Incarnation, InstanceId, LeaseLength, Mark, Now, OracleLife, SiteId, Timestamp};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Bytes of rows kept in memory while the log is brought to the store.
+const MEMORY_BYTES: usize = 256 << 20;
+/// By how much the clock goes on with each turn of the domain that brings its log to the store: nobody waits for it.
+const TURN: u64 = 10_000_000;
+/// How long a turn rests while the store works.
+const REST: Duration = Duration::from_micros(200);
+
+/// What a snapshot holds, once its log is in its store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// Rows, those of indexes too.
+    pub rows: u64,
+    /// Storages that have rows: tables and indexes.
+    pub storages: u64,
+    /// The same for equal rows of equal versions, whatever their order is on disk: copies of different sites can be compared by it.
+    pub hash: u128,
+    /// The number of the last epoch in it.
+    pub epoch: u64,
+    /// The highest life in it.
+    pub life: u32,
+}
+
+/// A copy that can be given to sites.
+struct Copied {
+    contents: Contents,
+    /// From where its store says that log is needed: there is none.
+    log_from: Position,
+    last: Arc<Epoch>,
+}
+
+/// The highest numbers that are found.
+#[derive(Default)]
+struct Highest {
+    life: Incarnation,
+    epoch: Option<Arc<Epoch>>,
+    number: EpochNumber,
+}
+
+impl Highest {
+    fn version(&mut self, version: &Timestamp) {
+        self.number = self.number.max(version.epoch);
+        self.life = self.life.max(version.transaction.incarnation);
+    }
+
+    fn epoch(&mut self, epoch: &Arc<Epoch>) {
+        self.number = self.number.max(epoch.number);
+        self.life = epoch.members.values().fold(self.life, |life, member| life.max(member.incarnation));
+        if self.epoch.as_ref().is_none_or(|known| known.number < epoch.number) {
+            self.epoch = Some(epoch.clone());
+        }
+    }
+
+    fn record(&mut self, record: &LogRecord) {
+        match record {
+            LogRecord::EpochSeen { epoch } | LogRecord::EpochLogged { epoch, .. } => self.epoch(epoch),
+            LogRecord::Prepared { transaction, epoch, .. } => {
+                self.number = self.number.max(*epoch);
+                self.life = self.life.max(transaction.incarnation);
+            }
+            LogRecord::Marked { mark } => self.life = self.life.max(mark.life),
+            _ => {}
+        }
+    }
+}
+
+/// Restores a snapshot in a scratch folder, which must be empty or missing, and says what it holds.
+///
+/// # Errors
+/// What is damaged, and where; or the disk.
+pub fn look_into(snapshot: &Path, scratch: &Path) -> Result<Contents, SnapshotError> {
+    bring_together(snapshot, scratch).map(|copied| copied.contents)
+}
+
+/// Makes the data of these sites and their oracle from a snapshot. They have none yet.
+///
+/// # Errors
+/// What is damaged, and where; or the disk. What was written is of no use then.
+pub fn restore(
+    snapshot: &Path,
+    scratch: &Path,
+    sites: &[SiteConfig],
+    oracle: &OracleConfig,
+) -> Result<Contents, SnapshotError> {
+    let copied = bring_together(snapshot, scratch)?;
+    let numbers: Vec<SiteId> = sites.iter().map(SiteConfig::site).collect();
+    let epoch = Arc::new(first_epoch(&copied, &numbers));
+    let life = Incarnation(copied.contents.life);
+    for site in sites {
+        copy_store(scratch, &site.data)?;
+        let records = [
+            LogRecord::EpochSeen { epoch: epoch.clone() },
+            LogRecord::Marked { mark: Mark { life, number: 0 } },
+            LogRecord::EpochLogged {
+                epoch: epoch.clone(),
+                incarnation: life,
+                joined: epoch.number,
+                chain: vec![(epoch.number, epoch.proposal)],
+                fail_locks: BTreeMap::new(),
+                stale: Arc::default(),
+            },
+        ];
+        write_log(&site.data.join(LOG_FOLDER), repair::identity(site), copied.log_from, &records)?;
+    }
+    let state = oracle::register::Register::restored(InstanceId(oracle.instance), epoch);
+    let identity = Identity { instance: oracle.instance.into(), site: ORACLE_SITE.0.into() };
+    write_log(&oracle.data.join(LOG_FOLDER), identity, Position::START, &[LogRecord::Oracle { state }])?;
+    fs::remove_dir_all(scratch).map_err(SnapshotError::file(scratch))?;
+    Ok(copied.contents)
+}
+
+/// The epoch that the new sites take for their last one: it follows all that the snapshot knows, and was logged by all of them.
+fn first_epoch(copied: &Copied, sites: &[SiteId]) -> Epoch {
+    let incarnation = Incarnation(copied.contents.life);
+    let proposal = ProposalId { site: sites[0], incarnation, sequence: 1 };
+    let member = Member::beginning(incarnation, MemberState::Up);
+    Epoch {
+        number: EpochNumber(copied.contents.epoch).next(),
+        proposal,
+        parent: ProposalId::default(),
+        oracle: OracleLife(0),
+        members: sites.iter().map(|site| (*site, member)).collect(),
+        sessions: sites.iter().map(|site| (*site, 0)).collect(),
+        method: copied.last.method,
+        required_copies: copied.last.required_copies,
+        placement: Placement::Everywhere,
+        restart: false,
+    }
+}
+
+fn wrong(error: impl std::fmt::Display) -> SnapshotError {
+    SnapshotError::Restore(error.to_string())
+}
+
+fn part<'a>(manifest: &'a Manifest, snapshot: &Path, name: &str) -> Result<&'a Part, SnapshotError> {
+    let found = manifest.parts.iter().find(|part| part.file == name);
+    found.ok_or_else(|| SnapshotError::Missing { folder: snapshot.to_owned(), missing: name.to_owned() })
+}
+
+/// Makes a store in the scratch folder that has all that the snapshot has.
+fn bring_together(snapshot: &Path, scratch: &Path) -> Result<Copied, SnapshotError> {
+    let manifest = verify(snapshot)?;
+    fs::create_dir_all(scratch).map_err(SnapshotError::file(scratch))?;
+    let mut highest = Highest { life: Incarnation(manifest.life), ..Highest::default() };
+    let store = load_base(&manifest, snapshot, scratch, &mut highest)?;
+    let mut log = load_tail(&manifest, snapshot, scratch, &mut highest)?;
+    log.sync_now().map_err(wrong)?;
+    let log_from = bring_to_store(&manifest, log, store)?;
+    let last = highest.epoch.clone().ok_or_else(|| wrong("its log names no epoch"))?;
+    let mut contents = Contents { rows: 0, storages: 0, hash: 0, epoch: 0, life: 0 };
+    let (store, mut tables) = (FjallStore::open(&scratch.join(STORE_FOLDER)).map_err(wrong)?, Vec::new());
+    store
+        .reader()
+        .base()
+        .map_err(wrong)?
+        .read(|chunk| {
+            for write in &chunk {
+                highest.version(&write.version);
+                let bytes = postcard::to_stdvec(write).expect("a row always encodes");
+                contents.hash = contents.hash.wrapping_add(xxh3_128(&bytes));
+            }
+            contents.rows += chunk.len() as u64;
+            tables.extend(chunk.first().map(|write| write.table));
+            Ok::<_, access_manager::StoreError>(())
+        })
+        .map_err(wrong)?;
+    tables.dedup();
+    contents.storages = tables.len() as u64;
+    (contents.epoch, contents.life) = (highest.number.0.max(manifest.epoch), highest.life.0);
+    Ok(Copied { contents, log_from, last })
+}
+
+/// Writes the rows of the snapshot to a store.
+fn load_base(
+    manifest: &Manifest,
+    snapshot: &Path,
+    scratch: &Path,
+    highest: &mut Highest,
+) -> Result<FjallStore, SnapshotError> {
+    let mut reader = FrameReader::open(snapshot, part(manifest, snapshot, BASE)?)?;
+    let mut store = FjallStore::open(&scratch.join(STORE_FOLDER)).map_err(wrong)?;
+    let first = reader.next()?.ok_or_else(|| reader.damaged("it has no metadata"))?;
+    let metadata: Option<Vec<u8>> =
+        postcard::from_bytes(&first).map_err(|_| reader.damaged("its metadata cannot be read"))?;
+    let Some(metadata) = metadata.map(bytes::Bytes::from) else { return Ok(store) };
+    store.write(Vec::new(), metadata.clone());
+    while let Some(frame) = reader.next()? {
+        let rows: Vec<StoreWrite> =
+            postcard::from_bytes(&frame).map_err(|_| reader.damaged("its rows cannot be read"))?;
+        rows.iter().for_each(|row| highest.version(&row.version));
+        store.write(rows, metadata.clone());
+        settle(&mut store)?;
+    }
+    store.persist();
+    settle(&mut store)?;
+    Ok(store)
+}
+
+fn settle(store: &mut FjallStore) -> Result<(), SnapshotError> {
+    while !store.is_idle().map_err(wrong)? {
+        std::thread::sleep(REST);
+    }
+    Ok(())
+}
+
+/// Writes the records of the snapshot to a log.
+fn load_tail(
+    manifest: &Manifest,
+    snapshot: &Path,
+    scratch: &Path,
+    highest: &mut Highest,
+) -> Result<MappedLog, SnapshotError> {
+    let mut reader = FrameReader::open(snapshot, part(manifest, snapshot, TAIL)?)?;
+    let folder = scratch.join(LOG_FOLDER);
+    let instance: u64 = manifest.instance.parse().map_err(wrong)?;
+    let identity = Identity { instance: instance.into(), site: manifest.site.into() };
+    let mut log = open_log(&folder, identity, Position(manifest.log_from))?;
+    while let Some(frame) = reader.next()? {
+        let record = LogRecord::decode(&frame).map_err(|_| reader.damaged("a record that cannot be read"))?;
+        highest.record(&record);
+        log.append(&frame).map_err(wrong)?;
+    }
+    Ok(log)
+}
+
+fn open_log(folder: &Path, identity: Identity, begins_at: Position) -> Result<MappedLog, SnapshotError> {
+    fs::create_dir_all(folder).map_err(SnapshotError::file(folder))?;
+    let options = LogOptions { begins_at, ..LogOptions::new(identity) };
+    MappedLog::open(folder, options).map(|(log, _)| log).map_err(wrong)
+}
+
+fn write_log(folder: &Path, identity: Identity, from: Position, records: &[LogRecord]) -> Result<(), SnapshotError> {
+    let mut log = open_log(folder, identity, from)?;
+    for record in records {
+        let mut bytes = Vec::new();
+        record.encode_into(&mut bytes);
+        log.append(&bytes).map_err(wrong)?;
+    }
+    log.sync_now().map_err(wrong)?;
+    log.close().map_err(wrong)
+}
+
+/// Starts the servers of a site over store and log, has them bring the one to the other, and ends them. Says from where log is needed now.
+fn bring_to_store(manifest: &Manifest, log: MappedLog, store: FjallStore) -> Result<Position, SnapshotError> {
+    let site = SiteId(manifest.site);
+    let settings = domain::Settings {
+        site,
+        incarnation: Incarnation(manifest.life + 1),
+        sites: vec![site],
+        lease: LeaseLength::DEFAULT,
+        method: messages::epoch::Method::default(),
+        points_max: domain::POINTS_MAX,
+        chunk_rows: messages::limits::PRIVATE_CHUNK_ROWS,
+        memory_bytes_max: MEMORY_BYTES,
+        unposted_bytes_max: access_manager::unposted_bytes_max(MEMORY_BYTES),
+        old_version_bytes_max: MEMORY_BYTES / access_manager::limits::OLD_VERSIONS_SHARE,
+        recent_writes_max: access_manager::limits::RECENT_WRITES_MAX,
+        touched_max: access_manager::limits::TOUCHED_MAX,
+        round_pace: domain::ROUND_PACE,
+        seed: 0,
+        planted: messages::planted::Planted::none(),
+    };
+    let mut domain = Domain::start(settings, log, Box::new(store)).map_err(wrong)?;
+    let mut boot = 0;
+    let mut clock = || {
+        boot += TURN / 100;
+        Now { boot, wall_micros: boot / 1_000 }
+    };
+    domain.begin_checkpoint(&mut clock);
+    while domain.is_checkpointing() {
+        domain.tick(&mut clock);
+        domain.poll_log(&mut clock);
+        if let Some(failure) = domain.take_effects().failed {
+            return Err(wrong(failure));
+        }
+        std::thread::sleep(REST);
+    }
+    Ok(Position(domain.log().appended().0 - domain.bytes_to_replay()))
+}
+
+/// Copies the store to a new site, to disk.
+fn copy_store(scratch: &Path, data: &Path) -> Result<(), SnapshotError> {
+    copy_folder(&scratch.join(STORE_FOLDER), &data.join(STORE_FOLDER))?;
+    let persisted = format!("{STORE_FOLDER}.{PERSISTED_EXTENSION}");
+    copy_file(&scratch.join(&persisted), &data.join(&persisted))?;
+    sync_folder(data)
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<(), SnapshotError> {
+    fs::create_dir_all(to).map_err(SnapshotError::file(to))?;
+    for entry in fs::read_dir(from).map_err(SnapshotError::file(from))? {
+        let entry = entry.map_err(SnapshotError::file(from))?;
+        let target = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy_folder(&entry.path(), &target)?,
+            false => copy_file(&entry.path(), &target)?,
+        }
+    }
+    sync_folder(to)
+}
+
+fn copy_file(from: &Path, to: &Path) -> Result<(), SnapshotError> {
+    fs::copy(from, to).map_err(SnapshotError::file(to))?;
+    File::open(to).and_then(|file| file.sync_all()).map_err(SnapshotError::file(to))
+}
+
+fn sync_folder(folder: &Path) -> Result<(), SnapshotError> {
+    File::open(folder).and_then(|file| file.sync_all()).map_err(SnapshotError::file(folder))
+}

@@ -1,0 +1,320 @@
+//! Taking a snapshot: the store first, then the log up to the cut, then what was open at the cut.
+//!
+//! Invariants: a snapshot has its name, and a manifest, only when all of it is on disk; whatever fails, the site goes on, and what was written goes.
+
+use super::files::{self, BASE, FrameWriter, Manifest, PARTIAL, SnapshotError, TAIL};
+use crate::config::SiteConfig;
+use crate::core::Core;
+use crate::core::copying::Held;
+use crate::shared::Shared;
+use crate::store::{Base, StoreReader};
+use crate::{clock, limits};
+use access_manager::StoreError;
+use commit_log::Position;
+use messages::log_record::LogRecord;
+use messages::{EpochNumber, TransactionId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Those that are asked for at once are taken one after another.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// What is asked of a site.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wish {
+    /// The snapshot's name.
+    pub name: String,
+    /// The folder in which its own is made.
+    pub folder: PathBuf,
+    /// Megabytes written in a second at most.
+    pub rate_mb: u64,
+}
+
+/// A snapshot that is permanent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// Where it is.
+    pub folder: PathBuf,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Milliseconds that it took.
+    pub took_ms: u64,
+}
+
+/// Why a snapshot is not taken, in words.
+struct Reason(String);
+
+impl From<String> for Reason {
+    fn from(text: String) -> Reason {
+        Reason(text)
+    }
+}
+
+impl From<&str> for Reason {
+    fn from(text: &str) -> Reason {
+        Reason(text.to_owned())
+    }
+}
+
+impl From<SnapshotError> for Reason {
+    fn from(error: SnapshotError) -> Reason {
+        Reason(error.to_string())
+    }
+}
+
+impl From<StoreError> for Reason {
+    fn from(error: StoreError) -> Reason {
+        Reason(format!("{error}; a snapshot needs the access manager in the site's own process"))
+    }
+}
+
+/// Takes a snapshot of the site in this process.
+///
+/// # Errors
+/// Why not, in words. Nothing is left of it then.
+pub(crate) fn take(config: &SiteConfig, shared: &Shared, wish: &Wish) -> Result<Taken, String> {
+    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let begun = Instant::now();
+    let made = prepare(config, wish).and_then(|partial| {
+        let taken = Taking { config, shared, folder: &partial, pace: Pace::new(&partial, wish.rate_mb) }.take(wish);
+        release(shared);
+        if taken.is_err() {
+            // The reason is what is told; what is left is overwritten by the next one of this name.
+            let _ = fs::remove_dir_all(&partial);
+        }
+        taken
+    });
+    match made {
+        Ok(manifest) => {
+            let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            tracing::info!(name = wish.name, bytes = manifest.bytes(), took_ms, "a snapshot is permanent");
+            Ok(Taken { folder: wish.folder.join(&wish.name), bytes: manifest.bytes(), took_ms })
+        }
+        Err(Reason(reason)) => {
+            tracing::warn!(name = wish.name, reason, "a snapshot was not taken");
+            Err(reason)
+        }
+    }
+}
+
+/// An empty folder for what is going to be the snapshot.
+fn prepare(config: &SiteConfig, wish: &Wish) -> Result<PathBuf, Reason> {
+    files::check_name(&wish.name)?;
+    if wish.folder.join(&wish.name).exists() {
+        return Err(SnapshotError::Exists { name: wish.name.clone(), folder: wish.folder.clone() }.into());
+    }
+    // Other sites, and those of other instances, may take one of this name to this folder at the same time: only one of them gets the name.
+    let partial = wish.folder.join(format!("{}.{}-{}.{PARTIAL}", wish.name, config.instance, config.id));
+    fs::create_dir_all(&wish.folder).map_err(SnapshotError::file(&wish.folder))?;
+    if partial.exists() {
+        fs::remove_dir_all(&partial).map_err(SnapshotError::file(&partial))?;
+    }
+    fs::create_dir(&partial).map_err(SnapshotError::file(&partial))?;
+    Ok(partial)
+}
+
+fn release(shared: &Shared) {
+    if let Some(mut core) = shared.core() {
+        core.release_log();
+    }
+}
+
+/// Keeps to a rate, and leaves room on the disk.
+struct Pace<'a> {
+    folder: &'a Path,
+    begun: Instant,
+    bytes: u64,
+    bytes_per_second: u64,
+}
+
+impl Pace<'_> {
+    fn new(folder: &Path, rate_mb: u64) -> Pace<'_> {
+        Pace { folder, begun: Instant::now(), bytes: 0, bytes_per_second: rate_mb.max(1) << 20 }
+    }
+
+    /// So many bytes have been written.
+    fn wrote(&mut self, bytes: u64) -> Result<(), Reason> {
+        self.bytes += bytes;
+        let space = rustix::fs::statvfs(self.folder).map_err(|error| error.to_string())?;
+        if space.f_bavail < space.f_blocks / limits::SNAPSHOT_FREE_SHARE {
+            let folder = self.folder.display();
+            return Err(format!(
+                "less than a tenth of the disk under {folder} is free: make room, or name another with --to"
+            )
+            .into());
+        }
+        let due = Duration::from_secs_f64(self.bytes as f64 / self.bytes_per_second as f64);
+        std::thread::sleep(due.saturating_sub(self.begun.elapsed()));
+        Ok(())
+    }
+}
+
+struct Taking<'a> {
+    config: &'a SiteConfig,
+    shared: &'a Shared,
+    folder: &'a Path,
+    pace: Pace<'a>,
+}
+
+/// What of the log a snapshot has.
+struct Tail {
+    from: Position,
+    cut: Position,
+    epoch: EpochNumber,
+}
+
+impl Taking<'_> {
+    fn core<T>(&self, ask: impl FnOnce(&mut Core) -> Result<T, String>) -> Result<T, Reason> {
+        let mut core = self.shared.core().ok_or("this process has no servers of the site")?;
+        Ok(ask(&mut core)?)
+    }
+
+    fn take(mut self, wish: &Wish) -> Result<Manifest, Reason> {
+        self.pace.wrote(0)?;
+        self.post()?;
+        let (held, reader) = self.core(Core::hold_log)?;
+        let (base, base_rows, from) = self.base(held, &reader)?;
+        let mut writer = FrameWriter::create(self.folder, TAIL)?;
+        let (tail, open) = self.up_to_cut(held, from, &mut writer)?;
+        self.behind_cut(held, tail.cut, open, &mut writer)?;
+        let parts = vec![base, writer.finish()?];
+        let manifest = Manifest {
+            format: Manifest::format(),
+            name: wish.name.clone(),
+            instance: self.config.instance.to_string(),
+            site: self.config.id,
+            life: held.life.0,
+            epoch: tail.epoch.0,
+            taken_us: clock::wall_micros(),
+            log_from: tail.from.0,
+            cut: tail.cut.0,
+            base_rows,
+            parts,
+        };
+        manifest.write(self.folder)?;
+        let named = wish.folder.join(&wish.name);
+        let publish = || -> std::io::Result<()> {
+            fs::rename(self.folder, &named)?;
+            File::open(&wish.folder)?.sync_all()
+        };
+        publish().map_err(SnapshotError::file(&named))?;
+        Ok(manifest)
+    }
+
+    /// Has the store take in what the log has; without that more is to be copied, and it is done all the same.
+    fn post(&self) -> Result<(), Reason> {
+        let begun = Instant::now();
+        let mut done = self.core(|core| {
+            let done = core.post_for_copy(true)?;
+            core.settle();
+            Ok(done)
+        })?;
+        self.shared.wake(0);
+        while !done && begun.elapsed() < limits::PREPARE_TIME_MAX {
+            std::thread::sleep(limits::PREPARE_LOOK);
+            done = self.core(|core| core.post_for_copy(false))?;
+        }
+        Ok(())
+    }
+
+    /// Copies the store. Says from where the log is needed beside it.
+    fn base(&mut self, held: Held, reader: &StoreReader) -> Result<(files::Part, u64, Position), Reason> {
+        let base: Base = reader.base()?;
+        let from = access_manager::needs_log_from(base.metadata())?.map_or(Position::START, Position);
+        let mut writer = FrameWriter::create(self.folder, BASE)?;
+        let metadata = base.metadata().map(|bytes| bytes.to_vec());
+        writer.write(&postcard::to_stdvec(&metadata).expect("bytes always encode"))?;
+        let mut rows = 0;
+        base.read(|chunk| {
+            rows += chunk.len() as u64;
+            let before = writer.bytes();
+            writer.write(&postcard::to_stdvec(&chunk).expect("rows always encode"))?;
+            self.pace.wrote(writer.bytes() - before)?;
+            self.check_log(held)
+        })?;
+        Ok((writer.finish()?, rows, from))
+    }
+
+    /// The log is held meanwhile: that must not fill the site's disk.
+    fn check_log(&self, held: Held) -> Result<(), Reason> {
+        let bytes = self.core(|core| core.log_bytes(held))?;
+        match bytes > limits::SNAPSHOT_LOG_MAX {
+            true => {
+                Err(format!("the log has grown to {bytes} bytes meanwhile: take the snapshot at a higher --rate")
+                    .into())
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Copies the log from there up to where it ends now, which is the cut. Says what is open there.
+    fn up_to_cut(
+        &mut self,
+        held: Held,
+        from: Position,
+        writer: &mut FrameWriter,
+    ) -> Result<(Tail, BTreeSet<TransactionId>), Reason> {
+        let (cut, epoch) = self.core(|core| core.cut(held))?;
+        let (mut open, mut next) = (BTreeSet::new(), Some(from));
+        while let Some(from) = next.filter(|from| *from < cut) {
+            let (records, behind) = self.core(|core| core.records(held, from, limits::SNAPSHOT_LOG_CHUNK))?;
+            next = behind;
+            let before = writer.bytes();
+            for (_, record) in records.iter().take_while(|(position, _)| *position < cut) {
+                note(record, &mut open)?;
+                writer.write(record)?;
+            }
+            self.pace.wrote(writer.bytes() - before)?;
+            self.check_log(held)?;
+        }
+        Ok((Tail { from, cut, epoch }, open))
+    }
+
+    /// Waits until all that was open at the cut is decided, and copies these outcomes.
+    fn behind_cut(
+        &self,
+        held: Held,
+        cut: Position,
+        mut open: BTreeSet<TransactionId>,
+        writer: &mut FrameWriter,
+    ) -> Result<(), Reason> {
+        let (begun, mut next) = (Instant::now(), cut);
+        while !open.is_empty() {
+            if begun.elapsed() > limits::SNAPSHOT_OPEN_MAX {
+                return Err(format!("{} transactions stay undecided: take the snapshot again", open.len()).into());
+            }
+            let (records, behind) = self.core(|core| core.records(held, next, limits::SNAPSHOT_LOG_CHUNK))?;
+            for (_, record) in &records {
+                if let LogRecord::Decided { transaction, .. } = decode(record)?
+                    && open.remove(&transaction)
+                {
+                    writer.write(record)?;
+                }
+            }
+            match behind {
+                Some(behind) => next = behind,
+                None => std::thread::sleep(limits::PREPARE_LOOK),
+            }
+        }
+        // Whoever fell out meanwhile may not have heard what became of them.
+        self.core(|core| core.cut(held)).map(drop)
+    }
+}
+
+fn decode(record: &[u8]) -> Result<LogRecord, Reason> {
+    LogRecord::decode(record).map_err(|error| format!("a record of the log cannot be read: {error}").into())
+}
+
+/// Follows what is voted for and not decided.
+fn note(record: &[u8], open: &mut BTreeSet<TransactionId>) -> Result<(), Reason> {
+    if let Some((transaction, _)) = LogRecord::prepared_in(record) {
+        open.insert(transaction);
+    } else if let LogRecord::Decided { transaction, .. } = decode(record)? {
+        open.remove(&transaction);
+    }
+    Ok(())
+}
