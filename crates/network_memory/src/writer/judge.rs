@@ -323,10 +323,9 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Diagnosis {
         && !has_disk_always(configuration)
         && evidence.planted != Some(Planted::GivenUpUntold);
     let accepted = (is_short || is_accepted).then_some(RecoveryDoubt::LossAccepted);
+    let needed = configuration.seal_quorum();
     let best = match (best, own) {
-        (None, None) => {
-            return Diagnosis::Wait(missing(evidence, configuration, &counted, configuration.seal_quorum()));
-        }
+        (None, None) => return Diagnosis::Wait(missing(evidence, configuration, &counted, needed)),
         (best, Some((own_rank, own))) if best.is_none_or(|(best, _)| best <= own_rank) => {
             let is_old = best_epoch.is_none() && is_old(evidence, &own, configuration);
             let accepted = accepted.or(is_old.then_some(RecoveryDoubt::LossAccepted));
@@ -356,7 +355,6 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Diagnosis {
         .or(is_doubtful.then_some(RecoveryDoubt::DiskAlone))
         .or(chosen.doubt);
     Diagnosis::Ready(LogChoice {
-        // As above.
         configuration: Some(configuration.clone()),
         is_established,
         is_own: false,
