@@ -37,7 +37,7 @@ pub(crate) struct PrepareRequest {
 
 /// How far this site is with a transaction.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-enum ParticipantStage {
+enum VoteStage {
     /// The concurrency controller was asked for commit-locks.
     Locking,
     /// The access manager was asked whether the versions read still stand.
@@ -62,7 +62,7 @@ struct Participation {
     age: Age,
     participants: Vec<SiteId>,
     history: Arc<History>,
-    stage: ParticipantStage,
+    stage: VoteStage,
     /// The proposed clock, kept so that a vote can be repeated after the decision.
     voted: Option<u64>,
     /// The vote waits for the disk.
@@ -119,7 +119,7 @@ impl Participants {
             return;
         };
         while let Some(entry) = orders.first_entry() {
-            if *entry.key() >= mark || !matches!(self.all[entry.get()].stage, ParticipantStage::Decided(..)) {
+            if *entry.key() >= mark || !matches!(self.all[entry.get()].stage, VoteStage::Decided(..)) {
                 break;
             }
             let transaction = entry.remove();
@@ -167,10 +167,10 @@ impl Participants {
         let mut transactions = BTreeMap::new();
         for (transaction, participation) in &self.all {
             let state = match &participation.stage {
-                ParticipantStage::Locking | ParticipantStage::Checking => continue,
-                ParticipantStage::Prepared { .. } => TransactionState::Prepared,
-                ParticipantStage::Refused(_) => TransactionState::Refused,
-                ParticipantStage::Decided(outcome, by) => TransactionState::Decided(*outcome, *by),
+                VoteStage::Locking | VoteStage::Checking => continue,
+                VoteStage::Prepared { .. } => TransactionState::Prepared,
+                VoteStage::Refused(_) => TransactionState::Refused,
+                VoteStage::Decided(outcome, by) => TransactionState::Decided(*outcome, *by),
             };
             let Participation { epoch, order, participants, .. } = participation;
             let report = TransactionReport {
@@ -223,7 +223,7 @@ impl AtomicityController {
             return;
         }
         if let Some(known) = self.participants.all.get(&transaction) {
-            let rejudge = planted!(self.planted, NoBecomesYes) && matches!(known.stage, ParticipantStage::Refused(_));
+            let rejudge = planted!(self.planted, NoBecomesYes) && matches!(known.stage, VoteStage::Refused(_));
             if !rejudge {
                 self.repeat_vote(transaction, outbox);
                 return;
@@ -246,7 +246,7 @@ impl AtomicityController {
             age,
             participants,
             history,
-            stage: ParticipantStage::Locking,
+            stage: VoteStage::Locking,
             voted: None,
             unsaid: false,
         };
@@ -257,15 +257,11 @@ impl AtomicityController {
     fn repeat_vote(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
         let participation = &self.participants.all[&transaction];
         let vote = match (&participation.stage, participation.voted) {
-            (ParticipantStage::Prepared { .. }, _) if participation.unsaid => {
-                return self.say_waiting(transaction, outbox);
-            }
-            (ParticipantStage::Refused(conflict), _) => Vote::No { conflict: conflict.clone() },
-            (ParticipantStage::Prepared { .. } | ParticipantStage::Decided(..), Some(clock)) => Vote::Yes { clock },
-            (ParticipantStage::Decided(..), None) => {
-                Vote::No { conflict: Conflict::of(messages::ConflictKind::Refused) }
-            }
-            (ParticipantStage::Locking | ParticipantStage::Checking | ParticipantStage::Prepared { .. }, _) => {
+            (VoteStage::Prepared { .. }, _) if participation.unsaid => return self.say_waiting(transaction, outbox),
+            (VoteStage::Refused(conflict), _) => Vote::No { conflict: conflict.clone() },
+            (VoteStage::Prepared { .. } | VoteStage::Decided(..), Some(clock)) => Vote::Yes { clock },
+            (VoteStage::Decided(..), None) => Vote::No { conflict: Conflict::of(messages::ConflictKind::Refused) },
+            (VoteStage::Locking | VoteStage::Checking | VoteStage::Prepared { .. }, _) => {
                 return self.say_waiting(transaction, outbox);
             }
         };
@@ -289,14 +285,14 @@ impl AtomicityController {
         let Some(participation) = self.participants.all.get_mut(&transaction) else {
             return;
         };
-        if !matches!(participation.stage, ParticipantStage::Locking) {
+        if !matches!(participation.stage, VoteStage::Locking) {
             return;
         }
         if let Some(conflict) = conflict {
             self.refuse(transaction, conflict, outbox);
             return;
         }
-        participation.stage = ParticipantStage::Checking;
+        participation.stage = VoteStage::Checking;
         let history = participation.history.clone();
         outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::Check { transaction, history }));
     }
@@ -313,7 +309,7 @@ impl AtomicityController {
         let Some(participation) = self.participants.all.get_mut(&transaction) else {
             return;
         };
-        if !matches!(participation.stage, ParticipantStage::Checking) {
+        if !matches!(participation.stage, VoteStage::Checking) {
             return;
         }
         if let Some(conflict) = conflict {
@@ -325,7 +321,7 @@ impl AtomicityController {
         let vote_number = self.participants.votes + 1;
         self.participants.votes = vote_number;
         self.participants.undecided.insert(vote_number, transaction);
-        participation.stage = ParticipantStage::Prepared { vote_number, inquire_at: now.boot + limits::INQUIRE_AFTER };
+        participation.stage = VoteStage::Prepared { vote_number, inquire_at: now.boot + limits::INQUIRE_AFTER };
         participation.voted = Some(clock);
         self.unsynced = true;
         if !planted!(self.planted, VoteBeforeLog) {
@@ -352,7 +348,7 @@ impl AtomicityController {
         let unsaid = std::mem::replace(&mut participation.unsaid, false);
         if unsaid
             && self.standing == VotingState::Active
-            && matches!(participation.stage, ParticipantStage::Prepared { .. })
+            && matches!(participation.stage, VoteStage::Prepared { .. })
             && let Some(clock) = participation.voted
         {
             self.say_yes(now, transaction, clock, outbox);
@@ -370,7 +366,7 @@ impl AtomicityController {
 
     fn refuse(&mut self, transaction: TransactionId, conflict: Conflict, outbox: &mut Outbox) {
         let participation = self.participants.all.get_mut(&transaction).expect("refused while it is judged");
-        participation.stage = ParticipantStage::Refused(conflict.clone());
+        participation.stage = VoteStage::Refused(conflict.clone());
         participation.history = Arc::default();
         let (order, epoch) = (participation.order, participation.epoch);
         outbox.append(LogRecord::Refused { transaction, order, epoch });
@@ -421,7 +417,7 @@ impl AtomicityController {
                     age,
                     participants: Vec::new(),
                     history: Arc::default(),
-                    stage: ParticipantStage::Refused(Conflict::of(messages::ConflictKind::Refused)),
+                    stage: VoteStage::Refused(Conflict::of(messages::ConflictKind::Refused)),
                     voted: None,
                     unsaid: false,
                 };
@@ -432,14 +428,12 @@ impl AtomicityController {
                 tracing::error!(%transaction, "a commit of what was never voted for is not taken");
                 return;
             }
-            Some(ParticipantStage::Decided(..)) if planted!(self.planted, DecisionAppliedTwice) => {
+            Some(VoteStage::Decided(..)) if planted!(self.planted, DecisionAppliedTwice) => {
                 self.apply_again(now, transaction, outcome, outbox);
             }
-            Some(ParticipantStage::Decided(..)) => {}
-            Some(ParticipantStage::Prepared { .. }) => self.apply(transaction, outcome, epoch, outbox),
-            Some(ParticipantStage::Locking | ParticipantStage::Checking | ParticipantStage::Refused(_))
-                if outcome == Outcome::Abort =>
-            {
+            Some(VoteStage::Decided(..)) => {}
+            Some(VoteStage::Prepared { .. }) => self.apply(transaction, outcome, epoch, outbox),
+            Some(VoteStage::Locking | VoteStage::Checking | VoteStage::Refused(_)) if outcome == Outcome::Abort => {
                 self.apply(transaction, outcome, epoch, outbox);
             }
             Some(_) => {
@@ -459,10 +453,10 @@ impl AtomicityController {
     pub(crate) fn apply(&mut self, transaction: TransactionId, outcome: Outcome, by: EpochNumber, outbox: &mut Outbox) {
         self.log_decision(transaction, outcome, by, outbox);
         let participation = self.participants.all.get_mut(&transaction).expect("only what is known is applied");
-        let stage = std::mem::replace(&mut participation.stage, ParticipantStage::Decided(outcome, by));
+        let stage = std::mem::replace(&mut participation.stage, VoteStage::Decided(outcome, by));
         let keep = planted!(self.planted, DecisionAppliedTwice);
         let history = if keep { participation.history.clone() } else { std::mem::take(&mut participation.history) };
-        if let ParticipantStage::Prepared { vote_number, .. } = stage {
+        if let VoteStage::Prepared { vote_number, .. } = stage {
             self.participants.undecided.remove(&vote_number);
         }
         match outcome {
@@ -537,7 +531,7 @@ impl AtomicityController {
         let mut questions: BTreeMap<SiteId, Vec<TransactionId>> = BTreeMap::new();
         for transaction in self.participants.undecided.values().take(limits::INQUIRE_MAX) {
             let participation = self.participants.all.get_mut(transaction).expect("what is undecided is known");
-            if let ParticipantStage::Prepared { inquire_at, .. } = &mut participation.stage
+            if let VoteStage::Prepared { inquire_at, .. } = &mut participation.stage
                 && now.boot >= *inquire_at
                 && transaction.home != self.site
             {
@@ -556,9 +550,7 @@ impl AtomicityController {
         let ready = self.group_commit.take_all();
         self.waiting.extend(ready.map(ReadyTransaction::into_request));
         let judging: Vec<TransactionId> = (self.participants.all.iter())
-            .filter(|(_, participation)| {
-                matches!(participation.stage, ParticipantStage::Locking | ParticipantStage::Checking)
-            })
+            .filter(|(_, participation)| matches!(participation.stage, VoteStage::Locking | VoteStage::Checking))
             .map(|(transaction, _)| *transaction)
             .collect();
         for transaction in judging {
@@ -584,16 +576,13 @@ impl AtomicityController {
         // What is not known here is finished here, or this copy had lost it and is fail-locked for it.
         let Some(participation) = self.participants.all.get(&transaction) else { return Ok(()) };
         match (&participation.stage, outcome) {
-            (ParticipantStage::Decided(before, _), _) if *before == outcome => {}
-            (ParticipantStage::Decided(before, _), _) => {
+            (VoteStage::Decided(before, _), _) if *before == outcome => {}
+            (VoteStage::Decided(before, _), _) => {
                 return Err(format!(
                     "{transaction} ended as {before:?} here, and as {outcome:?} by what others report"
                 ));
             }
-            (
-                ParticipantStage::Refused(_) | ParticipantStage::Locking | ParticipantStage::Checking,
-                Outcome::Commit(_),
-            ) => {
+            (VoteStage::Refused(_) | VoteStage::Locking | VoteStage::Checking, Outcome::Commit(_)) => {
                 return Err(format!("{transaction} was refused here, and has committed by what others report"));
             }
             _ => self.apply(transaction, outcome, by, outbox),

@@ -2,7 +2,7 @@
 //!
 //! Invariant: after a replay this site reports what it would have reported before it stopped, and nothing of epochs that were over.
 
-use super::{ParticipantStage, Participants, Participation};
+use super::{Participants, Participation, VoteStage};
 use crate::AtomicityController;
 use messages::commit::{Outcome, TransactionReport, TransactionState};
 use messages::log_record::LogRecord;
@@ -38,7 +38,7 @@ impl AtomicityController {
                     age: *age,
                     participants: participants.clone(),
                     history: history.clone(),
-                    stage: ParticipantStage::Prepared { vote_number, inquire_at: 0 },
+                    stage: VoteStage::Prepared { vote_number, inquire_at: 0 },
                     voted: Some(*clock),
                     unsaid: false,
                 };
@@ -52,7 +52,7 @@ impl AtomicityController {
                     age: Age { clock: 0, first: *transaction },
                     participants: Vec::new(),
                     history: Arc::default(),
-                    stage: ParticipantStage::Refused(Conflict::of(messages::ConflictKind::Refused)),
+                    stage: VoteStage::Refused(Conflict::of(messages::ConflictKind::Refused)),
                     voted: None,
                     unsaid: false,
                 };
@@ -86,12 +86,12 @@ impl AtomicityController {
         let Some(participation) = self.participants.all.get_mut(&transaction) else {
             return;
         };
-        if matches!(participation.stage, ParticipantStage::Decided(..)) {
+        if matches!(participation.stage, VoteStage::Decided(..)) {
             return;
         }
-        let stage = std::mem::replace(&mut participation.stage, ParticipantStage::Decided(outcome, by));
+        let stage = std::mem::replace(&mut participation.stage, VoteStage::Decided(outcome, by));
         let history = std::mem::take(&mut participation.history);
-        if let ParticipantStage::Prepared { vote_number, .. } = stage {
+        if let VoteStage::Prepared { vote_number, .. } = stage {
             self.participants.undecided.remove(&vote_number);
         }
         if let Outcome::Commit(timestamp) = outcome {
@@ -104,8 +104,8 @@ impl AtomicityController {
         let stage = match known.state {
             // Its history follows in a record of its own.
             TransactionState::Prepared => return,
-            TransactionState::Refused => ParticipantStage::Refused(Conflict::of(messages::ConflictKind::Refused)),
-            TransactionState::Decided(outcome, by) => ParticipantStage::Decided(outcome, by),
+            TransactionState::Refused => VoteStage::Refused(Conflict::of(messages::ConflictKind::Refused)),
+            TransactionState::Decided(outcome, by) => VoteStage::Decided(outcome, by),
         };
         let participation = Participation {
             epoch: known.epoch,

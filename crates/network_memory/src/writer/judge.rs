@@ -71,7 +71,7 @@ pub(super) struct Evidence<'a> {
 
 /// What follows from it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum RecoveryVerdict {
+pub(super) enum Diagnosis {
     /// More must be known.
     Wait(Missing),
     /// The log is taken from there.
@@ -148,7 +148,7 @@ impl fmt::Display for Missing {
 }
 
 /// See the module's description.
-pub(super) fn judge(evidence: &Evidence<'_>) -> RecoveryVerdict {
+pub(super) fn judge(evidence: &Evidence<'_>) -> Diagnosis {
     let held = evidence.answers.values().filter_map(|(_, held)| held.configuration.as_ref());
     let best = held.max_by_key(|configuration| rank_of(evidence, configuration, configuration.epoch));
     match evidence.own {
@@ -162,11 +162,11 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> RecoveryVerdict {
                     let is_blind = evidence.answers.len() < evidence.asked.len();
                     let is_doubtful = evidence.intent == Intent::AcceptLoss && is_blind;
                     let doubt = is_doubtful.then_some(RecoveryDoubt::LossAccepted);
-                    RecoveryVerdict::Ready(LogChoice { gives_up: is_doubtful, ..own_choice(own, doubt) })
+                    Diagnosis::Ready(LogChoice { gives_up: is_doubtful, ..own_choice(own, doubt) })
                 }
                 None => weigh(evidence, own.configuration),
                 Some((_, Fallback::RestartOnThisDisk(disk))) if evidence.intent != Intent::AcceptLoss => {
-                    RecoveryVerdict::NeedsDisk(disk)
+                    Diagnosis::NeedsDisk(disk)
                 }
                 Some((rival, _)) => weigh(evidence, rival),
             }
@@ -177,13 +177,13 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> RecoveryVerdict {
                 return unknown(evidence);
             };
             match latest.fallback {
-                _ if evidence.intent == Intent::Create => RecoveryVerdict::Exists(latest.epoch),
+                _ if evidence.intent == Intent::Create => Diagnosis::Exists(latest.epoch),
                 Fallback::RestartOnThisDisk(disk)
                     if evidence.disk != Some(disk)
                         && evidence.intent != Intent::AcceptLoss
                         && evidence.planted != Some(Planted::DiskNotAskedFor) =>
                 {
-                    RecoveryVerdict::NeedsDisk(disk)
+                    Diagnosis::NeedsDisk(disk)
                 }
                 _ => weigh(evidence, latest),
             }
@@ -200,11 +200,11 @@ fn rank_of(evidence: &Evidence<'_>, configuration: &Configuration, epoch: Epoch)
 }
 
 /// Nobody knows the log.
-fn unknown(evidence: &Evidence<'_>) -> RecoveryVerdict {
+fn unknown(evidence: &Evidence<'_>) -> Diagnosis {
     let is_new = evidence.intent == Intent::Create
         && (evidence.is_of_this_disk || evidence.answers.len() == evidence.asked.len());
     if is_new {
-        return RecoveryVerdict::Ready(LogChoice {
+        return Diagnosis::Ready(LogChoice {
             configuration: None,
             is_established: true,
             is_own: true,
@@ -218,12 +218,7 @@ fn unknown(evidence: &Evidence<'_>) -> RecoveryVerdict {
     }
     let silent = evidence.asked.iter().filter(|server| !evidence.answers.contains_key(server));
     let servers = silent.map(|server| (*server, Lack::Silent)).collect();
-    RecoveryVerdict::Wait(Missing {
-        needed: evidence.asked.len(),
-        have: evidence.answers.len(),
-        servers,
-        is_unknown: true,
-    })
+    Diagnosis::Wait(Missing { needed: evidence.asked.len(), have: evidence.answers.len(), servers, is_unknown: true })
 }
 
 /// Whether every recovery has the disk.
@@ -301,10 +296,10 @@ fn is_old(evidence: &Evidence<'_>, own: &OwnLog<'_>, last: &Configuration) -> bo
 }
 
 /// Takes the log of the highest epoch among the members of the last configuration and the own copy.
-fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> RecoveryVerdict {
+fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Diagnosis {
     let (counted, is_established, is_short) = match count(evidence, configuration) {
         Ok(Counted { held, is_established, is_short }) => (held, is_established, is_short),
-        Err(missing) => return RecoveryVerdict::Wait(missing),
+        Err(missing) => return Diagnosis::Wait(missing),
     };
     let active = |held: &Held| held.configuration.as_ref().map(|configuration| configuration.epoch);
     let rank = |of: &Configuration, epoch: Epoch, end: LogMark| match evidence.planted {
@@ -328,10 +323,9 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> RecoveryVerd
         && !has_disk_always(configuration)
         && evidence.planted != Some(Planted::GivenUpUntold);
     let accepted = (is_short || is_accepted).then_some(RecoveryDoubt::LossAccepted);
+    let needed = configuration.seal_quorum();
     let best = match (best, own) {
-        (None, None) => {
-            return RecoveryVerdict::Wait(missing(evidence, configuration, &counted, configuration.seal_quorum()));
-        }
+        (None, None) => return Diagnosis::Wait(missing(evidence, configuration, &counted, needed)),
         (best, Some((own_rank, own))) if best.is_none_or(|(best, _)| best <= own_rank) => {
             let is_old = best_epoch.is_none() && is_old(evidence, &own, configuration);
             let accepted = accepted.or(is_old.then_some(RecoveryDoubt::LossAccepted));
@@ -339,7 +333,7 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> RecoveryVerd
             // Members are those of the last configuration, which is not always that of the log.
             let (configuration, epoch) = (Some(configuration.clone()), epoch_of(&own));
             let gives_up = is_short || is_old;
-            return RecoveryVerdict::Ready(LogChoice { configuration, is_established, epoch, gives_up, ..chosen });
+            return Diagnosis::Ready(LogChoice { configuration, is_established, epoch, gives_up, ..chosen });
         }
         (best, _) => best.expect("one of the two is there").1,
     };
@@ -360,8 +354,7 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> RecoveryVerd
         .or(disk_is_lost.then_some(RecoveryDoubt::LossAccepted))
         .or(is_doubtful.then_some(RecoveryDoubt::DiskAlone))
         .or(chosen.doubt);
-    RecoveryVerdict::Ready(LogChoice {
-        // As above.
+    Diagnosis::Ready(LogChoice {
         configuration: Some(configuration.clone()),
         is_established,
         is_own: false,

@@ -2,7 +2,7 @@
 //!
 //! Invariant: whoever cannot get through, or must not, has sealed nothing: the writer that has the log goes on.
 
-use super::judge::{Evidence, Lack, LogChoice, Missing, OwnLog, RecoveryVerdict, judge};
+use super::judge::{Diagnosis, Evidence, Lack, LogChoice, Missing, OwnLog, judge};
 use super::peer::ServerPeer;
 use super::{Intent, LogWriter, WriterPhase, WriterStop};
 use crate::journal::Journal;
@@ -182,16 +182,16 @@ impl<L: Log> LogWriter<L> {
         let WriterPhase::Sealing(sealing) = &mut self.phase else { return };
         (sealing.answers, sealing.waiting) = (answers, waiting);
         match verdict {
-            RecoveryVerdict::Wait(missing) => {
+            Diagnosis::Wait(missing) => {
                 (sealing.ready_since, sealing.settled_at, sealing.held) = (None, None, None);
                 self.missing = Some(missing);
             }
-            RecoveryVerdict::NeedsDisk(disk) => self.stop(WriterStop::NeedsDisk(disk)),
-            RecoveryVerdict::Exists(epoch) => self.stop(WriterStop::Exists { epoch }),
-            RecoveryVerdict::Ready(choice) if self.opened && !choice.is_own => {
+            Diagnosis::NeedsDisk(disk) => self.stop(WriterStop::NeedsDisk(disk)),
+            Diagnosis::Exists(epoch) => self.stop(WriterStop::Exists { epoch }),
+            Diagnosis::Ready(choice) if self.opened && !choice.is_own => {
                 self.stop(WriterStop::Fenced { by: choice.epoch })
             }
-            RecoveryVerdict::Ready(choice) => {
+            Diagnosis::Ready(choice) => {
                 let since = *sealing.ready_since.get_or_insert(now);
                 let is_leased = choice.configuration.as_ref().is_some_and(|last| last.fallback == Fallback::UnderLease);
                 // Enough members have said all that there is to be known; others are spared a restore.
@@ -299,7 +299,7 @@ impl<L: Log> LogWriter<L> {
         answers: &BTreeMap<ServerId, (Incarnation, Held)>,
         waiting: &BTreeMap<ServerId, u64>,
         damaged: &BTreeSet<ServerId>,
-    ) -> RecoveryVerdict {
+    ) -> Diagnosis {
         let own = self.configuration.as_ref().map(|configuration| OwnLog {
             configuration,
             end: self.records.end_mark(),

@@ -1,7 +1,7 @@
 //! Reading a log from whoever holds it, once it is known who does: record by record, each from a server where it is whole.
 
 use super::beginning::Beginning;
-use super::judge::{Lack, LogChoice, Missing, RecoveryVerdict};
+use super::judge::{Diagnosis, Lack, LogChoice, Missing};
 use super::{Intent, LogWriter, WriterPhase};
 use crate::limits::RESEND;
 use crate::message::{CheckedRecord, Held, ServerRefusal, ServerReply, WriterRequest};
@@ -129,7 +129,7 @@ impl<L: Log> LogWriter<L> {
         let asked: Vec<ServerId> = self.peers.keys().copied().collect();
         let damaged = fetching.damaged.iter().map(|(server, _)| *server).collect();
         let verdict = self.decide(Intent::Open, &asked, &fetching.answers, &BTreeMap::new(), &damaged);
-        let RecoveryVerdict::Ready(choice) = verdict else { return false };
+        let Diagnosis::Ready(choice) = verdict else { return false };
         let WriterPhase::Fetching(fetching) = std::mem::replace(&mut self.phase, WriterPhase::Active) else {
             return false;
         };

@@ -555,7 +555,7 @@ fn whoever_holds_a_seal_says_so() {
 }
 
 /// What is made of a copy of an early epoch, where a member that holds the log of the last one is damaged, and the other has never held it.
-fn old_copy(planted: Option<Planted>) -> judge::RecoveryVerdict {
+fn old_copy(planted: Option<Planted>) -> judge::Diagnosis {
     let epoch = |number| Epoch { number, writer: 1 };
     let member = |index, life| {
         let incarnation = Incarnation(life);
@@ -594,8 +594,8 @@ fn old_copy(planted: Option<Planted>) -> judge::RecoveryVerdict {
 /// If this failed, a copy of an early epoch would be opened in place of a damaged one, and all that came after it would be lost without a word.
 #[test]
 fn an_old_copy_is_not_opened() {
-    assert!(matches!(old_copy(None), judge::RecoveryVerdict::Wait(_)));
-    assert!(matches!(old_copy(Some(Planted::OldCopyChosen)), judge::RecoveryVerdict::Ready(_)));
+    assert!(matches!(old_copy(None), judge::Diagnosis::Wait(_)));
+    assert!(matches!(old_copy(Some(Planted::OldCopyChosen)), judge::Diagnosis::Ready(_)));
 }
 
 /// What a writer makes of servers that say for whom they have sealed the log: when it is being opened, or, of a disk, when it is open.
