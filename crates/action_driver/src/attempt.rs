@@ -6,10 +6,12 @@
 
 use crate::commit::settle_first;
 use crate::exchange::Exchange;
+use crate::execution::Execution;
 use crate::need::{Event, Need, catalog_item};
 use crate::reads::{self, Progress, Reading};
 use crate::release::release;
 use crate::scene::{Numbers, Step};
+use crate::sequences::Given;
 use crate::session::Session;
 use crate::settling::{Settling, Then, ToCommit};
 use crate::transaction::Transaction;
@@ -21,6 +23,7 @@ use messages::item::{ItemRead, Write};
 use messages::limits::SERVICE_PATIENCE;
 use messages::method::MethodReport;
 use messages::planted;
+use messages::planted::Planted;
 use messages::replication::{Additions, Service, ServiceRequest};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply};
@@ -209,7 +212,6 @@ impl Session {
         loop {
             let work = self.work.as_mut().expect("a request is under way");
             let transaction = self.transaction.as_mut().expect("a statement runs in a transaction");
-            let given = &mut self.given;
             work.waits = Waits::Nothing;
             let answer = std::mem::replace(&mut event, Event::Go);
             let step = match work.settling.take() {
@@ -219,15 +221,7 @@ impl Session {
                     Err(Then::Send) => return self.send_history(exchange),
                 },
                 None => match &mut work.job {
-                    Job::Execute(execution) => {
-                        let shared = &mut *exchange.shared;
-                        let numbers = Numbers {
-                            generator: &shared.generator,
-                            hidden_keys: &mut shared.hidden_keys,
-                            sequences: &mut shared.sequences,
-                        };
-                        execution.resume(transaction, given, numbers, &shared.sums, shared.rules, answer)
-                    }
+                    Job::Execute(execution) => resume(execution, transaction, &mut self.given, exchange, answer),
                     Job::Scan(scan) => scan.resume(transaction, &exchange.shared.contention, answer),
                     Job::Commit => {
                         let to_commit = work.to_commit.as_ref().expect("a commit that runs is tried again");
@@ -241,20 +235,9 @@ impl Session {
                 Ok(Step::Need(Need::Chunk | Need::Claim(..) | Need::Block(..))) if transaction.is_guest() => {
                     return self.leave(exchange);
                 }
-                Ok(Step::Need(Need::Claim(seen, row))) => {
-                    let item = catalog_item(&CatalogEntry::next_key());
-                    return begin_chunk(work, Arc::new(claim(item, seen, row)), exchange);
-                }
-                Ok(Step::Need(Need::Block(item, seen, row))) => {
-                    let mut block = claim(item, seen, row);
-                    if planted!(exchange.shared.planted, BlockTakenUnread) {
-                        block.reads.clear();
-                    }
-                    return begin_chunk(work, Arc::new(block), exchange);
-                }
-                Ok(Step::Need(Need::Chunk)) => {
-                    let chunk = Arc::new(History { writes: transaction.take_chunk(), ..History::default() });
-                    return begin_chunk(work, chunk, exchange);
+                Ok(Step::Need(need @ (Need::Claim(..) | Need::Block(..) | Need::Chunk))) => {
+                    let ahead = committed_ahead(need, transaction, exchange.shared.planted);
+                    return begin_chunk(work, Arc::new(ahead), exchange);
                 }
                 Ok(Step::Need(_)) if transaction.is_guest() && work.takes_long(transaction) => {
                     return self.leave(exchange);
@@ -507,6 +490,38 @@ impl Session {
             },
             _ => {}
         }
+    }
+}
+
+/// Goes on with a program.
+fn resume(
+    execution: &mut Execution,
+    transaction: &mut Transaction,
+    given: &mut Given,
+    exchange: &mut Exchange,
+    event: Event,
+) -> Result<Step, Failure> {
+    let shared = &mut *exchange.shared;
+    let numbers = Numbers {
+        generator: &shared.generator,
+        hidden_keys: &mut shared.hidden_keys,
+        sequences: &mut shared.sequences,
+    };
+    execution.resume(transaction, given, numbers, &shared.sums, shared.rules, event)
+}
+
+/// What a need has committed before its transaction goes on.
+fn committed_ahead(need: Need, transaction: &mut Transaction, planted: Planted) -> History {
+    match need {
+        Need::Claim(seen, row) => claim(catalog_item(&CatalogEntry::next_key()), seen, row),
+        Need::Block(item, seen, row) => {
+            let mut block = claim(item, seen, row);
+            if planted!(planted, BlockTakenUnread) {
+                block.reads.clear();
+            }
+            block
+        }
+        _ => History { writes: transaction.take_chunk(), ..History::default() },
     }
 }
 

@@ -48,6 +48,7 @@ mod limits;
 mod need;
 mod ranges;
 mod reads;
+mod reference_keys;
 mod references;
 mod release;
 mod reliance;

@@ -8,38 +8,19 @@
 use crate::cursor::{Cursor, Next};
 use crate::failure;
 use crate::need::{Event, Need};
+use crate::reference_keys::{Cause, Pending, definition, note_change};
 use crate::row_write::{self, Image, Part, RowWrite, Written};
 use crate::rows::{self, ColumnSet};
 use crate::scene::{Scene, Step};
 use messages::concurrency::AccessKind;
 use messages::program::{AccessPath, Bounds, Expression, Reference, Source};
-use messages::schema::{ForeignKeySchema, OnChange, TableSchema};
+use messages::schema::OnChange;
 use messages::session::Failure;
 use messages::{Item, Key};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use values::{Value, cast, operators};
-
-/// A key to be looked at.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Pending {
-    /// Which constraint.
-    reference: Reference,
-    /// Values of the columns of the table that is referred to.
-    key: Vec<Value>,
-    cause: Cause,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-enum Cause {
-    /// A row that names it has come.
-    Named,
-    /// Its row has been deleted.
-    Deleted,
-    /// Its row has this key now.
-    Changed(Vec<Value>),
-}
 
 /// Checks under way.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -60,63 +41,6 @@ enum Stage {
     Finding(Pending, Cursor, Vec<(Key, Vec<Value>)>),
     /// Changing the row at this position of those that name it.
     Changing(Pending, Vec<(Key, Vec<Value>)>, usize, Option<Vec<Value>>, RowWrite),
-}
-
-fn definition(reference: &Reference) -> &ForeignKeySchema {
-    &reference.child.foreign_keys[reference.foreign_key]
-}
-
-/// A row of a table has changed: notes what has to be looked at. Errors: 23503 for a key that is partly NULL where that is not allowed.
-pub fn note_change(
-    references: &[Reference],
-    changes: &mut Vec<Pending>,
-    table: &TableSchema,
-    old: Option<&[Value]>,
-    new: Option<&[Value]>,
-) -> Result<(), Failure> {
-    for reference in references {
-        let foreign_key = definition(reference);
-        if reference.child.oid == table.oid
-            && let Some(new) = new
-            && !old.is_some_and(|old| foreign_key.columns.iter().all(|&column| old[column] == new[column]))
-            && let Some(key) = named_key(reference, new)?
-        {
-            changes.push(Pending { reference: reference.clone(), key, cause: Cause::Named });
-        }
-        if reference.parent.oid == table.oid
-            && let Some(old) = old
-        {
-            let key_of = |row: &[Value]| foreign_key.parent_columns.iter().map(|&column| row[column].clone()).collect();
-            let key: Vec<Value> = key_of(old);
-            let after: Option<Vec<Value>> = new.map(key_of);
-            if key.iter().any(Value::is_null) || after.as_ref() == Some(&key) {
-                continue;
-            }
-            let cause = after.map_or(Cause::Deleted, Cause::Changed);
-            changes.push(Pending { reference: reference.clone(), key, cause });
-        }
-    }
-    Ok(())
-}
-
-/// The key that a row names; `None`: none. Errors: 23503.
-fn named_key(reference: &Reference, row: &[Value]) -> Result<Option<Vec<Value>>, Failure> {
-    let foreign_key = definition(reference);
-    let nulls = foreign_key.columns.iter().filter(|&&column| row[column].is_null()).count();
-    if nulls > 0 {
-        return match foreign_key.is_full && nulls < foreign_key.columns.len() {
-            true => Err(failure::foreign_key(
-                format!(
-                    "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
-                    reference.child.name, foreign_key.name
-                ),
-                "MATCH FULL does not allow mixing of null and nonnull key values.".to_string(),
-                &foreign_key.name,
-            )),
-            false => Ok(None),
-        };
-    }
-    Ok(Some(foreign_key.columns.iter().map(|&column| row[column].clone()).collect()))
 }
 
 /// The item of the key in the table that is referred to; `None`: a value that no key of its type has.
@@ -172,84 +96,33 @@ fn names(reference: &Reference, row: &[Value], key: &[Value]) -> bool {
     definition(reference).columns.iter().zip(key).all(|(&column, value)| equal(&row[column], value))
 }
 
-impl Pending {
-    /// What is done with the rows that name it.
-    fn on_change(&self) -> OnChange {
-        match self.cause {
-            Cause::Named => OnChange::NoAction,
-            Cause::Deleted => definition(&self.reference).on_delete,
-            Cause::Changed(_) => definition(&self.reference).on_update,
-        }
-    }
+/// Whether it is looked at when the transaction commits.
+fn is_deferred(pending: &Pending, scene: &Scene) -> bool {
+    let foreign_key = definition(&pending.reference);
+    let put_off = foreign_key.is_deferrable && scene.transaction.deferral().unwrap_or(foreign_key.is_deferred);
+    put_off && scene.transaction.explicit && pending.on_change() == OnChange::NoAction
+}
 
-    /// Whether it is looked at when the transaction commits.
-    fn is_deferred(&self, scene: &Scene) -> bool {
-        let foreign_key = definition(&self.reference);
-        let put_off = foreign_key.is_deferrable && scene.transaction.deferral().unwrap_or(foreign_key.is_deferred);
-        put_off && scene.transaction.explicit && self.on_change() == OnChange::NoAction
-    }
-
-    /// 23503.
-    fn violated(&self) -> Failure {
-        let Reference { child, parent, .. } = &self.reference;
-        let foreign_key = definition(&self.reference);
-        let texts = |values: &[Value]| {
-            let text = |value: &Value| values::text::to_string(value).unwrap_or_else(|| "null".to_string());
-            values.iter().map(text).collect::<Vec<_>>().join(", ")
+/// A row that names it as it is to be; `None`: it goes. Errors: 23502, 23514.
+fn changed(pending: &Pending, row: &[Value], scene: &Scene) -> Result<Option<Vec<Value>>, Failure> {
+    let (child, foreign_key) = (&pending.reference.child, definition(&pending.reference));
+    let mut new = row.to_vec();
+    for (place, &column) in foreign_key.columns.iter().enumerate() {
+        let target = child.columns[column].column_type;
+        new[column] = match (pending.on_change(), &pending.cause) {
+            (OnChange::SetNull, _) => Value::Null,
+            (OnChange::SetDefault, _) => {
+                let default = &foreign_key.defaults[place];
+                scene.scope.evaluate(default, &[])?.into_owned()
+            }
+            (OnChange::Cascade, Cause::Changed(after)) => {
+                cast::assign(&after[place], target).map_err(failure::of_value)?
+            }
+            _ => return Ok(None),
         };
-        let columns = |table: &TableSchema, columns: &[usize]| {
-            columns.iter().map(|&column| table.columns[column].name.as_str()).collect::<Vec<_>>().join(", ")
-        };
-        let (message, detail) = match self.cause {
-            Cause::Named => (
-                format!(
-                    "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
-                    child.name, foreign_key.name
-                ),
-                format!(
-                    "Key ({})=({}) is not present in table \"{}\".",
-                    columns(child, &foreign_key.columns),
-                    texts(&self.key),
-                    parent.name
-                ),
-            ),
-            Cause::Deleted | Cause::Changed(_) => (
-                format!(
-                    "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
-                    parent.name, foreign_key.name, child.name
-                ),
-                format!(
-                    "Key ({})=({}) is still referenced from table \"{}\".",
-                    columns(parent, &foreign_key.parent_columns),
-                    texts(&self.key),
-                    child.name
-                ),
-            ),
-        };
-        failure::foreign_key(message, detail, &foreign_key.name)
     }
-
-    /// A row that names it as it is to be; `None`: it goes. Errors: 23502, 23514.
-    fn changed(&self, row: &[Value], scene: &Scene) -> Result<Option<Vec<Value>>, Failure> {
-        let (child, foreign_key) = (&self.reference.child, definition(&self.reference));
-        let mut new = row.to_vec();
-        for (place, &column) in foreign_key.columns.iter().enumerate() {
-            let target = child.columns[column].column_type;
-            new[column] = match (self.on_change(), &self.cause) {
-                (OnChange::SetNull, _) => Value::Null,
-                (OnChange::SetDefault, _) => {
-                    let default = &foreign_key.defaults[place];
-                    scene.scope.evaluate(default, &[])?.into_owned()
-                }
-                (OnChange::Cascade, Cause::Changed(after)) => {
-                    cast::assign(&after[place], target).map_err(failure::of_value)?
-                }
-                _ => return Ok(None),
-            };
-        }
-        rows::check(child, &new, &scene.scope)?;
-        Ok(Some(new))
-    }
+    rows::check(child, &new, &scene.scope)?;
+    Ok(Some(new))
 }
 
 impl ReferenceRun {
@@ -268,7 +141,7 @@ impl ReferenceRun {
         let mut event = event;
         loop {
             for pending in std::mem::take(scene.changes) {
-                match pending.is_deferred(scene) {
+                match is_deferred(&pending, scene) {
                     true => scene.transaction.defer(pending),
                     false => self.pending.push_back(pending),
                 }
@@ -380,7 +253,7 @@ impl ReferenceRun {
     ) -> Result<(), Failure> {
         let Some((key, old)) = found.get(at) else { return Ok(()) };
         let table = Arc::clone(&pending.reference.child);
-        let mut new = pending.changed(old, scene)?;
+        let mut new = changed(&pending, old, scene)?;
         let old_image = Image { key, values: old };
         let write = match &mut new {
             Some(new) => {

@@ -8,7 +8,7 @@ use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
 use crate::limits::RESULT_BYTES_MAX;
 use crate::need::Need;
-use crate::references::{self, Pending};
+use crate::reference_keys::{self, Pending};
 use crate::sequences::Sequences;
 use crate::sums::Sums;
 use crate::transaction::Transaction;
@@ -83,7 +83,7 @@ impl Scene<'_> {
         if self.references.is_empty() {
             return Ok(());
         }
-        references::note_change(self.references, self.changes, table, old, new)
+        reference_keys::note_change(self.references, self.changes, table, old, new)
     }
 }
 

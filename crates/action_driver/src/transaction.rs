@@ -3,13 +3,15 @@
 //! Invariants: an item is read at one version only (seeing another is a lost conflict); reads of a snapshot are not recorded;
 //! storages that the transaction made itself are neither locked nor recorded, because nobody else can see them.
 
+mod savepoints;
+
 use crate::companion::Companion;
-use crate::differential_file::{DifferentialFile, Mark};
+use crate::differential_file::DifferentialFile;
 use crate::failure;
 use crate::limits::{
     JOINT_BYTES_MAX, JOINT_ITEMS_MAX, LOCKED_AGAIN_MAX, PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED, SUMMED_REMEMBERED,
 };
-use crate::references::Pending;
+use crate::reference_keys::Pending;
 use crate::sequences::{self, OwnSequence};
 use messages::concurrency::{AccessKind, Target};
 use messages::conflict::{Conflict, ConflictKind};
@@ -20,6 +22,7 @@ use messages::session::{AccessMode, Failure};
 use messages::{
     Age, EpochNumber, History, Item, ItemRead, Key, KeyRange, RangeRead, Row, TableId, Timestamp, TransactionId, Write,
 };
+use savepoints::{Moment, Savepoint};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -86,22 +89,6 @@ struct ItemState {
     locked: Option<AccessKind>,
     /// Counted up: the order in which items were first locked.
     order: u32,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Savepoint {
-    name: String,
-    moment: Moment,
-}
-
-/// What a rollback restores.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Moment {
-    mark: Mark,
-    drops: usize,
-    makes: usize,
-    sequences: usize,
-    deferred: usize,
 }
 
 impl Transaction {
@@ -369,32 +356,6 @@ impl Transaction {
         Ok(())
     }
 
-    /// Whether foreign keys that may be put off are; `None`: as each says.
-    pub fn deferral(&self) -> Option<bool> {
-        self.deferral
-    }
-
-    /// The client has said whether foreign keys are put off. What was put off already and is not to be any more.
-    pub fn set_deferral(&mut self, is_deferred: bool) -> Vec<Pending> {
-        self.deferral = Some(is_deferred);
-        if is_deferred { Vec::new() } else { self.take_deferred() }
-    }
-
-    /// A key is looked at when the transaction commits.
-    pub fn defer(&mut self, pending: Pending) {
-        self.deferred.push(pending);
-    }
-
-    /// Whether keys are left to be looked at.
-    pub fn has_deferred(&self) -> bool {
-        !self.deferred.is_empty()
-    }
-
-    /// What was put off, to be looked at now.
-    pub fn take_deferred(&mut self) -> Vec<Pending> {
-        std::mem::take(&mut self.deferred)
-    }
-
     /// Writes a row, or with `None` deletes it. Errors: 54000.
     pub fn write(&mut self, item: Item, row: Option<Row>) -> Result<(), Failure> {
         if row.is_some() && item.key.as_bytes().len() > KEY_BYTES_MAX {
@@ -537,73 +498,6 @@ impl Transaction {
         fresh.savepoints = std::mem::take(&mut self.savepoints);
         fresh.statement = self.statement;
         *self = fresh;
-    }
-
-    fn moment(&self) -> Moment {
-        let (drops, makes, sequences) = (self.drops.len(), self.makes.len(), self.sequences.len());
-        Moment { mark: self.file.mark(), drops, makes, sequences, deferred: self.deferred.len() }
-    }
-
-    fn undo_to(&mut self, moment: Moment) {
-        self.file.undo_to(moment.mark);
-        self.drops.truncate(moment.drops);
-        self.makes.truncate(moment.makes);
-        self.sequences.truncate(moment.sequences);
-        self.deferred.truncate(moment.deferred);
-    }
-
-    /// A statement begins.
-    pub fn begin_statement(&mut self) {
-        if self.explicit {
-            if self.savepoints.is_empty() {
-                self.file.forget_undo();
-            }
-            self.statement = Some(self.moment());
-        }
-    }
-
-    /// A statement has failed: undoes its writes. Where that is impossible, because rows of it were committed ahead, the
-    /// transaction can only be rolled back.
-    pub fn fail_statement(&mut self) {
-        match self.statement.take() {
-            Some(moment) => self.undo_to(moment),
-            None if self.explicit => {
-                self.over = Some(failure::statement(
-                    "25P02",
-                    "current transaction is aborted, commands ignored until end of transaction block",
-                ));
-            }
-            None => {}
-        }
-    }
-
-    /// Sets a savepoint; one of the same name is hidden, not replaced.
-    pub fn set_savepoint(&mut self, name: String) {
-        if self.savepoints.is_empty() {
-            self.file.forget_undo();
-        }
-        let moment = self.moment();
-        self.savepoints.push(Savepoint { name, moment });
-    }
-
-    /// Back to a savepoint, which remains. Errors: 3B001.
-    pub fn roll_back_to(&mut self, name: &str) -> Result<(), Failure> {
-        let position = self.savepoint(name)?;
-        self.savepoints.truncate(position + 1);
-        self.undo_to(self.savepoints[position].moment);
-        Ok(())
-    }
-
-    /// Forgets a savepoint and those set since. Errors: 3B001.
-    pub fn release(&mut self, name: &str) -> Result<(), Failure> {
-        let position = self.savepoint(name)?;
-        self.savepoints.truncate(position);
-        Ok(())
-    }
-
-    fn savepoint(&self, name: &str) -> Result<usize, Failure> {
-        let position = self.savepoints.iter().rposition(|savepoint| savepoint.name == name);
-        position.ok_or_else(|| failure::no_savepoint(name))
     }
 
     /// What it read and wrote. Storages made and given up again after rows were committed ahead are dropped with it.

@@ -25,28 +25,7 @@ impl Display for Program {
 fn describe(action: &Action, lines: &mut Vec<String>) {
     match action {
         Action::Bind { arguments } => lines.push(format!("call with {}", Names::default().list(arguments))),
-        Action::Select { source, filter, output, offset, limit, lock } => {
-            let names = source.as_ref().map_or_else(Names::default, Names::of_source);
-            if let Some(source) = source {
-                let purpose = match lock {
-                    None => "",
-                    Some(RowLock::Update) => ", for update",
-                    Some(RowLock::Share) => ", for share",
-                };
-                lines.push(read(source, purpose));
-            }
-            test(filter.as_ref(), &names, lines);
-            if let Some(offset) = offset {
-                lines.push(format!("skip {} rows", names.show(offset)));
-            }
-            if let Some(limit) = limit {
-                lines.push(format!("stop after {} rows", names.show(limit)));
-            }
-            lines.push(match output.is_empty() {
-                true => "return nothing".to_string(),
-                false => format!("return {}", names.list(output)),
-            });
-        }
+        Action::Select { .. } => select(action, lines),
         Action::Insert { table, values, input, on_conflict, returning, private } => {
             let names = Names::of_table(table);
             input_of(input, lines);
@@ -81,22 +60,7 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
         Action::CheckReferences { table } => lines.push(format!("check what all of {} refers to", table.name)),
         Action::Defer(true) => lines.push("put off checks until the commit".to_string()),
         Action::Defer(false) => lines.push("check what was put off".to_string()),
-        Action::SetSequence { sequence, value } => {
-            let names = Names::default();
-            lines.push(match value {
-                SequenceValue::First => format!("begin sequence {}", sequence.name),
-                SequenceValue::Kept => format!("go on with sequence {}", sequence.name),
-                SequenceValue::Next(value) => format!("go on with sequence {} at {value}", sequence.name),
-                SequenceValue::Set { value, is_called, .. } => {
-                    format!(
-                        "set sequence {} to {}, given out: {}",
-                        sequence.name,
-                        names.show(value),
-                        names.show(is_called)
-                    )
-                }
-            });
-        }
+        Action::SetSequence { sequence, value } => lines.push(set_sequence(sequence, value)),
         Action::Rebuild { from, to, index, fill } => {
             lines.push(format!("read all of {}", from.name));
             if !fill.is_empty() {
@@ -107,6 +71,42 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
                 Some(index) => format!("write index {}, ahead of the commit", index.name),
                 None => format!("write {}, ahead of the commit", with_indexes(to)),
             });
+        }
+    }
+}
+
+fn select(action: &Action, lines: &mut Vec<String>) {
+    let Action::Select { source, filter, output, offset, limit, lock } = action else { return };
+    let names = source.as_ref().map_or_else(Names::default, Names::of_source);
+    if let Some(source) = source {
+        let purpose = match lock {
+            None => "",
+            Some(RowLock::Update) => ", for update",
+            Some(RowLock::Share) => ", for share",
+        };
+        lines.push(read(source, purpose));
+    }
+    test(filter.as_ref(), &names, lines);
+    if let Some(offset) = offset {
+        lines.push(format!("skip {} rows", names.show(offset)));
+    }
+    if let Some(limit) = limit {
+        lines.push(format!("stop after {} rows", names.show(limit)));
+    }
+    lines.push(match output.is_empty() {
+        true => "return nothing".to_string(),
+        false => format!("return {}", names.list(output)),
+    });
+}
+
+fn set_sequence(sequence: &TableSchema, value: &SequenceValue) -> String {
+    let (name, names) = (&sequence.name, Names::default());
+    match value {
+        SequenceValue::First => format!("begin sequence {name}"),
+        SequenceValue::Kept => format!("go on with sequence {name}"),
+        SequenceValue::Next(value) => format!("go on with sequence {name} at {value}"),
+        SequenceValue::Set { value, is_called, .. } => {
+            format!("set sequence {name} to {}, given out: {}", names.show(value), names.show(is_called))
         }
     }
 }

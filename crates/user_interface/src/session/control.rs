@@ -14,7 +14,7 @@ use crate::sql::utility::{RoleChange, Utility};
 use messages::query::QueryRequest;
 use messages::session::{AccessMode, SessionRequest};
 use std::sync::Arc;
-use values::Value;
+use values::{Type, Value};
 
 /// `current transaction is aborted`, 25P02.
 pub fn failed_block() -> Box<SqlError> {
@@ -106,12 +106,7 @@ impl Turn<'_> {
             }
             Utility::Reset(name) => self.set(&name, None, false)?,
             Utility::ResetAll => self.reset_settings(),
-            Utility::Discard(what) => {
-                if matches!(what, "DISCARD ALL" | "DISCARD SEQUENCES") {
-                    self.ask(SessionRequest::ForgetSequences);
-                }
-                self.discard(what == "DISCARD ALL")?;
-            }
+            Utility::Discard(what) => self.discard(what)?,
             Utility::Deallocate(Some(name)) => {
                 if self.session.statements.remove(&name).is_none() {
                     return Err(SqlError::new(
@@ -122,16 +117,7 @@ impl Turn<'_> {
             }
             Utility::Deallocate(None) => self.session.statements.clear(),
             Utility::CloseAll => self.forget_portals(),
-            Utility::Prepare(name, types, text) => {
-                if self.session.statements.contains_key(&name) {
-                    return Err(SqlError::new(
-                        sqlstate::DUPLICATE_STATEMENT,
-                        format!("prepared statement \"{name}\" already exists"),
-                    ));
-                }
-                let prepared = self.prepare(&text, types.into_iter().map(Some).collect())?;
-                self.session.statements.insert(name, prepared);
-            }
+            Utility::Prepare(name, types, text) => self.prepare_named(name, types, &text)?,
             Utility::Explain(text) => return self.explain(execution, &text),
             Utility::Copy(copy) if copy.outwards => return self.copy_out(execution, &copy),
             Utility::Copy(_) => {
@@ -399,7 +385,22 @@ impl Turn<'_> {
         }
     }
 
-    fn discard(&mut self, all: bool) -> Result<()> {
+    /// PREPARE. Errors: 42P05 for a name that is taken.
+    fn prepare_named(&mut self, name: String, types: Vec<Type>, text: &str) -> Result<()> {
+        if self.session.statements.contains_key(&name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(SqlError::new(sqlstate::DUPLICATE_STATEMENT, message));
+        }
+        let prepared = self.prepare(text, types.into_iter().map(Some).collect())?;
+        self.session.statements.insert(name, prepared);
+        Ok(())
+    }
+
+    fn discard(&mut self, what: &str) -> Result<()> {
+        let all = what == "DISCARD ALL";
+        if all || what == "DISCARD SEQUENCES" {
+            self.ask(SessionRequest::ForgetSequences);
+        }
         if all {
             if self.session.block != Block::None {
                 return Err(SqlError::new(

@@ -46,6 +46,63 @@ impl Planner<'_> {
     fn alter(&mut self, operation: &AlterTableOperation, from: Arc<TableSchema>) -> Result<()> {
         let mut to = TableSchema::clone(&from);
         match operation {
+            AlterTableOperation::AddConstraint { .. }
+            | AlterTableOperation::ValidateConstraint { .. }
+            | AlterTableOperation::RenameConstraint { .. }
+            | AlterTableOperation::DropConstraint { .. } => return self.alter_constraint(operation, from, to),
+            AlterTableOperation::DropColumn { column_names, if_exists, drop_behavior, .. } => {
+                let cascade = *drop_behavior == Some(ast::DropBehavior::Cascade);
+                for column in column_names {
+                    self.drop_column(&mut to, &names::identifier(column), *if_exists, cascade)?;
+                }
+            }
+            AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
+                let (old, new) = (names::identifier(old_column_name), names::identifier(new_column_name));
+                let position = to.column(&old).ok_or_else(|| {
+                    SqlError::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{old}\" does not exist"))
+                })?;
+                if to.column(&new).is_some() {
+                    return Err(SqlError::new(
+                        sqlstate::DUPLICATE_COLUMN,
+                        format!("column \"{new}\" of relation \"{}\" already exists", to.name),
+                    ));
+                }
+                Planner::rename_in_checks(&mut to, position, &old, &new)?;
+                to.columns[position].name = new;
+            }
+            AlterTableOperation::RenameTable { table_name } => {
+                let (ast::RenameTableNameKind::As(name) | ast::RenameTableNameKind::To(name)) = table_name;
+                return self.rename_table(to, names::own_relation(name)?);
+            }
+            AlterTableOperation::AlterColumn { column_name, op } => {
+                let name = names::identifier(column_name);
+                let position = to.column(&name).ok_or_else(|| no_column(&from, &name))?;
+                if alter_column(&mut to, position, op, &self.catalog)? {
+                    self.compile_checks(&mut to)?;
+                    self.rebuild(from, to, Vec::new());
+                    return Ok(());
+                }
+            }
+            AlterTableOperation::AddColumn { if_not_exists, column_def, .. } => {
+                return self.add_column(to, column_def, *if_not_exists);
+            }
+            other => {
+                let text = other.to_string();
+                let words: Vec<&str> = text.split_ascii_whitespace().take(2).collect();
+                return Err(SqlError::unsupported(format!("ALTER TABLE {}", words.join(" "))));
+            }
+        }
+        self.write_table(to);
+        Ok(())
+    }
+
+    fn alter_constraint(
+        &mut self,
+        operation: &AlterTableOperation,
+        from: Arc<TableSchema>,
+        mut to: TableSchema,
+    ) -> Result<()> {
+        match operation {
             AlterTableOperation::AddConstraint { constraint: ast::TableConstraint::Check(check), not_valid } => {
                 self.add_check(&mut to, CheckDefinition::of_table(check)?, !not_valid)?;
                 if !not_valid {
@@ -99,47 +156,7 @@ impl Planner<'_> {
             AlterTableOperation::DropConstraint { if_exists, name, .. } => {
                 return self.drop_constraint(from, &names::identifier(name), *if_exists);
             }
-            AlterTableOperation::DropColumn { column_names, if_exists, drop_behavior, .. } => {
-                let cascade = *drop_behavior == Some(ast::DropBehavior::Cascade);
-                for column in column_names {
-                    self.drop_column(&mut to, &names::identifier(column), *if_exists, cascade)?;
-                }
-            }
-            AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
-                let (old, new) = (names::identifier(old_column_name), names::identifier(new_column_name));
-                let position = to.column(&old).ok_or_else(|| {
-                    SqlError::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{old}\" does not exist"))
-                })?;
-                if to.column(&new).is_some() {
-                    return Err(SqlError::new(
-                        sqlstate::DUPLICATE_COLUMN,
-                        format!("column \"{new}\" of relation \"{}\" already exists", to.name),
-                    ));
-                }
-                Planner::rename_in_checks(&mut to, position, &old, &new)?;
-                to.columns[position].name = new;
-            }
-            AlterTableOperation::RenameTable { table_name } => {
-                let (ast::RenameTableNameKind::As(name) | ast::RenameTableNameKind::To(name)) = table_name;
-                return self.rename_table(to, names::own_relation(name)?);
-            }
-            AlterTableOperation::AlterColumn { column_name, op } => {
-                let name = names::identifier(column_name);
-                let position = to.column(&name).ok_or_else(|| no_column(&from, &name))?;
-                if alter_column(&mut to, position, op, &self.catalog)? {
-                    self.compile_checks(&mut to)?;
-                    self.rebuild(from, to, Vec::new());
-                    return Ok(());
-                }
-            }
-            AlterTableOperation::AddColumn { if_not_exists, column_def, .. } => {
-                return self.add_column(to, column_def, *if_not_exists);
-            }
-            other => {
-                let text = other.to_string();
-                let words: Vec<&str> = text.split_ascii_whitespace().take(2).collect();
-                return Err(SqlError::unsupported(format!("ALTER TABLE {}", words.join(" "))));
-            }
+            _ => unreachable!("called for constraints only"),
         }
         self.write_table(to);
         Ok(())

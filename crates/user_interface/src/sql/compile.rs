@@ -235,38 +235,8 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
         Utility::Prepare(..) => "PREPARE",
         Utility::Explain(_) => "EXPLAIN",
         Utility::Copy(_) => "COPY",
-        Utility::Roles(roles) => {
-            let plan = Plan::Roles(Arc::new(RoleStatement::clone(roles)));
-            let mut prepared = Prepared::simple(text, plan, Tag::Plain(roles.tag()));
-            prepared.writes = true;
-            // Its text may have a password in it.
-            prepared.shareable = false;
-            return Ok(prepared);
-        }
-        Utility::Sequence(sequence) => {
-            let plan = Plan::Sequence(Arc::new(SequenceStatement::clone(sequence)));
-            let mut prepared = Prepared::simple(text, plan, Tag::Plain(sequence.tag()));
-            prepared.writes = true;
-            return Ok(prepared);
-        }
-        Utility::Constraints(deferred) => {
-            let program = Program {
-                parameters: Vec::new(),
-                actions: vec![Action::Defer(*deferred)],
-                columns: Vec::new(),
-                relies_on: Arc::default(),
-                read_only: false,
-                references: Arc::default(),
-            };
-            let plan = Plan::Program(Arc::new(program));
-            return Ok(Prepared::simple(text, plan, Tag::Plain("SET CONSTRAINTS")));
-        }
-        Utility::System(statement) => {
-            let mut prepared =
-                Prepared::simple(text, Plan::System(Arc::new(statement.clone())), Tag::Plain(system::TAG));
-            prepared.writes = true;
-            prepared.outside_blocks = Some(system::TAG);
-            return Ok(prepared);
+        Utility::Roles(_) | Utility::Sequence(_) | Utility::Constraints(_) | Utility::System(_) => {
+            return Ok(of_change(text, utility));
         }
         Utility::Maintenance(maintenance) => maintenance.tag,
         Utility::Nothing(tag) => tag,
@@ -287,6 +257,46 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
         prepared.shareable = false;
     }
     Ok(prepared)
+}
+
+/// A change of what the catalog keeps, planned when it is executed.
+fn of_change(text: &Arc<str>, utility: &Utility) -> Prepared {
+    match utility {
+        Utility::Roles(roles) => {
+            let plan = Plan::Roles(Arc::new(RoleStatement::clone(roles)));
+            let mut prepared = Prepared::simple(text, plan, Tag::Plain(roles.tag()));
+            prepared.writes = true;
+            // Its text may have a password in it.
+            prepared.shareable = false;
+            prepared
+        }
+        Utility::Sequence(sequence) => {
+            let plan = Plan::Sequence(Arc::new(SequenceStatement::clone(sequence)));
+            let mut prepared = Prepared::simple(text, plan, Tag::Plain(sequence.tag()));
+            prepared.writes = true;
+            prepared
+        }
+        Utility::Constraints(deferred) => {
+            let program = Program {
+                parameters: Vec::new(),
+                actions: vec![Action::Defer(*deferred)],
+                columns: Vec::new(),
+                relies_on: Arc::default(),
+                read_only: false,
+                references: Arc::default(),
+            };
+            let plan = Plan::Program(Arc::new(program));
+            Prepared::simple(text, plan, Tag::Plain("SET CONSTRAINTS"))
+        }
+        Utility::System(statement) => {
+            let mut prepared =
+                Prepared::simple(text, Plan::System(Arc::new(statement.clone())), Tag::Plain(system::TAG));
+            prepared.writes = true;
+            prepared.outside_blocks = Some(system::TAG);
+            prepared
+        }
+        _ => unreachable!("called for changes only"),
+    }
 }
 
 /// CREATE PROCEDURE: what its body compiles to is thrown away, but a body that does not compile is refused.
@@ -332,18 +342,7 @@ fn of_sql(
             if let Some((set, column)) = compiler.set_value(query).map_err(Stop::into_error)? {
                 return of_set_value(parsed, set, column, compiler, described);
             }
-            let locks = !query.locks.is_empty();
-            match compiler.select(query) {
-                Ok(mut program) => {
-                    compiler.rely(&mut program);
-                    (Plan::Program(Arc::new(program)), Tag::Select, locks || compiler.draws)
-                }
-                Err(Stop::Beyond(_)) if locks => {
-                    return Err(SqlError::unsupported("FOR UPDATE with joins, grouping, subqueries or sorting"));
-                }
-                Err(Stop::Beyond(_)) => (Plan::Query(parsed.text.clone()), Tag::Select, false),
-                Err(Stop::Error(error)) => return Err(error),
-            }
+            of_query(parsed, query, &mut compiler)?
         }
         ast::Statement::Insert(insert) => {
             let fed = described.map(|(columns, _)| columns.len());
@@ -383,6 +382,22 @@ fn of_sql(
     }
     finish(&mut prepared, compiler, described);
     Ok(prepared)
+}
+
+/// A query: how it is executed, and whether it writes or locks.
+fn of_query(parsed: &Parsed, query: &ast::Query, compiler: &mut Compiler) -> Result<(Plan, Tag, bool)> {
+    let locks = !query.locks.is_empty();
+    match compiler.select(query) {
+        Ok(mut program) => {
+            compiler.rely(&mut program);
+            Ok((Plan::Program(Arc::new(program)), Tag::Select, locks || compiler.draws))
+        }
+        Err(Stop::Beyond(_)) if locks => {
+            Err(SqlError::unsupported("FOR UPDATE with joins, grouping, subqueries or sorting"))
+        }
+        Err(Stop::Beyond(_)) => Ok((Plan::Query(parsed.text.clone()), Tag::Select, false)),
+        Err(Stop::Error(error)) => Err(error),
+    }
 }
 
 /// `SELECT setval(...)`.

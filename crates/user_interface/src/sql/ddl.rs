@@ -265,13 +265,10 @@ impl<'a> Planner<'a> {
         let name = names::own_relation(&create.name)?;
         self.check_create()?;
         if self.is_taken(&name) {
-            self.check_free(&name).or_else(|error| {
-                if !create.if_not_exists {
-                    return Err(error);
-                }
-                self.notice(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists, skipping"));
-                Ok(())
-            })?;
+            if !create.if_not_exists {
+                return self.check_free(&name);
+            }
+            self.notice(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists, skipping"));
             return Ok(());
         }
         if create.columns.len() > COLUMNS_MAX {
@@ -311,7 +308,7 @@ impl<'a> Planner<'a> {
             if let Some(default) = self.column_sequence(&table, position, definition)? {
                 table.columns[position].default = Some(default);
             }
-            keys.extend(column_keys(definition, table.columns.len() - 1));
+            keys.extend(column_keys(definition, position));
             checks.extend(CheckDefinition::of_column(definition));
             foreign_keys.extend(ForeignKeyDefinition::of_column(definition));
         }

@@ -1,0 +1,139 @@
+//! Keys that foreign keys have to be held against: what has changed, and what is wrong with it.
+
+use crate::failure;
+use messages::program::Reference;
+use messages::schema::{ForeignKeySchema, OnChange, TableSchema};
+use messages::session::Failure;
+use serde::{Deserialize, Serialize};
+use values::Value;
+
+/// A key to be looked at.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Pending {
+    /// Which constraint.
+    pub reference: Reference,
+    /// Values of the columns of the table that is referred to.
+    pub key: Vec<Value>,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// Why a key is looked at.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Cause {
+    /// A row that names it has come.
+    Named,
+    /// Its row has been deleted.
+    Deleted,
+    /// Its row has this key now.
+    Changed(Vec<Value>),
+}
+
+/// What its constraint says.
+pub fn definition(reference: &Reference) -> &ForeignKeySchema {
+    &reference.child.foreign_keys[reference.foreign_key]
+}
+
+/// A row of a table has changed: notes what has to be looked at. Errors: 23503 for a key that is partly NULL where that is not allowed.
+pub fn note_change(
+    references: &[Reference],
+    changes: &mut Vec<Pending>,
+    table: &TableSchema,
+    old: Option<&[Value]>,
+    new: Option<&[Value]>,
+) -> Result<(), Failure> {
+    for reference in references {
+        let foreign_key = definition(reference);
+        if reference.child.oid == table.oid
+            && let Some(new) = new
+            && !old.is_some_and(|old| foreign_key.columns.iter().all(|&column| old[column] == new[column]))
+            && let Some(key) = named_key(reference, new)?
+        {
+            changes.push(Pending { reference: reference.clone(), key, cause: Cause::Named });
+        }
+        if reference.parent.oid == table.oid
+            && let Some(old) = old
+        {
+            let key_of = |row: &[Value]| foreign_key.parent_columns.iter().map(|&column| row[column].clone()).collect();
+            let key: Vec<Value> = key_of(old);
+            let after: Option<Vec<Value>> = new.map(key_of);
+            if key.iter().any(Value::is_null) || after.as_ref() == Some(&key) {
+                continue;
+            }
+            let cause = after.map_or(Cause::Deleted, Cause::Changed);
+            changes.push(Pending { reference: reference.clone(), key, cause });
+        }
+    }
+    Ok(())
+}
+
+/// The key that a row names; `None`: none. Errors: 23503.
+fn named_key(reference: &Reference, row: &[Value]) -> Result<Option<Vec<Value>>, Failure> {
+    let foreign_key = definition(reference);
+    let nulls = foreign_key.columns.iter().filter(|&&column| row[column].is_null()).count();
+    if nulls > 0 {
+        return match foreign_key.is_full && nulls < foreign_key.columns.len() {
+            true => Err(failure::foreign_key(
+                format!(
+                    "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+                    reference.child.name, foreign_key.name
+                ),
+                "MATCH FULL does not allow mixing of null and nonnull key values.".to_string(),
+                &foreign_key.name,
+            )),
+            false => Ok(None),
+        };
+    }
+    Ok(Some(foreign_key.columns.iter().map(|&column| row[column].clone()).collect()))
+}
+
+impl Pending {
+    /// What is done with the rows that name it.
+    pub fn on_change(&self) -> OnChange {
+        match self.cause {
+            Cause::Named => OnChange::NoAction,
+            Cause::Deleted => definition(&self.reference).on_delete,
+            Cause::Changed(_) => definition(&self.reference).on_update,
+        }
+    }
+
+    /// 23503.
+    pub fn violated(&self) -> Failure {
+        let Reference { child, parent, .. } = &self.reference;
+        let foreign_key = definition(&self.reference);
+        let texts = |values: &[Value]| {
+            let text = |value: &Value| values::text::to_string(value).unwrap_or_else(|| "null".to_string());
+            values.iter().map(text).collect::<Vec<_>>().join(", ")
+        };
+        let columns = |table: &TableSchema, columns: &[usize]| {
+            columns.iter().map(|&column| table.columns[column].name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let (message, detail) = match self.cause {
+            Cause::Named => (
+                format!(
+                    "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+                    child.name, foreign_key.name
+                ),
+                format!(
+                    "Key ({})=({}) is not present in table \"{}\".",
+                    columns(child, &foreign_key.columns),
+                    texts(&self.key),
+                    parent.name
+                ),
+            ),
+            Cause::Deleted | Cause::Changed(_) => (
+                format!(
+                    "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
+                    parent.name, foreign_key.name, child.name
+                ),
+                format!(
+                    "Key ({})=({}) is still referenced from table \"{}\".",
+                    columns(parent, &foreign_key.parent_columns),
+                    texts(&self.key),
+                    child.name
+                ),
+            ),
+        };
+        failure::foreign_key(message, detail, &foreign_key.name)
+    }
+}
