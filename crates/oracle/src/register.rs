@@ -113,9 +113,9 @@ impl Register {
     pub fn restored(instance: InstanceId, epoch: Arc<Epoch>) -> Bytes {
         assert!(is_sound(&epoch), "a restored instance has a member that is up");
         let required = epoch.members.keys().copied().collect();
-        let life = |member: &Member| Life { incarnation: member.incarnation, nonce: None };
+        let life = |member: &Member| SiteLife { incarnation: member.incarnation, nonce: None };
         let lives = epoch.members.iter().map(|(site, member)| (*site, life(member))).collect();
-        let state = State { instance, epoch, carried: true, required, lives };
+        let state = RegisterState { instance, epoch, carried: true, required, lives };
         Bytes::from(postcard::to_stdvec(&state).expect("the oracle's state always encodes"))
     }
 

@@ -11,14 +11,14 @@ use crate::sql::operators::{
     is_comparison, no_operator, operator_of_syntax, operator_of_values, symbol, unknown_operand,
 };
 use crate::sql::parse::Overriding;
+pub use crate::sql::scope::Scope;
 use crate::sql::settings::Facts;
 use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond, data_type};
 use messages::program::{BinaryOperator, Expression, UnaryOperator};
-use messages::schema::{Catalog, ProcedureSchema, TableSchema};
+use messages::schema::{Catalog, ProcedureSchema};
 use messages::{Key, Timestamp};
 use sql_syntax::TooDeep;
 use sqlparser::ast::{self, Expr};
-use std::sync::Arc;
 use values::cast::{self, Context};
 use values::{Type, Value, operators};
 
@@ -46,46 +46,6 @@ pub struct Compiler<'a> {
     procedure: Option<&'a ProcedureSchema>,
     depth: usize,
     nodes: usize,
-}
-
-/// The columns that an expression may name.
-#[derive(Default)]
-pub struct Scope {
-    tables: Vec<(String, Arc<TableSchema>, usize)>,
-}
-
-impl Scope {
-    /// No columns.
-    pub fn empty() -> Scope {
-        Scope::default()
-    }
-
-    /// The columns of a table under a name.
-    pub fn table(name: &str, table: &Arc<TableSchema>) -> Scope {
-        Scope { tables: vec![(name.to_string(), table.clone(), 0)] }
-    }
-
-    /// One more table, whose columns begin at position `first`.
-    pub fn and(mut self, name: &str, table: &Arc<TableSchema>, first: usize) -> Scope {
-        self.tables.push((name.to_string(), table.clone(), first));
-        self
-    }
-
-    /// Whether there is a table of this name.
-    pub fn has_table(&self, name: &str) -> bool {
-        self.tables.iter().any(|(table, ..)| table == name)
-    }
-
-    /// The column's position and type. An unqualified name is looked up in the first table that has it: the only scopes of two
-    /// tables are those of ON CONFLICT, where PostgreSQL too prefers the target table for names of both.
-    fn column(&self, qualifier: Option<&str>, name: &str) -> Option<(usize, Type)> {
-        self.tables.iter().filter(|(table, ..)| qualifier.is_none_or(|qualifier| qualifier == table)).find_map(
-            |(_, table, first)| {
-                let position = table.column(name)?;
-                Some((first + position, table.columns[position].column_type))
-            },
-        )
-    }
 }
 
 impl<'a> Compiler<'a> {

@@ -82,6 +82,52 @@ fn is_unique(table: &TableSchema, columns: &[usize]) -> bool {
     (!table.has_hidden_key() && same(&table.primary_key)) || indexes.into_iter().any(|index| same(&index.columns))
 }
 
+/// The columns that a foreign key of so many columns refers to. Errors: 42703, 42704, 42830.
+fn referred_columns(parent: &TableSchema, given: &[ast::Ident], count: usize) -> Result<Vec<usize>> {
+    let referred: Vec<String> = given.iter().map(names::identifier).collect();
+    let parent_columns = match referred.is_empty() {
+        true if parent.has_hidden_key() => {
+            let message = format!("there is no primary key for referenced table \"{}\"", parent.name);
+            return Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message));
+        }
+        true => parent.primary_key.clone(),
+        false => positions(parent, &referred)?,
+    };
+    if count != parent_columns.len() {
+        return Err(invalid("number of referencing and referenced columns for foreign key disagree"));
+    }
+    if !is_unique(parent, &parent_columns) {
+        return Err(invalid(format!(
+            "there is no unique constraint matching given keys for referenced table \"{}\"",
+            parent.name
+        )));
+    }
+    Ok(parent_columns)
+}
+
+/// Errors: 42804 for columns that cannot be compared.
+fn check_types<'c>(
+    table: &TableSchema,
+    parent: &TableSchema,
+    name: &str,
+    pairs: impl Iterator<Item = (&'c usize, &'c usize)>,
+) -> Result<()> {
+    for (&column, &of) in pairs {
+        let (left, right) = (&table.columns[column], &parent.columns[of]);
+        if !are_comparable(left.column_type, right.column_type) {
+            let message = format!("foreign key constraint \"{name}\" cannot be implemented");
+            return Err(SqlError::new(sqlstate::DATATYPE_MISMATCH, message).with_detail(format!(
+                "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+                left.name,
+                right.name,
+                left.column_type.base_name(),
+                right.column_type.base_name()
+            )));
+        }
+    }
+    Ok(())
+}
+
 fn are_comparable(left: Type, right: Type) -> bool {
     let is_whole = |one: Type| matches!(one, Type::SmallInt | Type::Integer | Type::BigInt);
     left.unmodified() == right.unmodified()
@@ -182,23 +228,7 @@ impl Planner<'_> {
             return Err(denied_for("table", &parent_name));
         }
         let columns = positions(table, &definition.columns)?;
-        let referred: Vec<String> = given.referred_columns.iter().map(names::identifier).collect();
-        let parent_columns = match referred.is_empty() {
-            true if parent.has_hidden_key() => {
-                let message = format!("there is no primary key for referenced table \"{parent_name}\"");
-                return Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message));
-            }
-            true => parent.primary_key.clone(),
-            false => positions(&parent, &referred)?,
-        };
-        if columns.len() != parent_columns.len() {
-            return Err(invalid("number of referencing and referenced columns for foreign key disagree"));
-        }
-        if !is_unique(&parent, &parent_columns) {
-            return Err(invalid(format!(
-                "there is no unique constraint matching given keys for referenced table \"{parent_name}\""
-            )));
-        }
+        let parent_columns = referred_columns(&parent, &given.referred_columns, columns.len())?;
         let name = match &definition.name {
             Some(name) if has_constraint(table, name) => {
                 let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
@@ -211,19 +241,7 @@ impl Planner<'_> {
                 self.free_name_beside(&table.name, &names, "fkey", &others)
             }
         };
-        for (&column, &of) in columns.iter().zip(&parent_columns) {
-            let (left, right) = (&table.columns[column], &parent.columns[of]);
-            if !are_comparable(left.column_type, right.column_type) {
-                let message = format!("foreign key constraint \"{name}\" cannot be implemented");
-                return Err(SqlError::new(sqlstate::DATATYPE_MISMATCH, message).with_detail(format!(
-                    "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
-                    left.name,
-                    right.name,
-                    left.column_type.base_name(),
-                    right.column_type.base_name()
-                )));
-            }
-        }
+        check_types(table, &parent, &name, columns.iter().zip(&parent_columns))?;
         let (is_deferrable, is_deferred) = deferral(given.characteristics.as_ref())?;
         let defaults = columns.iter().map(|&column| match &table.columns[column].default {
             Some(_) => default_expression(table, column, &self.catalog),

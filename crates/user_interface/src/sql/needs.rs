@@ -6,7 +6,7 @@
 use crate::sql::names;
 use crate::sql::parse::{Parsed, Statement};
 use crate::sql::rights::{Need, Needs};
-use crate::sql::sequences;
+use crate::sql::sequence_calls;
 use messages::contention;
 use messages::privilege::Privileges;
 use messages::schema::{Catalog, TableSchema};
@@ -140,8 +140,8 @@ impl Collector<'_> {
             Some("currval") => Privileges::SELECT,
             _ => return,
         };
-        let name = sequences::arguments(function).and_then(|arguments| sequences::named(arguments.first()?));
-        let found = name.and_then(|name| self.catalog.tables.get(&sequences::relation_of(name).ok()?));
+        let name = sequence_calls::arguments(function).and_then(|arguments| sequence_calls::named(arguments.first()?));
+        let found = name.and_then(|name| self.catalog.tables.get(&sequence_calls::relation_of(name).ok()?));
         if let Some(known) = found.filter(|known| known.table.sequence.is_some()) {
             self.needs.tables.push(Need::of(known.table.clone(), required));
         }

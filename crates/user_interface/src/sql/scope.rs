@@ -1,0 +1,45 @@
+//! The columns that an expression may name.
+
+use messages::schema::TableSchema;
+use std::sync::Arc;
+use values::Type;
+
+/// The columns that an expression may name.
+#[derive(Default)]
+pub struct Scope {
+    tables: Vec<(String, Arc<TableSchema>, usize)>,
+}
+
+impl Scope {
+    /// No columns.
+    pub fn empty() -> Scope {
+        Scope::default()
+    }
+
+    /// The columns of a table under a name.
+    pub fn table(name: &str, table: &Arc<TableSchema>) -> Scope {
+        Scope { tables: vec![(name.to_string(), table.clone(), 0)] }
+    }
+
+    /// One more table, whose columns begin at position `first`.
+    pub fn and(mut self, name: &str, table: &Arc<TableSchema>, first: usize) -> Scope {
+        self.tables.push((name.to_string(), table.clone(), first));
+        self
+    }
+
+    /// Whether there is a table of this name.
+    pub fn has_table(&self, name: &str) -> bool {
+        self.tables.iter().any(|(table, ..)| table == name)
+    }
+
+    /// The column's position and type. An unqualified name is looked up in the first table that has it: the only scopes of two
+    /// tables are those of ON CONFLICT, where PostgreSQL too prefers the target table for names of both.
+    pub(super) fn column(&self, qualifier: Option<&str>, name: &str) -> Option<(usize, Type)> {
+        self.tables.iter().filter(|(table, ..)| qualifier.is_none_or(|qualifier| qualifier == table)).find_map(
+            |(_, table, first)| {
+                let position = table.column(name)?;
+                Some((first + position, table.columns[position].column_type))
+            },
+        )
+    }
+}
