@@ -123,7 +123,7 @@ pub(super) fn parse(grants: bool, words: &mut Words) -> Result<Either> {
         return Err(words.error());
     }
     words.expect(preposition)?;
-    let members = comma_separated(words, |words| named(words))?;
+    let members = comma_separated(words, named)?;
     if grants && words.skip(&["with"]) {
         words.expect("admin")?;
         words.expect("option")?;

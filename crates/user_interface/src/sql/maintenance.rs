@@ -243,7 +243,7 @@ impl Maintenance {
         let mut skipped = Vec::new();
         for target in &self.targets {
             match target {
-                Target::Relation(name, _) if !owns_database && !(owns(name) && owns_index(name)) => {
+                Target::Relation(name, _) if !(owns_database || owns(name) && owns_index(name)) => {
                     let verb = self.tag.to_ascii_lowercase();
                     skipped.push(format!("skipping \"{name}\" --- only table or database owner can {verb} it"));
                 }

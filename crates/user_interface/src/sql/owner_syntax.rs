@@ -35,7 +35,7 @@ pub(super) fn parse_owner(words: &mut Words) -> Result<Option<RoleStatement>> {
 pub(super) fn parse_reassign(words: &mut Words) -> Result<RoleStatement> {
     words.expect("owned")?;
     words.expect("by")?;
-    let of = comma_separated(words, |words| named(words))?;
+    let of = comma_separated(words, named)?;
     words.expect("to")?;
     Ok(RoleStatement::Reassign(of, named(words)?))
 }
@@ -43,7 +43,7 @@ pub(super) fn parse_reassign(words: &mut Words) -> Result<RoleStatement> {
 /// Parses what stands behind DROP OWNED.
 pub(super) fn parse_drop_owned(words: &mut Words) -> Result<RoleStatement> {
     words.expect("by")?;
-    let of = comma_separated(words, |words| named(words))?;
+    let of = comma_separated(words, named)?;
     words.skip(&["cascade", "restrict"]);
     Ok(RoleStatement::DropOwned(of))
 }

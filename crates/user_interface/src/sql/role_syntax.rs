@@ -222,7 +222,7 @@ fn alter_group(name: Named, words: &mut Words) -> Result<RoleStatement> {
         words.expect("drop")?;
     }
     words.expect("user")?;
-    let members = grants::comma_separated(words, |words| named(words))?;
+    let members = grants::comma_separated(words, named)?;
     let Named::Is(role) = name else { return Err(words.error()) };
     Ok(RoleStatement::Join(Joining { grants, roles: vec![role], members, admin: false, by: None }))
 }
@@ -293,7 +293,7 @@ impl Options {
                 if word == "in" && !words.skip(&["role", "group"]) {
                     return Err(words.error());
                 }
-                let roles = grants::comma_separated(words, |words| named(words))?;
+                let roles = grants::comma_separated(words, named)?;
                 match word {
                     "in" => self.member_of.extend(roles),
                     "admin" => self.admins.extend(roles),
