@@ -87,9 +87,3 @@ fn procedures() {
 fn roles() {
     run("roles");
 }
-
-/// What a role may do: refused, or relied upon; and a client that is silent for too long.
-#[test]
-fn privileges() {
-    run("privileges");
-}
