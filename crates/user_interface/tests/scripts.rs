@@ -88,12 +88,6 @@ fn roles() {
     run("roles");
 }
 
-/// What a role may do: refused, or relied upon; and a client that is silent for too long.
-#[test]
-fn privileges() {
-    run("privileges");
-}
-
 /// ALTER SYSTEM: rows of the catalog, what is shown of them, and PostgreSQL's errors.
 #[test]
 fn settings_of_all() {
