@@ -272,10 +272,8 @@ impl<'a> Planner<'a> {
             return Ok(());
         }
         if create.columns.len() > COLUMNS_MAX {
-            return Err(SqlError::new(
-                sqlstate::TOO_MANY_COLUMNS,
-                format!("tables can have at most {COLUMNS_MAX} columns"),
-            ));
+            let message = format!("tables can have at most {COLUMNS_MAX} columns");
+            return Err(SqlError::new(sqlstate::TOO_MANY_COLUMNS, message));
         }
         let mut table = TableSchema {
             oid: self.next_number(),
@@ -303,8 +301,8 @@ impl<'a> Planner<'a> {
                     format!("column \"{}\" specified more than once", column.name),
                 ));
             }
+            let position = table.columns.len();
             table.columns.push(column);
-            let position = table.columns.len() - 1;
             if let Some(default) = self.column_sequence(&table, position, definition)? {
                 table.columns[position].default = Some(default);
             }
