@@ -179,7 +179,7 @@ fn take(name: &str, site: u16, config: Option<&Path>, rate_mb: u64, place: &Plac
     };
     // The site has another working folder.
     let folder = std::path::absolute(place.folder()).map_err(text)?;
-    let taken = orders::take_snapshot(&data, &take::ClusterWish { name: name.to_owned(), folder, rate_mb })?;
+    let taken = orders::take_snapshot(&data, &take::Wish { name: name.to_owned(), folder, rate_mb })?;
     println!(
         "snapshot {name} is permanent: {} with {} bytes after {} ms",
         taken.folder.display(),

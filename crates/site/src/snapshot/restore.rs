@@ -273,6 +273,7 @@ fn write_log(folder: &Path, identity: Identity, from: Position, records: &[LogRe
 fn bring_to_store(manifest: &Manifest, log: MappedLog, store: FjallStore) -> Result<Position, SnapshotError> {
     let site = SiteId(manifest.site);
     let settings = domain::Settings {
+        method: messages::concurrency::Method::default(),
         site,
         incarnation: Incarnation(manifest.life + 1),
         sites: vec![site],
