@@ -16,6 +16,8 @@ pub struct Pending {
     pub key: Vec<Value>,
     /// Why.
     pub cause: Cause,
+    /// Whether rows that named it have been changed already: no row may name it any more.
+    pub is_settled: bool,
 }
 
 /// Why a key is looked at.
@@ -49,7 +51,7 @@ pub fn note_change(
             && !old.is_some_and(|old| foreign_key.columns.iter().all(|&column| old[column] == new[column]))
             && let Some(key) = named_key(reference, new)?
         {
-            changes.push(Pending { reference: reference.clone(), key, cause: Cause::Named });
+            changes.push(Pending { reference: reference.clone(), key, cause: Cause::Named, is_settled: false });
         }
         if reference.parent.oid == table.oid
             && let Some(old) = old
@@ -61,7 +63,7 @@ pub fn note_change(
                 continue;
             }
             let cause = after.map_or(Cause::Deleted, Cause::Changed);
-            changes.push(Pending { reference: reference.clone(), key, cause });
+            changes.push(Pending { reference: reference.clone(), key, cause, is_settled: false });
         }
     }
     Ok(())
@@ -91,6 +93,7 @@ impl Pending {
     /// What is done with the rows that name it.
     pub fn on_change(&self) -> OnChange {
         match self.cause {
+            _ if self.is_settled => OnChange::NoAction,
             Cause::Named => OnChange::NoAction,
             Cause::Deleted => definition(&self.reference).on_delete,
             Cause::Changed(_) => definition(&self.reference).on_update,

@@ -251,7 +251,13 @@ impl ReferenceRun {
         at: usize,
         scene: &mut Scene,
     ) -> Result<(), Failure> {
-        let Some((key, old)) = found.get(at) else { return Ok(()) };
+        let Some((key, old)) = found.get(at) else {
+            // The default may be the key that has gone.
+            if pending.on_change() == OnChange::SetDefault && !found.is_empty() {
+                self.pending.push_back(Pending { is_settled: true, ..pending });
+            }
+            return Ok(());
+        };
         let table = Arc::clone(&pending.reference.child);
         let mut new = changed(&pending, old, scene)?;
         let old_image = Image { key, values: old };

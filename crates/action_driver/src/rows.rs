@@ -195,7 +195,7 @@ pub fn indexed_key(table: &TableSchema, index: &IndexSchema, key: &Key, row: &Ro
 /// Refuses a new row that the table does. Errors: 23502, 23514, and those of the conditions.
 pub fn check(table: &TableSchema, values: &[Value], scope: &Scope) -> Result<(), Failure> {
     check_not_null(table, values)?;
-    match violated(table, values, scope)? {
+    match violated(table.checks.iter(), values, scope)? {
         Some(check) => Err(failure::check_violated(table, &check.name, values)),
         None => Ok(()),
     }
@@ -203,11 +203,11 @@ pub fn check(table: &TableSchema, values: &[Value], scope: &Scope) -> Result<(),
 
 /// The first condition that a row does not satisfy. Errors: those of the conditions.
 pub fn violated<'t>(
-    table: &'t TableSchema,
+    checks: impl Iterator<Item = &'t CheckSchema>,
     values: &[Value],
     scope: &Scope,
 ) -> Result<Option<&'t CheckSchema>, Failure> {
-    for check in &table.checks {
+    for check in checks {
         if scope.evaluate(&check.condition, values)?.as_boolean() == Some(false) {
             return Ok(Some(check));
         }

@@ -116,6 +116,10 @@ fn catalog_write(key: &Key, writes: bool) -> String {
     let name = match key.as_bytes().split_first() {
         Some((b'n', name)) => format!("entry {}", String::from_utf8_lossy(name)),
         Some((b'p', name)) => format!("procedure {}", String::from_utf8_lossy(name)),
+        Some((b'r', name)) => format!("role {}", String::from_utf8_lossy(name)),
+        Some((b't', name)) => format!("setting {}", String::from_utf8_lossy(name)),
+        Some((b'g', name)) => format!("rights on {}", String::from_utf8_lossy(name)),
+        Some((b's', _)) => "secret".to_string(),
         _ => "counter".to_string(),
     };
     format!("{verb} the catalog's {name}")

@@ -92,7 +92,8 @@ impl RebuildRun {
             }
         }
         if index.is_none()
-            && let Some(check) = rows::violated(to, &self.values, &scene.scope)?
+            && let Some(check) =
+                rows::violated(to.checks.iter().filter(|check| check.is_valid), &self.values, &scene.scope)?
         {
             return Err(failure::check_violated_before(to, &check.name));
         }

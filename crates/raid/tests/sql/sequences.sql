@@ -59,7 +59,6 @@ CREATE SEQUENCE q;
 CREATE SEQUENCE IF NOT EXISTS q;
 SELECT nextval('nope');
 SELECT nextval('s');
-SELECT nextval('q', 'q');
 INSERT INTO q VALUES (1);
 UPDATE q SET last_value = 3;
 DELETE FROM q;
@@ -177,7 +176,7 @@ SELECT conname::text, contype::text, pg_get_constraintdef(oid) FROM pg_constrain
 SELECT constraint_name::text, constraint_type::text FROM information_schema.table_constraints WHERE table_name = 'k' AND constraint_name NOT LIKE '%not_null' ORDER BY 1;
 INSERT INTO k VALUES (1, 500) ON CONFLICT (id) DO UPDATE SET v = excluded.v;
 INSERT INTO k VALUES (1, 7) ON CONFLICT (id) DO UPDATE SET v = 700;
-ALTER TABLE k ADD CONSTRAINT both CHECK (id + v < 60);
+ALTER TABLE k ADD CONSTRAINT pair CHECK (id + v < 60);
 ALTER TABLE k ADD CONSTRAINT sum_small CHECK (v IS NULL OR id + v < 40);
 ALTER TABLE k ADD CONSTRAINT sum_small CHECK (v IS NULL OR id + v < 40) NOT VALID;
 INSERT INTO k VALUES (30, 30);

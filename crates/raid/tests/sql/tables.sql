@@ -115,7 +115,6 @@ DROP ROLE somebody;
 CREATE TABLE h (x int[] UNIQUE);
 --! missing: the type json has a name to refuse
 CREATE TABLE h (x json);
---! unsupported
 CREATE TABLE h (x int REFERENCES a);
 --! unsupported
 CREATE TEMP TABLE h (x int);

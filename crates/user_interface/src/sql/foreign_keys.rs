@@ -294,6 +294,7 @@ impl Planner<'_> {
                 key.parent_columns.iter().any(|column| columns.contains(column))
             });
         }
+        let mut dependents = Vec::new();
         for reference in referring {
             let name = reference.child.foreign_keys[reference.foreign_key].name.clone();
             let dependent = format!("constraint {name} on table {}", reference.child.name);
@@ -303,10 +304,18 @@ impl Planner<'_> {
                     .with_detail(format!("{dependent} depends on {}", depended(what, table)))
                     .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
             }
-            self.notice("00000", format!("drop cascades to {dependent}"));
+            dependents.push(format!("drop cascades to {dependent}"));
             let mut child = TableSchema::clone(&*self.table(&reference.child.name)?);
             child.foreign_keys.retain(|key| key.name != name);
             self.write_table(child);
+        }
+        match dependents.as_slice() {
+            [] => {}
+            [one] => self.notice("00000", one.clone()),
+            several => {
+                let message = format!("drop cascades to {} other objects", several.len());
+                self.notices.push(*SqlError::new("00000", message).with_detail(several.join("\n")));
+            }
         }
         Ok(())
     }

@@ -55,6 +55,11 @@ impl Planner<'_> {
         {
             return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, "grantor must be current user"));
         }
+        for object in &statement.on {
+            if let Object::Table(name) = object {
+                self.relation(name)?;
+            }
+        }
         let mut grantees = Vec::new();
         for grantee in &statement.grantees {
             grantees.push(match grantee {
@@ -70,7 +75,9 @@ impl Planner<'_> {
             match object {
                 Object::Table(name) => self.grant_on_table(statement, &grantees, name)?,
                 Object::AllTables => {
-                    let names: Vec<String> = self.catalog.tables.keys().cloned().collect();
+                    let tables = self.catalog.tables.values().map(|known| &known.table);
+                    let tables = tables.filter(|table| table.sequence.is_none());
+                    let names: Vec<String> = tables.map(|table| table.name.clone()).collect();
                     for name in names {
                         self.grant_on_table(statement, &grantees, &name)?;
                     }
@@ -99,8 +106,13 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// A table or a sequence. Errors: 42P01, 42809.
+    fn relation(&self, name: &str) -> Result<Arc<TableSchema>> {
+        self.sequence(name).or_else(|_| self.table(name))
+    }
+
     pub(super) fn grant_on_table(&mut self, statement: &Granting, grantees: &[u32], name: &str) -> Result<()> {
-        let table = self.table(name)?;
+        let table = self.relation(name)?;
         let mut to = TableSchema::clone(&table);
         let on_all = |columns: &Vec<String>| columns.is_empty();
         let whole = statement.privileges.iter().filter(|(_, columns)| on_all(columns));

@@ -202,8 +202,11 @@ impl Compiler<'_> {
         row.zip(targets)
             .map(|(expression, target)| {
                 let is_identity = table.columns[*target].identity.is_some();
-                let is_overridden = is_identity && self.overriding == Some(Overriding::User);
-                if is_default(expression) || is_overridden {
+                if is_identity && self.overriding == Some(Overriding::User) {
+                    // The sequence's value takes its place.
+                    return Ok(Expression::Constant(Value::Null));
+                }
+                if is_default(expression) {
                     return Ok(self.default_of(table, *target)?);
                 }
                 if self.overriding != Some(Overriding::System) {

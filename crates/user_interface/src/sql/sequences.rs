@@ -201,7 +201,7 @@ fn each_drawn(expression: &mut Expr, mut with: impl FnMut(&mut String)) {
             *argument = Expr::Cast {
                 kind: ast::CastKind::DoubleColon,
                 expr: Box::new(Expr::value(ast::Value::SingleQuotedString(name))),
-                data_type: ast::DataType::Regclass,
+                data_type: ast::DataType::Custom(vec![ast::Ident::new("regclass")].into(), Vec::new()),
                 array: false,
                 format: None,
             };
