@@ -115,7 +115,7 @@ DROP ROLE somebody;
 CREATE TABLE h (x int[] UNIQUE);
 --! missing: the type json has a name to refuse
 CREATE TABLE h (x json);
-CREATE TABLE h (x int REFERENCES a);
+CREATE TABLE refers (x int REFERENCES a);
 --! unsupported
 CREATE TEMP TABLE h (x int);
 --! unsupported
