@@ -363,7 +363,7 @@ fn a_role_that_is_taken_in_a_transaction_ends_with_it() {
     let mut is = |sql: &str, wanted: &str| {
         let answer = session.simple(sql, None);
         let row = format!("row {wanted}");
-        assert!(answer.lines.iter().any(|line| *line == row), "{sql}: {answer:?}");
+        assert!(answer.lines.contains(&row), "{sql}: {answer:?}");
     };
     is("BEGIN; SET ROLE alice; SELECT current_user || '|' || session_user", "alice|raid");
     is("ROLLBACK; SELECT current_user", "raid");
