@@ -1,6 +1,6 @@
 //! From the syntax tree of a statement to its typed query tree: names, scopes, types (PostgreSQL's manual, chapters 4, 7 and 10).
 //!
-//! A statement is read in the order in which PostgreSQL reads it, for that order decides which of several errors is told. `levels` holds one [`levels::Level`] for each query
+//! A statement is read in the order in which PostgreSQL reads it, for that order decides which of several errors is told. `levels` holds one `Level` for each query
 //! that is open: what a name can mean at a place, from the innermost outwards. Reading order: `levels`, `columns`, `expressions` and what it calls, `from`, `select`,
 //! `sets`, `with`, and the statements that change rows.
 

@@ -4,7 +4,7 @@
 //! resolved here has PostgreSQL's type, and what is refused its SQLSTATE, words, detail, hint and place. A function that nothing implements takes part as any other.
 //!
 //! Reading order: [`types`], [`facts`], [`relations`], [`catalog`], [`names`]; [`coercion`], [`common_type`] and [`polymorphism`] for types that meet;
-//! [`candidates`], [`operators`] and [`functions`] for what a name means; [`parameters`]; [`tree`] and [`analyze`] for statements; [`reliance`]; [`error`] and [`limits`].
+//! [`candidates`], [`operators`] and [`functions`] for what a name means; [`parameters`]; [`tree`] and [`mod@analyze`] for statements; [`reliance`]; [`error`] and [`limits`].
 
 pub mod analyze;
 pub mod candidates;
