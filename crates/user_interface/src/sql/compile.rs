@@ -538,6 +538,8 @@ pub fn mentioned(statement: &Statement) -> Vec<Key> {
             Utility::Sequence(sequence) => sequence.mentioned(),
             Utility::Explain(text) => {
                 let explained = parse::statement(text).ok().flatten();
+                // An EXPLAIN of an EXPLAIN is refused, however many stand one behind the other.
+                let explained = explained.filter(|parsed| !matches!(parsed.statement, Statement::Utility(_)));
                 explained.map_or_else(Vec::new, |parsed| mentioned(&parsed.statement))
             }
             Utility::System(statement) => statement.mentioned(),
