@@ -232,6 +232,7 @@ impl Session {
             };
             match step {
                 Ok(Step::Done) => return self.ran(None, exchange),
+                Ok(Step::Check) => unreachable!("a program looks at its foreign keys itself"),
                 Ok(Step::Need(Need::Chunk | Need::Claim(..) | Need::Block(..))) if transaction.is_guest() => {
                     return self.leave(exchange);
                 }

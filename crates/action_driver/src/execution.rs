@@ -48,6 +48,8 @@ pub struct Execution {
     references: ReferenceRun,
     /// The action at hand is done, and what it has changed is looked at.
     is_checking: bool,
+    /// It is not done: it goes on when that is looked at.
+    is_paused: bool,
 }
 
 impl Execution {
@@ -70,6 +72,7 @@ impl Execution {
             changes: Vec::new(),
             references: ReferenceRun::default(),
             is_checking: false,
+            is_paused: false,
         }
     }
 
@@ -100,6 +103,7 @@ impl Execution {
         self.changes.clear();
         self.references = ReferenceRun::default();
         self.is_checking = false;
+        self.is_paused = false;
     }
 
     /// Whether it neither writes nor locks.
@@ -270,8 +274,10 @@ impl Execution {
             if !self.is_checking {
                 match running.resume(action, &mut scene, event)? {
                     Step::Need(need) => return Ok(Step::Need(need)),
-                    Step::Done => event = Event::Go,
+                    Step::Check => self.is_paused = true,
+                    Step::Done => self.is_paused = false,
                 }
+                event = Event::Go;
                 self.is_checking = true;
                 self.references.begin_action();
                 if let Action::Defer(is_deferred) = action {
@@ -280,9 +286,12 @@ impl Execution {
             }
             match self.references.resume(&program.references, &mut scene, event)? {
                 Step::Need(need) => return Ok(Step::Need(need)),
-                Step::Done => event = Event::Go,
+                Step::Check | Step::Done => event = Event::Go,
             }
             self.is_checking = false;
+            if self.is_paused {
+                continue;
+            }
             self.running = None;
             self.action += 1;
         }

@@ -62,6 +62,10 @@ pub const LOCKED_AGAIN_MAX: usize = 1_000;
 pub const HIDDEN_COUNTER_BITS: u32 = 48;
 /// Hidden keys that one life of a site gives out: see [`crate::hidden_keys`].
 pub const HIDDEN_KEYS_PER_LIFE_MAX: u64 = 1 << 36;
+/// Keys that a statement has found to be there, and does not look for again.
+pub const KEYS_REMEMBERED: usize = 10_000;
+/// Sequences of which a site keeps a block: what is left of the others is a gap.
+pub const SEQUENCE_BLOCKS_MAX: usize = 10_000;
 /// Values of a sequence that a site takes at first: what it does not give out before it restarts is a gap. PostgreSQL loses as many (`SEQ_LOG_VALS`).
 pub const SEQUENCE_BLOCK_FIRST: u64 = 32;
 /// Values that it takes at most, unless the sequence's `CACHE` asks for more: each block is twice as large as the one before.

@@ -7,6 +7,7 @@
 
 use crate::cursor::{Cursor, Next};
 use crate::failure;
+use crate::limits::{COLLECTED_BYTES_MAX, KEYS_REMEMBERED};
 use crate::need::{Event, Need};
 use crate::reference_keys::{Cause, Pending, definition, note_change};
 use crate::row_write::{self, Image, Part, RowWrite, Written};
@@ -28,6 +29,8 @@ pub struct ReferenceRun {
     pending: VecDeque<Pending>,
     /// What was looked for since the action began, and is there: an item of the table that is referred to.
     found: BTreeSet<Item>,
+    /// Of the rows that name the key at hand.
+    found_bytes: usize,
     stage: Stage,
 }
 
@@ -142,7 +145,7 @@ impl ReferenceRun {
         loop {
             for pending in std::mem::take(scene.changes) {
                 match is_deferred(&pending, scene) {
-                    true => scene.transaction.defer(pending),
+                    true => scene.transaction.defer(pending)?,
                     false => self.pending.push_back(pending),
                 }
             }
@@ -157,6 +160,9 @@ impl ReferenceRun {
                     };
                     match row {
                         Some(_) => {
+                            if self.found.len() == KEYS_REMEMBERED {
+                                self.found.clear();
+                            }
                             self.found.extend(item_of(&pending.reference, &pending.key));
                             None
                         }
@@ -209,6 +215,7 @@ impl ReferenceRun {
             _ => AccessKind::Write,
         };
         let cursor = Cursor::new(&source_of(&pending.reference, &pending.key), kind, None, &scene.scope)?;
+        self.found_bytes = 0;
         self.stage = Stage::Finding(pending, cursor, Vec::new());
         Ok(None)
     }
@@ -233,6 +240,10 @@ impl ReferenceRun {
                 if names(&pending.reference, &values, &pending.key) {
                     if let OnChange::NoAction | OnChange::Restrict = pending.on_change() {
                         return Err(pending.violated());
+                    }
+                    self.found_bytes += values.iter().map(Value::size_in_memory).sum::<usize>();
+                    if self.found_bytes > COLLECTED_BYTES_MAX {
+                        return Err(failure::too_large("statement changes too many rows that refer to one"));
                     }
                     found.push((row.key, values));
                 }

@@ -92,6 +92,8 @@ impl Scene<'_> {
 pub enum Step {
     /// Until this is answered.
     Need(Need),
+    /// Until what it has noted for foreign keys is looked at.
+    Check,
     /// For good.
     Done,
 }

@@ -5,7 +5,7 @@
 //! itself counts in the transaction and is written with it.
 
 use crate::failure;
-use crate::limits::{SEQUENCE_BLOCK_FIRST, SEQUENCE_BLOCK_MAX};
+use crate::limits::{SEQUENCE_BLOCK_FIRST, SEQUENCE_BLOCK_MAX, SEQUENCE_BLOCKS_MAX};
 use crate::rows;
 use messages::schema::{SequenceSchema, TableSchema};
 use messages::session::Failure;
@@ -255,6 +255,9 @@ impl Sequences {
         let blocks = self.blocks.get_mut();
         // Another session of the site cannot have taken one meanwhile: one of the two commits has lost.
         blocks.retain(|other, _| other.0 != of.0 || other.1 >= of.1);
+        if blocks.len() >= SEQUENCE_BLOCKS_MAX {
+            blocks.pop_first();
+        }
         blocks.insert(of, Block { returned: Vec::new(), next, left: size, increment, size });
     }
 

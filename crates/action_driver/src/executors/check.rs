@@ -13,6 +13,9 @@ use messages::schema::TableSchema;
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
 
+/// Keys noted before they are looked at.
+const BATCH_CHECKED: usize = 1_000;
+
 /// A check under way.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CheckRun {
@@ -25,7 +28,7 @@ impl CheckRun {
         CheckRun { cursor: RangeCursor::new(Some(KeyRange::whole(table.storage)), None, false) }
     }
 
-    /// Goes on. What rows refer to is looked at when all are read.
+    /// Goes on.
     pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
         let Action::CheckReferences { table } = action else { unreachable!("begun for a check") };
         if let Event::Batch(rows, left) = event {
@@ -33,6 +36,10 @@ impl CheckRun {
         }
         let mut values = Vec::new();
         loop {
+            // One batch after the other: a table may have more rows than memory has room for what they name.
+            if scene.changes.len() >= BATCH_CHECKED {
+                return Ok(Step::Check);
+            }
             match self.cursor.next(AccessKind::Read) {
                 Err(Some(need)) => return Ok(Step::Need(need)),
                 Err(None) => return Ok(Step::Done),

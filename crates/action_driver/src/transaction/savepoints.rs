@@ -4,6 +4,7 @@ use super::Transaction;
 use crate::differential_file::Mark;
 use crate::failure;
 use crate::reference_keys::Pending;
+use messages::limits::TRANSACTION_WRITES_MAX;
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
 
@@ -103,9 +104,13 @@ impl Transaction {
         if is_deferred { Vec::new() } else { self.take_deferred() }
     }
 
-    /// A key is looked at when the transaction commits.
-    pub fn defer(&mut self, pending: Pending) {
+    /// A key is looked at when the transaction commits. Errors: 54000.
+    pub fn defer(&mut self, pending: Pending) -> Result<(), Failure> {
+        if self.deferred.len() == TRANSACTION_WRITES_MAX {
+            return Err(failure::too_large("transaction puts off the check of too many rows"));
+        }
         self.deferred.push(pending);
+        Ok(())
     }
 
     /// Whether keys are left to be looked at.

@@ -94,6 +94,16 @@ CREATE TABLE bad (x int, FOREIGN KEY (z) REFERENCES m);
 CREATE TABLE bare (a int);
 CREATE TABLE bad (a int REFERENCES bare);
 DROP TABLE m, n, bare;
+-- More rows than are looked at in one go.
+CREATE TABLE many (id int PRIMARY KEY);
+CREATE TABLE more (id int PRIMARY KEY, m int);
+INSERT INTO many SELECT g FROM generate_series(1, 2500) g;
+INSERT INTO more SELECT g, g FROM generate_series(1, 2501) g;
+ALTER TABLE more ADD FOREIGN KEY (m) REFERENCES many;
+DELETE FROM more WHERE id = 2501;
+ALTER TABLE more ADD FOREIGN KEY (m) REFERENCES many;
+INSERT INTO more VALUES (3000, 2501);
+DROP TABLE many, more;
 -- Put off until the commit.
 CREATE TABLE q (id int PRIMARY KEY);
 CREATE TABLE r (id int PRIMARY KEY, q int REFERENCES q DEFERRABLE INITIALLY DEFERRED, q2 int REFERENCES q DEFERRABLE);
