@@ -49,31 +49,8 @@ static TABLES: LazyLock<[Arc<TableSchema>; 2]> = LazyLock::new(|| {
 });
 
 fn defined(name: &str, storage: TableId, columns: &[(&str, Type)]) -> Arc<TableSchema> {
-    let column = |(name, column_type): &(&str, Type)| Column {
-        name: (*name).to_owned(),
-        column_type: *column_type,
-        not_null: false,
-        default: None,
-        dropped: false,
-        identity: None,
-        grants: None,
-        missing: Value::Null,
-    };
-    Arc::new(TableSchema {
-        name: format!("{SCHEMA}.{name}"),
-        oid: 0,
-        storage,
-        columns: columns.iter().map(column).collect(),
-        primary_key: Vec::new(),
-        primary_key_name: None,
-        primary_key_oid: 0,
-        indexes: Vec::new(),
-        options: Vec::new(),
-        sequence: None,
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        rights: Default::default(),
-    })
+    let column = |(name, column_type): &(&str, Type)| Column::new(*name, *column_type, false);
+    Arc::new(TableSchema::new(format!("{SCHEMA}.{name}"), storage, columns.iter().map(column).collect()))
 }
 
 /// The definition of the table of this name in [`SCHEMA`].

@@ -68,31 +68,12 @@ static TABLE: LazyLock<Arc<TableSchema>> = LazyLock::new(|| {
         ("waited_ms", Type::BigInt),
         ("last_seen", Type::TimestampTz),
     ];
-    let column = |(name, column_type): (&str, Type)| Column {
-        name: name.to_owned(),
-        column_type,
-        not_null: false,
-        default: None,
-        dropped: false,
-        identity: None,
-        missing: Value::Null,
-        grants: None,
-    };
-    Arc::new(TableSchema {
-        name: format!("{SCHEMA}.{NAME}"),
-        oid: 0,
-        storage: TableId::CONTENTION,
-        columns: columns.into_iter().map(column).collect(),
-        primary_key: Vec::new(),
-        primary_key_name: None,
-        primary_key_oid: 0,
-        indexes: Vec::new(),
-        options: Vec::new(),
-        sequence: None,
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        rights: Default::default(),
-    })
+    let column = |(name, column_type): (&str, Type)| Column::new(name, column_type, false);
+    Arc::new(TableSchema::new(
+        format!("{SCHEMA}.{NAME}"),
+        TableId::CONTENTION,
+        columns.into_iter().map(column).collect(),
+    ))
 });
 
 /// The table's definition.

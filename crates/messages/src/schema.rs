@@ -181,7 +181,42 @@ pub struct TableSchema {
     pub rights: Rights,
 }
 
+impl Column {
+    /// A column that says nothing but its name and type.
+    pub fn new(name: impl Into<String>, column_type: Type, not_null: bool) -> Column {
+        Column {
+            name: name.into(),
+            column_type,
+            not_null,
+            default: None,
+            dropped: false,
+            identity: None,
+            missing: Value::Null,
+            grants: None,
+        }
+    }
+}
+
 impl TableSchema {
+    /// A table that says nothing but its name and columns, with a hidden key, and without an object identifier.
+    pub fn new(name: impl Into<String>, storage: TableId, columns: Vec<Column>) -> TableSchema {
+        TableSchema {
+            name: name.into(),
+            oid: 0,
+            storage,
+            columns,
+            primary_key: Vec::new(),
+            primary_key_name: None,
+            primary_key_oid: 0,
+            indexes: Vec::new(),
+            options: Vec::new(),
+            sequence: None,
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            rights: Rights::default(),
+        }
+    }
+
     /// Whether the key is a hidden number. It is (site << 48 | counter), unique without coordination, and stored in the
     /// key only, not in the row.
     pub fn has_hidden_key(&self) -> bool {

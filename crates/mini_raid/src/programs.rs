@@ -80,49 +80,22 @@ pub fn name_of(storage: TableId) -> &'static str {
 }
 
 fn table(storage: TableId) -> Arc<TableSchema> {
-    let column = |name: &str, column_type, not_null| Column {
-        name: name.to_owned(),
-        column_type,
-        not_null,
-        default: None,
-        dropped: false,
-        identity: None,
-        missing: Value::Null,
-        grants: None,
-    };
+    let column = |name: &str, column_type, not_null| Column::new(name, column_type, not_null);
     let values = match storage {
         COUNTERS => vec![column("v", NUMBER.1, false), column("w", QUARTERS.1, false)],
         _ => vec![column("v", VALUE.1, false)],
     };
     Arc::new(TableSchema {
-        name: name_of(storage).to_owned(),
         oid: storage.0,
-        storage,
-        columns: [column("k", KEY.1, true)].into_iter().chain(values).collect(),
         primary_key: vec![0],
-        primary_key_name: None,
         primary_key_oid: storage.0 + 1_000,
-        indexes: Vec::new(),
-        options: Vec::new(),
-        sequence: None,
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        rights: Default::default(),
+        ..TableSchema::new(name_of(storage), storage, [column("k", KEY.1, true)].into_iter().chain(values).collect())
     })
 }
 
 /// The sequence as a table of one row: see [`SequenceSchema`].
 fn sequence() -> Arc<TableSchema> {
-    let column = |name: &str, column_type| Column {
-        name: name.to_owned(),
-        column_type,
-        not_null: true,
-        default: None,
-        dropped: false,
-        identity: None,
-        missing: Value::Null,
-        grants: None,
-    };
+    let column = |name: &str, column_type| Column::new(name, column_type, true);
     let columns = [("last_value", Type::BigInt), ("log_cnt", Type::BigInt), ("is_called", Type::Boolean)];
     let definition = SequenceSchema {
         data_type: Type::BigInt,

@@ -329,30 +329,11 @@ fn rebuilt_keys(token: Token, rows_each: u64) -> impl Iterator<Item = i64> {
 }
 
 fn schema(name: &str, table: u64) -> TableSchema {
-    let column = |name: &str, column_type, not_null| Column {
-        name: name.to_owned(),
-        column_type,
-        not_null,
-        default: None,
-        dropped: false,
-        identity: None,
-        missing: Value::Null,
-        grants: None,
-    };
+    let column = |name: &str, column_type, not_null| Column::new(name, column_type, not_null);
     TableSchema {
-        name: name.to_owned(),
         oid: 10_000 + table as u32,
-        storage: TableId(0),
-        columns: vec![column("k", Type::BigInt, true), column("v", Type::Text, false)],
         primary_key: vec![0],
-        primary_key_name: None,
-        primary_key_oid: 0,
-        indexes: Vec::new(),
-        options: Vec::new(),
-        sequence: None,
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        rights: Default::default(),
+        ..TableSchema::new(name, TableId(0), vec![column("k", Type::BigInt, true), column("v", Type::Text, false)])
     }
 }
 

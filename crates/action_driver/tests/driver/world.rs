@@ -560,29 +560,13 @@ fn storage(table: TableId) -> String {
 }
 
 fn column(name: &str, column_type: Type, not_null: bool) -> Column {
-    Column {
-        name: name.into(),
-        column_type,
-        not_null,
-        default: None,
-        dropped: false,
-        identity: None,
-        missing: Value::Null,
-        grants: None,
-    }
+    Column::new(name, column_type, not_null)
 }
 
 /// accounts (id integer primary key, owner text unique, balance bigint not null).
 pub fn accounts() -> Arc<TableSchema> {
     Arc::new(TableSchema {
-        name: "accounts".into(),
         oid: 100,
-        storage: ACCOUNTS,
-        columns: vec![
-            column("id", Type::Integer, true),
-            column("owner", Type::Text, false),
-            column("balance", Type::BigInt, true),
-        ],
         primary_key: vec![0],
         primary_key_name: Some("accounts_pkey".into()),
         primary_key_oid: 101,
@@ -594,31 +578,21 @@ pub fn accounts() -> Arc<TableSchema> {
             unique: true,
             constraint: true,
         }],
-        options: Vec::new(),
-        sequence: None,
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        rights: Default::default(),
+        ..TableSchema::new(
+            "accounts",
+            ACCOUNTS,
+            vec![
+                column("id", Type::Integer, true),
+                column("owner", Type::Text, false),
+                column("balance", Type::BigInt, true),
+            ],
+        )
     })
 }
 
 /// notes (body text), without a primary key.
 pub fn notes(storage: TableId) -> Arc<TableSchema> {
-    Arc::new(TableSchema {
-        name: "notes".into(),
-        oid: 110,
-        storage,
-        columns: vec![column("body", Type::Text, false)],
-        primary_key: Vec::new(),
-        primary_key_name: None,
-        primary_key_oid: 0,
-        indexes: Vec::new(),
-        options: Vec::new(),
-        sequence: None,
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        rights: Default::default(),
-    })
+    Arc::new(TableSchema { oid: 110, ..TableSchema::new("notes", storage, vec![column("body", Type::Text, false)]) })
 }
 
 /// A program of these actions that relies on nothing.

@@ -277,18 +277,9 @@ impl<'a> Planner<'a> {
         }
         let mut table = TableSchema {
             oid: self.next_number(),
-            storage: self.make_storage(),
-            name: name.clone(),
-            columns: Vec::with_capacity(create.columns.len()),
-            primary_key: Vec::new(),
-            primary_key_name: None,
-            primary_key_oid: 0,
-            indexes: Vec::new(),
             options: options(&create.table_options)?,
-            sequence: None,
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
             rights: self.new_rights(),
+            ..TableSchema::new(name.clone(), self.make_storage(), Vec::with_capacity(create.columns.len()))
         };
         // Reserves the name for the indexes' generated names to see.
         self.write_table(table.clone());

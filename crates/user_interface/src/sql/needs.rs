@@ -481,35 +481,16 @@ mod tests {
     use messages::TableId;
     use messages::schema::{CatalogEntry, Column};
     use messages::timestamp::Timestamp;
-    use values::{Type, Value};
+    use values::Type;
 
     fn catalog() -> Catalog {
         let mut catalog = Catalog::default();
         for (oid, name, columns) in [(1, "t", "a b c"), (2, "u", "a d")] {
-            let column = |name: &str| Column {
-                name: name.to_owned(),
-                column_type: Type::Integer,
-                not_null: false,
-                default: None,
-                dropped: false,
-                identity: None,
-                missing: Value::Null,
-                grants: None,
-            };
+            let column = |name: &str| Column::new(name, Type::Integer, false);
             let table = TableSchema {
-                name: name.to_owned(),
                 oid,
-                storage: TableId(oid),
-                columns: columns.split(' ').map(column).collect(),
                 primary_key: vec![0],
-                primary_key_name: None,
-                primary_key_oid: 0,
-                indexes: Vec::new(),
-                options: Vec::new(),
-                sequence: None,
-                checks: Vec::new(),
-                foreign_keys: Vec::new(),
-                rights: Default::default(),
+                ..TableSchema::new(name, TableId(oid), columns.split(' ').map(column).collect())
             };
             let row = CatalogEntry::Table(Arc::new(table)).encode();
             catalog.apply(CatalogEntry::key(name).as_bytes(), Timestamp::ZERO, Some(&row)).expect("it decodes");

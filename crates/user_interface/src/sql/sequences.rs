@@ -20,7 +20,7 @@ use sqlparser::ast::{self, Expr};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use values::{Type, Value};
+use values::Type;
 
 /// A statement about a sequence.
 #[derive(Clone, Debug)]
@@ -254,31 +254,18 @@ impl Planner<'_> {
     }
 
     fn make_sequence(&mut self, name: &str, schema: SequenceSchema) {
-        let column = |name: &str, column_type| Column {
-            name: name.to_string(),
-            column_type,
-            not_null: true,
-            default: None,
-            identity: None,
-            dropped: false,
-            missing: Value::Null,
-            grants: None,
-        };
+        let column = |name: &str, column_type| Column::new(name, column_type, true);
         let columns = [("last_value", Type::BigInt), ("log_cnt", Type::BigInt), ("is_called", Type::Boolean)];
         let table = TableSchema {
-            name: name.to_string(),
             oid: self.next_number(),
-            storage: self.make_storage(),
-            columns: columns.map(|(name, column_type)| column(name, column_type)).into(),
             primary_key: vec![1],
-            primary_key_name: None,
-            primary_key_oid: 0,
-            indexes: Vec::new(),
-            options: Vec::new(),
             sequence: Some(Box::new(schema)),
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
             rights: self.new_rights(),
+            ..TableSchema::new(
+                name,
+                self.make_storage(),
+                columns.map(|(name, column_type)| column(name, column_type)).into(),
+            )
         };
         self.write_table(table.clone());
         self.rebuilds.push(Action::SetSequence { sequence: Arc::new(table), value: SequenceValue::First });

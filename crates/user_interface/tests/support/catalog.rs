@@ -22,19 +22,15 @@ pub fn tables() -> Vec<(Key, Timestamp, Option<Row>)> {
         let oid = number;
         number += 10;
         let mut table = TableSchema {
-            name: name.to_string(),
             oid,
-            storage: TableId(oid + 1),
-            columns: columns.split(",").fold(Vec::new(), join_columns).iter().map(|text| column(text)).collect(),
             primary_key_name: (!key.is_empty()).then(|| format!("{name}_pkey")),
             primary_key: key,
             primary_key_oid: oid + 2,
-            indexes: Vec::new(),
-            options: Vec::new(),
-            sequence: None,
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
-            rights: Default::default(),
+            ..TableSchema::new(
+                name,
+                TableId(oid + 1),
+                columns.split(",").fold(Vec::new(), join_columns).iter().map(|text| column(text)).collect(),
+            )
         };
         if name == "items" {
             table.columns[5].default = Some("'none'".to_string());
