@@ -90,6 +90,10 @@ impl<'a> PlanningContext<'a> {
 impl ContextProvider for PlanningContext<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
         go_on()?;
+        if name.catalog().is_some() {
+            let message = format!("cross-database references are not implemented: \"{name}\"");
+            return Err(QueryError::unsupported(message).into_datafusion());
+        }
         let table = name.table();
         let found = match name.schema() {
             // As with PostgreSQL's search path, system catalogs come first.

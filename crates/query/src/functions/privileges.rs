@@ -264,6 +264,10 @@ impl Privilege {
             }
             ("has_sequence_privilege", Some(name)) => {
                 self.catalog.relation_oid(name)?;
+                let known = self.catalog.catalog().tables.get(name.trim_start_matches("public."));
+                if known.is_some_and(|known| known.table.sequence.is_some()) {
+                    return Err(QueryError::unsupported("has_sequence_privilege() of a sequence is not supported"));
+                }
                 Err(QueryError::new("42809", format!("\"{name}\" is not a sequence")))
             }
             ("has_schema_privilege", Some(name)) => self.catalog.namespace_oid(name).map(|_| true),

@@ -135,7 +135,7 @@ fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
         relhasrules: false, relhastriggers: false, relhassubclass: false, relrowsecurity: false,
         relforcerowsecurity: false, relispopulated: true, relreplident: if is_table { "d" } else { "n" },
         relispartition: false, relrewrite: 0, relfrozenxid: 0, relminmxid: 0,
-        relacl: is_table.then(|| catalog.grant_texts(table.rights.grants.as_ref())).flatten(), reloptions: options,
+        relacl: matches!(relation, Found::Table(_)).then(|| catalog.grant_texts(table.rights.grants.as_ref())).flatten(), reloptions: options,
     }
 }
 
@@ -215,7 +215,7 @@ fn sequence(table: &TableSchema, sequence: &SequenceSchema) -> Row {
 /// Where it stands is in its own row, not in the catalog.
 fn sequence_text(catalog: &SystemCatalog, table: &TableSchema, sequence: &SequenceSchema) -> Row {
     row! {
-        schemaname: "public", sequencename: table.name.as_str(), sequenceowner: roles::owner(catalog),
+        schemaname: "public", sequencename: table.name.as_str(), sequenceowner: catalog.grantee(table.rights.owner),
         data_type: sequence.data_type.base_name(), start_value: sequence.start, min_value: sequence.minimum,
         max_value: sequence.maximum, increment_by: sequence.increment, cycle: sequence.cycle,
         cache_size: sequence.cache,

@@ -376,3 +376,43 @@ fn a_role_that_is_taken_in_a_transaction_ends_with_it() {
     is("SET ROLE bob; SHOW role", "bob");
     is("SET ROLE none; SELECT current_user", "raid");
 }
+
+/// What a role has no right to, it gets by no other name and in no other clause.
+#[test]
+fn no_detour_leads_to_what_is_denied() {
+    let world = World::start();
+    let mut admin = Wire::connect(world.sql(1), "raid", "raid");
+    done(&mut admin, "CREATE ROLE actor LOGIN; GRANT CREATE ON SCHEMA public TO actor");
+    done(&mut admin, "CREATE TABLE secret (id serial PRIMARY KEY, n int); INSERT INTO secret (n) VALUES (42)");
+    done(&mut admin, "CREATE SEQUENCE victim; CREATE PROCEDURE p(k bigint) LANGUAGE SQL AS 'SELECT k'");
+    done(&mut admin, "SET ROLE actor; CREATE SEQUENCE own; CREATE TABLE mine (a bigint, b bigint)");
+    for (sql, code) in [
+        ("SELECT DISTINCT n FROM raid.public.secret", "0A000"),
+        ("INSERT INTO mine SELECT n, n FROM raid.public.secret", "0A000"),
+        ("COPY (SELECT DISTINCT n FROM raid.public.secret) TO STDOUT", "0A000"),
+        ("SELECT setval('own', (SELECT n FROM secret LIMIT 1))", "42501"),
+        ("SELECT setval('victim', (SELECT n FROM secret LIMIT 1)::bigint)", "42501"),
+        ("SELECT setval('victim', 5)", "42501"),
+        ("SELECT nextval('victim')", "42501"),
+        ("SELECT nextval(pg_get_serial_sequence('secret', 'id'))", "42501"),
+        ("CALL p(nextval('victim'))", "42501"),
+        ("CREATE TABLE other (a bigint DEFAULT nextval('victim'))", "42501"),
+        ("ALTER TABLE mine ALTER COLUMN a SET DEFAULT nextval('victim')", "42501"),
+        ("CREATE SEQUENCE aaa OWNED BY secret.id", "55000"),
+        ("CREATE TABLE child (s int REFERENCES secret)", "42501"),
+        ("ALTER SEQUENCE victim RESTART", "42501"),
+        ("DROP SEQUENCE victim", "42501"),
+    ] {
+        assert_eq!(admin.simple(sql, None).error(), Some(code), "{sql}");
+    }
+    done(
+        &mut admin,
+        "RESET ROLE; GRANT TRUNCATE ON secret TO actor; GRANT REFERENCES (id) ON secret TO actor; SET ROLE actor",
+    );
+    assert_eq!(admin.simple("TRUNCATE secret RESTART IDENTITY", None).error(), Some("42501"));
+    done(&mut admin, "CREATE TABLE child (s int REFERENCES secret (id))");
+    done(
+        &mut admin,
+        "RESET ROLE; ALTER TABLE secret OWNER TO actor; SET ROLE actor; SELECT setval('secret_id_seq', 9)",
+    );
+}

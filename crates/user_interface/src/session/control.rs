@@ -379,7 +379,10 @@ impl Turn<'_> {
             let before: Settings = settings.now.clone();
             settings.after_rollback.get_or_insert(before);
         }
-        settings.after_commit = None;
+        // What is local to the transaction ends with it, a role as well.
+        if let Some(after) = &mut settings.after_commit {
+            after.reset_all();
+        }
         for reported in settings.now.reset_all() {
             self.report(Some(reported));
         }

@@ -77,7 +77,11 @@ impl Planner<'_> {
             AlterTableOperation::AlterColumn { column_name, op } => {
                 let name = names::identifier(column_name);
                 let position = to.column(&name).ok_or_else(|| no_column(&from, &name))?;
-                if alter_column(&mut to, position, op, &self.catalog)? {
+                let is_rebuilt = alter_column(&mut to, position, op, &self.catalog)?;
+                if let AlterColumnOperation::SetDefault { .. } = op {
+                    self.check_draws(to.columns[position].default.as_deref())?;
+                }
+                if is_rebuilt {
                     self.compile_checks(&mut to)?;
                     self.rebuild(from, to, Vec::new());
                     return Ok(());
@@ -166,6 +170,7 @@ impl Planner<'_> {
     /// column that refuses NULL has the rows looked through.
     fn add_column(&mut self, mut table: TableSchema, definition: &ast::ColumnDef, if_not_exists: bool) -> Result<()> {
         let mut column = column(definition, &self.catalog)?;
+        self.check_draws(column.default.as_deref())?;
         if table.column(&column.name).is_some() {
             let message = format!("column \"{}\" of relation \"{}\" already exists", column.name, table.name);
             if if_not_exists {

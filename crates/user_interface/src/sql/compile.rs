@@ -314,6 +314,18 @@ pub fn text_column(name: &str) -> ResultColumn {
     ResultColumn { name: name.to_string(), column_type: Type::Text, origin: (0, 0) }
 }
 
+/// Every name of a relation is one that the checks of privileges know. Errors: 0A000 for one with a database in it, 42601.
+fn check_names(statement: &ast::Statement) -> Result<()> {
+    let wrong = ast::visit_relations(statement, |name| match names::relation(name) {
+        Ok(_) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
+    });
+    match wrong {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
 fn of_sql(
     parsed: &Parsed,
     statement: &ast::Statement,
@@ -321,6 +333,7 @@ fn of_sql(
     context: &Context,
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
+    check_names(statement)?;
     let mut types = declared.to_vec();
     if let Some((_, described)) = described {
         types.resize(types.len().max(described.len()), None);
@@ -341,7 +354,8 @@ fn of_sql(
                 return Ok(prepared);
             }
             if let Some((set, column)) = compiler.set_value(query).map_err(Stop::into_error)? {
-                return of_set_value(parsed, set, column, compiler, described);
+                let mentions = mentions_of(statement, &compiler, context);
+                return of_set_value(parsed, set, column, mentions, compiler, described);
             }
             of_query(parsed, query, &mut compiler)?
         }
@@ -375,9 +389,7 @@ fn of_sql(
     let mut prepared = Prepared::simple(&parsed.text, plan, tag);
     prepared.writes = writes;
     prepared.shareable = !compiler.used_facts && context.made.is_empty();
-    let relations = relations(statement).into_iter().map(|name| CatalogEntry::key(&name));
-    let relations = relations.map(|key| (key.clone(), context.all.version_of(&key)));
-    prepared.mentions = relations.chain(compiler.relies_on.iter().cloned()).collect();
+    prepared.mentions = mentions_of(statement, &compiler, context);
     if let (ast::Statement::Call(_), Plan::Program(program)) = (statement, &prepared.plan) {
         prepared.mentions = program.relies_on.clone();
     }
@@ -401,11 +413,19 @@ fn of_query(parsed: &Parsed, query: &ast::Query, compiler: &mut Compiler) -> Res
     }
 }
 
+/// The catalog rows of what a statement names, with their versions.
+fn mentions_of(statement: &ast::Statement, compiler: &Compiler, context: &Context) -> CatalogVersions {
+    let relations = relations(statement).into_iter().map(|name| CatalogEntry::key(&name));
+    let relations = relations.map(|key| (key.clone(), context.all.version_of(&key)));
+    relations.chain(compiler.relies_on.iter().cloned()).collect()
+}
+
 /// `SELECT setval(...)`.
 fn of_set_value(
     parsed: &Parsed,
     set: SetValue,
     column: ResultColumn,
+    mentions: CatalogVersions,
     mut compiler: Compiler,
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
@@ -413,7 +433,7 @@ fn of_set_value(
     prepared.writes = true;
     prepared.shareable = false;
     prepared.columns = vec![column];
-    prepared.mentions = compiler.relies_on.as_slice().into();
+    prepared.mentions = mentions;
     match (&set.source, described) {
         (None, _) => prepared.parameters = compiler.take_parameters()?,
         (Some(_), None) => prepared.undescribed = true,
@@ -428,7 +448,7 @@ fn of_set_value(
 
 /// The statement, with what the role may do of it.
 fn protected(mut prepared: Prepared, statement: &ast::Statement, context: &Context) -> Result<Prepared> {
-    if let Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) = &prepared.plan {
+    if let Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) = &prepared.plan {
         prepared.protect(context.all, context.facts.role, || needs_of(statement, context))?;
     }
     Ok(prepared)
@@ -547,7 +567,9 @@ pub fn mentioned(statement: &Statement) -> Vec<Key> {
         },
         Statement::Procedure(create) => {
             let body = procedures::definition(create).and_then(|procedure| parse::statements(&procedure.body));
-            body.iter().flatten().flat_map(|parsed| mentioned(&parsed.statement)).collect()
+            // A body has nothing else: one procedure within the other would take the stack.
+            let of_rows = |parsed: &&Parsed| matches!(parsed.statement, Statement::Sql(_));
+            body.iter().flatten().filter(of_rows).flat_map(|parsed| mentioned(&parsed.statement)).collect()
         }
     }
 }

@@ -286,6 +286,7 @@ impl<'a> Planner<'a> {
         let (mut keys, mut checks, mut foreign_keys) = (Vec::new(), Vec::new(), Vec::new());
         for definition in &create.columns {
             let column = column(definition, &self.catalog)?;
+            self.check_draws(column.default.as_deref())?;
             if table.columns.iter().any(|other| other.name == column.name) {
                 return Err(SqlError::new(
                     sqlstate::DUPLICATE_COLUMN,

@@ -224,11 +224,15 @@ impl Planner<'_> {
         let given = &definition.constraint;
         let parent_name = names::own_relation(&given.foreign_table)?;
         let parent = if parent_name == table.name { Arc::new(table.clone()) } else { self.table(&parent_name)? };
-        if !self.standing.on_table(&parent).contain(Privileges::REFERENCES) {
-            return Err(denied_for("table", &parent_name));
-        }
         let columns = positions(table, &definition.columns)?;
         let parent_columns = referred_columns(&parent, &given.referred_columns, columns.len())?;
+        let may = |column: &usize| {
+            let granted = self.standing.on_table(&parent) | self.standing.on_column(&parent, *column);
+            granted.contain(Privileges::REFERENCES)
+        };
+        if !parent_columns.iter().all(may) {
+            return Err(denied_for("table", &parent_name));
+        }
         let name = match &definition.name {
             Some(name) if has_constraint(table, name) => {
                 let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);

@@ -43,7 +43,10 @@ pub fn of(statement: &ast::Statement, catalog: &Catalog) -> Needs {
 
 /// What the call of a procedure and the statements of its body need, which run as the caller.
 pub fn of_call(function: &ast::Function, body: &[Parsed], catalog: &Catalog) -> Needs {
-    let mut needs = Needs { procedures: names::own_relation(&function.name).into_iter().collect(), ..Needs::default() };
+    let mut collector = Collector { catalog, needs: Needs::default(), scopes: vec![Vec::new()] };
+    let _ = ast::Visit::visit(&function.args, &mut collector);
+    let mut needs = collector.needs;
+    needs.procedures.extend(names::own_relation(&function.name));
     for parsed in body {
         if let Statement::Sql(statement) = &parsed.statement {
             let of_one = statement.with(|statement| of(statement, catalog));
@@ -140,10 +143,10 @@ impl Collector<'_> {
             Some("currval") => Privileges::SELECT,
             _ => return,
         };
-        let name = sequence_calls::arguments(function).and_then(|arguments| sequence_calls::named(arguments.first()?));
-        let found = name.and_then(|name| self.catalog.tables.get(&sequence_calls::relation_of(name).ok()?));
-        if let Some(known) = found.filter(|known| known.table.sequence.is_some()) {
-            self.needs.tables.push(Need::of(known.table.clone(), required));
+        let arguments = sequence_calls::arguments(function);
+        let named = arguments.as_deref().and_then(<[&Expr]>::first);
+        if let Some(Ok(sequence)) = named.map(|named| sequence_calls::sequence_of(self.catalog, named)) {
+            self.needs.tables.push(Need::of(sequence, required));
         }
     }
 

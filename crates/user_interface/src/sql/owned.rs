@@ -86,6 +86,9 @@ impl Planner<'_> {
     pub(super) fn give_table(&mut self, table: TableSchema, new: &RoleSchema) -> Result<()> {
         if table.rights.owner != new.oid {
             self.check_gives(new, Some(Place::Schema))?;
+            for sequence in self.owned(table.oid, None) {
+                self.write_owned_table(TableSchema::clone(&sequence), new.oid);
+            }
             self.write_owned_table(table, new.oid);
         }
         Ok(())
@@ -197,7 +200,7 @@ impl Planner<'_> {
     }
 
     /// DROP OWNED: what roles own in the schema goes, and so does what was granted to them.
-    pub(super) fn drop_owned(&mut self, of: &[Named], facts: &Facts) -> Result<()> {
+    pub(super) fn drop_owned(&mut self, of: &[Named], cascade: bool, facts: &Facts) -> Result<()> {
         let roles = of.iter().map(|name| find(&self.catalog, name, facts)).collect::<Result<Vec<_>>>()?;
         if roles.iter().any(|role| !self.standing.has(role.oid)) {
             return Err(denied("permission denied to drop objects"));
@@ -213,8 +216,8 @@ impl Planner<'_> {
                     continue;
                 }
                 match table.sequence {
-                    Some(_) => self.drop_sequence(&table.name, false)?,
-                    None => self.drop_table(&table.name, false, &names)?,
+                    Some(_) => self.drop_sequence(&table.name, cascade)?,
+                    None => self.drop_table(&table.name, cascade, &names)?,
                 }
             }
             for procedure in self.procedures_of(role.oid) {

@@ -44,6 +44,9 @@ pub(super) fn parse_reassign(words: &mut Words) -> Result<RoleStatement> {
 pub(super) fn parse_drop_owned(words: &mut Words) -> Result<RoleStatement> {
     words.expect("by")?;
     let of = comma_separated(words, named)?;
-    words.skip(&["cascade", "restrict"]);
-    Ok(RoleStatement::DropOwned(of))
+    let cascade = words.skip(&["cascade"]);
+    if !cascade {
+        words.skip(&["restrict"]);
+    }
+    Ok(RoleStatement::DropOwned(of, cascade))
 }

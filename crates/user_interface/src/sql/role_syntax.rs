@@ -36,7 +36,7 @@ pub enum RoleStatement {
     /// REASSIGN OWNED.
     Reassign(Vec<Named>, Named),
     /// DROP OWNED.
-    DropOwned(Vec<Named>),
+    DropOwned(Vec<Named>, bool),
 }
 
 /// How a role is named.
@@ -109,7 +109,7 @@ impl RoleStatement {
         let names = match self {
             RoleStatement::Create(name, _) | RoleStatement::Alter(name, _) => std::slice::from_ref(name),
             RoleStatement::Rename(name, to) => return [name, to].into_iter().filter_map(Named::key).collect(),
-            RoleStatement::Drop(names, _) | RoleStatement::DropOwned(names) => names,
+            RoleStatement::Drop(names, _) | RoleStatement::DropOwned(names, _) => names,
             RoleStatement::Reassign(names, to) => {
                 return names.iter().chain([to]).filter_map(Named::key).collect();
             }

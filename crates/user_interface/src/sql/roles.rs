@@ -107,7 +107,7 @@ pub fn plan(
         RoleStatement::Join(joining) => planner.join(joining, facts)?,
         RoleStatement::Owner(object, owner) => planner.give(object, owner, facts)?,
         RoleStatement::Reassign(of, to) => planner.reassign(of, to, facts)?,
-        RoleStatement::DropOwned(of) => planner.drop_owned(of, facts)?,
+        RoleStatement::DropOwned(of, cascade) => planner.drop_owned(of, *cascade, facts)?,
     }
     Ok(planner.finish())
 }

@@ -10,7 +10,7 @@ use crate::sql::select::relies_on;
 use crate::sql::sequences::{column_of, find};
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
 use messages::program::{Expression, Program, ResultColumn};
-use messages::schema::TableSchema;
+use messages::schema::{Catalog, TableSchema};
 use sqlparser::ast::{self, Expr};
 use std::sync::Arc;
 use values::Type;
@@ -53,6 +53,41 @@ pub(super) fn relation_of(text: &str) -> Result<String> {
     }
 }
 
+/// The sequence that an argument of `nextval` and its like names. Errors: 42P01, 42809; 0A000 for a name that is computed.
+pub(super) fn sequence_of(catalog: &Catalog, argument: &Expr) -> Result<Arc<TableSchema>> {
+    match (named(argument), argument) {
+        (Some(text), _) => find(catalog, &relation_of(text)?),
+        (None, Expr::Function(function)) => serial_sequence(catalog, function),
+        _ => Err(SqlError::unsupported("a sequence whose name is computed")),
+    }
+}
+
+/// The sequence that `pg_get_serial_sequence` of two texts names. Errors: 0A000 for another function, or a column without one.
+fn serial_sequence(catalog: &Catalog, function: &ast::Function) -> Result<Arc<TableSchema>> {
+    let computed = || SqlError::unsupported("a sequence whose name is computed");
+    let arguments = arguments(function)
+        .filter(|_| names::function(&function.name).is_some_and(|name| name == "pg_get_serial_sequence"));
+    let Some([Some(table), Some(column)]) = arguments.as_deref().and_then(|both| match both {
+        [table, column] => Some([named(table), named(column)]),
+        _ => None,
+    }) else {
+        return Err(computed());
+    };
+    let name = relation_of(table)?;
+    let table = catalog
+        .tables
+        .get(&name)
+        .ok_or_else(|| SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")))?;
+    let position = table.table.column(column).ok_or_else(|| {
+        let message = format!("column \"{column}\" of relation \"{name}\" does not exist");
+        SqlError::new(sqlstate::UNDEFINED_COLUMN, message)
+    })?;
+    let owner = Some((table.table.oid, position));
+    let all = catalog.tables.values().map(|versioned| &versioned.table);
+    let mut owned = all.filter(|table| table.sequence.as_deref().is_some_and(|sequence| sequence.owned_by == owner));
+    owned.next().cloned().ok_or_else(computed)
+}
+
 pub(super) fn arguments(function: &ast::Function) -> Option<Vec<&Expr>> {
     let ast::FunctionArguments::List(list) = &function.args else { return None };
     let argument = |argument| match argument {
@@ -90,41 +125,10 @@ impl Compiler<'_> {
 
     /// The sequence that an argument names; the statement relies on it.
     fn sequence(&mut self, argument: &Expr) -> Compiled<Arc<TableSchema>> {
-        let sequence = match (named(argument), argument) {
-            (Some(text), _) => find(self.catalog, &relation_of(text)?)?,
-            (None, Expr::Function(function)) => self.serial_sequence(function)?,
-            _ => return Err(SqlError::unsupported("a sequence whose name is computed").into()),
-        };
+        let sequence = sequence_of(self.catalog, argument)?;
         let relied = self.catalog.tables.get(&sequence.name).and_then(relies_on);
         self.relies_on.extend(relied.filter(|relied| !self.relies_on.contains(relied)));
         Ok(sequence)
-    }
-
-    /// The sequence that `pg_get_serial_sequence` of two texts names. Errors: 0A000 for another function, or a column without one.
-    fn serial_sequence(&self, function: &ast::Function) -> Result<Arc<TableSchema>> {
-        let computed = || SqlError::unsupported("a sequence whose name is computed");
-        let arguments = arguments(function)
-            .filter(|_| names::function(&function.name).is_some_and(|name| name == "pg_get_serial_sequence"));
-        let Some([Some(table), Some(column)]) = arguments.as_deref().and_then(|both| match both {
-            [table, column] => Some([named(table), named(column)]),
-            _ => None,
-        }) else {
-            return Err(computed());
-        };
-        let name = relation_of(table)?;
-        let table =
-            self.catalog.tables.get(&name).ok_or_else(|| {
-                SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
-            })?;
-        let position = table.table.column(column).ok_or_else(|| {
-            let message = format!("column \"{column}\" of relation \"{name}\" does not exist");
-            SqlError::new(sqlstate::UNDEFINED_COLUMN, message)
-        })?;
-        let owner = Some((table.table.oid, position));
-        let all = self.catalog.tables.values().map(|versioned| &versioned.table);
-        let mut owned =
-            all.filter(|table| table.sequence.as_deref().is_some_and(|sequence| sequence.owned_by == owner));
-        owned.next().cloned().ok_or_else(computed)
     }
 
     /// Compiles with values of sequences allowed: nothing is read row by row.

@@ -111,20 +111,21 @@ pub fn plan(
                 return Ok(planner.finish());
             }
             let (mut schema, _) = options.apply(None)?;
-            planner.own(&mut schema, options)?;
+            planner.own(&mut schema, options, planner.standing.role.oid)?;
             planner.make_sequence(name, schema);
         }
         SequenceStatement::Alter(name, if_exists, options) => {
             let Some(sequence) = planner.sequence_if(name, *if_exists)? else { return Ok(planner.finish()) };
             planner.check_owns(&sequence.rights, "sequence", name, false)?;
             let (mut schema, restart) = options.apply(sequence.sequence.as_deref())?;
-            planner.own(&mut schema, options)?;
+            planner.own(&mut schema, options, sequence.rights.owner)?;
             let value = restart.map_or(SequenceValue::Kept, SequenceValue::Next);
             planner.set_sequence(&sequence, schema, value);
         }
         SequenceStatement::Rename(name, if_exists, to) => {
             if let Some(sequence) = planner.sequence_if(name, *if_exists)? {
                 planner.check_owns(&sequence.rights, "sequence", name, false)?;
+                planner.check_create()?;
                 planner.rename_sequence(&sequence, to)?;
             }
         }
@@ -236,8 +237,8 @@ impl Planner<'_> {
         }
     }
 
-    /// OWNED BY. Errors: 42P01, 42703, 42809.
-    fn own(&self, schema: &mut SequenceSchema, options: &Options) -> Result<()> {
+    /// OWNED BY, for a sequence of this owner. Errors: 42P01, 42703, 42809; 55000 for a table of another.
+    fn own(&self, schema: &mut SequenceSchema, options: &Options, owner: u32) -> Result<()> {
         match &options.owned_by {
             None => {}
             Some(None) => schema.owned_by = None,
@@ -247,6 +248,10 @@ impl Planner<'_> {
                     let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
                     SqlError::new(sqlstate::UNDEFINED_COLUMN, message)
                 })?;
+                if table.rights.owner != owner {
+                    let message = "sequence must have same owner as table it is linked to";
+                    return Err(SqlError::new("55000", message));
+                }
                 schema.owned_by = Some((table.oid, position));
             }
         }
@@ -277,6 +282,19 @@ impl Planner<'_> {
         self.rebuilds.push(Action::SetSequence { sequence: Arc::new(table), value });
     }
 
+    /// A default takes values as whoever sets it. Errors: 42501 for a sequence that the role may not change.
+    pub(super) fn check_draws(&self, default: Option<&str>) -> Result<()> {
+        let Some(default) = default.filter(|default| default.contains("nextval")) else { return Ok(()) };
+        let mut denied = Ok(());
+        each_drawn(&mut parse::expression(default)?, |name| {
+            let Ok(sequence) = relation_of(name).and_then(|name| self.sequence(&name)) else { return };
+            if !self.standing.on_table(&sequence).contain(Privileges::UPDATE) {
+                denied = Err(denied_for("sequence", &sequence.name));
+            }
+        });
+        denied
+    }
+
     /// Defaults go on naming it.
     fn rename_sequence(&mut self, sequence: &TableSchema, to: &str) -> Result<()> {
         self.check_free(to)?;
@@ -305,7 +323,7 @@ impl Planner<'_> {
     }
 
     /// Sequences that go with a table, or with one of its columns.
-    fn owned(&self, table: u32, column: Option<usize>) -> Vec<Arc<TableSchema>> {
+    pub(super) fn owned(&self, table: u32, column: Option<usize>) -> Vec<Arc<TableSchema>> {
         let is_owned = |sequence: &SequenceSchema| {
             sequence.owned_by.is_some_and(|(owner, of)| owner == table && column.is_none_or(|column| column == of))
         };
@@ -324,6 +342,7 @@ impl Planner<'_> {
     /// TRUNCATE ... RESTART IDENTITY.
     pub(super) fn restart_owned_sequences(&mut self, table: u32) -> Result<()> {
         for sequence in self.owned(table, None) {
+            self.check_owns(&sequence.rights, "sequence", &sequence.name, false)?;
             let (schema, _) = Options::default().apply(sequence.sequence.as_deref())?;
             let start = schema.start;
             self.set_sequence(&sequence, schema, SequenceValue::Next(start));
