@@ -183,7 +183,10 @@ fn set(sites: &[(u16, SocketAddr)], change: &Change, all_are_listed: bool) -> Re
     let Change::Set { method, .. } = change else { return Ok(()) };
     let begun = Instant::now();
     let waits_for = |number: u16| site.is_none_or(|site| site == number);
-    let runs = |sql: SocketAddr| shown(sql).map_or(true, |row| row[0] == method.name() || row[1] == "site");
+    // What is set for all does not reach a site that has one of its own.
+    let runs = |sql: SocketAddr| {
+        shown(sql).map_or(true, |row| row[0] == method.name() || (site.is_none() && row[1] == "site"))
+    };
     while !sites.iter().all(|(number, sql)| !waits_for(*number) || runs(*sql)) && begun.elapsed() < METHOD_TIME_MAX {
         std::thread::sleep(LOOK_INTERVAL);
     }

@@ -153,6 +153,8 @@ pub struct Status {
     pub state: Cow<'static, str>,
     /// Fail-locked items of every other site, as this one keeps them.
     pub fail_locks: BTreeMap<SiteId, u64>,
+    /// Whether nothing of the own copy is stale in this epoch, and that is on disk.
+    pub is_current: bool,
     /// Stale items of the own copy, at the last look.
     pub stale: u64,
     /// Bytes that copiers brought since the start.
@@ -229,6 +231,7 @@ impl ReplicationController {
             epoch: self.known.clone(),
             state: Cow::Borrowed(state),
             fail_locks: self.fail_locks.counts(),
+            is_current: self.copiers.is_current(),
             stale: self.copiers.left(),
             copied_bytes: self.copiers.bytes(),
             unsynced_commits: self.fail_locks.recent_len() as u64,

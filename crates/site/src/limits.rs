@@ -138,7 +138,7 @@ pub const ORDER_BYTES_MAX: u64 = 8_192;
 /// A snapshot leaves free one part of so many of the disk that it is written to.
 pub const SNAPSHOT_FREE_SHARE: u64 = 10;
 /// Bytes of log that are kept for a snapshot; with more it is given up.
-pub const SNAPSHOT_LOG_MAX: u64 = 8 << 30;
+pub const SNAPSHOT_LOG_MAX: u64 = 1 << 30;
 /// Bytes of log that a snapshot reads at once, while the site stands still.
 pub const SNAPSHOT_LOG_CHUNK: usize = 256 << 10;
 /// How long a snapshot waits for the outcomes of what is open at its cut.

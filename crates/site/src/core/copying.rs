@@ -45,7 +45,7 @@ impl Core {
         let (site, replication) = (domain.settings().site, domain.replication());
         let epoch = replication.epoch.ok_or("the site knows no epoch")?;
         match epoch.members.get(&site) {
-            Some(member) if member.state == MemberState::Up && replication.stale == 0 => {
+            Some(member) if member.state == MemberState::Up && replication.is_current => {
                 Ok((domain.settings().incarnation, epoch.number))
             }
             _ => Err("this site's copy is being repaired: take the snapshot at another site".to_owned()),
@@ -68,6 +68,10 @@ impl Core {
         let store = self.store.clone().ok_or("the site has no store now")?;
         let domain = self.copied(None)?;
         let (life, _) = Core::serving(domain)?;
+        if let SiteLog::Memory(_) = domain.log() {
+            let reason = "the site's log is in memory servers, which cannot keep it as long as a snapshot takes";
+            return Err(format!("{reason}: take the snapshot at a site without them"));
+        }
         domain.hold_log();
         Ok((Held { lives, life }, store))
     }

@@ -266,7 +266,14 @@ pub fn remove(folder: &Path, name: &str) -> Result<(), SnapshotError> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(SnapshotError::file(&path)(error)),
         _ => {}
     }
-    std::fs::remove_dir_all(&path).map_err(SnapshotError::file(&path))
+    for part in [BASE, TAIL] {
+        match std::fs::remove_file(path.join(part)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(SnapshotError::file(&path)(error)),
+            _ => {}
+        }
+    }
+    // A folder that holds anything else is not ours to take away.
+    std::fs::remove_dir(&path).map_err(SnapshotError::file(&path))
 }
 
 /// Writes frames: length (4), checksum (8), bytes. The checksum depends on the place, so that no frame passes for another.

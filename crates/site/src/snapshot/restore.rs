@@ -20,10 +20,11 @@ use commit_log::{Log, LogOptions, MappedLog, Position};
 use domain::Domain;
 use messages::epoch::{Member, MemberState, Placement, ProposalId};
 use messages::log_record::LogRecord;
-use messages::server::ORACLE_SITE;
+use messages::server::{ORACLE_SITE, SiteNotice};
 use messages::{Epoch, EpochNumber, Incarnation, InstanceId, LeaseLength, Mark, Now, OracleLife, SiteId, Timestamp};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -169,7 +170,8 @@ fn part<'a>(manifest: &'a Manifest, snapshot: &Path, name: &str) -> Result<&'a P
 /// Makes a store in the scratch folder that has all that the snapshot has.
 fn bring_together(snapshot: &Path, scratch: &Path) -> Result<Copied, SnapshotError> {
     let manifest = verify(snapshot)?;
-    fs::create_dir_all(scratch).map_err(SnapshotError::file(scratch))?;
+    // One that is there already may be another's.
+    fs::DirBuilder::new().mode(0o700).create(scratch).map_err(SnapshotError::file(scratch))?;
     let mut highest = Highest { life: Incarnation(manifest.life), ..Highest::default() };
     let store = load_base(&manifest, snapshot, scratch, &mut highest)?;
     let mut log = load_tail(&manifest, snapshot, scratch, &mut highest)?;
@@ -299,8 +301,17 @@ fn bring_to_store(manifest: &Manifest, log: MappedLog, store: FjallStore) -> Res
     while domain.is_checkpointing() {
         domain.tick(&mut clock);
         domain.poll_log(&mut clock);
-        if let Some(failure) = domain.take_effects().failed {
+        let effects = domain.take_effects();
+        if let Some(failure) = effects.failed {
             return Err(wrong(failure));
+        }
+        // Its disk may be full.
+        let halted = effects.notices.into_iter().find_map(|notice| match notice {
+            SiteNotice::Halt { reason } => Some(reason),
+            _ => None,
+        });
+        if let Some(reason) = halted {
+            return Err(wrong(reason));
         }
         std::thread::sleep(REST);
     }

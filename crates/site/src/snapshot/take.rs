@@ -16,6 +16,7 @@ use messages::{EpochNumber, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -110,10 +111,15 @@ fn prepare(config: &SiteConfig, wish: &Wish) -> Result<PathBuf, Reason> {
     // Other sites, and those of other instances, may take one of this name to this folder at the same time: only one of them gets the name.
     let partial = wish.folder.join(format!("{}.{}-{}.{PARTIAL}", wish.name, config.instance, config.id));
     fs::create_dir_all(&wish.folder).map_err(SnapshotError::file(&wish.folder))?;
-    if partial.exists() {
-        fs::remove_dir_all(&partial).map_err(SnapshotError::file(&partial))?;
+    // No other process takes a snapshot of this site: what ends so was left by a life that is over.
+    let left = format!(".{}-{}.{PARTIAL}", config.instance, config.id);
+    for entry in fs::read_dir(&wish.folder).map_err(SnapshotError::file(&wish.folder))?.flatten() {
+        if entry.file_name().to_str().is_some_and(|name| name.ends_with(&left)) {
+            fs::remove_dir_all(entry.path()).map_err(SnapshotError::file(&entry.path()))?;
+        }
     }
-    fs::create_dir(&partial).map_err(SnapshotError::file(&partial))?;
+    // Rows and verifiers of passwords are for nobody else to read.
+    fs::DirBuilder::new().mode(0o700).create(&partial).map_err(SnapshotError::file(&partial))?;
     Ok(partial)
 }
 
@@ -139,17 +145,19 @@ impl Pace<'_> {
     /// So many bytes have been written.
     fn wrote(&mut self, bytes: u64) -> Result<(), Reason> {
         self.bytes += bytes;
-        let space = rustix::fs::statvfs(self.folder).map_err(|error| error.to_string())?;
-        if space.f_bavail < space.f_blocks / limits::SNAPSHOT_FREE_SHARE {
-            let folder = self.folder.display();
-            return Err(format!(
-                "less than a tenth of the disk under {folder} is free: make room, or name another with --to"
-            )
-            .into());
-        }
+        check_free(self.folder, "make room, or name another with --to")?;
         let due = Duration::from_secs_f64(self.bytes as f64 / self.bytes_per_second as f64);
         std::thread::sleep(due.saturating_sub(self.begun.elapsed()));
         Ok(())
+    }
+}
+
+/// Errors: less than a tenth of the disk is free.
+fn check_free(folder: &Path, advice: &str) -> Result<(), Reason> {
+    let space = rustix::fs::statvfs(folder).map_err(|error| error.to_string())?;
+    match space.f_bavail < space.f_blocks / limits::SNAPSHOT_FREE_SHARE {
+        true => Err(format!("less than a tenth of the disk under {} is free: {advice}", folder.display()).into()),
+        false => Ok(()),
     }
 }
 
@@ -176,6 +184,8 @@ impl Taking<'_> {
     fn take(mut self, wish: &Wish) -> Result<Manifest, Reason> {
         self.pace.wrote(0)?;
         self.post()?;
+        // What was waited for is no room for a burst.
+        self.pace.begun = Instant::now();
         let (held, reader) = self.core(Core::hold_log)?;
         let (base, base_rows, from) = self.base(held, &reader)?;
         let mut writer = FrameWriter::create(self.folder, TAIL)?;
@@ -241,6 +251,7 @@ impl Taking<'_> {
 
     /// The log is held meanwhile: that must not fill the site's disk.
     fn check_log(&self, held: Held) -> Result<(), Reason> {
+        check_free(&self.config.data, "the site's own log grows there while the snapshot is written: make room")?;
         let bytes = self.core(|core| core.log_bytes(held))?;
         match bytes > limits::SNAPSHOT_LOG_MAX {
             true => {
@@ -295,6 +306,7 @@ impl Taking<'_> {
                     writer.write(record)?;
                 }
             }
+            self.check_log(held)?;
             match behind {
                 Some(behind) => next = behind,
                 None => std::thread::sleep(limits::PREPARE_LOOK),
