@@ -41,6 +41,9 @@ pub const KEYS_FOLDER: &str = "keys";
 /// Why a cluster cannot be used.
 #[derive(Debug, Error)]
 pub enum ClusterError {
+    /// Somebody restores to this folder.
+    #[error("another `raid restore` to {} is under way", .0.display())]
+    Locked(PathBuf),
     /// A file or folder.
     #[error("{path}: {source}")]
     File {
