@@ -31,6 +31,9 @@ pub mod proposal;
 pub mod replay;
 pub mod service;
 pub mod stale_sets;
+mod status;
+
+pub use status::Status;
 
 use change::Change;
 use copier::Copiers;
@@ -142,29 +145,6 @@ pub struct ReplicationController {
     pub(crate) halted: bool,
     /// The disk does not finish a sync: as good as a pause of this site, until it does.
     pub(crate) disk_stalled: bool,
-}
-
-/// What `raid status` shows of replication at a site.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Status {
-    /// The highest epoch known.
-    pub epoch: Option<Arc<Epoch>>,
-    /// In words.
-    pub state: Cow<'static, str>,
-    /// Fail-locked items of every other site, as this one keeps them.
-    pub fail_locks: BTreeMap<SiteId, u64>,
-    /// Whether nothing of the own copy is stale in this epoch, and that is on disk.
-    pub is_current: bool,
-    /// Stale items of the own copy, at the last look.
-    pub stale: u64,
-    /// Bytes that copiers brought since the start.
-    pub copied_bytes: u64,
-    /// Commits that some member has not synced yet: at risk if all sites lose power at once.
-    pub unsynced_commits: u64,
-    /// How long requests for a lease take until another member has granted them, smoothed, in nanoseconds.
-    pub round_trips: BTreeMap<SiteId, u64>,
-    /// The copy was put back from an older one, and is not current again yet.
-    pub set_back: bool,
 }
 
 impl ReplicationController {
