@@ -79,6 +79,11 @@ pub const NESTED: &[Nesting] = &[
     ("tuples", |times| nested("(1, ", "1", ")", times)),
     ("BETWEEN", |times| nested("1 between 0 and (", "1", ")::int", times)),
     ("EXPLAIN", |times| format!("{}select 1", "explain ".repeat(times))),
+    ("procedures within procedures", |times| {
+        let open: String = (0..times).map(|at| format!("create procedure p() language sql as $a{at}$ ")).collect();
+        let close: String = (0..times).rev().map(|at| format!(" $a{at}$")).collect();
+        format!("{open}select 1{close}")
+    }),
     ("INTERVAL", |times| nested("interval (", "'1'", ")", times)),
     ("lateral queries", |times| {
         format!("select 1 from n{}{}", ", lateral (select 1 from n".repeat(times), ") as d".repeat(times))
