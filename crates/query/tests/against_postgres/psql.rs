@@ -108,8 +108,11 @@ fn databases_schemas_and_roles_are_listed() {
     let world = World::new();
     assert_eq!(command!(world, "l", 0), [["raid|postgres|UTF8|C|C|NULL|libc|NULL"]]);
     assert_eq!(command!(world, "l+", 0), [["raid|postgres|UTF8|C|C|NULL|libc|NULL|0 bytes|pg_default|NULL"]]);
-    assert_eq!(command!(world, "dn", 0), [["public|postgres"]]);
-    assert_eq!(command!(world, "dn+", 0), [["public|postgres|NULL|NULL"]]);
+    assert_eq!(command!(world, "dn", 0), [["public|pg_database_owner"]]);
+    assert_eq!(
+        command!(world, "dn+", 0),
+        [["public|pg_database_owner|pg_database_owner=UC/pg_database_owner\n=U/pg_database_owner|NULL"]]
+    );
     assert_eq!(command!(world, "db", 0), [["pg_default|postgres|", "pg_global|postgres|"]]);
     assert_eq!(command!(world, "du", 0), [["postgres|t|t|t|t|t|-1|NULL|{}|t|t"]]);
 }
