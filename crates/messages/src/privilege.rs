@@ -66,6 +66,11 @@ impl Privileges {
     pub fn contain(self, others: Privileges) -> bool {
         self & others == others
     }
+
+    /// Whether one of `others` is among them.
+    pub fn meet(self, others: Privileges) -> bool {
+        !(self & others).is_empty()
+    }
 }
 
 impl BitAnd for Privileges {

@@ -1,12 +1,15 @@
 //! Kinds of objects that something can be granted on.
 
 use messages::privilege::{Grant, Grants, PUBLIC, Privileges, Rights};
+use messages::schema::TableSchema;
 
 /// A kind of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A table.
     Table,
+    /// A sequence.
+    Sequence,
     /// A column of a table.
     Column,
     /// A procedure.
@@ -18,11 +21,17 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// A table, or the sequence that it is.
+    pub fn of(table: &TableSchema) -> Kind {
+        if table.sequence.is_some() { Kind::Sequence } else { Kind::Table }
+    }
+
     /// The privileges that there are on it.
     pub fn privileges(self) -> Privileges {
         use Privileges as P;
         match self {
             Kind::Table => P::INSERT | P::SELECT | P::UPDATE | P::DELETE | P::TRUNCATE | P::REFERENCES | P::TRIGGER,
+            Kind::Sequence => P::USAGE | P::SELECT | P::UPDATE,
             Kind::Column => P::INSERT | P::SELECT | P::UPDATE | P::REFERENCES,
             Kind::Procedure => P::EXECUTE,
             Kind::Schema => P::USAGE | P::CREATE,
@@ -35,7 +44,7 @@ impl Kind {
         match self {
             Kind::Procedure => Privileges::EXECUTE,
             Kind::Database => Privileges::TEMPORARY | Privileges::CONNECT,
-            Kind::Table | Kind::Column | Kind::Schema => Privileges::NONE,
+            Kind::Table | Kind::Sequence | Kind::Column | Kind::Schema => Privileges::NONE,
         }
     }
 

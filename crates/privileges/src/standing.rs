@@ -138,9 +138,9 @@ impl Standing {
         self.granted(&kind.grants(rights))
     }
 
-    /// The privileges that it has on all of a table.
+    /// The privileges that it has on all of a table, or on a sequence.
     pub fn on_table(&self, table: &TableSchema) -> Privileges {
-        let mut privileges = self.on(Kind::Table, &table.rights);
+        let mut privileges = self.on(Kind::of(table), &table.rights);
         if self.has.contains(&READ_ALL_DATA_OID) {
             privileges = privileges | Privileges::SELECT;
         }

@@ -187,7 +187,7 @@ impl Privilege {
                 // System relations are read by all, and what shows verifiers by superusers.
                 let Some(known) = table else { return self.of_system(standing, oid, wanted, grantable) };
                 let table = &known.table;
-                let whole = of(Kind::Table, &table.rights, standing.on_table(table));
+                let whole = of(Kind::of(table), &table.rights, standing.on_table(table));
                 let on_column = |column: usize| {
                     let grants = table.columns[column].grants.clone();
                     let rights = Rights { owner: table.rights.owner, grants: Some(grants.unwrap_or_default()) };
@@ -203,6 +203,11 @@ impl Privilege {
                     ("has_any_column_privilege", _) => whole || live.into_iter().any(on_column),
                     _ => whole,
                 }
+            }
+            "has_sequence_privilege" => {
+                let oid = number.or_else(|| self.catalog.relation_oid(object.as_text()?).ok());
+                let known = catalog.tables.values().find(|known| Some(known.table.oid) == oid);
+                known.is_some_and(|known| of(Kind::Sequence, &known.table.rights, standing.on_table(&known.table)))
             }
             "has_schema_privilege" => {
                 let name = object.as_text().map(|name| self.catalog.namespace_oid(name).unwrap_or_default());
@@ -265,11 +270,20 @@ impl Privilege {
             ("has_sequence_privilege", Some(name)) => {
                 self.catalog.relation_oid(name)?;
                 let known = self.catalog.catalog().tables.get(name.trim_start_matches("public."));
-                if known.is_some_and(|known| known.table.sequence.is_some()) {
-                    return Err(QueryError::unsupported("has_sequence_privilege() of a sequence is not supported"));
+                match known.is_some_and(|known| known.table.sequence.is_some()) {
+                    true => Ok(true),
+                    false => Err(QueryError::new("42809", format!("\"{name}\" is not a sequence"))),
                 }
-                Err(QueryError::new("42809", format!("\"{name}\" is not a sequence")))
             }
+            ("has_sequence_privilege", None) => match self.catalog.relation_name(number) {
+                None => Ok(false),
+                Some(name) => {
+                    let mut tables = self.catalog.catalog().tables.values();
+                    let is_one = tables.any(|known| known.table.oid == number && known.table.sequence.is_some());
+                    let message = format!("\"{name}\" is not a sequence");
+                    if is_one { Ok(true) } else { Err(QueryError::new("42809", message)) }
+                }
+            },
             ("has_schema_privilege", Some(name)) => self.catalog.namespace_oid(name).map(|_| true),
             ("has_schema_privilege", None) => Ok(self.catalog.namespace_name(number).is_some()),
             ("has_database_privilege", Some(name)) if name == self.catalog.session().database => Ok(true),

@@ -118,8 +118,8 @@ CREATE TABLE h (x json);
 CREATE TABLE refers (x int REFERENCES a);
 --! unsupported
 CREATE TEMP TABLE h (x int);
---! unsupported
 CREATE TABLE h AS SELECT 1;
+DROP TABLE h;
 --! unsupported
 CREATE TABLE h (x int) PARTITION BY RANGE (x);
 --! unsupported

@@ -7,11 +7,12 @@ use crate::limits::{CATALOG_PATIENCE, RECOMPILATIONS_MAX};
 use crate::protocol::backend::{self, Severity};
 use crate::session::state::{Again, Block, Confirmed, Execution, Step, Work};
 use crate::session::turn::Turn;
-use crate::sql::compile::{Plan, Prepared};
+use crate::sql::compile::{Plan, Prepared, Tag};
 use crate::sql::ddl::{self, SchemaChange};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::parse::Parsed;
-use crate::sql::{roles, sequences, system};
+use crate::sql::queried_table::QueriedTable;
+use crate::sql::{queried_table, roles, sequences, system};
 use messages::program::{Action, Expression, Program};
 use messages::query::{QueryRequest, Run};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
@@ -161,6 +162,17 @@ impl Turn<'_> {
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
+            Plan::Queried(table) => {
+                let (catalog, own) = (self.seen_catalog(), self.session.overlay.keys());
+                let columns = &execution.prepared.source;
+                let change = self.with_facts(|facts| queried_table::plan(table, columns, &catalog, &own, facts))?;
+                if change.program.is_none() {
+                    let tag = Tag::Plain(queried_table::TAG);
+                    execution.prepared = Arc::new(Prepared { tag, ..Prepared::clone(&execution.prepared) });
+                }
+                self.launch_change(execution, change, Vec::new());
+                return Ok(());
+            }
             Plan::System(statement) => {
                 let (catalog, own) = (self.catalog(), self.session.overlay.keys());
                 let change = self.with_facts(|facts| system::plan(statement, &catalog, &own, facts))?;
@@ -294,6 +306,15 @@ impl Turn<'_> {
         }
         if let Some(change) = execution.change.take() {
             self.session.overlay.add(change);
+            if let Plan::Queried(table) = &execution.prepared.plan
+                && table.with_data
+            {
+                let table = table.clone();
+                if let Err(error) = self.fill(execution, &table) {
+                    self.fail(&error);
+                }
+                return;
+            }
         }
         if execution.portal.is_some() && execution.rows_max > 0 && rows.len() > execution.rows_max {
             execution.buffered = rows.into();
@@ -303,6 +324,22 @@ impl Turn<'_> {
         }
         self.send_rows(&mut execution, rows);
         self.complete(execution);
+    }
+
+    /// Puts the query's rows into the table that was made for them.
+    fn fill(&mut self, mut execution: Box<Execution>, table: &QueriedTable) -> Result<()> {
+        let catalog = self.catalog();
+        let versioned = catalog.tables.get(&table.name).expect("the transaction has made it");
+        let made = self.session.overlay.made();
+        let targets: Vec<usize> = (0..versioned.table.columns.len()).collect();
+        let program = self.with_facts(|facts| {
+            Compiler::new(&catalog, facts, "", Vec::new()).insert_supplied(versioned, &targets, made)
+        })?;
+        execution.affected = 0;
+        execution.fills = Some(Arc::new(program));
+        self.run_query(&mut execution);
+        self.session.work = Work::Statement(execution);
+        Ok(())
     }
 
     /// Rows go to the client, their columns before them if it has not been told.
@@ -345,6 +382,7 @@ impl Turn<'_> {
         if let Failure::SchemaChanged { key } = &failure
             && execution.sent == 0
             && execution.affected == 0
+            && execution.fills.is_none()
             && execution.recompilations < RECOMPILATIONS_MAX
             && !matches!(execution.step, Step::Commit | Step::CopyBatch)
         {
@@ -432,7 +470,7 @@ impl Turn<'_> {
 
     /// The statement is not what it was described to be: it is described once more, and then begun. Nothing of it has been done or told.
     pub fn describe_anew(&mut self, mut execution: Box<Execution>) -> Result<()> {
-        if execution.recompilations == RECOMPILATIONS_MAX {
+        if execution.recompilations == RECOMPILATIONS_MAX || execution.fills.is_some() {
             return Err(SqlError::plan_changed());
         }
         execution.recompilations += 1;
@@ -515,6 +553,7 @@ impl Turn<'_> {
         let (sql, step) = match &execution.prepared.plan {
             Plan::Feed(sql, ..) => (sql.clone(), Step::Source),
             Plan::SetValue(set) => (set.source.clone().expect("it has a query"), Step::Source),
+            Plan::Queried(table) => (table.query.clone(), Step::Source),
             Plan::Query(sql) => (sql.clone(), Step::Rows),
             _ => unreachable!("only these have a query"),
         };

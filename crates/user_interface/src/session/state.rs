@@ -182,6 +182,8 @@ pub struct Execution {
     pub sink: Sink,
     /// The schema change that it is.
     pub change: Option<SchemaChange>,
+    /// What fills the table that it has made.
+    pub fills: Option<Arc<Program>>,
     /// Rows to supply to its program.
     pub supply: Supply,
     /// COPY FROM: the data so far.
@@ -461,6 +463,7 @@ impl Execution {
             step: Step::New,
             sink: Sink::Rows,
             change: None,
+            fills: None,
             supply: Supply::default(),
             copy: None,
             buffered: VecDeque::new(),

@@ -10,6 +10,7 @@ use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::parse::{self, Parsed, Statement};
 use crate::sql::procedures;
+use crate::sql::queried_table::{self, QueriedTable};
 use crate::sql::rights::{self, Needs, Verdict};
 use crate::sql::role_syntax::RoleStatement;
 use crate::sql::sequence_calls::SetValue;
@@ -50,6 +51,8 @@ pub enum Plan {
     Feed(Arc<str>, Arc<Program>, Vec<Type>, bool),
     /// As a schema change, planned when it is executed.
     Schema(Box<ast::Statement>),
+    /// As a table that is made, planned when it is executed, and then filled by a query.
+    Queried(Arc<QueriedTable>),
     /// As a change of roles, planned when it is executed.
     Roles(Arc<RoleStatement>),
     /// As a change of a sequence, planned when it is executed.
@@ -71,6 +74,8 @@ pub enum Plan {
 pub enum Tag {
     /// `SELECT n`.
     Select,
+    /// `SELECT n` of rows that a table was filled with.
+    Stored,
     /// `INSERT 0 n`.
     Insert,
     /// `UPDATE n`.
@@ -85,7 +90,7 @@ impl Tag {
     /// As CommandComplete carries it.
     pub fn text(self, count: u64) -> String {
         match self {
-            Tag::Select => format!("SELECT {count}"),
+            Tag::Select | Tag::Stored => format!("SELECT {count}"),
             Tag::Insert => format!("INSERT 0 {count}"),
             Tag::Update => format!("UPDATE {count}"),
             Tag::Delete => format!("DELETE {count}"),
@@ -203,7 +208,10 @@ pub fn compile(
     let mut prepared = match &parsed.statement {
         Statement::Utility(utility) => of_utility(&parsed.text, utility, context)?,
         Statement::Sql(tree) => tree.with(|statement| {
-            let prepared = of_sql(parsed, statement, &declared, context, described)?;
+            let prepared = match &parsed.into {
+                Some(into) => of_queried(parsed, into, statement, &declared, context, described)?,
+                None => of_sql(parsed, statement, &declared, context, described)?,
+            };
             protected(prepared, statement, context)
         })?,
         Statement::Procedure(create) => of_procedure(&parsed.text, create, context)?,
@@ -397,6 +405,33 @@ fn of_sql(
     Ok(prepared)
 }
 
+/// A table of a query's rows.
+fn of_queried(
+    parsed: &Parsed,
+    into: &Arc<QueriedTable>,
+    statement: &ast::Statement,
+    declared: &[Option<Type>],
+    context: &Context,
+    described: Option<(&[ResultColumn], &[Type])>,
+) -> Result<Prepared> {
+    check_names(statement)?;
+    if !matches!(statement, ast::Statement::Query(_)) {
+        return Err(SqlError::unsupported("CREATE TABLE AS of this statement"));
+    }
+    let compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
+    let tag = if into.with_data { Tag::Stored } else { Tag::Plain(queried_table::TAG) };
+    let mut prepared = Prepared::simple(&parsed.text, Plan::Queried(into.clone()), tag);
+    prepared.writes = true;
+    prepared.shareable = false;
+    prepared.mentions = mentions_of(statement, &compiler, context);
+    prepared.undescribed = described.is_none();
+    if let Some((columns, parameters)) = described {
+        prepared.source = columns.to_vec();
+        prepared.parameters = parameters.to_vec();
+    }
+    Ok(prepared)
+}
+
 /// A query: how it is executed, and whether it writes or locks.
 fn of_query(parsed: &Parsed, query: &ast::Query, compiler: &mut Compiler) -> Result<(Plan, Tag, bool)> {
     let locks = !query.locks.is_empty();
@@ -448,7 +483,7 @@ fn of_set_value(
 
 /// The statement, with what the role may do of it.
 fn protected(mut prepared: Prepared, statement: &ast::Statement, context: &Context) -> Result<Prepared> {
-    if let Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) = &prepared.plan {
+    if let Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) | Plan::Queried(_) = &prepared.plan {
         prepared.protect(context.all, context.facts.role, || needs_of(statement, context))?;
     }
     Ok(prepared)

@@ -56,8 +56,10 @@ impl Planner<'_> {
             return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, "grantor must be current user"));
         }
         for object in &statement.on {
-            if let Object::Table(name) = object {
-                self.relation(name)?;
+            match object {
+                Object::Table(name) => drop(self.relation(name)?),
+                Object::Sequence(name) => drop(self.sequence(name)?),
+                _ => {}
             }
         }
         let mut grantees = Vec::new();
@@ -73,7 +75,15 @@ impl Planner<'_> {
         }
         for object in &statement.on {
             match object {
-                Object::Table(name) => self.grant_on_table(statement, &grantees, name)?,
+                Object::Table(name) | Object::Sequence(name) => self.grant_on_table(statement, &grantees, name)?,
+                Object::AllSequences => {
+                    let tables = self.catalog.tables.values().map(|known| &known.table);
+                    let sequences = tables.filter(|table| table.sequence.is_some());
+                    let names: Vec<String> = sequences.map(|table| table.name.clone()).collect();
+                    for name in names {
+                        self.grant_on_table(statement, &grantees, &name)?;
+                    }
+                }
                 Object::AllTables => {
                     let tables = self.catalog.tables.values().map(|known| &known.table);
                     let tables = tables.filter(|table| table.sequence.is_none());
@@ -120,14 +130,16 @@ impl Planner<'_> {
         let all = statement.all.as_ref().is_some_and(on_all);
         let mut by_column: Vec<(usize, Privileges, bool)> = Vec::new();
         if all || !whole.is_empty() {
-            let privileges = if all { Kind::Table.privileges() } else { whole };
-            let wanted = Wanted { statement, grantees, privileges, all, kind: Kind::Table };
-            let named = Named { word: "table", name, column: None };
+            let kind = Kind::of(&table);
+            let privileges = if all { kind.privileges() } else { self.on_relation(kind, name, whole)? };
+            let wanted = Wanted { statement, grantees, privileges, all, kind };
+            let word = if kind == Kind::Sequence { "sequence" } else { "table" };
+            let named = Named { word, name, column: None };
             let held = self.standing.on_table(&table);
             to.rights.grants = Some(self.regrant(&wanted, &table.rights, None, held, &named)?);
             // What was granted on columns alone goes with what is taken away from the table.
             let also = privileges & Kind::Column.privileges();
-            if !statement.grants && !also.is_empty() {
+            if !statement.grants && !also.is_empty() && kind == Kind::Table {
                 let all = also == Kind::Column.privileges();
                 self.check_system_columns(statement, &table, also, all)?;
                 let live = (0..to.columns.len()).filter(|column| !to.columns[*column].dropped);
@@ -156,6 +168,20 @@ impl Planner<'_> {
         }
         self.write_table(to);
         Ok(())
+    }
+
+    /// Of privileges on a relation those that its kind has. Errors: 0LP01 for a table's USAGE.
+    fn on_relation(&mut self, kind: Kind, name: &str, wanted: Privileges) -> Result<Privileges> {
+        let known = kind.privileges();
+        if known.contain(wanted) {
+            return Ok(wanted);
+        }
+        if kind == Kind::Table {
+            return Err(SqlError::new(sqlstate::INVALID_GRANT, "invalid privilege type USAGE for table"));
+        }
+        let message = format!("sequence \"{name}\" only supports USAGE, SELECT, and UPDATE privileges");
+        self.warn(sqlstate::INVALID_GRANT, message);
+        Ok(wanted & known)
     }
 
     /// PostgreSQL takes away what is granted on system columns, too. There is nothing to take away here, but it is said whether one might.

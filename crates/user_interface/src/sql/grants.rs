@@ -52,6 +52,10 @@ impl Granting {
 pub enum Object {
     /// A table.
     Table(String),
+    /// A sequence.
+    Sequence(String),
+    /// All sequences of the schema.
+    AllSequences,
     /// All tables of the schema.
     AllTables,
     /// A schema.
@@ -69,6 +73,7 @@ impl Object {
     pub fn kind(&self) -> (Kind, &'static str) {
         match self {
             Object::Table(_) | Object::AllTables => (Kind::Table, "table"),
+            Object::Sequence(_) | Object::AllSequences => (Kind::Sequence, "sequence"),
             Object::Schema(_) => (Kind::Schema, "schema"),
             Object::Database(_) => (Kind::Database, "database"),
             Object::Procedure(word, ..) | Object::AllProcedures(word) => (Kind::Procedure, word),
@@ -238,7 +243,7 @@ fn objects(words: &mut Words) -> Result<Vec<Object>> {
         let object = match (kind.as_str(), routine) {
             ("tables", _) => Object::AllTables,
             (_, Some((word, _))) => Object::AllProcedures(word),
-            ("sequences", _) => return Err(SqlError::unsupported("privileges on sequences")),
+            ("sequences", _) => Object::AllSequences,
             _ => return Err(words.error()),
         };
         words.expect("in")?;
@@ -261,7 +266,15 @@ fn objects(words: &mut Words) -> Result<Vec<Object>> {
     if words.skip(&["database"]) {
         return comma_separated(words, |words| Ok(Object::Database(words.name()?)));
     }
-    for other in ["sequence", "language", "tablespace", "type", "domain", "parameter"] {
+    let mut ahead = Words { text: words.text, rest: words.rest };
+    // A table may be called so.
+    if ahead.skip(&["sequence"]) && !matches!(ahead.peek_keyword().as_deref(), Some("to" | "from")) {
+        if let Some(Token::Word(_)) = ahead.peek() {
+            *words = ahead;
+            return comma_separated(words, |words| Ok(Object::Sequence(object_name(words)?)));
+        }
+    }
+    for other in ["language", "tablespace", "type", "domain", "parameter"] {
         let mut ahead = Words { text: words.text, rest: words.rest };
         ahead.advance();
         // A table may be called so.
@@ -340,7 +353,12 @@ fn check(granting: &Granting) -> Result<()> {
         if !columns.is_empty() && !Kind::Column.privileges().contain(*privilege) {
             return invalid(format!("invalid privilege type {} for column", name(*privilege)));
         }
-        if !kind.privileges().contain(*privilege) {
+        let mut known = kind.privileges();
+        if kind == Kind::Table {
+            // Without its word a sequence is one of these, too.
+            known = known | Kind::Sequence.privileges();
+        }
+        if !known.contain(*privilege) {
             let word = if kind == Kind::Table { "relation" } else { word };
             return invalid(format!("invalid privilege type {} for {word}", name(*privilege)));
         }

@@ -139,8 +139,9 @@ impl Collector<'_> {
     /// Whoever takes values of a sequence changes it, whoever asks for the last one reads it.
     fn sequence(&mut self, function: &ast::Function) {
         let required = match names::function(&function.name).as_deref() {
-            Some("nextval" | "setval") => Privileges::UPDATE,
-            Some("currval") => Privileges::SELECT,
+            Some("nextval") => Privileges::USAGE | Privileges::UPDATE,
+            Some("setval") => Privileges::UPDATE,
+            Some("currval") => Privileges::USAGE | Privileges::SELECT,
             _ => return,
         };
         let arguments = sequence_calls::arguments(function);

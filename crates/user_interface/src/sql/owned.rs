@@ -135,7 +135,11 @@ impl Planner<'_> {
                 check_database(name, facts)?;
                 self.give_place(Place::Database, name, &new)?;
             }
-            Object::Table(_) | Object::AllTables | Object::AllProcedures(_) => {}
+            Object::Table(_)
+            | Object::AllTables
+            | Object::Sequence(_)
+            | Object::AllSequences
+            | Object::AllProcedures(_) => {}
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::SQL_BYTES_MAX;
 use crate::sql::places::{Cursor, position, unexpected};
+use crate::sql::queried_table::{self, QueriedTable};
 use crate::sql::utility::{self, Utility};
 use sql_syntax::{Deep, Refused, TooDeep};
 use sqlparser::ast;
@@ -24,6 +25,8 @@ pub struct Parsed {
     pub concurrently: Option<&'static str>,
     /// OVERRIDING of an INSERT.
     pub overriding: Option<Overriding>,
+    /// The table that its rows go to: the statement is the query.
+    pub into: Option<Arc<QueriedTable>>,
 }
 
 /// What an INSERT says of the values that it gives to identity columns.
@@ -97,6 +100,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
     let mut tokens = plain_locks(tokens);
     let is_procedure = procedure_as_function(&mut tokens);
     let overriding = take_overriding(&mut tokens);
+    let into = queried_table::take(text, &mut tokens)?.map(Arc::new);
     let mut concurrently = drop_concurrently(&mut tokens).then_some("DROP INDEX CONCURRENTLY");
     let statement = match utility::parse(text, &tokens)? {
         Some(utility) => Statement::Utility(Box::new(utility)),
@@ -119,7 +123,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
             }
         }
     };
-    Ok(Parsed { text: Arc::from(slice), statement, concurrently, overriding })
+    Ok(Parsed { text: Arc::from(slice), statement, concurrently, overriding, into })
 }
 
 /// Takes CONCURRENTLY out of DROP INDEX, where the parser does not know it. Whether it was there.

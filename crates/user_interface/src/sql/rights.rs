@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub struct Need {
     /// The table.
     pub table: Arc<TableSchema>,
-    /// What the role needs of it.
+    /// What the role needs of it; of a sequence, one of these.
     pub required: Privileges,
     /// Positions of columns that are read.
     pub selected: BTreeSet<usize>,
@@ -51,7 +51,11 @@ impl Need {
 
     /// Whether a role has it: on the table, or on each column that is used, or on any where none is (PostgreSQL's `ExecCheckRTEPerms`).
     fn is_met(&self, standing: &Standing) -> bool {
-        let missing = self.required & !standing.on_table(&self.table);
+        let held = standing.on_table(&self.table);
+        if self.table.sequence.is_some() && !self.required.is_empty() && self.required.meet(held) {
+            return true;
+        }
+        let missing = self.required & !held;
         let by_column = Privileges::SELECT | Privileges::INSERT | Privileges::UPDATE;
         if missing.is_empty() {
             return true;

@@ -130,11 +130,11 @@ impl RoleStatement {
 impl Object {
     fn key(&self) -> Option<Key> {
         Some(match self {
-            Object::Table(name) => CatalogEntry::key(name),
+            Object::Table(name) | Object::Sequence(name) => CatalogEntry::key(name),
             Object::Procedure(_, name, _) => CatalogEntry::procedure_key(name),
             Object::Schema(_) => CatalogEntry::rights_key(Place::Schema),
             Object::Database(_) => CatalogEntry::rights_key(Place::Database),
-            Object::AllTables | Object::AllProcedures(_) => return None,
+            Object::AllTables | Object::AllSequences | Object::AllProcedures(_) => return None,
         })
     }
 }

@@ -288,7 +288,7 @@ impl Planner<'_> {
         let mut denied = Ok(());
         each_drawn(&mut parse::expression(default)?, |name| {
             let Ok(sequence) = relation_of(name).and_then(|name| self.sequence(&name)) else { return };
-            if !self.standing.on_table(&sequence).contain(Privileges::UPDATE) {
+            if !self.standing.on_table(&sequence).meet(Privileges::USAGE | Privileges::UPDATE) {
                 denied = Err(denied_for("sequence", &sequence.name));
             }
         });

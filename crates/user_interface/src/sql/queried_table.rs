@@ -1,0 +1,222 @@
+//! `CREATE TABLE ... AS` and `SELECT ... INTO`: a table with the columns and the rows of a query (PostgreSQL's `createas.c`).
+//!
+//! The table is made first, then the query's rows are put into it, both in one transaction. Invariant: the query never sees the table that it fills.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::COLUMNS_MAX;
+use crate::sql::ddl::{Planner, SchemaChange};
+use crate::sql::names;
+use crate::sql::places::offset;
+use crate::sql::sequence_options::relation;
+use crate::sql::settings::Facts;
+use crate::sql::words::Words;
+use messages::Key;
+use messages::program::ResultColumn;
+use messages::schema::{Catalog, Column, TableSchema};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The command tag where no row was to be stored.
+pub const TAG: &str = "CREATE TABLE AS";
+
+/// A table that a query's rows go to.
+#[derive(Clone, Debug)]
+pub struct QueriedTable {
+    /// Its name.
+    pub name: String,
+    /// Names of its first columns; the others have the query's.
+    columns: Vec<String>,
+    /// IF NOT EXISTS.
+    if_not_exists: bool,
+    /// Whether it gets the query's rows.
+    pub with_data: bool,
+    /// The query's text.
+    pub query: Arc<str>,
+}
+
+/// Takes the table out of `CREATE TABLE ... AS query` and `SELECT ... INTO table ...`, so that the query is left; `None`: it is something else.
+pub(super) fn take(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<Option<QueriedTable>> {
+    let words = Words { text, rest: tokens };
+    if words.peek_is("create") {
+        let found = created(words)?;
+        return Ok(found.map(|(table, query)| {
+            tokens.drain(query.end..);
+            tokens.drain(..query.start);
+            table
+        }));
+    }
+    let Some(at) = into(tokens) else { return Ok(None) };
+    let mut words = Words { text, rest: &tokens[at + 1..] };
+    check_persistence(&mut words)?;
+    words.skip(&["table"]);
+    let name = relation(&mut words)?;
+    let end = tokens.len() - words.rest.len();
+    let query: Arc<str> = Arc::from(match (tokens.get(end), tokens.last()) {
+        (Some(_), Some(_)) => format!("{} {}", slice(text, &tokens[..at]), slice(text, &tokens[end..])),
+        _ => slice(text, &tokens[..at]).to_owned(),
+    });
+    tokens.drain(at..end);
+    Ok(Some(QueriedTable { name, columns: Vec::new(), if_not_exists: false, with_data: true, query }))
+}
+
+/// What stands from the first of these tokens to the last.
+fn slice<'t>(text: &'t str, tokens: &[TokenWithSpan]) -> &'t str {
+    match (tokens.first(), tokens.last()) {
+        (Some(first), Some(last)) => text[offset(text, first.span.start)..offset(text, last.span.end)].trim_end(),
+        _ => "",
+    }
+}
+
+/// TEMPORARY and UNLOGGED, whichever there is. Errors: 0A000 for a temporary table.
+fn check_persistence(words: &mut Words) -> Result<()> {
+    words.skip(&["global", "local"]);
+    if words.skip(&["temp", "temporary"]) {
+        return Err(SqlError::unsupported("a temporary table"));
+    }
+    words.skip(&["unlogged"]);
+    Ok(())
+}
+
+/// The table of `CREATE TABLE ... AS`, and which tokens are the query.
+fn created(mut words: Words) -> Result<Option<(QueriedTable, std::ops::Range<usize>)>> {
+    let all = words.rest;
+    words.advance();
+    let mut ahead = Words { text: words.text, rest: words.rest };
+    ahead.skip(&["global", "local"]);
+    ahead.skip(&["temp", "temporary", "unlogged"]);
+    if !ahead.skip(&["table"]) || !has_as(ahead.rest) {
+        return Ok(None);
+    }
+    check_persistence(&mut words)?;
+    words.expect("table")?;
+    let if_not_exists = words.skip(&["if"]);
+    if if_not_exists {
+        words.expect("not")?;
+        words.expect("exists")?;
+    }
+    let name = relation(&mut words)?;
+    let mut columns = Vec::new();
+    if words.skip_token(&Token::LParen) {
+        columns.push(words.name()?);
+        while words.skip_token(&Token::Comma) {
+            columns.push(words.name()?);
+        }
+        words.expect_token(&Token::RParen)?;
+    }
+    if !words.skip(&["as"]) {
+        return Err(SqlError::unsupported("an option of CREATE TABLE AS"));
+    }
+    if words.peek_is("execute") {
+        return Err(SqlError::unsupported("CREATE TABLE AS EXECUTE"));
+    }
+    let start = all.len() - words.rest.len();
+    let (end, with_data) = data(all);
+    if end <= start {
+        return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "syntax error at end of input"));
+    }
+    let query = Arc::from(slice(words.text, &all[start..end]));
+    Ok(Some((QueriedTable { name, columns, if_not_exists, with_data, query }, start..end)))
+}
+
+fn is(token: Option<&TokenWithSpan>, word: &str) -> bool {
+    matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
+}
+
+/// Whether AS stands outside of parentheses: columns with types have it in expressions only.
+fn has_as(tokens: &[TokenWithSpan]) -> bool {
+    outside(tokens).any(|at| is(tokens.get(at), "as"))
+}
+
+/// Places of the tokens that stand outside of parentheses.
+fn outside(tokens: &[TokenWithSpan]) -> impl Iterator<Item = usize> {
+    let mut depth = 0;
+    tokens.iter().enumerate().filter_map(move |(at, token)| {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        (depth == 0).then_some(at)
+    })
+}
+
+/// Where the query ends, and whether its rows are wanted.
+fn data(tokens: &[TokenWithSpan]) -> (usize, bool) {
+    let from_end = |back: usize| tokens.len().checked_sub(back).and_then(|at| tokens.get(at));
+    if !is(from_end(1), "data") {
+        return (tokens.len(), true);
+    }
+    if is(from_end(2), "with") {
+        return (tokens.len() - 2, true);
+    }
+    match is(from_end(2), "no") && is(from_end(3), "with") {
+        true => (tokens.len() - 3, false),
+        false => (tokens.len(), true),
+    }
+}
+
+/// Where INTO stands in a SELECT that stores its rows.
+fn into(tokens: &[TokenWithSpan]) -> Option<usize> {
+    if !is(tokens.first(), "select") && !is(tokens.first(), "with") {
+        return None;
+    }
+    let verbs = ["insert", "update", "delete", "merge", "from"];
+    for at in outside(tokens) {
+        if is(tokens.get(at), "into") {
+            return Some(at);
+        }
+        if verbs.iter().any(|verb| is(tokens.get(at), verb)) {
+            return None;
+        }
+    }
+    None
+}
+
+/// Plans the table, over a catalog, for a query of these columns. `own`: catalog rows that the running transaction wrote already.
+pub fn plan(
+    wanted: &QueriedTable,
+    columns: &[ResultColumn],
+    catalog: &Catalog,
+    own: &BTreeSet<Key>,
+    facts: &Facts,
+) -> Result<SchemaChange> {
+    let mut planner = Planner::new(catalog, own, facts.role);
+    planner.create_queried(wanted, columns)?;
+    Ok(planner.finish())
+}
+
+impl Planner<'_> {
+    fn create_queried(&mut self, wanted: &QueriedTable, columns: &[ResultColumn]) -> Result<()> {
+        self.check_create()?;
+        if wanted.if_not_exists && self.check_free(&wanted.name).is_err() {
+            let message = format!("relation \"{}\" already exists, skipping", wanted.name);
+            self.notice(sqlstate::DUPLICATE_TABLE, message);
+            return Ok(());
+        }
+        self.check_free(&wanted.name)?;
+        if wanted.columns.len() > columns.len() {
+            return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "too many column names were specified"));
+        }
+        if columns.len() > COLUMNS_MAX {
+            let message = format!("tables can have at most {COLUMNS_MAX} columns");
+            return Err(SqlError::new(sqlstate::TOO_MANY_COLUMNS, message));
+        }
+        let mut made: Vec<Column> = Vec::with_capacity(columns.len());
+        for (place, column) in columns.iter().enumerate() {
+            let name = names::fold(wanted.columns.get(place).unwrap_or(&column.name), true);
+            if made.iter().any(|other| other.name == name) {
+                let message = format!("column \"{name}\" specified more than once");
+                return Err(SqlError::new(sqlstate::DUPLICATE_COLUMN, message));
+            }
+            made.push(Column::new(name, column.column_type, false));
+        }
+        let table = TableSchema {
+            oid: self.next_number(),
+            rights: self.new_rights(),
+            ..TableSchema::new(wanted.name.clone(), self.make_storage(), made)
+        };
+        self.write_table(table);
+        Ok(())
+    }
+}
