@@ -173,6 +173,8 @@ pub struct TableSchema {
     pub options: Vec<String>,
     /// Set if it is a sequence.
     pub sequence: Option<Box<SequenceSchema>>,
+    /// The text of its query if it is a view, which has no rows of its own.
+    pub view: Option<Arc<str>>,
     /// What its rows have to satisfy.
     pub checks: Vec<CheckSchema>,
     /// What its rows refer to.
@@ -211,6 +213,7 @@ impl TableSchema {
             indexes: Vec::new(),
             options: Vec::new(),
             sequence: None,
+            view: None,
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             rights: Rights::default(),
@@ -221,6 +224,11 @@ impl TableSchema {
     /// key only, not in the row.
     pub fn has_hidden_key(&self) -> bool {
         self.primary_key.is_empty()
+    }
+
+    /// Whether it has rows of its own: no sequence, no view.
+    pub fn is_plain(&self) -> bool {
+        self.sequence.is_none() && self.view.is_none()
     }
 
     /// The position of a column that was not dropped.

@@ -66,7 +66,7 @@ impl<'a> PlanningContext<'a> {
     }
 
     fn user_table(&self, name: &str) -> Option<Arc<dyn TableSource>> {
-        let versioned = self.catalog.catalog().tables.get(name)?;
+        let versioned = self.catalog.catalog().tables.get(name).filter(|known| known.table.view.is_none())?;
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.insert(name.to_owned(), versioned.clone());
         Some(provider_as_source(Arc::new(RowTable::new(Arc::clone(&versioned.table)))))

@@ -83,7 +83,7 @@ const FALSE: Compute = |_, _| Some(Value::Boolean(false));
 const ZERO: Compute = |_, _| Some(Value::BigInt(0));
 
 /// Names with one meaning each: NULL texts.
-const NULL_TEXTS: [&str; 16] = [
+const NULL_TEXTS: [&str; 15] = [
     "col_description",
     "obj_description",
     "pg_get_function_arg_default",
@@ -95,7 +95,6 @@ const NULL_TEXTS: [&str; 16] = [
     "pg_get_statisticsobjdef",
     "pg_get_statisticsobjdef_columns",
     "pg_get_triggerdef",
-    "pg_get_viewdef",
     "pg_relation_filepath",
     "shobj_description",
     "pg_describe_object",
@@ -150,7 +149,7 @@ fn find(name: &str) -> Option<(&'static str, Type, Compute)> {
     COMPUTED.iter().find(|(known, ..)| *known == name).copied()
 }
 
-const COMPUTED: [(&str, Type, Compute); 26] = [
+const COMPUTED: [(&str, Type, Compute); 27] = [
     ("format_type", Type::Text, |catalog, arguments| {
         let modifier = arguments.get(1).and_then(Value::as_integer).and_then(|modifier| i32::try_from(modifier).ok());
         Some(Value::text(catalog.type_text(oid(arguments, 0)?, modifier)))
@@ -158,6 +157,9 @@ const COMPUTED: [(&str, Type, Compute); 26] = [
     ("pg_encoding_to_char", Type::Text, |_, arguments| (oid(arguments, 0)? == 6).then(|| Value::text("UTF8"))),
     ("pg_char_to_encoding", Type::Integer, |_, arguments| {
         Some(Value::Integer(if text(arguments, 0)?.eq_ignore_ascii_case("utf8") { 6 } else { -1 }))
+    }),
+    ("pg_get_viewdef", Type::Text, |catalog, arguments| {
+        catalog.view_text(relation(catalog, arguments, 0)?).map(Value::text)
     }),
     ("pg_get_constraintdef", Type::Text, |catalog, arguments| {
         definition_texts::constraint_definition(catalog, oid(arguments, 0)?).map(Value::text)

@@ -19,8 +19,9 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             })
             .into(),
         "sequences" => catalog.sequences().map(|(table, sequence)| self::sequence(database, table, sequence)).collect(),
-        "tables" => catalog.plain_tables().map(|table| self::table(database, table)).collect(),
-        "columns" => catalog.plain_tables().flat_map(|table| columns(catalog, database, table)).collect(),
+        "tables" => of_rows(catalog).map(|table| self::table(database, table)).collect(),
+        "views" => catalog.views().map(|(view, text)| self::view(database, view, text)).collect(),
+        "columns" => of_rows(catalog).flat_map(|table| columns(catalog, database, table)).collect(),
         "table_privileges" => grants::of_tables(catalog, true),
         "role_table_grants" => grants::of_tables(catalog, false),
         "column_privileges" => grants::of_columns(catalog, true),
@@ -56,10 +57,23 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
     }
 }
 
+/// Tables and views.
+fn of_rows(catalog: &SystemCatalog) -> impl Iterator<Item = &TableSchema> {
+    catalog.plain_tables().chain(catalog.views().map(|(view, _)| view))
+}
+
+fn view(database: &str, view: &TableSchema, text: &str) -> Row {
+    row! {
+        table_catalog: database, table_schema: "public", table_name: view.name.as_str(), view_definition: format!(" {text};"),
+        check_option: "NONE", is_updatable: "NO", is_insertable_into: "NO", is_trigger_updatable: "NO",
+        is_trigger_deletable: "NO", is_trigger_insertable_into: "NO",
+    }
+}
+
 fn table(database: &str, table: &TableSchema) -> Row {
     row! {
-        table_catalog: database, table_schema: "public", table_name: table.name.as_str(), table_type: "BASE TABLE",
-        is_insertable_into: "YES", is_typed: "NO",
+        table_catalog: database, table_schema: "public", table_name: table.name.as_str(), table_type: if table.view.is_some() { "VIEW" } else { "BASE TABLE" },
+        is_insertable_into: if table.view.is_some() { "NO" } else { "YES" }, is_typed: "NO",
     }
 }
 

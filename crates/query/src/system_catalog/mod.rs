@@ -115,9 +115,20 @@ impl SystemCatalog {
         self.catalog.tables.values().map(|versioned| versioned.table.as_ref())
     }
 
-    /// Those that are no sequences.
+    /// Those that have rows of their own.
     fn plain_tables(&self) -> impl Iterator<Item = &TableSchema> {
-        self.tables().filter(|table| table.sequence.is_none())
+        self.tables().filter(|table| table.is_plain())
+    }
+
+    /// All views, each with its query.
+    fn views(&self) -> impl Iterator<Item = (&TableSchema, &str)> {
+        self.tables().filter_map(|table| Some((table, table.view.as_deref()?)))
+    }
+
+    /// The query of a view, by its object identifier.
+    pub fn view_text(&self, oid: u32) -> Option<String> {
+        let (_, text) = self.views().find(|(view, _)| view.oid == oid)?;
+        Some(format!(" {text};"))
     }
 
     /// All sequences.

@@ -35,6 +35,7 @@ pub const FILLED: [&str; 23] = [
     "pg_tablespace",
     "pg_type",
     "pg_user",
+    "pg_views",
 ];
 
 /// Identifier of `pg_class` itself.
@@ -98,6 +99,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_tablespace" => [(1663_u32, "pg_default"), (1664, "pg_global")]
             .map(|(oid, name)| row! { oid: oid, spcname: name, spcowner: OWNER_OID })
             .into(),
+        "pg_views" => catalog.views().map(|(view, text)| view_text(catalog, view, text)).collect(),
         "pg_type" => DEFINITIONS.types.iter().map(type_row).collect(),
         _ => vec![],
     }
@@ -119,11 +121,12 @@ fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
     let table = relation.table();
     let is_table = matches!(relation, Found::Table(_));
     let (access_method, kind, columns) = match (is_table, &table.sequence) {
+        (true, None) if table.view.is_some() => (0, "v", table.columns.len()),
         (true, None) => (HEAP, "r", table.columns.len()),
         (true, Some(_)) => (0, "S", table.columns.len()),
         (false, _) => (BTREE, "i", relation.columns().len()),
     };
-    let is_table = is_table && table.sequence.is_none();
+    let is_table = is_table && table.is_plain();
     let options = (is_table && !table.options.is_empty()).then(|| table.options.clone());
     row! {
         oid: relation.oid(), relname: relation.name(), relnamespace: PUBLIC_OID, reltype: 0, reloftype: 0,
@@ -357,6 +360,13 @@ fn table_text(catalog: &SystemCatalog, table: &TableSchema) -> Row {
         schemaname: "public", tablename: table.name.as_str(), tableowner: catalog.grantee(table.rights.owner),
         hasindexes: !(table.has_hidden_key() && table.indexes.is_empty()), hasrules: false, hastriggers: false,
         rowsecurity: false,
+    }
+}
+
+fn view_text(catalog: &SystemCatalog, view: &TableSchema, text: &str) -> Row {
+    row! {
+        schemaname: "public", viewname: view.name.as_str(), viewowner: catalog.grantee(view.rights.owner),
+        definition: format!(" {text};"),
     }
 }
 

@@ -9,7 +9,6 @@ use crate::session::turn::Turn;
 use crate::sql::compile::{Plan, Prepared, Tag};
 use crate::sql::maintenance::Maintenance;
 use crate::sql::parse::Statement;
-use crate::sql::queried_table;
 use crate::sql::settings::Settings;
 use crate::sql::utility::{RoleChange, Utility};
 use messages::query::QueryRequest;
@@ -63,7 +62,7 @@ impl Turn<'_> {
             let verb = match prepared.tag {
                 Tag::Plain(tag) => tag,
                 Tag::Select => "SELECT FOR UPDATE",
-                Tag::Stored => queried_table::TAG,
+                Tag::Stored => "CREATE TABLE AS",
                 _ => tag.split(' ').next().unwrap_or_default(),
             };
             return Err(SqlError::new(

@@ -45,6 +45,12 @@ impl Turn<'_> {
     fn table_query(&mut self, name: &str, columns: &[String]) -> Result<Prepared> {
         let versioned = self.copied_table(name)?;
         let table = &versioned.table;
+        if table.view.is_some() {
+            let message = format!("cannot copy from view \"{name}\"");
+            return Err(
+                SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message).with_hint("Try the COPY (SELECT ...) TO variant.")
+            );
+        }
         let targets = targets_by_name(table, columns)?;
         let quoted: Vec<String> = targets.iter().map(|target| names::quote(&table.columns[*target].name)).collect();
         let sql: Arc<str> = Arc::from(format!("SELECT {} FROM {}", quoted.join(", "), names::quote(name)));

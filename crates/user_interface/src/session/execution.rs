@@ -162,12 +162,12 @@ impl Turn<'_> {
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
-            Plan::Queried(table) => {
+            Plan::Queried(table, _) => {
                 let (catalog, own) = (self.seen_catalog(), self.session.overlay.keys());
                 let columns = &execution.prepared.source;
                 let change = self.with_facts(|facts| queried_table::plan(table, columns, &catalog, &own, facts))?;
                 if change.program.is_none() {
-                    let tag = Tag::Plain(queried_table::TAG);
+                    let tag = Tag::Plain(table.tag());
                     execution.prepared = Arc::new(Prepared { tag, ..Prepared::clone(&execution.prepared) });
                 }
                 self.launch_change(execution, change, Vec::new());
@@ -306,8 +306,8 @@ impl Turn<'_> {
         }
         if let Some(change) = execution.change.take() {
             self.session.overlay.add(change);
-            if let Plan::Queried(table) = &execution.prepared.plan
-                && table.with_data
+            if let Plan::Queried(table, _) = &execution.prepared.plan
+                && table.is_filled()
             {
                 let table = table.clone();
                 if let Err(error) = self.fill(execution, &table) {
@@ -553,7 +553,7 @@ impl Turn<'_> {
         let (sql, step) = match &execution.prepared.plan {
             Plan::Feed(sql, ..) => (sql.clone(), Step::Source),
             Plan::SetValue(set) => (set.source.clone().expect("it has a query"), Step::Source),
-            Plan::Queried(table) => (table.query.clone(), Step::Source),
+            Plan::Queried(_, query) => (query.clone(), Step::Source),
             Plan::Query(sql) => (sql.clone(), Step::Rows),
             _ => unreachable!("only these have a query"),
         };

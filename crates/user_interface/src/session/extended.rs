@@ -101,7 +101,7 @@ impl Turn<'_> {
     pub fn describe(&mut self, prepared: &Prepared) {
         let sql = match &prepared.plan {
             Plan::Query(sql) | Plan::Feed(sql, ..) => sql.clone(),
-            Plan::Queried(table) => table.query.clone(),
+            Plan::Queried(_, query) => query.clone(),
             Plan::SetValue(set) if set.source.is_some() => set.source.clone().unwrap_or_default(),
             _ => unreachable!("only what has a query is left undescribed"),
         };

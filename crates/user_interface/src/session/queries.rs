@@ -162,7 +162,7 @@ impl Turn<'_> {
         }
         let (key_types, reads_target) = match &execution.prepared.plan {
             Plan::Feed(_, _, key_types, reads_target) => (key_types.clone(), *reads_target),
-            Plan::Queried(_) => (Vec::new(), false),
+            Plan::Queried(..) => (Vec::new(), false),
             Plan::SetValue(_) => (Vec::new(), true),
             _ => unreachable!("only a program that is fed has a source"),
         };
@@ -186,7 +186,7 @@ impl Turn<'_> {
     /// Hands the program its next rows, or fetches more for it, or ends.
     pub fn supply(&mut self, mut execution: Box<Execution>) {
         let program = match (&execution.prepared.plan, &execution.fills) {
-            (Plan::Feed(_, program, ..), _) | (Plan::Queried(_), Some(program)) => program.clone(),
+            (Plan::Feed(_, program, ..), _) | (Plan::Queried(..), Some(program)) => program.clone(),
             _ => unreachable!("only a program that is fed is supplied"),
         };
         let count = execution.supply.rows.len().min(SUPPLIED_ROWS);

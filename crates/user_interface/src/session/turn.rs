@@ -177,7 +177,7 @@ impl Turn<'_> {
             | Plan::System(_)
             | Plan::Sequence(_)
             | Plan::Execute(..) => true,
-            Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) | Plan::Queried(_) => {
+            Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) | Plan::Queried(..) => {
                 let shared = &self.shared.catalog;
                 self.session.overlay.is_empty()
                     && prepared.role == self.session.current_user().1

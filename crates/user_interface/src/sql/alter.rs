@@ -16,6 +16,7 @@ use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
 use crate::sql::sequences;
 use crate::sql::settings::Facts;
+use crate::sql::views::TableChange;
 use messages::program::{Action, Expression};
 use messages::schema::{Catalog, Column, TableSchema};
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation};
@@ -67,6 +68,7 @@ impl Planner<'_> {
                         format!("column \"{new}\" of relation \"{}\" already exists", to.name),
                     ));
                 }
+                self.check_views(&to, &TableChange::Column(&old))?;
                 Planner::rename_in_checks(&mut to, position, &old, &new)?;
                 to.columns[position].name = new;
             }
@@ -77,6 +79,9 @@ impl Planner<'_> {
             AlterTableOperation::AlterColumn { column_name, op } => {
                 let name = names::identifier(column_name);
                 let position = to.column(&name).ok_or_else(|| no_column(&from, &name))?;
+                if let AlterColumnOperation::SetDataType { .. } = op {
+                    self.check_views(&from, &TableChange::Column(&name))?;
+                }
                 let is_rebuilt = alter_column(&mut to, position, op, &self.catalog)?;
                 if let AlterColumnOperation::SetDefault { .. } = op {
                     self.check_draws(to.columns[position].default.as_deref())?;
@@ -171,6 +176,7 @@ impl Planner<'_> {
     fn add_column(&mut self, mut table: TableSchema, definition: &ast::ColumnDef, if_not_exists: bool) -> Result<()> {
         let mut column = column(definition, &self.catalog)?;
         self.check_draws(column.default.as_deref())?;
+        self.check_views(&table, &TableChange::NewColumn)?;
         if table.column(&column.name).is_some() {
             let message = format!("column \"{}\" of relation \"{}\" already exists", column.name, table.name);
             if if_not_exists {
@@ -320,6 +326,7 @@ impl Planner<'_> {
             }
             return Err(error);
         };
+        self.check_views(table, &TableChange::Column(name))?;
         if table.primary_key.contains(&position) {
             return Err(SqlError::unsupported("dropping a column of the primary key"));
         }
@@ -348,6 +355,7 @@ impl Planner<'_> {
     fn rename_table(&mut self, mut table: TableSchema, name: String) -> Result<()> {
         self.check_create()?;
         self.check_free(&name)?;
+        self.check_views(&table, &TableChange::Whole)?;
         self.forget_name(&table.name);
         let indexes: Vec<String> = table.indexes.iter().map(|index| index.name.clone()).collect();
         for index in indexes.iter().chain(table.primary_key_name.iter()) {

@@ -10,7 +10,7 @@ use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::parse::{self, Parsed, Statement};
 use crate::sql::procedures;
-use crate::sql::queried_table::{self, QueriedTable};
+use crate::sql::queried_table::QueriedTable;
 use crate::sql::rights::{self, Needs, Verdict};
 use crate::sql::role_syntax::RoleStatement;
 use crate::sql::sequence_calls::SetValue;
@@ -19,9 +19,10 @@ use crate::sql::settings::{Facts, reported_name_of};
 use crate::sql::system::{self, SystemStatement};
 use crate::sql::types::Stop;
 use crate::sql::utility::{Copy, CopySource, Utility};
+use crate::sql::views::{self, Expanded};
 use messages::program::{Action, Program, ResultColumn};
 use messages::schema::{Catalog, CatalogEntry, CatalogVersions};
-use messages::{Key, TableId};
+use messages::{Key, TableId, Timestamp};
 use sqlparser::ast;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -51,8 +52,8 @@ pub enum Plan {
     Feed(Arc<str>, Arc<Program>, Vec<Type>, bool),
     /// As a schema change, planned when it is executed.
     Schema(Box<ast::Statement>),
-    /// As a table that is made, planned when it is executed, and then filled by a query.
-    Queried(Arc<QueriedTable>),
+    /// As a table that is made, planned when it is executed, and then filled by this query; or as a view.
+    Queried(Arc<QueriedTable>, Arc<str>),
     /// As a change of roles, planned when it is executed.
     Roles(Arc<RoleStatement>),
     /// As a change of a sequence, planned when it is executed.
@@ -145,7 +146,8 @@ impl Prepared {
     /// Settles whether a role may execute it, and has its program rely on that. Errors: those of a schema that the role may not look into.
     pub fn protect(&mut self, catalog: &Catalog, role: u32, needs: impl FnOnce() -> Needs) -> Result<()> {
         let Verdict { denied, rights } = rights::decide(catalog, role, needs)?;
-        (self.role, self.denied) = (role, denied);
+        self.role = role;
+        self.denied = denied.or(self.denied.take());
         if rights.is_empty() {
             return Ok(());
         }
@@ -155,8 +157,21 @@ impl Prepared {
             let program = Arc::make_mut(program);
             program.relies_on = with(&program.relies_on);
         }
-        self.rights = rights.into();
+        self.rights = with(&self.rights);
         Ok(())
+    }
+
+    /// Has it rely on the views that stood in its statement, and on what their owners may do.
+    fn show_views(&mut self, expanded: Expanded) {
+        let Expanded { relied, denied, .. } = expanded;
+        let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&relied).cloned().collect() };
+        self.mentions = with(&self.mentions);
+        if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut self.plan {
+            let program = Arc::make_mut(program);
+            program.relies_on = with(&program.relies_on);
+        }
+        self.rights = relied.iter().filter(|(_, version)| *version != Timestamp::ZERO).cloned().collect();
+        self.denied = denied;
     }
 
     /// A statement of these parts that mentions no table.
@@ -208,10 +223,16 @@ pub fn compile(
     let mut prepared = match &parsed.statement {
         Statement::Utility(utility) => of_utility(&parsed.text, utility, context)?,
         Statement::Sql(tree) => tree.with(|statement| {
-            let prepared = match &parsed.into {
-                Some(into) => of_queried(parsed, into, statement, &declared, context, described)?,
-                None => of_sql(parsed, statement, &declared, context, described)?,
+            let expanded = views::expand(statement, context.catalog)?;
+            let whole = Whole { parsed, statement: expanded.as_ref().map_or(statement, |known| &known.statement) };
+            let query = expanded.as_ref().map(|known| Arc::from(known.statement.to_string()));
+            let mut prepared = match &parsed.into {
+                Some(into) => of_queried(&whole, into, query, &declared, context, described)?,
+                None => of_sql(&whole, query, &declared, context, described)?,
             };
+            if let Some(expanded) = expanded {
+                prepared.show_views(expanded);
+            }
             protected(prepared, statement, context)
         })?,
         Statement::Procedure(create) => of_procedure(&parsed.text, create, context)?,
@@ -334,13 +355,21 @@ fn check_names(statement: &ast::Statement) -> Result<()> {
     }
 }
 
+/// A statement as it was sent, and as it is compiled: without views.
+#[derive(Clone, Copy)]
+struct Whole<'a> {
+    parsed: &'a Parsed,
+    statement: &'a ast::Statement,
+}
+
 fn of_sql(
-    parsed: &Parsed,
-    statement: &ast::Statement,
+    whole: &Whole,
+    expanded: Option<Arc<str>>,
     declared: &[Option<Type>],
     context: &Context,
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
+    let Whole { parsed, statement } = *whole;
     check_names(statement)?;
     let mut types = declared.to_vec();
     if let Some((_, described)) = described {
@@ -365,7 +394,7 @@ fn of_sql(
                 let mentions = mentions_of(statement, &compiler, context);
                 return of_set_value(parsed, set, column, mentions, compiler, described);
             }
-            of_query(parsed, query, &mut compiler)?
+            of_query(expanded.as_ref().unwrap_or(&parsed.text), query, &mut compiler)?
         }
         ast::Statement::Insert(insert) => {
             let fed = described.map(|(columns, _)| columns.len());
@@ -407,20 +436,22 @@ fn of_sql(
 
 /// A table of a query's rows.
 fn of_queried(
-    parsed: &Parsed,
+    whole: &Whole,
     into: &Arc<QueriedTable>,
-    statement: &ast::Statement,
+    expanded: Option<Arc<str>>,
     declared: &[Option<Type>],
     context: &Context,
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
+    let Whole { parsed, statement } = *whole;
     check_names(statement)?;
     if !matches!(statement, ast::Statement::Query(_)) {
-        return Err(SqlError::unsupported("CREATE TABLE AS of this statement"));
+        return Err(SqlError::unsupported(format!("{} of this statement", into.tag())));
     }
     let compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
-    let tag = if into.with_data { Tag::Stored } else { Tag::Plain(queried_table::TAG) };
-    let mut prepared = Prepared::simple(&parsed.text, Plan::Queried(into.clone()), tag);
+    let tag = if into.is_filled() { Tag::Stored } else { Tag::Plain(into.tag()) };
+    let query = expanded.unwrap_or_else(|| into.query.clone());
+    let mut prepared = Prepared::simple(&parsed.text, Plan::Queried(into.clone(), query), tag);
     prepared.writes = true;
     prepared.shareable = false;
     prepared.mentions = mentions_of(statement, &compiler, context);
@@ -433,7 +464,7 @@ fn of_queried(
 }
 
 /// A query: how it is executed, and whether it writes or locks.
-fn of_query(parsed: &Parsed, query: &ast::Query, compiler: &mut Compiler) -> Result<(Plan, Tag, bool)> {
+fn of_query(text: &Arc<str>, query: &ast::Query, compiler: &mut Compiler) -> Result<(Plan, Tag, bool)> {
     let locks = !query.locks.is_empty();
     match compiler.select(query) {
         Ok(mut program) => {
@@ -443,7 +474,7 @@ fn of_query(parsed: &Parsed, query: &ast::Query, compiler: &mut Compiler) -> Res
         Err(Stop::Beyond(_)) if locks => {
             Err(SqlError::unsupported("FOR UPDATE with joins, grouping, subqueries or sorting"))
         }
-        Err(Stop::Beyond(_)) => Ok((Plan::Query(parsed.text.clone()), Tag::Select, false)),
+        Err(Stop::Beyond(_)) => Ok((Plan::Query(text.clone()), Tag::Select, false)),
         Err(Stop::Error(error)) => Err(error),
     }
 }
@@ -483,7 +514,7 @@ fn of_set_value(
 
 /// The statement, with what the role may do of it.
 fn protected(mut prepared: Prepared, statement: &ast::Statement, context: &Context) -> Result<Prepared> {
-    if let Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) | Plan::Queried(_) = &prepared.plan {
+    if let Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) | Plan::Queried(..) = &prepared.plan {
         prepared.protect(context.all, context.facts.role, || needs_of(statement, context))?;
     }
     Ok(prepared)

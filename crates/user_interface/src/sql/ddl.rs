@@ -237,7 +237,7 @@ impl<'a> Planner<'a> {
     /// A table to change. Errors: 42P01, 42809.
     pub(super) fn table(&self, name: &str) -> Result<Arc<TableSchema>> {
         match self.catalog.tables.get(name) {
-            Some(versioned) if versioned.table.sequence.is_none() => Ok(versioned.table.clone()),
+            Some(versioned) if versioned.table.is_plain() => Ok(versioned.table.clone()),
             Some(_) => Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a table"))),
             None if self.catalog.index_names.contains_key(name) => {
                 Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a table")))
@@ -456,18 +456,27 @@ impl<'a> Planner<'a> {
         cascade: bool,
         all: &[String],
     ) -> Result<()> {
-        let is_sequence = self.catalog.tables.get(name).is_some_and(|found| found.table.sequence.is_some());
+        let found = self.catalog.tables.get(name).map(|found| found.table.clone());
+        let is_sequence = found.as_ref().is_some_and(|found| found.sequence.is_some());
+        let is_view = found.as_ref().is_some_and(|found| found.view.is_some());
         let (what, exists) = match kind {
-            ast::ObjectType::Table => ("table", self.catalog.tables.contains_key(name) && !is_sequence),
+            ast::ObjectType::Table => ("table", found.as_ref().is_some_and(|found| found.is_plain())),
             ast::ObjectType::Index => ("index", self.catalog.index_names.contains_key(name)),
-            ast::ObjectType::View => ("view", false),
+            ast::ObjectType::View => ("view", is_view),
             ast::ObjectType::MaterializedView => ("materialized view", false),
             ast::ObjectType::Sequence => ("sequence", is_sequence),
             other => return Err(SqlError::unsupported(format!("DROP {other}"))),
         };
         if !exists {
             if self.is_taken(name) {
-                return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a {what}")));
+                let error = SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a {what}"));
+                let hint = match (is_view, is_sequence, found.is_some()) {
+                    (true, ..) => "Use DROP VIEW to remove a view.",
+                    (_, true, _) => "Use DROP SEQUENCE to remove a sequence.",
+                    (_, _, true) => "Use DROP TABLE to remove a table.",
+                    _ => "Use DROP INDEX to remove an index.",
+                };
+                return Err(error.with_hint(hint));
             }
             if !if_exists {
                 let is_index = matches!(kind, ast::ObjectType::Index);
@@ -482,6 +491,11 @@ impl<'a> Planner<'a> {
                 let rights = self.table(name)?.rights.clone();
                 self.check_owns(&rights, "table", name, true)?;
                 self.drop_table(name, cascade, all)
+            }
+            ast::ObjectType::View => {
+                let rights = found.map(|found| found.rights.clone()).unwrap_or_default();
+                self.check_owns(&rights, "view", name, true)?;
+                self.drop_view(name, cascade, all)
             }
             ast::ObjectType::Sequence => {
                 let rights = self.sequence(name)?.rights.clone();
@@ -503,6 +517,7 @@ impl<'a> Planner<'a> {
 
     pub(super) fn drop_table(&mut self, name: &str, cascade: bool, all: &[String]) -> Result<()> {
         let table = self.table(name)?;
+        self.drop_views_of("table", name, cascade, all)?;
         self.drop_referring(&format!("table {name}"), &table, None, all, cascade)?;
         self.drops.push(table.storage);
         self.drop_owned_sequences(table.oid, None);

@@ -118,6 +118,9 @@ impl Planner<'_> {
 
     /// A table or a sequence. Errors: 42P01, 42809.
     fn relation(&self, name: &str) -> Result<Arc<TableSchema>> {
+        if let Some(known) = self.catalog.tables.get(name).filter(|known| known.table.view.is_some()) {
+            return Ok(known.table.clone());
+        }
         self.sequence(name).or_else(|_| self.table(name))
     }
 

@@ -219,9 +219,10 @@ impl Planner<'_> {
                 if !self.catalog.tables.contains_key(&table.name) {
                     continue;
                 }
-                match table.sequence {
-                    Some(_) => self.drop_sequence(&table.name, cascade)?,
-                    None => self.drop_table(&table.name, cascade, &names)?,
+                match (&table.sequence, &table.view) {
+                    (Some(_), _) => self.drop_sequence(&table.name, cascade)?,
+                    (_, Some(_)) => self.drop_view(&table.name, cascade, &names)?,
+                    _ => self.drop_table(&table.name, cascade, &names)?,
                 }
             }
             for procedure in self.procedures_of(role.oid) {
@@ -306,7 +307,12 @@ pub(super) fn dependents(catalog: &Catalog, role: u32, facts: &Facts) -> Vec<Str
         object(1255, procedure.oid, &procedure.rights, &described(procedure));
     }
     for known in catalog.tables.values() {
-        object(1259, known.table.oid, &known.table.rights, &format!("table {}", known.table.name));
+        let kind = match (&known.table.sequence, &known.table.view) {
+            (Some(_), _) => "sequence",
+            (_, Some(_)) => "view",
+            _ => "table",
+        };
+        object(1259, known.table.oid, &known.table.rights, &format!("{kind} {}", known.table.name));
     }
     object(1262, 0, &catalog.rights(Place::Database), &format!("database {}", facts.database));
     object(2615, 0, &catalog.rights(Place::Schema), "schema public");

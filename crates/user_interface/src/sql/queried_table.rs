@@ -1,26 +1,39 @@
-//! `CREATE TABLE ... AS` and `SELECT ... INTO`: a table with the columns and the rows of a query (PostgreSQL's `createas.c`).
+//! `CREATE TABLE ... AS`, `SELECT ... INTO` and `CREATE VIEW`: what has the columns of a query (PostgreSQL's `createas.c`, `view.c`).
 //!
 //! The table is made first, then the query's rows are put into it, both in one transaction. Invariant: the query never sees the table that it fills.
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::COLUMNS_MAX;
 use crate::sql::ddl::{Planner, SchemaChange};
-use crate::sql::names;
 use crate::sql::places::offset;
 use crate::sql::sequence_options::relation;
 use crate::sql::settings::Facts;
+use crate::sql::views::columns_of_query;
 use crate::sql::words::Words;
 use messages::Key;
 use messages::program::ResultColumn;
-use messages::schema::{Catalog, Column, TableSchema};
+use messages::schema::{Catalog, TableSchema};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The command tag where no row was to be stored.
-pub const TAG: &str = "CREATE TABLE AS";
+/// The command tag of a table where no row was to be stored.
+const TABLE_TAG: &str = "CREATE TABLE AS";
 
-/// A table that a query's rows go to.
+/// What is made of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Makes {
+    /// A table with its rows.
+    FilledTable,
+    /// A table without them.
+    EmptyTable,
+    /// A view.
+    View,
+    /// A view, also in the place of one.
+    ReplacedView,
+}
+
+/// A table or view that a query gives its columns.
 #[derive(Clone, Debug)]
 pub struct QueriedTable {
     /// Its name.
@@ -29,17 +42,32 @@ pub struct QueriedTable {
     columns: Vec<String>,
     /// IF NOT EXISTS.
     if_not_exists: bool,
-    /// Whether it gets the query's rows.
-    pub with_data: bool,
+    /// What it is.
+    makes: Makes,
     /// The query's text.
     pub query: Arc<str>,
+}
+
+impl QueriedTable {
+    /// Whether it gets the query's rows.
+    pub fn is_filled(&self) -> bool {
+        self.makes == Makes::FilledTable
+    }
+
+    /// The command tag, unless rows are stored.
+    pub fn tag(&self) -> &'static str {
+        match self.makes {
+            Makes::FilledTable | Makes::EmptyTable => TABLE_TAG,
+            Makes::View | Makes::ReplacedView => "CREATE VIEW",
+        }
+    }
 }
 
 /// Takes the table out of `CREATE TABLE ... AS query` and `SELECT ... INTO table ...`, so that the query is left; `None`: it is something else.
 pub(super) fn take(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<Option<QueriedTable>> {
     let words = Words { text, rest: tokens };
     if words.peek_is("create") {
-        let found = created(words)?;
+        let found = if begins_view(words.rest) { Some(created_view(words)?) } else { created(words)? };
         return Ok(found.map(|(table, query)| {
             tokens.drain(query.end..);
             tokens.drain(..query.start);
@@ -57,7 +85,7 @@ pub(super) fn take(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<Option
         _ => slice(text, &tokens[..at]).to_owned(),
     });
     tokens.drain(at..end);
-    Ok(Some(QueriedTable { name, columns: Vec::new(), if_not_exists: false, with_data: true, query }))
+    Ok(Some(QueriedTable { name, columns: Vec::new(), if_not_exists: false, makes: Makes::FilledTable, query }))
 }
 
 /// What stands from the first of these tokens to the last.
@@ -96,14 +124,7 @@ fn created(mut words: Words) -> Result<Option<(QueriedTable, std::ops::Range<usi
         words.expect("exists")?;
     }
     let name = relation(&mut words)?;
-    let mut columns = Vec::new();
-    if words.skip_token(&Token::LParen) {
-        columns.push(words.name()?);
-        while words.skip_token(&Token::Comma) {
-            columns.push(words.name()?);
-        }
-        words.expect_token(&Token::RParen)?;
-    }
+    let columns = column_names(&mut words)?;
     if !words.skip(&["as"]) {
         return Err(SqlError::unsupported("an option of CREATE TABLE AS"));
     }
@@ -112,11 +133,67 @@ fn created(mut words: Words) -> Result<Option<(QueriedTable, std::ops::Range<usi
     }
     let start = all.len() - words.rest.len();
     let (end, with_data) = data(all);
+    let makes = if with_data { Makes::FilledTable } else { Makes::EmptyTable };
     if end <= start {
         return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "syntax error at end of input"));
     }
     let query = Arc::from(slice(words.text, &all[start..end]));
-    Ok(Some((QueriedTable { name, columns, if_not_exists, with_data, query }, start..end)))
+    Ok(Some((QueriedTable { name, columns, if_not_exists, makes, query }, start..end)))
+}
+
+/// Names in parentheses, if there are any.
+fn column_names(words: &mut Words) -> Result<Vec<String>> {
+    let mut columns = Vec::new();
+    if words.skip_token(&Token::LParen) {
+        columns.push(words.name()?);
+        while words.skip_token(&Token::Comma) {
+            columns.push(words.name()?);
+        }
+        words.expect_token(&Token::RParen)?;
+    }
+    Ok(columns)
+}
+
+/// Whether a view is made: VIEW stands behind words that only say what kind of one.
+fn begins_view(tokens: &[TokenWithSpan]) -> bool {
+    let before = ["create", "or", "replace", "temp", "temporary", "global", "local", "recursive"];
+    let first = (0..tokens.len()).find(|at| !before.iter().any(|word| is(tokens.get(*at), word)));
+    first.is_some_and(|at| is(tokens.get(at), "view"))
+}
+
+/// A view, and which tokens are its query.
+fn created_view(mut words: Words) -> Result<(QueriedTable, std::ops::Range<usize>)> {
+    let all = words.rest;
+    words.advance();
+    let replaces = words.skip(&["or"]);
+    if replaces {
+        words.expect("replace")?;
+    }
+    words.skip(&["global", "local"]);
+    if words.peek_is("temp") || words.peek_is("temporary") {
+        return Err(SqlError::unsupported("a temporary view"));
+    }
+    if words.peek_is("recursive") {
+        return Err(SqlError::unsupported("CREATE RECURSIVE VIEW"));
+    }
+    words.expect("view")?;
+    let name = relation(&mut words)?;
+    let columns = column_names(&mut words)?;
+    if words.peek_is("with") {
+        return Err(SqlError::unsupported("an option of a view"));
+    }
+    words.expect("as")?;
+    let start = all.len() - words.rest.len();
+    let is_checked = is(all.last(), "option") && all.len() > 2 && is(all.get(all.len() - 2), "check");
+    if is_checked {
+        return Err(SqlError::unsupported("WITH CHECK OPTION"));
+    }
+    if start == all.len() {
+        return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "syntax error at end of input"));
+    }
+    let query = Arc::from(slice(words.text, &all[start..]));
+    let makes = if replaces { Makes::ReplacedView } else { Makes::View };
+    Ok((QueriedTable { name, columns, if_not_exists: false, makes, query }, start..all.len()))
 }
 
 fn is(token: Option<&TokenWithSpan>, word: &str) -> bool {
@@ -194,27 +271,27 @@ impl Planner<'_> {
             self.notice(sqlstate::DUPLICATE_TABLE, message);
             return Ok(());
         }
-        self.check_free(&wanted.name)?;
-        if wanted.columns.len() > columns.len() {
-            return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "too many column names were specified"));
-        }
-        if columns.len() > COLUMNS_MAX {
+        let is_view = matches!(wanted.makes, Makes::View | Makes::ReplacedView);
+        let made = columns_of_query(&wanted.columns, columns, if is_view { "view" } else { "table" })?;
+        let replaced = match wanted.makes {
+            Makes::ReplacedView => self.replaced_view(&wanted.name, &made)?,
+            _ => None,
+        };
+        if made.len() > COLUMNS_MAX {
             let message = format!("tables can have at most {COLUMNS_MAX} columns");
             return Err(SqlError::new(sqlstate::TOO_MANY_COLUMNS, message));
         }
-        let mut made: Vec<Column> = Vec::with_capacity(columns.len());
-        for (place, column) in columns.iter().enumerate() {
-            let name = names::fold(wanted.columns.get(place).unwrap_or(&column.name), true);
-            if made.iter().any(|other| other.name == name) {
-                let message = format!("column \"{name}\" specified more than once");
-                return Err(SqlError::new(sqlstate::DUPLICATE_COLUMN, message));
+        let table = match replaced {
+            Some(old) => TableSchema { columns: made, view: Some(wanted.query.clone()), ..TableSchema::clone(&old) },
+            None => {
+                self.check_free(&wanted.name)?;
+                TableSchema {
+                    oid: self.next_number(),
+                    rights: self.new_rights(),
+                    view: is_view.then(|| wanted.query.clone()),
+                    ..TableSchema::new(wanted.name.clone(), self.make_storage(), made)
+                }
             }
-            made.push(Column::new(name, column.column_type, false));
-        }
-        let table = TableSchema {
-            oid: self.next_number(),
-            rights: self.new_rights(),
-            ..TableSchema::new(wanted.name.clone(), self.make_storage(), made)
         };
         self.write_table(table);
         Ok(())

@@ -132,6 +132,10 @@ impl Compiler<'_> {
         let relation = names::relation(name)?;
         let own = relation.schema.as_deref().is_none_or(|schema| schema == "public");
         if let Some(found) = self.catalog.tables.get(&relation.name).filter(|_| own) {
+            if found.table.view.is_some() {
+                // Only what is not compiled as a statement of its own comes here with one.
+                return Err(SqlError::unsupported(format!("the view \"{}\" here", relation.name)).into());
+            }
             return Ok(found.clone());
         }
         if relation.is_system() {

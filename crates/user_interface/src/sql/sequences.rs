@@ -444,6 +444,9 @@ pub(super) fn find(catalog: &Catalog, name: &str) -> Result<Arc<TableSchema>> {
 
 /// Refuses to change a sequence as if it were a table. Errors: 42809.
 pub(super) fn check_is_table(table: &TableSchema) -> Result<()> {
+    if table.view.is_some() {
+        return Err(SqlError::unsupported(format!("changing rows of the view \"{}\"", table.name)));
+    }
     match table.sequence {
         None => Ok(()),
         Some(_) => {

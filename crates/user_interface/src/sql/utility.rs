@@ -187,6 +187,7 @@ fn other_utility(first: &str, words: &mut Words) -> Result<Option<Utility>> {
         "reassign" => Some(owner_syntax::parse_reassign(words)?),
         "drop" if words.skip(&["owned"]) => Some(owner_syntax::parse_drop_owned(words)?),
         "create" | "alter" | "drop" if role_syntax::begins(words) => Some(role_syntax::parse(first, words)?),
+        "alter" if words.peek_is("view") => return Err(SqlError::unsupported("ALTER VIEW")),
         "alter" if words.peek_is("default") => return Err(SqlError::unsupported("ALTER DEFAULT PRIVILEGES")),
         "alter" => owner_syntax::parse_owner(words)?,
         _ => None,

@@ -1,0 +1,349 @@
+//! Views: a query under a name, put in the place of the name wherever rows are read (PostgreSQL's manual, 41.2).
+//!
+//! A view is a table without rows whose definition has the text of its query. Invariants: what a view shows is what its owner may read; a query that stands for a view has
+//! no views in it any more.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::VIEWS_WITHIN_MAX;
+use crate::sql::ddl::Planner;
+use crate::sql::denials::not_owner;
+use crate::sql::names;
+use crate::sql::needs;
+use crate::sql::parse::{self, Statement};
+use crate::sql::rights::{self, Verdict};
+use messages::program::ResultColumn;
+use messages::schema::{Catalog, CatalogEntry, Column, TableSchema, VersionedTable};
+use messages::{Key, Timestamp};
+use sql_syntax::TooDeep;
+use sqlparser::ast::{self, Ident, ObjectName, TableAlias, TableAliasColumnDef, TableFactor};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// A statement whose views are the queries that they stand for.
+pub struct Expanded {
+    /// The statement.
+    pub statement: ast::Statement,
+    /// Catalog rows that it came from, with their versions: views, what they read, and what their owners may do.
+    pub relied: Vec<(Key, Timestamp)>,
+    /// Why the owner of a view may not read what it shows.
+    pub denied: Option<Box<SqlError>>,
+}
+
+/// Puts queries in the place of views; `None`: the statement names none. Errors: 0A000 for one that changes rows of a view, 54001 for views too deep within each other.
+pub fn expand(statement: &ast::Statement, catalog: &Catalog) -> Result<Option<Expanded>> {
+    let named = ast::visit_relations(statement, |name| match view_named(catalog, name) {
+        Some(_) => ControlFlow::Break(()),
+        None => ControlFlow::Continue(()),
+    });
+    if named.is_continue() {
+        return Ok(None);
+    }
+    check_target(statement, catalog)?;
+    let mut expansion = Expansion {
+        catalog,
+        common: Vec::new(),
+        within: 0,
+        budget: EXPANSIONS_MAX,
+        relied: BTreeMap::new(),
+        denied: None,
+    };
+    let mut statement = statement.clone();
+    if let ControlFlow::Break(error) = ast::VisitMut::visit(&mut statement, &mut expansion) {
+        return Err(error);
+    }
+    let Expansion { relied, denied, .. } = expansion;
+    Ok(Some(Expanded { statement, relied: relied.into_iter().collect(), denied }))
+}
+
+/// So many times at most a view is put into one statement: views of views of views double.
+const EXPANSIONS_MAX: usize = 256;
+
+/// The view that a name means, unless a query of WITH has the name.
+fn view_named<'c>(catalog: &'c Catalog, name: &ObjectName) -> Option<&'c VersionedTable> {
+    let relation = names::relation(name).ok()?;
+    let is_own = relation.schema.as_deref().is_none_or(|schema| schema == "public");
+    catalog.tables.get(&relation.name).filter(|known| is_own && known.table.view.is_some())
+}
+
+/// Errors: 0A000 if the statement changes rows of a view.
+fn check_target(statement: &ast::Statement, catalog: &Catalog) -> Result<()> {
+    let of_factor = |factor: &TableFactor| match factor {
+        TableFactor::Table { name, .. } => view_named(catalog, name).map(|view| view.table.name.clone()),
+        _ => None,
+    };
+    let target = match statement {
+        ast::Statement::Insert(insert) => match &insert.table {
+            ast::TableObject::TableName(name) => view_named(catalog, name).map(|view| view.table.name.clone()),
+            _ => None,
+        },
+        ast::Statement::Update(update) => of_factor(&update.table.relation),
+        ast::Statement::Delete(delete) => {
+            let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) = &delete.from;
+            from.first().and_then(|tables| of_factor(&tables.relation))
+        }
+        _ => None,
+    };
+    match target {
+        Some(name) => Err(SqlError::unsupported(format!("changing rows of the view \"{name}\""))),
+        None => Ok(()),
+    }
+}
+
+/// An expansion under way.
+struct Expansion<'a> {
+    catalog: &'a Catalog,
+    /// Names that WITH gives, from the outermost query to the innermost.
+    common: Vec<Vec<String>>,
+    /// How many views are open.
+    within: usize,
+    /// How many more there may be.
+    budget: usize,
+    relied: BTreeMap<Key, Timestamp>,
+    denied: Option<Box<SqlError>>,
+}
+
+impl ast::VisitorMut for Expansion<'_> {
+    type Break = Box<SqlError>;
+
+    fn pre_visit_query(&mut self, query: &mut ast::Query) -> ControlFlow<Self::Break> {
+        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.common.push(tables.map(|table| names::identifier(&table.alias.name)).collect());
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<Self::Break> {
+        self.common.pop();
+        ControlFlow::Continue(())
+    }
+
+    /// What was put in is visited behind this, with its own views.
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Self::Break> {
+        match self.factor(factor) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
+
+impl Expansion<'_> {
+    fn factor(&mut self, factor: &mut TableFactor) -> Result<()> {
+        let TableFactor::Table { name, alias, .. } = factor else { return Ok(()) };
+        let own = names::relation(name)?;
+        let is_common = own.schema.is_none() && self.common.iter().flatten().any(|known| *known == own.name);
+        let Some(view) = view_named(self.catalog, name).filter(|_| !is_common).cloned() else { return Ok(()) };
+        if self.within == VIEWS_WITHIN_MAX || self.budget == 0 {
+            return Err(TooDeep.into());
+        }
+        self.budget -= 1;
+        self.rely(&own.name);
+        let mut query = query_of(&view.table)?;
+        self.check_owner(&view.table, &query)?;
+        // Names of WITH around a view mean nothing within it.
+        let common = std::mem::take(&mut self.common);
+        self.within += 1;
+        let visited = ast::VisitMut::visit(&mut query, self);
+        self.within -= 1;
+        self.common = common;
+        if let ControlFlow::Break(error) = visited {
+            return Err(error);
+        }
+        let alias = derived_alias(&view.table, alias.as_ref());
+        *factor = TableFactor::Derived { lateral: false, subquery: Box::new(query), alias: Some(alias), sample: None };
+        Ok(())
+    }
+
+    fn rely(&mut self, name: &str) {
+        let key = CatalogEntry::key(name);
+        let version = self.catalog.version_of(&key);
+        self.relied.insert(key, version);
+    }
+
+    /// A view reads with the rights of its owner.
+    fn check_owner(&mut self, view: &TableSchema, query: &ast::Query) -> Result<()> {
+        let statement = ast::Statement::Query(Box::new(query.clone()));
+        for name in relations_of(query) {
+            self.rely(&name);
+        }
+        let needs = || needs::of(&statement, self.catalog);
+        let Verdict { denied, rights } = rights::decide(self.catalog, view.rights.owner, needs)?;
+        self.relied.extend(rights);
+        if self.denied.is_none() {
+            self.denied = denied;
+        }
+        Ok(())
+    }
+}
+
+/// What the query in the place of a view is called: its columns have the view's names, or those that the statement gives.
+fn derived_alias(view: &TableSchema, given: Option<&TableAlias>) -> TableAlias {
+    let quoted = |name: &str| Ident::with_quote('"', name);
+    let own = view.columns.iter().map(|column| TableAliasColumnDef { name: quoted(&column.name), data_type: None });
+    let mut columns = given.map_or_else(Vec::new, |alias| alias.columns.clone());
+    columns.extend(own.skip(columns.len()));
+    let name = given.map_or_else(|| quoted(&view.name), |alias| alias.name.clone());
+    TableAlias { explicit: true, name, columns, at: None }
+}
+
+/// The query of a view. Errors: XX000 if it cannot be read any more.
+fn query_of(view: &TableSchema) -> Result<ast::Query> {
+    let broken = || SqlError::new(sqlstate::INTERNAL_ERROR, format!("the view \"{}\" has no query", view.name));
+    let text = view.view.as_deref().ok_or_else(broken)?;
+    let parsed = parse::statement(text)?.ok_or_else(broken)?;
+    match parsed.statement {
+        Statement::Sql(tree) if tree.is_shallow() => match *tree.into_inner() {
+            ast::Statement::Query(query) => Ok(*query),
+            _ => Err(broken()),
+        },
+        _ => Err(TooDeep.into()),
+    }
+}
+
+/// Names of the relations that a query reads.
+fn relations_of(query: &ast::Query) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let _ = ast::visit_relations(query, |name| {
+        found.extend(names::relation(name).ok().map(|relation| relation.name));
+        ControlFlow::<()>::Continue(())
+    });
+    found
+}
+
+/// What a change of a table does to it.
+pub(super) enum TableChange<'a> {
+    /// It is dropped, or gets another name.
+    Whole,
+    /// This column goes away, or becomes another.
+    Column(&'a str),
+    /// It gets a column.
+    NewColumn,
+}
+
+impl Planner<'_> {
+    /// Views that read a table, by name.
+    pub(super) fn views_of(&self, table: &str) -> Vec<Arc<TableSchema>> {
+        let views = self.catalog.tables.values().map(|known| &known.table).filter(|known| known.view.is_some());
+        let reads = |view: &&Arc<TableSchema>| query_of(view).is_ok_and(|query| relations_of(&query).contains(table));
+        views.filter(reads).cloned().collect()
+    }
+
+    /// Errors: 2BP01 for what a view needs, 0A000 for what would change what it shows.
+    pub(super) fn check_views(&self, table: &TableSchema, change: &TableChange) -> Result<()> {
+        for view in self.views_of(&table.name) {
+            let query = query_of(&view)?;
+            let statement = ast::Statement::Query(Box::new(query));
+            let needs = needs::of(&statement, &self.catalog);
+            let all = has_wildcard(&statement);
+            let used = match change {
+                TableChange::Whole => true,
+                TableChange::NewColumn => all,
+                TableChange::Column(column) => {
+                    let place = table.column(column);
+                    let of_table = |need: &&rights::Need| need.table.oid == table.oid;
+                    let reads = |need: &rights::Need| place.is_some_and(|place| need.selected.contains(&place));
+                    all || needs.tables.iter().filter(of_table).any(reads)
+                }
+            };
+            if used {
+                let feature =
+                    format!("this change of the table \"{}\", which the view \"{}\" reads", table.name, view.name);
+                return Err(SqlError::unsupported(feature).with_hint("Drop the view, and make it anew."));
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops the views that read something, or refuses to. `all`: names that are dropped together.
+    pub(super) fn drop_views_of(&mut self, what: &str, name: &str, cascade: bool, all: &[String]) -> Result<()> {
+        for view in self.views_of(name) {
+            if !self.catalog.tables.contains_key(&view.name) || all.contains(&view.name) {
+                continue;
+            }
+            if !cascade {
+                let message = format!("cannot drop {what} {name} because other objects depend on it");
+                return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message)
+                    .with_detail(format!("view {} depends on {what} {name}", view.name))
+                    .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            }
+            self.notice("00000", format!("drop cascades to view {}", view.name));
+            self.drop_view(&view.name, cascade, all)?;
+        }
+        Ok(())
+    }
+
+    /// Drops a view that there is.
+    pub(super) fn drop_view(&mut self, name: &str, cascade: bool, all: &[String]) -> Result<()> {
+        self.drop_views_of("view", name, cascade, all)?;
+        if let Some(known) = self.catalog.tables.get(name) {
+            self.drops.push(known.table.storage);
+        }
+        self.forget_name(name);
+        Ok(())
+    }
+
+    /// The view as it is, for one that takes its place. Errors: 42809 if it is none, 42501, 42P16 for columns that do not go on.
+    pub(super) fn replaced_view(&self, name: &str, columns: &[Column]) -> Result<Option<Arc<TableSchema>>> {
+        let Some(known) = self.catalog.tables.get(name) else { return Ok(None) };
+        let old = &known.table;
+        if old.view.is_none() {
+            return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a view")));
+        }
+        if !self.standing.has(old.rights.owner) {
+            return Err(not_owner("view", name));
+        }
+        let wrong = |message: String| Err(SqlError::new(sqlstate::INVALID_TABLE_DEFINITION, message));
+        if columns.len() < old.columns.len() {
+            return wrong("cannot drop columns from view".to_owned());
+        }
+        for (was, is) in old.columns.iter().zip(columns) {
+            if was.name != is.name {
+                return wrong(format!("cannot change name of view column \"{}\" to \"{}\"", was.name, is.name));
+            }
+            if was.column_type != is.column_type {
+                let (before, now) = (was.column_type, is.column_type);
+                return wrong(format!("cannot change data type of view column \"{}\" from {before} to {now}", is.name));
+            }
+        }
+        Ok(Some(old.clone()))
+    }
+}
+
+/// Whether a `*` stands anywhere in it.
+fn has_wildcard(statement: &ast::Statement) -> bool {
+    struct Wildcards;
+    impl ast::Visitor for Wildcards {
+        type Break = ();
+        fn pre_visit_select(&mut self, select: &ast::Select) -> ControlFlow<()> {
+            let is_one = |item: &ast::SelectItem| {
+                matches!(item, ast::SelectItem::Wildcard(_) | ast::SelectItem::QualifiedWildcard(..))
+            };
+            let natural = |tables: &ast::TableWithJoins| tables.to_string().to_ascii_uppercase().contains("NATURAL ");
+            match select.projection.iter().any(is_one) || select.from.iter().any(natural) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }
+    }
+    ast::Visit::visit(statement, &mut Wildcards).is_break()
+}
+
+/// The columns of a view or table that a query makes. Errors: 42601 for too many names, 42701 for a name twice.
+pub(super) fn columns_of_query(given: &[String], columns: &[ResultColumn], makes: &str) -> Result<Vec<Column>> {
+    if given.len() > columns.len() {
+        let message = match makes {
+            "view" => "CREATE VIEW specifies more column names than columns",
+            _ => "too many column names were specified",
+        };
+        return Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
+    }
+    let mut made: Vec<Column> = Vec::with_capacity(columns.len());
+    for (place, column) in columns.iter().enumerate() {
+        let name = names::fold(given.get(place).unwrap_or(&column.name), true);
+        if made.iter().any(|other| other.name == name) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(SqlError::new(sqlstate::DUPLICATE_COLUMN, message));
+        }
+        made.push(Column::new(name, column.column_type, false));
+    }
+    Ok(made)
+}
