@@ -25,6 +25,10 @@ pub mod sqlstate {
     pub const UNDEFINED_STATEMENT: &str = "26000";
     /// `invalid_cursor_name`.
     pub const UNDEFINED_PORTAL: &str = "34000";
+    /// A cursor that only goes forward, and the like.
+    pub const OBJECT_NOT_IN_STATE: &str = "55000";
+    /// A bound on memory.
+    pub const OUT_OF_MEMORY: &str = "53200";
     /// `duplicate_cursor`.
     pub const DUPLICATE_PORTAL: &str = "42P03";
     /// `duplicate_prepared_statement`.

@@ -33,6 +33,8 @@ pub const PARAMETERS_MAX: usize = u16::MAX as usize;
 pub const PROCEDURE_PARAMETERS_MAX: usize = 100;
 /// Named prepared statements of one session.
 pub const STATEMENTS_MAX: usize = 10_000;
+/// Bytes of the rows that all cursors of a session keep.
+pub const CURSOR_BYTES_MAX: usize = 64 << 20;
 /// Portals of one session.
 pub const PORTALS_MAX: usize = 1_000;
 /// Compiled statements kept for all sessions of one user interface; when there are more, all are forgotten.

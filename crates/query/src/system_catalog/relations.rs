@@ -11,7 +11,7 @@ use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, OnChange
 use values::Type;
 
 /// The relations that have rows.
-pub const FILLED: [&str; 23] = [
+pub const FILLED: [&str; 24] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",

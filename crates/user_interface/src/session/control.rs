@@ -117,7 +117,12 @@ impl Turn<'_> {
                 }
             }
             Utility::Deallocate(None) => self.session.statements.clear(),
-            Utility::CloseAll => self.forget_portals(),
+            Utility::CloseAll => {
+                self.session.cursors.clear();
+                self.forget_portals();
+            }
+            Utility::CloseCursor(name) => self.close_cursor(&name)?,
+            Utility::Fetch(fetch) => return self.fetch(execution, &fetch),
             Utility::Prepare(name, types, text) => self.prepare_named(name, types, &text)?,
             Utility::Explain(text) => return self.explain(execution, &text),
             Utility::Copy(copy) if copy.outwards => return self.copy_out(execution, &copy),
@@ -313,11 +318,13 @@ impl Turn<'_> {
             Plan::Utility(Utility::Release(name)) => {
                 if let Some(position) = position(name) {
                     session.savepoints.truncate(position);
+                    session.cursors_at_savepoint(position, false);
                 }
             }
             Plan::Utility(Utility::RollbackTo(name)) => {
                 if let Some(position) = position(name) {
                     session.savepoints.truncate(position + 1);
+                    session.cursors_at_savepoint(position, true);
                     session.overlay = session.savepoints[position].1.clone();
                     let before = std::mem::replace(&mut session.settings, session.savepoints[position].2.clone());
                     if !before.now.acts_as(&session.settings.now) {
@@ -414,6 +421,7 @@ impl Turn<'_> {
             }
             self.session.statements.clear();
             self.forget_portals();
+            self.session.cursors.clear();
             self.reset_settings();
             self.become_role(&RoleChange { of_session: true, ..RoleChange::default() })?;
         }
@@ -448,7 +456,8 @@ impl Turn<'_> {
     }
 }
 
-fn no_transaction(statement: &str) -> Box<SqlError> {
+/// 25P01.
+pub fn no_transaction(statement: &str) -> Box<SqlError> {
     SqlError::new(sqlstate::NO_ACTIVE_TRANSACTION, format!("{statement} can only be used in transaction blocks"))
 }
 

@@ -72,6 +72,7 @@ impl Turn<'_> {
             mentions: Arc::new([(CatalogEntry::key(name), versioned.version)]),
             generation: self.shared.catalog.generation,
             shareable: false,
+            cursor: None,
             undescribed: false,
             outside_blocks: None,
             role: 0,

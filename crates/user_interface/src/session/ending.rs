@@ -184,6 +184,7 @@ impl Turn<'_> {
         session.lost = false;
         session.implicit_failed = false;
         session.savepoints.clear();
+        session.end_cursors(committed);
         if !committed {
             session.overlay = Default::default();
         }

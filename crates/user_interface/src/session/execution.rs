@@ -54,6 +54,10 @@ impl Turn<'_> {
             _ => {}
         }
         self.check_plan(&execution.prepared)?;
+        if let Some((cursor, _)) = &execution.prepared.cursor {
+            self.check_declare(cursor)?;
+            execution.rows_max = 0;
+        }
         self.enter(execution)
     }
 
@@ -315,6 +319,9 @@ impl Turn<'_> {
                 }
                 return;
             }
+        }
+        if execution.prepared.cursor.is_some() {
+            return self.cursor_rows(execution, rows, true);
         }
         if execution.portal.is_some() && execution.rows_max > 0 && rows.len() > execution.rows_max {
             execution.buffered = rows.into();

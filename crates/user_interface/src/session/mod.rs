@@ -9,6 +9,7 @@ pub mod authorization;
 pub mod catalog;
 pub mod control;
 pub mod copy;
+pub mod cursors;
 pub mod doorkeeper;
 pub mod doubt;
 pub mod ending;

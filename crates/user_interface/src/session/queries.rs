@@ -88,6 +88,8 @@ impl Turn<'_> {
         if let Some(reason) = self.session.cancelled {
             self.session.work = Work::Statement(execution);
             self.fail(&cancelled(reason));
+        } else if execution.prepared.cursor.is_some() {
+            self.cursor_rows(execution, rows, last);
         } else if execution.portal.is_some() && execution.rows_max > 0 {
             execution.buffered.extend(rows);
             execution.exhausted = last;
@@ -105,7 +107,8 @@ impl Turn<'_> {
         }
     }
 
-    fn more(&mut self, mut execution: Box<Execution>, step: Step) {
+    /// Asks for more rows.
+    pub fn more(&mut self, mut execution: Box<Execution>, step: Step) {
         execution.step = step;
         self.session.work = Work::Statement(execution);
         self.query(QueryRequest::More);

@@ -7,6 +7,7 @@ use crate::limits::OUTPUT_HELD_MAX;
 use crate::protocol::copy::{CopyColumn, Decoder, Options};
 use crate::protocol::format::Formats;
 use crate::session::catalog::{Overlay, OwnRow};
+use crate::session::cursors::Cursor;
 use crate::session::login::{Login, Peer};
 use crate::sql::compile::Prepared;
 use crate::sql::ddl::SchemaChange;
@@ -184,6 +185,8 @@ pub struct Execution {
     pub change: Option<SchemaChange>,
     /// What fills the table that it has made.
     pub fills: Option<Arc<Program>>,
+    /// The cursor that keeps its rows, as far as they have come.
+    pub cursor: Option<Cursor>,
     /// Rows to supply to its program.
     pub supply: Supply,
     /// COPY FROM: the data so far.
@@ -354,6 +357,8 @@ pub struct Session {
     pub statements: FxHashMap<String, Option<Arc<Prepared>>>,
     /// Portals.
     pub portals: FxHashMap<String, Portal>,
+    /// Cursors that DECLARE has made.
+    pub cursors: FxHashMap<String, Cursor>,
     /// The portal whose query the query processor holds.
     pub query_portal: Option<String>,
     /// How often the query processor was told to stop and has not said that it did: its other replies are late until then.
@@ -401,6 +406,7 @@ impl Session {
             savepoints: Vec::new(),
             statements: FxHashMap::default(),
             portals: FxHashMap::default(),
+            cursors: FxHashMap::default(),
             query_portal: None,
             stops: 0,
             cycle: Cycle::Idle,
@@ -464,6 +470,7 @@ impl Execution {
             sink: Sink::Rows,
             change: None,
             fills: None,
+            cursor: None,
             supply: Supply::default(),
             copy: None,
             buffered: VecDeque::new(),

@@ -11,6 +11,7 @@ use crate::session::state::Session;
 use crate::sql::compile::{self, Context, Plan, Prepared};
 use crate::sql::parse::{self, Parsed};
 use crate::sql::settings::{Facts, SiteFacts};
+use crate::sql::utility::Utility;
 use crate::user_interface::Config;
 use messages::program::ResultColumn;
 use messages::query::{QueryRequest, SessionFacts};
@@ -222,6 +223,13 @@ impl Turn<'_> {
             let context = Context { catalog: &catalog, all: &all, generation, facts, made, text };
             compile::compile(parsed, declared, &context, described)
         })
+        .map(|prepared| match &prepared.plan {
+            Plan::Utility(Utility::Fetch(fetch)) => {
+                let fetch = fetch.clone();
+                self.with_cursor_columns(prepared, &fetch)
+            }
+            _ => prepared,
+        })
     }
 
     /// The statement compiled anew unless it still stands. A query is then described only if another session has had it described since.
@@ -251,7 +259,8 @@ impl Prepared {
     }
 }
 
-fn same_shape(left: &[ResultColumn], right: &[ResultColumn]) -> bool {
+/// Whether columns have the same names and types.
+pub fn same_shape(left: &[ResultColumn], right: &[ResultColumn]) -> bool {
     left.len() == right.len()
         && left.iter().zip(right).all(|(left, right)| left.column_type == right.column_type && left.name == right.name)
 }

@@ -3,6 +3,7 @@
 //! Invariant: a [`Prepared`] stands as long as the catalog rows it names have the versions it names.
 
 use crate::errors::{Result, SqlError};
+use crate::sql::cursor_syntax::DeclaredCursor;
 use crate::sql::expressions::Compiler;
 use crate::sql::insert::Insertion;
 use crate::sql::modify::Modification;
@@ -83,6 +84,8 @@ pub enum Tag {
     Update,
     /// `DELETE n`.
     Delete,
+    /// With a count behind it.
+    Counted(&'static str),
     /// Without a count.
     Plain(&'static str),
 }
@@ -95,6 +98,7 @@ impl Tag {
             Tag::Insert => format!("INSERT 0 {count}"),
             Tag::Update => format!("UPDATE {count}"),
             Tag::Delete => format!("DELETE {count}"),
+            Tag::Counted(tag) => format!("{tag} {count}"),
             Tag::Plain(tag) => tag.to_string(),
         }
     }
@@ -125,6 +129,8 @@ pub struct Prepared {
     pub generation: u64,
     /// Whether every session may use it.
     pub shareable: bool,
+    /// The cursor that keeps its rows, and their columns; it has none itself then.
+    pub cursor: Option<(Arc<DeclaredCursor>, Vec<ResultColumn>)>,
     /// The query processor has yet to say what its columns and parameters are.
     pub undescribed: bool,
     /// What it is called, if it runs outside of transaction blocks only.
@@ -161,6 +167,16 @@ impl Prepared {
         Ok(())
     }
 
+    /// Has the rows of a query kept for a cursor. Errors: 0A000 for another statement.
+    fn declare(&mut self, cursor: &Arc<DeclaredCursor>, statement: &ast::Statement) -> Result<()> {
+        if !matches!((statement, &self.plan), (ast::Statement::Query(_), Plan::Query(_) | Plan::Program(_))) {
+            return Err(SqlError::unsupported("a cursor for this statement"));
+        }
+        self.cursor = Some((cursor.clone(), std::mem::take(&mut self.columns)));
+        self.tag = Tag::Plain("DECLARE CURSOR");
+        Ok(())
+    }
+
     /// Has it rely on the views that stood in its statement, and on what their owners may do.
     fn show_views(&mut self, expanded: Expanded) {
         let Expanded { relied, denied, .. } = expanded;
@@ -188,6 +204,7 @@ impl Prepared {
             mentions: Arc::default(),
             generation: 0,
             shareable: true,
+            cursor: None,
             undescribed: false,
             outside_blocks: None,
             role: 0,
@@ -225,11 +242,15 @@ pub fn compile(
         Statement::Sql(tree) => tree.with(|statement| {
             let expanded = views::expand(statement, context.catalog)?;
             let whole = Whole { parsed, statement: expanded.as_ref().map_or(statement, |known| &known.statement) };
-            let query = expanded.as_ref().map(|known| Arc::from(known.statement.to_string()));
+            let declared_for = parsed.cursor.as_ref().map(|cursor| cursor.query.clone());
+            let query = expanded.as_ref().map(|known| Arc::from(known.statement.to_string())).or(declared_for);
             let mut prepared = match &parsed.into {
                 Some(into) => of_queried(&whole, into, query, &declared, context, described)?,
                 None => of_sql(&whole, query, &declared, context, described)?,
             };
+            if let Some(cursor) = &parsed.cursor {
+                prepared.declare(cursor, statement)?;
+            }
             if let Some(expanded) = expanded {
                 prepared.show_views(expanded);
             }
@@ -262,6 +283,9 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
         Utility::Deallocate(Some(_)) => "DEALLOCATE",
         Utility::Deallocate(None) => "DEALLOCATE ALL",
         Utility::CloseAll => "CLOSE CURSOR ALL",
+        Utility::CloseCursor(_) => "CLOSE CURSOR",
+        Utility::Fetch(fetch) if fetch.moves => "MOVE",
+        Utility::Fetch(_) => "FETCH",
         Utility::Prepare(..) => "PREPARE",
         Utility::Explain(_) => "EXPLAIN",
         Utility::Copy(_) => "COPY",
@@ -278,6 +302,10 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
         Utility::Explain(_) => vec![text_column("QUERY PLAN")],
         _ => Vec::new(),
     };
+    if let Utility::Fetch(_) = utility {
+        // Its columns are those of the session's cursor.
+        (prepared.tag, prepared.shareable) = (Tag::Counted(tag), false);
+    }
     prepared.writes = matches!(utility, Utility::Copy(copy) if !copy.outwards);
     if let Utility::Maintenance(maintenance) = utility {
         maintenance.check(context.catalog, context.facts)?;

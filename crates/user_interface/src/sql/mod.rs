@@ -3,7 +3,7 @@
 //! Invariant: compiling is a pure function of the text, the parameter types, the catalog and the session's facts; what a
 //! compiled statement relied on is written in it. In reading order:
 //!
-//! * [`parse`], [`utility`], [`maintenance`], [`copy_syntax`]: text to syntax; [`words`], [`places`]: its tokens, and where they stand;
+//! * [`parse`], [`utility`], [`maintenance`], [`copy_syntax`], [`cursor_syntax`]: text to syntax; [`words`], [`places`]: its tokens, and where they stand;
 //! * [`names`], [`types`], [`operators`]: identifiers, implicit casts, operators' types;
 //! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`compile`]: which way a statement goes;
@@ -17,6 +17,7 @@ pub mod arrays;
 mod checks;
 pub mod compile;
 pub mod copy_syntax;
+pub mod cursor_syntax;
 pub mod ddl;
 pub mod definitions;
 pub mod denials;

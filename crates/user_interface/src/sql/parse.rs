@@ -5,6 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::SQL_BYTES_MAX;
+use crate::sql::cursor_syntax::{self, DeclaredCursor};
 use crate::sql::places::{Cursor, position, unexpected};
 use crate::sql::queried_table::{self, QueriedTable};
 use crate::sql::utility::{self, Utility};
@@ -27,6 +28,8 @@ pub struct Parsed {
     pub overriding: Option<Overriding>,
     /// The table that its rows go to: the statement is the query.
     pub into: Option<Arc<QueriedTable>>,
+    /// The cursor that is declared for it: the statement is the query.
+    pub cursor: Option<Arc<DeclaredCursor>>,
 }
 
 /// What an INSERT says of the values that it gives to identity columns.
@@ -100,6 +103,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
     let mut tokens = plain_locks(tokens);
     let is_procedure = procedure_as_function(&mut tokens);
     let overriding = take_overriding(&mut tokens);
+    let cursor = cursor_syntax::take(text, &mut tokens)?.map(Arc::new);
     let into = queried_table::take(text, &mut tokens)?.map(Arc::new);
     let mut concurrently = drop_concurrently(&mut tokens).then_some("DROP INDEX CONCURRENTLY");
     let statement = match utility::parse(text, &tokens)? {
@@ -123,7 +127,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
             }
         }
     };
-    Ok(Parsed { text: Arc::from(slice), statement, concurrently, overriding, into })
+    Ok(Parsed { text: Arc::from(slice), statement, concurrently, overriding, into, cursor })
 }
 
 /// Takes CONCURRENTLY out of DROP INDEX, where the parser does not know it. Whether it was there.

@@ -89,7 +89,7 @@ pub(super) fn take(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<Option
 }
 
 /// What stands from the first of these tokens to the last.
-fn slice<'t>(text: &'t str, tokens: &[TokenWithSpan]) -> &'t str {
+pub(super) fn slice<'t>(text: &'t str, tokens: &[TokenWithSpan]) -> &'t str {
     match (tokens.first(), tokens.last()) {
         (Some(first), Some(last)) => text[offset(text, first.span.start)..offset(text, last.span.end)].trim_end(),
         _ => "",

@@ -5,6 +5,7 @@
 
 use crate::errors::{Result, SqlError};
 use crate::protocol::copy::Options;
+use crate::sql::cursor_syntax::{self, Fetch};
 use crate::sql::maintenance::{self, Maintenance};
 use crate::sql::owner_syntax;
 use crate::sql::places::unexpected;
@@ -50,6 +51,10 @@ pub enum Utility {
     Deallocate(Option<String>),
     /// CLOSE ALL: of portals, too.
     CloseAll,
+    /// CLOSE.
+    CloseCursor(String),
+    /// FETCH and MOVE.
+    Fetch(Fetch),
     /// PREPARE name (types) AS text.
     Prepare(String, Vec<Type>, Arc<str>),
     /// EXPLAIN of this text.
@@ -162,7 +167,8 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "close" if words.skip(&["all"]) => Utility::CloseAll,
         // There is nothing to stop listening on; pools say so before they hand a connection out again.
         "unlisten" if words.skip_token(&Token::Mul) => Utility::Nothing("UNLISTEN"),
-        "declare" | "fetch" | "move" | "close" => return Err(SqlError::unsupported("a cursor in SQL")),
+        "close" => Utility::CloseCursor(words.name()?),
+        "fetch" | "move" => Utility::Fetch(cursor_syntax::fetch(first == "move", &mut words)?),
         "listen" | "unlisten" | "notify" => return Err(SqlError::unsupported("LISTEN and NOTIFY")),
         "do" => return Err(SqlError::unsupported("DO")),
         "alter" if words.skip(&["system"]) => Utility::System(system::parse(&mut words)?),

@@ -1,0 +1,210 @@
+//! Cursors of SQL: DECLARE runs the query and keeps its rows, FETCH and MOVE go through them (PostgreSQL's manual, DECLARE and FETCH).
+//!
+//! Rows are kept because a session has one query under way at most, and programs ask other things between two fetches. So each cursor is insensitive, as all are in
+//! PostgreSQL 15, and one that is held costs nothing more. Invariant: all rows of a session's cursors together stay below [`CURSOR_BYTES_MAX`].
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::{CURSOR_BYTES_MAX, PORTALS_MAX};
+use crate::session::control::no_transaction;
+use crate::session::state::{Block, Execution, Session, Step, Work};
+use crate::session::turn::{Turn, same_shape};
+use crate::sql::compile::Prepared;
+use crate::sql::cursor_syntax::{DeclaredCursor, Direction, Fetch};
+use messages::program::ResultColumn;
+use values::Value;
+
+/// A cursor of a session.
+#[derive(Debug, Default)]
+pub struct Cursor {
+    /// Columns of its rows.
+    pub columns: Vec<ResultColumn>,
+    rows: Vec<Vec<Value>>,
+    /// The row that it stands on, from 1; 0 before the first, one more than there are behind the last.
+    position: usize,
+    /// NO SCROLL.
+    forward_only: bool,
+    hold: bool,
+    /// Its transaction has committed.
+    held: bool,
+    /// How many savepoints there were when it was declared.
+    depth: usize,
+    bytes: usize,
+}
+
+/// Rows that FETCH shows, by their places from 0, in the order in which they are shown.
+enum Shown {
+    Up(std::ops::Range<usize>),
+    Down(std::ops::Range<usize>),
+}
+
+impl Shown {
+    fn len(&self) -> usize {
+        let (Shown::Up(range) | Shown::Down(range)) = self;
+        range.len()
+    }
+}
+
+impl Cursor {
+    /// Goes where it is told. Errors: 55000 for one that goes backwards and must not.
+    fn go(&mut self, direction: Direction) -> Result<Shown> {
+        let (count, before) = (self.rows.len(), self.position);
+        let clamped = |place: i64| usize::try_from(place.clamp(0, count as i64 + 1)).unwrap_or(0);
+        let one = |place: usize| if place == 0 || place > count { 0..0 } else { place - 1..place };
+        let (position, shown) = match direction {
+            Direction::ForwardAll => (count + 1, Shown::Up(before.min(count)..count)),
+            Direction::BackwardAll => (0, Shown::Down(0..before.saturating_sub(1))),
+            Direction::Forward(0) => (before, Shown::Up(one(before))),
+            Direction::Forward(rows) if rows > 0 => {
+                let first = before.min(count);
+                let end = count.min(first.saturating_add(rows as usize));
+                let is_short = ((end - first) as i64) < rows;
+                (if is_short { count + 1 } else { end }, Shown::Up(first..end))
+            }
+            Direction::Forward(rows) => {
+                let end = before.saturating_sub(1);
+                let first = end.saturating_sub(rows.unsigned_abs() as usize);
+                let is_short = ((end - first) as u64) < rows.unsigned_abs();
+                (if is_short { 0 } else { first + 1 }, Shown::Down(first..end))
+            }
+            Direction::Absolute(place) => {
+                let place = if place < 0 { count as i64 + 1 + place } else { place };
+                (clamped(place), Shown::Up(one(clamped(place))))
+            }
+            Direction::Relative(rows) => {
+                let place = clamped((before as i64).saturating_add(rows));
+                (place, Shown::Up(one(place)))
+            }
+        };
+        let shows_again = shown.len() > 0 && position == before;
+        if self.forward_only && (position < before || shows_again) {
+            return Err(SqlError::new(sqlstate::OBJECT_NOT_IN_STATE, "cursor can only scan forward")
+                .with_hint("Declare it with SCROLL option to enable backward scan."));
+        }
+        self.position = position;
+        Ok(shown)
+    }
+}
+
+impl Session {
+    /// A transaction is over: cursors that are not held go with it, and so do those of one that was rolled back.
+    pub fn end_cursors(&mut self, committed: bool) {
+        self.cursors.retain(|_, cursor| cursor.held || (committed && cursor.hold));
+        self.cursors.values_mut().for_each(|cursor| cursor.held = true);
+    }
+
+    /// A savepoint, by its place, was released, or (`back`) returned to.
+    pub fn cursors_at_savepoint(&mut self, place: usize, back: bool) {
+        if back {
+            self.cursors.retain(|_, cursor| cursor.held || cursor.depth <= place);
+        } else {
+            self.cursors.values_mut().for_each(|cursor| cursor.depth = cursor.depth.min(place));
+        }
+    }
+
+    fn cursor(&mut self, name: &str) -> Result<&mut Cursor> {
+        let undefined = || SqlError::new(sqlstate::UNDEFINED_PORTAL, format!("cursor \"{name}\" does not exist"));
+        self.cursors.get_mut(name).ok_or_else(undefined)
+    }
+}
+
+impl Turn<'_> {
+    /// Errors: 25P01 outside of a transaction, 42P03 for a name that is taken.
+    pub fn check_declare(&self, cursor: &DeclaredCursor) -> Result<()> {
+        if self.session.block == Block::None && !cursor.hold {
+            return Err(no_transaction("DECLARE CURSOR"));
+        }
+        let session = &self.session;
+        if session.cursors.contains_key(&cursor.name) || session.portals.contains_key(&cursor.name) {
+            let message = format!("cursor \"{}\" already exists", cursor.name);
+            return Err(SqlError::new(sqlstate::DUPLICATE_PORTAL, message));
+        }
+        if session.cursors.len() >= PORTALS_MAX {
+            let message = format!("a session has at most {PORTALS_MAX} cursors");
+            return Err(SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+        }
+        Ok(())
+    }
+
+    /// Rows of a cursor's query came, the last of them or not.
+    pub fn cursor_rows(&mut self, mut execution: Box<Execution>, rows: Vec<Vec<Value>>, last: bool) {
+        if let Err(error) = self.keep_rows(&mut execution, rows) {
+            self.session.work = Work::Statement(execution);
+            return self.fail(&error);
+        }
+        if !last {
+            return self.more(execution, Step::Rows);
+        }
+        // It stands before its first row.
+        if let (Some((declared, _)), Some(cursor)) = (&execution.prepared.cursor, execution.cursor.take()) {
+            self.session.cursors.insert(declared.name.clone(), cursor);
+        }
+        self.complete(execution);
+    }
+
+    /// Errors: 53200 for more than a session may keep.
+    fn keep_rows(&mut self, execution: &mut Execution, rows: Vec<Vec<Value>>) -> Result<()> {
+        let Some((declared, columns)) = &execution.prepared.cursor else { return Ok(()) };
+        let others: usize = self.session.cursors.values().map(|cursor| cursor.bytes).sum();
+        let kept = execution.cursor.get_or_insert_with(|| {
+            let (columns, depth) = (columns.clone(), self.session.savepoints.len());
+            Cursor {
+                columns,
+                depth,
+                hold: declared.hold,
+                forward_only: declared.scroll == Some(false),
+                ..Cursor::default()
+            }
+        });
+        for row in rows {
+            kept.bytes += size_of::<Vec<Value>>() + row.iter().map(Value::size_in_memory).sum::<usize>();
+            kept.rows.push(row);
+        }
+        if others + kept.bytes > CURSOR_BYTES_MAX {
+            let megabytes = CURSOR_BYTES_MAX >> 20;
+            return Err(SqlError::new(
+                sqlstate::OUT_OF_MEMORY,
+                format!("the cursors of a session keep at most {megabytes} MB of rows"),
+            )
+            .with_hint("Have the rows in several queries, by ranges of a key."));
+        }
+        Ok(())
+    }
+
+    /// FETCH or MOVE.
+    pub fn fetch(&mut self, mut execution: Box<Execution>, fetch: &Fetch) -> Result<()> {
+        let told = execution.prepared.columns.clone();
+        let cursor = self.session.cursor(&fetch.cursor)?;
+        let is_told = fetch.moves || same_shape(&told, &cursor.columns);
+        if !is_told {
+            return Err(SqlError::plan_changed());
+        }
+        let shown = cursor.go(fetch.direction)?;
+        let count = shown.len();
+        let rows: Vec<Vec<Value>> = match (fetch.moves, shown) {
+            (true, _) => Vec::new(),
+            (_, Shown::Up(range)) => cursor.rows[range].to_vec(),
+            (_, Shown::Down(range)) => cursor.rows[range].iter().rev().cloned().collect(),
+        };
+        execution.affected = count as u64;
+        if !fetch.moves {
+            self.send_rows(&mut execution, rows);
+        }
+        self.complete(execution);
+        Ok(())
+    }
+
+    /// CLOSE of one cursor.
+    pub fn close_cursor(&mut self, name: &str) -> Result<()> {
+        self.session.cursor(name)?;
+        self.session.cursors.remove(name);
+        Ok(())
+    }
+
+    /// The columns that FETCH shows. Errors are those of its execution.
+    pub fn with_cursor_columns(&mut self, mut prepared: Prepared, fetch: &Fetch) -> Prepared {
+        if let (false, Ok(cursor)) = (fetch.moves, self.session.cursor(&fetch.cursor)) {
+            prepared.columns = cursor.columns.clone();
+        }
+        prepared
+    }
+}
