@@ -110,6 +110,28 @@ pub struct Grant {
 /// All that was granted on an object.
 pub type Grants = Vec<Grant>;
 
+/// A kind of object that roles make, and that default privileges are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum MadeKind {
+    /// Tables and views.
+    Table,
+    /// Sequences.
+    Sequence,
+    /// Procedures.
+    Procedure,
+}
+
+/// What is granted on objects of a kind that a role makes (PostgreSQL's `pg_default_acl`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DefaultGrants {
+    /// The kind.
+    pub kind: MadeKind,
+    /// In the schema, beside what is granted everywhere; else in place of what the kind begins with.
+    pub in_schema: bool,
+    /// The grants.
+    pub grants: Grants,
+}
+
 /// An object's owner and grants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rights {

@@ -3,7 +3,7 @@
 //! A role is a row of the catalog, so every site knows it once the statement that made it has committed. The bootstrap superuser is there without a row,
 //! until something about it is changed. Invariant: what is kept of a password is a verifier, and printing a role for a person does not show it.
 
-use crate::privilege::Membership;
+use crate::privilege::{DefaultGrants, Membership};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -51,6 +51,8 @@ pub struct RoleSchema {
     pub verifier: Option<Secret<String>>,
     /// What it is a member of.
     pub memberships: Vec<Membership>,
+    /// What is granted on what it makes.
+    pub defaults: Vec<DefaultGrants>,
 }
 
 impl RoleSchema {
@@ -70,6 +72,7 @@ impl RoleSchema {
             valid_until: None,
             verifier: None,
             memberships: Vec::new(),
+            defaults: Vec::new(),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Grants and memberships, as `pg_catalog` and `information_schema` show them.
 
 use super::rows::{Row, row};
-use super::{SystemCatalog, role_name};
-use messages::privilege::{Grant, Grants, PUBLIC, Privileges, Rights};
+use super::{PUBLIC_OID, SystemCatalog, role_name};
+use messages::privilege::{Grant, Grants, MadeKind, PUBLIC, Privileges, Rights};
 use messages::schema::{Place, TableSchema};
 use privileges::{Kind, Standing};
 
@@ -27,6 +27,25 @@ impl SystemCatalog {
     pub(super) fn grant_texts(&self, grants: Option<&Grants>) -> Option<Vec<String>> {
         grants.map(|grants| privileges::text::grants(grants, &|role| self.grantee(role)))
     }
+}
+
+/// The rows of `pg_default_acl`.
+pub(super) fn defaults(catalog: &SystemCatalog) -> Vec<Row> {
+    let all = catalog.catalog().all_roles();
+    let rows = all.iter().flat_map(|role| {
+        role.defaults.iter().map(|defaults| {
+            let kind = match defaults.kind {
+                MadeKind::Table => "r",
+                MadeKind::Sequence => "S",
+                MadeKind::Procedure => "f",
+            };
+            row! {
+                oid: role.oid, defaclrole: role.oid, defaclnamespace: if defaults.in_schema { PUBLIC_OID } else { 0 },
+                defaclobjtype: kind, defaclacl: catalog.grant_texts(Some(&defaults.grants)),
+            }
+        })
+    });
+    rows.collect()
 }
 
 /// The rows of `pg_auth_members`.

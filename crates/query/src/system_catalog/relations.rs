@@ -11,7 +11,7 @@ use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, OnChange
 use values::Type;
 
 /// The relations that have rows.
-pub const FILLED: [&str; 24] = [
+pub const FILLED: [&str; 25] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -20,6 +20,7 @@ pub const FILLED: [&str; 24] = [
     "pg_class",
     "pg_constraint",
     "pg_database",
+    "pg_default_acl",
     "pg_depend",
     "pg_index",
     "pg_indexes",
@@ -57,6 +58,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_attrdef" => defaults(catalog),
         "pg_attribute" => attributes(catalog),
         "pg_auth_members" => grants::memberships(catalog),
+        "pg_default_acl" => grants::defaults(catalog),
         "pg_class" => classes(catalog),
         "pg_constraint" => {
             let keys = catalog.relations().filter_map(|relation| constraint(&relation));

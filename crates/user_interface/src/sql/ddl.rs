@@ -17,7 +17,7 @@ use messages::privilege::{Privileges, Rights};
 use messages::program::{Action, Program};
 use messages::schema::{Catalog, CatalogEntry, IndexSchema, TableSchema};
 use messages::{Key, Row, TableId, Timestamp};
-use privileges::Standing;
+use privileges::{Kind, Standing};
 use sqlparser::ast;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -255,11 +255,6 @@ impl<'a> Planner<'a> {
         self.notice(code, message);
     }
 
-    /// The rights of what the session's role makes.
-    pub(super) fn new_rights(&self) -> Rights {
-        Rights::of(self.standing.role.oid)
-    }
-
     fn create_table(&mut self, create: &ast::CreateTable) -> Result<()> {
         check_create_table(create)?;
         let name = names::own_relation(&create.name)?;
@@ -278,7 +273,7 @@ impl<'a> Planner<'a> {
         let mut table = TableSchema {
             oid: self.next_number(),
             options: options(&create.table_options)?,
-            rights: self.new_rights(),
+            rights: self.new_rights(Kind::Table),
             ..TableSchema::new(name.clone(), self.make_storage(), Vec::with_capacity(create.columns.len()))
         };
         // Reserves the name for the indexes' generated names to see.

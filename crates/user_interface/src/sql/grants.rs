@@ -172,6 +172,36 @@ pub(super) fn comma_separated<T>(words: &mut Words, one: impl Fn(&mut Words) -> 
     Ok(all)
 }
 
+/// Parses what stands behind GRANT or REVOKE in ALTER DEFAULT PRIVILEGES.
+pub(super) fn parse_of_defaults(grants: bool, words: &mut Words) -> Result<Granting> {
+    let option = !grants && words.skip(&["grant"]);
+    if option {
+        words.expect("option")?;
+        words.expect("for")?;
+    }
+    let list = listed(words)?;
+    words.expect("on")?;
+    let object = match words.keyword().ok_or_else(|| words.error())?.as_str() {
+        "tables" => Object::AllTables,
+        "sequences" => Object::AllSequences,
+        "functions" | "routines" => Object::AllProcedures("function"),
+        "types" | "schemas" => return Err(SqlError::unsupported("default privileges on types or schemas")),
+        _ => return Err(words.error()),
+    };
+    words.expect(if grants { "to" } else { "from" })?;
+    let granting = granting(grants, list, vec![object], option, words)?;
+    if granting.by.is_some() {
+        return Err(words.error());
+    }
+    if granting.privileges.iter().any(|(_, columns)| !columns.is_empty())
+        || granting.all.iter().any(|all| !all.is_empty())
+    {
+        return Err(SqlError::new(sqlstate::INVALID_GRANT, "default privileges cannot be set for columns"));
+    }
+    check(&granting)?;
+    Ok(granting)
+}
+
 fn granting(grants: bool, list: Vec<Listed>, on: Vec<Object>, mut option: bool, words: &mut Words) -> Result<Granting> {
     let (mut privileges, mut all) = (Vec::new(), None);
     for (name, columns, quoted) in list {

@@ -8,7 +8,7 @@
 //! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
-//! * [`definitions`], [`ddl`], [`alter`], [`queried_table`], [`views`]: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
+//! * [`definitions`], [`ddl`], [`alter`], [`queried_table`], [`views`]: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
 //! * [`sequences`], [`checks`], [`foreign_keys`]: what tables draw from and refer to; [`system`]: the parameters of all sites.
 
 pub mod access;
@@ -19,6 +19,7 @@ pub mod compile;
 pub mod copy_syntax;
 pub mod cursor_syntax;
 pub mod ddl;
+pub mod default_privileges;
 pub mod definitions;
 pub mod denials;
 pub mod expressions;

@@ -10,7 +10,7 @@ use crate::sql::grants::{Granting, Object};
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
 use crate::sql::settings::Facts;
-use messages::privilege::{Privileges, Rights};
+use messages::privilege::{MadeKind, Privileges, Rights};
 use messages::role::{BOOTSTRAP_OID, RoleSchema};
 use messages::schema::{Catalog, CatalogEntry, Place, ProcedureSchema, TableSchema};
 use privileges::grants::{name_role, with_owner};
@@ -229,6 +229,7 @@ impl Planner<'_> {
                 self.write(CatalogEntry::procedure_key(&procedure.name), None);
             }
             self.ungrant(role.oid, facts)?;
+            self.drop_defaults(role.oid);
         }
         Ok(())
     }
@@ -323,6 +324,22 @@ pub(super) fn dependents(catalog: &Catalog, role: u32, facts: &Facts) -> Vec<Str
         });
         let texts = of_role.map(|column| format!("privileges for column {} of table {}", column.name, table.name));
         found.extend(texts.map(|text| (1259, table.oid, text)));
+    }
+    for other in catalog.all_roles() {
+        for defaults in &other.defaults {
+            let kind = match defaults.kind {
+                MadeKind::Table => "relations",
+                MadeKind::Sequence => "sequences",
+                MadeKind::Procedure => "functions",
+            };
+            let place = if defaults.in_schema { " in schema public" } else { "" };
+            let what = format!("default privileges on new {kind} belonging to role {}{place}", other.name);
+            if other.oid == role {
+                found.push((826, other.oid, format!("owner of {what}")));
+            } else if name_role(&defaults.grants, role) {
+                found.push((826, other.oid, format!("privileges for {what}")));
+            }
+        }
     }
     found.sort_by_key(|(class, oid, _)| (*class, *oid));
     found.into_iter().map(|(_, _, text)| text).collect()

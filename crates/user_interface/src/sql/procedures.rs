@@ -19,6 +19,7 @@ use messages::privilege::Rights;
 use messages::program::{Action, Program};
 use messages::schema::{CatalogEntry, ProcedureSchema};
 use messages::{Key, Timestamp};
+use privileges::Kind;
 use sqlparser::ast;
 use std::sync::Arc;
 use values::Type;
@@ -228,7 +229,7 @@ impl Planner<'_> {
         let mut procedure = definition(create)?;
         let name = procedure.name.clone();
         self.check_create()?;
-        procedure.rights = self.new_rights();
+        procedure.rights = self.new_rights(Kind::Procedure);
         procedure.oid = match self.catalog.procedures.get(&name) {
             Some((known, _)) if create.or_replace => {
                 self.check_owns(&known.rights, "function", &name, false)?;

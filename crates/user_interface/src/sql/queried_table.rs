@@ -13,6 +13,7 @@ use crate::sql::words::Words;
 use messages::Key;
 use messages::program::ResultColumn;
 use messages::schema::{Catalog, TableSchema};
+use privileges::Kind;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -287,7 +288,7 @@ impl Planner<'_> {
                 self.check_free(&wanted.name)?;
                 TableSchema {
                     oid: self.next_number(),
-                    rights: self.new_rights(),
+                    rights: self.new_rights(Kind::Table),
                     view: is_view.then(|| wanted.query.clone()),
                     ..TableSchema::new(wanted.name.clone(), self.make_storage(), made)
                 }

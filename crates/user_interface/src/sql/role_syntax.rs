@@ -3,6 +3,7 @@
 //! Invariant: a password stands here until it has become a verifier, and is not printed.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::default_privileges::DefaultPrivileges;
 use crate::sql::grants::{self, Either, Granting, Joining, Object};
 use crate::sql::names;
 use crate::sql::words::Words;
@@ -37,6 +38,8 @@ pub enum RoleStatement {
     Reassign(Vec<Named>, Named),
     /// DROP OWNED.
     DropOwned(Vec<Named>, bool),
+    /// ALTER DEFAULT PRIVILEGES.
+    Defaults(Box<DefaultPrivileges>),
 }
 
 /// How a role is named.
@@ -101,6 +104,7 @@ impl RoleStatement {
             RoleStatement::Owner(..) => "ALTER PROCEDURE",
             RoleStatement::Reassign(..) => "REASSIGN OWNED",
             RoleStatement::DropOwned(..) => "DROP OWNED",
+            RoleStatement::Defaults(_) => "ALTER DEFAULT PRIVILEGES",
         }
     }
 
@@ -110,6 +114,7 @@ impl RoleStatement {
             RoleStatement::Create(name, _) | RoleStatement::Alter(name, _) => std::slice::from_ref(name),
             RoleStatement::Rename(name, to) => return [name, to].into_iter().filter_map(Named::key).collect(),
             RoleStatement::Drop(names, _) | RoleStatement::DropOwned(names, _) => names,
+            RoleStatement::Defaults(defaults) => return defaults.names().filter_map(Named::key).collect(),
             RoleStatement::Reassign(names, to) => {
                 return names.iter().chain([to]).filter_map(Named::key).collect();
             }

@@ -16,6 +16,7 @@ use messages::Key;
 use messages::privilege::Privileges;
 use messages::program::{Action, ResultColumn, SequenceValue};
 use messages::schema::{Catalog, CatalogEntry, Column, Identity, SequenceSchema, TableSchema};
+use privileges::Kind;
 use sqlparser::ast::{self, Expr};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -265,7 +266,7 @@ impl Planner<'_> {
             oid: self.next_number(),
             primary_key: vec![1],
             sequence: Some(Box::new(schema)),
-            rights: self.new_rights(),
+            rights: self.new_rights(Kind::Sequence),
             ..TableSchema::new(
                 name,
                 self.make_storage(),

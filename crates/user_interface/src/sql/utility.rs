@@ -6,6 +6,7 @@
 use crate::errors::{Result, SqlError};
 use crate::protocol::copy::Options;
 use crate::sql::cursor_syntax::{self, Fetch};
+use crate::sql::default_privileges;
 use crate::sql::maintenance::{self, Maintenance};
 use crate::sql::owner_syntax;
 use crate::sql::places::unexpected;
@@ -194,7 +195,9 @@ fn other_utility(first: &str, words: &mut Words) -> Result<Option<Utility>> {
         "drop" if words.skip(&["owned"]) => Some(owner_syntax::parse_drop_owned(words)?),
         "create" | "alter" | "drop" if role_syntax::begins(words) => Some(role_syntax::parse(first, words)?),
         "alter" if words.peek_is("view") => return Err(SqlError::unsupported("ALTER VIEW")),
-        "alter" if words.peek_is("default") => return Err(SqlError::unsupported("ALTER DEFAULT PRIVILEGES")),
+        "alter" if words.skip(&["default"]) => {
+            Some(RoleStatement::Defaults(Box::new(default_privileges::parse(words)?)))
+        }
         "alter" => owner_syntax::parse_owner(words)?,
         _ => None,
     };

@@ -1,0 +1,186 @@
+//! ALTER DEFAULT PRIVILEGES: what is granted on what a role makes from now on (PostgreSQL's `aclchk.c`, `ExecAlterDefaultPrivilegesStmt`).
+//!
+//! The defaults of a role stand in its own row, so whatever it makes relies on them. Invariant: defaults that say what holds anyway are not kept.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::ddl::Planner;
+use crate::sql::denials::denied;
+use crate::sql::grants::{self, Granting, Object, comma_separated};
+use crate::sql::names;
+use crate::sql::role_syntax::{Named, named};
+use crate::sql::roles::{find, write};
+use crate::sql::settings::Facts;
+use crate::sql::words::Words;
+use messages::privilege::{DefaultGrants, Grants, MadeKind, PUBLIC, Privileges, Rights};
+use messages::role::RoleSchema;
+use messages::schema::CatalogEntry;
+use privileges::Kind;
+use privileges::grants::{Behavior, Change, changed};
+
+/// ALTER DEFAULT PRIVILEGES.
+#[derive(Clone, Debug)]
+pub struct DefaultPrivileges {
+    /// For what these roles make; empty: the session's own.
+    roles: Vec<Named>,
+    /// Only in the schema.
+    in_schema: bool,
+    /// What is granted or taken away.
+    granting: Granting,
+}
+
+impl DefaultPrivileges {
+    /// The roles that it names, as owners and as grantees.
+    pub(super) fn names(&self) -> impl Iterator<Item = &Named> {
+        self.roles.iter().chain(self.granting.grantees.iter().flatten())
+    }
+}
+
+/// Parses what stands behind ALTER DEFAULT.
+pub(super) fn parse(words: &mut Words) -> Result<DefaultPrivileges> {
+    words.expect("privileges")?;
+    let (mut roles, mut in_schema) = (Vec::new(), false);
+    loop {
+        if words.skip(&["for"]) {
+            if !words.skip(&["role", "user"]) {
+                return Err(words.error());
+            }
+            roles = comma_separated(words, named)?;
+        } else if words.skip(&["in"]) {
+            words.expect("schema")?;
+            let schemas = comma_separated(words, |words| words.name())?;
+            schemas.iter().try_for_each(|schema| names::check_schema(schema))?;
+            in_schema = true;
+        } else {
+            break;
+        }
+    }
+    let grants = match words.keyword().as_deref() {
+        Some("grant") => true,
+        Some("revoke") => false,
+        _ => return Err(words.error()),
+    };
+    Ok(DefaultPrivileges { roles, in_schema, granting: grants::parse_of_defaults(grants, words)? })
+}
+
+/// What PostgreSQL calls the objects.
+fn made_kind(kind: Kind) -> Option<MadeKind> {
+    match kind {
+        Kind::Table => Some(MadeKind::Table),
+        Kind::Sequence => Some(MadeKind::Sequence),
+        Kind::Procedure => Some(MadeKind::Procedure),
+        Kind::Column | Kind::Schema | Kind::Database => None,
+    }
+}
+
+/// What a new object of the kind has granted on it by itself.
+fn base(kind: Kind, in_schema: bool, owner: u32) -> Grants {
+    if in_schema { Vec::new() } else { kind.default_grants(owner) }
+}
+
+fn is_same(one: &Grants, other: &Grants) -> bool {
+    one.len() == other.len() && one.iter().all(|grant| other.contains(grant))
+}
+
+impl Planner<'_> {
+    pub(super) fn alter_defaults(&mut self, statement: &DefaultPrivileges, facts: &Facts) -> Result<()> {
+        let mut grantees = Vec::new();
+        for grantee in &statement.granting.grantees {
+            grantees.push(match grantee {
+                None => PUBLIC,
+                Some(name) => {
+                    let role = find(&self.catalog, name, facts)?;
+                    self.relied.insert(CatalogEntry::role_key(&role.name));
+                    role.oid
+                }
+            });
+        }
+        let mut roles = Vec::new();
+        for name in &statement.roles {
+            let role = find(&self.catalog, name, facts)?;
+            if !self.standing.is_member(role.oid) {
+                return Err(denied(format!("must be member of role \"{}\"", role.name)));
+            }
+            roles.push(role);
+        }
+        if roles.is_empty() {
+            roles.push(find(&self.catalog, &Named::Own("current_user"), facts)?);
+        }
+        for role in roles {
+            let changed = with_defaults(&role, statement, &grantees)?;
+            write(self, changed);
+        }
+        Ok(())
+    }
+
+    /// The rights of what the session's role makes.
+    pub(super) fn new_rights(&self, kind: Kind) -> Rights {
+        let role = &self.standing.role;
+        let of = |in_schema: bool| {
+            let known =
+                |defaults: &&DefaultGrants| Some(defaults.kind) == made_kind(kind) && defaults.in_schema == in_schema;
+            role.defaults.iter().find(known).map(|defaults| defaults.grants.clone())
+        };
+        let own = Rights::of(role.oid);
+        let (everywhere, in_schema) = (of(false), of(true));
+        if everywhere.is_none() && in_schema.is_none() {
+            return own;
+        }
+        let base = base(kind, false, role.oid);
+        let mut grants = everywhere.unwrap_or_else(|| base.clone());
+        for grant in in_schema.into_iter().flatten() {
+            let (grantee, privileges, grantable) = (grant.grantee, grant.privileges, grant.grantable);
+            let change = Change { adds: true, grantee, grantor: grant.grantor, privileges, grantable };
+            // Grants of the owner make no circle.
+            grants = changed(&grants, role.oid, &change, Behavior::Cascade).unwrap_or(grants);
+        }
+        if is_same(&grants, &base) { own } else { Rights { grants: Some(grants), ..own } }
+    }
+
+    /// DROP OWNED takes a role's own defaults away, and the role out of those of others.
+    pub(super) fn drop_defaults(&mut self, of: u32) {
+        for role in self.catalog.all_roles() {
+            let mut after = RoleSchema::clone(&role);
+            if role.oid == of {
+                after.defaults.clear();
+            }
+            for defaults in &mut after.defaults {
+                defaults.grants.retain(|grant| grant.grantee != of);
+            }
+            if after != *role {
+                write(self, after);
+            }
+        }
+    }
+}
+
+/// A role with its defaults after the statement. Errors: 2BP01, 0LP01.
+fn with_defaults(role: &RoleSchema, statement: &DefaultPrivileges, grantees: &[u32]) -> Result<RoleSchema> {
+    let DefaultPrivileges { granting, in_schema, .. } = statement;
+    let unsupported = || SqlError::unsupported("default privileges on what is no table, sequence or function");
+    let (kind, _) = granting.on.first().map(Object::kind).ok_or_else(unsupported)?;
+    let made = made_kind(kind).ok_or_else(unsupported)?;
+    let named = granting.privileges.iter().fold(Privileges::NONE, |all, (privilege, _)| all | *privilege);
+    let privileges = if granting.all.is_some() { kind.privileges() } else { named };
+    let mut after = role.clone();
+    let at = after.defaults.iter().position(|known| known.kind == made && known.in_schema == *in_schema);
+    let base = base(kind, *in_schema, role.oid);
+    let mut grants = at.map_or_else(|| base.clone(), |at| after.defaults.remove(at).grants);
+    for grantee in grantees {
+        let only = |wanted: bool| if wanted { privileges } else { Privileges::NONE };
+        let change = Change {
+            adds: granting.grants,
+            grantee: *grantee,
+            grantor: role.oid,
+            privileges: only(granting.grants || !granting.option),
+            grantable: only(!granting.grants || granting.option),
+        };
+        grants = changed(&grants, role.oid, &change, granting.behavior).map_err(|refused| {
+            SqlError::new(sqlstate::INVALID_GRANT, format!("default privileges cannot be changed so: {refused:?}"))
+        })?;
+    }
+    if !is_same(&grants, &base) {
+        after.defaults.push(DefaultGrants { kind: made, in_schema: *in_schema, grants });
+        after.defaults.sort_by_key(|known| (known.kind, known.in_schema));
+    }
+    Ok(after)
+}
