@@ -13,7 +13,7 @@ use crate::sql::denials::denied_for;
 use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
 use crate::sql::names;
 use crate::sql::settings::Facts;
-use messages::privilege::{Privileges, Rights};
+use messages::privilege::Privileges;
 use messages::program::{Action, Program};
 use messages::schema::{Catalog, CatalogEntry, IndexSchema, TableSchema};
 use messages::{Key, Row, TableId, Timestamp};
