@@ -6,84 +6,12 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{CURSOR_BYTES_MAX, PORTALS_MAX};
 use crate::session::control::no_transaction;
+use crate::session::sql_cursor::{Shown, SqlCursor};
 use crate::session::state::{Block, Execution, Session, Step, Work};
 use crate::session::turn::{Turn, same_shape};
-use crate::sql::compile::Prepared;
-use crate::sql::cursor_syntax::{DeclaredCursor, Direction, Fetch};
-use messages::program::ResultColumn;
+use crate::sql::cursor_syntax::{DeclaredCursor, FetchStatement};
+use crate::sql::prepared::Prepared;
 use values::Value;
-
-/// A cursor of a session.
-#[derive(Debug, Default)]
-pub struct Cursor {
-    /// Columns of its rows.
-    pub columns: Vec<ResultColumn>,
-    rows: Vec<Vec<Value>>,
-    /// The row that it stands on, from 1; 0 before the first, one more than there are behind the last.
-    position: usize,
-    /// NO SCROLL.
-    forward_only: bool,
-    hold: bool,
-    /// Its transaction has committed.
-    held: bool,
-    /// How many savepoints there were when it was declared.
-    depth: usize,
-    bytes: usize,
-}
-
-/// Rows that FETCH shows, by their places from 0, in the order in which they are shown.
-enum Shown {
-    Up(std::ops::Range<usize>),
-    Down(std::ops::Range<usize>),
-}
-
-impl Shown {
-    fn len(&self) -> usize {
-        let (Shown::Up(range) | Shown::Down(range)) = self;
-        range.len()
-    }
-}
-
-impl Cursor {
-    /// Goes where it is told. Errors: 55000 for one that goes backwards and must not.
-    fn go(&mut self, direction: Direction) -> Result<Shown> {
-        let (count, before) = (self.rows.len(), self.position);
-        let clamped = |place: i64| usize::try_from(place.clamp(0, count as i64 + 1)).unwrap_or(0);
-        let one = |place: usize| if place == 0 || place > count { 0..0 } else { place - 1..place };
-        let (position, shown) = match direction {
-            Direction::ForwardAll => (count + 1, Shown::Up(before.min(count)..count)),
-            Direction::BackwardAll => (0, Shown::Down(0..before.saturating_sub(1))),
-            Direction::Forward(0) => (before, Shown::Up(one(before))),
-            Direction::Forward(rows) if rows > 0 => {
-                let first = before.min(count);
-                let end = count.min(first.saturating_add(rows as usize));
-                let is_short = ((end - first) as i64) < rows;
-                (if is_short { count + 1 } else { end }, Shown::Up(first..end))
-            }
-            Direction::Forward(rows) => {
-                let end = before.saturating_sub(1);
-                let first = end.saturating_sub(rows.unsigned_abs() as usize);
-                let is_short = ((end - first) as u64) < rows.unsigned_abs();
-                (if is_short { 0 } else { first + 1 }, Shown::Down(first..end))
-            }
-            Direction::Absolute(place) => {
-                let place = if place < 0 { count as i64 + 1 + place } else { place };
-                (clamped(place), Shown::Up(one(clamped(place))))
-            }
-            Direction::Relative(rows) => {
-                let place = clamped((before as i64).saturating_add(rows));
-                (place, Shown::Up(one(place)))
-            }
-        };
-        let shows_again = shown.len() > 0 && position == before;
-        if self.forward_only && (position < before || shows_again) {
-            return Err(SqlError::new(sqlstate::OBJECT_NOT_IN_STATE, "cursor can only scan forward")
-                .with_hint("Declare it with SCROLL option to enable backward scan."));
-        }
-        self.position = position;
-        Ok(shown)
-    }
-}
 
 impl Session {
     /// A transaction is over: cursors that are not held go with it, and so do those of one that was rolled back.
@@ -101,7 +29,7 @@ impl Session {
         }
     }
 
-    fn cursor(&mut self, name: &str) -> Result<&mut Cursor> {
+    fn cursor(&mut self, name: &str) -> Result<&mut SqlCursor> {
         let undefined = || SqlError::new(sqlstate::UNDEFINED_PORTAL, format!("cursor \"{name}\" does not exist"));
         self.cursors.get_mut(name).ok_or_else(undefined)
     }
@@ -147,12 +75,12 @@ impl Turn<'_> {
         let others: usize = self.session.cursors.values().map(|cursor| cursor.bytes).sum();
         let kept = execution.cursor.get_or_insert_with(|| {
             let (columns, depth) = (columns.clone(), self.session.savepoints.len());
-            Cursor {
+            SqlCursor {
                 columns,
                 depth,
                 hold: declared.hold,
                 forward_only: declared.scroll == Some(false),
-                ..Cursor::default()
+                ..SqlCursor::default()
             }
         });
         for row in rows {
@@ -171,7 +99,7 @@ impl Turn<'_> {
     }
 
     /// FETCH or MOVE.
-    pub fn fetch(&mut self, mut execution: Box<Execution>, fetch: &Fetch) -> Result<()> {
+    pub fn fetch(&mut self, mut execution: Box<Execution>, fetch: &FetchStatement) -> Result<()> {
         let told = execution.prepared.columns.clone();
         let cursor = self.session.cursor(&fetch.cursor)?;
         let is_told = fetch.moves || same_shape(&told, &cursor.columns);
@@ -179,7 +107,7 @@ impl Turn<'_> {
             return Err(SqlError::plan_changed());
         }
         let shown = cursor.go(fetch.direction)?;
-        let count = shown.len();
+        let count = shown.count();
         let rows: Vec<Vec<Value>> = match (fetch.moves, shown) {
             (true, _) => Vec::new(),
             (_, Shown::Up(range)) => cursor.rows[range].to_vec(),
@@ -201,7 +129,7 @@ impl Turn<'_> {
     }
 
     /// The columns that FETCH shows. Errors are those of its execution.
-    pub fn with_cursor_columns(&mut self, mut prepared: Prepared, fetch: &Fetch) -> Prepared {
+    pub fn with_cursor_columns(&mut self, mut prepared: Prepared, fetch: &FetchStatement) -> Prepared {
         if let (false, Ok(cursor)) = (fetch.moves, self.session.cursor(&fetch.cursor)) {
             prepared.columns = cursor.columns.clone();
         }

@@ -10,7 +10,7 @@ use crate::errors::Result;
 use crate::limits::DOUBTS_MAX;
 use crate::session::state::{Again, Block, Confirmed, Cycle, Doubt, Execution, Work};
 use crate::session::turn::Turn;
-use crate::sql::compile::{Plan, Prepared, Tag};
+use crate::sql::prepared::{Plan, Prepared, Tag};
 use messages::Key;
 use messages::program::Program;
 use messages::schema::CatalogVersions;

@@ -9,7 +9,7 @@ use crate::protocol::copy;
 use crate::session::catalog::shows;
 use crate::session::state::{Block, Cycle, Execution, Phase, Settling, Sink, Step, Work};
 use crate::session::turn::Turn;
-use crate::sql::compile::Tag;
+use crate::sql::prepared::Tag;
 use messages::limits::MILLISECOND;
 use messages::query::QueryRequest;
 use messages::session::{SessionReply, SessionRequest};

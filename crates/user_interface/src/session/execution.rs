@@ -7,12 +7,12 @@ use crate::limits::{CATALOG_PATIENCE, RECOMPILATIONS_MAX};
 use crate::protocol::backend::{self, Severity};
 use crate::session::state::{Again, Block, Confirmed, Execution, Step, Work};
 use crate::session::turn::Turn;
-use crate::sql::compile::{Plan, Prepared, Tag};
 use crate::sql::ddl::{self, SchemaChange};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::parse::Parsed;
+use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::queried_table::QueriedTable;
-use crate::sql::{queried_table, roles, sequences, system};
+use crate::sql::{queried_columns, roles, sequences, system};
 use messages::program::{Action, Expression, Program};
 use messages::query::{QueryRequest, Run};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
@@ -169,7 +169,7 @@ impl Turn<'_> {
             Plan::Queried(table, _) => {
                 let (catalog, own) = (self.seen_catalog(), self.session.overlay.keys());
                 let columns = &execution.prepared.source;
-                let change = self.with_facts(|facts| queried_table::plan(table, columns, &catalog, &own, facts))?;
+                let change = self.with_facts(|facts| queried_columns::plan(table, columns, &catalog, &own, facts))?;
                 if change.program.is_none() {
                     let tag = Tag::Plain(table.tag());
                     execution.prepared = Arc::new(Prepared { tag, ..Prepared::clone(&execution.prepared) });

@@ -10,7 +10,7 @@ use crate::protocol::backend;
 use crate::protocol::frontend::{self, SaslInitial};
 use crate::session::state::{Again, Confirmed, Doubt, Execution, Phase};
 use crate::session::turn::Turn;
-use crate::sql::compile::{Plan, Prepared, Tag};
+use crate::sql::prepared::{Plan, Prepared, Tag};
 use authentication::hba::ClientCertificate;
 use authentication::scram::{MECHANISM, MECHANISM_PLUS};
 use authentication::{Attempt, Exchange, Method, ScramError, Verifier};

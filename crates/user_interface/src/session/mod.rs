@@ -19,6 +19,7 @@ pub mod login;
 pub mod new_life;
 pub mod queries;
 pub mod simple;
+pub mod sql_cursor;
 pub mod startup;
 pub mod state;
 pub mod turn;

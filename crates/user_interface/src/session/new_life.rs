@@ -9,7 +9,7 @@ use crate::protocol::backend::{self, Severity};
 use crate::session::queries::cancelled;
 use crate::session::state::{Block, Execution, Parked, Step, Work};
 use crate::session::turn::Turn;
-use crate::sql::compile::Plan;
+use crate::sql::prepared::Plan;
 use crate::sql::utility::Utility;
 use messages::session::{AccessMode, Receipt, SessionReply, SessionRequest};
 

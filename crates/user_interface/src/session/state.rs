@@ -7,11 +7,11 @@ use crate::limits::OUTPUT_HELD_MAX;
 use crate::protocol::copy::{CopyColumn, Decoder, Options};
 use crate::protocol::format::Formats;
 use crate::session::catalog::{Overlay, OwnRow};
-use crate::session::cursors::Cursor;
 use crate::session::login::{Login, Peer};
-use crate::sql::compile::Prepared;
+use crate::session::sql_cursor::SqlCursor;
 use crate::sql::ddl::SchemaChange;
 use crate::sql::parse::Parsed;
+use crate::sql::prepared::Prepared;
 use crate::sql::settings::Settings;
 use crate::sql::utility::RoleChange;
 use bytes::BytesMut;
@@ -186,7 +186,7 @@ pub struct Execution {
     /// What fills the table that it has made.
     pub fills: Option<Arc<Program>>,
     /// The cursor that keeps its rows, as far as they have come.
-    pub cursor: Option<Cursor>,
+    pub cursor: Option<SqlCursor>,
     /// Rows to supply to its program.
     pub supply: Supply,
     /// COPY FROM: the data so far.
@@ -358,7 +358,7 @@ pub struct Session {
     /// Portals.
     pub portals: FxHashMap<String, Portal>,
     /// Cursors that DECLARE has made.
-    pub cursors: FxHashMap<String, Cursor>,
+    pub cursors: FxHashMap<String, SqlCursor>,
     /// The portal whose query the query processor holds.
     pub query_portal: Option<String>,
     /// How often the query processor was told to stop and has not said that it did: its other replies are late until then.

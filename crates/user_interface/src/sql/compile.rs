@@ -1,234 +1,35 @@
 //! Which way a statement goes: a program of its own, a query, a program fed by a query, a schema change, or the session's business.
 //!
-//! Invariant: a [`Prepared`] stands as long as the catalog rows it names have the versions it names.
+//! Invariant: what a statement was compiled with is named in its [`Prepared`].
 
 use crate::errors::{Result, SqlError};
-use crate::sql::cursor_syntax::DeclaredCursor;
 use crate::sql::expressions::Compiler;
+use crate::sql::feed::Feed;
+use crate::sql::given::Context;
 use crate::sql::insert::Insertion;
 use crate::sql::modify::Modification;
 use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::parse::{self, Parsed, Statement};
+use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::procedures;
 use crate::sql::queried_table::QueriedTable;
-use crate::sql::rights::{self, Needs, Verdict};
+use crate::sql::rights::Needs;
 use crate::sql::role_syntax::RoleStatement;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequences::SequenceStatement;
-use crate::sql::settings::{Facts, reported_name_of};
-use crate::sql::system::{self, SystemStatement};
+use crate::sql::settings::reported_name_of;
+use crate::sql::system;
 use crate::sql::types::Stop;
 use crate::sql::utility::{Copy, CopySource, Utility};
-use crate::sql::views::{self, Expanded};
+use crate::sql::views;
+use messages::Key;
 use messages::program::{Action, Program, ResultColumn};
-use messages::schema::{Catalog, CatalogEntry, CatalogVersions};
-use messages::{Key, TableId, Timestamp};
+use messages::schema::{CatalogEntry, CatalogVersions};
 use sqlparser::ast;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use values::Type;
-
-/// A program and the query whose rows are supplied to it.
-#[derive(Clone, Debug)]
-pub struct Feed {
-    /// The query.
-    pub sql: Arc<str>,
-    /// Types of the key columns that each row of the query starts with; none for INSERT.
-    pub key_types: Vec<Type>,
-    /// What takes the rows.
-    pub program: Program,
-    /// The query reads the table that the program changes: all its rows are fetched before the first change.
-    pub reads_target: bool,
-}
-
-/// How a statement is executed.
-#[derive(Clone, Debug)]
-pub enum Plan {
-    /// By the action driver.
-    Program(Arc<Program>),
-    /// By the query processor.
-    Query(Arc<str>),
-    /// By both.
-    Feed(Arc<str>, Arc<Program>, Vec<Type>, bool),
-    /// As a schema change, planned when it is executed.
-    Schema(Box<ast::Statement>),
-    /// As a table that is made, planned when it is executed, and then filled by this query; or as a view.
-    Queried(Arc<QueriedTable>, Arc<str>),
-    /// As a change of roles, planned when it is executed.
-    Roles(Arc<RoleStatement>),
-    /// As a change of a sequence, planned when it is executed.
-    Sequence(Arc<SequenceStatement>),
-    /// As `setval`, planned when it is executed.
-    SetValue(Arc<SetValue>),
-    /// As a change of settings, planned when it is executed.
-    System(Arc<SystemStatement>),
-    /// By the session.
-    Utility(Utility),
-    /// A setting from a SELECT of `set_config` alone: name, value, local.
-    SetConfig(String, String, bool),
-    /// As the prepared statement of this name, with these arguments.
-    Execute(String, Vec<ast::Expr>),
-}
-
-/// The command tag, without counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tag {
-    /// `SELECT n`.
-    Select,
-    /// `SELECT n` of rows that a table was filled with.
-    Stored,
-    /// `INSERT 0 n`.
-    Insert,
-    /// `UPDATE n`.
-    Update,
-    /// `DELETE n`.
-    Delete,
-    /// With a count behind it.
-    Counted(&'static str),
-    /// Without a count.
-    Plain(&'static str),
-}
-
-impl Tag {
-    /// As CommandComplete carries it.
-    pub fn text(self, count: u64) -> String {
-        match self {
-            Tag::Select | Tag::Stored => format!("SELECT {count}"),
-            Tag::Insert => format!("INSERT 0 {count}"),
-            Tag::Update => format!("UPDATE {count}"),
-            Tag::Delete => format!("DELETE {count}"),
-            Tag::Counted(tag) => format!("{tag} {count}"),
-            Tag::Plain(tag) => tag.to_string(),
-        }
-    }
-}
-
-/// A compiled statement.
-#[derive(Clone, Debug)]
-pub struct Prepared {
-    /// Its text.
-    pub text: Arc<str>,
-    /// Types that the client gave its parameters.
-    pub declared: Vec<Option<Type>>,
-    /// Types of its parameters.
-    pub parameters: Vec<Type>,
-    /// Columns of its result; none: it returns no rows.
-    pub columns: Vec<ResultColumn>,
-    /// Columns of the rows that the query processor gives for it, once it is described: its own, or those that its program is supplied with.
-    pub source: Vec<ResultColumn>,
-    /// How it is executed.
-    pub plan: Plan,
-    /// Its command tag.
-    pub tag: Tag,
-    /// Whether it changes rows or schema.
-    pub writes: bool,
-    /// Catalog rows of what it mentions, with the version of each when it was compiled.
-    pub mentions: CatalogVersions,
-    /// The catalog's generation when it was last found to stand.
-    pub generation: u64,
-    /// Whether every session may use it.
-    pub shareable: bool,
-    /// The cursor that keeps its rows, and their columns; it has none itself then.
-    pub cursor: Option<(Arc<DeclaredCursor>, Vec<ResultColumn>)>,
-    /// The query processor has yet to say what its columns and parameters are.
-    pub undescribed: bool,
-    /// What it is called, if it runs outside of transaction blocks only.
-    pub outside_blocks: Option<&'static str>,
-    /// The role that it was compiled for.
-    pub role: u32,
-    /// Why that role may not execute it.
-    pub denied: Option<Box<SqlError>>,
-    /// Catalog rows that decide what the role may do, with their versions: they are among `mentions`, too.
-    pub rights: CatalogVersions,
-}
-
-impl Prepared {
-    /// Whether what it mentions is as it was.
-    pub fn stands(&self, catalog: &Catalog) -> bool {
-        self.mentions.iter().all(|(key, version)| catalog.version_of(key) == *version)
-    }
-
-    /// Settles whether a role may execute it, and has its program rely on that. Errors: those of a schema that the role may not look into.
-    pub fn protect(&mut self, catalog: &Catalog, role: u32, needs: impl FnOnce() -> Needs) -> Result<()> {
-        let Verdict { denied, rights } = rights::decide(catalog, role, needs)?;
-        self.role = role;
-        self.denied = denied.or(self.denied.take());
-        if rights.is_empty() {
-            return Ok(());
-        }
-        let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&rights).cloned().collect() };
-        self.mentions = with(&self.mentions);
-        if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut self.plan {
-            let program = Arc::make_mut(program);
-            program.relies_on = with(&program.relies_on);
-        }
-        self.rights = with(&self.rights);
-        Ok(())
-    }
-
-    /// Has the rows of a query kept for a cursor. Errors: 0A000 for another statement.
-    fn declare(&mut self, cursor: &Arc<DeclaredCursor>, statement: &ast::Statement) -> Result<()> {
-        if !matches!((statement, &self.plan), (ast::Statement::Query(_), Plan::Query(_) | Plan::Program(_))) {
-            return Err(SqlError::unsupported("a cursor for this statement"));
-        }
-        self.cursor = Some((cursor.clone(), std::mem::take(&mut self.columns)));
-        self.tag = Tag::Plain("DECLARE CURSOR");
-        Ok(())
-    }
-
-    /// Has it rely on the views that stood in its statement, and on what their owners may do.
-    fn show_views(&mut self, expanded: Expanded) {
-        let Expanded { relied, denied, .. } = expanded;
-        let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&relied).cloned().collect() };
-        self.mentions = with(&self.mentions);
-        if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut self.plan {
-            let program = Arc::make_mut(program);
-            program.relies_on = with(&program.relies_on);
-        }
-        self.rights = relied.iter().filter(|(_, version)| *version != Timestamp::ZERO).cloned().collect();
-        self.denied = denied;
-    }
-
-    /// A statement of these parts that mentions no table.
-    pub fn simple(text: &Arc<str>, plan: Plan, tag: Tag) -> Prepared {
-        Prepared {
-            text: text.clone(),
-            declared: Vec::new(),
-            parameters: Vec::new(),
-            columns: Vec::new(),
-            source: Vec::new(),
-            plan,
-            tag,
-            writes: false,
-            mentions: Arc::default(),
-            generation: 0,
-            shareable: true,
-            cursor: None,
-            undescribed: false,
-            outside_blocks: None,
-            role: 0,
-            denied: None,
-            rights: Arc::default(),
-        }
-    }
-}
-
-/// What compiling needs beside the statement.
-pub struct Context<'a> {
-    /// The tables that the role sees.
-    pub catalog: &'a Catalog,
-    /// The whole catalog.
-    pub all: &'a Catalog,
-    /// The catalog's generation.
-    pub generation: u64,
-    /// What is special about the session.
-    pub facts: &'a Facts<'a>,
-    /// Storages that the running transaction made.
-    pub made: &'a [TableId],
-    /// The text that the statement's places refer to.
-    pub text: &'a str,
-}
 
 /// Compiles a statement. `described`: what the query processor said of it, parameters' types and number of columns.
 pub fn compile(
@@ -241,7 +42,8 @@ pub fn compile(
         Statement::Utility(utility) => of_utility(&parsed.text, utility, context)?,
         Statement::Sql(tree) => tree.with(|statement| {
             let expanded = views::expand(statement, context.catalog)?;
-            let whole = Whole { parsed, statement: expanded.as_ref().map_or(statement, |known| &known.statement) };
+            let whole =
+                StatementSource { parsed, statement: expanded.as_ref().map_or(statement, |known| &known.statement) };
             let declared_for = parsed.cursor.as_ref().map(|cursor| cursor.query.clone());
             let query = expanded.as_ref().map(|known| Arc::from(known.statement.to_string())).or(declared_for);
             let mut prepared = match &parsed.into {
@@ -385,27 +187,31 @@ fn check_names(statement: &ast::Statement) -> Result<()> {
 
 /// A statement as it was sent, and as it is compiled: without views.
 #[derive(Clone, Copy)]
-struct Whole<'a> {
+struct StatementSource<'a> {
     parsed: &'a Parsed,
     statement: &'a ast::Statement,
 }
 
+/// Types of parameters as far as the client gave them or the query processor has said them.
+fn known_types(declared: &[Option<Type>], described: &[Type]) -> Vec<Option<Type>> {
+    let mut types = declared.to_vec();
+    types.resize(types.len().max(described.len()), None);
+    for (slot, data_type) in types.iter_mut().zip(described) {
+        slot.get_or_insert(*data_type);
+    }
+    types
+}
+
 fn of_sql(
-    whole: &Whole,
+    whole: &StatementSource,
     expanded: Option<Arc<str>>,
     declared: &[Option<Type>],
     context: &Context,
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
-    let Whole { parsed, statement } = *whole;
+    let StatementSource { parsed, statement } = *whole;
     check_names(statement)?;
-    let mut types = declared.to_vec();
-    if let Some((_, described)) = described {
-        types.resize(types.len().max(described.len()), None);
-        for (slot, data_type) in types.iter_mut().zip(described) {
-            slot.get_or_insert(*data_type);
-        }
-    }
+    let types = known_types(declared, described.map_or(&[], |(_, described)| described));
     if let ast::Statement::Execute { name: Some(name), parameters, .. } = statement {
         let plan = Plan::Execute(names::own_relation(name)?, parameters.clone());
         return Ok(Prepared::simple(&parsed.text, plan, Tag::Plain("EXECUTE")));
@@ -464,14 +270,14 @@ fn of_sql(
 
 /// A table of a query's rows.
 fn of_queried(
-    whole: &Whole,
+    whole: &StatementSource,
     into: &Arc<QueriedTable>,
     expanded: Option<Arc<str>>,
     declared: &[Option<Type>],
     context: &Context,
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
-    let Whole { parsed, statement } = *whole;
+    let StatementSource { parsed, statement } = *whole;
     check_names(statement)?;
     if !matches!(statement, ast::Statement::Query(_)) {
         return Err(SqlError::unsupported(format!("{} of this statement", into.tag())));
@@ -680,13 +486,4 @@ fn relations(statement: &ast::Statement) -> Vec<String> {
         ControlFlow::<()>::Continue(())
     });
     found
-}
-
-/// Whether a query mentions this relation.
-pub fn mentions(query: &ast::Query, table: &str) -> bool {
-    ast::visit_relations(query, |name| match names::relation(name) {
-        Ok(relation) if relation.name != table => ControlFlow::Continue(()),
-        _ => ControlFlow::Break(()),
-    })
-    .is_break()
 }

@@ -1,8 +1,7 @@
 //! DECLARE, FETCH, MOVE and CLOSE, from tokens to what they ask for.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::sql::queried_table::slice;
-use crate::sql::words::Words;
+use crate::sql::words::{Words, slice};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::sync::Arc;
 
@@ -21,18 +20,18 @@ pub struct DeclaredCursor {
 
 /// FETCH or MOVE.
 #[derive(Clone, Debug)]
-pub struct Fetch {
+pub struct FetchStatement {
     /// MOVE: no rows are shown.
     pub moves: bool,
     /// Which way.
-    pub direction: Direction,
+    pub direction: CursorMove,
     /// The cursor.
     pub cursor: String,
 }
 
 /// Where FETCH and MOVE go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum CursorMove {
     /// So many rows on; below zero, back; 0: the row again.
     Forward(i64),
     /// To the end.
@@ -86,31 +85,31 @@ pub(super) fn take(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<Option
 }
 
 /// Parses what stands behind FETCH or MOVE.
-pub(super) fn fetch(moves: bool, words: &mut Words) -> Result<Fetch> {
+pub(super) fn fetch(moves: bool, words: &mut Words) -> Result<FetchStatement> {
     let direction = direction(words)?;
     words.skip(&["from", "in"]);
-    Ok(Fetch { moves, direction, cursor: words.name()? })
+    Ok(FetchStatement { moves, direction, cursor: words.name()? })
 }
 
-fn direction(words: &mut Words) -> Result<Direction> {
+fn direction(words: &mut Words) -> Result<CursorMove> {
     // A cursor may be called so: then nothing follows.
     let Some(word) = words.peek_keyword().filter(|_| words.rest.len() > 1) else {
-        return Ok(count(words)?.map_or(Direction::Forward(1), Direction::Forward));
+        return Ok(count(words)?.map_or(CursorMove::Forward(1), CursorMove::Forward));
     };
     let mut ahead = Words { text: words.text, rest: &words.rest[1..] };
     let direction = match word.as_str() {
-        "next" => Direction::Forward(1),
-        "prior" => Direction::Forward(-1),
-        "first" => Direction::Absolute(1),
-        "last" => Direction::Absolute(-1),
-        "all" => Direction::ForwardAll,
-        "absolute" => Direction::Absolute(count(&mut ahead)?.ok_or_else(|| ahead.error())?),
-        "relative" => Direction::Relative(count(&mut ahead)?.ok_or_else(|| ahead.error())?),
-        "forward" if ahead.skip(&["all"]) => Direction::ForwardAll,
-        "forward" => Direction::Forward(count(&mut ahead)?.unwrap_or(1)),
-        "backward" if ahead.skip(&["all"]) => Direction::BackwardAll,
-        "backward" => Direction::Forward(-count(&mut ahead)?.unwrap_or(1)),
-        _ => return Ok(Direction::Forward(1)),
+        "next" => CursorMove::Forward(1),
+        "prior" => CursorMove::Forward(-1),
+        "first" => CursorMove::Absolute(1),
+        "last" => CursorMove::Absolute(-1),
+        "all" => CursorMove::ForwardAll,
+        "absolute" => CursorMove::Absolute(count(&mut ahead)?.ok_or_else(|| ahead.error())?),
+        "relative" => CursorMove::Relative(count(&mut ahead)?.ok_or_else(|| ahead.error())?),
+        "forward" if ahead.skip(&["all"]) => CursorMove::ForwardAll,
+        "forward" => CursorMove::Forward(count(&mut ahead)?.unwrap_or(1)),
+        "backward" if ahead.skip(&["all"]) => CursorMove::BackwardAll,
+        "backward" => CursorMove::Forward(-count(&mut ahead)?.unwrap_or(1)),
+        _ => return Ok(CursorMove::Forward(1)),
     };
     words.rest = ahead.rest;
     Ok(direction)

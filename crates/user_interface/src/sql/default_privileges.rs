@@ -5,62 +5,15 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::denials::denied;
-use crate::sql::grants::{self, Granting, Object, comma_separated};
-use crate::sql::names;
-use crate::sql::role_syntax::{Named, named};
+use crate::sql::grants::{DefaultPrivileges, Object};
+use crate::sql::role_syntax::Named;
 use crate::sql::roles::{find, write};
 use crate::sql::settings::Facts;
-use crate::sql::words::Words;
 use messages::privilege::{DefaultGrants, Grants, MadeKind, PUBLIC, Privileges, Rights};
 use messages::role::RoleSchema;
 use messages::schema::CatalogEntry;
 use privileges::Kind;
 use privileges::grants::{Behavior, Change, changed};
-
-/// ALTER DEFAULT PRIVILEGES.
-#[derive(Clone, Debug)]
-pub struct DefaultPrivileges {
-    /// For what these roles make; empty: the session's own.
-    roles: Vec<Named>,
-    /// Only in the schema.
-    in_schema: bool,
-    /// What is granted or taken away.
-    granting: Granting,
-}
-
-impl DefaultPrivileges {
-    /// The roles that it names, as owners and as grantees.
-    pub(super) fn names(&self) -> impl Iterator<Item = &Named> {
-        self.roles.iter().chain(self.granting.grantees.iter().flatten())
-    }
-}
-
-/// Parses what stands behind ALTER DEFAULT.
-pub(super) fn parse(words: &mut Words) -> Result<DefaultPrivileges> {
-    words.expect("privileges")?;
-    let (mut roles, mut in_schema) = (Vec::new(), false);
-    loop {
-        if words.skip(&["for"]) {
-            if !words.skip(&["role", "user"]) {
-                return Err(words.error());
-            }
-            roles = comma_separated(words, named)?;
-        } else if words.skip(&["in"]) {
-            words.expect("schema")?;
-            let schemas = comma_separated(words, |words| words.name())?;
-            schemas.iter().try_for_each(|schema| names::check_schema(schema))?;
-            in_schema = true;
-        } else {
-            break;
-        }
-    }
-    let grants = match words.keyword().as_deref() {
-        Some("grant") => true,
-        Some("revoke") => false,
-        _ => return Err(words.error()),
-    };
-    Ok(DefaultPrivileges { roles, in_schema, granting: grants::parse_of_defaults(grants, words)? })
-}
 
 /// What PostgreSQL calls the objects.
 fn made_kind(kind: Kind) -> Option<MadeKind> {

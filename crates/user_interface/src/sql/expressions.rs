@@ -69,7 +69,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// A compiler for one statement of a procedure's body.
-    pub fn of_procedure(context: &'a crate::sql::compile::Context, procedure: &'a ProcedureSchema) -> Compiler<'a> {
+    pub fn of_procedure(context: &'a crate::sql::given::Context, procedure: &'a ProcedureSchema) -> Compiler<'a> {
         let declared = procedure.parameters.iter().map(|(_, data_type)| Some(*data_type)).collect();
         let compiler = Compiler::new(context.catalog, context.facts, &procedure.body, declared);
         Compiler { procedure: Some(procedure), ..compiler }

@@ -96,6 +96,51 @@ pub struct Joining {
     pub by: Option<Named>,
 }
 
+/// ALTER DEFAULT PRIVILEGES.
+#[derive(Clone, Debug)]
+pub struct DefaultPrivileges {
+    /// For what these roles make; empty: the session's own.
+    pub roles: Vec<Named>,
+    /// Only in the schema.
+    pub in_schema: bool,
+    /// What is granted or taken away.
+    pub granting: Granting,
+}
+
+impl DefaultPrivileges {
+    /// The roles that it names, as owners and as grantees.
+    pub(super) fn names(&self) -> impl Iterator<Item = &Named> {
+        self.roles.iter().chain(self.granting.grantees.iter().flatten())
+    }
+}
+
+/// Parses what stands behind ALTER DEFAULT.
+pub(super) fn parse_defaults(words: &mut Words) -> Result<DefaultPrivileges> {
+    words.expect("privileges")?;
+    let (mut roles, mut in_schema) = (Vec::new(), false);
+    loop {
+        if words.skip(&["for"]) {
+            if !words.skip(&["role", "user"]) {
+                return Err(words.error());
+            }
+            roles = comma_separated(words, named)?;
+        } else if words.skip(&["in"]) {
+            words.expect("schema")?;
+            let schemas = comma_separated(words, |words| words.name())?;
+            schemas.iter().try_for_each(|schema| crate::sql::names::check_schema(schema))?;
+            in_schema = true;
+        } else {
+            break;
+        }
+    }
+    let grants = match words.keyword().as_deref() {
+        Some("grant") => true,
+        Some("revoke") => false,
+        _ => return Err(words.error()),
+    };
+    Ok(DefaultPrivileges { roles, in_schema, granting: parse_of_defaults(grants, words)? })
+}
+
 /// What a text that begins with GRANT or REVOKE is.
 pub(super) enum Either {
     Granting(Granting),
@@ -173,7 +218,7 @@ pub(super) fn comma_separated<T>(words: &mut Words, one: impl Fn(&mut Words) -> 
 }
 
 /// Parses what stands behind GRANT or REVOKE in ALTER DEFAULT PRIVILEGES.
-pub(super) fn parse_of_defaults(grants: bool, words: &mut Words) -> Result<Granting> {
+fn parse_of_defaults(grants: bool, words: &mut Words) -> Result<Granting> {
     let option = !grants && words.skip(&["grant"]);
     if option {
         words.expect("option")?;
@@ -298,11 +343,12 @@ fn objects(words: &mut Words) -> Result<Vec<Object>> {
     }
     let mut ahead = Words { text: words.text, rest: words.rest };
     // A table may be called so.
-    if ahead.skip(&["sequence"]) && !matches!(ahead.peek_keyword().as_deref(), Some("to" | "from")) {
-        if let Some(Token::Word(_)) = ahead.peek() {
-            *words = ahead;
-            return comma_separated(words, |words| Ok(Object::Sequence(object_name(words)?)));
-        }
+    if ahead.skip(&["sequence"])
+        && matches!(ahead.peek(), Some(Token::Word(_)))
+        && !matches!(ahead.peek_keyword().as_deref(), Some("to" | "from"))
+    {
+        *words = ahead;
+        return comma_separated(words, |words| Ok(Object::Sequence(object_name(words)?)));
     }
     for other in ["language", "tablespace", "type", "domain", "parameter"] {
         let mut ahead = Words { text: words.text, rest: words.rest };

@@ -5,8 +5,8 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::COLUMNS_MAX;
-use crate::sql::compile::Feed;
 use crate::sql::expressions::{Compiler, Scope};
+use crate::sql::feed::Feed;
 use crate::sql::names;
 use crate::sql::parse::{self, Overriding};
 use crate::sql::select::{Output, assigned, relies_on};
@@ -84,7 +84,7 @@ impl Compiler<'_> {
                 Insertion::Program(program)
             }
             Some(source) => Insertion::Feed(Feed {
-                reads_target: crate::sql::compile::mentions(source, &table.name),
+                reads_target: names::mentions(source, &table.name),
                 sql: Arc::from(as_query(source)),
                 key_types: Vec::new(),
                 program,

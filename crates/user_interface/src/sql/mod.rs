@@ -6,9 +6,9 @@
 //! * [`parse`], [`utility`], [`maintenance`], [`copy_syntax`], [`cursor_syntax`]: text to syntax; [`words`], [`places`]: its tokens, and where they stand;
 //! * [`names`], [`types`], [`operators`]: identifiers, implicit casts, operators' types;
 //! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
-//! * [`select`], [`insert`], [`modify`]: statements to programs; [`compile`]: which way a statement goes;
+//! * [`select`], [`insert`], [`modify`]: statements to programs; [`given`], [`feed`], [`prepared`], [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
-//! * [`definitions`], [`ddl`], [`alter`], [`queried_table`], [`views`]: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
+//! * [`definitions`], [`ddl`], [`alter`], [`queried_table`], [`queried_columns`], [`views`]: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
 //! * [`sequences`], [`checks`], [`foreign_keys`]: what tables draw from and refer to; [`system`]: the parameters of all sites.
 
 pub mod access;
@@ -23,8 +23,10 @@ pub mod default_privileges;
 pub mod definitions;
 pub mod denials;
 pub mod expressions;
+pub mod feed;
 mod foreign_keys;
 pub mod functions;
+pub mod given;
 pub mod granting;
 pub mod grants;
 pub mod insert;
@@ -39,7 +41,9 @@ pub mod owned;
 pub mod owner_syntax;
 pub mod parse;
 pub mod places;
+pub mod prepared;
 pub mod procedures;
+pub mod queried_columns;
 pub mod queried_table;
 pub mod rights;
 pub mod role_syntax;

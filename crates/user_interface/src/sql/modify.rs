@@ -5,8 +5,8 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::access;
-use crate::sql::compile::Feed;
 use crate::sql::expressions::{Compiler, Scope};
+use crate::sql::feed::Feed;
 use crate::sql::insert::{pairs, program, split, supplied};
 use crate::sql::names;
 use crate::sql::select::Output;

@@ -7,7 +7,8 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::NAME_BYTES_MAX;
 use crate::sql::places::position;
 use messages::contention;
-use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+use sqlparser::ast::{self, Ident, ObjectName, ObjectNamePart};
+use std::ops::ControlFlow;
 
 /// A name as it is kept.
 pub fn fold(name: &str, quoted: bool) -> String {
@@ -105,4 +106,13 @@ pub fn quote(name: &str) -> String {
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     let reserved = sqlparser::keywords::ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_ok();
     if plain && !reserved { name.to_string() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+/// Whether a query mentions this relation.
+pub fn mentions(query: &ast::Query, table: &str) -> bool {
+    ast::visit_relations(query, |name| match relation(name) {
+        Ok(found) if found.name != table => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    })
+    .is_break()
 }

@@ -6,9 +6,9 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::PROCEDURE_PARAMETERS_MAX;
-use crate::sql::compile::Context;
 use crate::sql::ddl::Planner;
 use crate::sql::expressions::{Compiler, Scope};
+use crate::sql::given::Context;
 use crate::sql::insert::Insertion;
 use crate::sql::literals::text_of;
 use crate::sql::modify::Modification;

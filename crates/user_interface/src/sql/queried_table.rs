@@ -3,19 +3,9 @@
 //! The table is made first, then the query's rows are put into it, both in one transaction. Invariant: the query never sees the table that it fills.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::COLUMNS_MAX;
-use crate::sql::ddl::{Planner, SchemaChange};
-use crate::sql::places::offset;
 use crate::sql::sequence_options::relation;
-use crate::sql::settings::Facts;
-use crate::sql::views::columns_of_query;
-use crate::sql::words::Words;
-use messages::Key;
-use messages::program::ResultColumn;
-use messages::schema::{Catalog, TableSchema};
-use privileges::Kind;
+use crate::sql::words::{Words, slice};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The command tag of a table where no row was to be stored.
@@ -40,11 +30,11 @@ pub struct QueriedTable {
     /// Its name.
     pub name: String,
     /// Names of its first columns; the others have the query's.
-    columns: Vec<String>,
+    pub columns: Vec<String>,
     /// IF NOT EXISTS.
-    if_not_exists: bool,
+    pub if_not_exists: bool,
     /// What it is.
-    makes: Makes,
+    pub makes: Makes,
     /// The query's text.
     pub query: Arc<str>,
 }
@@ -87,14 +77,6 @@ pub(super) fn take(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<Option
     });
     tokens.drain(at..end);
     Ok(Some(QueriedTable { name, columns: Vec::new(), if_not_exists: false, makes: Makes::FilledTable, query }))
-}
-
-/// What stands from the first of these tokens to the last.
-pub(super) fn slice<'t>(text: &'t str, tokens: &[TokenWithSpan]) -> &'t str {
-    match (tokens.first(), tokens.last()) {
-        (Some(first), Some(last)) => text[offset(text, first.span.start)..offset(text, last.span.end)].trim_end(),
-        _ => "",
-    }
 }
 
 /// TEMPORARY and UNLOGGED, whichever there is. Errors: 0A000 for a temporary table.
@@ -249,52 +231,4 @@ fn into(tokens: &[TokenWithSpan]) -> Option<usize> {
         }
     }
     None
-}
-
-/// Plans the table, over a catalog, for a query of these columns. `own`: catalog rows that the running transaction wrote already.
-pub fn plan(
-    wanted: &QueriedTable,
-    columns: &[ResultColumn],
-    catalog: &Catalog,
-    own: &BTreeSet<Key>,
-    facts: &Facts,
-) -> Result<SchemaChange> {
-    let mut planner = Planner::new(catalog, own, facts.role);
-    planner.create_queried(wanted, columns)?;
-    Ok(planner.finish())
-}
-
-impl Planner<'_> {
-    fn create_queried(&mut self, wanted: &QueriedTable, columns: &[ResultColumn]) -> Result<()> {
-        self.check_create()?;
-        if wanted.if_not_exists && self.check_free(&wanted.name).is_err() {
-            let message = format!("relation \"{}\" already exists, skipping", wanted.name);
-            self.notice(sqlstate::DUPLICATE_TABLE, message);
-            return Ok(());
-        }
-        let is_view = matches!(wanted.makes, Makes::View | Makes::ReplacedView);
-        let made = columns_of_query(&wanted.columns, columns, if is_view { "view" } else { "table" })?;
-        let replaced = match wanted.makes {
-            Makes::ReplacedView => self.replaced_view(&wanted.name, &made)?,
-            _ => None,
-        };
-        if made.len() > COLUMNS_MAX {
-            let message = format!("tables can have at most {COLUMNS_MAX} columns");
-            return Err(SqlError::new(sqlstate::TOO_MANY_COLUMNS, message));
-        }
-        let table = match replaced {
-            Some(old) => TableSchema { columns: made, view: Some(wanted.query.clone()), ..TableSchema::clone(&old) },
-            None => {
-                self.check_free(&wanted.name)?;
-                TableSchema {
-                    oid: self.next_number(),
-                    rights: self.new_rights(Kind::Table),
-                    view: is_view.then(|| wanted.query.clone()),
-                    ..TableSchema::new(wanted.name.clone(), self.make_storage(), made)
-                }
-            }
-        };
-        self.write_table(table);
-        Ok(())
-    }
 }

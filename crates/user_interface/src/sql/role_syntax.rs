@@ -3,8 +3,7 @@
 //! Invariant: a password stands here until it has become a verifier, and is not printed.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::sql::default_privileges::DefaultPrivileges;
-use crate::sql::grants::{self, Either, Granting, Joining, Object};
+use crate::sql::grants::{self, DefaultPrivileges, Either, Granting, Joining, Object};
 use crate::sql::names;
 use crate::sql::words::Words;
 use messages::Key;

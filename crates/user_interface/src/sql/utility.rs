@@ -5,8 +5,8 @@
 
 use crate::errors::{Result, SqlError};
 use crate::protocol::copy::Options;
-use crate::sql::cursor_syntax::{self, Fetch};
-use crate::sql::default_privileges;
+use crate::sql::cursor_syntax::{self, FetchStatement};
+use crate::sql::grants;
 use crate::sql::maintenance::{self, Maintenance};
 use crate::sql::owner_syntax;
 use crate::sql::places::unexpected;
@@ -55,7 +55,7 @@ pub enum Utility {
     /// CLOSE.
     CloseCursor(String),
     /// FETCH and MOVE.
-    Fetch(Fetch),
+    Fetch(FetchStatement),
     /// PREPARE name (types) AS text.
     Prepare(String, Vec<Type>, Arc<str>),
     /// EXPLAIN of this text.
@@ -137,15 +137,7 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         }
         "set" => words.set()?,
         "show" => words.show()?,
-        "reset" if words.skip(&["role"]) => Utility::Role(RoleChange { resets: true, ..RoleChange::default() }),
-        "reset" if words.skip(&["session"]) => {
-            words.expect("authorization")?;
-            Utility::Role(RoleChange { of_session: true, resets: true, ..RoleChange::default() })
-        }
-        "reset" => match words.setting_name()?.as_str() {
-            "all" => Utility::ResetAll,
-            name => Utility::Reset(name.to_string()),
-        },
+        "reset" => words.reset()?,
         "discard" => Utility::Discard(match words.name()?.as_str() {
             "all" => "DISCARD ALL",
             "plans" => "DISCARD PLANS",
@@ -195,9 +187,7 @@ fn other_utility(first: &str, words: &mut Words) -> Result<Option<Utility>> {
         "drop" if words.skip(&["owned"]) => Some(owner_syntax::parse_drop_owned(words)?),
         "create" | "alter" | "drop" if role_syntax::begins(words) => Some(role_syntax::parse(first, words)?),
         "alter" if words.peek_is("view") => return Err(SqlError::unsupported("ALTER VIEW")),
-        "alter" if words.skip(&["default"]) => {
-            Some(RoleStatement::Defaults(Box::new(default_privileges::parse(words)?)))
-        }
+        "alter" if words.skip(&["default"]) => Some(RoleStatement::Defaults(Box::new(grants::parse_defaults(words)?))),
         "alter" => owner_syntax::parse_owner(words)?,
         _ => None,
     };
@@ -208,6 +198,20 @@ fn other_utility(first: &str, words: &mut Words) -> Result<Option<Utility>> {
 }
 
 impl Words<'_> {
+    fn reset(&mut self) -> Result<Utility> {
+        if self.skip(&["role"]) {
+            return Ok(Utility::Role(RoleChange { resets: true, ..RoleChange::default() }));
+        }
+        if self.skip(&["session"]) {
+            self.expect("authorization")?;
+            return Ok(Utility::Role(RoleChange { of_session: true, resets: true, ..RoleChange::default() }));
+        }
+        Ok(match self.setting_name()?.as_str() {
+            "all" => Utility::ResetAll,
+            name => Utility::Reset(name.to_string()),
+        })
+    }
+
     fn chain(&mut self) -> Result<bool> {
         self.skip(&["transaction", "work"]);
         if !self.skip(&["and"]) {

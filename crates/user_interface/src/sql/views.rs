@@ -11,7 +11,6 @@ use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::parse::{self, Statement};
 use crate::sql::rights::{self, Verdict};
-use messages::program::ResultColumn;
 use messages::schema::{Catalog, CatalogEntry, Column, TableSchema, VersionedTable};
 use messages::{Key, Timestamp};
 use sql_syntax::TooDeep;
@@ -325,25 +324,4 @@ fn has_wildcard(statement: &ast::Statement) -> bool {
         }
     }
     ast::Visit::visit(statement, &mut Wildcards).is_break()
-}
-
-/// The columns of a view or table that a query makes. Errors: 42601 for too many names, 42701 for a name twice.
-pub(super) fn columns_of_query(given: &[String], columns: &[ResultColumn], makes: &str) -> Result<Vec<Column>> {
-    if given.len() > columns.len() {
-        let message = match makes {
-            "view" => "CREATE VIEW specifies more column names than columns",
-            _ => "too many column names were specified",
-        };
-        return Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
-    }
-    let mut made: Vec<Column> = Vec::with_capacity(columns.len());
-    for (place, column) in columns.iter().enumerate() {
-        let name = names::fold(given.get(place).unwrap_or(&column.name), true);
-        if made.iter().any(|other| other.name == name) {
-            let message = format!("column \"{name}\" specified more than once");
-            return Err(SqlError::new(sqlstate::DUPLICATE_COLUMN, message));
-        }
-        made.push(Column::new(name, column.column_type, false));
-    }
-    Ok(made)
 }

@@ -110,3 +110,11 @@ impl Words<'_> {
         }
     }
 }
+
+/// What stands from the first of these tokens to the last.
+pub(super) fn slice<'t>(text: &'t str, tokens: &[TokenWithSpan]) -> &'t str {
+    match (tokens.first(), tokens.last()) {
+        (Some(first), Some(last)) => text[offset(text, first.span.start)..offset(text, last.span.end)].trim_end(),
+        _ => "",
+    }
+}

@@ -1,0 +1,192 @@
+//! A compiled statement: how it is executed, what it shows, and what it relies on.
+//!
+//! Invariant: a [`Prepared`] stands as long as the catalog rows it names have the versions it names.
+
+use crate::errors::{Result, SqlError};
+use crate::sql::cursor_syntax::DeclaredCursor;
+use crate::sql::queried_table::QueriedTable;
+use crate::sql::rights::{self, Needs, Verdict};
+use crate::sql::role_syntax::RoleStatement;
+use crate::sql::sequence_calls::SetValue;
+use crate::sql::sequences::SequenceStatement;
+use crate::sql::system::SystemStatement;
+use crate::sql::utility::Utility;
+use crate::sql::views::Expanded;
+use messages::Timestamp;
+use messages::program::{Program, ResultColumn};
+use messages::schema::{Catalog, CatalogVersions};
+use sqlparser::ast;
+use std::sync::Arc;
+use values::Type;
+
+/// How a statement is executed.
+#[derive(Clone, Debug)]
+pub enum Plan {
+    /// By the action driver.
+    Program(Arc<Program>),
+    /// By the query processor.
+    Query(Arc<str>),
+    /// By both.
+    Feed(Arc<str>, Arc<Program>, Vec<Type>, bool),
+    /// As a schema change, planned when it is executed.
+    Schema(Box<ast::Statement>),
+    /// As a table that is made, planned when it is executed, and then filled by this query; or as a view.
+    Queried(Arc<QueriedTable>, Arc<str>),
+    /// As a change of roles, planned when it is executed.
+    Roles(Arc<RoleStatement>),
+    /// As a change of a sequence, planned when it is executed.
+    Sequence(Arc<SequenceStatement>),
+    /// As `setval`, planned when it is executed.
+    SetValue(Arc<SetValue>),
+    /// As a change of settings, planned when it is executed.
+    System(Arc<SystemStatement>),
+    /// By the session.
+    Utility(Utility),
+    /// A setting from a SELECT of `set_config` alone: name, value, local.
+    SetConfig(String, String, bool),
+    /// As the prepared statement of this name, with these arguments.
+    Execute(String, Vec<ast::Expr>),
+}
+
+/// The command tag, without counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tag {
+    /// `SELECT n`.
+    Select,
+    /// `SELECT n` of rows that a table was filled with.
+    Stored,
+    /// `INSERT 0 n`.
+    Insert,
+    /// `UPDATE n`.
+    Update,
+    /// `DELETE n`.
+    Delete,
+    /// With a count behind it.
+    Counted(&'static str),
+    /// Without a count.
+    Plain(&'static str),
+}
+
+impl Tag {
+    /// As CommandComplete carries it.
+    pub fn text(self, count: u64) -> String {
+        match self {
+            Tag::Select | Tag::Stored => format!("SELECT {count}"),
+            Tag::Insert => format!("INSERT 0 {count}"),
+            Tag::Update => format!("UPDATE {count}"),
+            Tag::Delete => format!("DELETE {count}"),
+            Tag::Counted(tag) => format!("{tag} {count}"),
+            Tag::Plain(tag) => tag.to_string(),
+        }
+    }
+}
+
+/// A compiled statement.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// Its text.
+    pub text: Arc<str>,
+    /// Types that the client gave its parameters.
+    pub declared: Vec<Option<Type>>,
+    /// Types of its parameters.
+    pub parameters: Vec<Type>,
+    /// Columns of its result; none: it returns no rows.
+    pub columns: Vec<ResultColumn>,
+    /// Columns of the rows that the query processor gives for it, once it is described: its own, or those that its program is supplied with.
+    pub source: Vec<ResultColumn>,
+    /// How it is executed.
+    pub plan: Plan,
+    /// Its command tag.
+    pub tag: Tag,
+    /// Whether it changes rows or schema.
+    pub writes: bool,
+    /// Catalog rows of what it mentions, with the version of each when it was compiled.
+    pub mentions: CatalogVersions,
+    /// The catalog's generation when it was last found to stand.
+    pub generation: u64,
+    /// Whether every session may use it.
+    pub shareable: bool,
+    /// The cursor that keeps its rows, and their columns; it has none itself then.
+    pub cursor: Option<(Arc<DeclaredCursor>, Vec<ResultColumn>)>,
+    /// The query processor has yet to say what its columns and parameters are.
+    pub undescribed: bool,
+    /// What it is called, if it runs outside of transaction blocks only.
+    pub outside_blocks: Option<&'static str>,
+    /// The role that it was compiled for.
+    pub role: u32,
+    /// Why that role may not execute it.
+    pub denied: Option<Box<SqlError>>,
+    /// Catalog rows that decide what the role may do, with their versions: they are among `mentions`, too.
+    pub rights: CatalogVersions,
+}
+
+impl Prepared {
+    /// Whether what it mentions is as it was.
+    pub fn stands(&self, catalog: &Catalog) -> bool {
+        self.mentions.iter().all(|(key, version)| catalog.version_of(key) == *version)
+    }
+
+    /// Settles whether a role may execute it, and has its program rely on that. Errors: those of a schema that the role may not look into.
+    pub fn protect(&mut self, catalog: &Catalog, role: u32, needs: impl FnOnce() -> Needs) -> Result<()> {
+        let Verdict { denied, rights } = rights::decide(catalog, role, needs)?;
+        self.role = role;
+        self.denied = denied.or(self.denied.take());
+        if rights.is_empty() {
+            return Ok(());
+        }
+        let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&rights).cloned().collect() };
+        self.mentions = with(&self.mentions);
+        if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut self.plan {
+            let program = Arc::make_mut(program);
+            program.relies_on = with(&program.relies_on);
+        }
+        self.rights = with(&self.rights);
+        Ok(())
+    }
+
+    /// Has the rows of a query kept for a cursor. Errors: 0A000 for another statement.
+    pub(super) fn declare(&mut self, cursor: &Arc<DeclaredCursor>, statement: &ast::Statement) -> Result<()> {
+        if !matches!((statement, &self.plan), (ast::Statement::Query(_), Plan::Query(_) | Plan::Program(_))) {
+            return Err(SqlError::unsupported("a cursor for this statement"));
+        }
+        self.cursor = Some((cursor.clone(), std::mem::take(&mut self.columns)));
+        self.tag = Tag::Plain("DECLARE CURSOR");
+        Ok(())
+    }
+
+    /// Has it rely on the views that stood in its statement, and on what their owners may do.
+    pub(super) fn show_views(&mut self, expanded: Expanded) {
+        let Expanded { relied, denied, .. } = expanded;
+        let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&relied).cloned().collect() };
+        self.mentions = with(&self.mentions);
+        if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut self.plan {
+            let program = Arc::make_mut(program);
+            program.relies_on = with(&program.relies_on);
+        }
+        self.rights = relied.iter().filter(|(_, version)| *version != Timestamp::ZERO).cloned().collect();
+        self.denied = denied;
+    }
+
+    /// A statement of these parts that mentions no table.
+    pub fn simple(text: &Arc<str>, plan: Plan, tag: Tag) -> Prepared {
+        Prepared {
+            text: text.clone(),
+            declared: Vec::new(),
+            parameters: Vec::new(),
+            columns: Vec::new(),
+            source: Vec::new(),
+            plan,
+            tag,
+            writes: false,
+            mentions: Arc::default(),
+            generation: 0,
+            shareable: true,
+            cursor: None,
+            undescribed: false,
+            outside_blocks: None,
+            role: 0,
+            denied: None,
+            rights: Arc::default(),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Tables and views that a query gives their columns, planned as catalog writes.
+//!
+//! Invariant: what takes a view's place has the columns of the one before it, so that nothing that reads the view sees others.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::COLUMNS_MAX;
+use crate::sql::ddl::{Planner, SchemaChange};
+use crate::sql::names;
+use crate::sql::queried_table::{Makes, QueriedTable};
+use crate::sql::settings::Facts;
+use messages::Key;
+use messages::program::ResultColumn;
+use messages::schema::{Catalog, Column, TableSchema};
+use privileges::Kind;
+use std::collections::BTreeSet;
+
+/// Plans the table, over a catalog, for a query of these columns. `own`: catalog rows that the running transaction wrote already.
+pub fn plan(
+    wanted: &QueriedTable,
+    columns: &[ResultColumn],
+    catalog: &Catalog,
+    own: &BTreeSet<Key>,
+    facts: &Facts,
+) -> Result<SchemaChange> {
+    let mut planner = Planner::new(catalog, own, facts.role);
+    planner.create_queried(wanted, columns)?;
+    Ok(planner.finish())
+}
+
+impl Planner<'_> {
+    fn create_queried(&mut self, wanted: &QueriedTable, columns: &[ResultColumn]) -> Result<()> {
+        self.check_create()?;
+        if wanted.if_not_exists && self.check_free(&wanted.name).is_err() {
+            let message = format!("relation \"{}\" already exists, skipping", wanted.name);
+            self.notice(sqlstate::DUPLICATE_TABLE, message);
+            return Ok(());
+        }
+        let is_view = matches!(wanted.makes, Makes::View | Makes::ReplacedView);
+        let made = columns_of_query(&wanted.columns, columns, if is_view { "view" } else { "table" })?;
+        let replaced = match wanted.makes {
+            Makes::ReplacedView => self.replaced_view(&wanted.name, &made)?,
+            _ => None,
+        };
+        if made.len() > COLUMNS_MAX {
+            let message = format!("tables can have at most {COLUMNS_MAX} columns");
+            return Err(SqlError::new(sqlstate::TOO_MANY_COLUMNS, message));
+        }
+        let table = match replaced {
+            Some(old) => TableSchema { columns: made, view: Some(wanted.query.clone()), ..TableSchema::clone(&old) },
+            None => {
+                self.check_free(&wanted.name)?;
+                TableSchema {
+                    oid: self.next_number(),
+                    rights: self.new_rights(Kind::Table),
+                    view: is_view.then(|| wanted.query.clone()),
+                    ..TableSchema::new(wanted.name.clone(), self.make_storage(), made)
+                }
+            }
+        };
+        self.write_table(table);
+        Ok(())
+    }
+}
+
+/// The columns of a view or table that a query makes. Errors: 42601 for too many names, 42701 for a name twice.
+fn columns_of_query(given: &[String], columns: &[ResultColumn], makes: &str) -> Result<Vec<Column>> {
+    if given.len() > columns.len() {
+        let message = match makes {
+            "view" => "CREATE VIEW specifies more column names than columns",
+            _ => "too many column names were specified",
+        };
+        return Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
+    }
+    let mut made: Vec<Column> = Vec::with_capacity(columns.len());
+    for (place, column) in columns.iter().enumerate() {
+        let name = names::fold(given.get(place).unwrap_or(&column.name), true);
+        if made.iter().any(|other| other.name == name) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(SqlError::new(sqlstate::DUPLICATE_COLUMN, message));
+        }
+        made.push(Column::new(name, column.column_type, false));
+    }
+    Ok(made)
+}
