@@ -1,7 +1,7 @@
 -- Default privileges: what is granted on what a role makes from now on.
 CREATE ROLE maker;
 CREATE ROLE reader;
-GRANT CREATE ON SCHEMA public TO maker;
+GRANT USAGE, CREATE ON SCHEMA public TO maker;
 CREATE TABLE before (id int);
 ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO reader;
 CREATE TABLE after (id int);

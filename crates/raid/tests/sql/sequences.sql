@@ -203,6 +203,7 @@ SELECT conname::text FROM pg_constraint WHERE conrelid = 'named'::regclass ORDER
 DROP TABLE k, named;
 -- Privileges on sequences.
 CREATE ROLE drawer;
+GRANT USAGE ON SCHEMA public TO drawer;
 CREATE SEQUENCE drawn;
 CREATE TABLE no_sequence (id int);
 GRANT USAGE ON SEQUENCE drawn TO drawer;
@@ -236,4 +237,5 @@ SELECT has_sequence_privilege('drawer', 'drawn', 'SELECT, UPDATE'), has_sequence
 DROP ROLE drawer;
 DROP SEQUENCE drawn;
 DROP TABLE no_sequence;
+REVOKE ALL ON SCHEMA public FROM drawer;
 DROP ROLE drawer;

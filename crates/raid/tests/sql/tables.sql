@@ -97,8 +97,8 @@ DROP TABLE g;
 CREATE SCHEMA IF NOT EXISTS public;
 --! unsupported
 CREATE SCHEMA other;
---! unsupported
 CREATE VIEW v AS SELECT 1;
+DROP VIEW v;
 --! unsupported
 CREATE MATERIALIZED VIEW v AS SELECT 1;
 --! unsupported
@@ -118,8 +118,8 @@ CREATE TABLE h (x json);
 CREATE TABLE refers (x int REFERENCES a);
 --! unsupported
 CREATE TEMP TABLE h (x int);
-CREATE TABLE h AS SELECT 1;
-DROP TABLE h;
+CREATE TABLE filled AS SELECT 1;
+DROP TABLE filled;
 --! unsupported
 CREATE TABLE h (x int) PARTITION BY RANGE (x);
 --! unsupported

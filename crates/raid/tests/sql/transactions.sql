@@ -109,42 +109,27 @@ PREPARE TRANSACTION 'x';
 SET default_transaction_read_only = on;
 INSERT INTO t VALUES (50, 'ro');
 SET default_transaction_read_only = off;
---! unsupported
 DECLARE c CURSOR FOR SELECT 1;
 BEGIN;
---! unsupported
 DECLARE c CURSOR FOR SELECT id, v FROM t ORDER BY id;
---! unsupported
 FETCH c;
---! unsupported
 FETCH 2 FROM c;
---! unsupported
 FETCH FORWARD 1 IN c;
---! unsupported
 MOVE 1 FROM c;
---! unsupported
 FETCH ALL FROM c;
---! unsupported
 FETCH c;
---! unsupported
 CLOSE c;
---! unsupported
 CLOSE c;
 ROLLBACK;
 BEGIN;
---! unsupported
 DECLARE d NO SCROLL CURSOR WITHOUT HOLD FOR SELECT id FROM t WHERE id >= 10 ORDER BY id;
---! unsupported
 FETCH NEXT FROM d;
---! unsupported
 DECLARE d CURSOR FOR SELECT 1;
 ROLLBACK;
 BEGIN;
---! unsupported
 DECLARE e BINARY CURSOR FOR SELECT 1;
 --! missing: cursors in SQL
 CLOSE ALL;
 ROLLBACK;
---! unsupported
 FETCH e;
 DROP TABLE t;

@@ -219,7 +219,8 @@ impl Turn<'_> {
     /// Has a planned change of the catalog done, supplied with rows.
     fn launch_change(&mut self, mut execution: Box<Execution>, mut change: SchemaChange, rows: Vec<Vec<Value>>) {
         for notice in std::mem::take(&mut change.notices) {
-            let is_warning = notice.sqlstate.starts_with(WARNING_CLASS);
+            // PostgreSQL warns of a privilege that a sequence does not have, and goes on.
+            let is_warning = notice.sqlstate.starts_with(WARNING_CLASS) || notice.sqlstate == sqlstate::INVALID_GRANT;
             self.notice(if is_warning { Severity::Warning } else { Severity::Notice }, &notice);
         }
         let Some(program) = change.program.take() else {

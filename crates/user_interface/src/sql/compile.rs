@@ -280,7 +280,7 @@ fn of_queried(
     let StatementSource { parsed, statement } = *whole;
     check_names(statement)?;
     if !matches!(statement, ast::Statement::Query(_)) {
-        return Err(SqlError::unsupported(format!("{} of this statement", into.tag())));
+        return Err(SqlError::syntax(into.query.split_whitespace().next().unwrap_or_default()));
     }
     let compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
     let tag = if into.is_filled() { Tag::Stored } else { Tag::Plain(into.tag()) };

@@ -146,7 +146,10 @@ impl Prepared {
 
     /// Has the rows of a query kept for a cursor. Errors: 0A000 for another statement.
     pub(super) fn declare(&mut self, cursor: &Arc<DeclaredCursor>, statement: &ast::Statement) -> Result<()> {
-        if !matches!((statement, &self.plan), (ast::Statement::Query(_), Plan::Query(_) | Plan::Program(_))) {
+        if !matches!(statement, ast::Statement::Query(_)) {
+            return Err(SqlError::syntax(cursor.query.split_whitespace().next().unwrap_or_default()));
+        }
+        if !matches!(&self.plan, Plan::Query(_) | Plan::Program(_)) {
             return Err(SqlError::unsupported("a cursor for this statement"));
         }
         self.cursor = Some((cursor.clone(), std::mem::take(&mut self.columns)));
