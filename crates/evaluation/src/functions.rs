@@ -7,6 +7,7 @@ mod arrays;
 mod bytes;
 mod casts;
 mod comparisons;
+mod expressions;
 mod floats;
 mod formats;
 mod numbers;
@@ -23,11 +24,12 @@ use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
-const TABLES: [&[(&str, Body)]; 12] = [
+const TABLES: [&[(&str, Body)]; 13] = [
     arrays::TABLE,
     bytes::TABLE,
     casts::TABLE,
     comparisons::TABLE,
+    expressions::TABLE,
     floats::TABLE,
     formats::TABLE,
     numbers::TABLE,
@@ -83,4 +85,5 @@ macro_rules! library {
 }
 
 pub(crate) use arrays::parts;
+pub(crate) use expressions::split;
 pub(crate) use library;

@@ -1,7 +1,7 @@
 //! Functions that yield sets: `generate_series`, `unnest` and their like.
 
 use crate::call::Call;
-use crate::functions::parts;
+use crate::functions::{parts, split};
 use analyzer::facts::Facts;
 use analyzer::types::FunctionId;
 use bigdecimal::{BigDecimal, Zero};
@@ -30,8 +30,9 @@ const TABLE: &[(&str, SetBody)] = &[
     ("generate_subscripts", subscripts),
     ("generate_subscripts_nodir", subscripts),
     ("array_unnest", |call| Ok(single(call.elements(0).to_vec().into_iter()))),
-    ("text_to_table", split),
-    ("text_to_table_null", split),
+    ("regexp_split_to_table_no_flags", |call| Ok(single(split(call)?.into_iter()))),
+    ("text_to_table", split_plainly),
+    ("text_to_table_null", split_plainly),
 ];
 
 static FUNCTIONS: LazyLock<FxHashMap<FunctionId, SetBody>> = LazyLock::new(|| {
@@ -116,6 +117,6 @@ fn subscripts(call: &mut Call<'_, '_>) -> Result<Rows, ValueError> {
     })
 }
 
-fn split(call: &mut Call<'_, '_>) -> Result<Rows, ValueError> {
+fn split_plainly(call: &mut Call<'_, '_>) -> Result<Rows, ValueError> {
     Ok(single(parts(call).unwrap_or_default().into_iter()))
 }

@@ -69,6 +69,16 @@ pub(super) const TABLE: &[(&str, Body)] = &[
     ("dsinh", of_number!(f64::sinh)),
     ("dcosh", of_number!(f64::cosh)),
     ("dtanh", of_number!(f64::tanh)),
+    ("dasinh", of_number!(f64::asinh)),
+    (
+        "dacosh",
+        checked!(|number: f64| if number < 1.0 {
+            Err(out_of_range("input is out of range"))
+        } else {
+            Ok(number.acosh())
+        }),
+    ),
+    ("datanh", checked!(|number| within(number, f64::atanh))),
     ("dpi", |_| Ok(Value::Double(std::f64::consts::PI))),
     ("degrees", |call| checked_range(call.double(0), call.double(0) / RADIANS_PER_DEGREE)),
     ("radians", |call| checked_range(call.double(0), call.double(0) * RADIANS_PER_DEGREE)),

@@ -18,7 +18,15 @@ pub(super) const TABLE: &[(&str, Body)] = &[
     ("binary_decode", decode),
     ("pg_convert_from", convert_from),
     ("pg_convert_to", convert_to),
+    ("md5_text", |call| Ok(digest(call.text(0).as_bytes()))),
+    ("md5_bytea", |call| Ok(digest(call.bytes(0)))),
 ];
+
+/// The MD5 sum in hexadecimal.
+fn digest(bytes: &[u8]) -> Value {
+    use md5::Digest;
+    Value::text(md5::Md5::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+}
 
 fn invalid(message: impl Into<String>) -> ValueError {
     ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, message)
