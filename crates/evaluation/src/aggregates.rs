@@ -10,7 +10,7 @@ use crate::storage::{storage, unmodified};
 use analyzer::Typed;
 use analyzer::facts::{Facts, FunctionKind};
 use analyzer::types::{FLOAT4, FLOAT8, FunctionId, INT2, INT4, INT8, INTERVAL, NUMERIC, TypeId};
-use exact::{Exact, ExactKind};
+use exact::{ExactKind, ExactNumbers};
 use floats::{DoubleKind, Doubles, PairKind, Pairs};
 use simple::{Fold, Folded};
 use values::{Type, Value, ValueError};
@@ -27,11 +27,11 @@ pub trait Accumulator {
     }
 }
 
-type Begun = Result<Box<dyn Accumulator>, ValueError>;
+type BegunAggregate = Result<Box<dyn Accumulator>, ValueError>;
 
 /// The aggregate before any row; `None` for one that is not implemented. `direct` are the values before WITHIN GROUP, `arguments` the types of what each row gives.
 /// Of an ordered set, each row gives what it is sorted by.
-pub fn aggregate(id: FunctionId, direct: &[Value], arguments: &[Typed], result: Typed) -> Option<Begun> {
+pub fn aggregate(id: FunctionId, direct: &[Value], arguments: &[Typed], result: Typed) -> Option<BegunAggregate> {
     let row = Facts::postgresql15().function(id).filter(|row| row.kind == FunctionKind::Aggregate)?;
     // All that is kept must have a way to be held.
     for argument in arguments.iter().filter(|_| row.name != "count") {
@@ -52,7 +52,7 @@ fn plain(name: &str, of: TypeId, arguments: &[Typed], result: Typed) -> Option<B
     let folded = |fold: Fold| -> Box<dyn Accumulator> { Box::new(Folded::new(fold)) };
     let double = |kind: DoubleKind| -> Box<dyn Accumulator> { Box::new(Doubles::new(kind)) };
     Some(match name {
-        "count" => Box::new(simple::Count::default()),
+        "count" => Box::new(simple::RowCount::default()),
         "min" => folded(simple::smaller),
         "max" => folded(simple::larger),
         "bool_and" | "every" => folded(simple::and),
@@ -61,12 +61,12 @@ fn plain(name: &str, of: TypeId, arguments: &[Typed], result: Typed) -> Option<B
         "bit_or" => folded(bits(of, simple::bit_or)?),
         "bit_xor" => folded(bits(of, simple::bit_xor)?),
         "sum" if matches!(of, INT2 | INT4) => Box::new(simple::IntegerSum::default()),
-        "sum" if is_exact => Box::new(Exact::new(ExactKind::Sum)),
+        "sum" if is_exact => Box::new(ExactNumbers::new(ExactKind::Sum)),
         "sum" if is_float || of == INTERVAL => folded(simple::sum),
-        "avg" if is_exact => Box::new(Exact::new(ExactKind::Average)),
+        "avg" if is_exact => Box::new(ExactNumbers::new(ExactKind::Average)),
         "avg" if is_float => double(DoubleKind::Average),
         "avg" if of == INTERVAL => Box::new(simple::IntervalAverage::default()),
-        "string_agg" => Box::new(collected::Joined::default()),
+        "string_agg" => Box::new(collected::JoinedTexts::default()),
         // Of arrays it would have one dimension more.
         "array_agg" => match storage(*arguments.first()?)? {
             Type::Array(_) => return None,
@@ -75,7 +75,7 @@ fn plain(name: &str, of: TypeId, arguments: &[Typed], result: Typed) -> Option<B
         "variance" | "var_samp" | "var_pop" | "stddev" | "stddev_samp" | "stddev_pop" => {
             let (of_sample, root) = (!name.ends_with("_pop"), name.starts_with("stddev"));
             match is_exact {
-                true => Box::new(Exact::new(ExactKind::Variance { of_sample, root })),
+                true => Box::new(ExactNumbers::new(ExactKind::Variance { of_sample, root })),
                 false => double(DoubleKind::Variance { of_sample, root }),
             }
         }

@@ -1,16 +1,11 @@
 //! PostgreSQL's recorded answers to statements without tables, and ours. `BLESS=1` asks a PostgreSQL 15 again and writes them down; statements are added by hand, one a line.
 
-#[path = "../../analyzer/tests/support/server.rs"]
-#[allow(dead_code, reason = "a part of it is used")]
-mod server;
-#[path = "../../analyzer/tests/support/throwaway.rs"]
-mod throwaway;
-
 mod constants;
+mod support;
 
 use constants::evaluate;
-use server::Server;
-use throwaway::Throwaway;
+use support::server::Server;
+use support::throwaway::Throwaway;
 
 /// A statement and what PostgreSQL says to it, a tab between them.
 const ANSWERS: &str = include_str!("answers.txt");

@@ -44,13 +44,13 @@ impl Accumulator for Collected {
 
 /// `string_agg` of texts or byte strings, each but the first with the delimiter of its row before it.
 #[derive(Default)]
-pub struct Joined {
+pub struct JoinedTexts {
     bytes: Vec<u8>,
     /// Whether they are texts; unknown before the first.
     is_text: Option<bool>,
 }
 
-impl Accumulator for Joined {
+impl Accumulator for JoinedTexts {
     fn add(&mut self, arguments: &[Value]) -> Result<(), ValueError> {
         let bytes = |value: &Value| -> Vec<u8> {
             match value {

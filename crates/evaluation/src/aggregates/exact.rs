@@ -22,7 +22,7 @@ pub enum ExactKind {
 }
 
 /// The numbers so far.
-pub struct Exact {
+pub struct ExactNumbers {
     kind: ExactKind,
     count: i64,
     sum: BigDecimal,
@@ -32,10 +32,10 @@ pub struct Exact {
     scale: i64,
 }
 
-impl Exact {
+impl ExactNumbers {
     /// Before any row.
-    pub fn new(kind: ExactKind) -> Exact {
-        Exact { kind, count: 0, sum: BigDecimal::zero(), squares: BigDecimal::zero(), scale: 0 }
+    pub fn new(kind: ExactKind) -> ExactNumbers {
+        ExactNumbers { kind, count: 0, sum: BigDecimal::zero(), squares: BigDecimal::zero(), scale: 0 }
     }
 
     /// As `numeric_stddev_internal` computes it.
@@ -57,7 +57,7 @@ impl Exact {
     }
 }
 
-impl Accumulator for Exact {
+impl Accumulator for ExactNumbers {
     fn add(&mut self, arguments: &[Value]) -> Result<(), ValueError> {
         let number = match &arguments[0] {
             Value::Numeric(number) => number.as_ref().clone(),

@@ -1,6 +1,6 @@
 //! Aggregates of ordered sets: percentiles, and the commonest value. Rows come in their order.
 
-use super::{Accumulator, Begun};
+use super::{Accumulator, BegunAggregate};
 use crate::storage::storage;
 use analyzer::Typed;
 use values::compare::compare;
@@ -30,7 +30,7 @@ struct Ordered {
 }
 
 /// The aggregate of that name; `None` for what has no way to be held.
-pub fn begin(name: &str, direct: &[Value], arguments: &[Typed], result: Typed) -> Option<Begun> {
+pub fn begin(name: &str, direct: &[Value], arguments: &[Typed], result: Typed) -> Option<BegunAggregate> {
     let kind = match name {
         "mode" => OrderedKind::Mode,
         "percentile_disc" => OrderedKind::Discrete,

@@ -7,11 +7,11 @@ use values::{Value, ValueError};
 
 /// `count`: of rows, or of those whose argument is not NULL.
 #[derive(Default)]
-pub struct Count {
+pub struct RowCount {
     count: i64,
 }
 
-impl Accumulator for Count {
+impl Accumulator for RowCount {
     fn add(&mut self, arguments: &[Value]) -> Result<(), ValueError> {
         self.count += i64::from(!arguments.iter().any(Value::is_null));
         Ok(())

@@ -1,14 +1,12 @@
 //! Arrays of one dimension, whose elements are numbered from 1. An array without elements has no dimension.
 
 use super::texts::{bounded, printed};
-use crate::call::{Body, Call};
+use crate::call::{Body, Call, Evaluated};
 use crate::storage::storage;
 use values::compare::compare;
 use values::error::sqlstate;
 use values::limits::ARRAY_ELEMENTS_MAX;
 use values::{Type, Value, ValueError};
-
-type Answer = Result<Value, ValueError>;
 
 pub(super) const TABLE: &[(&str, Body)] = &[
     ("array_cat", concatenate),
@@ -40,7 +38,7 @@ pub(super) const TABLE: &[(&str, Body)] = &[
 ];
 
 /// An array of the type of the result. Errors: 0A000, 54000.
-fn result(call: &Call<'_, '_>, elements: Vec<Value>) -> Answer {
+fn result(call: &Call<'_, '_>, elements: Vec<Value>) -> Evaluated {
     if elements.len() > ARRAY_ELEMENTS_MAX {
         let message = format!("array size exceeds the maximum allowed ({ARRAY_ELEMENTS_MAX})");
         return Err(ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
@@ -51,7 +49,7 @@ fn result(call: &Call<'_, '_>, elements: Vec<Value>) -> Answer {
     }
 }
 
-fn concatenate(call: &mut Call<'_, '_>) -> Answer {
+fn concatenate(call: &mut Call<'_, '_>) -> Evaluated {
     match (call.value(0), call.value(1)) {
         (Value::Null, other) | (other, Value::Null) => Ok(other.clone()),
         (left, right) if left.as_array().is_some_and(<[Value]>::is_empty) => Ok(right.clone()),
@@ -59,13 +57,13 @@ fn concatenate(call: &mut Call<'_, '_>) -> Answer {
     }
 }
 
-fn append(call: &mut Call<'_, '_>) -> Answer {
+fn append(call: &mut Call<'_, '_>) -> Evaluated {
     let mut elements = call.value(0).as_array().unwrap_or_default().to_vec();
     elements.push(call.value(1).clone());
     result(call, elements)
 }
 
-fn prepend(call: &mut Call<'_, '_>) -> Answer {
+fn prepend(call: &mut Call<'_, '_>) -> Evaluated {
     let mut elements = vec![call.value(0).clone()];
     elements.extend_from_slice(call.value(1).as_array().unwrap_or_default());
     result(call, elements)
@@ -92,7 +90,7 @@ fn of_first_dimension(call: &Call<'_, '_>, number: i32) -> Value {
     if call.elements(0).is_empty() || call.integer(1) != 1 { Value::Null } else { Value::Integer(number) }
 }
 
-fn position(call: &mut Call<'_, '_>) -> Answer {
+fn position(call: &mut Call<'_, '_>) -> Evaluated {
     let Some(elements) = call.value(0).as_array() else { return Ok(Value::Null) };
     let first = match call.arguments.get(2) {
         None => 1,
@@ -104,25 +102,25 @@ fn position(call: &mut Call<'_, '_>) -> Answer {
     Ok(found.map_or(Value::Null, |(_, place)| Value::Integer(place)))
 }
 
-fn positions(call: &mut Call<'_, '_>) -> Answer {
+fn positions(call: &mut Call<'_, '_>) -> Evaluated {
     let Some(elements) = call.value(0).as_array() else { return Ok(Value::Null) };
     let places = elements.iter().zip(1..).filter(|(element, _)| is_same(element, call.value(1)));
     Ok(Value::array(Type::Integer, places.map(|(_, place)| Value::Integer(place)).collect()))
 }
 
-fn remove(call: &mut Call<'_, '_>) -> Answer {
+fn remove(call: &mut Call<'_, '_>) -> Evaluated {
     let Some(elements) = call.value(0).as_array() else { return Ok(Value::Null) };
     result(call, elements.iter().filter(|element| !is_same(element, call.value(1))).cloned().collect())
 }
 
-fn replace(call: &mut Call<'_, '_>) -> Answer {
+fn replace(call: &mut Call<'_, '_>) -> Evaluated {
     let Some(elements) = call.value(0).as_array() else { return Ok(Value::Null) };
     let changed =
         elements.iter().map(|element| if is_same(element, call.value(1)) { call.value(2) } else { element }.clone());
     result(call, changed.collect())
 }
 
-fn fill(call: &mut Call<'_, '_>) -> Answer {
+fn fill(call: &mut Call<'_, '_>) -> Evaluated {
     let Some(lengths) = call.value(1).as_array() else {
         return Err(ValueError::new("22004", "dimension array or low bound array cannot be null"));
     };
@@ -144,7 +142,7 @@ fn fill(call: &mut Call<'_, '_>) -> Answer {
     }
 }
 
-fn trim(call: &mut Call<'_, '_>) -> Answer {
+fn trim(call: &mut Call<'_, '_>) -> Evaluated {
     let (elements, count) = (call.elements(0), call.integer(1));
     let kept = usize::try_from(count).ok().and_then(|count| elements.len().checked_sub(count));
     match kept {
@@ -157,7 +155,7 @@ fn trim(call: &mut Call<'_, '_>) -> Answer {
 }
 
 /// Elements as text with a delimiter between them; NULLs are left out unless there is a text for them.
-fn to_text(call: &mut Call<'_, '_>) -> Answer {
+fn to_text(call: &mut Call<'_, '_>) -> Evaluated {
     if call.value(0).is_null() || call.value(1).is_null() {
         return Ok(Value::Null);
     }

@@ -1,12 +1,10 @@
 //! Comparisons: six operators and a function of each pair of types, and the larger and smaller of two.
 
-use crate::call::{Body, Call};
+use crate::call::{Body, Call, Evaluated};
 use std::cmp::Ordering;
+use values::Value;
 use values::compare::compare;
 use values::operators::{BinaryOperator, binary};
-use values::{Value, ValueError};
-
-type Answer = Result<Value, ValueError>;
 
 fn ordering(call: &Call<'_, '_>) -> Ordering {
     compare(call.value(0), call.value(1))
@@ -14,7 +12,7 @@ fn ordering(call: &Call<'_, '_>) -> Ordering {
 
 macro_rules! operator {
     ($name:ident, $operator:ident) => {
-        fn $name(call: &mut Call<'_, '_>) -> Answer {
+        fn $name(call: &mut Call<'_, '_>) -> Evaluated {
             binary(BinaryOperator::$operator, call.value(0), call.value(1))
         }
     };
@@ -28,17 +26,17 @@ operator!(greater, Greater);
 operator!(at_least, GreaterOrEqual);
 
 /// The sign of a comparison, as index support functions return it.
-fn sign(call: &mut Call<'_, '_>) -> Answer {
+fn sign(call: &mut Call<'_, '_>) -> Evaluated {
     Ok(Value::Integer(ordering(call) as i32))
 }
 
 /// Of two that are equal the second, which may print otherwise: 1.0 and 1.00.
-fn larger(call: &mut Call<'_, '_>) -> Answer {
+fn larger(call: &mut Call<'_, '_>) -> Evaluated {
     Ok(call.value(usize::from(!ordering(call).is_gt())).clone())
 }
 
 /// As [`larger`].
-fn smaller(call: &mut Call<'_, '_>) -> Answer {
+fn smaller(call: &mut Call<'_, '_>) -> Evaluated {
     Ok(call.value(usize::from(!ordering(call).is_lt())).clone())
 }
 

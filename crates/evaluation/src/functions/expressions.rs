@@ -3,13 +3,11 @@
 //! Invariant: what is translated matches as PostgreSQL does; what cannot be is refused with 0A000. Where a match begins and ends is asked only of a pattern with at most one part
 //! of varying length and without alternatives: of others PostgreSQL takes the longest match, and `regex` the first. Classes are those of the locale C.
 
-use crate::call::{Body, Call};
+use crate::call::{Body, Call, Evaluated};
 use regex::Regex;
 use std::sync::{Mutex, PoisonError};
 use values::error::sqlstate;
 use values::{Type, Value, ValueError};
-
-type Answer = Result<Value, ValueError>;
 
 /// `invalid_regular_expression`.
 const INVALID: &str = "2201B";
@@ -37,16 +35,16 @@ pub(super) const TABLE: &[(&str, Body)] = &[
 
 /// A translated pattern.
 #[derive(Clone)]
-struct Expression {
+struct TranslatedPattern {
     regex: Regex,
     /// Whether only one match can be meant at a place.
     is_determined: bool,
 }
 
 /// A pattern, whether letters of both cases are alike, and what it is translated to.
-type Kept = Vec<(String, bool, Expression)>;
+type KeptPatterns = Vec<(String, bool, TranslatedPattern)>;
 
-static KEPT: Mutex<Kept> = Mutex::new(Vec::new());
+static KEPT: Mutex<KeptPatterns> = Mutex::new(Vec::new());
 
 fn unsupported() -> ValueError {
     ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, "this regular expression is not supported yet")
@@ -56,7 +54,7 @@ fn invalid(what: &str) -> ValueError {
     ValueError::new(INVALID, format!("invalid regular expression: {what}"))
 }
 
-fn expression(pattern: &str, ignore_case: bool) -> Result<Expression, ValueError> {
+fn expression(pattern: &str, ignore_case: bool) -> Result<TranslatedPattern, ValueError> {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, _, found)) = kept.iter().find(|(known, case, _)| known == pattern && *case == ignore_case) {
         return Ok(found.clone());
@@ -64,7 +62,7 @@ fn expression(pattern: &str, ignore_case: bool) -> Result<Expression, ValueError
     let mut translation = Translation::new(pattern, ignore_case);
     translation.run()?;
     let regex = Regex::new(&translation.out).map_err(|_| unsupported())?;
-    let found = Expression { regex, is_determined: translation.varying <= 1 && !translation.has_alternatives };
+    let found = TranslatedPattern { regex, is_determined: translation.varying <= 1 && !translation.has_alternatives };
     if kept.len() >= KEPT_MAX {
         kept.remove(0);
     }
@@ -145,11 +143,13 @@ impl Translation {
         }
     }
 
+    /// Appends what a quantifier may follow.
     fn atom(&mut self, text: &str) {
         self.out.push_str(text);
         self.can_repeat = true;
     }
 
+    /// Appends what matches a place, not characters.
     fn assertion(&mut self, text: &str) {
         self.out.push_str(text);
         self.can_repeat = false;
@@ -209,20 +209,21 @@ impl Translation {
 
     fn escape(&mut self) -> Result<(), ValueError> {
         match self.rest.next() {
-            None => Err(invalid("invalid escape \\ sequence")),
-            Some('A') => Ok(self.assertion("\\A")),
-            Some('Z') => Ok(self.assertion("\\z")),
-            Some('m') => Ok(self.assertion("(?-u:\\b{start})")),
-            Some('M') => Ok(self.assertion("(?-u:\\b{end})")),
-            Some('y') => Ok(self.assertion("(?-u:\\b)")),
-            Some(letter @ ('n' | 't' | 'r' | 'f' | 'v')) => Ok(self.atom(&format!("\\{letter}"))),
+            None => return Err(invalid("invalid escape \\ sequence")),
+            Some('A') => self.assertion("\\A"),
+            Some('Z') => self.assertion("\\z"),
+            Some('m') => self.assertion("(?-u:\\b{start})"),
+            Some('M') => self.assertion("(?-u:\\b{end})"),
+            Some('y') => self.assertion("(?-u:\\b)"),
+            Some(letter @ ('n' | 't' | 'r' | 'f' | 'v')) => self.atom(&format!("\\{letter}")),
             Some(letter) if letter.is_ascii_alphanumeric() => {
                 let negated = if letter.is_ascii_uppercase() { "^" } else { "" };
                 let class = class_of_escape(letter.to_ascii_lowercase()).ok_or_else(unsupported)?;
-                Ok(self.atom(&format!("[{negated}{class}]")))
+                self.atom(&format!("[{negated}{class}]"));
             }
-            Some(literal) => Ok(self.literal(literal)),
+            Some(literal) => self.literal(literal),
         }
+        Ok(())
     }
 
     /// `[...]` with characters, ranges and named classes.
@@ -239,8 +240,8 @@ impl Translation {
                 '[' if self.rest.peek() == Some(&':') => class.push_str(&self.named_class()?),
                 '[' if matches!(self.rest.peek(), Some('.' | '=')) => return Err(unsupported()),
                 start => match self.member(start)? {
-                    Member::Class(text) => class.push_str(text),
-                    Member::Character(first) => {
+                    BracketMember::Class(text) => class.push_str(text),
+                    BracketMember::Character(first) => {
                         let mut last = first;
                         if self.rest.next_if_eq(&'-').is_some() {
                             match self.rest.peek() {
@@ -249,7 +250,9 @@ impl Translation {
                                 }
                                 _ => {
                                     let end = self.rest.next().ok_or_else(unbalanced)?;
-                                    let Member::Character(end) = self.member(end)? else { return Err(unsupported()) };
+                                    let BracketMember::Character(end) = self.member(end)? else {
+                                        return Err(unsupported());
+                                    };
                                     last = end;
                                 }
                             }
@@ -268,16 +271,18 @@ impl Translation {
         Ok(())
     }
 
-    fn member(&mut self, start: char) -> Result<Member, ValueError> {
+    fn member(&mut self, start: char) -> Result<BracketMember, ValueError> {
         if start != '\\' {
-            return Ok(Member::Character(start));
+            return Ok(BracketMember::Character(start));
         }
         Ok(match self.rest.next().ok_or_else(|| invalid("brackets [] not balanced"))? {
-            'n' => Member::Character('\n'),
-            't' => Member::Character('\t'),
-            'r' => Member::Character('\r'),
-            letter if letter.is_ascii_alphanumeric() => Member::Class(class_of_escape(letter).ok_or_else(unsupported)?),
-            literal => Member::Character(literal),
+            'n' => BracketMember::Character('\n'),
+            't' => BracketMember::Character('\t'),
+            'r' => BracketMember::Character('\r'),
+            letter if letter.is_ascii_alphanumeric() => {
+                BracketMember::Class(class_of_escape(letter).ok_or_else(unsupported)?)
+            }
+            literal => BracketMember::Character(literal),
         })
     }
 
@@ -318,7 +323,7 @@ impl Translation {
 }
 
 /// What stands in brackets.
-enum Member {
+enum BracketMember {
     Character(char),
     Class(&'static str),
 }
@@ -337,7 +342,7 @@ fn matches(call: &Call<'_, '_>, ignore_case: bool) -> Result<bool, ValueError> {
 }
 
 /// `regexp_replace(source, pattern, replacement [, flags])`, of which the flags g and i are there.
-fn replace(call: &mut Call<'_, '_>) -> Answer {
+fn replace(call: &mut Call<'_, '_>) -> Evaluated {
     let (source, replacement) = (call.text(0), call.text(2));
     let flags = if call.arguments.len() > 3 { call.text(3) } else { "" };
     if flags.starts_with(|first: char| first.is_ascii_digit()) {
@@ -396,7 +401,7 @@ fn expand(replacement: &str, found: &regex::Captures<'_>, result: &mut String) {
 }
 
 /// The groups of the first match, or all of it if there are none.
-fn first_match(call: &mut Call<'_, '_>) -> Answer {
+fn first_match(call: &mut Call<'_, '_>) -> Evaluated {
     let regex = determined(call.text(1), false)?;
     let Some(found) = regex.captures(call.text(0)) else { return Ok(Value::Null) };
     let first = usize::from(found.len() > 1);
@@ -405,7 +410,7 @@ fn first_match(call: &mut Call<'_, '_>) -> Answer {
 }
 
 /// What the first group of the first match is, or all of it.
-fn substring(call: &mut Call<'_, '_>) -> Answer {
+fn substring(call: &mut Call<'_, '_>) -> Evaluated {
     let regex = determined(call.text(1), false)?;
     let Some(found) = regex.captures(call.text(0)) else { return Ok(Value::Null) };
     let group = found.get(usize::from(found.len() > 1));

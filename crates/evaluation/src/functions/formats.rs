@@ -1,11 +1,9 @@
 //! `format`, and byte strings as text: hexadecimal, base64, escapes.
 
 use super::texts::{bounded, output, quoted_identifier, quoted_literal};
-use crate::call::{Body, Call};
+use crate::call::{Body, Call, Evaluated};
 use values::error::sqlstate;
 use values::{Value, ValueError};
-
-type Answer = Result<Value, ValueError>;
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 /// Characters of a line of base64.
@@ -82,7 +80,7 @@ fn specifier(format: &str) -> Result<(Specifier, &str), ValueError> {
     Ok((found, &rest[kind.len_utf8()..]))
 }
 
-fn format(call: &mut Call<'_, '_>) -> Answer {
+fn format(call: &mut Call<'_, '_>) -> Evaluated {
     if call.value(0).is_null() {
         return Ok(Value::Null);
     }
@@ -130,7 +128,7 @@ fn unknown_encoding(name: &str) -> ValueError {
     invalid(format!("unrecognized encoding: \"{name}\""))
 }
 
-fn encode(call: &mut Call<'_, '_>) -> Answer {
+fn encode(call: &mut Call<'_, '_>) -> Evaluated {
     let bytes = call.bytes(0);
     let name = call.text(1);
     bounded(match name.to_ascii_lowercase().as_str() {
@@ -164,14 +162,10 @@ fn encode_base64(bytes: &[u8]) -> String {
             line = 0;
         }
     }
-    // PostgreSQL breaks a line only before more of it.
-    if bytes.len() % (BASE64_LINE / 4 * 3) == 0 && text.ends_with('\n') {
-        return text;
-    }
     text
 }
 
-fn decode(call: &mut Call<'_, '_>) -> Answer {
+fn decode(call: &mut Call<'_, '_>) -> Evaluated {
     let (source, name) = (call.text(0), call.text(1));
     match name.to_ascii_lowercase().as_str() {
         "hex" => values::text::parse(&format!("\\x{source}"), values::Type::Bytea),
@@ -227,14 +221,14 @@ fn other_encoding() -> ValueError {
     )
 }
 
-fn convert_from(call: &mut Call<'_, '_>) -> Answer {
+fn convert_from(call: &mut Call<'_, '_>) -> Evaluated {
     match is_utf8(call.text(1)) {
         true => values::text::parse_bytes(call.bytes(0), values::Type::Text),
         false => Err(other_encoding()),
     }
 }
 
-fn convert_to(call: &mut Call<'_, '_>) -> Answer {
+fn convert_to(call: &mut Call<'_, '_>) -> Evaluated {
     match is_utf8(call.text(1)) {
         true => Ok(Value::bytea(call.text(0).as_bytes())),
         false => Err(other_encoding()),

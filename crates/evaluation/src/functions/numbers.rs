@@ -1,17 +1,15 @@
 //! Whole numbers: arithmetic, bits, divisors.
 
 use super::library;
-use crate::call::{Body, Call};
+use crate::call::{Body, Call, Evaluated};
 use values::Type::{BigInt, Integer, SmallInt};
 use values::error::sqlstate;
 use values::operators::{BinaryOperator, UnaryOperator, binary, unary};
 use values::{Value, ValueError};
 
-type Answer = Result<Value, ValueError>;
-
 macro_rules! arithmetic {
     ($name:ident, $operator:ident) => {
-        pub(super) fn $name(call: &mut Call<'_, '_>) -> Answer {
+        pub(super) fn $name(call: &mut Call<'_, '_>) -> Evaluated {
             binary(BinaryOperator::$operator, call.value(0), call.value(1))
         }
     };
@@ -26,16 +24,16 @@ arithmetic!(bit_and, BitAnd);
 arithmetic!(bit_or, BitOr);
 arithmetic!(bit_xor, BitXor);
 
-pub(super) fn negate(call: &mut Call<'_, '_>) -> Answer {
+pub(super) fn negate(call: &mut Call<'_, '_>) -> Evaluated {
     unary(UnaryOperator::Negate, call.value(0))
 }
 
 /// The argument as it is.
-pub(super) fn same(call: &mut Call<'_, '_>) -> Answer {
+pub(super) fn same(call: &mut Call<'_, '_>) -> Evaluated {
     Ok(call.value(0).clone())
 }
 
-fn bit_not(call: &mut Call<'_, '_>) -> Answer {
+fn bit_not(call: &mut Call<'_, '_>) -> Evaluated {
     Ok(match call.value(0) {
         Value::SmallInt(number) => Value::SmallInt(!number),
         Value::Integer(number) => Value::Integer(!number),
@@ -44,7 +42,7 @@ fn bit_not(call: &mut Call<'_, '_>) -> Answer {
 }
 
 /// Shifts as C does on the processors that PostgreSQL runs on: by the distance modulo the width, at least 32.
-fn shift(call: &mut Call<'_, '_>, left: bool) -> Answer {
+fn shift(call: &mut Call<'_, '_>, left: bool) -> Evaluated {
     let distance = call.integer(1) as u32;
     Ok(match call.value(0) {
         Value::SmallInt(number) => {
@@ -61,11 +59,11 @@ fn shift(call: &mut Call<'_, '_>, left: bool) -> Answer {
     })
 }
 
-fn shift_left(call: &mut Call<'_, '_>) -> Answer {
+fn shift_left(call: &mut Call<'_, '_>) -> Evaluated {
     shift(call, true)
 }
 
-fn shift_right(call: &mut Call<'_, '_>) -> Answer {
+fn shift_right(call: &mut Call<'_, '_>) -> Evaluated {
     shift(call, false)
 }
 
@@ -116,16 +114,16 @@ macro_rules! operators {
 pub(super) const TABLE: &[(&str, Body)] =
     operators!(["int2", "int4", "int8"], ["int24", "int42", "int28", "int82", "int48", "int84"]);
 
-fn increment(call: &mut Call<'_, '_>) -> Answer {
+fn increment(call: &mut Call<'_, '_>) -> Evaluated {
     binary(BinaryOperator::Add, call.value(0), &Value::SmallInt(1))
 }
 
-fn decrement(call: &mut Call<'_, '_>) -> Answer {
+fn decrement(call: &mut Call<'_, '_>) -> Evaluated {
     binary(BinaryOperator::Subtract, call.value(0), &Value::SmallInt(1))
 }
 
 /// How many arguments are such; the only one, with VARIADIC, may be an array of them.
-fn count(call: &mut Call<'_, '_>, wanted: fn(&Value) -> bool) -> Answer {
+fn count(call: &mut Call<'_, '_>, wanted: fn(&Value) -> bool) -> Evaluated {
     let found = call.arguments.iter().filter(|value| wanted(value)).count();
     i32::try_from(found)
         .map(Value::Integer)

@@ -1,10 +1,8 @@
 //! What functions say of the session and the server.
 
-use crate::call::{Body, Call};
+use crate::call::{Body, Call, Evaluated};
 use values::error::sqlstate;
 use values::{Value, ValueError};
-
-type Answer = Result<Value, ValueError>;
 
 pub(super) const TABLE: &[(&str, Body)] = &[
     ("current_user", |call| Ok(Value::text(call.environment.session.current_user()))),
@@ -19,7 +17,7 @@ pub(super) const TABLE: &[(&str, Body)] = &[
     ("gen_random_uuid", super::library!("gen_random_uuid", [])),
 ];
 
-fn setting(call: &mut Call<'_, '_>) -> Answer {
+fn setting(call: &mut Call<'_, '_>) -> Evaluated {
     let name = call.text(0);
     match call.environment.session.setting(name) {
         Some(setting) => Ok(Value::text(setting)),
