@@ -129,7 +129,7 @@ impl<'a> Call<'a, '_> {
 }
 
 /// What a function yields.
-pub type Evaluated = Result<Value, ValueError>;
+pub type FunctionResult = Result<Value, ValueError>;
 
 /// What computes a function.
 pub type Body = fn(&mut Call<'_, '_>) -> Result<Value, ValueError>;

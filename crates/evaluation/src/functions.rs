@@ -14,6 +14,7 @@ mod numbers;
 mod numerics;
 mod patterns;
 mod system;
+mod templates;
 mod texts;
 mod times;
 
@@ -24,7 +25,7 @@ use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
-const TABLES: [&[(&str, Body)]; 13] = [
+const TABLES: [&[(&str, Body)]; 14] = [
     arrays::TABLE,
     bytes::TABLE,
     casts::TABLE,
@@ -36,6 +37,7 @@ const TABLES: [&[(&str, Body)]; 13] = [
     numerics::TABLE,
     patterns::TABLE,
     system::TABLE,
+    templates::TABLE,
     texts::TABLE,
     times::TABLE,
 ];

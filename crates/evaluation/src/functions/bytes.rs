@@ -1,7 +1,7 @@
 //! Byte strings.
 
 use super::library;
-use crate::call::{Body, Call, Evaluated};
+use crate::call::{Body, Call, FunctionResult};
 use values::Type::Bytea;
 use values::error::sqlstate;
 use values::limits::VALUE_BYTES_MAX;
@@ -30,7 +30,7 @@ fn slice(bytes: &[u8], from: i64, end: i64) -> &[u8] {
     bytes.get(index(from)..index(end)).unwrap_or(&[])
 }
 
-fn substring(call: &mut Call<'_, '_>) -> Evaluated {
+fn substring(call: &mut Call<'_, '_>) -> FunctionResult {
     let from = call.integer(1);
     let end = match call.arguments.len() {
         3 => {
@@ -45,7 +45,7 @@ fn substring(call: &mut Call<'_, '_>) -> Evaluated {
     Ok(Value::bytea(slice(call.bytes(0), from, end)))
 }
 
-fn position(call: &mut Call<'_, '_>) -> Evaluated {
+fn position(call: &mut Call<'_, '_>) -> FunctionResult {
     let (bytes, part) = (call.bytes(0), call.bytes(1));
     let found = if part.is_empty() { Some(0) } else { bytes.windows(part.len()).position(|window| window == part) };
     Ok(Value::Integer(found.map_or(0, |place| place as i32 + 1)))
@@ -75,17 +75,17 @@ fn place(call: &Call<'_, '_>) -> Result<usize, ValueError> {
     place.ok_or_else(|| ValueError::new("2202E", format!("index {at} out of valid range, 0..{last}")))
 }
 
-fn get_byte(call: &mut Call<'_, '_>) -> Evaluated {
+fn get_byte(call: &mut Call<'_, '_>) -> FunctionResult {
     Ok(Value::Integer(i32::from(call.bytes(0)[place(call)?])))
 }
 
-fn set_byte(call: &mut Call<'_, '_>) -> Evaluated {
+fn set_byte(call: &mut Call<'_, '_>) -> FunctionResult {
     let mut bytes = call.bytes(0).to_vec();
     bytes[place(call)?] = call.integer(2) as u8;
     Ok(Value::bytea(bytes))
 }
 
-fn overlay(call: &mut Call<'_, '_>) -> Evaluated {
+fn overlay(call: &mut Call<'_, '_>) -> FunctionResult {
     let (bytes, new, from) = (call.bytes(0), call.bytes(1), call.integer(2));
     let count = if call.arguments.len() == 4 { call.integer(3) } else { new.len() as i64 };
     if from <= 0 {

@@ -1,6 +1,6 @@
 //! Comparisons: six operators and a function of each pair of types, and the larger and smaller of two.
 
-use crate::call::{Body, Call, Evaluated};
+use crate::call::{Body, Call, FunctionResult};
 use std::cmp::Ordering;
 use values::Value;
 use values::compare::compare;
@@ -12,7 +12,7 @@ fn ordering(call: &Call<'_, '_>) -> Ordering {
 
 macro_rules! operator {
     ($name:ident, $operator:ident) => {
-        fn $name(call: &mut Call<'_, '_>) -> Evaluated {
+        fn $name(call: &mut Call<'_, '_>) -> FunctionResult {
             binary(BinaryOperator::$operator, call.value(0), call.value(1))
         }
     };
@@ -26,17 +26,17 @@ operator!(greater, Greater);
 operator!(at_least, GreaterOrEqual);
 
 /// The sign of a comparison, as index support functions return it.
-fn sign(call: &mut Call<'_, '_>) -> Evaluated {
+fn sign(call: &mut Call<'_, '_>) -> FunctionResult {
     Ok(Value::Integer(ordering(call) as i32))
 }
 
 /// Of two that are equal the second, which may print otherwise: 1.0 and 1.00.
-fn larger(call: &mut Call<'_, '_>) -> Evaluated {
+fn larger(call: &mut Call<'_, '_>) -> FunctionResult {
     Ok(call.value(usize::from(!ordering(call).is_gt())).clone())
 }
 
 /// As [`larger`].
-fn smaller(call: &mut Call<'_, '_>) -> Evaluated {
+fn smaller(call: &mut Call<'_, '_>) -> FunctionResult {
     Ok(call.value(usize::from(!ordering(call).is_lt())).clone())
 }
 

@@ -2,7 +2,7 @@
 
 use super::library;
 use super::numbers::{add, divide, multiply, negate, same, subtract};
-use crate::call::{Body, Call, Evaluated};
+use crate::call::{Body, Call, FunctionResult};
 use values::Type::{Double, Real};
 use values::error::sqlstate;
 use values::{Value, ValueError};
@@ -88,7 +88,7 @@ fn out_of_range(message: &str) -> ValueError {
 }
 
 /// A result that became infinite or zero is an error.
-fn checked_range(number: f64, result: f64) -> Evaluated {
+fn checked_range(number: f64, result: f64) -> FunctionResult {
     if result.is_infinite() && number.is_finite() {
         Err(out_of_range("value out of range: overflow"))
     } else if result == 0.0 && number != 0.0 {
@@ -134,6 +134,6 @@ fn within(number: f64, compute: fn(f64) -> f64) -> Result<f64, ValueError> {
 }
 
 /// 53 bits, as many as a double holds: every multiple of 2^-53 below 1.
-fn random(call: &mut Call<'_, '_>) -> Evaluated {
+fn random(call: &mut Call<'_, '_>) -> FunctionResult {
     Ok(Value::Double(((call.environment.random)() >> 11) as f64 / (1u64 << 53) as f64))
 }

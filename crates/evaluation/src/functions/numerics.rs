@@ -2,7 +2,7 @@
 
 use super::library;
 use super::numbers::{add, divide, modulo, multiply, negate, same, subtract};
-use crate::call::{Body, Call, Evaluated};
+use crate::call::{Body, Call, FunctionResult};
 use bigdecimal::{BigDecimal, Zero};
 use values::error::sqlstate;
 use values::operators::{BinaryOperator, binary};
@@ -49,7 +49,7 @@ fn least_scale(number: &BigDecimal) -> i64 {
     if number.is_zero() { 0 } else { number.normalized().fractional_digit_count().max(0) }
 }
 
-fn divide_truncated(call: &mut Call<'_, '_>) -> Evaluated {
+fn divide_truncated(call: &mut Call<'_, '_>) -> FunctionResult {
     let (left, right) = (call.numeric(0), call.numeric(1));
     if right.is_zero() {
         return Err(ValueError::new(sqlstate::DIVISION_BY_ZERO, "division by zero"));
@@ -64,13 +64,13 @@ fn buckets_error(message: &str) -> ValueError {
 }
 
 /// The bucket behind the last one.
-fn behind(count: i64) -> Evaluated {
+fn behind(count: i64) -> FunctionResult {
     i32::try_from(count + 1)
         .map(Value::Integer)
         .map_err(|_| ValueError::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range"))
 }
 
-fn bucket(call: &mut Call<'_, '_>) -> Evaluated {
+fn bucket(call: &mut Call<'_, '_>) -> FunctionResult {
     let (operand, low, high, count) = (call.numeric(0), call.numeric(1), call.numeric(2), call.integer(3));
     if count <= 0 {
         return Err(buckets_error("count must be greater than zero"));
@@ -94,7 +94,7 @@ fn bucket(call: &mut Call<'_, '_>) -> Evaluated {
     behind(bucket - 1)
 }
 
-fn bucket_of_double(call: &mut Call<'_, '_>) -> Evaluated {
+fn bucket_of_double(call: &mut Call<'_, '_>) -> FunctionResult {
     let (operand, low, high, count) = (call.double(0), call.double(1), call.double(2), call.integer(3));
     if count <= 0 {
         return Err(buckets_error("count must be greater than zero"));

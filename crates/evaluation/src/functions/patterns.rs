@@ -1,6 +1,6 @@
 //! LIKE and ILIKE. Letters compare without their case as in the locale C: only those of ASCII do.
 
-use crate::call::{Body, Call, Evaluated};
+use crate::call::{Body, Call, FunctionResult};
 use values::operators::{BinaryOperator, binary};
 use values::{Value, ValueError};
 
@@ -21,29 +21,29 @@ fn subject(call: &Call<'_, '_>) -> Result<Value, ValueError> {
     super::texts::output(call, 0).map(Value::text)
 }
 
-fn like(call: &mut Call<'_, '_>) -> Evaluated {
+fn like(call: &mut Call<'_, '_>) -> FunctionResult {
     binary(BinaryOperator::Like, &subject(call)?, call.value(1))
 }
 
-fn not_like(call: &mut Call<'_, '_>) -> Evaluated {
+fn not_like(call: &mut Call<'_, '_>) -> FunctionResult {
     binary(BinaryOperator::NotLike, &subject(call)?, call.value(1))
 }
 
-fn folded(call: &Call<'_, '_>, operator: BinaryOperator) -> Evaluated {
+fn folded(call: &Call<'_, '_>, operator: BinaryOperator) -> FunctionResult {
     let fold = |text: &str| Value::text(text.to_ascii_lowercase());
     binary(operator, &fold(&super::texts::output(call, 0)?), &fold(call.text(1)))
 }
 
-fn like_folded(call: &mut Call<'_, '_>) -> Evaluated {
+fn like_folded(call: &mut Call<'_, '_>) -> FunctionResult {
     folded(call, BinaryOperator::Like)
 }
 
-fn not_like_folded(call: &mut Call<'_, '_>) -> Evaluated {
+fn not_like_folded(call: &mut Call<'_, '_>) -> FunctionResult {
     folded(call, BinaryOperator::NotLike)
 }
 
 /// The pattern with backslashes for another escape character.
-fn like_escape(call: &mut Call<'_, '_>) -> Evaluated {
+fn like_escape(call: &mut Call<'_, '_>) -> FunctionResult {
     let (pattern, escape) = (call.text(0), call.text(1));
     let mut of_escape = escape.chars();
     let escape = of_escape.next();

@@ -1,6 +1,6 @@
 //! What functions say of the session and the server.
 
-use crate::call::{Body, Call, Evaluated};
+use crate::call::{Body, Call, FunctionResult};
 use values::error::sqlstate;
 use values::{Value, ValueError};
 
@@ -17,7 +17,7 @@ pub(super) const TABLE: &[(&str, Body)] = &[
     ("gen_random_uuid", super::library!("gen_random_uuid", [])),
 ];
 
-fn setting(call: &mut Call<'_, '_>) -> Evaluated {
+fn setting(call: &mut Call<'_, '_>) -> FunctionResult {
     let name = call.text(0);
     match call.environment.session.setting(name) {
         Some(setting) => Ok(Value::text(setting)),

@@ -1,7 +1,7 @@
 //! Strings. Positions and lengths count characters, from 1; letters change their case as in the locale C, so only those of ASCII do.
 
 use super::library;
-use crate::call::{Body, Call, Evaluated};
+use crate::call::{Body, Call, FunctionResult};
 use analyzer::facts::Facts;
 use values::Type::{Integer, Text};
 use values::error::sqlstate;
@@ -93,18 +93,18 @@ fn cast_text(call: &Call<'_, '_>, index: usize) -> Result<String, ValueError> {
 }
 
 /// A text within the bounds of a value. Errors: 54000.
-pub(super) fn bounded(text: String) -> Evaluated {
+pub(super) fn bounded(text: String) -> FunctionResult {
     match text.len() > VALUE_BYTES_MAX {
         true => Err(ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large")),
         false => Ok(Value::text(text)),
     }
 }
 
-fn joined(left: &str, right: &str) -> Evaluated {
+fn joined(left: &str, right: &str) -> FunctionResult {
     bounded([left, right].concat())
 }
 
-fn concatenate(call: &Call<'_, '_>, first: usize, separator: &str) -> Evaluated {
+fn concatenate(call: &Call<'_, '_>, first: usize, separator: &str) -> FunctionResult {
     let mut result = String::new();
     let mut is_first = true;
     for index in first..call.arguments.len() {
@@ -119,7 +119,7 @@ fn concatenate(call: &Call<'_, '_>, first: usize, separator: &str) -> Evaluated 
     bounded(result)
 }
 
-fn capitalize(call: &mut Call<'_, '_>) -> Evaluated {
+fn capitalize(call: &mut Call<'_, '_>) -> FunctionResult {
     let mut is_inside = false;
     let changed = call.text(0).chars().map(|character| {
         let changed = if is_inside { character.to_ascii_lowercase() } else { character.to_ascii_uppercase() };
@@ -129,7 +129,7 @@ fn capitalize(call: &mut Call<'_, '_>) -> Evaluated {
     Ok(Value::text(changed.collect::<String>()))
 }
 
-fn translate(call: &mut Call<'_, '_>) -> Evaluated {
+fn translate(call: &mut Call<'_, '_>) -> FunctionResult {
     let (from, to): (Vec<char>, Vec<char>) = (call.text(1).chars().collect(), call.text(2).chars().collect());
     let changed =
         call.text(0).chars().filter_map(|character| match from.iter().position(|found| *found == character) {
@@ -148,7 +148,7 @@ fn slice(text: &str, from: i64, end: i64) -> &str {
     text.get(offset(from)..offset(end)).unwrap_or("")
 }
 
-fn overlay(call: &mut Call<'_, '_>) -> Evaluated {
+fn overlay(call: &mut Call<'_, '_>) -> FunctionResult {
     let (source, new, from) = (call.text(0), call.text(1), call.integer(2));
     let count = if call.arguments.len() == 4 { call.integer(3) } else { new.chars().count() as i64 };
     if from <= 0 {
@@ -177,7 +177,7 @@ pub(super) fn quoted_literal(text: &str) -> String {
     }
 }
 
-fn quote_nullable(call: &mut Call<'_, '_>) -> Evaluated {
+fn quote_nullable(call: &mut Call<'_, '_>) -> FunctionResult {
     Ok(Value::text(match call.value(0) {
         Value::Null => "NULL".to_string(),
         _ => quoted_literal(call.text(0)),

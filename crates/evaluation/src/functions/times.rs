@@ -2,7 +2,7 @@
 
 use super::library;
 use super::numbers::{add, divide, multiply, negate, subtract};
-use crate::call::{Body, Call, Evaluated};
+use crate::call::{Body, Call, FunctionResult};
 use std::cmp::Ordering;
 use values::Type::{Date, Text, Time, Timestamp, TimestampTz};
 use values::calendar::{Civil, checked_date, checked_timestamp, civil, day_number, days_in_month, split_timestamp};
@@ -103,11 +103,11 @@ pub(super) const BY_NUMBER: &[(u32, Body)] = &[
     (1305, overlaps),
 ];
 
-fn now(call: &mut Call<'_, '_>) -> Evaluated {
+fn now(call: &mut Call<'_, '_>) -> FunctionResult {
     Ok(Value::TimestampTz(call.environment.transaction_time))
 }
 
-fn statement_time(call: &mut Call<'_, '_>) -> Evaluated {
+fn statement_time(call: &mut Call<'_, '_>) -> FunctionResult {
     Ok(Value::TimestampTz(call.environment.statement_time))
 }
 
@@ -116,11 +116,11 @@ fn overflow(message: impl Into<String>) -> ValueError {
     ValueError::new(sqlstate::DATETIME_FIELD_OVERFLOW, message)
 }
 
-fn age(call: &mut Call<'_, '_>) -> Evaluated {
+fn age(call: &mut Call<'_, '_>) -> FunctionResult {
     Ok(Value::Interval(between(call.instant(0), call.instant(1))))
 }
 
-fn age_today(call: &mut Call<'_, '_>) -> Evaluated {
+fn age_today(call: &mut Call<'_, '_>) -> FunctionResult {
     let (today, _) = split_timestamp(call.environment.transaction_time);
     Ok(Value::Interval(between(today * MICROSECONDS_PER_DAY, call.instant(0))))
 }
@@ -206,7 +206,7 @@ fn justify_both(span: Interval) -> Result<Interval, ValueError> {
 }
 
 /// Only the type changes, for there is only UTC. Errors: 0A000 for other zones.
-fn in_zone(call: &mut Call<'_, '_>) -> Evaluated {
+fn in_zone(call: &mut Call<'_, '_>) -> FunctionResult {
     let zone = call.text(0);
     if !["UTC", "GMT", "Z", "Etc/UTC", "+00", "+00:00"].iter().any(|known| known.eq_ignore_ascii_case(zone)) {
         let message = format!("time zone \"{zone}\" is not supported: all times are UTC");
@@ -254,7 +254,7 @@ fn timestamp_of(call: &Call<'_, '_>) -> Result<i64, ValueError> {
 }
 
 /// Of years, months, weeks, days, hours, minutes and seconds.
-fn make_interval(call: &mut Call<'_, '_>) -> Evaluated {
+fn make_interval(call: &mut Call<'_, '_>) -> FunctionResult {
     let wrong = || overflow("interval out of range");
     let whole = |high: i64, times: i64, low: i64| i32::try_from(high * times + low).map_err(|_| wrong());
     let seconds = call.double(6);
@@ -272,7 +272,7 @@ fn make_interval(call: &mut Call<'_, '_>) -> Evaluated {
 }
 
 /// `to_timestamp` of seconds since 1970. Errors: 22008, and 0A000 for infinities, which timestamps do not have here.
-fn of_seconds(call: &mut Call<'_, '_>) -> Evaluated {
+fn of_seconds(call: &mut Call<'_, '_>) -> FunctionResult {
     let seconds = call.double(0);
     if seconds.is_nan() {
         return Err(overflow("timestamp cannot be NaN"));
@@ -287,7 +287,7 @@ fn of_seconds(call: &mut Call<'_, '_>) -> Evaluated {
 }
 
 /// Whether two periods overlap, each from a beginning to an end, or for an interval; NULL where an end decides that is not known.
-fn overlaps(call: &mut Call<'_, '_>) -> Evaluated {
+fn overlaps(call: &mut Call<'_, '_>) -> FunctionResult {
     let period = |first: usize| -> Result<(Value, Value), ValueError> {
         let (start, end) = (call.value(first).clone(), call.value(first + 1).clone());
         let end = match &end {
