@@ -70,3 +70,20 @@ fn answers_are_postgresqls() {
     println!("{count} statements");
     assert!(wrong.is_empty(), "{} of {count} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// Wrong if a replayed statement could see another time, chance or session than its environment says.
+#[test]
+fn what_is_not_an_argument_comes_from_the_environment() {
+    let expected = [
+        ("select now()", "2000-01-01 00:00:00+00"),
+        ("select statement_timestamp()", "2000-01-01 00:00:00+00"),
+        ("select random()", "0.5"),
+        ("select gen_random_uuid()", "80000000-0000-4000-8000-000000000000"),
+        ("select version()", "PostgreSQL 15"),
+        ("select pg_backend_pid()", "1"),
+        ("select age('1999-12-31'::timestamp)", "1 day"),
+    ];
+    for (statement, answer) in expected {
+        assert_eq!(evaluate(statement), Ok(vec![Some(answer.to_string())]), "{statement}");
+    }
+}
