@@ -1,0 +1,427 @@
+//! Regular expressions: the plain part of PostgreSQL's advanced ones, translated for the crate `regex`.
+//!
+//! Invariant: what is translated matches as PostgreSQL does; what cannot be is refused with 0A000. Where a match begins and ends is asked only of a pattern with at most one part
+//! of varying length and without alternatives: of others PostgreSQL takes the longest match, and `regex` the first. Classes are those of the locale C.
+
+use crate::call::{Body, Call, FunctionResult};
+use regex::Regex;
+use std::sync::{Mutex, PoisonError};
+use values::error::sqlstate;
+use values::{Type, Value, ValueError};
+
+/// `invalid_regular_expression`.
+const INVALID: &str = "2201B";
+/// Most repetitions that a bound may name (PostgreSQL's `DUPMAX`).
+const REPETITIONS_MAX: u32 = 255;
+/// How many translated patterns are kept.
+const KEPT_MAX: usize = 32;
+
+pub(super) const TABLE: &[(&str, Body)] = &[
+    ("textregexeq", |call| matches(call, false).map(Value::Boolean)),
+    ("textregexne", |call| matches(call, false).map(|found| Value::Boolean(!found))),
+    ("texticregexeq", |call| matches(call, true).map(Value::Boolean)),
+    ("texticregexne", |call| matches(call, true).map(|found| Value::Boolean(!found))),
+    ("nameregexeq", |call| matches(call, false).map(Value::Boolean)),
+    ("nameregexne", |call| matches(call, false).map(|found| Value::Boolean(!found))),
+    ("nameicregexeq", |call| matches(call, true).map(Value::Boolean)),
+    ("nameicregexne", |call| matches(call, true).map(|found| Value::Boolean(!found))),
+    ("regexp_like_no_flags", |call| matches(call, false).map(Value::Boolean)),
+    ("textregexreplace_noopt", replace),
+    ("textregexreplace", replace),
+    ("regexp_match_no_flags", first_match),
+    ("textregexsubstr", substring),
+    ("regexp_split_to_array_no_flags", |call| split(call).map(|parts| Value::array(Type::Text, parts))),
+];
+
+/// A translated pattern.
+#[derive(Clone)]
+struct TranslatedPattern {
+    regex: Regex,
+    /// Whether only one match can be meant at a place.
+    is_determined: bool,
+}
+
+/// A pattern, whether letters of both cases are alike, and what it is translated to.
+type KeptPatterns = Vec<(String, bool, TranslatedPattern)>;
+
+static KEPT: Mutex<KeptPatterns> = Mutex::new(Vec::new());
+
+fn unsupported() -> ValueError {
+    ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, "this regular expression is not supported yet")
+}
+
+fn invalid(what: &str) -> ValueError {
+    ValueError::new(INVALID, format!("invalid regular expression: {what}"))
+}
+
+fn expression(pattern: &str, ignore_case: bool) -> Result<TranslatedPattern, ValueError> {
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, _, found)) = kept.iter().find(|(known, case, _)| known == pattern && *case == ignore_case) {
+        return Ok(found.clone());
+    }
+    let mut translation = Translation::new(pattern, ignore_case);
+    translation.run()?;
+    let regex = Regex::new(&translation.out).map_err(|_| unsupported())?;
+    let found = TranslatedPattern { regex, is_determined: translation.varying <= 1 && !translation.has_alternatives };
+    if kept.len() >= KEPT_MAX {
+        kept.remove(0);
+    }
+    kept.push((pattern.to_string(), ignore_case, found.clone()));
+    Ok(found)
+}
+
+/// One whose matches have a beginning and an end that are PostgreSQL's. Errors: 0A000 for others.
+fn determined(pattern: &str, ignore_case: bool) -> Result<Regex, ValueError> {
+    let found = expression(pattern, ignore_case)?;
+    if found.is_determined { Ok(found.regex) } else { Err(unsupported()) }
+}
+
+/// A pattern while it is translated.
+struct Translation {
+    rest: std::iter::Peekable<std::vec::IntoIter<char>>,
+    is_special: bool,
+    ignore_case: bool,
+    out: String,
+    depth: u32,
+    varying: u32,
+    has_alternatives: bool,
+    /// Whether something stands before that a quantifier may follow.
+    can_repeat: bool,
+}
+
+impl Translation {
+    fn new(pattern: &str, ignore_case: bool) -> Translation {
+        Translation {
+            is_special: pattern.starts_with("***") || pattern.starts_with("(?"),
+            rest: pattern.chars().collect::<Vec<_>>().into_iter().peekable(),
+            ignore_case,
+            out: String::new(),
+            depth: 0,
+            varying: 0,
+            has_alternatives: false,
+            can_repeat: false,
+        }
+    }
+
+    fn run(&mut self) -> Result<(), ValueError> {
+        if self.is_special {
+            return Err(unsupported());
+        }
+        while let Some(character) = self.rest.next() {
+            match character {
+                '*' | '+' | '?' => self.quantifier(character.to_string(), true)?,
+                '{' if self.rest.peek().is_some_and(char::is_ascii_digit) => self.bound()?,
+                '(' => {
+                    self.depth += 1;
+                    self.out.push('(');
+                    if self.rest.next_if_eq(&'?').is_some() {
+                        self.rest.next_if_eq(&':').ok_or_else(unsupported)?;
+                        self.out.push_str("?:");
+                    }
+                    self.can_repeat = false;
+                }
+                ')' => {
+                    self.depth = self.depth.checked_sub(1).ok_or_else(|| invalid("parentheses () not balanced"))?;
+                    self.atom(")");
+                }
+                '|' => {
+                    self.has_alternatives = true;
+                    self.out.push('|');
+                    self.can_repeat = false;
+                }
+                '^' => self.assertion("\\A"),
+                '$' => self.assertion("\\z"),
+                '.' => self.atom("(?s:.)"),
+                '[' => self.bracket()?,
+                '\\' => self.escape()?,
+                literal => self.literal(literal),
+            }
+        }
+        match self.depth {
+            0 => Ok(()),
+            _ => Err(invalid("parentheses () not balanced")),
+        }
+    }
+
+    /// Appends what a quantifier may follow.
+    fn atom(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.can_repeat = true;
+    }
+
+    /// Appends what matches a place, not characters.
+    fn assertion(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.can_repeat = false;
+    }
+
+    fn literal(&mut self, character: char) {
+        let lower = character.to_ascii_lowercase();
+        match self.ignore_case && character.is_ascii_alphabetic() {
+            true => self.atom(&format!("[{lower}{}]", lower.to_ascii_uppercase())),
+            false => self.atom(&regex::escape(character.encode_utf8(&mut [0; 4]))),
+        }
+    }
+
+    /// Quantifiers that take as little as they can do not change whether there is a match, only where it ends.
+    fn quantifier(&mut self, text: String, varies: bool) -> Result<(), ValueError> {
+        if !self.can_repeat {
+            return Err(invalid("quantifier operand invalid"));
+        }
+        self.out.push_str(&text);
+        self.varying += u32::from(varies);
+        if self.rest.next_if_eq(&'?').is_some() {
+            self.out.push('?');
+            self.varying += 2;
+        }
+        self.can_repeat = false;
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<Option<u32>, ValueError> {
+        let mut digits = String::new();
+        while let Some(digit) = self.rest.next_if(char::is_ascii_digit) {
+            digits.push(digit);
+        }
+        if digits.is_empty() {
+            return Ok(None);
+        }
+        let number = digits.parse().ok().filter(|number| *number <= REPETITIONS_MAX);
+        number.map(Some).ok_or_else(|| invalid("invalid repetition count(s)"))
+    }
+
+    fn bound(&mut self) -> Result<(), ValueError> {
+        let counts = || invalid("invalid repetition count(s)");
+        let least = self.number()?.ok_or_else(counts)?;
+        let (text, varies) = match self.rest.next_if_eq(&',') {
+            None => (format!("{{{least}}}"), false),
+            Some(_) => match self.number()? {
+                None => (format!("{{{least},}}"), true),
+                Some(most) if most < least => return Err(counts()),
+                Some(most) => (format!("{{{least},{most}}}"), most != least),
+            },
+        };
+        match self.rest.next() {
+            Some('}') => self.quantifier(text, varies),
+            _ => Err(counts()),
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), ValueError> {
+        match self.rest.next() {
+            None => return Err(invalid("invalid escape \\ sequence")),
+            Some('A') => self.assertion("\\A"),
+            Some('Z') => self.assertion("\\z"),
+            Some('m') => self.assertion("(?-u:\\b{start})"),
+            Some('M') => self.assertion("(?-u:\\b{end})"),
+            Some('y') => self.assertion("(?-u:\\b)"),
+            Some(letter @ ('n' | 't' | 'r' | 'f' | 'v')) => self.atom(&format!("\\{letter}")),
+            Some(letter) if letter.is_ascii_alphanumeric() => {
+                let negated = if letter.is_ascii_uppercase() { "^" } else { "" };
+                let class = class_of_escape(letter.to_ascii_lowercase()).ok_or_else(unsupported)?;
+                self.atom(&format!("[{negated}{class}]"));
+            }
+            Some(literal) => self.literal(literal),
+        }
+        Ok(())
+    }
+
+    /// `[...]` with characters, ranges and named classes.
+    fn bracket(&mut self) -> Result<(), ValueError> {
+        let unbalanced = || invalid("brackets [] not balanced");
+        let mut class = String::from("[");
+        if self.rest.next_if_eq(&'^').is_some() {
+            class.push('^');
+        }
+        let mut is_first = true;
+        loop {
+            match self.rest.next().ok_or_else(unbalanced)? {
+                ']' if !is_first => break,
+                '[' if self.rest.peek() == Some(&':') => class.push_str(&self.named_class()?),
+                '[' if matches!(self.rest.peek(), Some('.' | '=')) => return Err(unsupported()),
+                start => match self.member(start)? {
+                    BracketMember::Class(text) => class.push_str(text),
+                    BracketMember::Character(first) => {
+                        let mut last = first;
+                        if self.rest.next_if_eq(&'-').is_some() {
+                            match self.rest.peek() {
+                                Some(']') => {
+                                    class.push_str("\\-");
+                                }
+                                _ => {
+                                    let end = self.rest.next().ok_or_else(unbalanced)?;
+                                    let BracketMember::Character(end) = self.member(end)? else {
+                                        return Err(unsupported());
+                                    };
+                                    last = end;
+                                }
+                            }
+                        }
+                        if last < first {
+                            return Err(invalid("invalid character range"));
+                        }
+                        self.range(first, last, &mut class);
+                    }
+                },
+            }
+            is_first = false;
+        }
+        class.push(']');
+        self.atom(&class);
+        Ok(())
+    }
+
+    fn member(&mut self, start: char) -> Result<BracketMember, ValueError> {
+        if start != '\\' {
+            return Ok(BracketMember::Character(start));
+        }
+        Ok(match self.rest.next().ok_or_else(|| invalid("brackets [] not balanced"))? {
+            'n' => BracketMember::Character('\n'),
+            't' => BracketMember::Character('\t'),
+            'r' => BracketMember::Character('\r'),
+            letter if letter.is_ascii_alphanumeric() => {
+                BracketMember::Class(class_of_escape(letter).ok_or_else(unsupported)?)
+            }
+            literal => BracketMember::Character(literal),
+        })
+    }
+
+    fn range(&self, first: char, last: char, class: &mut String) {
+        let mut add = |first: char, last: char| {
+            if first <= last {
+                class.push_str(&format!("\\x{{{:x}}}-\\x{{{:x}}}", u32::from(first), u32::from(last)));
+            }
+        };
+        add(first, last);
+        if self.ignore_case {
+            add(first.max('a').to_ascii_uppercase(), last.min('z').to_ascii_uppercase());
+            let (first, last) = (first.max('A'), last.min('Z'));
+            if first <= last {
+                add(first.to_ascii_lowercase(), last.to_ascii_lowercase());
+            }
+        }
+    }
+
+    fn named_class(&mut self) -> Result<String, ValueError> {
+        self.rest.next();
+        let mut name = String::new();
+        while let Some(letter) = self.rest.next_if(char::is_ascii_alphabetic) {
+            name.push(letter);
+        }
+        if self.rest.next() != Some(':') || self.rest.next() != Some(']') {
+            return Err(unsupported());
+        }
+        if self.ignore_case && matches!(name.as_str(), "lower" | "upper") {
+            name = "alpha".into();
+        }
+        match name.as_str() {
+            "alnum" | "alpha" | "blank" | "cntrl" | "digit" | "graph" | "lower" | "print" | "punct" | "space"
+            | "upper" | "xdigit" => Ok(format!("[:{name}:]")),
+            _ => Err(invalid("invalid character class")),
+        }
+    }
+}
+
+/// What stands in brackets.
+enum BracketMember {
+    Character(char),
+    Class(&'static str),
+}
+
+fn class_of_escape(letter: char) -> Option<&'static str> {
+    Some(match letter {
+        'd' => "0-9",
+        'w' => "0-9A-Za-z_",
+        's' => " \\t\\n\\r\\x0b\\x0c",
+        _ => return None,
+    })
+}
+
+fn matches(call: &Call<'_, '_>, ignore_case: bool) -> Result<bool, ValueError> {
+    Ok(expression(call.text(1), ignore_case)?.regex.is_match(&super::texts::output(call, 0)?))
+}
+
+/// `regexp_replace(source, pattern, replacement [, flags])`, of which the flags g and i are there.
+fn replace(call: &mut Call<'_, '_>) -> FunctionResult {
+    let (source, replacement) = (call.text(0), call.text(2));
+    let flags = if call.arguments.len() > 3 { call.text(3) } else { "" };
+    if flags.starts_with(|first: char| first.is_ascii_digit()) {
+        let message = format!("invalid regular expression option: \"{}\"", &flags[..1]);
+        return Err(ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
+    }
+    if flags.chars().any(|flag| !matches!(flag, 'g' | 'i')) {
+        return Err(unsupported());
+    }
+    let regex = determined(call.text(1), flags.contains('i'))?;
+    if regex.is_match("") && flags.contains('g') {
+        // Where empty matches follow others is another question.
+        return Err(unsupported());
+    }
+    let mut result = String::new();
+    let mut end = 0;
+    for found in regex.captures_iter(source) {
+        let whole = found.get_match();
+        result.push_str(&source[end..whole.start()]);
+        expand(replacement, &found, &mut result);
+        end = whole.end();
+        if !flags.contains('g') {
+            break;
+        }
+    }
+    result.push_str(&source[end..]);
+    super::texts::bounded(result)
+}
+
+/// Appends the replacement: `\1` to `\9` are groups, `\&` is the whole match, `\\` a backslash.
+fn expand(replacement: &str, found: &regex::Captures<'_>, result: &mut String) {
+    let mut characters = replacement.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character != '\\' {
+            result.push(character);
+            continue;
+        }
+        match characters.peek() {
+            Some(digit @ '1'..='9') => {
+                let group = *digit as usize - '0' as usize;
+                result.push_str(found.get(group).map_or("", |group| group.as_str()));
+                characters.next();
+            }
+            Some('&') => {
+                result.push_str(found.get_match().as_str());
+                characters.next();
+            }
+            Some('\\') => {
+                result.push('\\');
+                characters.next();
+            }
+            // A backslash before anything else stands for itself.
+            _ => result.push('\\'),
+        }
+    }
+}
+
+/// The groups of the first match, or all of it if there are none.
+fn first_match(call: &mut Call<'_, '_>) -> FunctionResult {
+    let regex = determined(call.text(1), false)?;
+    let Some(found) = regex.captures(call.text(0)) else { return Ok(Value::Null) };
+    let first = usize::from(found.len() > 1);
+    let groups = found.iter().skip(first).map(|group| group.map_or(Value::Null, |group| Value::text(group.as_str())));
+    Ok(Value::array(Type::Text, groups.collect()))
+}
+
+/// What the first group of the first match is, or all of it.
+fn substring(call: &mut Call<'_, '_>) -> FunctionResult {
+    let regex = determined(call.text(1), false)?;
+    let Some(found) = regex.captures(call.text(0)) else { return Ok(Value::Null) };
+    let group = found.get(usize::from(found.len() > 1));
+    Ok(group.map_or(Value::Null, |group| Value::text(group.as_str())))
+}
+
+/// The parts between matches.
+pub(crate) fn split(call: &Call<'_, '_>) -> Result<Vec<Value>, ValueError> {
+    let regex = determined(call.text(1), false)?;
+    if regex.is_match("") {
+        return Err(unsupported());
+    }
+    Ok(regex.split(call.text(0)).map(Value::text).collect())
+}

@@ -1,0 +1,65 @@
+//! `to_char` of timestamps, by templates of the usual numbers of a date and a time. Other patterns are refused with 0A000.
+
+use crate::call::{Body, Call, FunctionResult};
+use values::calendar::{civil, split_timestamp};
+use values::error::sqlstate;
+use values::limits::MICROSECONDS_PER_SECOND;
+use values::{Value, ValueError};
+
+pub(super) const TABLE: &[(&str, Body)] = &[("timestamp_to_char", to_text), ("timestamptz_to_char", to_text)];
+
+/// Patterns, a longer one before what it begins with.
+const PATTERNS: [&str; 10] = ["HH24", "HH12", "YYYY", "HH", "MI", "MM", "DD", "SS", "MS", "US"];
+
+fn unsupported() -> ValueError {
+    ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, "this template of to_char is not supported yet")
+}
+
+fn to_text(call: &mut Call<'_, '_>) -> FunctionResult {
+    let (at, mut rest) = (call.instant(0), call.text(1));
+    if rest.is_empty() {
+        return Ok(Value::Null);
+    }
+    let mut result = String::new();
+    while let Some(first) = rest.chars().next() {
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let (text, behind) =
+                quoted.split_once('"').filter(|(text, _)| !text.contains('\\')).ok_or_else(unsupported)?;
+            result.push_str(text);
+            rest = behind;
+            continue;
+        }
+        let begins = |pattern: &&&str| rest.get(..pattern.len()).is_some_and(|head| head.eq_ignore_ascii_case(pattern));
+        if let Some(pattern) = PATTERNS.iter().find(begins) {
+            result.push_str(&field(pattern, at)?);
+            rest = &rest[pattern.len()..];
+        } else if first.is_alphanumeric() || first == '\\' {
+            return Err(unsupported());
+        } else {
+            result.push(first);
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+    super::texts::bounded(result)
+}
+
+/// What a pattern stands for.
+fn field(pattern: &str, at: i64) -> Result<String, ValueError> {
+    let (days, time) = split_timestamp(at);
+    let date = civil(days);
+    let seconds = time / MICROSECONDS_PER_SECOND;
+    let fraction = time % MICROSECONDS_PER_SECOND;
+    let hour = seconds / 3600;
+    Ok(match pattern {
+        "YYYY" if date.year > 0 => format!("{:04}", date.year),
+        "MM" => format!("{:02}", date.month),
+        "DD" => format!("{:02}", date.day),
+        "HH24" => format!("{hour:02}"),
+        "HH12" | "HH" => format!("{:02}", if hour % 12 == 0 { 12 } else { hour % 12 }),
+        "MI" => format!("{:02}", seconds / 60 % 60),
+        "SS" => format!("{:02}", seconds % 60),
+        "MS" => format!("{:03}", fraction / 1000),
+        "US" => format!("{fraction:06}"),
+        _ => return Err(unsupported()),
+    })
+}
