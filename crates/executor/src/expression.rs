@@ -51,7 +51,10 @@ pub enum Expression {
     /// A place of the row.
     Slot(usize),
     /// A place of a row around: frames count from the outermost.
-    Outer { frame: usize, slot: usize },
+    Outer {
+        frame: usize,
+        slot: usize,
+    },
     /// A parameter, from zero.
     Parameter(usize),
     Constant(Value),
@@ -59,32 +62,82 @@ pub enum Expression {
     And(Vec<Expression>),
     Or(Vec<Expression>),
     Not(Box<Expression>),
-    IsNull { value: Box<Expression>, negated: bool },
-    BooleanTest { value: Box<Expression>, negated: bool, wanted: Option<bool> },
+    IsNull {
+        value: Box<Expression>,
+        negated: bool,
+    },
+    BooleanTest {
+        value: Box<Expression>,
+        negated: bool,
+        wanted: Option<bool>,
+    },
     /// IS DISTINCT FROM by its equality.
     Distinct(Box<Callee>, Vec<Expression>),
     NullIf(Box<Callee>, Vec<Expression>),
     /// The left side with each element of the array.
-    ArrayOperator { callee: Box<Callee>, all: bool, arguments: Vec<Expression> },
-    Case { operand: Option<Box<Expression>>, arms: Vec<(Expression, Expression)>, otherwise: Box<Expression> },
+    ArrayOperator {
+        callee: Box<Callee>,
+        all: bool,
+        arguments: Vec<Expression>,
+    },
+    Case {
+        operand: Option<Box<Expression>>,
+        arms: Vec<(Expression, Expression)>,
+        otherwise: Box<Expression>,
+    },
     CaseOperand,
     Coalesce(Vec<Expression>),
-    Extreme { greatest: bool, arguments: Vec<Expression> },
+    Extreme {
+        greatest: bool,
+        arguments: Vec<Expression>,
+    },
     /// `integer` as `oid`, or the reverse.
-    SameBits { value: Box<Expression>, target: Type },
-    ThroughText { value: Box<Expression>, source: Type, target: Type, at: Place },
-    ArrayConversion { value: Box<Expression>, element: Box<Expression>, target: Type },
+    SameBits {
+        value: Box<Expression>,
+        target: Type,
+    },
+    ThroughText {
+        value: Box<Expression>,
+        source: Type,
+        target: Type,
+        at: Place,
+    },
+    ArrayConversion {
+        value: Box<Expression>,
+        element: Box<Expression>,
+        target: Type,
+    },
     Element,
     /// Rows by their order: strategy 1 to 5.
-    RowComparison { strategy: i16, left: Vec<Expression>, right: Vec<Expression> },
-    Array { element: Type, elements: Vec<Expression> },
-    Subscript { container: Box<Expression>, subscript: Box<Expression> },
-    Slice { container: Box<Expression>, lower: Option<Box<Expression>>, upper: Option<Box<Expression>> },
+    RowComparison {
+        strategy: i16,
+        left: Vec<Expression>,
+        right: Vec<Expression>,
+    },
+    Array {
+        element: Type,
+        elements: Vec<Expression>,
+    },
+    Subscript {
+        container: Box<Expression>,
+        subscript: Box<Expression>,
+    },
+    Slice {
+        container: Box<Expression>,
+        lower: Option<Box<Expression>>,
+        upper: Option<Box<Expression>>,
+    },
     Subplan(Box<SubplanUse>),
     SubLinkColumn(usize),
-    SqlValue { value: grammar::ast::SqlValue, precision: Option<i32> },
+    SqlValue {
+        value: grammar::ast::SqlValue,
+        precision: Option<i32>,
+    },
     /// GROUPING of these numbers of grouping expressions; the row has the set's bits at the place.
-    Grouping { slot: usize, numbers: Vec<u32> },
+    Grouping {
+        slot: usize,
+        numbers: Vec<u32>,
+    },
 }
 
 impl Expression {

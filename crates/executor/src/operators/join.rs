@@ -127,7 +127,11 @@ impl Join {
         Ok(())
     }
 
-    fn take_scanned(&mut self, filter: Option<&crate::expression::Expression>, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    fn take_scanned(
+        &mut self,
+        filter: Option<&crate::expression::Expression>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<(), Stop> {
         if let Some(filter) = filter {
             let mut kept = VecDeque::new();
             for row in &self.arrived {

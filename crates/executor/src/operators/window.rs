@@ -52,9 +52,21 @@ pub fn is_window_function(source: &str) -> bool {
     matches!(
         source.strip_prefix("window_"),
         Some(
-            "row_number" | "rank" | "dense_rank" | "percent_rank" | "cume_dist" | "ntile" | "lag" | "lag_with_offset"
-                | "lag_with_offset_and_default" | "lead" | "lead_with_offset" | "lead_with_offset_and_default"
-                | "first_value" | "last_value" | "nth_value"
+            "row_number"
+                | "rank"
+                | "dense_rank"
+                | "percent_rank"
+                | "cume_dist"
+                | "ntile"
+                | "lag"
+                | "lag_with_offset"
+                | "lag_with_offset_and_default"
+                | "lead"
+                | "lead_with_offset"
+                | "lead_with_offset_and_default"
+                | "first_value"
+                | "last_value"
+                | "nth_value"
         )
     )
 }
@@ -96,10 +108,8 @@ impl Window {
                 None => break,
             }
         }
-        let by: Vec<Sorting> = partition
-            .iter()
-            .map(|by| Sorting { by: by.clone(), descending: false, nulls_first: false })
-            .collect();
+        let by: Vec<Sorting> =
+            partition.iter().map(|by| Sorting { by: by.clone(), descending: false, nulls_first: false }).collect();
         self.held.sort_by(|left, right| {
             compare_keys(&by, &left.partition, &right.partition)
                 .then_with(|| compare_keys(order, &left.order, &right.order))

@@ -170,8 +170,7 @@ impl<'a> Planner<'a> {
             };
             let strict = row.strict;
             let types = arguments.iter().map(|argument| self.tree[*argument].typed).collect();
-            let callee =
-                SetCallee::Set { function: *function, body, strict, types, result: expression.typed };
+            let callee = SetCallee::Set { function: *function, body, strict, types, result: expression.typed };
             return Ok(SetCall { callee, arguments: self.compile_all(arguments, level, current)?, width });
         }
         if width != 1 {

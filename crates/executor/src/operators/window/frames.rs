@@ -101,7 +101,8 @@ impl View<'_> {
             FrameEnd::UnboundedPreceding => return Ok(0),
             FrameEnd::UnboundedFollowing => return Ok(count),
             FrameEnd::CurrentRow => {
-                let own = if unit == FrameUnit::Rows { self.place..self.place + 1 } else { self.frames.peers(self.place) };
+                let own =
+                    if unit == FrameUnit::Rows { self.place..self.place + 1 } else { self.frames.peers(self.place) };
                 return Ok(if is_start { own.start } else { own.end });
             }
             FrameEnd::Preceding(_, in_range) => (false, in_range),
@@ -135,7 +136,8 @@ impl View<'_> {
             let peers = self.frames.peers(self.place);
             return Ok(if is_start { peers.start } else { peers.end });
         }
-        let (descending, nulls_first) = self.sorting.first().map_or((false, false), |by| (by.descending, by.nulls_first));
+        let (descending, nulls_first) =
+            self.sorting.first().map_or((false, false), |by| (by.descending, by.nulls_first));
         // Downwards, what follows is less.
         let (subtract, less) = (forwards == descending, is_start == descending);
         for (place, order) in self.orders.iter().enumerate() {
