@@ -250,16 +250,6 @@ impl Expression {
         self.parts().into_iter().for_each(|part| part.visit(each));
     }
 
-    /// The places of the row that it looks at.
-    pub fn slots(&self) -> Vec<usize> {
-        let mut slots = Vec::new();
-        self.visit(&mut |part| match part {
-            Expression::Slot(slot) | Expression::Grouping { slot, .. } => slots.push(*slot),
-            _ => {}
-        });
-        slots
-    }
-
     /// Whether two evaluations may differ, or do something.
     pub fn is_volatile(&self) -> bool {
         let mut volatile = false;
@@ -272,13 +262,6 @@ impl Expression {
             _ => {}
         });
         volatile
-    }
-
-    /// Whether it has a subquery, which may have to wait.
-    pub fn has_subplan(&self) -> bool {
-        let mut found = false;
-        self.visit(&mut |part| found |= matches!(part, Expression::Subplan(_)));
-        found
     }
 }
 
@@ -348,9 +331,6 @@ pub fn same_bits(value: Value, target: Type) -> Value {
 pub fn order(left: &Value, right: &Value) -> Ordering {
     values::compare::compare(left, right)
 }
-
-/// What a subquery runs.
-pub type SharedNode = Arc<Node>;
 
 /// An error at a place.
 pub fn error_at(sqlstate: &'static str, message: &str, at: Place) -> Stop {

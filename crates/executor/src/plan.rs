@@ -59,10 +59,6 @@ pub enum Joining {
     Left,
     Right,
     Full,
-    /// Rows of the left side that have a partner.
-    Semi,
-    /// Rows of the left side that have none.
-    Anti,
 }
 
 /// What one column of a path must be equal to.
