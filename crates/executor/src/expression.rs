@@ -1,13 +1,11 @@
 //! What is computed in a row: expressions whose columns are places of rows, and their evaluation.
 
 use crate::error::{ExecutionError, Stop};
-use crate::plan::Node;
 use crate::run::{Row, Run};
 use analyzer::Typed;
 use analyzer::types::FunctionId;
 use evaluation::{Body, Call};
 use std::cmp::Ordering;
-use std::sync::Arc;
 use values::{Type, Value};
 
 mod arrays;
@@ -36,7 +34,6 @@ pub struct Callee {
     pub strict: bool,
     pub types: Vec<Typed>,
     pub result: Typed,
-    pub at: Place,
 }
 
 impl PartialEq for Callee {
@@ -100,7 +97,6 @@ pub enum Expression {
         value: Box<Expression>,
         source: Type,
         target: Type,
-        at: Place,
     },
     ArrayConversion {
         value: Box<Expression>,
@@ -170,8 +166,8 @@ impl Expression {
             Expression::CaseOperand => Ok(run.state.cases.last().cloned().unwrap_or(Value::Null)),
             Expression::Coalesce(parts) => conditions::coalesce(parts, row, run),
             Expression::Extreme { greatest, arguments } => conditions::extreme(*greatest, arguments, row, run),
-            Expression::ThroughText { value, source, target, at } => {
-                through_text(&value.evaluate(row, run)?, *source, *target).map_err(|error| placed(error, *at))
+            Expression::ThroughText { value, source, target } => {
+                Ok(through_text(&value.evaluate(row, run)?, *source, *target)?)
             }
             Expression::SameBits { value, target } => Ok(same_bits(value.evaluate(row, run)?, *target)),
             Expression::ArrayConversion { value, element, target } => {
@@ -290,22 +286,13 @@ impl Callee {
         }
         let mut call =
             Call { arguments: values, types: &self.types, result: self.result, environment: run.environment };
-        (self.body)(&mut call).map_err(|error| placed_at_call(error))
+        (self.body)(&mut call).map_err(Stop::from)
     }
 
     /// Whether equality holds between two values; unknown with NULL.
     pub fn compare(&self, left: Value, right: Value, run: &mut Run<'_, '_>) -> Result<Option<bool>, Stop> {
         Ok(self.call(&[left, right], run)?.as_boolean())
     }
-}
-
-fn placed_at_call(error: values::ValueError) -> Stop {
-    // PostgreSQL gives no place to what a function refuses.
-    error.into()
-}
-
-fn placed(error: values::ValueError, _at: Place) -> Stop {
-    error.into()
 }
 
 /// Writes a value as one type and reads it as another.

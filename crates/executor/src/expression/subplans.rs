@@ -39,7 +39,6 @@ pub struct SubplanUse {
     /// The places outside that its rows depend on, as seen from where it stands.
     pub outer: Vec<Expression>,
     pub volatile: bool,
-    pub at: Place,
 }
 
 impl PartialEq for SubplanUse {

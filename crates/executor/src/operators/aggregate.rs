@@ -7,6 +7,7 @@ use crate::error::{ExecutionError, Stop};
 use crate::plan::{Aggregation, Node};
 use crate::run::{Row, Run, size_of_row};
 use evaluation::Accumulator;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use values::Value;
@@ -120,14 +121,14 @@ impl Aggregate {
         let Node::Aggregate { sets, groups, aggregates, carried, .. } = &*plan else { return Ok(()) };
         for (number, _) in sets.iter().enumerate().filter(|(_, set)| set.is_empty()) {
             let place = (number, Vec::new());
-            if !self.groups.contains_key(&place) {
+            if let Entry::Vacant(vacant) = self.groups.entry(place) {
                 let nothing = Computed {
                     keys: vec![Value::Null; groups.len()],
                     carried: vec![Value::Null; carried.len()],
                     arguments: Vec::new(),
                 };
                 let group = new_group(&plan, number, &[], &nothing, run)?;
-                self.groups.insert(place, group);
+                vacant.insert(group);
             }
         }
         let mut rows = Vec::with_capacity(self.groups.len());

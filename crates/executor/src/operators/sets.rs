@@ -7,6 +7,7 @@ use crate::plan::Node;
 use crate::run::{Row, Run};
 use grammar::ast::SetOperator;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// How often a row may still come.
@@ -53,9 +54,10 @@ impl SetOperation {
         let mut found = Vec::new();
         for row in rows {
             let key = key_of(row.iter());
-            if !self.quotas.contains_key(&key) {
-                run.state.hold(key.len() + size_of::<Vec<u8>>())?;
-                self.quotas.insert(key, Quota { right: 0, shown: true });
+            let bytes = key.len() + size_of::<Vec<u8>>();
+            if let Entry::Vacant(vacant) = self.quotas.entry(key) {
+                run.state.hold(bytes)?;
+                vacant.insert(Quota { right: 0, shown: true });
                 found.push(row);
             }
         }

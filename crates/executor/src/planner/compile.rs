@@ -59,22 +59,22 @@ impl Planner<'_> {
             Node::Parameter(number) => Expression::Parameter(*number as usize - 1),
             Node::Constant(constant) => Expression::Constant(self.constant(constant, typed, at)?),
             Node::Function { function, arguments, .. } => {
-                let callee = self.callee(*function, arguments, typed, at)?;
+                let callee = self.callee(*function, arguments, typed)?;
                 let arguments = self.compile_all(arguments, level, current)?;
                 return self.folded(callee, arguments);
             }
             Node::Operator { function, arguments, .. } => {
-                let callee = self.callee(*function, arguments, typed, at)?;
+                let callee = self.callee(*function, arguments, typed)?;
                 let arguments = self.compile_all(arguments, level, current)?;
                 return self.folded(callee, arguments);
             }
             Node::Distinct { function, arguments, .. } => {
-                let callee = self.callee(*function, arguments, typed, at)?;
+                let callee = self.callee(*function, arguments, typed)?;
                 Expression::Distinct(Box::new(callee), self.compile_all(arguments, level, current)?)
             }
             Node::NullIf { function, arguments, .. } => {
                 let boolean = Typed { id: analyzer::types::BOOL, ..typed };
-                let callee = self.callee(*function, arguments, boolean, at)?;
+                let callee = self.callee(*function, arguments, boolean)?;
                 Expression::NullIf(Box::new(callee), self.compile_all(arguments, level, current)?)
             }
             Node::And(parts) => return self.connected(parts, false, level, current),
@@ -180,7 +180,7 @@ impl Planner<'_> {
     }
 
     /// A function as a call needs it.
-    pub fn callee(&mut self, function: FunctionId, arguments: &[ExprId], result: Typed, at: Place) -> Made<Callee> {
+    pub fn callee(&mut self, function: FunctionId, arguments: &[ExprId], result: Typed) -> Made<Callee> {
         let Some(row) = self.catalog.function(function) else { return not_built("a function that is not known") };
         if row.returns_set || row.kind != FunctionKind::Function {
             return not_built(format!("{} here", row.name));
@@ -190,6 +190,6 @@ impl Planner<'_> {
         };
         self.volatile_calls += u32::from(row.volatility == Volatility::Volatile);
         let types: Vec<Typed> = arguments.iter().map(|argument| self.tree[*argument].typed).collect();
-        Ok(Callee { function, body, strict: row.strict, types, result, at })
+        Ok(Callee { function, body, strict: row.strict, types, result })
     }
 }

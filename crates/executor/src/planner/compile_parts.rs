@@ -2,7 +2,7 @@
 
 use super::frame::Frame;
 use super::{Made, Planner, not_built};
-use crate::expression::{Expression, Place, SubplanKind, SubplanUse};
+use crate::expression::{Expression, SubplanKind, SubplanUse};
 use analyzer::tree::{ExprId, Node, QueryId, SubLinkKind};
 use analyzer::types::FunctionId;
 use values::Type;
@@ -11,10 +11,9 @@ impl Planner<'_> {
     pub fn compile_other(&mut self, id: ExprId, level: usize, current: &Frame) -> Made<Expression> {
         let expression = &self.tree[id];
         let typed = expression.typed;
-        let at = Place(expression.at);
         Ok(match &expression.node {
             Node::ArrayOperator { function, all, arguments, .. } => {
-                let mut callee = self.callee(*function, arguments, typed, at)?;
+                let mut callee = self.callee(*function, arguments, typed)?;
                 let array = self.tree[arguments[1]].typed;
                 match self.catalog.element_type(array.id) {
                     Some(element) => callee.types[1] = analyzer::Typed { id: element, ..array },
@@ -46,7 +45,7 @@ impl Planner<'_> {
             Node::ThroughText { value, .. } => {
                 let source = self.storage(self.tree[*value].typed)?;
                 let (target, value) = (self.storage(typed)?, self.boxed(*value, level, current)?);
-                Expression::ThroughText { value, source, target, at }
+                Expression::ThroughText { value, source, target }
             }
             Node::ArrayConversion { value, element, .. } => {
                 let Type::Array(target) = self.storage(typed)? else { return not_built("this array") };
@@ -73,7 +72,7 @@ impl Planner<'_> {
             Node::Subscript { container, upper, lower, assigned: None } => {
                 return self.subscript(*container, upper, lower, level, current);
             }
-            Node::SubLink { kind, query, test } => return self.sublink(*kind, *query, *test, level, current, at),
+            Node::SubLink { kind, query, test } => return self.sublink(*kind, *query, *test, level, current),
             Node::SubLinkColumn(column) => Expression::SubLinkColumn(*column as usize),
             Node::SqlValue { value, precision } if crate::expression::is_built(*value) => {
                 Expression::SqlValue { value: *value, precision: *precision }
@@ -124,7 +123,6 @@ impl Planner<'_> {
         test: Option<ExprId>,
         level: usize,
         current: &Frame,
-        at: Place,
     ) -> Made<Expression> {
         let own = self.frames.len();
         let (logged, volatile, reads) = (self.outer_log.len(), self.volatile_calls, self.working_reads.len());
@@ -170,7 +168,7 @@ impl Planner<'_> {
         let number = self.subplans as usize;
         self.subplans += 1;
         let volatile = self.volatile_calls > volatile;
-        Ok(Expression::Subplan(Box::new(SubplanUse { number, kind, plan, test, hashed, outer, volatile, at })))
+        Ok(Expression::Subplan(Box::new(SubplanUse { number, kind, plan, test, hashed, outer, volatile })))
     }
 
     /// The left side of `x = column`, if equality of both is that of their keys.

@@ -3,7 +3,7 @@
 use super::frame::Frame;
 use super::query::Source;
 use super::{Made, Planner, not_built};
-use crate::expression::{Callee, Expression, Place};
+use crate::expression::Callee;
 use crate::plan::{FrameEnd, FrameSpan, Node, Sorting, WindowUse};
 use analyzer::Typed;
 use analyzer::tree::{Bound, ExprId, Node as TreeNode, Query, Window};
@@ -90,7 +90,7 @@ impl<'a> Planner<'a> {
             Some(function) => {
                 let Some(by) = order.first() else { return not_built("a range without an order") };
                 let boolean = Typed { id: BOOL, ..self.tree[*by].typed };
-                let mut callee = self.callee(function, &[*by, *by, offset], boolean, Place(None))?;
+                let mut callee = self.callee(function, &[*by, *by, offset], boolean)?;
                 callee.types.extend([boolean, boolean]);
                 Some(callee)
             }

@@ -70,7 +70,7 @@ impl Frames {
         let peers = self.peers(place);
         let without = match frame.exclusion {
             FrameExclusion::No => vec![],
-            FrameExclusion::CurrentRow => vec![place..place + 1],
+            FrameExclusion::CurrentRow => vec![alone(place)],
             FrameExclusion::Group => vec![peers],
             FrameExclusion::Ties => vec![peers.start..place, place + 1..peers.end],
         };
@@ -156,4 +156,9 @@ impl View<'_> {
         }
         Ok(self.orders.len())
     }
+}
+
+/// A row alone.
+fn alone(place: usize) -> Range<usize> {
+    place..place + 1
 }
