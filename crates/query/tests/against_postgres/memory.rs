@@ -208,15 +208,15 @@ pub struct World {
     pub runtime: tokio::runtime::Runtime,
 }
 
-pub fn session() -> SessionFacts {
-    SessionFacts {
+pub fn session() -> Arc<SessionFacts> {
+    Arc::new(SessionFacts {
         user: "postgres".to_owned(),
         role: messages::role::BOOTSTRAP_OID,
         session_user: "postgres".to_owned(),
         database: "raid".to_owned(),
         version: "PostgreSQL 15.0 (Raid)".to_owned(),
         settings: vec![("application_name".to_owned(), "tests".to_owned())],
-    }
+    })
 }
 
 impl World {
