@@ -1,4 +1,24 @@
 //! Plans of typed query trees, and the operators that run them.
 //!
-//! A pure library. It knows no socket, no clock, no transaction and no thread: rows come through a need that whoever runs it answers, the time and random bits with
-//! each execution.
+//! A pure library. It knows no socket, no clock, no transaction and no thread: rows come through a need that whoever
+//! runs it answers, the time and random bits with each execution. What is not built yet is told when a statement is
+//! planned, never while it runs.
+//!
+//! Reading order: [`access`] and [`error`] for what is shared with the caller; [`expression`] for what is computed in a
+//! row; `operators` for what is done with rows; `planner` for how a tree becomes a [`plan`]; [`execution`] runs it.
+
+pub mod access;
+pub mod equality;
+pub mod error;
+pub mod execution;
+pub mod expression;
+mod operators;
+pub mod plan;
+mod planner;
+mod run;
+
+pub use access::{Access, AccessPathKeys, KeyBounds, Need, Relations, ScanId, ScanOrder, Step};
+pub use error::ExecutionError;
+pub use execution::{Execution, Limits};
+pub use plan::Plan;
+pub use planner::{Planned, plan, plan_or_reason};

@@ -1,0 +1,88 @@
+//! What an execution asks of whoever runs it: the rows of relations.
+
+use analyzer::relations::RelationId;
+use values::Value;
+
+/// Which ways lead to a relation's rows. Implemented by the caller.
+pub trait Relations {
+    /// `None` for a relation whose rows cannot be read this way.
+    fn access(&self, relation: RelationId) -> Option<Access>;
+}
+
+/// The ways to a relation's rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Access {
+    /// How many rows there are, estimated.
+    pub rows: f64,
+    /// Path 0 is the primary key (without columns, if it has none: then it can only be read as a whole); path n is
+    /// index n - 1. Keys compare as PostgreSQL's b-tree does, ascending and nulls last.
+    pub paths: Vec<AccessPathKeys>,
+}
+
+/// By what a path leads to rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessPathKeys {
+    /// Columns of the relation, from zero.
+    pub columns: Vec<u32>,
+    /// Whether at most one row has a key without nulls.
+    pub unique: bool,
+}
+
+/// One scan of an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScanId(pub u32);
+
+/// What an execution cannot go on without. Several scans may be open at the same time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Need {
+    /// A scan begins; its first rows are answered.
+    Open(ScanId, ScanOrder),
+    /// The next rows of an open scan.
+    More(ScanId),
+    /// An open scan whose last rows have not come needs no more of them; nothing is answered.
+    Close(ScanId),
+}
+
+/// What is to be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScanOrder {
+    /// Of which relation.
+    pub relation: RelationId,
+    /// Which of its paths.
+    pub path: usize,
+    /// Which keys: rows of each range in their order, and no row twice. One without bounds is everything.
+    pub ranges: Vec<KeyBounds>,
+    /// Greatest keys first.
+    pub reverse: bool,
+    /// Columns that are looked at; others may be NULL in the answer.
+    pub columns: Vec<u32>,
+    /// More rows than these will not be needed.
+    pub limit: Option<usize>,
+}
+
+/// A range of keys, by prefixes of a path's columns. An empty prefix does not bound. Values have the column's stored
+/// type and are never NULL.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeyBounds {
+    /// Where it begins.
+    pub lower: Vec<Value>,
+    /// Whether keys with that prefix are in it.
+    pub lower_inclusive: bool,
+    /// Where it ends.
+    pub upper: Vec<Value>,
+    /// Whether keys with that prefix are in it.
+    pub upper_inclusive: bool,
+}
+
+/// How far an execution has come.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// It waits for this.
+    Need(Need),
+    /// Its budget is spent; it goes on when it is resumed.
+    Yield,
+    /// The next rows of the result.
+    Rows(Vec<Vec<Value>>),
+    /// There are no more.
+    Done,
+}

@@ -1,0 +1,36 @@
+//! Equality as bytes: what is equal by PostgreSQL has equal keys.
+
+use analyzer::TypeId;
+use analyzer::types::{BOOL, BYTEA, DATE, FLOAT4, FLOAT8, INT2, INT4, INT8, INTERVAL, NUMERIC, OID, TIMESTAMP, UUID};
+use values::Value;
+
+/// Appends what a value has in common with those that are equal to it: 1.0 and 1.00, -0 and 0, spans of one length,
+/// integers of several widths. Two NULLs are equal, too: where they are not, they must be looked at before.
+///
+/// Values of one column, or of two whose equality is in [`hashes_across`], can be compared by it.
+pub fn equality_key(value: &Value, _of: TypeId, key: &mut Vec<u8>) {
+    values::key::append(value, key);
+}
+
+/// Whether equality between the types is that of their keys.
+pub fn hashes_across(left: TypeId, right: TypeId) -> bool {
+    let integer = |id: TypeId| matches!(id, INT2 | INT4 | INT8);
+    left == right || (integer(left) && integer(right))
+}
+
+/// Whether values of a type have the order of [`values::compare`] and the equality of their keys.
+pub fn is_plain(id: TypeId) -> bool {
+    let text = matches!(id.0, 18 | 19 | 25 | 1042 | 1043);
+    let time = matches!(id.0, 1083 | 1184);
+    text || time
+        || matches!(id, BOOL | BYTEA | DATE | FLOAT4 | FLOAT8 | INT2 | INT4 | INT8 | INTERVAL | NUMERIC | OID)
+        || matches!(id, TIMESTAMP | UUID)
+        || values::Type::from_oid(id.0).is_some_and(|known| matches!(known, values::Type::Array(_)))
+}
+
+/// The key of several values.
+pub fn key_of<'v>(values: impl Iterator<Item = &'v Value>) -> Vec<u8> {
+    let mut key = Vec::new();
+    values.for_each(|value| equality_key(value, TypeId(0), &mut key));
+    key
+}

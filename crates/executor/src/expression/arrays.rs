@@ -1,0 +1,79 @@
+//! Arrays in expressions. They have one dimension, counted from 1.
+
+use super::{Callee, Expression};
+use crate::error::Stop;
+use crate::run::Run;
+use values::{Type, Value};
+
+type Evaluated = Result<Value, Stop>;
+
+/// `left operator ANY (array)`, or ALL.
+pub fn any_or_all(
+    callee: &Callee,
+    all: bool,
+    arguments: &[Expression],
+    row: &[Value],
+    run: &mut Run<'_, '_>,
+) -> Evaluated {
+    let (left, right) = (arguments[0].evaluate(row, run)?, arguments[1].evaluate(row, run)?);
+    let Some(elements) = right.as_array() else { return Ok(Value::Null) };
+    if elements.is_empty() {
+        return Ok(all.into());
+    }
+    let mut unknown = false;
+    for element in elements {
+        match callee.compare(left.clone(), element.clone(), run)? {
+            Some(truth) if truth != all => return Ok((!all).into()),
+            Some(_) => {}
+            None => unknown = true,
+        }
+    }
+    Ok(if unknown { Value::Null } else { all.into() })
+}
+
+/// Each element converted.
+pub fn convert(value: &Expression, element: &Expression, target: Type, row: &[Value], run: &mut Run<'_, '_>) -> Evaluated {
+    let value = value.evaluate(row, run)?;
+    let Some(elements) = value.as_array() else { return Ok(Value::Null) };
+    let mut converted = Vec::with_capacity(elements.len());
+    for part in elements {
+        run.state.elements.push(part.clone());
+        let result = element.evaluate(row, run);
+        run.state.elements.pop();
+        converted.push(result?);
+    }
+    Ok(Value::array(target, converted))
+}
+
+/// The element at a subscript; NULL where there is none.
+pub fn element(container: &Expression, subscript: &Expression, row: &[Value], run: &mut Run<'_, '_>) -> Evaluated {
+    let (container, subscript) = (container.evaluate(row, run)?, subscript.evaluate(row, run)?);
+    let (Some(elements), Some(subscript)) = (container.as_array(), subscript.as_integer()) else {
+        return Ok(Value::Null);
+    };
+    let place = usize::try_from(subscript - 1).ok();
+    Ok(place.and_then(|place| elements.get(place)).cloned().unwrap_or(Value::Null))
+}
+
+/// The elements between two subscripts.
+pub fn slice(
+    container: &Expression,
+    lower: Option<&Expression>,
+    upper: Option<&Expression>,
+    row: &[Value],
+    run: &mut Run<'_, '_>,
+) -> Evaluated {
+    let container = container.evaluate(row, run)?;
+    let Value::Array(array) = &container else { return Ok(Value::Null) };
+    let length = array.values().len() as i64;
+    let mut bound = |given: Option<&Expression>, without: i64| -> Result<Option<i64>, Stop> {
+        match given {
+            Some(given) => Ok(given.evaluate(row, run)?.as_integer()),
+            None => Ok(Some(without)),
+        }
+    };
+    let (Some(lower), Some(upper)) = (bound(lower, 1)?, bound(upper, length)?) else { return Ok(Value::Null) };
+    let (first, end) = (lower.max(1) - 1, upper.min(length));
+    let part = if first < end { array.values()[first as usize..end as usize].to_vec() } else { Vec::new() };
+    Ok(Value::array(array.element(), part))
+}

@@ -1,0 +1,186 @@
+//! Subqueries as values. Each runs when a row asks for it; its progress and its last result lie in the state.
+
+use super::{Expression, Place, error_at};
+use crate::equality::key_of;
+use crate::error::Stop;
+use crate::operators::build;
+use crate::plan::Node;
+use crate::run::{Row, Run, size_of_row};
+use std::sync::Arc;
+use values::{Type, Value};
+
+/// SQLSTATE cardinality_violation.
+const CARDINALITY_VIOLATION: &str = "21000";
+
+/// How rows become a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubplanKind {
+    Exists,
+    Any,
+    All,
+    /// The only row is compared.
+    Row,
+    /// The only value.
+    Value,
+    /// All values, of this type.
+    Array(Type),
+}
+
+/// A subquery in an expression.
+#[derive(Clone, Debug)]
+pub struct SubplanUse {
+    pub number: usize,
+    pub kind: SubplanKind,
+    pub plan: Arc<Node>,
+    /// What holds for a row, of ANY, ALL and rows.
+    pub test: Option<Expression>,
+    /// For ANY by equality that hashes: the left sides, each beside the column of its number.
+    pub hashed: Option<Vec<Expression>>,
+    /// The places outside that its rows depend on, as seen from where it stands.
+    pub outer: Vec<Expression>,
+    pub volatile: bool,
+    pub at: Place,
+}
+
+impl PartialEq for SubplanUse {
+    fn eq(&self, other: &SubplanUse) -> bool {
+        self.number == other.number
+    }
+}
+
+impl SubplanUse {
+    /// The value for a row around.
+    pub fn evaluate(&self, row: &[Value], run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+        self.run_for(row, run)?;
+        let mut subplan = std::mem::take(&mut run.state.subplans[self.number]);
+        let result = self.value(&mut subplan, row, run);
+        let waits = matches!(result, Err(Stop::Wait | Stop::Yield));
+        if waits || !self.volatile || self.outer.is_empty() {
+            run.state.subplans[self.number] = subplan;
+        }
+        result
+    }
+
+    /// Lets it run until its rows for this row are there.
+    fn run_for(&self, row: &[Value], run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        let outer: Row = self.outer.iter().map(|place| place.evaluate(row, run)).collect::<Result<_, _>>()?;
+        let mut subplan = std::mem::take(&mut run.state.subplans[self.number]);
+        if subplan.outer.as_ref() != Some(&outer) {
+            if let Some(mut operator) = subplan.operator.take() {
+                operator.close(run.state);
+            }
+            let held: usize = subplan.rows.iter().map(|row| size_of_row(row)).sum();
+            run.state.release(held);
+            subplan = crate::run::Subplan { outer: Some(outer), ..Default::default() };
+        }
+        if !subplan.complete {
+            run.state.frames.push(row.to_vec());
+            let result = self.advance(&mut subplan, run);
+            run.state.frames.pop();
+            if let Err(stop) = result {
+                run.state.subplans[self.number] = subplan;
+                return Err(stop);
+            }
+        }
+        run.state.subplans[self.number] = subplan;
+        Ok(())
+    }
+
+    fn advance(&self, subplan: &mut crate::run::Subplan, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        let operator = subplan.operator.get_or_insert_with(|| build(&self.plan));
+        let want = match self.kind {
+            SubplanKind::Exists => 1,
+            SubplanKind::Value | SubplanKind::Row => 2,
+            _ => 1_024,
+        };
+        while let Some(rows) = operator.next(run, want)? {
+            let held: usize = rows.iter().map(|row| size_of_row(row)).sum();
+            run.state.hold(held)?;
+            subplan.rows.extend(rows);
+            let enough = match self.kind {
+                SubplanKind::Exists => !subplan.rows.is_empty(),
+                SubplanKind::Value | SubplanKind::Row => subplan.rows.len() > 1,
+                _ => false,
+            };
+            if enough {
+                break;
+            }
+        }
+        operator.close(run.state);
+        subplan.operator = None;
+        subplan.complete = true;
+        Ok(())
+    }
+
+    fn value(&self, subplan: &mut crate::run::Subplan, row: &[Value], run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+        match self.kind {
+            SubplanKind::Exists => Ok((!subplan.rows.is_empty()).into()),
+            SubplanKind::Value | SubplanKind::Row if subplan.rows.len() > 1 => {
+                let message = "more than one row returned by a subquery used as an expression";
+                Err(error_at(CARDINALITY_VIOLATION, message, Place(None)))
+            }
+            SubplanKind::Value => Ok(subplan.rows.first().map_or(Value::Null, |row| row[0].clone())),
+            SubplanKind::Array(element) => {
+                let values = subplan.rows.iter().map(|row| row[0].clone()).collect();
+                Ok(Value::array(element, values))
+            }
+            SubplanKind::Row => match subplan.rows.first() {
+                Some(found) => self.tested(found.clone(), row, run),
+                None => Ok(Value::Null),
+            },
+            SubplanKind::Any | SubplanKind::All => {
+                if let Some(sides) = &self.hashed {
+                    return hashed(sides, subplan, row, run);
+                }
+                self.quantified(&subplan.rows, row, run)
+            }
+        }
+    }
+
+    fn quantified(&self, rows: &[Row], row: &[Value], run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+        let all = self.kind == SubplanKind::All;
+        let mut unknown = false;
+        for found in rows {
+            match self.tested(found.clone(), row, run)?.as_boolean() {
+                Some(truth) if truth != all => return Ok((!all).into()),
+                Some(_) => {}
+                None => unknown = true,
+            }
+        }
+        Ok(if unknown { Value::Null } else { all.into() })
+    }
+
+    fn tested(&self, found: Row, row: &[Value], run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+        let Some(test) = &self.test else { return Ok(Value::Null) };
+        run.state.sublinks.push(found);
+        let result = test.evaluate(row, run);
+        run.state.sublinks.pop();
+        result
+    }
+}
+
+/// ANY by equality of one column: found by its key; unknown if it, or a value of the subquery, is NULL.
+fn hashed(
+    sides: &[Expression],
+    subplan: &mut crate::run::Subplan,
+    row: &[Value],
+    run: &mut Run<'_, '_>,
+) -> Result<Value, Stop> {
+    if subplan.rows.is_empty() {
+        return Ok(false.into());
+    }
+    let left = sides[0].evaluate(row, run)?;
+    if left.is_null() {
+        return Ok(Value::Null);
+    }
+    let rows = &subplan.rows;
+    let (keys, has_null) = subplan.hashed.get_or_insert_with(|| {
+        let present = rows.iter().filter(|row| !row[0].is_null());
+        let keys = present.map(|row| key_of(row[..1].iter())).collect();
+        (keys, rows.iter().any(|row| row[0].is_null()))
+    });
+    if keys.contains(&key_of([&left].into_iter())) {
+        return Ok(true.into());
+    }
+    Ok(if *has_null { Value::Null } else { false.into() })
+}

@@ -1,0 +1,35 @@
+//! CURRENT_DATE and its like.
+
+use crate::error::Stop;
+use crate::run::Run;
+use grammar::ast::SqlValue;
+use values::{Type, Value};
+
+/// The value in this execution. The planner lets through only those that are here.
+pub fn sql_value(value: SqlValue, precision: Option<i32>, run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+    let now = run.environment.transaction_time;
+    let moment = |moment: i64| match precision {
+        Some(digits @ 0..6) => {
+            let unit = 10_i64.pow(6 - digits as u32);
+            moment.saturating_add(unit / 2).div_euclid(unit) * unit
+        }
+        _ => moment,
+    };
+    Ok(match value {
+        SqlValue::CurrentTimestamp => Value::TimestampTz(moment(now)),
+        SqlValue::LocalTimestamp => Value::Timestamp(moment(now)),
+        SqlValue::CurrentDate => values::cast::explicit(&Value::TimestampTz(now), Type::Date)?,
+        SqlValue::LocalTime => values::cast::explicit(&Value::Timestamp(moment(now)), Type::Time)?,
+        SqlValue::CurrentRole | SqlValue::CurrentUser | SqlValue::User => {
+            Value::text(run.environment.session.current_user())
+        }
+        SqlValue::SessionUser => Value::text(run.environment.session.session_user()),
+        SqlValue::CurrentCatalog => Value::text(run.environment.session.database()),
+        SqlValue::CurrentTime | SqlValue::CurrentSchema => Value::Null,
+    })
+}
+
+/// Whether a value is among those above.
+pub fn is_built(value: SqlValue) -> bool {
+    !matches!(value, SqlValue::CurrentTime | SqlValue::CurrentSchema)
+}

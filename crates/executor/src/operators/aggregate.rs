@@ -1,0 +1,226 @@
+//! Groups and aggregates. Groups come in the order of their keys.
+
+use super::sort::{compare_keys, sort_keys};
+use super::{MANY, Operator};
+use crate::equality::key_of;
+use crate::error::{ExecutionError, Stop};
+use crate::plan::{Aggregation, Node};
+use crate::run::{Row, Run, size_of_row};
+use evaluation::Accumulator;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use values::Value;
+
+/// An aggregate for one group.
+struct Aggregated {
+    accumulator: Box<dyn Accumulator>,
+    /// Rows that are to be sorted, or of which equal ones count once, with what they are sorted by.
+    collected: Vec<(Row, Row)>,
+    size: usize,
+}
+
+/// A group.
+struct Group {
+    keys: Row,
+    aggregates: Vec<Aggregated>,
+    carried: Row,
+    set: usize,
+}
+
+/// An aggregation under way.
+pub struct Aggregate {
+    input: Box<dyn Operator>,
+    plan: Arc<Node>,
+    arrived: VecDeque<Row>,
+    groups: BTreeMap<(usize, Vec<u8>), Group>,
+    finished: Option<std::vec::IntoIter<Row>>,
+}
+
+/// A new accumulator.
+pub fn accumulator(of: &Aggregation, row: &[Value], run: &mut Run<'_, '_>) -> Result<Box<dyn Accumulator>, Stop> {
+    let direct: Row = of.direct.iter().map(|value| value.evaluate(row, run)).collect::<Result<_, _>>()?;
+    match evaluation::aggregates::aggregate(of.function, &direct, &of.types, of.result) {
+        Some(made) => Ok(made?),
+        None => Err(ExecutionError::new("0A000", "this aggregate is not built").into()),
+    }
+}
+
+impl Aggregate {
+    pub fn new(input: Box<dyn Operator>, plan: Arc<Node>) -> Aggregate {
+        Aggregate { input, plan, arrived: VecDeque::new(), groups: BTreeMap::new(), finished: None }
+    }
+
+    fn take_in(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        loop {
+            while let Some(row) = self.arrived.front() {
+                run.spend()?;
+                let computed = self.compute(row, run)?;
+                if let Some(row) = self.arrived.pop_front() {
+                    self.add(&row, computed, run)?;
+                }
+            }
+            match self.input.next(run, MANY)? {
+                Some(rows) => self.arrived = rows.into(),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// What a row gives, before anything is changed: grouping values, and arguments of those aggregates that take it.
+    fn compute(&self, row: &[Value], run: &mut Run<'_, '_>) -> Result<Computed, Stop> {
+        let Node::Aggregate { groups, aggregates, carried, .. } = &*self.plan else {
+            return Ok(Computed::default());
+        };
+        let mut computed = Computed::default();
+        for group in groups {
+            computed.keys.push(group.evaluate(row, run)?);
+        }
+        for value in carried {
+            computed.carried.push(value.evaluate(row, run)?);
+        }
+        for aggregate in aggregates {
+            let takes = match &aggregate.filter {
+                Some(filter) => filter.holds(row, run)?,
+                None => true,
+            };
+            let arguments = match takes {
+                true => Some(aggregate.arguments.iter().map(|v| v.evaluate(row, run)).collect::<Result<Row, _>>()?),
+                false => None,
+            };
+            computed.arguments.push(arguments);
+        }
+        Ok(computed)
+    }
+
+    fn add(&mut self, row: &[Value], computed: Computed, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        let plan = Arc::clone(&self.plan);
+        let Node::Aggregate { sets, aggregates, .. } = &*plan else { return Ok(()) };
+        for (number, set) in sets.iter().enumerate() {
+            let key = key_of(set.iter().map(|group| &computed.keys[*group]));
+            let place = (number, key);
+            if !self.groups.contains_key(&place) {
+                let group = new_group(&plan, number, row, &computed, run)?;
+                run.state.hold(size_of_row(&group.keys) + place.1.len() + aggregates.len() * 64)?;
+                self.groups.insert(place.clone(), group);
+            }
+            let Some(group) = self.groups.get_mut(&place) else { continue };
+            for ((aggregate, state), arguments) in aggregates.iter().zip(&mut group.aggregates).zip(&computed.arguments)
+            {
+                if let Some(arguments) = arguments {
+                    state.add(aggregate, arguments, run)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of all groups.
+    fn finish(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        let plan = Arc::clone(&self.plan);
+        let Node::Aggregate { sets, groups, aggregates, carried, .. } = &*plan else { return Ok(()) };
+        for (number, _) in sets.iter().enumerate().filter(|(_, set)| set.is_empty()) {
+            let place = (number, Vec::new());
+            if !self.groups.contains_key(&place) {
+                let nothing = Computed {
+                    keys: vec![Value::Null; groups.len()],
+                    carried: vec![Value::Null; carried.len()],
+                    arguments: Vec::new(),
+                };
+                let group = new_group(&plan, number, &[], &nothing, run)?;
+                self.groups.insert(place, group);
+            }
+        }
+        let mut rows = Vec::with_capacity(self.groups.len());
+        for group in self.groups.values_mut() {
+            let set = &sets[group.set];
+            let mut row = Row::new();
+            let mut missing = 0_i64;
+            for (number, key) in group.keys.iter().enumerate() {
+                let within = set.contains(&number);
+                missing |= i64::from(!within) << number.min(62);
+                row.push(if within { key.clone() } else { Value::Null });
+            }
+            for (aggregate, state) in aggregates.iter().zip(&mut group.aggregates) {
+                row.push(state.finish(aggregate)?);
+            }
+            row.append(&mut group.carried);
+            row.push(Value::BigInt(missing));
+            rows.push(row);
+        }
+        self.groups.clear();
+        self.finished = Some(rows.into_iter());
+        Ok(())
+    }
+}
+
+/// What a row gives.
+#[derive(Default)]
+struct Computed {
+    keys: Row,
+    carried: Row,
+    arguments: Vec<Option<Row>>,
+}
+
+fn new_group(
+    plan: &Node,
+    set: usize,
+    row: &[Value],
+    computed: &Computed,
+    run: &mut Run<'_, '_>,
+) -> Result<Group, Stop> {
+    let Node::Aggregate { aggregates, .. } = plan else { unreachable!("only an aggregation has groups") };
+    let mut states = Vec::with_capacity(aggregates.len());
+    for aggregate in aggregates {
+        let accumulator = accumulator(aggregate, row, run)?;
+        states.push(Aggregated { accumulator, collected: Vec::new(), size: 0 });
+    }
+    Ok(Group { keys: computed.keys.clone(), aggregates: states, carried: computed.carried.clone(), set })
+}
+
+impl Aggregated {
+    fn add(&mut self, aggregate: &Aggregation, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        if aggregate.order.is_empty() && aggregate.distinct.is_empty() {
+            self.accumulator.add(&arguments[..aggregate.types.len().min(arguments.len())])?;
+            let size = self.accumulator.size();
+            if size > self.size {
+                run.state.hold(size - self.size)?;
+                self.size = size;
+            }
+            return Ok(());
+        }
+        let keys = sort_keys(&aggregate.order, arguments, run)?;
+        run.state.hold(size_of_row(arguments) + size_of_row(&keys))?;
+        self.collected.push((keys, arguments.to_vec()));
+        Ok(())
+    }
+
+    fn finish(&mut self, aggregate: &Aggregation) -> Result<Value, Stop> {
+        let mut collected = std::mem::take(&mut self.collected);
+        collected.sort_by(|left, right| compare_keys(&aggregate.order, &left.0, &right.0));
+        let mut seen = BTreeSet::new();
+        for (_, arguments) in collected {
+            let counts = aggregate.distinct.is_empty()
+                || seen.insert(key_of(aggregate.distinct.iter().map(|place| &arguments[*place])));
+            if counts {
+                self.accumulator.add(&arguments[..aggregate.types.len().min(arguments.len())])?;
+            }
+        }
+        Ok(self.accumulator.finish()?)
+    }
+}
+
+impl Operator for Aggregate {
+    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+        if self.finished.is_none() {
+            self.take_in(run)?;
+            self.finish(run)?;
+        }
+        let Some(finished) = &mut self.finished else { return Ok(None) };
+        let rows: Vec<Row> = finished.take(want).collect();
+        Ok(Some(rows).filter(|rows| !rows.is_empty()))
+    }
+
+    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+        vec![&mut self.input]
+    }
+}

@@ -1,0 +1,260 @@
+//! Joins by equal keys; without keys every row of one side meets every row of the other.
+//!
+//! The right side is held. By key, it is read for so many rows of the left side at once.
+
+use super::scan::{Reader, keyed_ranges};
+use super::{MANY, Operator};
+use crate::access::KeyBounds;
+use crate::equality::key_of;
+use crate::error::Stop;
+use crate::plan::{Joining, Node};
+use crate::run::{Row, Run, State, size_of_row};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use values::Value;
+
+/// How many rows of the left side are looked up together.
+const PROBES: usize = 128;
+
+/// Where a row of the left side stands.
+#[derive(Default)]
+struct Probe {
+    /// The next of its partners.
+    place: usize,
+    matched: bool,
+}
+
+/// A join under way.
+pub struct Join {
+    left: Box<dyn Operator>,
+    /// None if it is read by key.
+    right: Option<Box<dyn Operator>>,
+    plan: Arc<Node>,
+    /// Rows of the left side that are to be joined.
+    probes: VecDeque<Row>,
+    left_ended: bool,
+    lookup: Option<Reader>,
+    held: Vec<Row>,
+    held_bytes: usize,
+    /// Rows of the right side whose keys are still to be computed.
+    arrived: VecDeque<Row>,
+    table: BTreeMap<Vec<u8>, Vec<usize>>,
+    matched: Vec<bool>,
+    built: bool,
+    current: Probe,
+    candidates: Option<Vec<usize>>,
+    unmatched: usize,
+    found: Vec<Row>,
+}
+
+impl Join {
+    pub fn new(left: Box<dyn Operator>, right: Option<Box<dyn Operator>>, plan: Arc<Node>) -> Join {
+        Join {
+            left,
+            right,
+            plan,
+            probes: VecDeque::new(),
+            left_ended: false,
+            lookup: None,
+            held: Vec::new(),
+            held_bytes: 0,
+            arrived: VecDeque::new(),
+            table: BTreeMap::new(),
+            matched: Vec::new(),
+            built: false,
+            current: Probe::default(),
+            candidates: None,
+            unmatched: 0,
+            found: Vec::new(),
+        }
+    }
+
+    /// Takes in rows of the right side.
+    fn take_in(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        let plan = Arc::clone(&self.plan);
+        let Node::Join { right_keys, .. } = &*plan else { return Ok(()) };
+        while let Some(row) = self.arrived.front() {
+            run.spend()?;
+            let mut keys = Vec::with_capacity(right_keys.len());
+            for key in right_keys {
+                keys.push(key.evaluate(row, run)?);
+            }
+            let bytes = size_of_row(row);
+            run.state.hold(bytes)?;
+            self.held_bytes += bytes;
+            if !keys.iter().any(Value::is_null) {
+                self.table.entry(key_of(keys.iter())).or_default().push(self.held.len());
+            }
+            self.held.extend(self.arrived.pop_front());
+            self.matched.push(false);
+        }
+        Ok(())
+    }
+
+    /// Reads the whole right side.
+    fn build(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        while !self.built {
+            self.take_in(run)?;
+            let Some(right) = &mut self.right else { return Ok(()) };
+            match right.next(run, MANY)? {
+                Some(rows) => self.arrived = rows.into(),
+                None => self.built = true,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what belongs to the next rows of the left side.
+    fn look_up(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        let plan = Arc::clone(&self.plan);
+        let Node::Join { right, .. } = &*plan else { return Ok(()) };
+        let Node::Scan(scan) = &**right else { return Ok(()) };
+        while !self.built {
+            self.take_scanned(scan.filter.as_ref(), run)?;
+            let probes = &self.probes;
+            let mut ranges = |run: &mut Run<'_, '_>| -> Result<Vec<KeyBounds>, Stop> {
+                let mut all = BTreeMap::new();
+                for row in probes {
+                    all.extend(keyed_ranges(&scan.range, row, run)?);
+                }
+                Ok(all.into_values().collect())
+            };
+            match self.lookup.get_or_insert_default().next(scan, run, None, &mut ranges)? {
+                Some(rows) => self.arrived = rows.into(),
+                None => self.built = true,
+            }
+        }
+        Ok(())
+    }
+
+    fn take_scanned(&mut self, filter: Option<&crate::expression::Expression>, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        if let Some(filter) = filter {
+            let mut kept = VecDeque::new();
+            for row in &self.arrived {
+                if filter.holds(row, run)? {
+                    kept.push_back(row.clone());
+                }
+            }
+            self.arrived = kept;
+        }
+        self.take_in(run)
+    }
+
+    /// Sees to it that a row of the left side is there; false at the end.
+    fn refill(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<bool, Stop> {
+        let by_key = self.right.is_none();
+        while self.probes.is_empty() {
+            if self.left_ended {
+                return Ok(false);
+            }
+            match self.left.next(run, if by_key { want.min(PROBES) } else { want })? {
+                Some(rows) => self.probes = rows.into(),
+                None => {
+                    self.left_ended = true;
+                    return Ok(false);
+                }
+            }
+            if by_key {
+                run.state.release(self.held_bytes);
+                self.held_bytes = 0;
+                self.held.clear();
+                self.table.clear();
+                self.matched.clear();
+                self.lookup = None;
+                self.built = false;
+            }
+        }
+        if by_key {
+            self.look_up(run)?;
+        }
+        Ok(true)
+    }
+
+    /// Joins the first of the left rows with all its partners.
+    fn probe(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<(), Stop> {
+        let plan = Arc::clone(&self.plan);
+        let Node::Join { kind, left_keys, condition, right_width, .. } = &*plan else { return Ok(()) };
+        let Some(left) = self.probes.front() else { return Ok(()) };
+        if self.candidates.is_none() {
+            let mut keys = Vec::with_capacity(left_keys.len());
+            for key in left_keys {
+                keys.push(key.evaluate(left, run)?);
+            }
+            let partners = if keys.iter().any(Value::is_null) { None } else { self.table.get(&key_of(keys.iter())) };
+            self.candidates = Some(partners.cloned().unwrap_or_default());
+        }
+        let candidates = self.candidates.as_deref().unwrap_or_default();
+        while let Some(partner) = candidates.get(self.current.place) {
+            if self.found.len() >= want {
+                return Ok(());
+            }
+            run.spend()?;
+            let row = [left.as_slice(), self.held[*partner].as_slice()].concat();
+            let holds = match condition {
+                Some(condition) => condition.holds(&row, run)?,
+                None => true,
+            };
+            self.current.place += 1;
+            if !holds {
+                continue;
+            }
+            self.current.matched = true;
+            self.matched[*partner] = true;
+            match kind {
+                Joining::Semi | Joining::Anti => break,
+                _ => self.found.push(row),
+            }
+        }
+        match (kind, self.current.matched) {
+            (Joining::Left | Joining::Full, false) => {
+                self.found.push([left.as_slice(), &vec![Value::Null; *right_width]].concat());
+            }
+            (Joining::Semi, true) | (Joining::Anti, false) => self.found.push(left.clone()),
+            _ => {}
+        }
+        self.probes.pop_front();
+        self.candidates = None;
+        self.current = Probe::default();
+        Ok(())
+    }
+
+    /// Rows of the right side that no row of the left side belongs to.
+    fn add_unmatched(&mut self, want: usize) {
+        let Node::Join { kind: Joining::Right | Joining::Full, left_width, .. } = &*self.plan else { return };
+        while self.unmatched < self.held.len() && self.found.len() < want {
+            if !self.matched[self.unmatched] {
+                let row = [vec![Value::Null; *left_width].as_slice(), &self.held[self.unmatched]].concat();
+                self.found.push(row);
+            }
+            self.unmatched += 1;
+        }
+    }
+}
+
+impl Operator for Join {
+    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+        if self.right.is_some() {
+            self.build(run)?;
+        }
+        while self.found.len() < want {
+            if self.refill(run, want)? {
+                self.probe(run, want)?;
+                continue;
+            }
+            self.add_unmatched(want);
+            break;
+        }
+        Ok(Some(std::mem::take(&mut self.found)).filter(|rows| !rows.is_empty()))
+    }
+
+    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+        std::iter::once(&mut self.left).chain(&mut self.right).collect()
+    }
+
+    fn close(&mut self, state: &mut State) {
+        if let Some(lookup) = &mut self.lookup {
+            lookup.close(state);
+        }
+        self.inputs().into_iter().for_each(|input| input.close(state));
+    }
+}

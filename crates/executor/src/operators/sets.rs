@@ -1,0 +1,127 @@
+//! UNION, INTERSECT and EXCEPT.
+
+use super::{MANY, Operator};
+use crate::equality::key_of;
+use crate::error::Stop;
+use crate::plan::Node;
+use crate::run::{Row, Run};
+use grammar::ast::SetOperator;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How often a row may still come.
+struct Quota {
+    /// Rows of the right side that are equal.
+    right: usize,
+    /// Whether one of the left side has come out.
+    shown: bool,
+}
+
+/// An operation on sets under way.
+pub struct SetOperation {
+    left: Box<dyn Operator>,
+    right: Box<dyn Operator>,
+    plan: Arc<Node>,
+    quotas: BTreeMap<Vec<u8>, Quota>,
+    /// Whether the side that is read first is at its end.
+    first_ended: bool,
+}
+
+impl SetOperation {
+    pub fn new(left: Box<dyn Operator>, right: Box<dyn Operator>, plan: Arc<Node>) -> SetOperation {
+        SetOperation { left, right, plan, quotas: BTreeMap::new(), first_ended: false }
+    }
+
+    fn union(&mut self, all: bool, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+        loop {
+            let side = if self.first_ended { &mut self.right } else { &mut self.left };
+            match side.next(run, want)? {
+                Some(rows) if all => return Ok(Some(rows)),
+                Some(rows) => {
+                    let found = self.new_ones(rows, run)?;
+                    if !found.is_empty() {
+                        return Ok(Some(found));
+                    }
+                }
+                None if self.first_ended => return Ok(None),
+                None => self.first_ended = true,
+            }
+        }
+    }
+
+    fn new_ones(&mut self, rows: Vec<Row>, run: &mut Run<'_, '_>) -> Result<Vec<Row>, Stop> {
+        let mut found = Vec::new();
+        for row in rows {
+            let key = key_of(row.iter());
+            if !self.quotas.contains_key(&key) {
+                run.state.hold(key.len() + size_of::<Vec<u8>>())?;
+                self.quotas.insert(key, Quota { right: 0, shown: true });
+                found.push(row);
+            }
+        }
+        Ok(found)
+    }
+
+    fn count_right(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        while !self.first_ended {
+            match self.right.next(run, MANY)? {
+                Some(rows) => {
+                    for row in rows {
+                        let key = key_of(row.iter());
+                        run.state.hold(key.len() + size_of::<Vec<u8>>())?;
+                        self.quotas.entry(key).or_insert(Quota { right: 0, shown: false }).right += 1;
+                    }
+                }
+                None => self.first_ended = true,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a row of the left side comes out.
+    fn passes(&mut self, row: &Row, keeps_common: bool, all: bool, run: &mut Run<'_, '_>) -> Result<bool, Stop> {
+        let key = key_of(row.iter());
+        if !self.quotas.contains_key(&key) {
+            if keeps_common || all {
+                return Ok(!keeps_common);
+            }
+            run.state.hold(key.len() + size_of::<Vec<u8>>())?;
+        }
+        let quota = self.quotas.entry(key).or_insert(Quota { right: 0, shown: false });
+        if all {
+            let common = quota.right > 0;
+            quota.right = quota.right.saturating_sub(1);
+            return Ok(common == keeps_common);
+        }
+        let passes = (quota.right > 0) == keeps_common && !quota.shown;
+        quota.shown |= passes;
+        Ok(passes)
+    }
+}
+
+impl Operator for SetOperation {
+    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+        let plan = Arc::clone(&self.plan);
+        let Node::SetOperation { operator, all, .. } = &*plan else { return Ok(None) };
+        if *operator == SetOperator::Union {
+            return self.union(*all, run, want);
+        }
+        self.count_right(run)?;
+        while let Some(rows) = self.left.next(run, want)? {
+            let mut found = Vec::new();
+            for row in rows {
+                if self.passes(&row, *operator == SetOperator::Intersect, *all, run)? {
+                    found.push(row);
+                }
+            }
+            if !found.is_empty() {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+        vec![&mut self.left, &mut self.right]
+    }
+}

@@ -1,0 +1,171 @@
+//! WITH: rows that are computed once and read often, and recursion.
+
+use super::{MANY, Operator, build};
+use crate::equality::key_of;
+use crate::error::Stop;
+use crate::plan::Node;
+use crate::run::{Row, Run, Shared, size_of_row};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Reads a query of WITH, which runs as far as its readers have come.
+pub struct SharedReader {
+    plan: Arc<Node>,
+    place: usize,
+}
+
+impl SharedReader {
+    pub fn new(plan: Arc<Node>) -> SharedReader {
+        SharedReader { plan, place: 0 }
+    }
+
+    fn advance(&self, shared: &mut Shared, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        let Node::Shared { source, frames, .. } = &*self.plan else { return Ok(()) };
+        while !shared.complete && self.place >= shared.rows.len() {
+            let operator = shared.source.get_or_insert_with(|| build(source));
+            let inner = run.state.frames.split_off((*frames).min(run.state.frames.len()));
+            let polled = operator.next(run, MANY);
+            run.state.frames.truncate(*frames);
+            run.state.frames.extend(inner);
+            match polled? {
+                Some(rows) => {
+                    run.state.hold(rows.iter().map(|row| size_of_row(row)).sum())?;
+                    shared.rows.extend(rows);
+                }
+                None => {
+                    shared.complete = true;
+                    shared.source = None;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Operator for SharedReader {
+    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+        let plan = Arc::clone(&self.plan);
+        let Node::Shared { number, outer, .. } = &*plan else { return Ok(None) };
+        let outer: Row = outer.iter().map(|place| place.evaluate(&[], run)).collect::<Result<_, _>>()?;
+        let mut shared = std::mem::take(&mut run.state.shared[*number]);
+        if shared.outer.as_ref() != Some(&outer) {
+            run.state.release(shared.rows.iter().map(|row| size_of_row(row)).sum());
+            if let Some(mut source) = shared.source.take() {
+                source.close(run.state);
+            }
+            shared = Shared { outer: Some(outer), ..Shared::default() };
+        }
+        let result = self.advance(&mut shared, run);
+        let rows: Vec<Row> = match result {
+            Ok(()) => shared.rows.iter().skip(self.place).take(want).cloned().collect(),
+            Err(_) => Vec::new(),
+        };
+        run.state.shared[*number] = shared;
+        result?;
+        run.spend()?;
+        self.place += rows.len();
+        Ok(Some(rows).filter(|rows| !rows.is_empty()))
+    }
+}
+
+/// Reads what the last round of a recursion has found.
+pub struct WorkingReader {
+    plan: Arc<Node>,
+    place: usize,
+}
+
+impl WorkingReader {
+    pub fn new(plan: Arc<Node>) -> WorkingReader {
+        WorkingReader { plan, place: 0 }
+    }
+}
+
+impl Operator for WorkingReader {
+    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+        let Node::Working { number } = &*self.plan else { return Ok(None) };
+        run.spend()?;
+        let rows: Vec<Row> = run.state.working[*number].iter().skip(self.place).take(want).cloned().collect();
+        self.place += rows.len();
+        Ok(Some(rows).filter(|rows| !rows.is_empty()))
+    }
+}
+
+/// A recursion: the base, then the step for what each round has found, until one finds nothing.
+pub struct Recursive {
+    plan: Arc<Node>,
+    base: Box<dyn Operator>,
+    base_ended: bool,
+    step: Option<Box<dyn Operator>>,
+    /// What the present round has found.
+    round: Vec<Row>,
+    seen: BTreeSet<Vec<u8>>,
+}
+
+impl Recursive {
+    pub fn new(base: Box<dyn Operator>, plan: Arc<Node>) -> Recursive {
+        Recursive { plan, base, base_ended: false, step: None, round: Vec::new(), seen: BTreeSet::new() }
+    }
+
+    fn new_ones(&mut self, rows: Vec<Row>, distinct: bool, run: &mut Run<'_, '_>) -> Result<Vec<Row>, Stop> {
+        let mut found = Vec::new();
+        for row in rows {
+            let key = if distinct { key_of(row.iter()) } else { Vec::new() };
+            if !distinct || !self.seen.contains(&key) {
+                run.state.hold(size_of_row(&row) + key.len())?;
+                if distinct {
+                    self.seen.insert(key);
+                }
+                found.push(row);
+            }
+        }
+        self.round.extend(found.iter().cloned());
+        Ok(found)
+    }
+}
+
+impl Operator for Recursive {
+    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+        let plan = Arc::clone(&self.plan);
+        let Node::Recursive { number, step, distinct, .. } = &*plan else { return Ok(None) };
+        loop {
+            if !self.base_ended {
+                match self.base.next(run, want)? {
+                    Some(rows) => {
+                        let found = self.new_ones(rows, *distinct, run)?;
+                        if !found.is_empty() {
+                            return Ok(Some(found));
+                        }
+                    }
+                    None => self.base_ended = true,
+                }
+                continue;
+            }
+            if self.step.is_none() {
+                run.spend()?;
+                let round = std::mem::take(&mut self.round);
+                if round.is_empty() {
+                    return Ok(None);
+                }
+                if !distinct {
+                    run.state.release(run.state.working[*number].iter().map(|row| size_of_row(row)).sum());
+                }
+                run.state.working[*number] = Arc::new(round);
+                self.step = Some(build(step));
+            }
+            let Some(operator) = &mut self.step else { return Ok(None) };
+            match operator.next(run, want)? {
+                Some(rows) => {
+                    let found = self.new_ones(rows, *distinct, run)?;
+                    if !found.is_empty() {
+                        return Ok(Some(found));
+                    }
+                }
+                None => self.step = None,
+            }
+        }
+    }
+
+    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+        std::iter::once(&mut self.base).chain(&mut self.step).collect()
+    }
+}

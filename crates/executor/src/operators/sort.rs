@@ -1,0 +1,102 @@
+//! ORDER BY. With a limit only the first rows are held.
+
+use super::limit::count;
+use super::{MANY, Operator};
+use crate::error::Stop;
+use crate::expression::order;
+use crate::plan::{Node, Sorting};
+use crate::run::{Row, Run, size_of_row};
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A sort under way.
+pub struct Sort {
+    input: Box<dyn Operator>,
+    plan: Arc<Node>,
+    arrived: VecDeque<Row>,
+    /// Keys beside their rows.
+    held: Vec<(Row, Row)>,
+    sorted: Option<std::vec::IntoIter<(Row, Row)>>,
+    most: Option<Option<u64>>,
+}
+
+/// What a row is sorted by.
+pub fn sort_keys(sorting: &[Sorting], row: &[values::Value], run: &mut Run<'_, '_>) -> Result<Row, Stop> {
+    sorting.iter().map(|key| key.by.evaluate(row, run)).collect()
+}
+
+/// Which row comes first, by their keys.
+pub fn compare_keys(sorting: &[Sorting], left: &[values::Value], right: &[values::Value]) -> Ordering {
+    for (key, (left, right)) in sorting.iter().zip(left.iter().zip(right)) {
+        let found = match (left.is_null(), right.is_null()) {
+            (true, true) => Ordering::Equal,
+            (true, false) => if key.nulls_first { Ordering::Less } else { Ordering::Greater },
+            (false, true) => if key.nulls_first { Ordering::Greater } else { Ordering::Less },
+            (false, false) if key.descending => order(right, left),
+            (false, false) => order(left, right),
+        };
+        if found != Ordering::Equal {
+            return found;
+        }
+    }
+    Ordering::Equal
+}
+
+impl Sort {
+    pub fn new(input: Box<dyn Operator>, plan: Arc<Node>) -> Sort {
+        Sort { input, plan, arrived: VecDeque::new(), held: Vec::new(), sorted: None, most: None }
+    }
+
+    fn take_in(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        let plan = Arc::clone(&self.plan);
+        let Node::Sort { order, first, skipped, .. } = &*plan else { return Ok(()) };
+        let most = match self.most {
+            Some(most) => most,
+            None => {
+                let skipped = count(skipped.as_ref(), "OFFSET", run)?.unwrap_or(0);
+                let most = count(first.as_ref(), "LIMIT", run)?.map(|first| first.saturating_add(skipped));
+                *self.most.insert(most)
+            }
+        };
+        loop {
+            while let Some(row) = self.arrived.front() {
+                run.spend()?;
+                let keys = sort_keys(order, row, run)?;
+                run.state.hold(size_of_row(row) + size_of_row(&keys))?;
+                self.held.extend(self.arrived.pop_front().map(|row| (keys, row)));
+            }
+            if let Some(most) = most.and_then(|most| usize::try_from(most).ok())
+                && self.held.len() > most.saturating_mul(2).max(MANY)
+            {
+                self.held.sort_by(|left, right| compare_keys(order, &left.0, &right.0));
+                let dropped = self.held.drain(most..);
+                let bytes: usize = dropped.map(|(keys, row)| size_of_row(&keys) + size_of_row(&row)).sum();
+                run.state.release(bytes);
+            }
+            match self.input.next(run, MANY)? {
+                Some(rows) => self.arrived = rows.into(),
+                None => break,
+            }
+        }
+        let mut held = std::mem::take(&mut self.held);
+        held.sort_by(|left, right| compare_keys(order, &left.0, &right.0));
+        self.sorted = Some(held.into_iter());
+        Ok(())
+    }
+}
+
+impl Operator for Sort {
+    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+        if self.sorted.is_none() {
+            self.take_in(run)?;
+        }
+        let Some(sorted) = &mut self.sorted else { return Ok(None) };
+        let rows: Vec<Row> = sorted.take(want).map(|(_, row)| row).collect();
+        Ok(Some(rows).filter(|rows| !rows.is_empty()))
+    }
+
+    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+        vec![&mut self.input]
+    }
+}

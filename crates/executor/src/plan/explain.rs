@@ -1,0 +1,61 @@
+//! A plan as text.
+
+use super::{Node, ScanNode, line};
+
+/// An operator and, below it, those it reads from.
+pub fn describe(node: &Node, depth: usize, text: &mut String) {
+    line(depth, &head(node), text);
+    node.inputs().into_iter().for_each(|input| describe(input, depth + 1, text));
+}
+
+fn head(node: &Node) -> String {
+    match node {
+        Node::OneRow => "Result".to_string(),
+        Node::Values(rows) => format!("Values ({} rows)", rows.len()),
+        Node::Scan(scan) => scanned(scan),
+        Node::Filter { .. } => "Filter".to_string(),
+        Node::Project { expressions, .. } => format!("Project ({} columns)", expressions.len()),
+        Node::ProjectSet { .. } => "Project Set".to_string(),
+        Node::Join { kind, left_keys, by_key, .. } => {
+            let how = match (by_key, left_keys.is_empty()) {
+                (true, _) => "Key Lookup Join",
+                (false, true) => "Nested Loop",
+                (false, false) => "Hash Join",
+            };
+            format!("{how} ({kind:?})")
+        }
+        Node::Lateral { kind, .. } => format!("Lateral Join ({kind:?})"),
+        Node::Aggregate { groups, sets, .. } => match (groups.is_empty(), sets.len()) {
+            (true, _) => "Aggregate".to_string(),
+            (false, 1) => "Hash Aggregate".to_string(),
+            (false, sets) => format!("Hash Aggregate ({sets} grouping sets)"),
+        },
+        Node::Window { .. } => "Window".to_string(),
+        Node::Sort { first, .. } => if first.is_some() { "Sort (first rows)" } else { "Sort" }.to_string(),
+        Node::Distinct { consecutive, .. } => if *consecutive { "Distinct On" } else { "Distinct" }.to_string(),
+        Node::Limit { .. } => "Limit".to_string(),
+        Node::SetOperation { operator, all, .. } => format!("{operator:?}{}", if *all { " All" } else { "" }),
+        Node::Shared { number, .. } => format!("Common Table {number}"),
+        Node::Working { number } => format!("Working Table {number}"),
+        Node::Recursive { .. } => "Recursive Union".to_string(),
+        Node::Functions { .. } => "Function Scan".to_string(),
+    }
+}
+
+fn scanned(scan: &ScanNode) -> String {
+    let range = &scan.range;
+    let ends = usize::from(range.lower.is_some() || range.upper.is_some());
+    let way = match (range.equal.len(), ends) {
+        (0, 0) => "Scan on",
+        _ if scan.path == 0 => "Key Scan on",
+        _ => "Index Scan on",
+    };
+    let path = if scan.path == 0 { String::new() } else { format!(" by index {}", scan.path) };
+    let bounds = if range.equal.len() + ends == 0 {
+        String::new()
+    } else {
+        format!(", {} columns equal{}", range.equal.len(), if ends == 1 { ", the next in a range" } else { "" })
+    };
+    let filter = if scan.filter.is_some() { ", filtered" } else { "" };
+    format!("{way} {}{path}{bounds}{filter}", scan.name)
+}

@@ -1,0 +1,198 @@
+//! What the operators and expressions of one execution share.
+//!
+//! Everything that survives a wait lies here or in an operator, so that either can be asked again: an operator keeps
+//! its progress before it propagates a stop, an expression is evaluated anew.
+
+use crate::access::{Need, ScanId, ScanOrder};
+use crate::error::{ExecutionError, Stop};
+use crate::execution::Limits;
+use crate::operators::Operator;
+use crate::plan::Plan;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use values::Value;
+
+/// One row of an operator.
+pub type Row = Vec<Value>;
+
+/// SQLSTATE out_of_memory.
+const OUT_OF_MEMORY: &str = "53200";
+
+/// A scan under way.
+#[derive(Default)]
+struct OpenScan {
+    batches: VecDeque<Vec<Row>>,
+    last: bool,
+    asked: bool,
+}
+
+/// Rows that are computed once and read several times.
+#[derive(Default)]
+pub struct Shared {
+    /// What computes them, while that is under way.
+    pub source: Option<Box<dyn Operator>>,
+    /// Those that are there.
+    pub rows: Vec<Row>,
+    /// Whether these are all.
+    pub complete: bool,
+    /// The outer values for which they were computed.
+    pub outer: Option<Row>,
+}
+
+/// A subquery of an expression under way, or its result for the last outer values.
+#[derive(Default)]
+pub struct Subplan {
+    /// The outer values.
+    pub outer: Option<Row>,
+    /// What runs.
+    pub operator: Option<Box<dyn Operator>>,
+    /// Its rows so far.
+    pub rows: Vec<Row>,
+    /// Whether these are all that are needed.
+    pub complete: bool,
+    /// Keys of the first columns of all rows without nulls in them, for IN; and whether a row has a null.
+    pub hashed: Option<(BTreeSet<Vec<u8>>, bool)>,
+}
+
+/// What lasts as long as an execution.
+pub struct State {
+    pub parameters: Vec<Value>,
+    limits: Limits,
+    memory_used: usize,
+    needs: VecDeque<Need>,
+    scans: BTreeMap<ScanId, OpenScan>,
+    next_scan: u32,
+    /// Rows of queries around, outermost first.
+    pub frames: Vec<Row>,
+    /// Operands of the CASEs around.
+    pub cases: Vec<Value>,
+    /// Elements of the arrays that are converted around.
+    pub elements: Vec<Value>,
+    /// Rows of the subqueries whose test is evaluated.
+    pub sublinks: Vec<Row>,
+    pub subplans: Vec<Subplan>,
+    pub shared: Vec<Shared>,
+    /// Working tables of recursive queries.
+    pub working: Vec<Arc<Vec<Row>>>,
+}
+
+impl State {
+    pub fn new(parameters: Vec<Value>, limits: Limits, plan: &Plan) -> State {
+        let mut state = State {
+            parameters,
+            limits,
+            memory_used: 0,
+            needs: VecDeque::new(),
+            scans: BTreeMap::new(),
+            next_scan: 0,
+            frames: Vec::new(),
+            cases: Vec::new(),
+            elements: Vec::new(),
+            sublinks: Vec::new(),
+            subplans: Vec::new(),
+            shared: Vec::new(),
+            working: Vec::new(),
+        };
+        state.subplans.resize_with(plan.subplans as usize, Subplan::default);
+        state.shared.resize_with(plan.shared as usize, Shared::default);
+        state.working.resize_with(plan.working as usize, Arc::default);
+        state
+    }
+
+    pub fn next_need(&mut self) -> Option<Need> {
+        self.needs.pop_front()
+    }
+
+    /// Begins a scan.
+    pub fn open(&mut self, order: ScanOrder) -> ScanId {
+        let scan = ScanId(self.next_scan);
+        self.next_scan += 1;
+        self.scans.insert(scan, OpenScan { asked: true, ..OpenScan::default() });
+        self.needs.push_back(Need::Open(scan, order));
+        scan
+    }
+
+    /// The next rows of a scan that are there; none at its end.
+    pub fn fetch(&mut self, scan: ScanId) -> Result<Option<Vec<Row>>, Stop> {
+        let Some(open) = self.scans.get_mut(&scan) else { return Ok(None) };
+        if let Some(rows) = open.batches.pop_front() {
+            return Ok(Some(rows));
+        }
+        if open.last {
+            self.scans.remove(&scan);
+            return Ok(None);
+        }
+        if !open.asked {
+            open.asked = true;
+            self.needs.push_back(Need::More(scan));
+        }
+        Err(Stop::Wait)
+    }
+
+    pub fn answer(&mut self, scan: ScanId, rows: Vec<Row>, last: bool) {
+        if let Some(open) = self.scans.get_mut(&scan) {
+            open.asked = false;
+            open.last = last;
+            if !rows.is_empty() {
+                open.batches.push_back(rows);
+            }
+        }
+    }
+
+    /// Ends a scan early.
+    pub fn close(&mut self, scan: ScanId) {
+        if let Some(open) = self.scans.remove(&scan) {
+            let is_opening = |need: &Need| matches!(need, Need::Open(opening, _) if *opening == scan);
+            if let Some(place) = self.needs.iter().position(is_opening) {
+                self.needs.remove(place);
+            } else if !open.last {
+                self.needs.retain(|need| !matches!(need, Need::More(more) if *more == scan));
+                self.needs.push_back(Need::Close(scan));
+            }
+        }
+    }
+
+    pub fn close_all(&mut self) {
+        let open: Vec<ScanId> = self.scans.keys().copied().collect();
+        open.into_iter().for_each(|scan| self.close(scan));
+    }
+
+    /// Counts bytes that are held from now on.
+    pub fn hold(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.memory_used += bytes;
+        if self.memory_used <= self.limits.memory_bytes {
+            return Ok(());
+        }
+        let message = format!("a statement may hold {} bytes", self.limits.memory_bytes);
+        Err(ExecutionError::new(OUT_OF_MEMORY, message).into())
+    }
+
+    pub fn release(&mut self, bytes: usize) {
+        self.memory_used = self.memory_used.saturating_sub(bytes);
+    }
+}
+
+/// Bytes of a row, roughly.
+pub fn size_of_row(row: &[Value]) -> usize {
+    size_of::<Row>() + row.iter().map(Value::size_in_memory).sum::<usize>()
+}
+
+/// One call of `resume`.
+pub struct Run<'run, 'environment> {
+    pub state: &'run mut State,
+    pub environment: &'run mut evaluation::Environment<'environment>,
+    pub budget: usize,
+}
+
+impl Run<'_, '_> {
+    /// Counts a row that is worked on. Nothing may be lost if this stops.
+    pub fn spend(&mut self) -> Result<(), Stop> {
+        match self.budget.checked_sub(1) {
+            Some(left) => {
+                self.budget = left;
+                Ok(())
+            }
+            None => Err(Stop::Yield),
+        }
+    }
+}
