@@ -3,7 +3,7 @@
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema, VersionedTable};
 use messages::{Key, Row, TableId, Timestamp};
-use query::{Execution, Planned, Prepared, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
+use query::{Engine, Execution, Planned, Prepared, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use values::{Type, Value};
@@ -228,6 +228,11 @@ impl World {
     pub fn with_tables(text: &str) -> World {
         let world = World::new();
         World { memory: Arc::new(Memory::of(described_in(text))), ..world }
+    }
+
+    /// With statements going one way only, or either.
+    pub fn with_engine(engine: Engine) -> World {
+        World::with_processor(Processor::new().expect("a processor").with_engine(engine))
     }
 
     pub fn with_processor(processor: Processor) -> World {
