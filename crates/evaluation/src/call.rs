@@ -1,7 +1,9 @@
 //! A call of a function, and what may be used beside its arguments.
 
 use analyzer::Typed;
-use values::{Value, ValueError};
+use bigdecimal::BigDecimal;
+use values::error::sqlstate;
+use values::{Interval, Type, Value, ValueError};
 
 /// What a function may use beside its arguments: one execution of a statement has one.
 pub struct Environment<'a> {
@@ -41,6 +43,89 @@ pub struct Call<'a, 'b> {
     pub result: Typed,
     /// Everything else.
     pub environment: &'a mut Environment<'b>,
+}
+
+impl<'a> Call<'a, '_> {
+    /// An argument.
+    pub(crate) fn value(&self, index: usize) -> &'a Value {
+        &self.arguments[index]
+    }
+
+    /// A string's characters.
+    ///
+    /// # Panics
+    /// This and the next ones, if the argument is of another type: the analyzer coerces arguments to the types of a function's row.
+    pub(crate) fn text(&self, index: usize) -> &'a str {
+        self.arguments[index].as_text().unwrap_or_else(|| self.mistyped(index))
+    }
+
+    /// A whole number of any width.
+    pub(crate) fn integer(&self, index: usize) -> i64 {
+        self.arguments[index].as_integer().unwrap_or_else(|| self.mistyped(index))
+    }
+
+    /// A double, or a real as one.
+    pub(crate) fn double(&self, index: usize) -> f64 {
+        match &self.arguments[index] {
+            Value::Double(number) => *number,
+            Value::Real(number) => f64::from(*number),
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// A numeric.
+    pub(crate) fn numeric(&self, index: usize) -> &'a BigDecimal {
+        match &self.arguments[index] {
+            Value::Numeric(number) => number,
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// A truth value.
+    pub(crate) fn boolean(&self, index: usize) -> bool {
+        self.arguments[index].as_boolean().unwrap_or_else(|| self.mistyped(index))
+    }
+
+    /// A byte string.
+    pub(crate) fn bytes(&self, index: usize) -> &'a [u8] {
+        match &self.arguments[index] {
+            Value::Bytea(bytes) => bytes,
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// An interval.
+    pub(crate) fn interval(&self, index: usize) -> Interval {
+        match &self.arguments[index] {
+            Value::Interval(interval) => *interval,
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// The microseconds of a time or timestamp; of a date, those of its midnight.
+    pub(crate) fn instant(&self, index: usize) -> i64 {
+        match &self.arguments[index] {
+            Value::Time(at) | Value::Timestamp(at) | Value::TimestampTz(at) => *at,
+            Value::Date(days) => i64::from(*days) * values::limits::MICROSECONDS_PER_DAY,
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// An array's elements.
+    pub(crate) fn elements(&self, index: usize) -> &'a [Value] {
+        self.arguments[index].as_array().unwrap_or_else(|| self.mistyped(index))
+    }
+
+    /// How values of an argument's type are held, NULL too. Errors: 0A000 where there is no way yet.
+    pub(crate) fn held(&self, index: usize) -> Result<Type, ValueError> {
+        crate::storage::storage(self.types[index])
+            .ok_or_else(|| ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, "values of this type are not supported"))
+    }
+
+    #[cold]
+    fn mistyped(&self, index: usize) -> ! {
+        panic!("argument {index} is {:?}, which is not of its parameter's type", self.arguments[index])
+    }
 }
 
 /// What computes a function.

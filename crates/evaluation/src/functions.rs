@@ -1,9 +1,86 @@
 //! Functions that yield one value, also those behind operators and casts.
+//!
+//! Invariant: a table's entry is named as PostgreSQL names what implements a function (`prosrc`), so it computes every row of `pg_proc` of that name. What PostgreSQL writes in
+//! SQL is found by the function's own number.
+
+mod arrays;
+mod bytes;
+mod casts;
+mod comparisons;
+mod floats;
+mod formats;
+mod numbers;
+mod numerics;
+mod patterns;
+mod system;
+mod texts;
+mod times;
 
 use crate::call::Body;
+use analyzer::facts::Facts;
 use analyzer::types::FunctionId;
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
+
+/// Implementations by the names that `pg_proc.prosrc` has for them.
+const TABLES: [&[(&str, Body)]; 12] = [
+    arrays::TABLE,
+    bytes::TABLE,
+    casts::TABLE,
+    comparisons::TABLE,
+    floats::TABLE,
+    formats::TABLE,
+    numbers::TABLE,
+    numerics::TABLE,
+    patterns::TABLE,
+    system::TABLE,
+    texts::TABLE,
+    times::TABLE,
+];
+
+/// Implementations of what PostgreSQL writes in SQL, by number.
+const BY_NUMBER: [&[(u32, Body)]; 3] = [numerics::BY_NUMBER, texts::BY_NUMBER, times::BY_NUMBER];
+
+static FUNCTIONS: LazyLock<FxHashMap<FunctionId, Body>> = LazyLock::new(|| {
+    let by_source: FxHashMap<&str, Body> = TABLES.into_iter().flatten().copied().collect();
+    let internal = Facts::postgresql15().functions.iter().filter(|row| row.language == "internal");
+    let named = internal.filter_map(|row| Some((row.id, *by_source.get(row.source.as_ref())?)));
+    let numbered = BY_NUMBER.into_iter().flatten().map(|(number, body)| (FunctionId(*number), *body));
+    named.chain(numbered).collect()
+});
 
 /// What computes a function of PostgreSQL's; `None` for one that is not implemented. Whether it is strict stands in its row of the facts; who calls it sees to that.
-pub fn function(_id: FunctionId) -> Option<Body> {
-    None
+pub fn function(id: FunctionId) -> Option<Body> {
+    FUNCTIONS.get(&id).copied()
 }
+
+/// The names by which functions are implemented, for tests.
+pub fn sources() -> impl Iterator<Item = &'static str> {
+    TABLES.into_iter().flatten().map(|(name, _)| *name)
+}
+
+/// The numbers of those that are implemented though PostgreSQL writes them in SQL, for tests.
+pub fn numbers_of_sql() -> impl Iterator<Item = FunctionId> {
+    BY_NUMBER.into_iter().flatten().map(|(number, _)| FunctionId(*number))
+}
+
+/// A body that is a function of `values`, looked up once.
+macro_rules! library {
+    ($name:literal, [$($parameter:expr),*]) => {{
+        fn body(call: &mut $crate::call::Call<'_, '_>) -> Result<values::Value, values::ValueError> {
+            static FOUND: std::sync::LazyLock<values::functions::Function> = std::sync::LazyLock::new(|| {
+                values::functions::lookup($name, &[$($parameter),*]).expect("the library has it")
+            });
+            let environment = &mut *call.environment;
+            let mut library = values::functions::Environment {
+                statement_time: environment.transaction_time,
+                random: &mut *environment.random,
+            };
+            FOUND.call(call.arguments, &mut library)
+        }
+        body as $crate::call::Body
+    }};
+}
+
+pub(crate) use arrays::parts;
+pub(crate) use library;

@@ -1,8 +1,15 @@
 //! Functions that yield sets: `generate_series`, `unnest` and their like.
 
 use crate::call::Call;
+use crate::functions::parts;
+use analyzer::facts::Facts;
 use analyzer::types::FunctionId;
-use values::{Value, ValueError};
+use bigdecimal::{BigDecimal, Zero};
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
+use values::error::sqlstate;
+use values::operators::{BinaryOperator, binary};
+use values::{Interval, Value, ValueError};
 
 /// The rows of a call; each has one value for each column of the function's result. Bounded by its arguments, never by memory: rows are made as they are asked for.
 pub type Rows = Box<dyn Iterator<Item = Result<Vec<Value>, ValueError>>>;
@@ -10,7 +17,105 @@ pub type Rows = Box<dyn Iterator<Item = Result<Vec<Value>, ValueError>>>;
 /// What computes a function that yields a set.
 pub type SetBody = fn(&mut Call<'_, '_>) -> Result<Rows, ValueError>;
 
+/// Implementations by the names that `pg_proc.prosrc` has for them.
+const TABLE: &[(&str, SetBody)] = &[
+    ("generate_series_int4", |call| integers(call, |number| i32::try_from(number).ok().map(Value::Integer))),
+    ("generate_series_step_int4", |call| integers(call, |number| i32::try_from(number).ok().map(Value::Integer))),
+    ("generate_series_int8", |call| integers(call, |number| i64::try_from(number).ok().map(Value::BigInt))),
+    ("generate_series_step_int8", |call| integers(call, |number| i64::try_from(number).ok().map(Value::BigInt))),
+    ("generate_series_numeric", numerics),
+    ("generate_series_step_numeric", numerics),
+    ("generate_series_timestamp", instants),
+    ("generate_series_timestamptz", instants),
+    ("generate_subscripts", subscripts),
+    ("generate_subscripts_nodir", subscripts),
+    ("array_unnest", |call| Ok(single(call.elements(0).to_vec().into_iter()))),
+    ("text_to_table", split),
+    ("text_to_table_null", split),
+];
+
+static FUNCTIONS: LazyLock<FxHashMap<FunctionId, SetBody>> = LazyLock::new(|| {
+    let by_source: FxHashMap<&str, SetBody> = TABLE.iter().copied().collect();
+    let internal = Facts::postgresql15().functions.iter().filter(|row| row.language == "internal");
+    internal.filter_map(|row| Some((row.id, *by_source.get(row.source.as_ref())?))).collect()
+});
+
 /// What computes a function of PostgreSQL's that yields a set; `None` for one that is not implemented.
-pub fn set_function(_id: FunctionId) -> Option<SetBody> {
-    None
+pub fn set_function(id: FunctionId) -> Option<SetBody> {
+    FUNCTIONS.get(&id).copied()
+}
+
+/// The names by which functions are implemented, for tests.
+pub fn sources() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|(name, _)| *name)
+}
+
+/// Rows of one column.
+fn single(values: impl Iterator<Item = Value> + 'static) -> Rows {
+    Box::new(values.map(|value| Ok(vec![value])))
+}
+
+fn zero_step() -> ValueError {
+    ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, "step size cannot equal zero")
+}
+
+/// Counts until the end is passed, or the type's own bound.
+fn integers(call: &Call<'_, '_>, make: fn(i128) -> Option<Value>) -> Result<Rows, ValueError> {
+    let (start, end) = (i128::from(call.integer(0)), i128::from(call.integer(1)));
+    let step = if call.arguments.len() > 2 { i128::from(call.integer(2)) } else { 1 };
+    if step == 0 {
+        return Err(zero_step());
+    }
+    let is_within = move |number: &i128| if step > 0 { *number <= end } else { *number >= end };
+    let numbers = std::iter::successors(Some(start), move |number| Some(number + step)).take_while(is_within);
+    Ok(single(numbers.map_while(make)))
+}
+
+fn numerics(call: &mut Call<'_, '_>) -> Result<Rows, ValueError> {
+    let (start, end) = (call.numeric(0).clone(), call.numeric(1).clone());
+    let step = if call.arguments.len() > 2 { call.numeric(2).clone() } else { BigDecimal::from(1) };
+    if step.is_zero() {
+        return Err(zero_step());
+    }
+    let is_rising = step > BigDecimal::zero();
+    let next = move |number: &BigDecimal| Some(number + &step);
+    let is_within = move |number: &BigDecimal| if is_rising { *number <= end } else { *number >= end };
+    Ok(single(std::iter::successors(Some(start), next).take_while(is_within).map(Value::numeric)))
+}
+
+/// Adds an interval until the end is passed. A sum that is no timestamp any more is an error.
+fn instants(call: &mut Call<'_, '_>) -> Result<Rows, ValueError> {
+    let (start, end, step) = (call.value(0).clone(), call.instant(1), call.interval(2));
+    let sign = step.span_us().cmp(&Interval::ZERO.span_us());
+    if sign.is_eq() {
+        return Err(zero_step());
+    }
+    let mut next = Some(Ok(start));
+    Ok(Box::new(std::iter::from_fn(move || {
+        let current = match next.take()? {
+            Ok(current) => current,
+            Err(error) => return Some(Err(error)),
+        };
+        let (Value::Timestamp(at) | Value::TimestampTz(at)) = &current else { return None };
+        if if sign.is_gt() { *at > end } else { *at < end } {
+            return None;
+        }
+        next = Some(binary(BinaryOperator::Add, &current, &Value::Interval(step)));
+        Some(Ok(vec![current]))
+    })))
+}
+
+fn subscripts(call: &mut Call<'_, '_>) -> Result<Rows, ValueError> {
+    let length = call.elements(0).len() as i32;
+    if call.integer(1) != 1 {
+        return Ok(single(std::iter::empty()));
+    }
+    Ok(match call.arguments.len() > 2 && call.boolean(2) {
+        true => single((1..=length).rev().map(Value::Integer)),
+        false => single((1..=length).map(Value::Integer)),
+    })
+}
+
+fn split(call: &mut Call<'_, '_>) -> Result<Rows, ValueError> {
+    Ok(single(parts(call).unwrap_or_default().into_iter()))
 }

@@ -1,16 +1,27 @@
 //! How values of PostgreSQL's types are held.
 //!
-//! [`values::Value`] has fewer kinds than PostgreSQL has types: `name`, `"char"` and `json` are texts, `regclass` and its like are `oid`.
+//! [`values::Value`] has fewer kinds than PostgreSQL has types: `name`, `"char"` and unknown literals are texts. A type whose values would print or compare otherwise than
+//! those of the type that they are held as has none.
 
+use analyzer::types::{CHAR, NAME, UNKNOWN};
 use analyzer::{TypeId, Typed};
 use values::Type;
 
+/// `_char`
+const CHAR_ARRAY: TypeId = TypeId(1002);
+/// `_name`
+const NAME_ARRAY: TypeId = TypeId(1003);
+
 /// The type of the values that stand for those of a type; `None` where there is none yet.
 pub fn storage(typed: Typed) -> Option<Type> {
-    Type::from_oid_and_typmod(typed.id.0, typed.modifier)
+    match typed.id {
+        NAME | CHAR | UNKNOWN => Some(Type::Text),
+        CHAR_ARRAY | NAME_ARRAY => Some(Type::Text.array()),
+        id => Type::from_oid_and_typmod(id.0, typed.modifier),
+    }
 }
 
 /// The same for a type without a modifier.
 pub fn unmodified(id: TypeId) -> Option<Type> {
-    Type::from_oid(id.0)
+    storage(Typed { id, modifier: analyzer::types::NO_MODIFIER, collation: Default::default() })
 }

@@ -16,6 +16,7 @@ mod subplans;
 mod system;
 
 pub use subplans::{SubplanKind, SubplanUse};
+pub use system::is_built;
 
 /// Where an expression stands in the text. All places are equal: expressions are compared without them.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,20 +4,21 @@
 //! runs it answers, the time and random bits with each execution. What is not built yet is told when a statement is
 //! planned, never while it runs.
 //!
-//! Reading order: [`access`] and [`error`] for what is shared with the caller; [`expression`] for what is computed in a
-//! row; `operators` for what is done with rows; `planner` for how a tree becomes a [`plan`]; [`execution`] runs it.
+//! Reading order: [`access`] and [`error`] for what is shared with the caller; `expression` for what is computed in a
+//! row; `operators` for what is done with rows; `planner` for how a tree becomes a plan; [`execution`] runs it.
 
 pub mod access;
-pub mod equality;
+mod equality;
 pub mod error;
 pub mod execution;
-pub mod expression;
+mod expression;
 mod operators;
-pub mod plan;
+mod plan;
 mod planner;
 mod run;
 
 pub use access::{Access, AccessPathKeys, KeyBounds, Need, Relations, ScanId, ScanOrder, Step};
+pub use equality::equality_key;
 pub use error::ExecutionError;
 pub use execution::{Execution, Limits};
 pub use plan::Plan;

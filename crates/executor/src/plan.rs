@@ -206,7 +206,7 @@ pub enum Node {
     },
     /// The right side anew for each row of the left side.
     Lateral { kind: Joining, left: Arc<Node>, right: Arc<Node>, condition: Option<Expression>, right_width: usize },
-    /// Groups, aggregates, what the group decides, and the set's bits.
+    /// Groups, aggregates, bits of the groups that are not in the set, and what the group decides.
     Aggregate {
         input: Arc<Node>,
         groups: Vec<Expression>,

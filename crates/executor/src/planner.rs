@@ -1,13 +1,55 @@
 //! From a typed query tree to a plan.
+//!
+//! Queries are planned inwards: `levels` has those around with their tables of WITH, `frames` the layouts of the rows
+//! that are known outside. A column's place is looked up in the row at hand, then in the frames of its query.
+//! Reading order: `frame`, `compile`, `query`, `from`, `paths`, `joins`, `grouping`, `windows`, `common`.
+
+mod common;
+mod compile;
+mod compile_parts;
+mod frame;
+mod from;
+mod grouping;
+mod joins;
+mod paths;
+mod query;
+mod windows;
 
 use crate::access::Relations;
 use crate::error::ExecutionError;
 use crate::plan::Plan;
+use analyzer::facts::Facts;
+use analyzer::relations::RelationId;
+use analyzer::tree::{QueryId, Tree};
 use analyzer::{Analyzed, Catalog};
+use common::CommonState;
+use frame::Frame;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A plan, or what in the statement is not built.
 pub type Planned = std::result::Result<Arc<Plan>, String>;
+
+/// Why no plan is made.
+enum Refusal {
+    /// Something is not built.
+    NotBuilt(String),
+    /// The statement is wrong.
+    Failed(ExecutionError),
+}
+
+type Made<T> = Result<T, Refusal>;
+
+impl From<ExecutionError> for Refusal {
+    fn from(error: ExecutionError) -> Refusal {
+        Refusal::Failed(error)
+    }
+}
+
+/// Says what is not built.
+fn not_built<T>(what: impl Into<String>) -> Made<T> {
+    Err(Refusal::NotBuilt(what.into()))
+}
 
 /// Plans an analyzed SELECT (also VALUES, set operations, WITH). `None`: something in it is not built; the caller takes another way.
 ///
@@ -21,6 +63,65 @@ pub fn plan(catalog: &dyn Catalog, analyzed: &Analyzed, relations: &dyn Relation
 ///
 /// # Errors
 /// As [`plan()`].
-pub fn plan_or_reason(_catalog: &dyn Catalog, _analyzed: &Analyzed, _relations: &dyn Relations) -> Result<Planned, ExecutionError> {
-    Ok(Err("all".to_string()))
+pub fn plan_or_reason(catalog: &dyn Catalog, analyzed: &Analyzed, relations: &dyn Relations) -> Result<Planned, ExecutionError> {
+    let mut planner = Planner {
+        catalog,
+        facts: Facts::postgresql15(),
+        tree: &analyzed.tree,
+        relations,
+        levels: Vec::new(),
+        frames: Vec::new(),
+        read: BTreeSet::new(),
+        subplans: 0,
+        shared: 0,
+        working: 0,
+        outer_log: Vec::new(),
+        volatile_calls: 0,
+        working_reads: Vec::new(),
+    };
+    match planner.query(analyzed.query) {
+        Ok(root) => Ok(Ok(Arc::new(Plan {
+            root,
+            columns: analyzed.columns().into_iter().map(|(name, typed)| (name.to_string(), typed)).collect(),
+            relations: planner.read.into_iter().collect(),
+            subplans: planner.subplans,
+            shared: planner.shared,
+            working: planner.working,
+        }))),
+        Err(Refusal::NotBuilt(what)) => Ok(Err(what)),
+        Err(Refusal::Failed(error)) => Err(error),
+    }
+}
+
+/// A query that is being planned.
+struct PlannedLevel {
+    query: QueryId,
+    common: Vec<CommonState>,
+    /// How many frames are around it.
+    frames: usize,
+}
+
+/// Planning under way.
+struct Planner<'a> {
+    catalog: &'a dyn Catalog,
+    facts: &'static Facts,
+    tree: &'a Tree,
+    relations: &'a dyn Relations,
+    levels: Vec<PlannedLevel>,
+    frames: Vec<Frame>,
+    read: BTreeSet<RelationId>,
+    subplans: u32,
+    shared: u32,
+    working: u32,
+    /// Which places of frames were looked up, in order.
+    outer_log: Vec<OuterPlace>,
+    volatile_calls: u32,
+    working_reads: Vec<usize>,
+}
+
+/// A place of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct OuterPlace {
+    frame: usize,
+    slot: usize,
 }

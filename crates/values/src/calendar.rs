@@ -12,23 +12,23 @@ const EPOCH_FROM_MARCH_OF_YEAR_0: i64 = 730_425;
 /// Days in 400 years.
 const DAYS_PER_ERA: i64 = 146_097;
 /// Days from 1970-01-01 to 2000-01-01.
-pub(crate) const UNIX_EPOCH_DAYS: i64 = 10_957;
+pub const UNIX_EPOCH_DAYS: i64 = 10_957;
 /// Julian day of 2000-01-01.
-pub(crate) const JULIAN_EPOCH: i64 = 2_451_545;
+pub const JULIAN_EPOCH: i64 = 2_451_545;
 
 /// A day of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Civil {
+pub struct Civil {
     /// Astronomical year: 0 is 1 BC.
-    pub(crate) year: i64,
+    pub year: i64,
     /// 1 to 12.
-    pub(crate) month: u32,
+    pub month: u32,
     /// 1 to 31.
-    pub(crate) day: u32,
+    pub day: u32,
 }
 
 /// The calendar day of a day number.
-pub(crate) fn civil(days: i64) -> Civil {
+pub fn civil(days: i64) -> Civil {
     let days = days + EPOCH_FROM_MARCH_OF_YEAR_0;
     let era = days.div_euclid(DAYS_PER_ERA);
     let day_of_era = days.rem_euclid(DAYS_PER_ERA);
@@ -41,7 +41,7 @@ pub(crate) fn civil(days: i64) -> Civil {
 }
 
 /// The day number of a valid calendar day.
-pub(crate) fn day_number(date: Civil) -> i64 {
+pub fn day_number(date: Civil) -> i64 {
     let year = date.year - i64::from(date.month <= 2);
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);
@@ -52,7 +52,7 @@ pub(crate) fn day_number(date: Civil) -> i64 {
 }
 
 /// The last day of a month.
-pub(crate) fn days_in_month(year: i64, month: u32) -> u32 {
+pub fn days_in_month(year: i64, month: u32) -> u32 {
     match month {
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
         2 => 28,
@@ -62,12 +62,12 @@ pub(crate) fn days_in_month(year: i64, month: u32) -> u32 {
 }
 
 /// Day of the week, 0 for Sunday.
-pub(crate) fn day_of_week(days: i64) -> i64 {
+pub fn day_of_week(days: i64) -> i64 {
     (days + 6).rem_euclid(7)
 }
 
 /// ISO 8601 year and week of a day.
-pub(crate) fn iso_week(days: i64) -> (i64, i64) {
+pub fn iso_week(days: i64) -> (i64, i64) {
     // The week belongs to the year of its Thursday.
     let thursday = days - (day_of_week(days) + 6) % 7 + 3;
     let year = civil(thursday).year;
@@ -76,14 +76,14 @@ pub(crate) fn iso_week(days: i64) -> (i64, i64) {
 }
 
 /// Adds months, keeping to the last day of a shorter month.
-pub(crate) fn add_months(date: Civil, months: i64) -> Civil {
+pub fn add_months(date: Civil, months: i64) -> Civil {
     let total = date.year * 12 + i64::from(date.month) - 1 + months;
     let (year, month) = (total.div_euclid(12), total.rem_euclid(12) as u32 + 1);
     Civil { year, month, day: date.day.min(days_in_month(year, month)) }
 }
 
 /// Checks the bounds of `date`. Errors: 22008.
-pub(crate) fn checked_date(days: i64) -> Result<i32, ValueError> {
+pub fn checked_date(days: i64) -> Result<i32, ValueError> {
     i32::try_from(days)
         .ok()
         .filter(|days| (DATE_MIN..=DATE_MAX).contains(days))
@@ -91,7 +91,7 @@ pub(crate) fn checked_date(days: i64) -> Result<i32, ValueError> {
 }
 
 /// Checks the bounds of `timestamp` and `timestamptz`. Errors: 22008.
-pub(crate) fn checked_timestamp(microseconds: i128) -> Result<i64, ValueError> {
+pub fn checked_timestamp(microseconds: i128) -> Result<i64, ValueError> {
     i64::try_from(microseconds)
         .ok()
         .filter(|microseconds| (TIMESTAMP_MIN..TIMESTAMP_END).contains(microseconds))
@@ -99,12 +99,12 @@ pub(crate) fn checked_timestamp(microseconds: i128) -> Result<i64, ValueError> {
 }
 
 /// The day number and the microseconds within the day.
-pub(crate) fn split_timestamp(microseconds: i64) -> (i64, i64) {
+pub fn split_timestamp(microseconds: i64) -> (i64, i64) {
     (microseconds.div_euclid(MICROSECONDS_PER_DAY), microseconds.rem_euclid(MICROSECONDS_PER_DAY))
 }
 
 /// Appends `2024-02-29`, with ` BC` where due.
-pub(crate) fn write_date(days: i64, out: &mut Vec<u8>) {
+pub fn write_date(days: i64, out: &mut Vec<u8>) {
     let before_christ = write_day(days, out);
     if before_christ {
         out.extend_from_slice(b" BC");
@@ -122,7 +122,7 @@ fn write_day(days: i64, out: &mut Vec<u8>) -> bool {
 }
 
 /// Appends `13:05:06.5` for microseconds since midnight.
-pub(crate) fn write_time(microseconds: i64, out: &mut Vec<u8>) {
+pub fn write_time(microseconds: i64, out: &mut Vec<u8>) {
     let seconds = microseconds / MICROSECONDS_PER_SECOND;
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     let _ = write!(out, "{hours:02}:{minutes:02}:{seconds:02}");
@@ -130,7 +130,7 @@ pub(crate) fn write_time(microseconds: i64, out: &mut Vec<u8>) {
 }
 
 /// Appends a fraction of a second with its point and without final zeros; nothing for 0.
-pub(crate) fn write_fraction(microseconds: i64, out: &mut Vec<u8>) {
+pub fn write_fraction(microseconds: i64, out: &mut Vec<u8>) {
     if microseconds != 0 {
         let _ = write!(out, ".{microseconds:06}");
         while out.last() == Some(&b'0') {
@@ -140,7 +140,7 @@ pub(crate) fn write_fraction(microseconds: i64, out: &mut Vec<u8>) {
 }
 
 /// Appends `2024-02-29 13:05:06.5`, with the zone `+00` if asked for, and ` BC` where due.
-pub(crate) fn write_timestamp(microseconds: i64, with_zone: bool, out: &mut Vec<u8>) {
+pub fn write_timestamp(microseconds: i64, with_zone: bool, out: &mut Vec<u8>) {
     let (days, time) = split_timestamp(microseconds);
     let before_christ = write_day(days, out);
     out.push(b' ');

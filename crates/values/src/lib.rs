@@ -19,7 +19,7 @@ mod array;
 mod array_literal;
 mod array_message;
 pub mod binary;
-mod calendar;
+pub mod calendar;
 pub mod cast;
 pub mod compare;
 mod datetime;

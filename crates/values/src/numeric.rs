@@ -126,13 +126,13 @@ pub(crate) fn write(number: &BigDecimal, out: &mut Vec<u8>) {
 }
 
 /// Rounds half away from zero to `scale` decimals; a negative scale rounds before the decimal point.
-pub(crate) fn round(number: &BigDecimal, scale: i64) -> BigDecimal {
+pub fn round(number: &BigDecimal, scale: i64) -> BigDecimal {
     let rounded = number.with_scale_round(scale, RoundingMode::HalfUp);
     if scale < 0 { rounded.with_scale(0) } else { rounded }
 }
 
 /// Cuts to `scale` decimals, toward zero; a negative scale cuts before the decimal point.
-pub(crate) fn truncate(number: &BigDecimal, scale: i64) -> BigDecimal {
+pub fn truncate(number: &BigDecimal, scale: i64) -> BigDecimal {
     let cut = number.with_scale_round(scale, RoundingMode::Down);
     if scale < 0 { cut.with_scale(0) } else { cut }
 }
@@ -157,7 +157,7 @@ fn leading_position(number: &BigDecimal) -> i64 {
 }
 
 /// Checks a result against the bounds of every numeric. Errors: 22003.
-pub(crate) fn bounded(number: BigDecimal) -> Result<BigDecimal, ValueError> {
+pub fn bounded(number: BigDecimal) -> Result<BigDecimal, ValueError> {
     if !number.is_zero() && leading_position(&number) > NUMERIC_INTEGER_DIGITS_MAX {
         return Err(overflow());
     }
@@ -191,7 +191,7 @@ pub(crate) fn multiply(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecim
 
 /// The quotient, rounded at the scale that PostgreSQL's `select_div_scale` chooses: at least 16 significant digits and
 /// no fewer decimals than either operand. Errors: 22012.
-pub(crate) fn divide(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal, ValueError> {
+pub fn divide(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal, ValueError> {
     if right.is_zero() {
         return Err(ValueError::division_by_zero());
     }
@@ -303,7 +303,7 @@ fn divisor_of(mut left: BigInt, mut right: BigInt) -> BigInt {
 }
 
 /// The greatest common divisor, never negative, at the larger scale of the two.
-pub(crate) fn greatest_divisor(left: &BigDecimal, right: &BigDecimal) -> BigDecimal {
+pub fn greatest_divisor(left: &BigDecimal, right: &BigDecimal) -> BigDecimal {
     let (left, right, scale) = at_one_scale(left, right);
     BigDecimal::new(divisor_of(left, right), scale)
 }

@@ -143,8 +143,8 @@ impl Aggregate {
             for (aggregate, state) in aggregates.iter().zip(&mut group.aggregates) {
                 row.push(state.finish(aggregate)?);
             }
-            row.append(&mut group.carried);
             row.push(Value::BigInt(missing));
+            row.append(&mut group.carried);
             rows.push(row);
         }
         self.groups.clear();

@@ -1,0 +1,101 @@
+//! Byte strings.
+
+use super::library;
+use crate::call::{Body, Call};
+use values::Type::Bytea;
+use values::error::sqlstate;
+use values::limits::VALUE_BYTES_MAX;
+use values::operators::{BinaryOperator, binary};
+use values::{Value, ValueError};
+
+type Answer = Result<Value, ValueError>;
+
+pub(super) const TABLE: &[(&str, Body)] = &[
+    ("byteacat", |call| binary(BinaryOperator::Concatenate, call.value(0), call.value(1))),
+    ("byteaoctetlen", library!("length", [Bytea])),
+    ("bytea_substr", substring),
+    ("bytea_substr_no_len", substring),
+    ("byteapos", position),
+    ("byteatrim", |call| Ok(trim(call, true, true))),
+    ("bytealtrim", |call| Ok(trim(call, true, false))),
+    ("byteartrim", |call| Ok(trim(call, false, true))),
+    ("byteaGetByte", get_byte),
+    ("byteaSetByte", set_byte),
+    ("bytea_bit_count", |call| Ok(Value::BigInt(call.bytes(0).iter().map(|byte| i64::from(byte.count_ones())).sum()))),
+    ("byteaoverlay", overlay),
+    ("byteaoverlay_no_len", overlay),
+];
+
+/// From a position, which may lie before the first byte, to an end.
+fn slice(bytes: &[u8], from: i64, end: i64) -> &[u8] {
+    let index = |position: i64| usize::try_from(position - 1).unwrap_or(0).min(bytes.len());
+    bytes.get(index(from)..index(end)).unwrap_or(&[])
+}
+
+fn substring(call: &mut Call<'_, '_>) -> Answer {
+    let from = call.integer(1);
+    let end = match call.arguments.len() {
+        3 => {
+            let count = call.integer(2);
+            if count < 0 {
+                return Err(ValueError::new(sqlstate::SUBSTRING_ERROR, "negative substring length not allowed"));
+            }
+            from + count
+        }
+        _ => i64::MAX,
+    };
+    Ok(Value::bytea(slice(call.bytes(0), from, end)))
+}
+
+fn position(call: &mut Call<'_, '_>) -> Answer {
+    let (bytes, part) = (call.bytes(0), call.bytes(1));
+    let found = if part.is_empty() { Some(0) } else { bytes.windows(part.len()).position(|window| window == part) };
+    Ok(Value::Integer(found.map_or(0, |place| place as i32 + 1)))
+}
+
+fn trim(call: &mut Call<'_, '_>, start: bool, end: bool) -> Value {
+    let (mut bytes, set) = (call.bytes(0), call.bytes(1));
+    while let [first, rest @ ..] = bytes {
+        if !start || !set.contains(first) {
+            break;
+        }
+        bytes = rest;
+    }
+    while let [rest @ .., last] = bytes {
+        if !end || !set.contains(last) {
+            break;
+        }
+        bytes = rest;
+    }
+    Value::bytea(bytes)
+}
+
+fn place(call: &Call<'_, '_>) -> Result<usize, ValueError> {
+    let (length, at) = (call.bytes(0).len(), call.integer(1));
+    let place = usize::try_from(at).ok().filter(|place| *place < length);
+    let last = length as i64 - 1;
+    place.ok_or_else(|| ValueError::new("2202E", format!("index {at} out of valid range, 0..{last}")))
+}
+
+fn get_byte(call: &mut Call<'_, '_>) -> Answer {
+    Ok(Value::Integer(i32::from(call.bytes(0)[place(call)?])))
+}
+
+fn set_byte(call: &mut Call<'_, '_>) -> Answer {
+    let mut bytes = call.bytes(0).to_vec();
+    bytes[place(call)?] = call.integer(2) as u8;
+    Ok(Value::bytea(bytes))
+}
+
+fn overlay(call: &mut Call<'_, '_>) -> Answer {
+    let (bytes, new, from) = (call.bytes(0), call.bytes(1), call.integer(2));
+    let count = if call.arguments.len() == 4 { call.integer(3) } else { new.len() as i64 };
+    if from <= 0 {
+        return Err(ValueError::new(sqlstate::SUBSTRING_ERROR, "negative substring length not allowed"));
+    }
+    let joined = [slice(bytes, 1, from), new, slice(bytes, from + count, i64::MAX)].concat();
+    match joined.len() > VALUE_BYTES_MAX {
+        true => Err(ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large")),
+        false => Ok(Value::bytea(joined)),
+    }
+}

@@ -1,0 +1,234 @@
+//! `format`, and byte strings as text: hexadecimal, base64, escapes.
+
+use super::texts::{bounded, output, quoted_identifier, quoted_literal};
+use crate::call::{Body, Call};
+use values::error::sqlstate;
+use values::{Value, ValueError};
+
+type Answer = Result<Value, ValueError>;
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// Characters of a line of base64.
+const BASE64_LINE: usize = 76;
+
+pub(super) const TABLE: &[(&str, Body)] = &[
+    ("text_format", format),
+    ("text_format_nv", format),
+    ("binary_encode", encode),
+    ("binary_decode", decode),
+    ("pg_convert_from", convert_from),
+    ("pg_convert_to", convert_to),
+];
+
+fn invalid(message: impl Into<String>) -> ValueError {
+    ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, message)
+}
+
+/// `%[position$][-][width]type`.
+#[derive(Default)]
+struct Specifier {
+    position: Option<usize>,
+    left: bool,
+    width: Option<usize>,
+    kind: char,
+}
+
+/// Reads a specifier behind its `%`; what is left of the format. A width from an argument is not read.
+fn specifier(format: &str) -> Result<(Specifier, &str), ValueError> {
+    let mut found = Specifier::default();
+    let number = |text: &str| {
+        let end = text.find(|other: char| !other.is_ascii_digit()).unwrap_or(text.len());
+        (text[..end].to_string(), end)
+    };
+    let parsed = |digits: &str| digits.parse::<i32>().map_err(|_| ValueError::new("22003", "number is out of range"));
+    let mut rest = format;
+    let (digits, end) = number(rest);
+    if !digits.is_empty() && rest[end..].starts_with('$') {
+        let position = parsed(&digits)? as usize;
+        if position == 0 {
+            return Err(invalid("format specifies argument 0, but arguments are numbered from 1"));
+        }
+        found.position = Some(position);
+        rest = &rest[end + 1..];
+    }
+    while let Some(behind) = rest.strip_prefix('-') {
+        found.left = true;
+        rest = behind;
+    }
+    if rest.starts_with('*') {
+        let message = "format with a width that is an argument is not supported";
+        return Err(ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+    }
+    let (digits, end) = number(rest);
+    if !digits.is_empty() {
+        found.width = Some(parsed(&digits)? as usize);
+        rest = &rest[end..];
+    }
+    let Some(kind) = rest.chars().next() else {
+        return Err(invalid("unterminated format() type specifier"));
+    };
+    if !matches!(kind, 's' | 'I' | 'L' | '%') {
+        return Err(invalid(format!("unrecognized format() type specifier \"{kind}\"")));
+    }
+    found.kind = kind;
+    Ok((found, &rest[kind.len_utf8()..]))
+}
+
+fn format(call: &mut Call<'_, '_>) -> Answer {
+    if call.value(0).is_null() {
+        return Ok(Value::Null);
+    }
+    let mut result = String::new();
+    let mut rest = call.text(0);
+    let mut last = 0;
+    while let Some(place) = rest.find('%') {
+        result.push_str(&rest[..place]);
+        rest = &rest[place + 1..];
+        if let Some(behind) = rest.strip_prefix('%') {
+            result.push('%');
+            rest = behind;
+            continue;
+        }
+        let (found, behind) = specifier(rest)?;
+        rest = behind;
+        last = found.position.unwrap_or(last + 1);
+        if last >= call.arguments.len() {
+            return Err(invalid("too few arguments for format()"));
+        }
+        let is_null = call.value(last).is_null();
+        let text = match found.kind {
+            '%' => "%".to_string(),
+            'I' if is_null => {
+                return Err(ValueError::new("22004", "null values cannot be formatted as an SQL identifier"));
+            }
+            'L' if is_null => "NULL".to_string(),
+            _ if is_null => String::new(),
+            'I' => quoted_identifier(&output(call, last)?),
+            'L' => quoted_literal(&output(call, last)?),
+            _ => output(call, last)?,
+        };
+        let missing = found.width.unwrap_or(0).saturating_sub(text.chars().count());
+        if missing > values::limits::VALUE_BYTES_MAX {
+            return Err(ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large"));
+        }
+        let blanks = " ".repeat(missing);
+        result.push_str(&if found.left { text + &blanks } else { blanks + &text });
+    }
+    result.push_str(rest);
+    bounded(result)
+}
+
+fn unknown_encoding(name: &str) -> ValueError {
+    invalid(format!("unrecognized encoding: \"{name}\""))
+}
+
+fn encode(call: &mut Call<'_, '_>) -> Answer {
+    let bytes = call.bytes(0);
+    let name = call.text(1);
+    bounded(match name.to_ascii_lowercase().as_str() {
+        "hex" => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        "base64" => encode_base64(bytes),
+        "escape" => bytes.iter().map(|byte| escaped(*byte)).collect(),
+        _ => return Err(unknown_encoding(name)),
+    })
+}
+
+fn escaped(byte: u8) -> String {
+    match byte {
+        0 | 128.. => format!("\\{byte:03o}"),
+        b'\\' => "\\\\".into(),
+        _ => char::from(byte).to_string(),
+    }
+}
+
+fn encode_base64(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let mut line = 0;
+    for chunk in bytes.chunks(3) {
+        let group = chunk.iter().fold(0u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for place in 0..4 {
+            let digit = (group >> (18 - 6 * place) & 63) as usize;
+            text.push(if place <= chunk.len() { char::from(BASE64[digit]) } else { '=' });
+        }
+        line += 4;
+        if line >= BASE64_LINE {
+            text.push('\n');
+            line = 0;
+        }
+    }
+    // PostgreSQL breaks a line only before more of it.
+    if bytes.len() % (BASE64_LINE / 4 * 3) == 0 && text.ends_with('\n') {
+        return text;
+    }
+    text
+}
+
+fn decode(call: &mut Call<'_, '_>) -> Answer {
+    let (source, name) = (call.text(0), call.text(1));
+    match name.to_ascii_lowercase().as_str() {
+        "hex" => values::text::parse(&format!("\\x{source}"), values::Type::Bytea),
+        "escape" if !source.starts_with("\\x") => values::text::parse(source, values::Type::Bytea),
+        "escape" => Err(invalid("invalid input syntax for type bytea")),
+        "base64" => decode_base64(source).map(Value::bytea),
+        _ => Err(unknown_encoding(name)),
+    }
+}
+
+fn decode_base64(source: &str) -> Result<Vec<u8>, ValueError> {
+    let mut bytes = Vec::with_capacity(source.len() / 4 * 3);
+    let (mut group, mut held, mut padding) = (0u32, 0, 0);
+    for character in source.chars().filter(|other| !matches!(other, ' ' | '\t' | '\n' | '\r')) {
+        let digit = match character {
+            '=' if padding == 0 && held < 2 => {
+                return Err(invalid("unexpected \"=\" while decoding base64 sequence"));
+            }
+            '=' => {
+                padding += 1;
+                0
+            }
+            _ => match u8::try_from(character).ok().and_then(|byte| BASE64.iter().position(|known| *known == byte)) {
+                Some(digit) if padding == 0 => digit as u32,
+                _ => {
+                    let message = format!("invalid symbol \"{character}\" found while decoding base64 sequence");
+                    return Err(invalid(message));
+                }
+            },
+        };
+        group = group << 6 | digit;
+        held += 1;
+        if held == 4 {
+            bytes.extend_from_slice(&group.to_be_bytes()[1..4 - padding.min(2)]);
+            (group, held) = (0, 0);
+        }
+    }
+    match held {
+        0 => Ok(bytes),
+        _ => Err(invalid("invalid base64 end sequence")),
+    }
+}
+
+fn is_utf8(name: &str) -> bool {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    plain.eq_ignore_ascii_case("utf8") || plain.eq_ignore_ascii_case("unicode")
+}
+
+fn other_encoding() -> ValueError {
+    ValueError::new(
+        sqlstate::FEATURE_NOT_SUPPORTED,
+        "conversion from and to encodings other than UTF8 is not supported",
+    )
+}
+
+fn convert_from(call: &mut Call<'_, '_>) -> Answer {
+    match is_utf8(call.text(1)) {
+        true => values::text::parse_bytes(call.bytes(0), values::Type::Text),
+        false => Err(other_encoding()),
+    }
+}
+
+fn convert_to(call: &mut Call<'_, '_>) -> Answer {
+    match is_utf8(call.text(1)) {
+        true => Ok(Value::bytea(call.text(0).as_bytes())),
+        false => Err(other_encoding()),
+    }
+}

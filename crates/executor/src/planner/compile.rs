@@ -1,0 +1,172 @@
+//! Expressions of the tree as expressions over rows.
+
+use super::frame::{EntryPlace, Frame};
+use super::{Made, OuterPlace, Planner, not_built};
+use crate::error::ExecutionError;
+use crate::expression::{Callee, Expression, Place};
+use analyzer::facts::{FunctionKind, Volatility};
+use analyzer::tree::{Constant, EntryKind, ExprId, Node};
+use analyzer::types::{FunctionId, UNKNOWN};
+use analyzer::{TypeId, Typed};
+use values::{Type, Value};
+
+impl Planner<'_> {
+    /// How values of a type are held.
+    pub fn storage(&self, typed: Typed) -> Made<Type> {
+        let text = if typed.id == UNKNOWN { Some(Type::Text) } else { None };
+        match text.or_else(|| evaluation::storage::storage(typed)) {
+            Some(storage) => Ok(storage),
+            None => not_built(format!("values of type {}", self.type_name(typed.id))),
+        }
+    }
+
+    fn type_name(&self, id: TypeId) -> String {
+        self.catalog.type_row(id).map_or_else(|| id.to_string(), |row| row.name.to_string())
+    }
+
+    /// An expression of a query at a level, over a row.
+    pub fn compile(&mut self, id: ExprId, level: usize, current: &Frame) -> Made<Expression> {
+        if let Some(found) = self.computed(id, current) {
+            return Ok(found);
+        }
+        if let Some(found) = self.group_equal_to(id, level, current) {
+            return Ok(found);
+        }
+        let expression = &self.tree[id];
+        let typed = expression.typed;
+        let at = Place(expression.at);
+        Ok(match &expression.node {
+            Node::Column { levels_up, entry, column } => {
+                let place = EntryPlace { entry: *entry, column: *column };
+                return self.column(level, *levels_up, place, current);
+            }
+            Node::Parameter(number) => Expression::Parameter(*number as usize - 1),
+            Node::Constant(constant) => Expression::Constant(self.constant(constant, typed, at)?),
+            Node::Function { function, arguments, .. } => {
+                let callee = self.callee(*function, arguments, typed, at)?;
+                Expression::Call(Box::new(callee), self.compile_all(arguments, level, current)?)
+            }
+            Node::Operator { function, arguments, .. } => {
+                let callee = self.callee(*function, arguments, typed, at)?;
+                Expression::Call(Box::new(callee), self.compile_all(arguments, level, current)?)
+            }
+            Node::Distinct { function, arguments, .. } => {
+                let callee = self.callee(*function, arguments, typed, at)?;
+                Expression::Distinct(Box::new(callee), self.compile_all(arguments, level, current)?)
+            }
+            Node::NullIf { function, arguments, .. } => {
+                let boolean = Typed { id: analyzer::types::BOOL, ..typed };
+                let callee = self.callee(*function, arguments, boolean, at)?;
+                Expression::NullIf(Box::new(callee), self.compile_all(arguments, level, current)?)
+            }
+            Node::And(parts) => Expression::And(self.compile_all(parts, level, current)?),
+            Node::Or(parts) => Expression::Or(self.compile_all(parts, level, current)?),
+            Node::Not(value) => Expression::Not(self.boxed(*value, level, current)?),
+            Node::Coalesce(parts) => Expression::Coalesce(self.compile_all(parts, level, current)?),
+            Node::Extreme { greatest, arguments } => {
+                self.ordered(typed.id)?;
+                Expression::Extreme { greatest: *greatest, arguments: self.compile_all(arguments, level, current)? }
+            }
+            Node::Relabel { value, .. } | Node::Collate { value, .. } => {
+                self.storage(typed)?;
+                self.compile(*value, level, current)?
+            }
+            _ => return self.compile_other(id, level, current),
+        })
+    }
+
+    pub fn boxed(&mut self, id: ExprId, level: usize, current: &Frame) -> Made<Box<Expression>> {
+        self.compile(id, level, current).map(Box::new)
+    }
+
+    pub fn compile_all(&mut self, ids: &[ExprId], level: usize, current: &Frame) -> Made<Vec<Expression>> {
+        ids.iter().map(|id| self.compile(*id, level, current)).collect()
+    }
+
+    /// Refuses a type whose order is not that of its values.
+    pub fn ordered(&self, id: TypeId) -> Made<()> {
+        if crate::equality::is_plain(id) { Ok(()) } else { not_built(format!("order of {}", self.type_name(id))) }
+    }
+
+    /// What is computed already, in the row or in one around.
+    fn computed(&mut self, id: ExprId, current: &Frame) -> Option<Expression> {
+        if let Some(slot) = current.computed.get(&id) {
+            return Some(Expression::Slot(*slot));
+        }
+        let found = self.frames.iter().enumerate().rev().find_map(|(frame, known)| {
+            known.computed.get(&id).map(|slot| OuterPlace { frame, slot: *slot })
+        })?;
+        Some(self.outer(found))
+    }
+
+    fn outer(&mut self, place: OuterPlace) -> Expression {
+        self.outer_log.push(place);
+        Expression::Outer { frame: place.frame, slot: place.slot }
+    }
+
+    /// The place of the group that is this expression.
+    fn group_equal_to(&mut self, id: ExprId, level: usize, current: &Frame) -> Option<Expression> {
+        let grouped = current.grouped.clone().filter(|grouped| level == current.level && !grouped.groups.is_empty())?;
+        let is_free = |node: &Node| {
+            matches!(node, Node::SubLink { .. } | Node::Aggregate(_) | Node::Grouping { .. } | Node::Window(_))
+        };
+        if self.tree.find(id, &mut |expression, _| is_free(&expression.node)).is_some() {
+            return None;
+        }
+        let (log, volatile) = (self.outer_log.len(), self.volatile_calls);
+        let compiled = self.compile(id, level, &grouped.before).ok();
+        self.outer_log.truncate(log);
+        self.volatile_calls = volatile;
+        let place = grouped.groups.iter().position(|group| Some(group) == compiled.as_ref())?;
+        (!matches!(compiled, Some(Expression::Constant(_) | Expression::Parameter(_)))).then_some(Expression::Slot(place))
+    }
+
+    fn column(&mut self, level: usize, levels_up: u32, place: EntryPlace, current: &Frame) -> Made<Expression> {
+        let Some(target) = level.checked_sub(levels_up as usize).filter(|target| *target < self.levels.len()) else {
+            return not_built("a column of no query");
+        };
+        let query = &self.tree[self.levels[target].query];
+        if let EntryKind::Join { columns, .. } = &query.range_table[place.entry as usize].kind {
+            return self.compile(columns[place.column as usize], target, current);
+        }
+        if current.level == target
+            && let Some(slot) = current.slots.get(&place)
+        {
+            return Ok(Expression::Slot(*slot));
+        }
+        let found = self.frames.iter().enumerate().rev().find_map(|(frame, known)| {
+            let slot = known.slots.get(&place).filter(|_| known.level == target)?;
+            Some(OuterPlace { frame, slot: *slot })
+        });
+        match found {
+            Some(found) => Ok(self.outer(found)),
+            None => not_built("a column whose place is not known"),
+        }
+    }
+
+    fn constant(&self, constant: &Constant, typed: Typed, at: Place) -> Made<Value> {
+        let storage = self.storage(typed)?;
+        let text = match constant {
+            Constant::Null => return Ok(Value::Null),
+            Constant::Boolean(truth) => return Ok(Value::Boolean(*truth)),
+            Constant::Number(text) | Constant::Text(text) => text,
+            Constant::Bits(_) => return not_built("bit strings"),
+        };
+        let parsed = values::text::parse(text, storage);
+        Ok(parsed.map_err(|error| ExecutionError::from(error).at(at.0))?)
+    }
+
+    /// A function as a call needs it.
+    pub fn callee(&mut self, function: FunctionId, arguments: &[ExprId], result: Typed, at: Place) -> Made<Callee> {
+        let Some(row) = self.catalog.function(function) else { return not_built("a function that is not known") };
+        if row.returns_set || row.kind != FunctionKind::Function {
+            return not_built(format!("{} here", row.name));
+        }
+        let Some(body) = evaluation::functions::function(function) else {
+            return not_built(format!("function {} ({})", row.name, function.0));
+        };
+        self.volatile_calls += u32::from(row.volatility == Volatility::Volatile);
+        let types: Vec<Typed> = arguments.iter().map(|argument| self.tree[*argument].typed).collect();
+        Ok(Callee { function, body, strict: row.strict, types, result, at })
+    }
+}

@@ -1,0 +1,202 @@
+//! The rarer expressions, and subqueries in expressions.
+
+use super::frame::Frame;
+use super::{Made, Planner, not_built};
+use crate::expression::{Expression, Place, SubplanKind, SubplanUse};
+use analyzer::tree::{ExprId, Node, QueryId, SubLinkKind};
+use analyzer::types::FunctionId;
+use values::Type;
+
+impl Planner<'_> {
+    pub fn compile_other(&mut self, id: ExprId, level: usize, current: &Frame) -> Made<Expression> {
+        let expression = &self.tree[id];
+        let typed = expression.typed;
+        let at = Place(expression.at);
+        Ok(match &expression.node {
+            Node::ArrayOperator { function, all, arguments, .. } => {
+                let mut callee = self.callee(*function, arguments, typed, at)?;
+                let array = self.tree[arguments[1]].typed;
+                match self.catalog.element_type(array.id) {
+                    Some(element) => callee.types[1] = analyzer::Typed { id: element, ..array },
+                    None => return not_built("ANY of what is no array"),
+                }
+                let arguments = self.compile_all(arguments, level, current)?;
+                Expression::ArrayOperator { callee: Box::new(callee), all: *all, arguments }
+            }
+            Node::NullTest { value, negated, row: false } => {
+                Expression::IsNull { value: self.boxed(*value, level, current)?, negated: *negated }
+            }
+            Node::NullTest { value, negated, row: true } => {
+                let Node::Row { fields, .. } = &self.tree[*value].node else { return not_built("NULL tests of rows") };
+                let fields = self.compile_all(fields, level, current)?;
+                let test = |value| Expression::IsNull { value: Box::new(value), negated: *negated };
+                Expression::And(fields.into_iter().map(test).collect())
+            }
+            Node::BooleanTest { value, negated, wanted } => {
+                let value = self.boxed(*value, level, current)?;
+                Expression::BooleanTest { value, negated: *negated, wanted: *wanted }
+            }
+            Node::Case { operand, arms, otherwise } => {
+                let operand = operand.map(|operand| self.boxed(operand, level, current)).transpose()?;
+                let mut compiled = Vec::with_capacity(arms.len());
+                for (when, then) in arms {
+                    compiled.push((self.compile(*when, level, current)?, self.compile(*then, level, current)?));
+                }
+                let otherwise = self.boxed(*otherwise, level, current)?;
+                Expression::Case { operand, arms: compiled, otherwise }
+            }
+            Node::CaseOperand => Expression::CaseOperand,
+            Node::ThroughText { value, .. } => {
+                let source = self.storage(self.tree[*value].typed)?;
+                let (target, value) = (self.storage(typed)?, self.boxed(*value, level, current)?);
+                Expression::ThroughText { value, source, target, at }
+            }
+            Node::ArrayConversion { value, element, .. } => {
+                let Type::Array(target) = self.storage(typed)? else { return not_built("this array") };
+                let (value, element) = (self.boxed(*value, level, current)?, self.boxed(*element, level, current)?);
+                Expression::ArrayConversion { value, element, target: target.data_type() }
+            }
+            Node::Element => Expression::Element,
+            Node::RowComparison { strategy, left, right, .. } => {
+                for (left, right) in left.iter().zip(right) {
+                    let (left, right) = (self.tree[*left].typed.id, self.tree[*right].typed.id);
+                    self.ordered(left)?;
+                    if !crate::equality::hashes_across(left, right) {
+                        return not_built("rows of different types");
+                    }
+                }
+                let (left, right) = (self.compile_all(left, level, current)?, self.compile_all(right, level, current)?);
+                Expression::RowComparison { strategy: *strategy, left, right }
+            }
+            Node::Array { elements, nested: false } => {
+                let Type::Array(element) = self.storage(typed)? else { return not_built("this array") };
+                let elements = self.compile_all(elements, level, current)?;
+                Expression::Array { element: element.data_type(), elements }
+            }
+            Node::Subscript { container, upper, lower, assigned: None } => {
+                return self.subscript(*container, upper, lower, level, current);
+            }
+            Node::SubLink { kind, query, test } => return self.sublink(*kind, *query, *test, level, current, at),
+            Node::SubLinkColumn(column) => Expression::SubLinkColumn(*column as usize),
+            Node::SqlValue { value, precision } if crate::expression::is_built(*value) => {
+                Expression::SqlValue { value: *value, precision: *precision }
+            }
+            Node::Grouping { levels_up: 0, arguments } => {
+                let Some(grouped) = current.grouped.clone() else { return not_built("GROUPING here") };
+                let mut numbers = Vec::new();
+                for argument in arguments {
+                    let compiled = self.compile(*argument, level, &grouped.before)?;
+                    match grouped.groups.iter().position(|group| *group == compiled) {
+                        Some(number) => numbers.push(number as u32),
+                        None => return not_built("GROUPING of this"),
+                    }
+                }
+                Expression::Grouping { slot: grouped.set_slot, numbers }
+            }
+            other => return not_built(kind_of(other)),
+        })
+    }
+
+    fn subscript(
+        &mut self,
+        container: ExprId,
+        upper: &[Option<ExprId>],
+        lower: &[Option<ExprId>],
+        level: usize,
+        current: &Frame,
+    ) -> Made<Expression> {
+        let Type::Array(_) = self.storage(self.tree[container].typed)? else { return not_built("subscripts of this") };
+        let container = self.boxed(container, level, current)?;
+        match (upper, lower) {
+            ([Some(subscript)], []) => {
+                Ok(Expression::Subscript { container, subscript: self.boxed(*subscript, level, current)? })
+            }
+            ([upper], [lower]) => {
+                let lower = lower.map(|lower| self.boxed(lower, level, current)).transpose()?;
+                let upper = upper.map(|upper| self.boxed(upper, level, current)).transpose()?;
+                Ok(Expression::Slice { container, lower, upper })
+            }
+            _ => not_built("several subscripts"),
+        }
+    }
+
+    fn sublink(
+        &mut self,
+        kind: SubLinkKind,
+        query: QueryId,
+        test: Option<ExprId>,
+        level: usize,
+        current: &Frame,
+        at: Place,
+    ) -> Made<Expression> {
+        let own = self.frames.len();
+        let (logged, volatile, reads) = (self.outer_log.len(), self.volatile_calls, self.working_reads.len());
+        let deeper = self.levels.split_off(level + 1);
+        self.frames.push(current.clone());
+        let planned = self.query(query);
+        self.frames.pop();
+        self.levels.extend(deeper);
+        let plan = planned?;
+        if self.working_reads.len() > reads {
+            return not_built("a recursion within an expression");
+        }
+        let mut places = self.outer_log.split_off(logged);
+        places.sort_unstable();
+        places.dedup();
+        places.retain(|place| place.frame <= own);
+        self.outer_log.extend(places.iter().filter(|place| place.frame < own));
+        let outer = places.into_iter().map(|place| match place.frame == own {
+            true => Expression::Slot(place.slot),
+            false => Expression::Outer { frame: place.frame, slot: place.slot },
+        });
+        let outer = outer.collect();
+        let hashed = match (kind, test) {
+            (SubLinkKind::Any, Some(test)) => self.hashed_sides(test, level, current)?,
+            _ => None,
+        };
+        let test = test.map(|test| self.compile(test, level, current)).transpose()?;
+        let kind = match kind {
+            SubLinkKind::Exists => SubplanKind::Exists,
+            SubLinkKind::Any => SubplanKind::Any,
+            SubLinkKind::All => SubplanKind::All,
+            SubLinkKind::RowComparison => SubplanKind::Row,
+            SubLinkKind::Value => SubplanKind::Value,
+            SubLinkKind::Array => {
+                let first = self.tree[query].targets.iter().find(|target| !target.junk);
+                match first.map(|target| self.tree[target.value].typed) {
+                    Some(typed) => SubplanKind::Array(self.storage(typed)?),
+                    None => return not_built("an array of no column"),
+                }
+            }
+            SubLinkKind::Multiple => return not_built("several columns of an UPDATE"),
+        };
+        let number = self.subplans as usize;
+        self.subplans += 1;
+        let volatile = self.volatile_calls > volatile;
+        Ok(Expression::Subplan(Box::new(SubplanUse { number, kind, plan, test, hashed, outer, volatile, at })))
+    }
+
+    /// The left side of `x = column`, if equality of both is that of their keys.
+    fn hashed_sides(&mut self, test: ExprId, level: usize, current: &Frame) -> Made<Option<Vec<Expression>>> {
+        let Node::Operator { operator, arguments, .. } = &self.tree[test].node else { return Ok(None) };
+        let [left, right] = arguments.as_slice() else { return Ok(None) };
+        let (left_type, right_type) = (self.tree[*left].typed.id, self.tree[*right].typed.id);
+        let plain = crate::equality::is_plain(left_type) && crate::equality::hashes_across(left_type, right_type);
+        let right_is_column = matches!(self.tree[*right].node, Node::SubLinkColumn(0));
+        if !plain || !right_is_column || self.strategy(*operator) != Some(3) {
+            return Ok(None);
+        }
+        Ok(Some(vec![self.compile(*left, level, current)?]))
+    }
+
+    /// Whether a function yields a set.
+    pub fn yields_set(&self, function: FunctionId) -> bool {
+        self.catalog.function(function).is_some_and(|row| row.returns_set)
+    }
+}
+
+fn kind_of(node: &Node) -> String {
+    let shown = format!("{node:?}");
+    let end = shown.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(shown.len());
+    format!("expressions of the kind {}", &shown[..end])
+}

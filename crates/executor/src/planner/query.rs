@@ -1,0 +1,199 @@
+//! One query: where rows come from, what is computed of them, in which order they leave.
+
+use super::frame::{EntryPlace, Frame};
+use super::{Made, PlannedLevel, Planner, not_built};
+use crate::expression::Expression;
+use crate::plan::{Node, SetCall, Sorting};
+use analyzer::tree::{Command, EntryKind, ExprId, Node as TreeNode, Query, QueryId, SetTree, SortGroup};
+use std::sync::Arc;
+
+/// Rows with their layout.
+#[derive(Clone)]
+pub struct Source {
+    pub node: Arc<Node>,
+    pub frame: Frame,
+    /// Estimated.
+    pub rows: f64,
+}
+
+impl<'a> Planner<'a> {
+    /// A query within those of `levels`; its rows have the columns of its targets.
+    pub fn query(&mut self, query: QueryId) -> Made<Arc<Node>> {
+        let level = self.levels.len();
+        let common = vec![super::common::CommonState::Unplanned; self.tree[query].with.len()];
+        self.levels.push(PlannedLevel { query, common, frames: self.frames.len() });
+        let planned = self.level(query, level);
+        self.levels.truncate(level);
+        planned
+    }
+
+    fn level(&mut self, id: QueryId, level: usize) -> Made<Arc<Node>> {
+        let query: &'a Query = &self.tree[id];
+        if query.command != Command::Select || !query.locks.is_empty() {
+            return not_built("changes and locks");
+        }
+        let mut source = match &query.set_operation {
+            Some(tree) => self.set_source(query, tree, level)?,
+            None => self.from(query, level)?,
+        };
+        let groups = query.has_aggregates
+            || !query.group.is_empty()
+            || query.grouping_sets.is_some()
+            || query.having.is_some();
+        if groups {
+            source = self.grouping(query, source, level)?;
+        }
+        if query.has_windows {
+            source = self.windows(query, source, level)?;
+        }
+        if query.has_target_sets {
+            source = self.target_sets(query, source, level)?;
+        }
+        let values: Vec<ExprId> = query.targets.iter().map(|target| target.value).collect();
+        let expressions = self.compile_all(&values, level, &source.frame)?;
+        let all_slots = (0..source.frame.width).map(Expression::Slot);
+        let mut node = source.node;
+        if !all_slots.eq(expressions.iter().cloned()) {
+            node = Arc::new(Node::Project { input: node, expressions });
+        }
+        node = self.ordering(query, node, level)?;
+        let shown = query.targets.iter().filter(|target| !target.junk).count();
+        if shown < query.targets.len() {
+            // Junk stands behind what is shown, but for targets that are both.
+            let places = query.targets.iter().enumerate().filter(|(_, target)| !target.junk);
+            let expressions = places.map(|(place, _)| Expression::Slot(place)).collect();
+            node = Arc::new(Node::Project { input: node, expressions });
+        }
+        Ok(node)
+    }
+
+    /// The place of the target that ORDER BY and its like name.
+    pub fn target_of(&self, query: &Query, group: &SortGroup) -> Made<usize> {
+        match query.targets.iter().position(|target| target.reference == group.target) {
+            Some(place) => Ok(place),
+            None => not_built("order by what is no target"),
+        }
+    }
+
+    /// Sorts by an expression as an element of ORDER BY says.
+    pub fn sorting(&self, group: &SortGroup, by: Expression, value: ExprId) -> Made<Sorting> {
+        self.ordered(self.tree[value].typed.id)?;
+        let descending = match self.strategy(group.sort) {
+            Some(1) => false,
+            Some(5) => true,
+            _ => return not_built("this order"),
+        };
+        Ok(Sorting { by, descending, nulls_first: group.nulls_first })
+    }
+
+    fn target_order(&self, query: &Query, groups: &[SortGroup]) -> Made<Vec<Sorting>> {
+        let mut order = Vec::with_capacity(groups.len());
+        for group in groups {
+            let place = self.target_of(query, group)?;
+            order.push(self.sorting(group, Expression::Slot(place), query.targets[place].value)?);
+        }
+        Ok(order)
+    }
+
+    fn ordering(&mut self, query: &Query, mut node: Arc<Node>, level: usize) -> Made<Arc<Node>> {
+        let nothing = Frame::empty(level);
+        let limit = query.limit.map(|limit| self.compile(limit, level, &nothing)).transpose()?;
+        let offset = query.offset.map(|offset| self.compile(offset, level, &nothing)).transpose()?;
+        let mut by = Vec::new();
+        for group in &query.distinct {
+            let place = self.target_of(query, group)?;
+            self.ordered(self.tree[query.targets[place].value].typed.id)?;
+            by.push(place);
+        }
+        let mut order = self.target_order(query, &query.order)?;
+        if query.distinct_on {
+            if order.is_empty() {
+                order = self.target_order(query, &query.distinct)?;
+            }
+            node = Arc::new(Node::Sort { input: node, order: order.clone(), first: None, skipped: None });
+            node = Arc::new(Node::Distinct { input: node, by, consecutive: true });
+        } else {
+            if !by.is_empty() {
+                node = Arc::new(Node::Distinct { input: node, by, consecutive: false });
+            }
+            if !order.is_empty() {
+                let first = limit.clone().filter(|_| !query.with_ties);
+                node = Arc::new(Node::Sort { input: node, order: order.clone(), first, skipped: offset.clone() });
+            }
+        }
+        if limit.is_some() || offset.is_some() {
+            let ties = if query.with_ties { order } else { Vec::new() };
+            node = Arc::new(Node::Limit { input: node, limit, offset, ties });
+        }
+        Ok(node)
+    }
+
+    /// The rows of an operation on sets, under the columns of its first entry.
+    fn set_source(&mut self, query: &Query, tree: &SetTree, level: usize) -> Made<Source> {
+        let node = self.set_tree(tree, level)?;
+        let mut frame = Frame { level, ..Frame::default() };
+        for (entry, known) in query.range_table.iter().enumerate() {
+            for column in 0..known.columns.len() {
+                frame.slots.insert(EntryPlace { entry: entry as u32, column: column as u32 }, column);
+                frame.width = frame.width.max(column + 1);
+            }
+        }
+        Ok(Source { node, frame, rows: 1_000.0 })
+    }
+
+    pub fn set_tree(&mut self, tree: &SetTree, level: usize) -> Made<Arc<Node>> {
+        match tree {
+            SetTree::Entry(entry) => {
+                let query = &self.tree[self.levels[level].query];
+                match query.range_table[*entry as usize].kind {
+                    EntryKind::Query(inner) => self.query(inner),
+                    _ => not_built("a set of this kind"),
+                }
+            }
+            SetTree::Operation { operator, all, left, right, columns, .. } => {
+                if !(*all && *operator == grammar::ast::SetOperator::Union) {
+                    columns.iter().try_for_each(|column| self.ordered(column.id))?;
+                }
+                let (left, right) = (self.set_tree(left, level)?, self.set_tree(right, level)?);
+                Ok(Arc::new(Node::SetOperation { operator: *operator, all: *all, left, right }))
+            }
+        }
+    }
+
+    /// Computes the sets of targets beside each row.
+    fn target_sets(&mut self, query: &Query, source: Source, level: usize) -> Made<Source> {
+        let mut calls = Vec::new();
+        for target in &query.targets {
+            let is_set = |node: &TreeNode| matches!(node, TreeNode::Function { function, .. } if self.yields_set(*function));
+            let found = self.places_of(target.value, &|node, depth| depth == 0 && is_set(node));
+            calls.extend(found.into_iter().map(|(id, _)| id));
+        }
+        let mut frame = source.frame.clone();
+        let mut sets: Vec<SetCall> = Vec::new();
+        for id in calls {
+            if frame.computed.contains_key(&id) {
+                continue;
+            }
+            let set = self.set_call(id, 1, level, &source.frame)?;
+            frame.computed.insert(id, frame.width);
+            frame.width += 1;
+            sets.push(set);
+        }
+        let node = Arc::new(Node::ProjectSet { input: source.node, sets });
+        Ok(Source { node, frame, rows: source.rows * 10.0 })
+    }
+
+    /// The expressions within one, and in its subqueries, of which something holds, with their depths.
+    pub fn places_of(&self, within: ExprId, holds: &dyn Fn(&TreeNode, u32) -> bool) -> Vec<(ExprId, u32)> {
+        let first = self.tree.expressions.as_ptr() as usize;
+        let mut found = Vec::new();
+        self.tree.find(within, &mut |expression, depth| {
+            if holds(&expression.node, depth) {
+                let offset = std::ptr::from_ref(expression) as usize - first;
+                found.push((ExprId((offset / size_of::<analyzer::tree::Expr>()) as u32), depth));
+            }
+            false
+        });
+        found
+    }
+}

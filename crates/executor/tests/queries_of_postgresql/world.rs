@@ -1,0 +1,204 @@
+//! Tables in memory, read from the tables that the tests of queries share, as a catalog and as what answers needs.
+
+use analyzer::catalog::{BuiltIns, Found};
+use analyzer::facts::{Aggregate, Cast, Function, Operator, Range, TypeRow};
+use analyzer::relations::{Relation, RelationColumn, RelationId, RelationKind};
+use analyzer::types::{CollationId, FunctionId, OperatorId};
+use analyzer::{Catalog, TypeId, Typed};
+use executor::{Access, AccessPathKeys, KeyBounds, Relations, ScanOrder};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use values::{Type, Value};
+
+/// A table with its rows.
+pub struct Table {
+    pub relation: Relation,
+    pub types: Vec<Type>,
+    pub paths: Vec<AccessPathKeys>,
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// All tables.
+pub struct World {
+    tables: BTreeMap<RelationId, Table>,
+}
+
+impl World {
+    /// The tables that `crates/query/tests/tables.txt` describes.
+    pub fn new() -> World {
+        let mut tables: Vec<Table> = Vec::new();
+        let text = include_str!("../../../query/tests/tables.txt");
+        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let (word, rest) = line.split_once(' ').expect("a word and the rest");
+            if word == "table" {
+                tables.push(empty(rest, 16_384 + 10 * tables.len() as u32));
+            } else {
+                add(tables.last_mut().expect("a table comes first"), word, rest);
+            }
+        }
+        World { tables: tables.into_iter().map(|table| (table.relation.id, table)).collect() }
+    }
+
+    /// The rows that a scan is answered with, all at once.
+    pub fn scan(&self, order: &ScanOrder) -> Vec<Vec<Value>> {
+        let table = &self.tables[&order.relation];
+        let columns = &table.paths[order.path].columns;
+        let key = |row: &Vec<Value>| columns.iter().map(|column| row[*column as usize].clone()).collect::<Vec<_>>();
+        let mut sorted: Vec<&Vec<Value>> = table.rows.iter().collect();
+        sorted.sort_by(|left, right| compare(&key(left), &key(right)));
+        let mut found = Vec::new();
+        for range in &order.ranges {
+            check(range, columns, &table.types);
+            let rows = sorted.iter().filter(|row| within(range, &key(row)));
+            found.extend(rows.map(|row| {
+                let shown = |(number, value): (usize, &Value)| {
+                    if order.columns.contains(&(number as u32)) { value.clone() } else { Value::Null }
+                };
+                row.iter().enumerate().map(shown).collect()
+            }));
+        }
+        found
+    }
+}
+
+/// Bounds have exactly the stored types, or a key made of them would be found nowhere.
+fn check(range: &KeyBounds, columns: &[u32], types: &[Type]) {
+    for prefix in [&range.lower, &range.upper] {
+        for (value, column) in prefix.iter().zip(columns) {
+            let (stored, given) = (types[*column as usize].unmodified(), value.data_type());
+            let is_text = stored.is_string() && given == Some(Type::Text);
+            assert!(is_text || given == Some(stored), "a bound of {given:?} for a column of {stored}");
+        }
+    }
+}
+
+fn compare(left: &[Value], right: &[Value]) -> Ordering {
+    let pairs = left.iter().zip(right).map(|(left, right)| values::compare::compare(left, right));
+    pairs.fold(Ordering::Equal, Ordering::then)
+}
+
+fn within(range: &KeyBounds, key: &[Value]) -> bool {
+    let below = match compare(key, &range.lower) {
+        Ordering::Less => true,
+        Ordering::Equal => !range.lower.is_empty() && !range.lower_inclusive,
+        Ordering::Greater => false,
+    };
+    let above = match compare(key, &range.upper) {
+        Ordering::Greater => true,
+        Ordering::Equal => !range.upper.is_empty() && !range.upper_inclusive,
+        Ordering::Less => false,
+    };
+    !below && !above
+}
+
+fn empty(name: &str, oid: u32) -> Table {
+    let relation = Relation {
+        id: RelationId(oid),
+        schema: "public".into(),
+        name: name.to_owned().into(),
+        kind: RelationKind::Table,
+        row: TypeId(0),
+        columns: Vec::new(),
+        primary_key: None,
+        constraints: Vec::new(),
+        system: false,
+    };
+    Table { relation, types: Vec::new(), paths: vec![AccessPathKeys::default()], rows: Vec::new() }
+}
+
+fn add(table: &mut Table, word: &str, rest: &str) {
+    match word {
+        "column" => {
+            let rest = rest.split(" default ").next().unwrap_or_default().trim_end_matches(" not null");
+            let (name, type_name) = rest.split_once(' ').expect("a name and a type");
+            let stored: Type = type_name.parse().expect("a type");
+            let row = BuiltIns.type_row(TypeId(stored.oid())).expect("a type of PostgreSQL's").clone();
+            let typed = Typed { id: row.id, modifier: stored.typmod(), collation: CollationId(row.collation.0) };
+            table.types.push(stored);
+            table.relation.columns.push(RelationColumn {
+                name: name.to_owned().into(),
+                typed,
+                dropped: false,
+                generated: false,
+                identity_always: false,
+            });
+        }
+        "key" => {
+            table.paths[0] = AccessPathKeys { columns: numbers(table, rest), unique: true };
+            table.relation.primary_key = Some(table.paths[0].columns.clone());
+        }
+        "index" | "unique" => {
+            let (_, columns) = rest.split_once(' ').expect("a name and columns");
+            let columns = numbers(table, columns);
+            table.paths.push(AccessPathKeys { columns, unique: word == "unique" });
+        }
+        "row" => {
+            let texts = rest.split('\t').zip(&table.types);
+            table.rows.push(texts.map(|(text, stored)| value(text, *stored)).collect());
+        }
+        other => panic!("the tables have a line that begins with {other}"),
+    }
+}
+
+fn numbers(table: &Table, names: &str) -> Vec<u32> {
+    names.split(' ').map(|name| table.relation.column(name).expect("a column")).collect()
+}
+
+fn value(text: &str, stored: Type) -> Value {
+    if text == "\\N" {
+        return Value::Null;
+    }
+    let parsed = values::text::parse(text, stored).expect("a value");
+    values::cast::assign(&parsed, stored).expect("a value that fits")
+}
+
+impl Relations for World {
+    fn access(&self, relation: RelationId) -> Option<Access> {
+        let table = self.tables.get(&relation)?;
+        // As if there were many rows, so that keys are worth looking up.
+        Some(Access { rows: table.rows.len() as f64 * 1_000.0, paths: table.paths.clone() })
+    }
+}
+
+impl Catalog for World {
+    fn type_row(&self, id: TypeId) -> Option<&TypeRow> {
+        BUILT_INS.type_row(id)
+    }
+    fn type_named(&self, schema: Option<&str>, name: &str) -> Option<&TypeRow> {
+        BUILT_INS.type_named(schema, name)
+    }
+    fn function(&self, id: FunctionId) -> Option<&Function> {
+        BUILT_INS.function(id)
+    }
+    fn functions_named<'c>(&'c self, schema: Option<&str>, name: &str) -> Vec<Found<'c, Function>> {
+        BUILT_INS.functions_named(schema, name)
+    }
+    fn operator(&self, id: OperatorId) -> Option<&Operator> {
+        BUILT_INS.operator(id)
+    }
+    fn operators_named<'c>(&'c self, schema: Option<&str>, name: &str) -> Vec<Found<'c, Operator>> {
+        BUILT_INS.operators_named(schema, name)
+    }
+    fn cast(&self, source: TypeId, target: TypeId) -> Option<&Cast> {
+        BUILT_INS.cast(source, target)
+    }
+    fn aggregate(&self, id: FunctionId) -> Option<&Aggregate> {
+        BUILT_INS.aggregate(id)
+    }
+    fn range(&self, id: TypeId) -> Option<&Range> {
+        BUILT_INS.range(id)
+    }
+    fn range_of_multirange(&self, id: TypeId) -> Option<&Range> {
+        BUILT_INS.range_of_multirange(id)
+    }
+    fn relation(&self, id: RelationId) -> Option<&Relation> {
+        self.tables.get(&id).map(|table| &table.relation)
+    }
+    fn relation_named(&self, schema: Option<&str>, name: &str) -> Option<&Relation> {
+        let ours = schema.is_none_or(|schema| schema == "public");
+        let named = self.tables.values().find(|table| table.relation.name == name && ours);
+        named.map(|table| &table.relation)
+    }
+}
+
+static BUILT_INS: BuiltIns = BuiltIns;
