@@ -70,6 +70,8 @@ pub enum Expression {
     CaseOperand,
     Coalesce(Vec<Expression>),
     Extreme { greatest: bool, arguments: Vec<Expression> },
+    /// `integer` as `oid`, or the reverse.
+    SameBits { value: Box<Expression>, target: Type },
     ThroughText { value: Box<Expression>, source: Type, target: Type, at: Place },
     ArrayConversion { value: Box<Expression>, element: Box<Expression>, target: Type },
     Element,
@@ -118,6 +120,7 @@ impl Expression {
             Expression::ThroughText { value, source, target, at } => {
                 through_text(&value.evaluate(row, run)?, *source, *target).map_err(|error| placed(error, *at))
             }
+            Expression::SameBits { value, target } => Ok(same_bits(value.evaluate(row, run)?, *target)),
             Expression::ArrayConversion { value, element, target } => {
                 arrays::convert(value, element, *target, row, run)
             }
@@ -166,6 +169,7 @@ impl Expression {
             Expression::Not(value)
             | Expression::IsNull { value, .. }
             | Expression::BooleanTest { value, .. }
+            | Expression::SameBits { value, .. }
             | Expression::ThroughText { value, .. } => vec![value],
             Expression::Case { operand, arms, otherwise } => {
                 let operand = operand.iter().map(|operand| &**operand);
@@ -276,6 +280,15 @@ pub fn through_text(value: &Value, source: Type, target: Type) -> Result<Value, 
     let mut bytes = Vec::new();
     values::text::write(value, source, &mut bytes);
     values::text::parse_bytes(&bytes, target)
+}
+
+/// The 32 bits of an `integer` as an `oid`, or the reverse.
+pub fn same_bits(value: Value, target: Type) -> Value {
+    match (value, target) {
+        (Value::Integer(number), Type::Oid) => Value::Oid(number.cast_unsigned()),
+        (Value::Oid(number), Type::Integer) => Value::Integer(number.cast_signed()),
+        (value, _) => value,
+    }
 }
 
 /// Compares values by the default order of their type.

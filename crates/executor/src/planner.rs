@@ -7,6 +7,7 @@
 mod common;
 mod compile;
 mod compile_parts;
+mod folding;
 mod frame;
 mod from;
 mod grouping;
@@ -78,6 +79,7 @@ pub fn plan_or_reason(catalog: &dyn Catalog, analyzed: &Analyzed, relations: &dy
         outer_log: Vec::new(),
         volatile_calls: 0,
         working_reads: Vec::new(),
+        case_constants: Vec::new(),
     };
     match planner.query(analyzed.query) {
         Ok(root) => Ok(Ok(Arc::new(Plan {
@@ -117,6 +119,8 @@ struct Planner<'a> {
     outer_log: Vec<OuterPlace>,
     volatile_calls: u32,
     working_reads: Vec<usize>,
+    /// Operands of the CASEs around, where they are known.
+    case_constants: Vec<Option<values::Value>>,
 }
 
 /// A place of a frame.

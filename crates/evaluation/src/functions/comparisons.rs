@@ -32,12 +32,14 @@ fn sign(call: &mut Call<'_, '_>) -> Answer {
     Ok(Value::Integer(ordering(call) as i32))
 }
 
+/// Of two that are equal the second, which may print otherwise: 1.0 and 1.00.
 fn larger(call: &mut Call<'_, '_>) -> Answer {
-    Ok(call.value(usize::from(ordering(call).is_lt())).clone())
+    Ok(call.value(usize::from(!ordering(call).is_gt())).clone())
 }
 
+/// As [`larger`].
 fn smaller(call: &mut Call<'_, '_>) -> Answer {
-    Ok(call.value(usize::from(ordering(call).is_gt())).clone())
+    Ok(call.value(usize::from(!ordering(call).is_lt())).clone())
 }
 
 /// The three kinds of names: `int4eq`, `text_lt`, and `date_eq_timestamp` with something behind.

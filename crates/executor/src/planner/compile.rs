@@ -10,6 +10,22 @@ use analyzer::types::{FunctionId, UNKNOWN};
 use analyzer::{TypeId, Typed};
 use values::{Type, Value};
 
+/// A value as one of another type that PostgreSQL holds in the same bytes.
+fn relabelled(value: Expression, source: Type, target: Type) -> Made<Expression> {
+    let (source, target) = (source.unmodified(), target.unmodified());
+    match (source, target) {
+        (Type::Integer, Type::Oid) | (Type::Oid, Type::Integer) => Ok(match value {
+            Expression::Constant(value) => Expression::Constant(crate::expression::same_bits(value, target)),
+            value => Expression::SameBits { value: Box::new(value), target },
+        }),
+        _ if source == target || (source.is_string() && target.is_string()) => Ok(value),
+        (Type::Array(one), Type::Array(other)) if one.data_type().is_string() && other.data_type().is_string() => {
+            Ok(value)
+        }
+        _ => not_built(format!("{source} as {target}")),
+    }
+}
+
 impl Planner<'_> {
     /// How values of a type are held.
     pub fn storage(&self, typed: Typed) -> Made<Type> {
@@ -44,11 +60,13 @@ impl Planner<'_> {
             Node::Constant(constant) => Expression::Constant(self.constant(constant, typed, at)?),
             Node::Function { function, arguments, .. } => {
                 let callee = self.callee(*function, arguments, typed, at)?;
-                Expression::Call(Box::new(callee), self.compile_all(arguments, level, current)?)
+                let arguments = self.compile_all(arguments, level, current)?;
+                return self.folded(callee, arguments);
             }
             Node::Operator { function, arguments, .. } => {
                 let callee = self.callee(*function, arguments, typed, at)?;
-                Expression::Call(Box::new(callee), self.compile_all(arguments, level, current)?)
+                let arguments = self.compile_all(arguments, level, current)?;
+                return self.folded(callee, arguments);
             }
             Node::Distinct { function, arguments, .. } => {
                 let callee = self.callee(*function, arguments, typed, at)?;
@@ -59,17 +77,18 @@ impl Planner<'_> {
                 let callee = self.callee(*function, arguments, boolean, at)?;
                 Expression::NullIf(Box::new(callee), self.compile_all(arguments, level, current)?)
             }
-            Node::And(parts) => Expression::And(self.compile_all(parts, level, current)?),
-            Node::Or(parts) => Expression::Or(self.compile_all(parts, level, current)?),
+            Node::And(parts) => return self.connected(parts, false, level, current),
+            Node::Or(parts) => return self.connected(parts, true, level, current),
             Node::Not(value) => Expression::Not(self.boxed(*value, level, current)?),
-            Node::Coalesce(parts) => Expression::Coalesce(self.compile_all(parts, level, current)?),
+            Node::Coalesce(parts) => return self.coalesce(parts, level, current),
             Node::Extreme { greatest, arguments } => {
                 self.ordered(typed.id)?;
                 Expression::Extreme { greatest: *greatest, arguments: self.compile_all(arguments, level, current)? }
             }
             Node::Relabel { value, .. } | Node::Collate { value, .. } => {
-                self.storage(typed)?;
-                self.compile(*value, level, current)?
+                let (source, target) = (self.storage(self.tree[*value].typed)?, self.storage(typed)?);
+                let value = self.compile(*value, level, current)?;
+                return relabelled(value, source, target);
             }
             _ => return self.compile_other(id, level, current),
         })

@@ -37,15 +37,12 @@ impl Planner<'_> {
                 Expression::BooleanTest { value, negated: *negated, wanted: *wanted }
             }
             Node::Case { operand, arms, otherwise } => {
-                let operand = operand.map(|operand| self.boxed(operand, level, current)).transpose()?;
-                let mut compiled = Vec::with_capacity(arms.len());
-                for (when, then) in arms {
-                    compiled.push((self.compile(*when, level, current)?, self.compile(*then, level, current)?));
-                }
-                let otherwise = self.boxed(*otherwise, level, current)?;
-                Expression::Case { operand, arms: compiled, otherwise }
+                return self.case(*operand, arms, *otherwise, level, current);
             }
-            Node::CaseOperand => Expression::CaseOperand,
+            Node::CaseOperand => match self.case_constants.last() {
+                Some(Some(value)) => Expression::Constant(value.clone()),
+                _ => Expression::CaseOperand,
+            },
             Node::ThroughText { value, .. } => {
                 let source = self.storage(self.tree[*value].typed)?;
                 let (target, value) = (self.storage(typed)?, self.boxed(*value, level, current)?);

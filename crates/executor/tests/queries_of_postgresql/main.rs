@@ -177,7 +177,9 @@ fn compare(rows_at_once: usize, budget: usize) {
     let mut wrong_count = 0;
     let mut not_built: BTreeMap<String, usize> = BTreeMap::new();
     for case in cases() {
-        match answer(&world, &case.sql, rows_at_once, budget) {
+        let attempt = std::panic::AssertUnwindSafe(|| answer(&world, &case.sql, rows_at_once, budget));
+        let answered = std::panic::catch_unwind(attempt).unwrap_or_else(|_| failed("PANIC", "a panic"));
+        match answered {
             Answer::NotBuilt(reason) => *not_built.entry(reason).or_default() += 1,
             Answer::Lines(mut lines) => {
                 let full = lines.clone();

@@ -21,6 +21,8 @@ pub struct Table {
 /// All tables.
 pub struct World {
     tables: BTreeMap<RelationId, Table>,
+    /// Types of their rows.
+    rows: BTreeMap<TypeId, TypeRow>,
 }
 
 impl World {
@@ -36,7 +38,13 @@ impl World {
                 add(tables.last_mut().expect("a table comes first"), word, rest);
             }
         }
-        World { tables: tables.into_iter().map(|table| (table.relation.id, table)).collect() }
+        let row_type = |table: &Table| {
+            let record = BuiltIns.type_row(analyzer::types::RECORD).expect("a type of PostgreSQL's").clone();
+            let (id, name, relation) = (table.relation.row, table.relation.name.clone(), table.relation.id.0);
+            (id, TypeRow { id, name, relation, kind: analyzer::types::TypeKind::Composite, ..record })
+        };
+        let rows = tables.iter().map(row_type).collect();
+        World { tables: tables.into_iter().map(|table| (table.relation.id, table)).collect(), rows }
     }
 
     /// The rows that a scan is answered with, all at once.
@@ -97,7 +105,7 @@ fn empty(name: &str, oid: u32) -> Table {
         schema: "public".into(),
         name: name.to_owned().into(),
         kind: RelationKind::Table,
-        row: TypeId(0),
+        row: TypeId(oid + 5),
         columns: Vec::new(),
         primary_key: None,
         constraints: Vec::new(),
@@ -162,7 +170,7 @@ impl Relations for World {
 
 impl Catalog for World {
     fn type_row(&self, id: TypeId) -> Option<&TypeRow> {
-        BUILT_INS.type_row(id)
+        BUILT_INS.type_row(id).or_else(|| self.rows.get(&id))
     }
     fn type_named(&self, schema: Option<&str>, name: &str) -> Option<&TypeRow> {
         BUILT_INS.type_named(schema, name)

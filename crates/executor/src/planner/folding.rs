@@ -1,0 +1,147 @@
+//! What is known when a statement is planned is computed then, as PostgreSQL does: a division of constants by zero fails
+//! even where no row would ask for it, but not behind a condition that is known to be false.
+
+use super::frame::Frame;
+use super::{Made, Planner};
+use crate::error::ExecutionError;
+use crate::expression::{Callee, Expression};
+use analyzer::facts::Volatility;
+use analyzer::tree::ExprId;
+use evaluation::call::Session;
+use evaluation::{Call, Environment};
+use values::Value;
+
+/// Immutable functions ask it nothing.
+struct NoSession;
+
+impl Session for NoSession {
+    fn current_user(&self) -> &str {
+        ""
+    }
+    fn session_user(&self) -> &str {
+        ""
+    }
+    fn database(&self) -> &str {
+        ""
+    }
+    fn version(&self) -> &str {
+        ""
+    }
+    fn setting(&self, _name: &str) -> Option<String> {
+        None
+    }
+    fn backend_pid(&self) -> i32 {
+        0
+    }
+}
+
+impl Planner<'_> {
+    /// A call, or its value if that is known.
+    pub fn folded(&self, callee: Callee, arguments: Vec<Expression>) -> Made<Expression> {
+        let row = self.catalog.function(callee.function);
+        let immutable = row.is_some_and(|row| row.volatility == Volatility::Immutable);
+        let known = |argument: &Expression| match argument {
+            Expression::Constant(value) => Some(value.clone()),
+            _ => None,
+        };
+        let values: Option<Vec<Value>> = arguments.iter().map(known).collect();
+        let Some(values) = values.filter(|_| immutable) else {
+            return Ok(Expression::Call(Box::new(callee), arguments));
+        };
+        if callee.strict && values.iter().any(Value::is_null) {
+            return Ok(Expression::Constant(Value::Null));
+        }
+        let mut random = || 0;
+        let mut environment =
+            Environment { transaction_time: 0, statement_time: 0, random: &mut random, session: &NoSession };
+        let mut call =
+            Call { arguments: &values, types: &callee.types, result: callee.result, environment: &mut environment };
+        Ok(Expression::Constant((callee.body)(&mut call).map_err(ExecutionError::from)?))
+    }
+
+    /// AND, or OR: a part of the deciding truth ends it.
+    pub fn connected(&mut self, parts: &[ExprId], decides: bool, level: usize, current: &Frame) -> Made<Expression> {
+        let mut compiled = Vec::with_capacity(parts.len());
+        for part in parts {
+            match self.compile(*part, level, current)? {
+                Expression::Constant(Value::Boolean(truth)) if truth == decides => {
+                    return Ok(Expression::Constant(truth.into()));
+                }
+                Expression::Constant(Value::Boolean(_)) => {}
+                part => compiled.push(part),
+            }
+        }
+        Ok(match (compiled.len(), decides) {
+            (0, _) => Expression::Constant((!decides).into()),
+            (1, _) => compiled.remove(0),
+            (_, false) => Expression::And(compiled),
+            (_, true) => Expression::Or(compiled),
+        })
+    }
+
+    /// COALESCE: a value that is known and not null ends it.
+    pub fn coalesce(&mut self, parts: &[ExprId], level: usize, current: &Frame) -> Made<Expression> {
+        let mut compiled = Vec::with_capacity(parts.len());
+        for part in parts {
+            match self.compile(*part, level, current)? {
+                Expression::Constant(Value::Null) => {}
+                part => {
+                    let ends = matches!(part, Expression::Constant(_));
+                    compiled.push(part);
+                    if ends {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(match compiled.len() {
+            0 => Expression::Constant(Value::Null),
+            1 => compiled.remove(0),
+            _ => Expression::Coalesce(compiled),
+        })
+    }
+
+    /// CASE: what is behind a condition that is known to be false is not looked at, nor what is behind a true one.
+    pub fn case(
+        &mut self,
+        operand: Option<ExprId>,
+        arms: &[(ExprId, ExprId)],
+        otherwise: ExprId,
+        level: usize,
+        current: &Frame,
+    ) -> Made<Expression> {
+        let operand = operand.map(|operand| self.boxed(operand, level, current)).transpose()?;
+        let known = match operand.as_deref() {
+            Some(Expression::Constant(value)) => Some(value.clone()),
+            _ => None,
+        };
+        self.case_constants.push(known);
+        let compiled = self.arms(arms, otherwise, level, current);
+        self.case_constants.pop();
+        let (arms, otherwise) = compiled?;
+        if arms.is_empty() && operand.as_deref().is_none_or(|operand| matches!(operand, Expression::Constant(_))) {
+            return Ok(otherwise);
+        }
+        Ok(Expression::Case { operand, arms, otherwise: Box::new(otherwise) })
+    }
+
+    fn arms(
+        &mut self,
+        arms: &[(ExprId, ExprId)],
+        otherwise: ExprId,
+        level: usize,
+        current: &Frame,
+    ) -> Made<(Vec<(Expression, Expression)>, Expression)> {
+        let mut compiled = Vec::with_capacity(arms.len());
+        for (when, then) in arms {
+            match self.compile(*when, level, current)? {
+                Expression::Constant(Value::Boolean(true)) => {
+                    return Ok((compiled, self.compile(*then, level, current)?));
+                }
+                Expression::Constant(_) => {}
+                when => compiled.push((when, self.compile(*then, level, current)?)),
+            }
+        }
+        Ok((compiled, self.compile(otherwise, level, current)?))
+    }
+}
