@@ -8,7 +8,13 @@ use values::{Value, ValueError};
 /// A statement that is wrong for this data or this state.
 #[cold]
 pub fn statement(sqlstate: &str, message: impl Into<String>) -> Failure {
-    wrong(StatementFailure { sqlstate: sqlstate.into(), message: message.into(), detail: None, hint: None, constraint: None })
+    wrong(StatementFailure {
+        sqlstate: sqlstate.into(),
+        message: message.into(),
+        detail: None,
+        hint: None,
+        constraint: None,
+    })
 }
 
 /// As [`statement`], with a sentence more.

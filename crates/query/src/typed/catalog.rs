@@ -239,13 +239,17 @@ mod tests {
         let catalog = SnapshotCatalog::new(&tables, "raid");
         let catalog: &dyn analyzer::Catalog = &catalog;
         let item = catalog.relation_named(None, "item").expect("the table");
-        assert_eq!((item.id, item.columns[1].typed.id, item.columns[1].typed.modifier), (RelationId(16_384), TypeId(1043), 24));
+        assert_eq!(
+            (item.id, item.columns[1].typed.id, item.columns[1].typed.modifier),
+            (RelationId(16_384), TypeId(1043), 24)
+        );
         assert!(std::ptr::eq(item, catalog.relation(item.id).expect("by its number")));
         assert!(std::ptr::eq(item, catalog.relation_named(Some("public"), "item").expect("by its schema")));
         assert!(catalog.is_composite(item.row));
         let catalog = SnapshotCatalog::new(&tables, "raid");
         assert!(catalog.relation_named(None, "absent").is_none() && !catalog.is_beyond());
-        for (schema, name) in [(None, "pg_class"), (Some("information_schema"), "tables"), (Some("raid"), "contention")] {
+        for (schema, name) in [(None, "pg_class"), (Some("information_schema"), "tables"), (Some("raid"), "contention")]
+        {
             let catalog = SnapshotCatalog::new(&tables, "raid");
             assert!(catalog.relation_named(schema, name).is_none() && catalog.is_beyond(), "{name}");
         }

@@ -113,9 +113,9 @@ fn planned(catalog: &Catalog, names: &SnapshotCatalog<'_>, analyzed: &Analyzed) 
         }
     }
     let relations = StatementTables(relations);
-    let plan = match executor::plan(names, analyzed, &relations) {
-        Ok(Some(plan)) => plan,
-        Ok(None) => return Reading::Elsewhere("the executor has not built all of it".to_owned()),
+    let plan = match executor::plan_or_reason(names, analyzed, &relations) {
+        Ok(Ok(plan)) => plan,
+        Ok(Err(reason)) => return Reading::Elsewhere(reason),
         Err(error) => return Reading::Refused(error.into()),
     };
     let Some(columns) = origins::columns(&analyzed.tree, analyzed.query) else {
@@ -155,7 +155,7 @@ impl TypedPlan {
 
     /// The plan as text, one line per operator.
     pub(crate) fn explain(&self) -> String {
-        self.plan.to_string()
+        self.plan.explain()
     }
 }
 

@@ -45,12 +45,7 @@ pub(crate) fn index_of(order: &ScanOrder) -> Option<usize> {
 /// The keys that a scan of this table means, in the order in which it is to be read.
 pub(crate) fn ranges(table: &TableSchema, order: &ScanOrder) -> Vec<KeyRange> {
     let path = match index_of(order) {
-        None => Path {
-            table,
-            storage: table.storage,
-            columns: &table.primary_key,
-            unique: !table.has_hidden_key(),
-        },
+        None => Path { table, storage: table.storage, columns: &table.primary_key, unique: !table.has_hidden_key() },
         Some(index) => {
             let index = &table.indexes[index];
             Path { table, storage: index.storage, columns: &index.columns, unique: index.unique }
@@ -171,8 +166,7 @@ mod tests {
     }
 
     fn of(path: usize, reverse: bool, ranges: Vec<KeyBounds>) -> Vec<KeyRange> {
-        let order =
-            ScanOrder { relation: RelationId(0), path, ranges, reverse, columns: Vec::new(), limit: None };
+        let order = ScanOrder { relation: RelationId(0), path, ranges, reverse, columns: Vec::new(), limit: None };
         super::ranges(&table(), &order)
     }
 
@@ -191,7 +185,8 @@ mod tests {
         assert_eq!(of(1, false, vec![equal(&[3])]), [KeyRange::point(TableId(10), key(&[3]))]);
         let entries = KeyRange { table: TableId(11), low: key(&[3]), high: end(&[3]) };
         assert_eq!(of(2, false, vec![equal(&[3])]), [entries], "an entry carries the row's key");
-        let between = KeyBounds { lower_inclusive: false, upper_inclusive: false, upper: vec![Value::Integer(7)], ..equal(&[2]) };
+        let between =
+            KeyBounds { lower_inclusive: false, upper_inclusive: false, upper: vec![Value::Integer(7)], ..equal(&[2]) };
         assert_eq!(of(0, false, vec![between]), [range(end(&[2]).expect("an end"), Some(key(&[7])))]);
         let other_type = KeyBounds { lower: vec![Value::BigInt(2)], lower_inclusive: false, ..KeyBounds::default() };
         assert_eq!(of(0, false, vec![other_type]), [KeyRange::whole(TableId(9))], "wider rather than wrong");

@@ -50,9 +50,10 @@ pub(crate) struct OpenScan {
 impl Running {
     /// The rows, as they are computed.
     pub(crate) fn stream(self) -> RowStream {
-        stream::try_unfold(self, |mut running| async move {
-            Ok(running.next_rows().await?.map(|rows| (rows, running)))
-        })
+        stream::try_unfold(
+            self,
+            |mut running| async move { Ok(running.next_rows().await?.map(|rows| (rows, running))) },
+        )
         .boxed()
     }
 

@@ -20,7 +20,12 @@ fn what_has_no_meaning_is_refused_in_postgresqls_words() {
         ("SELECT 1 FROM absent", "42P01", "relation \"absent\" does not exist", 14),
         ("SELECT nosuch(id) FROM item", "42883", "function nosuch(integer) does not exist", 7),
         ("SELECT id + true FROM item", "42883", "operator does not exist: integer + boolean", 10),
-        ("SELECT max(id), name FROM item", "42803", "column \"item.name\" must appear in the GROUP BY clause or be used in an aggregate function", 16),
+        (
+            "SELECT max(id), name FROM item",
+            "42803",
+            "column \"item.name\" must appear in the GROUP BY clause or be used in an aggregate function",
+            16,
+        ),
     ] {
         let error = refused(Engine::Both, sql);
         let found = (error.sqlstate.as_str(), error.message.as_str(), error.at);

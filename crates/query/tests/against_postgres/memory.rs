@@ -3,7 +3,9 @@
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema, VersionedTable};
 use messages::{Key, Row, TableId, Timestamp};
-use query::{Engine, Execution, Planned, Prepared, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
+use query::{
+    Engine, Execution, Planned, Prepared, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use values::{Type, Value};
