@@ -51,7 +51,10 @@ pub enum Expression {
     /// A place of the row.
     Slot(usize),
     /// A place of a row around: frames count from the outermost.
-    Outer { frame: usize, slot: usize },
+    Outer {
+        frame: usize,
+        slot: usize,
+    },
     /// A parameter, from zero.
     Parameter(usize),
     Constant(Value),
@@ -59,32 +62,82 @@ pub enum Expression {
     And(Vec<Expression>),
     Or(Vec<Expression>),
     Not(Box<Expression>),
-    IsNull { value: Box<Expression>, negated: bool },
-    BooleanTest { value: Box<Expression>, negated: bool, wanted: Option<bool> },
+    IsNull {
+        value: Box<Expression>,
+        negated: bool,
+    },
+    BooleanTest {
+        value: Box<Expression>,
+        negated: bool,
+        wanted: Option<bool>,
+    },
     /// IS DISTINCT FROM by its equality.
     Distinct(Box<Callee>, Vec<Expression>),
     NullIf(Box<Callee>, Vec<Expression>),
     /// The left side with each element of the array.
-    ArrayOperator { callee: Box<Callee>, all: bool, arguments: Vec<Expression> },
-    Case { operand: Option<Box<Expression>>, arms: Vec<(Expression, Expression)>, otherwise: Box<Expression> },
+    ArrayOperator {
+        callee: Box<Callee>,
+        all: bool,
+        arguments: Vec<Expression>,
+    },
+    Case {
+        operand: Option<Box<Expression>>,
+        arms: Vec<(Expression, Expression)>,
+        otherwise: Box<Expression>,
+    },
     CaseOperand,
     Coalesce(Vec<Expression>),
-    Extreme { greatest: bool, arguments: Vec<Expression> },
+    Extreme {
+        greatest: bool,
+        arguments: Vec<Expression>,
+    },
     /// `integer` as `oid`, or the reverse.
-    SameBits { value: Box<Expression>, target: Type },
-    ThroughText { value: Box<Expression>, source: Type, target: Type, at: Place },
-    ArrayConversion { value: Box<Expression>, element: Box<Expression>, target: Type },
+    SameBits {
+        value: Box<Expression>,
+        target: Type,
+    },
+    ThroughText {
+        value: Box<Expression>,
+        source: Type,
+        target: Type,
+        at: Place,
+    },
+    ArrayConversion {
+        value: Box<Expression>,
+        element: Box<Expression>,
+        target: Type,
+    },
     Element,
     /// Rows by their order: strategy 1 to 5.
-    RowComparison { strategy: i16, left: Vec<Expression>, right: Vec<Expression> },
-    Array { element: Type, elements: Vec<Expression> },
-    Subscript { container: Box<Expression>, subscript: Box<Expression> },
-    Slice { container: Box<Expression>, lower: Option<Box<Expression>>, upper: Option<Box<Expression>> },
+    RowComparison {
+        strategy: i16,
+        left: Vec<Expression>,
+        right: Vec<Expression>,
+    },
+    Array {
+        element: Type,
+        elements: Vec<Expression>,
+    },
+    Subscript {
+        container: Box<Expression>,
+        subscript: Box<Expression>,
+    },
+    Slice {
+        container: Box<Expression>,
+        lower: Option<Box<Expression>>,
+        upper: Option<Box<Expression>>,
+    },
     Subplan(Box<SubplanUse>),
     SubLinkColumn(usize),
-    SqlValue { value: grammar::ast::SqlValue, precision: Option<i32> },
+    SqlValue {
+        value: grammar::ast::SqlValue,
+        precision: Option<i32>,
+    },
     /// GROUPING of these numbers of grouping expressions; the row has the set's bits at the place.
-    Grouping { slot: usize, numbers: Vec<u32> },
+    Grouping {
+        slot: usize,
+        numbers: Vec<u32>,
+    },
 }
 
 impl Expression {
@@ -197,16 +250,6 @@ impl Expression {
         self.parts().into_iter().for_each(|part| part.visit(each));
     }
 
-    /// The places of the row that it looks at.
-    pub fn slots(&self) -> Vec<usize> {
-        let mut slots = Vec::new();
-        self.visit(&mut |part| match part {
-            Expression::Slot(slot) | Expression::Grouping { slot, .. } => slots.push(*slot),
-            _ => {}
-        });
-        slots
-    }
-
     /// Whether two evaluations may differ, or do something.
     pub fn is_volatile(&self) -> bool {
         let mut volatile = false;
@@ -219,13 +262,6 @@ impl Expression {
             _ => {}
         });
         volatile
-    }
-
-    /// Whether it has a subquery, which may have to wait.
-    pub fn has_subplan(&self) -> bool {
-        let mut found = false;
-        self.visit(&mut |part| found |= matches!(part, Expression::Subplan(_)));
-        found
     }
 }
 
@@ -295,9 +331,6 @@ pub fn same_bits(value: Value, target: Type) -> Value {
 pub fn order(left: &Value, right: &Value) -> Ordering {
     values::compare::compare(left, right)
 }
-
-/// What a subquery runs.
-pub type SharedNode = Arc<Node>;
 
 /// An error at a place.
 pub fn error_at(sqlstate: &'static str, message: &str, at: Place) -> Stop {

@@ -13,6 +13,8 @@ mod shared;
 mod sort;
 mod window;
 
+pub use window::is_window_function;
+
 use crate::error::Stop;
 use crate::plan::Node;
 use crate::run::{Row, Run, State};

@@ -59,10 +59,6 @@ pub enum Joining {
     Left,
     Right,
     Full,
-    /// Rows of the left side that have a partner.
-    Semi,
-    /// Rows of the left side that have none.
-    Anti,
 }
 
 /// What one column of a path must be equal to.
@@ -187,10 +183,19 @@ pub enum Node {
     OneRow,
     Values(Vec<Vec<Expression>>),
     Scan(ScanNode),
-    Filter { input: Arc<Node>, filter: Expression },
-    Project { input: Arc<Node>, expressions: Vec<Expression> },
+    Filter {
+        input: Arc<Node>,
+        filter: Expression,
+    },
+    Project {
+        input: Arc<Node>,
+        expressions: Vec<Expression>,
+    },
     /// Sets side by side, behind the columns of each row.
-    ProjectSet { input: Arc<Node>, sets: Vec<SetCall> },
+    ProjectSet {
+        input: Arc<Node>,
+        sets: Vec<SetCall>,
+    },
     /// By equal keys, if there are any; the condition is over the columns of both sides.
     Join {
         kind: Joining,
@@ -205,7 +210,13 @@ pub enum Node {
         by_key: bool,
     },
     /// The right side anew for each row of the left side.
-    Lateral { kind: Joining, left: Arc<Node>, right: Arc<Node>, condition: Option<Expression>, right_width: usize },
+    Lateral {
+        kind: Joining,
+        left: Arc<Node>,
+        right: Arc<Node>,
+        condition: Option<Expression>,
+        right_width: usize,
+    },
     /// Groups, aggregates, bits of the groups that are not in the set, and what the group decides.
     Aggregate {
         input: Arc<Node>,
@@ -222,10 +233,24 @@ pub enum Node {
         frame: FrameSpan,
         calls: Vec<WindowUse>,
     },
-    Sort { input: Arc<Node>, order: Vec<Sorting>, first: Option<Expression>, skipped: Option<Expression> },
+    Sort {
+        input: Arc<Node>,
+        order: Vec<Sorting>,
+        first: Option<Expression>,
+        skipped: Option<Expression>,
+    },
     /// By the first columns.
-    Distinct { input: Arc<Node>, by: Vec<usize>, consecutive: bool },
-    Limit { input: Arc<Node>, limit: Option<Expression>, offset: Option<Expression>, ties: Vec<Sorting> },
+    Distinct {
+        input: Arc<Node>,
+        by: Vec<usize>,
+        consecutive: bool,
+    },
+    Limit {
+        input: Arc<Node>,
+        limit: Option<Expression>,
+        offset: Option<Expression>,
+        ties: Vec<Sorting>,
+    },
     SetOperation {
         operator: grammar::ast::SetOperator,
         all: bool,
@@ -233,11 +258,26 @@ pub enum Node {
         right: Arc<Node>,
     },
     /// Rows that are computed once for the outer values; compiled for so many frames.
-    Shared { number: usize, source: Arc<Node>, outer: Vec<Expression>, frames: usize },
+    Shared {
+        number: usize,
+        source: Arc<Node>,
+        outer: Vec<Expression>,
+        frames: usize,
+    },
     /// What the last round of a recursion has found.
-    Working { number: usize },
-    Recursive { number: usize, base: Arc<Node>, step: Arc<Node>, distinct: bool },
-    Functions { functions: Vec<SetCall>, ordinality: bool },
+    Working {
+        number: usize,
+    },
+    Recursive {
+        number: usize,
+        base: Arc<Node>,
+        step: Arc<Node>,
+        distinct: bool,
+    },
+    Functions {
+        functions: Vec<SetCall>,
+        ordinality: bool,
+    },
 }
 
 impl Node {
@@ -254,7 +294,9 @@ impl Node {
             | Node::Distinct { input, .. }
             | Node::Limit { input, .. }
             | Node::Shared { source: input, .. } => vec![input],
-            Node::Join { left, right, .. } | Node::Lateral { left, right, .. } | Node::SetOperation { left, right, .. } => {
+            Node::Join { left, right, .. }
+            | Node::Lateral { left, right, .. }
+            | Node::SetOperation { left, right, .. } => {
                 vec![left, right]
             }
             Node::Recursive { base, step, .. } => vec![base, step],

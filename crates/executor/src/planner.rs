@@ -56,7 +56,11 @@ fn not_built<T>(what: impl Into<String>) -> Made<T> {
 ///
 /// # Errors
 /// What PostgreSQL says of a constant that its type cannot be read from.
-pub fn plan(catalog: &dyn Catalog, analyzed: &Analyzed, relations: &dyn Relations) -> Result<Option<Arc<Plan>>, ExecutionError> {
+pub fn plan(
+    catalog: &dyn Catalog,
+    analyzed: &Analyzed,
+    relations: &dyn Relations,
+) -> Result<Option<Arc<Plan>>, ExecutionError> {
     Ok(plan_or_reason(catalog, analyzed, relations)?.ok())
 }
 
@@ -64,7 +68,11 @@ pub fn plan(catalog: &dyn Catalog, analyzed: &Analyzed, relations: &dyn Relation
 ///
 /// # Errors
 /// As [`plan()`].
-pub fn plan_or_reason(catalog: &dyn Catalog, analyzed: &Analyzed, relations: &dyn Relations) -> Result<Planned, ExecutionError> {
+pub fn plan_or_reason(
+    catalog: &dyn Catalog,
+    analyzed: &Analyzed,
+    relations: &dyn Relations,
+) -> Result<Planned, ExecutionError> {
     let mut planner = Planner {
         catalog,
         facts: Facts::postgresql15(),

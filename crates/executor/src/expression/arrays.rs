@@ -32,7 +32,13 @@ pub fn any_or_all(
 }
 
 /// Each element converted.
-pub fn convert(value: &Expression, element: &Expression, target: Type, row: &[Value], run: &mut Run<'_, '_>) -> Evaluated {
+pub fn convert(
+    value: &Expression,
+    element: &Expression,
+    target: Type,
+    row: &[Value],
+    run: &mut Run<'_, '_>,
+) -> Evaluated {
     let value = value.evaluate(row, run)?;
     let Some(elements) = value.as_array() else { return Ok(Value::Null) };
     let mut converted = Vec::with_capacity(elements.len());

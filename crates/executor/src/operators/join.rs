@@ -127,7 +127,11 @@ impl Join {
         Ok(())
     }
 
-    fn take_scanned(&mut self, filter: Option<&crate::expression::Expression>, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    fn take_scanned(
+        &mut self,
+        filter: Option<&crate::expression::Expression>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<(), Stop> {
         if let Some(filter) = filter {
             let mut kept = VecDeque::new();
             for row in &self.arrived {
@@ -200,17 +204,10 @@ impl Join {
             }
             self.current.matched = true;
             self.matched[*partner] = true;
-            match kind {
-                Joining::Semi | Joining::Anti => break,
-                _ => self.found.push(row),
-            }
+            self.found.push(row);
         }
-        match (kind, self.current.matched) {
-            (Joining::Left | Joining::Full, false) => {
-                self.found.push([left.as_slice(), &vec![Value::Null; *right_width]].concat());
-            }
-            (Joining::Semi, true) | (Joining::Anti, false) => self.found.push(left.clone()),
-            _ => {}
+        if matches!(kind, Joining::Left | Joining::Full) && !self.current.matched {
+            self.found.push([left.as_slice(), &vec![Value::Null; *right_width]].concat());
         }
         self.probes.pop_front();
         self.candidates = None;

@@ -54,7 +54,9 @@ impl Reader {
             return Ok(None);
         };
         let narrow = |mut row: Row| -> Row {
-            let take = |column: &u32| row.get_mut(*column as usize).map_or(Value::Null, |at| std::mem::replace(at, Value::Null));
+            let take = |column: &u32| {
+                row.get_mut(*column as usize).map_or(Value::Null, |at| std::mem::replace(at, Value::Null))
+            };
             scan.columns.iter().map(take).collect()
         };
         Ok(Some(rows.into_iter().map(narrow).collect()))
@@ -110,11 +112,7 @@ pub fn ranges(range: &KeyRange, row: &[Value], run: &mut Run<'_, '_>) -> Result<
 }
 
 /// The same with the keys by which they are sorted.
-pub fn keyed_ranges(
-    range: &KeyRange,
-    row: &[Value],
-    run: &mut Run<'_, '_>,
-) -> Result<Vec<(Vec<u8>, KeyBounds)>, Stop> {
+pub fn keyed_ranges(range: &KeyRange, row: &[Value], run: &mut Run<'_, '_>) -> Result<Vec<(Vec<u8>, KeyBounds)>, Stop> {
     let mut prefixes: Vec<Vec<Value>> = vec![Vec::new()];
     for (source, stored) in range.equal.iter().zip(&range.types) {
         let values = match source {

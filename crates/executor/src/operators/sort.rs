@@ -31,8 +31,20 @@ pub fn compare_keys(sorting: &[Sorting], left: &[values::Value], right: &[values
     for (key, (left, right)) in sorting.iter().zip(left.iter().zip(right)) {
         let found = match (left.is_null(), right.is_null()) {
             (true, true) => Ordering::Equal,
-            (true, false) => if key.nulls_first { Ordering::Less } else { Ordering::Greater },
-            (false, true) => if key.nulls_first { Ordering::Greater } else { Ordering::Less },
+            (true, false) => {
+                if key.nulls_first {
+                    Ordering::Less
+                } else {
+                    Ordering::Greater
+                }
+            }
+            (false, true) => {
+                if key.nulls_first {
+                    Ordering::Greater
+                } else {
+                    Ordering::Less
+                }
+            }
             (false, false) if key.descending => order(right, left),
             (false, false) => order(left, right),
         };

@@ -1,24 +1,325 @@
-//! Windows. (Placeholder for the order of work: a plan with windows is not made yet.)
+//! Windows: rows sorted by partition and order, and what each call sees from each row.
 
-use super::Operator;
-use crate::error::Stop;
-use crate::plan::Node;
-use crate::run::{Row, Run};
+mod frames;
+
+use super::sort::{compare_keys, sort_keys};
+use super::{MANY, Operator};
+use crate::equality::key_of;
+use crate::error::{ExecutionError, Stop};
+use crate::plan::{FrameEnd, FrameSpan, Node, Sorting, WindowUse};
+use crate::run::{Row, Run, size_of_row};
+use evaluation::Accumulator;
+use frames::{Frames, Seen};
+use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
+use values::Value;
 
-/// Calls of one window.
+/// A row with all that its window needs to know of it.
+pub struct WindowRow {
+    row: Row,
+    partition: Row,
+    order: Row,
+    /// Arguments of each call; none where its FILTER does not hold.
+    arguments: Vec<Option<Row>>,
+}
+
+/// An aggregate over a frame that only grows.
+struct Growing {
+    accumulator: Box<dyn Accumulator>,
+    /// Up to which row it has come.
+    end: usize,
+}
+
+/// A window under way.
 pub struct Window {
     input: Box<dyn Operator>,
+    plan: Arc<Node>,
+    arrived: VecDeque<Row>,
+    held: Vec<WindowRow>,
+    sorted: bool,
+    offsets: Option<[Value; 2]>,
+    /// The partition of the next row, and what is known of it.
+    partition: Range<usize>,
+    frames: Option<Frames>,
+    growing: Vec<Option<Growing>>,
+    place: usize,
+    found: Vec<Row>,
+}
+
+/// Whether a window function is computed here, by the name of its implementation.
+pub fn is_window_function(source: &str) -> bool {
+    matches!(
+        source.strip_prefix("window_"),
+        Some(
+            "row_number"
+                | "rank"
+                | "dense_rank"
+                | "percent_rank"
+                | "cume_dist"
+                | "ntile"
+                | "lag"
+                | "lag_with_offset"
+                | "lag_with_offset_and_default"
+                | "lead"
+                | "lead_with_offset"
+                | "lead_with_offset_and_default"
+                | "first_value"
+                | "last_value"
+                | "nth_value"
+        )
+    )
 }
 
 impl Window {
-    pub fn new(input: Box<dyn Operator>, _plan: Arc<Node>) -> Window {
-        Window { input }
+    pub fn new(input: Box<dyn Operator>, plan: Arc<Node>) -> Window {
+        Window {
+            input,
+            plan,
+            arrived: VecDeque::new(),
+            held: Vec::new(),
+            sorted: false,
+            offsets: None,
+            partition: 0..0,
+            frames: None,
+            growing: Vec::new(),
+            place: 0,
+            found: Vec::new(),
+        }
     }
+
+    fn take_in(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+        let plan = Arc::clone(&self.plan);
+        let Node::Window { partition, order, calls, frame, .. } = &*plan else { return Ok(()) };
+        if self.offsets.is_none() {
+            let start = offset(&frame.start, frame, "starting", run)?;
+            self.offsets = Some([start, offset(&frame.end, frame, "ending", run)?]);
+        }
+        loop {
+            while let Some(row) = self.arrived.front() {
+                run.spend()?;
+                let computed = Computed::of(row, partition, order, calls, run)?;
+                run.state.hold(size_of_row(row) * 2)?;
+                let Computed { partition, order, arguments } = computed;
+                self.held.extend(self.arrived.pop_front().map(|row| WindowRow { row, partition, order, arguments }));
+            }
+            match self.input.next(run, MANY)? {
+                Some(rows) => self.arrived = rows.into(),
+                None => break,
+            }
+        }
+        let by: Vec<Sorting> =
+            partition.iter().map(|by| Sorting { by: by.clone(), descending: false, nulls_first: false }).collect();
+        self.held.sort_by(|left, right| {
+            compare_keys(&by, &left.partition, &right.partition)
+                .then_with(|| compare_keys(order, &left.order, &right.order))
+        });
+        self.sorted = true;
+        Ok(())
+    }
+
+    /// Sees to it that the partition of the next row is known.
+    fn enter_partition(&mut self, calls: usize) {
+        if self.place < self.partition.end {
+            return;
+        }
+        let key = |row: &WindowRow| key_of(row.partition.iter());
+        let first = key(&self.held[self.place]);
+        let same = self.held[self.place..].iter().take_while(|row| key(row) == first).count();
+        self.partition = self.place..self.place + same;
+        let orders: Vec<Vec<u8>> =
+            self.held[self.partition.clone()].iter().map(|row| key_of(row.order.iter())).collect();
+        self.frames = Some(Frames::new(&orders));
+        self.growing = (0..calls).map(|_| None).collect();
+    }
+
+    /// The values of all calls for the next row.
+    fn compute(&mut self, run: &mut Run<'_, '_>) -> Result<Row, Stop> {
+        let plan = Arc::clone(&self.plan);
+        let Node::Window { frame, calls, order, .. } = &*plan else { return Ok(Row::new()) };
+        self.enter_partition(calls.len());
+        let (Some(frames), Some(offsets)) = (&self.frames, &self.offsets) else { return Ok(Row::new()) };
+        let rows = &self.held[self.partition.clone()];
+        let place = self.place - self.partition.start;
+        let orders: Vec<&Row> = rows.iter().map(|row| &row.order).collect();
+        let seen = frames.seen(place, frame, offsets, &orders, order, run)?;
+        let mut values = Row::with_capacity(calls.len());
+        for (number, call) in calls.iter().enumerate() {
+            let value = match call.source {
+                Some(source) => window_function(source, rows, number, place, frames, &seen)?,
+                None => aggregated(call, rows, number, &seen, &mut self.growing[number], run)?,
+            };
+            values.push(value);
+        }
+        Ok(values)
+    }
+}
+
+/// What a row gives.
+struct Computed {
+    partition: Row,
+    order: Row,
+    arguments: Vec<Option<Row>>,
+}
+
+impl Computed {
+    fn of(
+        row: &[Value],
+        partition: &[crate::expression::Expression],
+        order: &[Sorting],
+        calls: &[WindowUse],
+        run: &mut Run<'_, '_>,
+    ) -> Result<Computed, Stop> {
+        let partition: Row = partition.iter().map(|value| value.evaluate(row, run)).collect::<Result<_, _>>()?;
+        let order = sort_keys(order, row, run)?;
+        let mut arguments = Vec::with_capacity(calls.len());
+        for call in calls {
+            let takes = match &call.filter {
+                Some(filter) => filter.holds(row, run)?,
+                None => true,
+            };
+            arguments.push(match takes {
+                true => Some(call.arguments.iter().map(|v| v.evaluate(row, run)).collect::<Result<Row, _>>()?),
+                false => None,
+            });
+        }
+        Ok(Computed { partition, order, arguments })
+    }
+}
+
+/// The offset of a frame's end; NULL where it has none.
+fn offset(end: &FrameEnd, frame: &FrameSpan, which: &str, run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+    let (FrameEnd::Preceding(offset, _) | FrameEnd::Following(offset, _)) = end else { return Ok(Value::Null) };
+    let value = offset.evaluate(&[], run)?;
+    if value.is_null() {
+        return Err(ExecutionError::new("22004", format!("frame {which} offset must not be null")).into());
+    }
+    if frame.unit != grammar::ast::FrameUnit::Range && value.as_integer().is_some_and(|rows| rows < 0) {
+        return Err(ExecutionError::new("22013", format!("frame {which} offset must not be negative")).into());
+    }
+    Ok(value)
+}
+
+/// An aggregate over the rows that a row sees. As long as these only become more, it goes on where it was.
+fn aggregated(
+    call: &WindowUse,
+    rows: &[WindowRow],
+    number: usize,
+    seen: &Seen,
+    growing: &mut Option<Growing>,
+    run: &mut Run<'_, '_>,
+) -> Result<Value, Stop> {
+    let begin = || match evaluation::aggregates::aggregate(call.function, &[], &call.types, call.result) {
+        Some(made) => made.map_err(Stop::from),
+        None => Err(ExecutionError::new("0A000", "this aggregate is not built").into()),
+    };
+    if seen.range.start == 0 && seen.without.is_empty() {
+        let reusable = growing.take().filter(|growing| growing.end <= seen.range.end);
+        let mut growing_now = match reusable {
+            Some(growing) => growing,
+            None => Growing { accumulator: begin()?, end: 0 },
+        };
+        for row in &rows[growing_now.end..seen.range.end.max(growing_now.end)] {
+            if let Some(arguments) = &row.arguments[number] {
+                growing_now.accumulator.add(arguments)?;
+            }
+            growing_now.end += 1;
+        }
+        let value = growing_now.accumulator.finish()?;
+        *growing = Some(growing_now);
+        return Ok(value);
+    }
+    let mut accumulator = begin()?;
+    for place in seen.places() {
+        run.budget = run.budget.saturating_sub(1);
+        if let Some(arguments) = &rows[place].arguments[number] {
+            accumulator.add(arguments)?;
+        }
+    }
+    Ok(accumulator.finish()?)
+}
+
+fn window_function(
+    source: &str,
+    rows: &[WindowRow],
+    number: usize,
+    place: usize,
+    frames: &Frames,
+    seen: &Seen,
+) -> Result<Value, Stop> {
+    let argument = |row: usize, argument: usize| -> Value {
+        let arguments = rows.get(row).and_then(|row| row.arguments[number].as_ref());
+        arguments.and_then(|arguments| arguments.get(argument)).cloned().unwrap_or(Value::Null)
+    };
+    let count = rows.len();
+    let peers = frames.peers(place);
+    let shifted = |sign: i64| -> Value {
+        let given = rows[place].arguments[number].as_ref().map_or(0, Vec::len);
+        let by = if given > 1 { argument(place, 1).as_integer() } else { Some(1) };
+        let Some(by) = by else { return Value::Null };
+        let target = (place as i64).checked_add(by.saturating_mul(sign));
+        match target.and_then(|target| usize::try_from(target).ok()).filter(|target| *target < count) {
+            Some(target) => argument(target, 0),
+            None if given > 2 => argument(place, 2),
+            None => Value::Null,
+        }
+    };
+    let positive = |value: Value, sqlstate, name: &str| -> Result<Option<usize>, Stop> {
+        match value.as_integer() {
+            None => Ok(None),
+            Some(number) if number > 0 => Ok(Some(usize::try_from(number).unwrap_or(usize::MAX))),
+            Some(_) => {
+                let message = format!("argument of {name} must be greater than zero");
+                Err(ExecutionError::new(sqlstate, message).into())
+            }
+        }
+    };
+    Ok(match source.strip_prefix("window_").unwrap_or(source) {
+        "row_number" => Value::BigInt(place as i64 + 1),
+        "rank" => Value::BigInt(peers.start as i64 + 1),
+        "dense_rank" => Value::BigInt(frames.group(place) as i64 + 1),
+        "percent_rank" if count <= 1 => Value::Double(0.0),
+        "percent_rank" => Value::Double(peers.start as f64 / (count - 1) as f64),
+        "cume_dist" => Value::Double(peers.end as f64 / count as f64),
+        "ntile" => match positive(argument(0, 0), "22014", "ntile")? {
+            Some(buckets) => Value::Integer(bucket(place, count, buckets) as i32),
+            None => Value::Null,
+        },
+        "first_value" => seen.places().next().map_or(Value::Null, |row| argument(row, 0)),
+        "last_value" => seen.places().last().map_or(Value::Null, |row| argument(row, 0)),
+        "nth_value" => match positive(argument(place, 1), "22016", "nth_value")? {
+            Some(nth) => seen.places().nth(nth - 1).map_or(Value::Null, |row| argument(row, 0)),
+            None => Value::Null,
+        },
+        name if name.starts_with("lag") => shifted(-1),
+        _ => shifted(1),
+    })
+}
+
+/// The bucket of a row, from 1; the first ones have one row more where they do not come out even.
+fn bucket(place: usize, count: usize, buckets: usize) -> usize {
+    let (size, larger) = (count / buckets, count % buckets);
+    let in_larger = larger * (size + 1);
+    if place < in_larger { place / (size + 1) + 1 } else { larger + (place - in_larger) / size.max(1) + 1 }
 }
 
 impl Operator for Window {
     fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
-        self.input.next(run, want)
+        if !self.sorted {
+            self.take_in(run)?;
+        }
+        while self.found.len() < want && self.place < self.held.len() {
+            run.spend()?;
+            let mut values = self.compute(run)?;
+            let mut row = self.held[self.place].row.clone();
+            row.append(&mut values);
+            self.found.push(row);
+            self.place += 1;
+        }
+        Ok(Some(std::mem::take(&mut self.found)).filter(|rows| !rows.is_empty()))
+    }
+
+    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+        vec![&mut self.input]
     }
 }

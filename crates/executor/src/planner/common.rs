@@ -1,7 +1,7 @@
 //! WITH: a query that is read once stands where it is read, others are computed once.
 
 use super::frame::Frame;
-use super::{Made, OuterPlace, Planner, PlannedLevel, not_built};
+use super::{Made, OuterPlace, PlannedLevel, Planner, not_built};
 use crate::expression::Expression;
 use crate::plan::Node;
 use analyzer::tree::{Command, QueryId, SetTree};

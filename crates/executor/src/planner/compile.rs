@@ -112,9 +112,12 @@ impl Planner<'_> {
         if let Some(slot) = current.computed.get(&id) {
             return Some(Expression::Slot(*slot));
         }
-        let found = self.frames.iter().enumerate().rev().find_map(|(frame, known)| {
-            known.computed.get(&id).map(|slot| OuterPlace { frame, slot: *slot })
-        })?;
+        let found = self
+            .frames
+            .iter()
+            .enumerate()
+            .rev()
+            .find_map(|(frame, known)| known.computed.get(&id).map(|slot| OuterPlace { frame, slot: *slot }))?;
         Some(self.outer(found))
     }
 
@@ -137,7 +140,8 @@ impl Planner<'_> {
         self.outer_log.truncate(log);
         self.volatile_calls = volatile;
         let place = grouped.groups.iter().position(|group| Some(group) == compiled.as_ref())?;
-        (!matches!(compiled, Some(Expression::Constant(_) | Expression::Parameter(_)))).then_some(Expression::Slot(place))
+        (!matches!(compiled, Some(Expression::Constant(_) | Expression::Parameter(_))))
+            .then_some(Expression::Slot(place))
     }
 
     fn column(&mut self, level: usize, levels_up: u32, place: EntryPlace, current: &Frame) -> Made<Expression> {

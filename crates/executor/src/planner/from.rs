@@ -3,7 +3,7 @@
 use super::frame::{EntryPlace, Frame};
 use super::query::Source;
 use super::{Made, Planner, not_built};
-use crate::expression::{Expression, Place};
+use crate::expression::Expression;
 use crate::plan::{KeyRange, Node, ScanNode, SetCall, SetCallee};
 use analyzer::tree::{EntryKind, ExprId, JoinTree, Node as TreeNode, Query};
 use std::collections::BTreeSet;
@@ -170,8 +170,7 @@ impl<'a> Planner<'a> {
             };
             let strict = row.strict;
             let types = arguments.iter().map(|argument| self.tree[*argument].typed).collect();
-            let callee =
-                SetCallee::Set { function: *function, body, strict, types, result: expression.typed };
+            let callee = SetCallee::Set { function: *function, body, strict, types, result: expression.typed };
             return Ok(SetCall { callee, arguments: self.compile_all(arguments, level, current)?, width });
         }
         if width != 1 {
@@ -279,10 +278,5 @@ impl<'a> Planner<'a> {
         }
         let _ = level;
         wanted.into_iter().collect()
-    }
-
-    /// No place: what the planner makes itself.
-    pub fn nowhere() -> Place {
-        Place(None)
     }
 }

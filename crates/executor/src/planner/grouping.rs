@@ -136,8 +136,7 @@ impl<'a> Planner<'a> {
         }
         let direct = self.compile_all(&call.direct, level, before)?;
         let nulls = vec![values::Value::Null; direct.len()];
-        if call.variadic
-            || evaluation::aggregates::aggregate(call.function, &nulls, &types, expression.typed).is_none()
+        if call.variadic || evaluation::aggregates::aggregate(call.function, &nulls, &types, expression.typed).is_none()
         {
             let name = self.catalog.function(call.function).map(|row| row.name.to_string()).unwrap_or_default();
             return not_built(format!("aggregate {name} ({})", call.function.0));

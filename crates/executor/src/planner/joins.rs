@@ -65,8 +65,7 @@ impl<'a> Planner<'a> {
     fn leaf(&self, tree: &'a JoinTree, level: usize) -> Leaf<'a> {
         let mut entries = BTreeSet::new();
         Self::entries_in(tree, &mut entries);
-        let mut needs: BTreeSet<u32> =
-            entries.iter().flat_map(|entry| self.lateral_entries(*entry, level)).collect();
+        let mut needs: BTreeSet<u32> = entries.iter().flat_map(|entry| self.lateral_entries(*entry, level)).collect();
         needs.retain(|entry| !entries.contains(entry));
         Leaf { tree, entries, needs }
     }

@@ -1,9 +1,9 @@
 //! Which path leads to the rows of a relation, by conditions on its columns.
 
+use super::Made;
 use super::Planner;
 use super::frame::Frame;
 use super::from::Conjunct;
-use super::Made;
 use crate::expression::Expression;
 use crate::plan::{KeyEnd, KeyRange, KeySource};
 use analyzer::tree::{EntryKind, ExprId, Node as TreeNode};

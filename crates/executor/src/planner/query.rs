@@ -36,10 +36,8 @@ impl<'a> Planner<'a> {
             Some(tree) => self.set_source(query, tree, level)?,
             None => self.from(query, level)?,
         };
-        let groups = query.has_aggregates
-            || !query.group.is_empty()
-            || query.grouping_sets.is_some()
-            || query.having.is_some();
+        let groups =
+            query.has_aggregates || !query.group.is_empty() || query.grouping_sets.is_some() || query.having.is_some();
         if groups {
             source = self.grouping(query, source, level)?;
         }
@@ -164,7 +162,8 @@ impl<'a> Planner<'a> {
     fn target_sets(&mut self, query: &Query, source: Source, level: usize) -> Made<Source> {
         let mut calls = Vec::new();
         for target in &query.targets {
-            let is_set = |node: &TreeNode| matches!(node, TreeNode::Function { function, .. } if self.yields_set(*function));
+            let is_set =
+                |node: &TreeNode| matches!(node, TreeNode::Function { function, .. } if self.yields_set(*function));
             let found = self.places_of(target.value, &|node, depth| depth == 0 && is_set(node));
             calls.extend(found.into_iter().map(|(id, _)| id));
         }

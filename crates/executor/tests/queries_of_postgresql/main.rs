@@ -14,7 +14,7 @@ use world::World;
 const NOW: i64 = 762_525_296_000_000;
 
 /// Queries that no plan is made for, at most.
-const NOT_BUILT_MAX: usize = 1_000;
+const NOT_BUILT_MAX: usize = 19;
 
 struct TestSession;
 
@@ -61,6 +61,9 @@ fn answer(world: &World, sql: &str, rows_at_once: usize, budget: usize) -> Answe
     let analyzed = match analyzer::analyze(world, parsed, &[]) {
         Ok(analyzed) => analyzed,
         Err(error) if error.sqlstate == "0A000" => return Answer::NotBuilt(format!("analysis: {}", error.message)),
+        Err(error) if error.message.starts_with("relation \"pg_") => {
+            return Answer::NotBuilt("tables of the system".to_owned());
+        }
         Err(error) => return failed(error.sqlstate, &error.message),
     };
     let plan = match plan_or_reason(world, &analyzed, world) {
@@ -158,6 +161,7 @@ fn cases() -> Vec<Case> {
     let mut files: Vec<_> =
         std::fs::read_dir(folder).expect("the folder").map(|file| file.expect("a file").path()).collect();
     files.sort();
+    files.push(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/queries_of_postgresql/more.txt"));
     let mut cases = Vec::new();
     for path in files {
         let file = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -191,7 +195,8 @@ fn compare(rows_at_once: usize, budget: usize) {
                 } else {
                     wrong_count += 1;
                     let (expected, here) = (case.expected.join("\n"), full.join("\n"));
-                    let _ = write!(wrong, "\n{}: {}\n--- PostgreSQL\n{expected}\n--- here\n{here}\n", case.file, case.sql);
+                    let _ =
+                        write!(wrong, "\n{}: {}\n--- PostgreSQL\n{expected}\n--- here\n{here}\n", case.file, case.sql);
                 }
             }
         }
