@@ -8,7 +8,13 @@ use values::{Value, ValueError};
 /// A statement that is wrong for this data or this state.
 #[cold]
 pub fn statement(sqlstate: &str, message: impl Into<String>) -> Failure {
-    wrong(StatementFailure { sqlstate: sqlstate.into(), message: message.into(), detail: None, constraint: None })
+    wrong(StatementFailure {
+        sqlstate: sqlstate.into(),
+        message: message.into(),
+        detail: None,
+        hint: None,
+        constraint: None,
+    })
 }
 
 /// As [`statement`], with a sentence more.
@@ -18,6 +24,7 @@ pub fn statement_with_detail(sqlstate: &str, message: impl Into<String>, detail:
         sqlstate: sqlstate.into(),
         message: message.into(),
         detail: Some(detail.into()),
+        hint: None,
         constraint: None,
     })
 }
@@ -29,6 +36,7 @@ pub fn of_value(error: ValueError) -> Failure {
         sqlstate: error.sqlstate.into(),
         message: error.message,
         detail: error.detail.map(String::from),
+        hint: None,
         constraint: None,
     })
 }
@@ -42,6 +50,7 @@ pub fn duplicate_key(table: &TableSchema, constraint: &str, columns: &[usize], v
         sqlstate: "23505".into(),
         message: format!("duplicate key value violates unique constraint \"{constraint}\""),
         detail: Some(format!("Key ({})=({}) already exists.", names.join(", "), texts.join(", "))),
+        hint: None,
         constraint: Some(constraint.into()),
     })
 }
@@ -63,7 +72,7 @@ pub fn not_null(table: &TableSchema, column: usize, values: &[Value]) -> Failure
 #[cold]
 pub fn foreign_key(message: String, detail: String, constraint: &str) -> Failure {
     let (detail, constraint) = (Some(detail), Some(constraint.into()));
-    wrong(StatementFailure { sqlstate: "23503".into(), message, detail, constraint })
+    wrong(StatementFailure { sqlstate: "23503".into(), message, detail, hint: None, constraint })
 }
 
 /// 23514: a row does not satisfy a condition of its table.
@@ -74,6 +83,7 @@ pub fn check_violated(table: &TableSchema, constraint: &str, values: &[Value]) -
         sqlstate: "23514".into(),
         message,
         detail: Some(failing_row(table, values)),
+        hint: None,
         constraint: Some(constraint.into()),
     })
 }
@@ -82,7 +92,8 @@ pub fn check_violated(table: &TableSchema, constraint: &str, values: &[Value]) -
 #[cold]
 pub fn check_violated_before(table: &TableSchema, constraint: &str) -> Failure {
     let message = format!("check constraint \"{constraint}\" of relation \"{}\" is violated by some row", table.name);
-    wrong(StatementFailure { sqlstate: "23514".into(), message, detail: None, constraint: Some(constraint.into()) })
+    let constraint = Some(constraint.into());
+    wrong(StatementFailure { sqlstate: "23514".into(), message, detail: None, hint: None, constraint })
 }
 
 fn failing_row(table: &TableSchema, values: &[Value]) -> String {

@@ -159,6 +159,8 @@ pub struct StatementFailure {
     pub message: String,
     /// More, in a sentence.
     pub detail: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
     /// Name of the constraint that was hurt.
     pub constraint: Option<String>,
 }

@@ -4,9 +4,12 @@
 //! `XX000` remains for what neither the client nor the data explains.
 
 use crate::rewrite::names::shown;
+use analyzer::AnalysisError;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
+use executor::ExecutionError;
+use grammar::SyntaxError;
 use sql_syntax::{TooDeep, Unread};
 use thiserror::Error;
 use values::ValueError;
@@ -19,12 +22,18 @@ pub struct QueryError {
     pub sqlstate: String,
     /// What is wrong, without the word ERROR.
     pub message: String,
+    /// More about it.
+    pub detail: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Where in the statement, in bytes from its beginning.
+    pub at: Option<u32>,
 }
 
 impl QueryError {
     /// An error with this SQLSTATE.
     pub fn new(sqlstate: &str, message: impl Into<String>) -> QueryError {
-        QueryError { sqlstate: sqlstate.to_owned(), message: message.into() }
+        QueryError { sqlstate: sqlstate.to_owned(), message: message.into(), detail: None, hint: None, at: None }
     }
 
     /// `0A000`: valid SQL that is not offered here.
@@ -67,6 +76,27 @@ impl From<Unread> for QueryError {
 impl From<ValueError> for QueryError {
     fn from(error: ValueError) -> QueryError {
         QueryError::new(error.sqlstate, error.message)
+    }
+}
+
+impl From<SyntaxError> for QueryError {
+    fn from(error: SyntaxError) -> QueryError {
+        let (detail, hint) = (error.detail.map(str::to_owned), error.hint.map(str::to_owned));
+        QueryError { detail, hint, at: error.at, ..QueryError::new(error.sqlstate, error.message) }
+    }
+}
+
+impl From<AnalysisError> for QueryError {
+    fn from(error: AnalysisError) -> QueryError {
+        let AnalysisError { sqlstate, message, detail, hint, at } = error;
+        QueryError { sqlstate: sqlstate.to_owned(), message, detail, hint, at }
+    }
+}
+
+impl From<ExecutionError> for QueryError {
+    fn from(error: ExecutionError) -> QueryError {
+        let ExecutionError { sqlstate, message, detail, hint, at } = error;
+        QueryError { sqlstate: sqlstate.to_owned(), message, detail, hint, at }
     }
 }
 

@@ -32,6 +32,7 @@ mod rewrite;
 mod scan;
 mod system_catalog;
 pub mod tables;
+mod typed;
 mod types;
 mod ways;
 
@@ -39,6 +40,6 @@ pub use datafusion::sql::sqlparser;
 pub use error::QueryError;
 pub use messages::query::SessionFacts;
 pub use planning::Interrupt;
-pub use processor::{Execution, Planned, Prepared, Processor, Ready, RowStream};
+pub use processor::{Engine, Execution, Planned, Prepared, Processor, Ready, RowStream};
 pub use system_catalog::SETTINGS;
 pub use tables::{ScanBatch, ScanRequest, Tables};

@@ -8,7 +8,7 @@ use crate::context::PlanningContext;
 use crate::convert::{for_each_value, scalar_of};
 use crate::cooperation::PauseJoins;
 use crate::equality;
-use crate::error::{QueryError, of_value};
+use crate::error::QueryError;
 use crate::kept_orders::KeepOrders;
 use crate::kept_rows::KeepRows;
 use crate::limits::{
@@ -23,13 +23,14 @@ use crate::planning::{Watched, settle};
 use crate::rewrite::{ExecutionParameter, Rewritten, names, rewrite};
 use crate::system_catalog::SystemCatalog;
 use crate::tables::{Tables, TablesHandle};
+use crate::typed::{self, Reading, TypedPlan, TypedStatement};
 use crate::types;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Field, FieldRef};
 use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::GreedyMemoryPool;
+use datafusion::execution::memory_pool::{GreedyMemoryPool, MemoryConsumer, MemoryPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
@@ -49,13 +50,35 @@ use quick_cache::sync::Cache;
 use std::ops::Deref;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use values::{Type, Value};
 
 /// Plans and runs queries.
 pub struct Processor {
     state: SessionState,
     /// Statements that may come again.
-    plans: Cache<Question, Prepared>,
+    plans: Cache<Question, Arc<Planned>>,
+    engine: Engine,
+    counts: Counts,
+}
+
+/// What statements are planned and run by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The executor where it has all that a statement needs, DataFusion elsewhere.
+    #[default]
+    Both,
+    /// DataFusion alone.
+    DataFusion,
+    /// The executor alone: what it does not have yet is refused.
+    Executor,
+}
+
+/// How many statements were planned by what; plans that were kept count once.
+#[derive(Debug, Default)]
+struct Counts {
+    executor: AtomicU64,
+    datafusion: AtomicU64,
 }
 
 /// What a plan answers: a statement, and the types of its parameters as far as they were given.
@@ -69,13 +92,14 @@ struct Question {
 #[derive(Clone, Debug)]
 pub struct Prepared {
     planned: Arc<Planned>,
+    /// The session that asked.
+    session: Arc<SessionFacts>,
 }
 
 /// A query that was planned.
 #[derive(Debug)]
 pub struct Planned {
-    /// What is to be computed, without values of parameters. How, is settled anew by each execution.
-    plan: LogicalPlan,
+    plan: Computation,
     /// Whether it is the same each time.
     is_kept: bool,
     /// The tables that it reads, with the versions of their definitions.
@@ -87,6 +111,15 @@ pub struct Planned {
     pub relies_on: CatalogVersions,
     /// Whether it shows the catalog itself: it must then not outlive the catalog snapshot.
     pub reads_system_catalog: bool,
+}
+
+/// What is to be computed, without values of parameters.
+#[derive(Debug)]
+enum Computation {
+    /// By DataFusion. How, is settled anew by each execution.
+    Logical(LogicalPlan),
+    /// By the executor.
+    Typed(TypedPlan),
 }
 
 /// What one execution supplies.
@@ -104,7 +137,13 @@ pub struct Execution {
 
 /// A query with values, and how it is computed. It runs once.
 #[derive(Debug)]
-pub struct Ready(Arc<dyn ExecutionPlan>);
+pub struct Ready(ReadyPlan);
+
+#[derive(Debug)]
+enum ReadyPlan {
+    Physical(Arc<dyn ExecutionPlan>),
+    Typed { plan: TypedPlan, execution: Execution, session: Arc<SessionFacts> },
+}
 
 /// Batches of at most [`BATCH_ROWS`] rows; a batch may be empty. Dropping the stream cancels the query.
 pub type RowStream = BoxStream<'static, Result<Vec<Vec<Value>>, QueryError>>;
@@ -137,7 +176,24 @@ impl Processor {
         let builder = builder.with_analyzer_rules(Watched::analyzers(&Analyzer::new().rules));
         let builder = builder.with_optimizer_rules(Watched::optimizers(&optimizer_rules()));
         let state = builder.with_physical_optimizer_rules(Watched::physical(physical_rules())).build();
-        Ok(Processor { state, plans: Cache::new(STATEMENTS_KEPT_MAX) })
+        let (engine, counts) = (Engine::default(), Counts::default());
+        Ok(Processor { state, plans: Cache::new(STATEMENTS_KEPT_MAX), engine, counts })
+    }
+
+    /// The same with another engine.
+    pub fn with_engine(self, engine: Engine) -> Processor {
+        Processor { engine, ..self }
+    }
+
+    /// How many statements were planned for this engine alone.
+    pub fn planned_by(&self, engine: Engine) -> u64 {
+        let (executor, datafusion) =
+            (self.counts.executor.load(Ordering::Relaxed), self.counts.datafusion.load(Ordering::Relaxed));
+        match engine {
+            Engine::Both => executor + datafusion,
+            Engine::Executor => executor,
+            Engine::DataFusion => datafusion,
+        }
     }
 
     /// Plans a query over a catalog snapshot, or finds the plan that was kept of it. `parameters` are the types that the client gave; those it did not are
@@ -145,28 +201,53 @@ impl Processor {
     pub fn plan(
         &self,
         catalog: &Arc<Catalog>,
-        session: &SessionFacts,
+        session: &Arc<SessionFacts>,
         sql: &Arc<str>,
         parameters: &[Option<Type>],
     ) -> Result<Prepared, QueryError> {
+        let prepared = |planned| Prepared { planned, session: Arc::clone(session) };
         let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec() };
         if let Some(known) = self.plans.get(&question)
             && known.holds_in(catalog)
         {
-            return Ok(known);
+            return Ok(prepared(known));
         }
-        let statement = sql_syntax::statement(sql)?;
-        let prepared = Prepared { planned: Arc::new(self.plan_anew(catalog, session, &statement, parameters)?) };
-        if prepared.is_kept && prepared.holds_in(catalog) && sql.len() <= STATEMENT_BYTES_MAX {
+        let planned = Arc::new(self.plan_anew(catalog, session, sql, parameters)?);
+        if planned.is_kept && planned.holds_in(catalog) && sql.len() <= STATEMENT_BYTES_MAX {
             // Whoever was told the types asks with them.
-            let told = prepared.parameters().iter().map(|told| Some(*told)).collect();
-            self.plans.insert(Question { parameters: told, ..question.clone() }, prepared.clone());
-            self.plans.insert(question, prepared.clone());
+            let told = planned.parameters.iter().map(|told| Some(*told)).collect();
+            self.plans.insert(Question { parameters: told, ..question.clone() }, Arc::clone(&planned));
+            self.plans.insert(question, Arc::clone(&planned));
         }
-        Ok(prepared)
+        Ok(prepared(planned))
     }
 
     fn plan_anew(
+        &self,
+        catalog: &Arc<Catalog>,
+        session: &SessionFacts,
+        sql: &str,
+        parameters: &[Option<Type>],
+    ) -> Result<Planned, QueryError> {
+        if self.engine != Engine::DataFusion {
+            match typed::read(catalog, session, sql, parameters) {
+                Reading::Planned(statement) => {
+                    self.counts.executor.fetch_add(1, Ordering::Relaxed);
+                    return Ok(Planned::of_typed(*statement));
+                }
+                Reading::Refused(error) => return Err(error),
+                Reading::Elsewhere(reason) if self.engine == Engine::Executor => {
+                    return Err(QueryError::unsupported(reason));
+                }
+                Reading::Elsewhere(_) => {}
+            }
+        }
+        let statement = sql_syntax::statement(sql)?;
+        self.counts.datafusion.fetch_add(1, Ordering::Relaxed);
+        self.plan_logically(catalog, session, &statement, parameters)
+    }
+
+    fn plan_logically(
         &self,
         catalog: &Arc<Catalog>,
         session: &SessionFacts,
@@ -187,10 +268,8 @@ impl Processor {
         let columns = columns_of(&plan)?;
         let parameters = rewritten.parameters.iter().map(|known| known.unwrap_or(Type::Text)).collect();
         let (tables, reads_system_catalog) = (context.tables(), catalog.is_shown());
-        // A table that the asking transaction itself has changed has no version to compare with yet.
-        let committed = tables.iter().filter(|(_, version)| *version != Timestamp::ZERO);
-        let relies_on = committed.map(|(name, version)| (CatalogEntry::key(name), *version)).collect();
         let is_kept = !reads_system_catalog && !rewritten.is_random;
+        let (relies_on, plan) = (committed(&tables), Computation::Logical(plan));
         Ok(Planned { plan, is_kept, tables, columns, parameters, relies_on, reads_system_catalog })
     }
 
@@ -234,8 +313,17 @@ impl Processor {
 
     /// Settles how a planned query is computed with these values. It is most of the work of planning.
     pub fn ready(&self, prepared: &Prepared, execution: &Execution) -> Result<Ready, QueryError> {
-        let plan = with_values(&prepared.planned, prepared.values(execution)?)?;
-        Ok(Ready(settle(self.state.create_physical_plan(&plan))?))
+        let parameters = prepared.values(execution)?;
+        Ok(Ready(match &prepared.planned.plan {
+            Computation::Logical(plan) => {
+                let plan = with_values(plan, prepared.scalars(&parameters, execution)?)?;
+                ReadyPlan::Physical(settle(self.state.create_physical_plan(&plan))?)
+            }
+            Computation::Typed(plan) => {
+                let (plan, session) = (plan.clone(), Arc::clone(&prepared.session));
+                ReadyPlan::Typed { plan, execution: Execution { parameters, ..execution.clone() }, session }
+            }
+        }))
     }
 
     /// Makes a planned query ready and runs it.
@@ -251,22 +339,31 @@ impl Processor {
     /// Runs a query; rows come as they are computed. Tables are read through `tables`.
     pub fn run(&self, ready: Ready, tables: Arc<dyn Tables>) -> Result<RowStream, QueryError> {
         let shared = self.state.runtime_env();
-        let pool = StatementPool::new(Arc::clone(&shared.memory_pool), STATEMENT_MEMORY_MAX);
-        let environment = RuntimeEnv { memory_pool: Arc::new(pool), ..RuntimeEnv::clone(shared) };
-        let config = self.state.config().clone().with_extension(Arc::new(TablesHandle(tables)));
-        let task = TaskContext::new(
-            None,
-            String::new(),
-            config,
-            Default::default(),
-            Default::default(),
-            Default::default(),
-            Default::default(),
-            Arc::new(environment),
-        );
-        let batches = execute_stream(ready.0, Arc::new(task))?;
-        // A panic of the library's ends the query, not the process.
-        let caught = AssertUnwindSafe(batches.map(|batch| rows_of(&batch?))).catch_unwind();
+        let pool: Arc<dyn MemoryPool> =
+            Arc::new(StatementPool::new(Arc::clone(&shared.memory_pool), STATEMENT_MEMORY_MAX));
+        let batches = match ready.0 {
+            ReadyPlan::Physical(plan) => {
+                let environment = RuntimeEnv { memory_pool: pool, ..RuntimeEnv::clone(shared) };
+                let config = self.state.config().clone().with_extension(Arc::new(TablesHandle(tables)));
+                let task = TaskContext::new(
+                    None,
+                    String::new(),
+                    config,
+                    Default::default(),
+                    Default::default(),
+                    Default::default(),
+                    Default::default(),
+                    Arc::new(environment),
+                );
+                execute_stream(plan, Arc::new(task))?.map(|batch| rows_of(&batch?)).boxed()
+            }
+            ReadyPlan::Typed { plan, execution, session } => {
+                let held = MemoryConsumer::new("rows of a statement").register(&pool);
+                plan.run(&execution, session, tables, held)
+            }
+        };
+        // A panic ends the query, not the process.
+        let caught = AssertUnwindSafe(batches).catch_unwind();
         let answered = caught.map(|step| {
             step.unwrap_or_else(|_| Err(QueryError::new("XX000", "the query processor has failed on this query")))
         });
@@ -279,8 +376,13 @@ impl Processor {
 
     /// The plan as text, one line per operator, as `EXPLAIN` shows it.
     pub fn explain(&self, prepared: &Prepared, execution: &Execution) -> Result<String, QueryError> {
-        let ready = self.ready(prepared, execution)?;
-        Ok(displayable(ready.0.as_ref()).indent(false).to_string())
+        if let Computation::Typed(plan) = &prepared.planned.plan {
+            return Ok(plan.explain());
+        }
+        match self.ready(prepared, execution)?.0 {
+            ReadyPlan::Physical(plan) => Ok(displayable(plan.as_ref()).indent(false).to_string()),
+            ReadyPlan::Typed { plan, .. } => Ok(plan.explain()),
+        }
     }
 }
 
@@ -320,7 +422,27 @@ fn parameter_field(parameter: Type) -> FieldRef {
     Arc::new(Field::new("", types::to_arrow(parameter), true))
 }
 
+/// The catalog rows of tables. One that the asking transaction itself has changed has no version to compare with yet.
+fn committed(tables: &[(String, Timestamp)]) -> CatalogVersions {
+    let committed = tables.iter().filter(|(_, version)| *version != Timestamp::ZERO);
+    committed.map(|(name, version)| (CatalogEntry::key(name), *version)).collect()
+}
+
 impl Planned {
+    fn of_typed(statement: TypedStatement) -> Planned {
+        let TypedStatement { plan, columns, parameters, tables } = statement;
+        let (relies_on, plan) = (committed(&tables), Computation::Typed(plan));
+        Planned { plan, is_kept: true, tables, columns, parameters, relies_on, reads_system_catalog: false }
+    }
+
+    /// What runs it: [`Engine::Executor`] or [`Engine::DataFusion`].
+    pub fn engine(&self) -> Engine {
+        match self.plan {
+            Computation::Logical(_) => Engine::DataFusion,
+            Computation::Typed(_) => Engine::Executor,
+        }
+    }
+
     /// Whether the tables are defined there as they were when this was planned.
     fn holds_in(&self, catalog: &Catalog) -> bool {
         let is_same = |(name, version): &(String, Timestamp)| {
@@ -349,40 +471,38 @@ impl Prepared {
         Arc::ptr_eq(&self.planned, &other.planned)
     }
 
-    /// The values of all parameters. Errors: 08P01 when their number is wrong, those of casts.
-    fn values(&self, execution: &Execution) -> Result<Vec<ScalarValue>, QueryError> {
+    /// The values of all parameters, in their types. Errors: 08P01 when their number is wrong, those of casts.
+    fn values(&self, execution: &Execution) -> Result<Vec<Value>, QueryError> {
         let (given, wanted) = (execution.parameters.len(), self.parameters().len());
         if given != wanted {
             return Err(QueryError::new("08P01", format!("{given} parameters were given where {wanted} are required")));
         }
-        parameter_values(execution.parameters.iter().zip(self.parameters()), execution)
+        let cast = |(value, parameter): (&Value, &Type)| Ok(values::cast::explicit(value, *parameter)?);
+        execution.parameters.iter().zip(self.parameters()).map(cast).collect()
     }
-}
 
-fn parameter_values<'a>(
-    values: impl Iterator<Item = (&'a Value, &'a Type)>,
-    execution: &Execution,
-) -> Result<Vec<ScalarValue>, QueryError> {
-    let mut scalars = Vec::new();
-    for (value, parameter) in values {
-        let value = values::cast::explicit(value, *parameter).map_err(of_value)?;
-        scalars.push(scalar_of(&value, &types::to_arrow(*parameter))?);
+    /// The same and what the execution supplies, as DataFusion holds it.
+    fn scalars(&self, parameters: &[Value], execution: &Execution) -> Result<Vec<ScalarValue>, QueryError> {
+        let mut scalars = Vec::new();
+        for (value, parameter) in parameters.iter().zip(self.parameters()) {
+            scalars.push(scalar_of(value, &types::to_arrow(*parameter))?);
+        }
+        for parameter in ExecutionParameter::ALL {
+            let value = match parameter {
+                ExecutionParameter::Now => Value::TimestampTz(execution.now),
+                ExecutionParameter::Seed => Value::BigInt(execution.seed as i64),
+                ExecutionParameter::BackendPid => Value::Integer(execution.backend_pid),
+            };
+            scalars.push(scalar_of(&value, &types::to_arrow(parameter.parameter_type()))?);
+        }
+        Ok(scalars)
     }
-    for parameter in ExecutionParameter::ALL {
-        let value = match parameter {
-            ExecutionParameter::Now => Value::TimestampTz(execution.now),
-            ExecutionParameter::Seed => Value::BigInt(execution.seed as i64),
-            ExecutionParameter::BackendPid => Value::Integer(execution.backend_pid),
-        };
-        scalars.push(scalar_of(&value, &types::to_arrow(parameter.parameter_type()))?);
-    }
-    Ok(scalars)
 }
 
 /// The plan with values in place of parameters.
-fn with_values(planned: &Planned, values: Vec<ScalarValue>) -> Result<LogicalPlan, QueryError> {
+fn with_values(plan: &LogicalPlan, values: Vec<ScalarValue>) -> Result<LogicalPlan, QueryError> {
     let values = ParamValues::List(values.into_iter().map(ScalarAndMetadata::from).collect());
-    Ok(planned.plan.clone().replace_params_with_values(&values)?)
+    Ok(plan.clone().replace_params_with_values(&values)?)
 }
 
 fn columns_of(plan: &LogicalPlan) -> Result<Vec<ResultColumn>, QueryError> {

@@ -4,7 +4,7 @@
 
 use crate::convert::for_each_value;
 use crate::functions::{any, cast, equal};
-use crate::limits::SCAN_RANGES_MAX;
+use crate::limits::{SCAN_RANGES_MAX, TABLE_ROWS};
 use crate::types;
 use bigdecimal::BigDecimal;
 use datafusion::arrow::datatypes::DataType;
@@ -21,8 +21,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use values::{Type, Value};
 
-/// Rows that a table is taken to have.
-const TABLE_ROWS: usize = 1_000_000;
 /// Rows that are taken to lie above, or below, a bound of a column.
 const HALF_BOUNDED_ROWS: usize = 100_000;
 /// And between two.

@@ -467,11 +467,12 @@ fn failed() -> Failure {
 
 fn statement_failure(sqlstate: &str, message: &str) -> Failure {
     let (sqlstate, message) = (sqlstate.to_owned(), message.to_owned());
-    Failure::Statement(Box::new(StatementFailure { sqlstate, message, detail: None, constraint: None }))
+    Failure::Statement(Box::new(StatementFailure { sqlstate, message, detail: None, hint: None, constraint: None }))
 }
 
 fn of_query(error: QueryError) -> Failure {
-    statement_failure(&error.sqlstate, &error.message)
+    let QueryError { sqlstate, message, detail, hint, .. } = error;
+    Failure::Statement(Box::new(StatementFailure { sqlstate, message, detail, hint, constraint: None }))
 }
 
 /// Tables as a session's transaction sees them.

@@ -203,8 +203,8 @@ impl SqlError {
         match failure {
             Failure::Conflict { conflict } => of_conflict(&conflict, catalog),
             Failure::Statement(wrong) => {
-                let StatementFailure { sqlstate, message, detail, constraint } = *wrong;
-                let hint = (message == TooDeep::MESSAGE).then(|| TooDeep::HINT.to_string());
+                let StatementFailure { sqlstate, message, detail, hint, constraint } = *wrong;
+                let hint = hint.or_else(|| (message == TooDeep::MESSAGE).then(|| TooDeep::HINT.to_string()));
                 Box::new(SqlError {
                     sqlstate: Cow::Owned(sqlstate),
                     message,

@@ -51,6 +51,7 @@ fn duplicates_are_refused_in_postgresql_s_words() {
             sqlstate: "23505".into(),
             message: format!("duplicate key value violates unique constraint \"{constraint}\""),
             detail: Some(detail.into()),
+            hint: None,
             constraint: Some(constraint.into()),
         };
         assert_eq!(failure, Failure::Statement(Box::new(expected)));

@@ -16,7 +16,7 @@ pub mod exact;
 mod floats;
 pub mod operator;
 mod privileges;
-mod random;
+pub(crate) mod random;
 pub mod rowwise;
 mod scalar;
 mod series;

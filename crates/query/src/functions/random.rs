@@ -44,7 +44,7 @@ impl Hash for Random {
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014): a step of the sequence of a seed.
-fn mixed(seed: u64, step: u64) -> u64 {
+pub(crate) fn mixed(seed: u64, step: u64) -> u64 {
     let mut state = seed.wrapping_add(step.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -259,6 +259,11 @@ pub fn is_always_empty(name: &str) -> bool {
     DEFINITIONS.find("pg_catalog", name).is_some() && !relations::FILLED.contains(&name)
 }
 
+/// Whether there is such a relation of a system schema.
+pub fn is_system_relation(schema: &str, name: &str) -> bool {
+    DEFINITIONS.find(schema, name).is_some()
+}
+
 /// Whether a system schema has this name.
 pub fn is_system_schema(name: &str) -> bool {
     matches!(name, "pg_catalog" | "information_schema")

@@ -3,9 +3,13 @@
 
 use crate::memory::World;
 use crate::postgres;
+use query::Engine;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
+
+/// Of the queries that succeed, so many are planned by the executor at least. The number only rises.
+const EXECUTED_MIN: usize = 386;
 
 pub struct Case {
     pub sql: String,
@@ -13,7 +17,7 @@ pub struct Case {
 }
 
 /// All cases of all files.
-pub fn all() -> Vec<Case> {
+pub fn all_cases() -> Vec<Case> {
     let read = |file: &&str| std::fs::read_to_string(folder().join(file)).expect("the file of queries");
     FILES.iter().flat_map(|file| cases(&read(file))).collect()
 }
@@ -50,9 +54,17 @@ fn check(file: &str) {
         TABLES.call_once(|| postgres::create_tables(&command));
         write_anew(&command, &mut cases, heading(&text), &path);
     }
-    let world = World::new();
+    assert!(!cases.is_empty(), "{file} has no queries");
+    for engine in [Engine::Both, Engine::DataFusion] {
+        let differences = differences(&World::with_engine(engine), &cases);
+        assert!(differences.is_empty(), "results by {engine:?} differ from PostgreSQL's:\n{differences}");
+    }
+}
+
+/// Where answers are not what PostgreSQL's were.
+fn differences(world: &World, cases: &[Case]) -> String {
     let mut differences = String::new();
-    for case in &cases {
+    for case in cases {
         let mut answer = world.answer(&case.sql);
         let full_answer = answer.clone();
         if answer.len() == 1 && answer[0].starts_with("ERROR ") {
@@ -68,8 +80,30 @@ fn check(file: &str) {
             );
         }
     }
-    assert!(!cases.is_empty(), "{file} has no queries");
-    assert!(differences.is_empty(), "results differ from PostgreSQL's:\n{differences}");
+    differences
+}
+
+/// If few of the queries went to the executor, the tests here would say little of it. `SHOW=1` prints those that did not go there, with the reason.
+#[test]
+fn most_queries_go_to_the_executor() {
+    let world = World::with_engine(Engine::Executor);
+    let mut reasons = std::collections::BTreeMap::new();
+    let (mut gone, mut all) = (0, 0);
+    for case in all_cases().iter().filter(|case| !case.expected[0].starts_with("ERROR")) {
+        all += 1;
+        match world.plan(&case.sql, &[]) {
+            Ok(_) => gone += 1,
+            Err(error) => reasons.entry(error.message).or_insert_with(Vec::new).push(case.sql.clone()),
+        }
+    }
+    println!("{gone} of {all} queries go to the executor");
+    for (reason, queries) in &reasons {
+        println!("{}: {reason}", queries.len());
+        if std::env::var("SHOW").is_ok() {
+            println!("    {}", queries.join("\n    "));
+        }
+    }
+    assert!(gone >= EXECUTED_MIN, "only {gone} of {all} queries go to the executor: {reasons:?}");
 }
 
 fn write_anew(command: &str, cases: &mut [Case], heading: &str, path: &Path) {

@@ -78,7 +78,7 @@ impl VisitorMut for PutIn<'_> {
 fn plans_serve_other_values() {
     let world = World::new();
     let mut checked = 0;
-    for case in cases::all() {
+    for case in cases::all_cases() {
         let Ok(mut statements) = Parser::parse_sql(&PostgreSqlDialect {}, &case.sql) else { continue };
         let mut literals = Parameterize::default();
         let _ = VisitMut::visit(&mut statements, &mut literals);

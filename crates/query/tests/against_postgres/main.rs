@@ -7,6 +7,7 @@
 mod cases;
 mod catalog;
 mod drivers;
+mod engines;
 mod kept;
 mod memory;
 mod nestings;

@@ -3,7 +3,9 @@
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema, VersionedTable};
 use messages::{Key, Row, TableId, Timestamp};
-use query::{Execution, Planned, Prepared, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables};
+use query::{
+    Engine, Execution, Planned, Prepared, Processor, QueryError, ScanBatch, ScanRequest, SessionFacts, Tables,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use values::{Type, Value};
@@ -208,15 +210,15 @@ pub struct World {
     pub runtime: tokio::runtime::Runtime,
 }
 
-pub fn session() -> SessionFacts {
-    SessionFacts {
+pub fn session() -> Arc<SessionFacts> {
+    Arc::new(SessionFacts {
         user: "postgres".to_owned(),
         role: messages::role::BOOTSTRAP_OID,
         session_user: "postgres".to_owned(),
         database: "raid".to_owned(),
         version: "PostgreSQL 15.0 (Raid)".to_owned(),
         settings: vec![("application_name".to_owned(), "tests".to_owned())],
-    }
+    })
 }
 
 impl World {
@@ -228,6 +230,11 @@ impl World {
     pub fn with_tables(text: &str) -> World {
         let world = World::new();
         World { memory: Arc::new(Memory::of(described_in(text))), ..world }
+    }
+
+    /// With statements going one way only, or either.
+    pub fn with_engine(engine: Engine) -> World {
+        World::with_processor(Processor::new().expect("a processor").with_engine(engine))
     }
 
     pub fn with_processor(processor: Processor) -> World {

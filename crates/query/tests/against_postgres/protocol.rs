@@ -188,7 +188,8 @@ fn sessions_are_told_of_themselves() {
     let sql = "SELECT current_user, session_user, current_database(), current_schema(), current_setting('Application_Name'), \
                (SELECT setting FROM pg_settings WHERE name = 'application_name'), version(), id FROM item WHERE id = 8";
     let ask = |session: SessionFacts| {
-        let planned = world.processor.plan(&world.memory.catalog, &session, &Arc::from(sql), &[]).expect("a plan");
+        let planned =
+            world.processor.plan(&world.memory.catalog, &Arc::new(session), &Arc::from(sql), &[]).expect("a plan");
         let row = world.run(&planned, &[]).expect("rows").remove(0);
         row.iter().map(|value| values::text::to_string(value).expect("a text")).collect::<Vec<_>>().join("|")
     };

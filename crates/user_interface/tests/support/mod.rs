@@ -502,6 +502,7 @@ fn failure(kind: &str) -> Failure {
             sqlstate: "23505".to_string(),
             message: "duplicate key value violates unique constraint \"accounts_pkey\"".to_string(),
             detail: Some("Key (aid)=(1) already exists.".to_string()),
+            hint: None,
             constraint: Some("accounts_pkey".to_string()),
         })),
         "cancelled" => Failure::Cancelled,

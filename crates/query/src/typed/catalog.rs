@@ -1,0 +1,257 @@
+//! The analyzer's catalog over a snapshot: PostgreSQL's own objects, and the tables of the user.
+//!
+//! Invariant: what the analyzer finds here is what the snapshot has. What only the other engine knows (relations of system schemas, collations beyond C) is
+//! not found, and [`SnapshotCatalog::is_beyond`] says so afterwards: then nothing may be concluded from what was not found.
+
+use crate::system_catalog::{is_system_relation, is_system_schema};
+use analyzer::catalog::{Found, SYSTEM_SCHEMA};
+use analyzer::facts::{Aggregate, Cast, Function, Operator, Range, TypeRow};
+use analyzer::relations::{Relation, RelationColumn, RelationId, RelationKind};
+use analyzer::types::{CollationId, FunctionId, NONE, OperatorId, TypeKind};
+use analyzer::{BuiltIns, Catalog as _, TypeId, Typed};
+use messages::contention;
+use messages::schema::{Catalog, Column, Identity, TableSchema};
+use std::cell::{Cell, OnceCell};
+
+/// The schema of users' tables.
+const PUBLIC: &str = "public";
+/// What tells the type of a table's rows from the table: users' objects are numbered from below.
+const ROW_TYPES: u32 = 1 << 31;
+
+/// One analysis' view of a catalog snapshot.
+pub(crate) struct SnapshotCatalog<'a> {
+    tables: &'a Catalog,
+    database: &'a str,
+    named: OnceCell<Box<NamedTable>>,
+    beyond: Cell<bool>,
+}
+
+/// A table that was named, and the ones that were named after it: what was handed out stays where it is.
+struct NamedTable {
+    relation: Relation,
+    row: TypeRow,
+    next: OnceCell<Box<NamedTable>>,
+}
+
+impl<'a> SnapshotCatalog<'a> {
+    /// Over a snapshot, in a database of this name.
+    pub(crate) fn new(tables: &'a Catalog, database: &'a str) -> SnapshotCatalog<'a> {
+        SnapshotCatalog { tables, database, named: OnceCell::new(), beyond: Cell::new(false) }
+    }
+
+    /// Whether something was asked for that this knows nothing of, and another may.
+    pub(crate) fn is_beyond(&self) -> bool {
+        self.beyond.get()
+    }
+
+    fn all_named(&self) -> impl Iterator<Item = &NamedTable> {
+        std::iter::successors(self.named.get(), |known| known.next.get()).map(|known| &**known)
+    }
+
+    fn table_named(&self, schema: Option<&str>, name: &str) -> Option<&NamedTable> {
+        if schema.is_some_and(|schema| schema != PUBLIC) {
+            return None;
+        }
+        if let Some(known) = self.all_named().find(|known| known.relation.name == name) {
+            return Some(known);
+        }
+        let table = &self.tables.tables.get(name)?.table;
+        if table.sequence.is_some() {
+            self.beyond.set(true);
+            return None;
+        }
+        let mut end = &self.named;
+        while let Some(known) = end.get() {
+            end = &known.next;
+        }
+        Some(end.get_or_init(|| Box::new(NamedTable::of(table))))
+    }
+}
+
+impl NamedTable {
+    fn of(table: &TableSchema) -> NamedTable {
+        let key = || table.primary_key.iter().map(|position| *position as u32).collect();
+        let columns = table.columns.iter().map(column).collect();
+        let own = table.primary_key_name.iter().cloned();
+        let unique = table.indexes.iter().filter(|index| index.constraint).map(|index| index.name.clone());
+        let checks = table.checks.iter().map(|check| check.name.clone());
+        let foreign = table.foreign_keys.iter().map(|key| key.name.clone());
+        let relation = Relation {
+            id: RelationId(table.oid),
+            schema: PUBLIC.into(),
+            name: table.name.clone().into(),
+            kind: RelationKind::Table,
+            row: TypeId(table.oid | ROW_TYPES),
+            columns,
+            primary_key: (!table.has_hidden_key()).then(key),
+            constraints: own.chain(unique).chain(checks).chain(foreign).map(Into::into).collect(),
+            system: false,
+        };
+        NamedTable { row: row_type(&relation), relation, next: OnceCell::new() }
+    }
+}
+
+fn column(column: &Column) -> RelationColumn {
+    RelationColumn {
+        name: column.name.clone().into(),
+        typed: typed(column.column_type),
+        dropped: column.dropped,
+        generated: false,
+        identity_always: column.identity == Some(Identity::Always),
+    }
+}
+
+/// A column's type, with the type's own collation.
+pub(crate) fn typed(column_type: values::Type) -> Typed {
+    let id = TypeId(column_type.oid());
+    let collation = BuiltIns.type_row(id).map_or(CollationId(0), |row| row.collation);
+    Typed { id, modifier: column_type.typmod(), collation }
+}
+
+fn row_type(relation: &Relation) -> TypeRow {
+    TypeRow {
+        id: relation.row,
+        name: relation.name.clone(),
+        schema: None,
+        length: -1,
+        by_value: false,
+        kind: TypeKind::Composite,
+        category: 'C',
+        preferred: false,
+        delimiter: ',',
+        relation: relation.id.0,
+        element: NONE,
+        array: NONE,
+        is_array: false,
+        input: "record_in".into(),
+        output: "record_out".into(),
+        receive: "record_recv".into(),
+        send: "record_send".into(),
+        modifier_input: "-".into(),
+        modifier_output: "-".into(),
+        alignment: 'd',
+        storage: 'x',
+        base: NONE,
+        base_modifier: -1,
+        collation: CollationId(0),
+    }
+}
+
+impl analyzer::Catalog for SnapshotCatalog<'_> {
+    fn type_row(&self, id: TypeId) -> Option<&TypeRow> {
+        let own = || self.all_named().map(|known| &known.row).find(|row| row.id == id);
+        BuiltIns.type_row(id).or_else(own)
+    }
+
+    fn type_named(&self, schema: Option<&str>, name: &str) -> Option<&TypeRow> {
+        let own = || Some(&self.table_named(schema, name)?.row);
+        BuiltIns.type_named(schema, name).or_else(own)
+    }
+
+    fn function(&self, id: FunctionId) -> Option<&Function> {
+        BuiltIns.function(id)
+    }
+
+    fn functions_named<'c>(&'c self, schema: Option<&str>, name: &str) -> Vec<Found<'c, Function>> {
+        if schema.is_some_and(|schema| schema != SYSTEM_SCHEMA && is_system_schema(schema)) {
+            self.beyond.set(true);
+        }
+        BuiltIns.functions_named(schema, name)
+    }
+
+    fn operator(&self, id: OperatorId) -> Option<&Operator> {
+        BuiltIns.operator(id)
+    }
+
+    fn operators_named<'c>(&'c self, schema: Option<&str>, name: &str) -> Vec<Found<'c, Operator>> {
+        BuiltIns.operators_named(schema, name)
+    }
+
+    fn cast(&self, source: TypeId, target: TypeId) -> Option<&Cast> {
+        BuiltIns.cast(source, target)
+    }
+
+    fn aggregate(&self, id: FunctionId) -> Option<&Aggregate> {
+        BuiltIns.aggregate(id)
+    }
+
+    fn range(&self, id: TypeId) -> Option<&Range> {
+        BuiltIns.range(id)
+    }
+
+    fn range_of_multirange(&self, id: TypeId) -> Option<&Range> {
+        BuiltIns.range_of_multirange(id)
+    }
+
+    fn relation(&self, id: RelationId) -> Option<&Relation> {
+        self.all_named().map(|known| &known.relation).find(|relation| relation.id == id)
+    }
+
+    fn relation_named(&self, schema: Option<&str>, name: &str) -> Option<&Relation> {
+        // As with PostgreSQL's search path, system relations come first.
+        let is_beyond = match schema {
+            None => is_system_relation(SYSTEM_SCHEMA, name),
+            Some(schema) => schema == contention::SCHEMA || is_system_schema(schema),
+        };
+        if is_beyond {
+            self.beyond.set(true);
+            return None;
+        }
+        Some(&self.table_named(schema, name)?.relation)
+    }
+
+    fn has_schema(&self, name: &str) -> bool {
+        name == PUBLIC || name == contention::SCHEMA || is_system_schema(name)
+    }
+
+    fn collation_named(&self, schema: Option<&str>, name: &str) -> Option<CollationId> {
+        let found = BuiltIns.collation_named(schema, name);
+        self.beyond.set(self.beyond.get() || found.is_none());
+        found
+    }
+
+    fn collation_name(&self, id: CollationId) -> Option<String> {
+        BuiltIns.collation_name(id)
+    }
+
+    fn database(&self) -> &str {
+        self.database
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use messages::schema::VersionedTable;
+    use messages::{TableId, Timestamp};
+    use std::sync::Arc;
+    use values::Type;
+
+    /// A statement would be resolved against another table than the one it names, or a system relation taken for missing.
+    #[test]
+    fn names_lead_to_tables_and_what_is_beyond_is_told() {
+        let mut tables = Catalog::default();
+        let columns = vec![Column::new("id", Type::Integer, true), Column::new("name", Type::Varchar(Some(20)), false)];
+        let mut table = TableSchema::new("item", TableId(9), columns);
+        table.oid = 16_384;
+        let versioned = VersionedTable { table: Arc::new(table), version: Timestamp::ZERO };
+        tables.tables.insert("item".to_owned(), versioned);
+        let catalog = SnapshotCatalog::new(&tables, "raid");
+        let catalog: &dyn analyzer::Catalog = &catalog;
+        let item = catalog.relation_named(None, "item").expect("the table");
+        assert_eq!(
+            (item.id, item.columns[1].typed.id, item.columns[1].typed.modifier),
+            (RelationId(16_384), TypeId(1043), 24)
+        );
+        assert!(std::ptr::eq(item, catalog.relation(item.id).expect("by its number")));
+        assert!(std::ptr::eq(item, catalog.relation_named(Some("public"), "item").expect("by its schema")));
+        assert!(catalog.is_composite(item.row));
+        let catalog = SnapshotCatalog::new(&tables, "raid");
+        assert!(catalog.relation_named(None, "absent").is_none() && !catalog.is_beyond());
+        for (schema, name) in [(None, "pg_class"), (Some("information_schema"), "tables"), (Some("raid"), "contention")]
+        {
+            let catalog = SnapshotCatalog::new(&tables, "raid");
+            assert!(catalog.relation_named(schema, name).is_none() && catalog.is_beyond(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Statements that go by way of typed query trees: the grammar reads them, the analyzer gives them their meaning, the executor plans and runs them.
+//!
+//! Invariant: a statement is planned here only if every part of it is built, and refused here only if PostgreSQL refuses it. Of anything else this says that it goes
+//! [`Reading::Elsewhere`], and says nothing about it. In reading order: `catalog`: names; `paths`: ways to rows; `origins`: columns of results; `rows`: running;
+//! `session`: what functions may ask.
+
+mod catalog;
+mod origins;
+mod paths;
+mod rows;
+mod session;
+
+use crate::error::QueryError;
+use crate::limits::STATEMENT_MEMORY_MAX;
+use crate::planning::go_on;
+use crate::processor::{Execution, RowStream};
+use crate::tables::Tables;
+use analyzer::relations::RelationId;
+use analyzer::reliance::LookUp;
+use analyzer::types::NONE;
+use analyzer::{Analyzed, TypeId};
+use catalog::SnapshotCatalog;
+use datafusion::execution::memory_pool::MemoryReservation;
+use evaluation::storage::storage;
+use executor::{Limits, Plan};
+use grammar::ast::Statement;
+use messages::Timestamp;
+use messages::program::ResultColumn;
+use messages::query::SessionFacts;
+use messages::schema::Catalog;
+use paths::StatementTables;
+use rows::Running;
+use session::{RandomBits, SessionView};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use values::Type;
+
+/// What became of a statement.
+pub(crate) enum Reading {
+    /// It is planned.
+    Planned(Box<TypedStatement>),
+    /// It has no meaning.
+    Refused(QueryError),
+    /// Something of it is not built, or not known here: the reason.
+    Elsewhere(String),
+}
+
+/// A statement that was planned: its plan, and what it is to its client.
+pub(crate) struct TypedStatement {
+    /// How it is computed.
+    pub plan: TypedPlan,
+    /// The columns of its rows.
+    pub columns: Vec<ResultColumn>,
+    /// The types of its parameters.
+    pub parameters: Vec<Type>,
+    /// The tables that it names, with the versions of their definitions.
+    pub tables: Vec<(String, Timestamp)>,
+}
+
+/// How a statement is computed.
+#[derive(Clone, Debug)]
+pub(crate) struct TypedPlan {
+    plan: Arc<Plan>,
+    relations: StatementTables,
+}
+
+/// Reads a statement over a catalog snapshot.
+pub(crate) fn read(catalog: &Catalog, session: &SessionFacts, sql: &str, declared: &[Option<Type>]) -> Reading {
+    let parsed = match grammar::parse(sql) {
+        Ok(script) => script.statements,
+        Err(error) if is_bound(error.sqlstate) => return Reading::Elsewhere(error.message),
+        Err(error) => return Reading::Refused(error.into()),
+    };
+    let [parsed] = &parsed[..] else { return Reading::Elsewhere("several statements".to_owned()) };
+    if !matches!(parsed.statement, Statement::Query(_)) {
+        return Reading::Elsewhere("a statement that is no query".to_owned());
+    }
+    let names = SnapshotCatalog::new(catalog, &session.database);
+    let declared: Vec<TypeId> =
+        declared.iter().map(|given| given.map_or(NONE, |given| TypeId(given.unmodified().oid()))).collect();
+    if let Err(cancelled) = go_on() {
+        return Reading::Refused(cancelled.into());
+    }
+    let analyzed = analyzer::analyze(&names, parsed, &declared);
+    if names.is_beyond() {
+        return Reading::Elsewhere("it names what is not analyzed".to_owned());
+    }
+    match analyzed {
+        Ok(analyzed) => planned(catalog, &names, &analyzed),
+        Err(error) if is_bound(error.sqlstate) || is_unbuilt(&error.message) => Reading::Elsewhere(error.message),
+        Err(error) => Reading::Refused(error.into()),
+    }
+}
+
+/// Whether an error says that something is too large or too deep for us: the bounds of PostgreSQL, and of others, are not the same.
+fn is_bound(sqlstate: &str) -> bool {
+    sqlstate.starts_with("54")
+}
+
+/// Whether an error says that something is not built. A query with INTO makes a table, which is not the analyzer's to do.
+fn is_unbuilt(message: &str) -> bool {
+    message.ends_with("is not supported yet") || message == "SELECT ... INTO is not allowed here"
+}
+
+fn planned(catalog: &Catalog, names: &SnapshotCatalog<'_>, analyzed: &Analyzed) -> Reading {
+    let mut tables = BTreeMap::new();
+    let mut relations = BTreeMap::new();
+    for (looked_up, _) in &analyzed.relies_on {
+        let LookUp::Relation(_, name) = looked_up else { continue };
+        if let Some(versioned) = catalog.tables.get(name) {
+            tables.insert(name.clone(), versioned.version);
+            relations.insert(RelationId(versioned.table.oid), Arc::clone(&versioned.table));
+        }
+    }
+    let relations = StatementTables(relations);
+    let plan = match executor::plan_or_reason(names, analyzed, &relations) {
+        Ok(Ok(plan)) => plan,
+        Ok(Err(reason)) => return Reading::Elsewhere(reason),
+        Err(error) => return Reading::Refused(error.into()),
+    };
+    let Some(columns) = origins::columns(&analyzed.tree, analyzed.query) else {
+        return Reading::Elsewhere("a column of a type that results do not have".to_owned());
+    };
+    let parameters = analyzed.parameters.iter().map(|id| evaluation::storage::unmodified(*id)).collect();
+    let Some(parameters) = parameters else {
+        return Reading::Elsewhere("a parameter of a type that is not stored".to_owned());
+    };
+    let plan = TypedPlan { plan, relations };
+    Reading::Planned(Box::new(TypedStatement { plan, columns, parameters, tables: tables.into_iter().collect() }))
+}
+
+impl TypedPlan {
+    /// Begins an execution, with values of the parameters' own types.
+    pub(crate) fn run(
+        &self,
+        execution: &Execution,
+        session: Arc<SessionFacts>,
+        tables: Arc<dyn Tables>,
+        held: MemoryReservation,
+    ) -> RowStream {
+        let limits = Limits { memory_bytes: STATEMENT_MEMORY_MAX };
+        let parameters = execution.parameters.clone();
+        let running = Running {
+            execution: executor::Execution::new(Arc::clone(&self.plan), parameters, limits),
+            relations: self.relations.clone(),
+            tables,
+            session: SessionView { facts: session, backend_pid: execution.backend_pid },
+            now: execution.now,
+            random: RandomBits::new(execution.seed),
+            scans: BTreeMap::new(),
+            held,
+        };
+        running.stream()
+    }
+
+    /// The plan as text, one line per operator.
+    pub(crate) fn explain(&self) -> String {
+        self.plan.explain()
+    }
+}
+
+/// The stored type of an expression.
+fn stored(typed: analyzer::Typed) -> Option<Type> {
+    storage(typed)
+}

@@ -1,0 +1,54 @@
+//! The columns of a result: names, types, and the columns of tables that they are.
+
+use super::stored;
+use analyzer::tree::{EntryKind, ExprId, Node, QueryId, Tree};
+use messages::program::ResultColumn;
+
+/// How many queries a column is followed through.
+const QUERIES_MAX: usize = 64;
+
+/// The columns of a query's rows; `None` if one is of a type that results do not have.
+pub(crate) fn columns(tree: &Tree, query: QueryId) -> Option<Vec<ResultColumn>> {
+    let shown = tree[query].targets.iter().filter(|target| !target.junk);
+    shown
+        .map(|target| {
+            let column_type = stored(tree[target.value].typed)?;
+            let origin = origin(tree, query, target.value).unwrap_or_default();
+            Some(ResultColumn { name: target.name.clone(), column_type, origin })
+        })
+        .collect()
+}
+
+/// The table and the number of the column that an expression is, if it is one and nothing else.
+fn origin(tree: &Tree, query: QueryId, value: ExprId) -> Option<(u32, i16)> {
+    // The queries around the one that is looked at, which is the last.
+    let mut around = vec![query];
+    let mut value = value;
+    for _ in 0..QUERIES_MAX {
+        let Node::Column { levels_up, entry, column } = &tree[value].node else { return None };
+        around.truncate(around.len().checked_sub(*levels_up as usize)?);
+        let of = &tree[*around.last()?];
+        // A query of several is of none of its tables.
+        let inner = match &of.range_table.get(*entry as usize)?.kind {
+            EntryKind::Relation { relation, .. } => return Some((relation.0, i16::try_from(*column).ok()? + 1)),
+            EntryKind::Join { columns, .. } => {
+                value = *columns.get(*column as usize)?;
+                continue;
+            }
+            EntryKind::Query(inner) => *inner,
+            EntryKind::Common { levels_up, number, itself: false } => {
+                let holder = around.len().checked_sub(1 + *levels_up as usize)?;
+                around.truncate(holder + 1);
+                tree[*around.last()?].with.get(*number as usize)?.query?
+            }
+            _ => return None,
+        };
+        if tree[inner].set_operation.is_some() {
+            return None;
+        }
+        let mut shown = tree[inner].targets.iter().filter(|target| !target.junk);
+        value = shown.nth(*column as usize)?.value;
+        around.push(inner);
+    }
+    None
+}

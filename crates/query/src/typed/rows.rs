@@ -1,0 +1,175 @@
+//! Running a plan: what it needs is read, and its rows are handed out as they come.
+//!
+//! The executor does nothing by itself: it is resumed in slices, and between two of them others have their turn, which is when a query that nobody waits for any
+//! more ends. Invariant: rows of a scan reach the executor in the order in which the tables hand them over, each once.
+
+use super::paths::{StatementTables, index_of, ranges};
+use super::session::{RandomBits, SessionView};
+use crate::error::QueryError;
+use crate::limits::{BATCH_ROWS, SLICE_ROWS};
+use crate::processor::RowStream;
+use crate::tables::{ScanBatch, ScanRequest, Tables};
+use datafusion::execution::memory_pool::MemoryReservation;
+use evaluation::Environment;
+use executor::{Need, ScanId, ScanOrder, Step};
+use futures::stream::{self, BoxStream, StreamExt};
+use messages::schema::TableSchema;
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+use values::Value;
+use values::row::RowReader;
+
+/// An execution and what it reads from.
+pub(crate) struct Running {
+    /// What computes.
+    pub execution: executor::Execution,
+    /// The tables it may ask for.
+    pub relations: StatementTables,
+    /// Where their rows come from.
+    pub tables: Arc<dyn Tables>,
+    /// What functions may ask.
+    pub session: SessionView,
+    /// When the transaction began, in microseconds since 2000.
+    pub now: i64,
+    /// Random bits.
+    pub random: RandomBits,
+    /// Scans that are open.
+    pub scans: BTreeMap<ScanId, OpenScan>,
+    /// Memory that is set aside for it.
+    pub held: MemoryReservation,
+}
+
+/// A scan that is under way.
+pub(crate) struct OpenScan {
+    batches: BoxStream<'static, Result<ScanBatch, QueryError>>,
+    decoder: RowDecoder,
+}
+
+impl Running {
+    /// The rows, as they are computed.
+    pub(crate) fn stream(self) -> RowStream {
+        stream::try_unfold(
+            self,
+            |mut running| async move { Ok(running.next_rows().await?.map(|rows| (rows, running))) },
+        )
+        .boxed()
+    }
+
+    async fn next_rows(&mut self) -> Result<Option<Vec<Vec<Value>>>, QueryError> {
+        loop {
+            match self.slice()? {
+                Step::Rows(rows) => return Ok(Some(rows)),
+                Step::Done => return Ok(None),
+                Step::Yield => pause().await,
+                Step::Need(Need::Open(scan, order)) => {
+                    self.open(scan, &order)?;
+                    self.read(scan).await?;
+                }
+                Step::Need(Need::More(scan)) => self.read(scan).await?,
+                Step::Need(Need::Close(scan)) => drop(self.scans.remove(&scan)),
+            }
+        }
+    }
+
+    fn slice(&mut self) -> Result<Step, QueryError> {
+        let random = &mut self.random;
+        let mut environment = Environment {
+            transaction_time: self.now,
+            statement_time: self.now,
+            random: &mut || random.draw(),
+            session: &self.session,
+        };
+        let step = self.execution.resume(&mut environment, SLICE_ROWS)?;
+        self.held.try_resize(self.execution.memory_bytes())?;
+        Ok(step)
+    }
+
+    fn open(&mut self, scan: ScanId, order: &ScanOrder) -> Result<(), QueryError> {
+        let table = self.relations.0.get(&order.relation);
+        let table = table.ok_or_else(|| QueryError::new("XX000", "a plan reads a table that it does not name"))?;
+        let request = ScanRequest {
+            table: Arc::clone(table),
+            ranges: ranges(table, order),
+            index: index_of(order),
+            reverse: order.reverse,
+            batch_rows: BATCH_ROWS,
+            limit: order.limit,
+        };
+        let batches = self.tables.scan(request);
+        self.scans.insert(scan, OpenScan { batches, decoder: RowDecoder::new(table, &order.columns) });
+        Ok(())
+    }
+
+    /// Hands over the next rows of a scan.
+    async fn read(&mut self, scan: ScanId) -> Result<(), QueryError> {
+        let Some(open) = self.scans.get_mut(&scan) else {
+            return Err(QueryError::new("XX000", "a plan reads on in a scan that is not open"));
+        };
+        match open.batches.next().await {
+            Some(batch) => {
+                let rows = open.decoder.rows(&batch?)?;
+                self.execution.answer(scan, rows, false);
+            }
+            None => {
+                self.scans.remove(&scan);
+                self.execution.answer(scan, Vec::new(), true);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lets others have their turn.
+async fn pause() {
+    let mut has_paused = false;
+    poll_fn(|context| {
+        if has_paused {
+            return Poll::Ready(());
+        }
+        has_paused = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Stored rows to values.
+struct RowDecoder {
+    /// Positions in the stored row, ascending.
+    wanted: Vec<usize>,
+    /// What a row holds at each position if it ends before it.
+    missing: Arc<[Value]>,
+}
+
+impl RowDecoder {
+    fn new(table: &TableSchema, columns: &[u32]) -> RowDecoder {
+        let mut wanted: Vec<usize> = columns.iter().map(|column| *column as usize).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        RowDecoder { wanted, missing: table.columns.iter().map(|column| column.missing.clone()).collect() }
+    }
+
+    /// Rows of the table's full width, in which what is not wanted is NULL.
+    fn rows(&self, batch: &ScanBatch) -> Result<Vec<Vec<Value>>, QueryError> {
+        batch.iter().map(|(_, row)| self.row(row)).collect()
+    }
+
+    fn row(&self, bytes: &[u8]) -> Result<Vec<Value>, QueryError> {
+        let mut row = vec![Value::Null; self.missing.len()];
+        let mut reader = RowReader::new(bytes)?;
+        let mut next = 0;
+        for position in &self.wanted {
+            while next < *position && reader.remaining() > 0 {
+                reader.skip()?;
+                next += 1;
+            }
+            let value = if reader.remaining() > 0 { reader.next_value()? } else { None };
+            next += 1;
+            // A row that ends early lacks columns that were added after it was written.
+            row[*position] = value.unwrap_or_else(|| self.missing[*position].clone());
+        }
+        Ok(row)
+    }
+}

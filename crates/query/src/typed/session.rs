@@ -1,0 +1,63 @@
+//! What functions may ask while a statement runs: the session, and chance.
+
+use crate::functions::random::mixed;
+use crate::system_catalog::SETTINGS;
+use messages::query::SessionFacts;
+use std::sync::Arc;
+
+/// The session that runs a statement, as functions see it.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionView {
+    /// What was told of it.
+    pub facts: Arc<SessionFacts>,
+    /// What `pg_backend_pid()` says.
+    pub backend_pid: i32,
+}
+
+impl evaluation::call::Session for SessionView {
+    fn current_user(&self) -> &str {
+        &self.facts.user
+    }
+
+    fn session_user(&self) -> &str {
+        &self.facts.session_user
+    }
+
+    fn database(&self) -> &str {
+        &self.facts.database
+    }
+
+    fn version(&self) -> &str {
+        &self.facts.version
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        let own = self.facts.settings.iter().map(|(known, value)| (known.as_str(), value.as_str()));
+        let mut all = own.chain(SETTINGS);
+        all.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
+    }
+
+    fn backend_pid(&self) -> i32 {
+        self.backend_pid
+    }
+}
+
+/// Random bits of one execution: the same seed gives the same.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RandomBits {
+    seed: u64,
+    drawn: u64,
+}
+
+impl RandomBits {
+    /// The bits of a seed.
+    pub(crate) fn new(seed: u64) -> RandomBits {
+        RandomBits { seed, drawn: 0 }
+    }
+
+    /// The next 64.
+    pub(crate) fn draw(&mut self) -> u64 {
+        self.drawn += 1;
+        mixed(self.seed, self.drawn)
+    }
+}
