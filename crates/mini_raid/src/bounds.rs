@@ -26,6 +26,10 @@ pub struct Bounds {
     pub disks_back: bool,
     /// In some runs clients change the method of concurrency control, too.
     pub methods: bool,
+    /// Clients take values of a sequence, too.
+    pub draws: bool,
+    /// In some runs clients work on tables between which there are foreign keys, too.
+    pub families: bool,
 }
 
 impl Default for Bounds {
@@ -41,6 +45,8 @@ impl Default for Bounds {
             schemas: true,
             disks_back: true,
             methods: true,
+            draws: true,
+            families: true,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod schema;
 
+use crate::families::Family;
 use crate::history::{Change, Fate, Observation, Token, Transaction, companion};
 use crate::programs::{self, Programs, counted};
 use crate::random::Random;
@@ -106,6 +107,7 @@ impl Client {
             read_only,
             observations: Vec::new(),
             changes: Vec::new(),
+            family: Family::default(),
         });
     }
 
@@ -140,6 +142,10 @@ impl Client {
 
     fn changes(&mut self) -> &mut Vec<Change> {
         &mut self.transaction.as_mut().expect("a step belongs to a transaction").changes
+    }
+
+    fn family(&mut self) -> &mut Family {
+        &mut self.transaction.as_mut().expect("a step belongs to a transaction").family
     }
 
     fn request_of(
@@ -206,6 +212,11 @@ impl Client {
             Step::MakeSequence => execute(&programs.make_sequence, [0, 0], [0, 0]),
             Step::Draw => execute(&programs.draw, [0, 0], [0, 0]),
             Step::Set(parameter, site, value) => executed(programs::setting(parameter, site, value), time_micros),
+            Step::Family(step) => {
+                self.family().asks(step);
+                let (program, [key, other]) = programs.families.of(step);
+                execute(program, [key.into(), other.into()], [key, other])
+            }
             Step::Commit => SessionRequest::Commit,
             Step::Rollback => SessionRequest::Rollback,
             Step::Think(_) | Step::Table(_) => unreachable!("thinking asks for nothing, and tables in another way"),
@@ -331,6 +342,7 @@ impl Client {
                 self.changes().retain(|change| change.token() != token);
                 self.observe_counter(key, 0, workload)?;
             }
+            Step::Family(step) => self.family().answered(step, &rows, affected)?,
             Step::Table(step) => self.table_taken(step, &rows, workload)?,
             Step::ReadCounter(key) => {
                 let number = rows.first().map_or(Ok(0), |row| counted(row))?;

@@ -98,6 +98,15 @@ impl World {
             newer.draw();
             profile.switch_methods(newer.fork(), sites);
         }
+        if bounds.families {
+            // None of these chances.
+            let mut newer = random.clone();
+            for _ in 0..3 {
+                newer.draw();
+            }
+            profile.raise_families(newer.fork());
+        }
+        profile.mix.draws = bounds.draws;
         let oracle = OracleHost::new(sites, &profile, planted);
         let mut machines = vec![None];
         for site in 1..=sites {
