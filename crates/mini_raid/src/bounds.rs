@@ -30,6 +30,8 @@ pub struct Bounds {
     pub draws: bool,
     /// In some runs clients work on tables between which there are foreign keys, too.
     pub families: bool,
+    /// In some runs sites take snapshots of the instance, and worlds are made from them, too.
+    pub snapshots: bool,
 }
 
 impl Default for Bounds {
@@ -47,6 +49,7 @@ impl Default for Bounds {
             methods: true,
             draws: true,
             families: true,
+            snapshots: true,
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::programs::{point_at, with_references};
 use crate::random::Random;
 use crate::workload::{Step, Workload};
 use messages::TableId;
+use messages::limits::MILLISECOND;
 use messages::program::{AccessPath, Action, Bounds, Expression, InsertInput, Program, Reference, Source};
 use messages::schema::{Column, ForeignKeySchema, IndexSchema, OnChange, TableSchema};
 use messages::session::AccessMode;
@@ -89,7 +90,7 @@ pub struct Programs {
 }
 
 /// Parents of which clients know.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Known {
     parents: VecDeque<Token>,
     children: VecDeque<Token>,
@@ -296,8 +297,8 @@ fn change(workload: &mut Workload, random: &mut Random) -> FamilyStep {
 pub fn plan(workload: &mut Workload, random: &mut Random) -> Vec<Step> {
     let family = Step::Family;
     let think = |workload: &Workload, plan: &mut Vec<Step>, random: &mut Random| {
-        if workload.mix.think > 0 && random.one_in(2) {
-            plan.push(Step::Think(random.around(workload.mix.think)));
+        if !random.one_in(3) {
+            plan.push(Step::Think(random.around(workload.mix.think.max(3 * MILLISECOND))));
         }
     };
     match random.below(8) {
@@ -327,7 +328,7 @@ pub fn plan(workload: &mut Workload, random: &mut Random) -> Vec<Step> {
             if random.one_in(4) {
                 plan.extend([family(FamilyStep::ReadParents), family(FamilyStep::ReadChildren)]);
             }
-            for _ in 0..random.between(1, 4) {
+            for _ in 0..random.between(1, 3) {
                 plan.push(family(change(workload, random)));
                 think(workload, &mut plan, random);
             }

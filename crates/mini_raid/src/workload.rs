@@ -185,7 +185,7 @@ impl Mix {
 }
 
 /// What all clients of a run know together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Workload {
     /// How they behave.
     pub mix: Mix,

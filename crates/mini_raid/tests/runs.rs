@@ -200,8 +200,14 @@ fn found_seeds_of_disks_that_go_back_stay_found() {
         ("what a site had told before it was put back and brought anew counted against it for ever", 1_001_839, 3),
     ];
     for (what, seed, sites) in found {
-        let bounds =
-            Bounds { turns: turns_of(seed), methods: false, draws: false, families: false, ..Bounds::default() };
+        let bounds = Bounds {
+            turns: turns_of(seed),
+            methods: false,
+            draws: false,
+            families: false,
+            snapshots: false,
+            ..Bounds::default()
+        };
         let outcome = run(seed, sites, Planted::none(), bounds);
         must_hold_as(what, &outcome);
     }
@@ -254,7 +260,7 @@ fn one_transaction_is_over_when_it_is_over() {
         791,
         3,
         Planted::none(),
-        Bounds { turns, methods: false, draws: false, families: false, ..Bounds::default() },
+        Bounds { turns, methods: false, draws: false, families: false, snapshots: false, ..Bounds::default() },
     ));
 }
 
@@ -267,7 +273,7 @@ fn a_repeated_life_takes_nothing_back() {
         458,
         3,
         Planted::none(),
-        Bounds { turns, methods: false, draws: false, families: false, ..Bounds::default() },
+        Bounds { turns, methods: false, draws: false, families: false, snapshots: false, ..Bounds::default() },
     ));
 }
 
