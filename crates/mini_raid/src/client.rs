@@ -5,7 +5,7 @@
 
 mod schema;
 
-use crate::families::Family;
+use crate::families::FamilyView;
 use crate::history::{Change, Fate, Observation, Token, Transaction, companion};
 use crate::programs::{self, Programs, counted};
 use crate::random::Random;
@@ -107,7 +107,7 @@ impl Client {
             read_only,
             observations: Vec::new(),
             changes: Vec::new(),
-            family: Family::default(),
+            family: FamilyView::default(),
         });
     }
 
@@ -144,7 +144,7 @@ impl Client {
         &mut self.transaction.as_mut().expect("a step belongs to a transaction").changes
     }
 
-    fn family(&mut self) -> &mut Family {
+    fn family(&mut self) -> &mut FamilyView {
         &mut self.transaction.as_mut().expect("a step belongs to a transaction").family
     }
 

@@ -3,7 +3,7 @@
 //! Invariant: times are true times at the client; a transaction's observations are what it was told, its writes what it asked for,
 //! whether or not they came about.
 
-use crate::families::Family;
+use crate::families::FamilyView;
 use std::collections::BTreeMap;
 
 /// Names a write: unique in a run, above 0. 0 stands for nothing written yet.
@@ -137,7 +137,7 @@ pub struct Transaction {
     /// What it wrote.
     pub changes: Vec<Change>,
     /// What it read and wrote of parents and children.
-    pub family: Family,
+    pub family: FamilyView,
 }
 
 impl Transaction {

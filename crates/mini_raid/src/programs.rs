@@ -3,7 +3,8 @@
 //! Three tables with a `bigint` key and a `text` column: *lists*, whose text grows by one entry with every append; *registers*, which are
 //! overwritten; *members*, whose rows come and go. And *counters*, whose column is a `bigint` that is added to.
 
-use crate::families::{self, CHILDREN, LINKED, PARENTS};
+use crate::families::{CHILDREN, LINKED, PARENTS};
+use crate::family_programs::FamilyPrograms;
 use messages::program::{
     AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, OneOf, Program,
     Reference, ResultColumn, RowLock, Source, Values,
@@ -68,7 +69,7 @@ pub struct Programs {
     /// `SELECT nextval('sequence')`
     pub draw: Arc<Program>,
     /// Those about parents and children.
-    pub families: families::Programs,
+    pub families: FamilyPrograms,
 }
 
 /// The name of a storage.
@@ -323,7 +324,7 @@ impl Programs {
             make_counter: program(vec![make_counter()], &[], false),
             make_sequence: program(vec![make_sequence()], &[], false),
             draw: program(vec![draw()], &[("nextval", Type::BigInt)], false),
-            families: families::Programs::new(),
+            families: FamilyPrograms::new(),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: a plan writes each list, register and member at most once; membership changes come last.
 
 use crate::client::plan_tables;
-use crate::families::{self, FamilyStep};
+use crate::families::{FamilyPart, FamilyStep, KnownFamilies};
 use crate::history::{Token, companion};
 use crate::limits::{LIST_ENTRIES, TABLE_CHANGES, TABLE_ROWS};
 use crate::random::Random;
@@ -208,7 +208,7 @@ pub struct Workload {
     /// Values of the sequence that clients were told.
     drawn: BTreeSet<i64>,
     /// Parents and children that clients know of.
-    pub families: families::Known,
+    pub families: KnownFamilies,
 }
 
 impl Workload {
@@ -227,7 +227,7 @@ impl Workload {
             has_sequence: false,
             undrawn: 0,
             drawn: BTreeSet::new(),
-            families: families::Known::default(),
+            families: KnownFamilies::default(),
         }
     }
 
@@ -464,7 +464,7 @@ impl Workload {
             return self.setting(random);
         }
         if self.mix.families > 0 && random.one_in(self.mix.raising) {
-            return families::plan(self, random);
+            return self.raising(random);
         }
         if self.mix.crowd.is_some_and(|crowd| random.one_in(crowd)) {
             return self.crowding(random);
@@ -490,6 +490,24 @@ impl Workload {
             4 => self.writer(random),
             _ => self.membership(random),
         }
+    }
+
+    /// Something about parents and children.
+    fn raising(&mut self, random: &mut Random) -> Vec<Step> {
+        let Workload { families, mix, next_token, .. } = self;
+        let mut token = || {
+            *next_token += 1;
+            *next_token - 1
+        };
+        let plan = families.plan(mix.families, mix.think, &mut token, random);
+        let step = |part: FamilyPart| match part {
+            FamilyPart::Begin(mode) => Step::Begin(mode),
+            FamilyPart::Step(step) => Step::Family(step),
+            FamilyPart::Think(time) => Step::Think(time),
+            FamilyPart::Commit => Step::Commit,
+            FamilyPart::Rollback => Step::Rollback,
+        };
+        plan.into_iter().map(step).collect()
     }
 
     /// Sets the method of concurrency control, or the way to it, for all sites or for one; now and then amid other work.

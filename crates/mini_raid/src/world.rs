@@ -71,7 +71,7 @@ pub struct World {
     sync_asked: Vec<u64>,
     statistics: Statistics,
     storages: storages::Storages,
-    snapshots: snapshots::Snapshots,
+    snapshots: snapshots::InstanceSnapshots,
     failure: Option<String>,
     tell: bool,
 }
@@ -115,7 +115,7 @@ impl World {
             for _ in 0..4 {
                 newer.draw();
             }
-            snapshots::Snapshots::new(newer.fork(), bounds.snapshots && !bounds.calm)
+            snapshots::InstanceSnapshots::new(newer.fork(), bounds.snapshots && !bounds.calm)
         };
         let oracle = OracleHost::new(sites, &profile, planted);
         let mut machines = vec![None];

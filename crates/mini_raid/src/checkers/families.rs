@@ -4,7 +4,7 @@
 //! What a loss of power excuses is as in [`super::durability`]: it may have come about or not.
 
 use super::durability::is_excused;
-use crate::families::{Family, FamilyStep, LINKS, Link};
+use crate::families::{Bond, FamilyStep, FamilyView, LINKS};
 use crate::history::{Fate, History, Token, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ pub fn check(history: &History) -> Result<(), String> {
 }
 
 /// A child that refers to nobody who is there.
-fn orphan(family: &Family) -> Option<String> {
+fn orphan(family: &FamilyView) -> Option<String> {
     let (parents, children) = (family.parents.as_ref()?, family.children.as_ref()?);
     for (child, links) in children {
         for (link, parent) in LINKS.iter().zip(links) {
@@ -54,7 +54,7 @@ enum Came {
 #[derive(Default)]
 struct Done {
     parents: BTreeMap<Token, Came>,
-    children: BTreeMap<Token, (Came, Link, Token)>,
+    children: BTreeMap<Token, (Came, Bond, Token)>,
     ended_parents: BTreeMap<Token, Came>,
     ended_children: BTreeMap<Token, Came>,
     moved: BTreeMap<Token, Vec<(Token, Came)>>,
@@ -117,7 +117,7 @@ impl Done {
             let told = || format!("child {key} of parent {parent} by {link:?}");
             let ended = self.ended_children.get(key).copied().unwrap_or(Came::Never);
             let Some(links) = children.get(key) else {
-                let cascaded = *link == Link::Cascade && self.keys(*parent).iter().any(|key| self.may_end(*key));
+                let cascaded = *link == Bond::Cascade && self.keys(*parent).iter().any(|key| self.may_end(*key));
                 match *came == Came::Surely && ended == Came::Never && !cascaded {
                     true => return Err(format!("{} is lost", told())),
                     false => continue,
@@ -129,8 +129,8 @@ impl Done {
             for (place, refers) in LINKS.iter().zip(links) {
                 let is_right = match (place == link, refers) {
                     (false, refers) => refers.is_none(),
-                    (true, None) => *link == Link::SetNull && self.may_go(*parent),
-                    (true, Some(refers)) if *link == Link::Cascade => self.keys(*parent).contains(refers),
+                    (true, None) => *link == Bond::SetNull && self.may_go(*parent),
+                    (true, Some(refers)) if *link == Bond::Cascade => self.keys(*parent).contains(refers),
                     (true, Some(refers)) => refers == parent,
                 };
                 if !is_right {
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::families::FamilyChange;
 
-    fn transaction(fate: Fate, family: Family) -> Transaction {
+    fn transaction(fate: Fate, family: FamilyView) -> Transaction {
         Transaction {
             client: 0,
             site: 1,
@@ -188,12 +188,12 @@ mod tests {
 
     fn changed(step: FamilyStep) -> Transaction {
         let changes = vec![FamilyChange { step, found: Some(true) }];
-        transaction(Fate::Committed, Family { changes, ..Family::default() })
+        transaction(Fate::Committed, FamilyView { changes, ..FamilyView::default() })
     }
 
     fn judged(mut transactions: Vec<Transaction>, parents: &[Token], children: &[(Token, [Option<Token>; 4])]) -> bool {
         let (parents, children) = (Some(parents.iter().copied().collect()), Some(children.iter().copied().collect()));
-        transactions.push(transaction(Fate::Committed, Family { parents, children, changes: Vec::new() }));
+        transactions.push(transaction(Fate::Committed, FamilyView { parents, children, changes: Vec::new() }));
         check(&History { transactions, losses: Vec::new() }).is_ok()
     }
 
@@ -202,7 +202,7 @@ mod tests {
     fn finds_orphans_and_half_cascades() {
         use FamilyStep::{Child, EndParent, Move, Parent};
         let begun =
-            || vec![changed(Parent(1)), changed(Child(2, Link::Cascade, 1)), changed(Child(3, Link::SetNull, 1))];
+            || vec![changed(Parent(1)), changed(Child(2, Bond::Cascade, 1)), changed(Child(3, Bond::SetNull, 1))];
         let (owned, friend) = ((2, [Some(1), None, None, None]), (3, [None, Some(1), None, None]));
         assert!(judged(begun(), &[1], &[owned, friend]));
         assert!(!judged(begun(), &[1], &[owned]), "a child is lost");

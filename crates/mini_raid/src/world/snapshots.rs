@@ -32,7 +32,7 @@ const RECORDS_EACH: usize = 40;
 
 /// Snapshots of a run.
 #[derive(Debug)]
-pub struct Snapshots {
+pub struct InstanceSnapshots {
     /// Chance of snapshots alone.
     random: Random,
     /// Mean time between two at a site; 0: there are none.
@@ -41,7 +41,7 @@ pub struct Snapshots {
     step: u64,
     /// By site.
     under_way: BTreeMap<usize, UnderWay>,
-    whole: Vec<Whole>,
+    whole: Vec<WholeSnapshot>,
 }
 
 /// A snapshot that is being taken.
@@ -56,7 +56,7 @@ struct UnderWay {
 }
 
 /// A whole one.
-struct Whole {
+struct WholeSnapshot {
     site: usize,
     cut_at: u64,
     life: Incarnation,
@@ -72,18 +72,18 @@ impl std::fmt::Debug for UnderWay {
     }
 }
 
-impl std::fmt::Debug for Whole {
+impl std::fmt::Debug for WholeSnapshot {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "of site {}, cut at {:.6} s", self.site, self.cut_at as f64 / 1e9)
     }
 }
 
-impl Snapshots {
+impl InstanceSnapshots {
     /// By this chance, in a part of the runs.
-    pub fn new(mut random: Random, may_be: bool) -> Snapshots {
+    pub fn new(mut random: Random, may_be: bool) -> InstanceSnapshots {
         let every = if may_be && random.one_in(3) { *random.pick(&[600, 1_500, 4_000]) * MILLISECOND } else { 0 };
         let step = *random.pick(&[1, 10, 80]) * MILLISECOND;
-        Snapshots { random, every, step, under_way: BTreeMap::new(), whole: Vec::new() }
+        InstanceSnapshots { random, every, step, under_way: BTreeMap::new(), whole: Vec::new() }
     }
 }
 
@@ -183,7 +183,7 @@ impl World {
             return Ok(true);
         }
         taking.end(domain, clock)?;
-        let whole = Whole {
+        let whole = WholeSnapshot {
             site,
             cut_at,
             life: taking.life(),
@@ -222,7 +222,7 @@ impl World {
     }
 
     /// A world in which nothing goes wrong, made from a snapshot.
-    fn restored(&mut self, whole: &Whole, bounds: Bounds) -> Result<World, String> {
+    fn restored(&mut self, whole: &WholeSnapshot, bounds: Bounds) -> Result<World, String> {
         let mut highest = Highest::of(whole.life, whole.epoch);
         let (store, log_from) = bring_together(whole, &mut highest)?;
         let sites: Vec<SiteId> = (1..=self.sites() as u16).map(SiteId).collect();
@@ -251,7 +251,7 @@ impl World {
 }
 
 /// The store of a snapshot, with all that its log has; and from where it needs log now.
-fn bring_together(whole: &Whole, highest: &mut Highest) -> Result<(MemoryStore, Position), String> {
+fn bring_together(whole: &WholeSnapshot, highest: &mut Highest) -> Result<(MemoryStore, Position), String> {
     let store = whole.base.copied();
     let mut log = MemoryLog::beginning_at(whole.log_from);
     for bytes in &whole.tail {
