@@ -5,7 +5,7 @@
 
 mod schema;
 
-use crate::families::FamilyView;
+use crate::families::{FamilyStep, FamilyView};
 use crate::history::{Change, Fate, Observation, Token, Transaction, companion};
 use crate::programs::{self, Programs, counted};
 use crate::random::Random;
@@ -15,7 +15,7 @@ use messages::SessionId;
 use messages::program::Program;
 use messages::schema::Catalog;
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
-pub use schema::{Changed, plan as plan_tables};
+pub use schema::{Changed, plan as plan_tables, plan_families};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use values::Value;
@@ -128,6 +128,7 @@ impl Client {
         }
         let request = match step {
             Step::Table(step) => self.table_request(step, told, workload, (now / 1_000) as i64),
+            Step::Family(step) => self.family_request(step, programs, (now / 1_000) as i64),
             _ => self.request_of(&step, now, programs, workload, random),
         };
         self.waiting = Waiting::Step(step);
@@ -146,6 +147,13 @@ impl Client {
 
     fn family(&mut self) -> &mut FamilyView {
         &mut self.transaction.as_mut().expect("a step belongs to a transaction").family
+    }
+
+    fn family_request(&mut self, step: FamilyStep, programs: &Programs, time_micros: i64) -> SessionRequest {
+        self.family().asks(step);
+        let (program, [key, other]) = programs.families.of(step);
+        let values = [key, other].map(|key| [Value::BigInt(key.into()), Value::text(format!("{key},"))]);
+        SessionRequest::Execute { program: program.clone(), parameters: values.concat(), rows: Vec::new(), time_micros }
     }
 
     fn request_of(
@@ -212,14 +220,11 @@ impl Client {
             Step::MakeSequence => execute(&programs.make_sequence, [0, 0], [0, 0]),
             Step::Draw => execute(&programs.draw, [0, 0], [0, 0]),
             Step::Set(parameter, site, value) => executed(programs::setting(parameter, site, value), time_micros),
-            Step::Family(step) => {
-                self.family().asks(step);
-                let (program, [key, other]) = programs.families.of(step);
-                execute(program, [key.into(), other.into()], [key, other])
-            }
             Step::Commit => SessionRequest::Commit,
             Step::Rollback => SessionRequest::Rollback,
-            Step::Think(_) | Step::Table(_) => unreachable!("thinking asks for nothing, and tables in another way"),
+            Step::Think(_) | Step::Table(_) | Step::Family(_) => {
+                unreachable!("thinking asks for nothing, and these in another way")
+            }
         }
     }
 

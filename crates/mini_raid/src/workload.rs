@@ -2,8 +2,8 @@
 //!
 //! Invariant: a plan writes each list, register and member at most once; membership changes come last.
 
-use crate::client::plan_tables;
-use crate::families::{FamilyPart, FamilyStep, KnownFamilies};
+use crate::client::{plan_families, plan_tables};
+use crate::families::{FamilyStep, KnownFamilies};
 use crate::history::{Token, companion};
 use crate::limits::{LIST_ENTRIES, TABLE_CHANGES, TABLE_ROWS};
 use crate::random::Random;
@@ -464,7 +464,7 @@ impl Workload {
             return self.setting(random);
         }
         if self.mix.families > 0 && random.one_in(self.mix.raising) {
-            return self.raising(random);
+            return plan_families(self, random);
         }
         if self.mix.crowd.is_some_and(|crowd| random.one_in(crowd)) {
             return self.crowding(random);
@@ -490,24 +490,6 @@ impl Workload {
             4 => self.writer(random),
             _ => self.membership(random),
         }
-    }
-
-    /// Something about parents and children.
-    fn raising(&mut self, random: &mut Random) -> Vec<Step> {
-        let Workload { families, mix, next_token, .. } = self;
-        let mut token = || {
-            *next_token += 1;
-            *next_token - 1
-        };
-        let plan = families.plan(mix.families, mix.think, &mut token, random);
-        let step = |part: FamilyPart| match part {
-            FamilyPart::Begin(mode) => Step::Begin(mode),
-            FamilyPart::Step(step) => Step::Family(step),
-            FamilyPart::Think(time) => Step::Think(time),
-            FamilyPart::Commit => Step::Commit,
-            FamilyPart::Rollback => Step::Rollback,
-        };
-        plan.into_iter().map(step).collect()
     }
 
     /// Sets the method of concurrency control, or the way to it, for all sites or for one; now and then amid other work.

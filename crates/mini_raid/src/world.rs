@@ -76,6 +76,15 @@ pub struct World {
     tell: bool,
 }
 
+/// A chance of its own for what has been chosen since: that of a copy which has drawn so often.
+fn newer(random: &Random, draws: usize) -> Random {
+    let mut newer = random.clone();
+    for _ in 0..draws {
+        newer.draw();
+    }
+    newer.fork()
+}
+
 impl World {
     /// A world of this seed, in which nothing has happened.
     pub fn new(seed: u64, sites: usize, planted: Planted, bounds: Bounds) -> World {
@@ -89,34 +98,18 @@ impl World {
         }
         if !bounds.calm && bounds.disks_back && sites > 1 {
             // Of a fork of a copy that has drawn: not the chance of schemas.
-            let mut newer = random.clone();
-            newer.draw();
-            profile.put_disks_back(newer.fork());
+            profile.put_disks_back(newer(&random, 1));
         }
         if bounds.methods && !bounds.calm {
             // Neither of these chances.
-            let mut newer = random.clone();
-            newer.draw();
-            newer.draw();
-            profile.switch_methods(newer.fork(), sites);
+            profile.switch_methods(newer(&random, 2), sites);
         }
         if bounds.families {
             // None of these chances.
-            let mut newer = random.clone();
-            for _ in 0..3 {
-                newer.draw();
-            }
-            profile.raise_families(newer.fork());
+            profile.raise_families(newer(&random, 3));
         }
         profile.mix.draws = bounds.draws;
-        let snapshots = {
-            // None of these either.
-            let mut newer = random.clone();
-            for _ in 0..4 {
-                newer.draw();
-            }
-            snapshots::InstanceSnapshots::new(newer.fork(), bounds.snapshots && !bounds.calm)
-        };
+        let snapshots = snapshots::InstanceSnapshots::new(newer(&random, 4), bounds.snapshots && !bounds.calm);
         let oracle = OracleHost::new(sites, &profile, planted);
         let mut machines = vec![None];
         for site in 1..=sites {
