@@ -222,9 +222,7 @@ impl Client {
             Step::Set(parameter, site, value) => executed(programs::setting(parameter, site, value), time_micros),
             Step::Commit => SessionRequest::Commit,
             Step::Rollback => SessionRequest::Rollback,
-            Step::Think(_) | Step::Table(_) | Step::Family(_) => {
-                unreachable!("thinking asks for nothing, and these in another way")
-            }
+            Step::Think(_) | Step::Table(_) | Step::Family(_) => unreachable!("not asked for here"),
         }
     }
 
