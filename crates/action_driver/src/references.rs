@@ -14,6 +14,7 @@ use crate::row_write::{self, Image, Part, RowWrite, Written};
 use crate::rows::{self, ColumnSet};
 use crate::scene::{Scene, Step};
 use messages::concurrency::AccessKind;
+use messages::planted;
 use messages::program::{AccessPath, Bounds, Expression, Reference, Source};
 use messages::schema::OnChange;
 use messages::session::Failure;
@@ -160,6 +161,11 @@ impl ReferenceRun {
                     };
                     match row {
                         Some(_) => {
+                            if planted!(scene.rules.planted, ParentUnread)
+                                && let Some(item) = item_of(&pending.reference, &pending.key)
+                            {
+                                scene.transaction.forget_item_read(&item);
+                            }
                             if self.found.len() == KEYS_REMEMBERED {
                                 self.found.clear();
                             }
@@ -249,7 +255,14 @@ impl ReferenceRun {
                 }
                 self.stage = Stage::Finding(pending, cursor, found);
             }
-            Next::End => self.change(pending, found, 0, scene)?,
+            Next::End => {
+                if planted!(scene.rules.planted, CascadeMissesLateChild) {
+                    let indexes = source.table.indexes.iter().map(|index| index.storage);
+                    let storages: Vec<_> = indexes.chain([source.table.storage]).collect();
+                    scene.transaction.forget_ranges_read(&storages);
+                }
+                self.change(pending, found, 0, scene)?;
+            }
         }
         Ok(None)
     }
@@ -262,7 +275,8 @@ impl ReferenceRun {
         at: usize,
         scene: &mut Scene,
     ) -> Result<(), Failure> {
-        let Some((key, old)) = found.get(at) else {
+        let skipped = at > 0 && planted!(scene.rules.planted, CascadeEndsEarly);
+        let Some((key, old)) = found.get(at).filter(|_| !skipped) else {
             // The default may be the key that has gone.
             if pending.on_change() == OnChange::SetDefault && !found.is_empty() {
                 self.pending.push_back(Pending { is_settled: true, ..pending });

@@ -14,6 +14,7 @@ use crate::transaction::Transaction;
 use crate::work::{Job, Waits, Work};
 use messages::commit::CommitRequest;
 use messages::conflict::{Conflict, ConflictKind};
+use messages::planted;
 use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
 use messages::{Age, ServerKind, TransactionId};
 use serde::{Deserialize, Serialize};
@@ -139,7 +140,11 @@ impl Session {
 
     fn commit_request(&mut self, from: ServerKind, exchange: &mut Exchange) {
         match &self.transaction {
-            Some(transaction) if transaction.identity.is_some() && transaction.has_deferred() => {
+            Some(transaction)
+                if transaction.identity.is_some()
+                    && transaction.has_deferred()
+                    && !planted!(exchange.shared.planted, DeferredCheckSkipped) =>
+            {
                 let job = Job::Execute(Box::new(Execution::of_deferred()));
                 let mut work = Work::new(from, job, transaction.time_micros, exchange.now);
                 work.commits_next = true;

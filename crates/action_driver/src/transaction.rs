@@ -3,6 +3,7 @@
 //! Invariants: an item is read at one version only (seeing another is a lost conflict); reads of a snapshot are not recorded;
 //! storages that the transaction made itself are neither locked nor recorded, because nobody else can see them.
 
+mod plants;
 mod savepoints;
 
 use crate::companion::Companion;

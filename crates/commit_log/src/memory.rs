@@ -48,6 +48,11 @@ impl MemoryLog {
         MemoryLog::default()
     }
 
+    /// An empty log whose first record will have this position.
+    pub fn beginning_at(position: Position) -> MemoryLog {
+        MemoryLog { appended: position, synced: position, ..MemoryLog::default() }
+    }
+
     /// From now on every sync fails (`true`) or none does.
     pub fn fail_sync(&mut self, fail: bool) {
         self.fail_sync = fail;

@@ -20,6 +20,7 @@ mod leasing;
 pub mod limits;
 mod moving;
 pub mod place;
+pub mod snapshot;
 mod start;
 mod watches;
 

@@ -170,6 +170,16 @@ bugs! {
     ToldBeforeServing = "told-before-serving", rule 14: "a returning site tells outcomes before the epoch that has found them is active";
     RepeatedLifeSpeaks = "repeated-life-speaks", rule 14: "the last words of a life take the place of those of an earlier one with its number";
     BlockTakenUnread = "block-taken-unread", rule 1: "a block of a sequence is taken whatever has become of the row that it was made from";
+    ParentUnread = "parent-unread", rule 3: "a row that a foreign key refers to is looked for without being read";
+    CascadeMissesLateChild = "cascade-misses-late-child", rule 3: "the rows that refer to one that goes are looked for without being read as a range";
+    CascadeEndsEarly = "cascade-ends-early", rule 1: "of the rows that refer to one that goes or changes only the first is changed with it";
+    DeferredCheckSkipped = "deferred-check-skipped", rule 1: "a foreign key that is put off is not looked at when the transaction commits";
+    TailFromPostEnd = "tail-from-post-end", rule 15: "a snapshot has the log from where its base was copied, not from where the store needs it";
+    TruncatedUnderSnapshot = "truncated-under-snapshot", rule 15: "log that a snapshot needs is given up while its base is copied";
+    CutBeforeBase = "cut-before-base", rule 15: "the cut of a snapshot comes before its base has been copied";
+    TailBeforeDecided = "tail-before-decided", rule 15: "a snapshot does not wait for what is undecided at its cut";
+    TailPassesCut = "tail-passes-cut", rule 15: "what is voted for behind the cut of a snapshot is in it as long as something from before is waited for";
+    RestoredEpochLow = "restored-epoch-low", rule 7: "an instance that is restored from a snapshot begins with the first epoch again";
     DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";
     SwitchDropsCommitLocks = "switch-drops-commit-locks", rule 3: "a switch of the method forgets the commit-locks";
     SwitchAnswersTwice = "switch-answers-twice", rule 1: "an access that a switch of the method grants is answered again";

@@ -26,6 +26,12 @@ pub struct Bounds {
     pub disks_back: bool,
     /// In some runs clients change the method of concurrency control, too.
     pub methods: bool,
+    /// Clients take values of a sequence, too.
+    pub draws: bool,
+    /// In some runs clients work on tables between which there are foreign keys, too.
+    pub families: bool,
+    /// In some runs sites take snapshots of the instance, and worlds are made from them, too.
+    pub snapshots: bool,
 }
 
 impl Default for Bounds {
@@ -41,6 +47,9 @@ impl Default for Bounds {
             schemas: true,
             disks_back: true,
             methods: true,
+            draws: true,
+            families: true,
+            snapshots: true,
         }
     }
 }

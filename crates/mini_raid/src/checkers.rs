@@ -3,6 +3,7 @@
 //! * [`serializability`]: what clients saw fits one order of transactions that agrees with real time;
 //! * [`durability`]: what was acknowledged is there at the end, what was refused is not;
 //! * [`copies`]: all sites end with equal copies, nothing stale;
+//! * [`families`]: no child lacks its parent, cascades are whole;
 //! * [`methods`]: a site runs the method of concurrency control that is installed there;
 //! * [`outcomes`]: one outcome per transaction and epoch in all logs of all sites.
 //!
@@ -12,6 +13,7 @@
 
 pub mod copies;
 pub mod durability;
+pub mod families;
 pub mod methods;
 pub mod outcomes;
 pub mod serializability;

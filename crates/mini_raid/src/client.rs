@@ -5,6 +5,7 @@
 
 mod schema;
 
+use crate::families::{FamilyStep, FamilyView};
 use crate::history::{Change, Fate, Observation, Token, Transaction, companion};
 use crate::programs::{self, Programs, counted};
 use crate::random::Random;
@@ -14,7 +15,7 @@ use messages::SessionId;
 use messages::program::Program;
 use messages::schema::Catalog;
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
-pub use schema::{Changed, plan as plan_tables};
+pub use schema::{Changed, plan as plan_tables, plan_families};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use values::Value;
@@ -106,6 +107,7 @@ impl Client {
             read_only,
             observations: Vec::new(),
             changes: Vec::new(),
+            family: FamilyView::default(),
         });
     }
 
@@ -126,6 +128,7 @@ impl Client {
         }
         let request = match step {
             Step::Table(step) => self.table_request(step, told, workload, (now / 1_000) as i64),
+            Step::Family(step) => self.family_request(step, programs, (now / 1_000) as i64),
             _ => self.request_of(&step, now, programs, workload, random),
         };
         self.waiting = Waiting::Step(step);
@@ -140,6 +143,17 @@ impl Client {
 
     fn changes(&mut self) -> &mut Vec<Change> {
         &mut self.transaction.as_mut().expect("a step belongs to a transaction").changes
+    }
+
+    fn family(&mut self) -> &mut FamilyView {
+        &mut self.transaction.as_mut().expect("a step belongs to a transaction").family
+    }
+
+    fn family_request(&mut self, step: FamilyStep, programs: &Programs, time_micros: i64) -> SessionRequest {
+        self.family().asks(step);
+        let (program, [key, other]) = programs.families.of(step);
+        let values = [key, other].map(|key| [Value::BigInt(key.into()), Value::text(format!("{key},"))]);
+        SessionRequest::Execute { program: program.clone(), parameters: values.concat(), rows: Vec::new(), time_micros }
     }
 
     fn request_of(
@@ -208,7 +222,7 @@ impl Client {
             Step::Set(parameter, site, value) => executed(programs::setting(parameter, site, value), time_micros),
             Step::Commit => SessionRequest::Commit,
             Step::Rollback => SessionRequest::Rollback,
-            Step::Think(_) | Step::Table(_) => unreachable!("thinking asks for nothing, and tables in another way"),
+            Step::Think(_) | Step::Table(_) | Step::Family(_) => unreachable!("not asked for here"),
         }
     }
 
@@ -331,6 +345,7 @@ impl Client {
                 self.changes().retain(|change| change.token() != token);
                 self.observe_counter(key, 0, workload)?;
             }
+            Step::Family(step) => self.family().answered(step, &rows, affected)?,
             Step::Table(step) => self.table_taken(step, &rows, workload)?,
             Step::ReadCounter(key) => {
                 let number = rows.first().map_or(Ok(0), |row| counted(row))?;

@@ -89,6 +89,11 @@ pub enum Event {
         /// Which site.
         site: usize,
     },
+    /// The next step of a snapshot that a site takes, or the first one.
+    Snapshot {
+        /// Which site.
+        site: usize,
+    },
     /// An answer arrives at a client.
     Reply {
         /// Which client.

@@ -3,6 +3,7 @@
 //! Invariant: times are true times at the client; a transaction's observations are what it was told, its writes what it asked for,
 //! whether or not they came about.
 
+use crate::families::FamilyView;
 use std::collections::BTreeMap;
 
 /// Names a write: unique in a run, above 0. 0 stands for nothing written yet.
@@ -135,6 +136,8 @@ pub struct Transaction {
     pub observations: Vec<Observation>,
     /// What it wrote.
     pub changes: Vec<Change>,
+    /// What it read and wrote of parents and children.
+    pub family: FamilyView,
 }
 
 impl Transaction {

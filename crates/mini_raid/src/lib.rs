@@ -10,7 +10,7 @@
 //! * [`world`]: what happens; [`event`]: in which order; [`random`]: by which chance;
 //! * [`machine`], [`clock`], [`network`], [`oracle_host`]: what sites run on;
 //! * [`profile`], [`faults`], [`message_kind`]: what goes wrong; [`mover`]: what must not matter;
-//! * [`client`], [`seat`], [`workload`], [`programs`], [`tables`], [`history`]: what is asked, and what was seen;
+//! * [`client`], [`seat`], [`workload`], [`programs`], [`tables`], [`families`], [`family_programs`], [`history`]: what is asked, and what was seen;
 //! * [`checkers`]: what must hold; [`limits`].
 
 pub mod bounds;
@@ -19,6 +19,8 @@ pub mod cli;
 pub mod client;
 pub mod clock;
 pub mod event;
+pub mod families;
+pub mod family_programs;
 pub mod faults;
 pub mod history;
 pub mod limits;

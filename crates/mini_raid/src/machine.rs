@@ -318,6 +318,17 @@ impl Machine {
         self.copies.push(Copy { at, log, store: self.store.copied() });
     }
 
+    /// What a copy of its store has.
+    pub fn copied_store(&self) -> MemoryStore {
+        self.store.copied()
+    }
+
+    /// Store and log as they were made from a snapshot, before anything runs.
+    pub fn set_up(&mut self, store: MemoryStore, log: MemoryLog) {
+        self.process = Process::Dead(log);
+        self.store = store;
+    }
+
     /// Puts back a part of the copy of this number, while no process is there.
     pub fn put_back(&mut self, copy: usize, part: Part) {
         let Copy { at, log, store } = &self.copies[copy];

@@ -11,6 +11,7 @@ use messages::{
     Envelope, Epoch, EpochNumber, Incarnation, InstanceId, Message, Now, OracleLife, Outbox, Server, ServerKind, SiteId,
 };
 use oracle::Oracle;
+use oracle::register::Register;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -86,6 +87,18 @@ impl OracleHost {
         }
         assert!(outbox.is_empty(), "a replay of the oracle sends nothing");
         self.oracle = Some(oracle);
+    }
+
+    /// The oracle of an instance that was made from a snapshot: this epoch is its last one.
+    pub fn set_up(&mut self, epoch: Arc<Epoch>) {
+        self.kill();
+        self.log = MemoryLog::new();
+        let state = Register::restored(INSTANCE, epoch);
+        let mut bytes = Vec::new();
+        LogRecord::Oracle { state }.encode_into(&mut bytes);
+        self.log.append(&bytes).expect("the oracle's disk is sound");
+        self.log.sync_now().expect("the oracle's disk is sound");
+        self.begin();
     }
 
     /// Somebody makes a copy of the log.

@@ -161,6 +161,15 @@ impl Profile {
         self.mix.sites = sites as u64;
     }
 
+    /// In some runs clients work on parents and children.
+    pub fn raise_families(&mut self, mut random: Random) {
+        if !random.one_in(3) {
+            return;
+        }
+        self.mix.families = random.between(2, 6);
+        self.mix.raising = *random.pick(&[2, 3, 6]);
+    }
+
     /// In some runs disks go back in time. What was known to the oracle and the disks alone that go back is lost: so the oracle keeps its own there.
     pub fn put_disks_back(&mut self, mut random: Random) {
         if !random.one_in(4) {

@@ -3,9 +3,11 @@
 //! Three tables with a `bigint` key and a `text` column: *lists*, whose text grows by one entry with every append; *registers*, which are
 //! overwritten; *members*, whose rows come and go. And *counters*, whose column is a `bigint` that is added to.
 
+use crate::families::{CHILDREN, LINKED, PARENTS};
+use crate::family_programs::FamilyPrograms;
 use messages::program::{
     AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, OneOf, Program,
-    ResultColumn, RowLock, Source, Values,
+    Reference, ResultColumn, RowLock, Source, Values,
 };
 use messages::schema::{CatalogEntry, Column, SequenceSchema, TableSchema};
 use messages::settings::Parameter;
@@ -24,7 +26,8 @@ pub const COUNTERS: TableId = TableId(19);
 /// Storage of the sequence.
 pub const SEQUENCE: TableId = TableId(20);
 /// All storages.
-pub const STORAGES: [TableId; 5] = [LISTS, REGISTERS, MEMBERS, COUNTERS, SEQUENCE];
+pub const STORAGES: [TableId; 9] =
+    [LISTS, REGISTERS, MEMBERS, COUNTERS, SEQUENCE, PARENTS, CHILDREN, LINKED[0], LINKED[1]];
 
 /// All programs, compiled once and shared.
 #[derive(Debug)]
@@ -65,6 +68,8 @@ pub struct Programs {
     pub make_sequence: Arc<Program>,
     /// `SELECT nextval('sequence')`
     pub draw: Arc<Program>,
+    /// Those about parents and children.
+    pub families: FamilyPrograms,
 }
 
 /// The name of a storage.
@@ -75,6 +80,8 @@ pub fn name_of(storage: TableId) -> &'static str {
         MEMBERS => "members",
         COUNTERS => "counters",
         SEQUENCE => "sequence",
+        PARENTS => "parents",
+        CHILDREN => "children",
         _ => "another",
     }
 }
@@ -163,6 +170,18 @@ fn program(actions: Vec<Action>, columns: &[(&str, Type)], read_only: bool) -> A
     })
 }
 
+/// A program of one action over tables between which there are foreign keys; it returns so many numbers a row, and if any, it only reads.
+pub fn with_references(action: Action, columns: u16, references: Arc<[Reference]>) -> Arc<Program> {
+    let columns = vec![KEY; columns.into()];
+    let program = program(vec![action], &columns, !columns.is_empty());
+    Arc::new(Program { references, ..Program::clone(&program) })
+}
+
+/// The row of this table whose key is the first parameter.
+pub fn point_at(table: Arc<TableSchema>) -> Source {
+    Source { table, path: AccessPath::Point(vec![Expression::Parameter(0)]), reverse: false }
+}
+
 const KEY: (&str, Type) = ("k", Type::BigInt);
 const VALUE: (&str, Type) = ("v", Type::Text);
 const NUMBER: (&str, Type) = ("v", Type::BigInt);
@@ -170,7 +189,7 @@ const NUMBER: (&str, Type) = ("v", Type::BigInt);
 const QUARTERS: (&str, Type) = ("w", Type::Numeric(None));
 
 fn point(storage: TableId) -> Source {
-    Source { table: table(storage), path: AccessPath::Point(vec![Expression::Parameter(0)]), reverse: false }
+    point_at(table(storage))
 }
 
 fn select(source: Source, output: Vec<Expression>, lock: Option<RowLock>) -> Action {
@@ -305,6 +324,7 @@ impl Programs {
             make_counter: program(vec![make_counter()], &[], false),
             make_sequence: program(vec![make_sequence()], &[], false),
             draw: program(vec![draw()], &[("nextval", Type::BigInt)], false),
+            families: FamilyPrograms::new(),
         }
     }
 }

@@ -56,6 +56,7 @@ pub fn run(seed: u64, sites: usize, planted: Planted, bounds: Bounds) -> Outcome
         world.run_until(bounds.time, bounds.events);
         if world.events() < bounds.events {
             world.finish();
+            world.restore_snapshots(bounds);
         }
         world.into_result()
     }));

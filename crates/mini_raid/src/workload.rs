@@ -2,7 +2,8 @@
 //!
 //! Invariant: a plan writes each list, register and member at most once; membership changes come last.
 
-use crate::client::plan_tables;
+use crate::client::{plan_families, plan_tables};
+use crate::families::{FamilyStep, KnownFamilies};
 use crate::history::{Token, companion};
 use crate::limits::{LIST_ENTRIES, TABLE_CHANGES, TABLE_ROWS};
 use crate::random::Random;
@@ -65,6 +66,8 @@ pub enum Step {
     MakeSequence,
     /// Takes the next value of the sequence.
     Draw,
+    /// Something about parents and children.
+    Family(FamilyStep),
     /// Something about a table whose schema changes.
     Table(TableStep),
     /// Sets a parameter of all sites or of one, or takes that back.
@@ -80,16 +83,17 @@ pub enum Step {
 impl Step {
     /// Whether it only reads.
     pub fn is_read(&self) -> bool {
-        matches!(
-            self,
-            Step::ReadList(_)
-                | Step::ReadTwoLists(..)
-                | Step::ReadRegister(_)
-                | Step::Scan { .. }
-                | Step::ReadCounter(_)
-                | Step::ScanCounters { .. }
-                | Step::Table(TableStep::Read { .. })
-        )
+        matches!(self, Step::Family(step) if step.is_read())
+            || matches!(
+                self,
+                Step::ReadList(_)
+                    | Step::ReadTwoLists(..)
+                    | Step::ReadRegister(_)
+                    | Step::Scan { .. }
+                    | Step::ReadCounter(_)
+                    | Step::ScanCounters { .. }
+                    | Step::Table(TableStep::Read { .. })
+            )
     }
 }
 
@@ -133,6 +137,12 @@ pub struct Mix {
     pub switching: u64,
     /// Sites that it can be set for.
     pub sites: u64,
+    /// Whether values of a sequence are taken.
+    pub draws: bool,
+    /// Parents that clients work on at a time; 0: none.
+    pub families: u64,
+    /// One in so many transactions is about them and their children.
+    pub raising: u64,
 }
 
 impl Mix {
@@ -157,6 +167,9 @@ impl Mix {
             rows_each: 0,
             switching: 0,
             sites: 0,
+            draws: true,
+            families: 0,
+            raising: 1,
         };
         if counters {
             mix.counters = random.between(1, 4);
@@ -172,7 +185,7 @@ impl Mix {
 }
 
 /// What all clients of a run know together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Workload {
     /// How they behave.
     pub mix: Mix,
@@ -194,6 +207,8 @@ pub struct Workload {
     undrawn: u64,
     /// Values of the sequence that clients were told.
     drawn: BTreeSet<i64>,
+    /// Parents and children that clients know of.
+    pub families: KnownFamilies,
 }
 
 impl Workload {
@@ -212,6 +227,7 @@ impl Workload {
             has_sequence: false,
             undrawn: 0,
             drawn: BTreeSet::new(),
+            families: KnownFamilies::default(),
         }
     }
 
@@ -425,6 +441,7 @@ impl Workload {
             _ => {
                 self.undrawn += 1;
                 match self.undrawn % DRAWS_EVERY {
+                    _ if !self.mix.draws => self.plan(random),
                     0 if self.has_sequence => vec![Step::Draw],
                     0 => vec![Step::MakeSequence],
                     _ => self.plan(random),
@@ -445,6 +462,9 @@ impl Workload {
     fn plan(&mut self, random: &mut Random) -> Vec<Step> {
         if self.mix.switching > 0 && random.one_in(self.mix.switching) {
             return self.setting(random);
+        }
+        if self.mix.families > 0 && random.one_in(self.mix.raising) {
+            return plan_families(self, random);
         }
         if self.mix.crowd.is_some_and(|crowd| random.one_in(crowd)) {
             return self.crowding(random);

@@ -3,7 +3,7 @@
 //! Invariant: what happens is a function of seed, number of sites, planted bug and time bounds alone: one generator, one agenda, no
 //! randomly ordered collection. In reading order: this file (the turn of the world), `processes` (lives of sites), `wires` (messages and
 //! connections), `sessions` (clients), `parked` (and what they outlive), `storages` (what
-//! becomes of those that clients make), `chance` (faults), `disks` (that go back in time), `ending` (recovery and the last look).
+//! becomes of those that clients make), `snapshots` (and the worlds made from them), `chance` (faults), `disks` (that go back in time), `ending` (recovery and the last look).
 
 mod chance;
 mod disks;
@@ -11,6 +11,7 @@ mod ending;
 mod parked;
 mod processes;
 mod sessions;
+mod snapshots;
 mod storages;
 mod wires;
 
@@ -70,8 +71,18 @@ pub struct World {
     sync_asked: Vec<u64>,
     statistics: Statistics,
     storages: storages::Storages,
+    snapshots: snapshots::InstanceSnapshots,
     failure: Option<String>,
     tell: bool,
+}
+
+/// A chance of its own for what has been chosen since: that of a copy which has drawn so often.
+fn newer(random: &Random, draws: usize) -> Random {
+    let mut newer = random.clone();
+    for _ in 0..draws {
+        newer.draw();
+    }
+    newer.fork()
 }
 
 impl World {
@@ -87,17 +98,18 @@ impl World {
         }
         if !bounds.calm && bounds.disks_back && sites > 1 {
             // Of a fork of a copy that has drawn: not the chance of schemas.
-            let mut newer = random.clone();
-            newer.draw();
-            profile.put_disks_back(newer.fork());
+            profile.put_disks_back(newer(&random, 1));
         }
         if bounds.methods && !bounds.calm {
             // Neither of these chances.
-            let mut newer = random.clone();
-            newer.draw();
-            newer.draw();
-            profile.switch_methods(newer.fork(), sites);
+            profile.switch_methods(newer(&random, 2), sites);
         }
+        if bounds.families {
+            // None of these chances.
+            profile.raise_families(newer(&random, 3));
+        }
+        profile.mix.draws = bounds.draws;
+        let snapshots = snapshots::InstanceSnapshots::new(newer(&random, 4), bounds.snapshots && !bounds.calm);
         let oracle = OracleHost::new(sites, &profile, planted);
         let mut machines = vec![None];
         for site in 1..=sites {
@@ -128,6 +140,7 @@ impl World {
             sync_asked: vec![0; sites + 1],
             statistics: Statistics::new(sites),
             storages: storages::Storages::default(),
+            snapshots,
             failure: None,
             tell: bounds.tell,
             profile,
@@ -141,15 +154,23 @@ impl World {
     fn set_out(&mut self, sites: usize) {
         for site in 1..=sites {
             let after = self.random.around(10_000 * MICROSECOND);
-            self.agenda.plan(after, Event::Fault(crate::faults::Fault::Start { site }));
+            self.agenda.plan(self.now + after, Event::Fault(crate::faults::Fault::Start { site }));
+            self.plan_snapshot(site);
         }
         for client in 0..self.clients.len() {
             let after = self.random.around(200_000 * MICROSECOND);
-            self.agenda.plan(after, Event::Client { client, request: 0 });
+            self.agenda.plan(self.now + after, Event::Client { client, request: 0 });
         }
         if self.stormy {
             self.plan_next_fault();
         }
+    }
+
+    /// Nothing has happened yet, and this is the time.
+    fn begin_at(&mut self, now: u64) {
+        self.now = now;
+        self.agenda = Agenda::default();
+        self.set_out(self.sites());
     }
 
     /// Events so far.
@@ -210,6 +231,7 @@ impl World {
             Event::Stalled { a, b } => self.stalled(a, b),
             Event::Request { site, session, request } => self.request(site, session, request),
             Event::Turn { site } => self.turn(site),
+            Event::Snapshot { site } => self.snapshot(site),
             Event::LifeOver { site, sessions } => self.life_over(site, &sessions),
             Event::Reply { client, session, reply } => self.reply(client, session, reply),
             Event::Client { client, request } => self.client(client, request),
@@ -229,6 +251,7 @@ impl World {
             | Event::Synced { site, .. }
             | Event::Notice { site, .. }
             | Event::Turn { site }
+            | Event::Snapshot { site }
             | Event::Request { site, .. } => Some(self.look(*site).away_until),
             _ => None,
         }
@@ -254,6 +277,7 @@ impl World {
             Event::GoOn { site, .. } => (13, *site as u64),
             Event::LifeOver { site, sessions } => (14, (*site as u64) << 32 | sessions.len() as u64),
             Event::Turn { site } => (15, *site as u64),
+            Event::Snapshot { site } => (16, *site as u64),
         };
         self.statistics.mix(self.now, kind, detail);
     }

@@ -50,6 +50,8 @@ const SELDOM: &[Bug] = &[
     Bug::VoidDropStands,
     Bug::VoidedRowsReturn,
     Bug::AdditionsToStaleSkipped,
+    Bug::TruncatedUnderSnapshot,
+    Bug::TailPassesCut,
 ];
 
 /// Runs in which all others are found for certain, with some to spare.

@@ -129,7 +129,15 @@ fn found_seeds_stay_found() {
         ("the checker missed a deletion that nobody had been told of", 2082903, 3),
     ];
     for (what, seed, sites) in found {
-        let bounds = Bounds { counters: false, schemas: false, disks_back: false, methods: false, ..Bounds::default() };
+        let bounds = Bounds {
+            counters: false,
+            schemas: false,
+            disks_back: false,
+            methods: false,
+            draws: false,
+            families: false,
+            ..Bounds::default()
+        };
         let outcome = run(seed, sites, Planted::none(), bounds);
         assert!(
             outcome.failure.is_none(),
@@ -162,7 +170,14 @@ fn found_seeds_of_schema_changes_stay_found() {
         ("a commit that waited between its tries met a site that does not vote each time", 5500015, 3),
     ];
     for (what, seed, sites) in found {
-        let bounds = Bounds { turns: turns_of(seed), disks_back: false, methods: false, ..Bounds::default() };
+        let bounds = Bounds {
+            turns: turns_of(seed),
+            disks_back: false,
+            methods: false,
+            draws: false,
+            families: false,
+            ..Bounds::default()
+        };
         let outcome = run(seed, sites, Planted::none(), bounds);
         must_hold_as(what, &outcome);
     }
@@ -185,7 +200,14 @@ fn found_seeds_of_disks_that_go_back_stay_found() {
         ("what a site had told before it was put back and brought anew counted against it for ever", 1_001_839, 3),
     ];
     for (what, seed, sites) in found {
-        let bounds = Bounds { turns: turns_of(seed), methods: false, ..Bounds::default() };
+        let bounds = Bounds {
+            turns: turns_of(seed),
+            methods: false,
+            draws: false,
+            families: false,
+            snapshots: false,
+            ..Bounds::default()
+        };
         let outcome = run(seed, sites, Planted::none(), bounds);
         must_hold_as(what, &outcome);
     }
@@ -234,7 +256,12 @@ fn schemas_change_in_some_runs() {
 #[test]
 fn one_transaction_is_over_when_it_is_over() {
     let turns = turns_of(791);
-    must_hold(&run(791, 3, Planted::none(), Bounds { turns, methods: false, ..Bounds::default() }));
+    must_hold(&run(
+        791,
+        3,
+        Planted::none(),
+        Bounds { turns, methods: false, draws: false, families: false, snapshots: false, ..Bounds::default() },
+    ));
 }
 
 /// If this fails, a client is told that its commit failed though it is there: with an oracle that was set back a life had the number of the one that had asked
@@ -242,7 +269,12 @@ fn one_transaction_is_over_when_it_is_over() {
 #[test]
 fn a_repeated_life_takes_nothing_back() {
     let turns = turns_of(458);
-    must_hold(&run(458, 3, Planted::none(), Bounds { turns, methods: false, ..Bounds::default() }));
+    must_hold(&run(
+        458,
+        3,
+        Planted::none(),
+        Bounds { turns, methods: false, draws: false, families: false, snapshots: false, ..Bounds::default() },
+    ));
 }
 
 /// If this fails, no client outlives a life of its site any more, and what such clients are told is not checked. With seed 2000073 a first attempt told one

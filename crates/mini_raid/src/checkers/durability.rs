@@ -150,6 +150,7 @@ mod tests {
             read_only: false,
             observations: Vec::new(),
             changes: changes.collect(),
+            family: Default::default(),
         }
     }
 

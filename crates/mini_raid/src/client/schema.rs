@@ -4,6 +4,7 @@
 //! Invariant: what a transaction that may still abort has read is held against it only once it has committed.
 
 use super::{Client, Next, Waiting};
+use crate::families::FamilyPart;
 use crate::history::{Change, Observation, Token};
 use crate::tables::{self, Compiled, Knowledge, SchemaChange, TABLES, TableStep};
 use crate::workload::{Step, Workload};
@@ -222,4 +223,20 @@ pub fn plan(workload: &mut Workload, random: &mut crate::random::Random) -> Vec<
             plan
         }
     }
+}
+
+/// Transactions about parents and children.
+pub fn plan_families(workload: &mut Workload, random: &mut crate::random::Random) -> Vec<Step> {
+    let mut known = std::mem::take(&mut workload.families);
+    let (most, think) = (workload.mix.families, workload.mix.think);
+    let plan = known.plan(most, think, &mut || workload.token(), random);
+    workload.families = known;
+    let step = |part: FamilyPart| match part {
+        FamilyPart::Begin(mode) => Step::Begin(mode),
+        FamilyPart::Step(step) => Step::Family(step),
+        FamilyPart::Think(time) => Step::Think(time),
+        FamilyPart::Commit => Step::Commit,
+        FamilyPart::Rollback => Step::Rollback,
+    };
+    plan.into_iter().map(step).collect()
 }

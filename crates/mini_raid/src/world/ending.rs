@@ -1,9 +1,10 @@
 //! The end of a run: faults stop, the instance must recover by itself, and everything is looked at once more.
 
 use super::World;
-use crate::checkers::{copies, durability, serializability};
+use crate::checkers::{copies, durability, families, serializability};
 use crate::client::Client;
 use crate::event::Event;
+use crate::families::FamilyStep;
 use crate::faults::Fault;
 use crate::history::{Fate, Transaction};
 use crate::limits::{ANSWER_MAX, EVENTS_MAX, RECOVERY_MAX, SETTLE, SILENT_VOTER_MAX};
@@ -202,6 +203,9 @@ impl World {
                 return;
             }
             let mut plan = vec![Step::Begin(AccessMode::ReadOnly)];
+            if self.workload.mix.families > 0 {
+                plan.extend([FamilyStep::ReadParents, FamilyStep::ReadChildren].map(Step::Family));
+            }
             plan.extend(lists.iter().map(|list| Step::ReadList(*list)));
             plan.extend((0..registers).map(Step::ReadRegister));
             plan.extend(self.workload.counters().map(Step::ReadCounter));
@@ -219,7 +223,7 @@ impl World {
     fn read_through(&mut self, site: usize, mut plan: Vec<Step>) {
         // Of a table, the changes of its schema and its rows.
         let observations = |step: &Step| match step {
-            Step::Begin(_) => 0,
+            Step::Begin(_) | Step::Family(_) => 0,
             Step::Table(_) => 2,
             _ => 1,
         };
@@ -269,6 +273,7 @@ impl World {
             self.outcomes.check(),
             copies::check(&contents),
             durability::check(&self.history),
+            families::check(&self.history),
             serializability::check(&self.history),
         ];
         for check in checks {

@@ -9,8 +9,7 @@ use crate::site_log::SiteLog;
 use crate::store::StoreReader;
 use commit_log::{Log, Position};
 use domain::Domain;
-use messages::epoch::MemberState;
-use messages::{EpochNumber, Incarnation};
+use domain::snapshot::taking::{Taking, serving};
 
 const OTHER_LIFE: &str = "the site has begun a new life meanwhile: take the snapshot again";
 
@@ -21,8 +20,6 @@ pub(crate) type Records = (Vec<(Position, Vec<u8>)>, Option<Position>);
 #[derive(Clone, Copy)]
 pub(crate) struct Held {
     lives: u64,
-    /// As the oracle has numbered it.
-    pub(crate) life: Incarnation,
 }
 
 impl Core {
@@ -37,43 +34,36 @@ impl Core {
         }
     }
 
-    /// The life and the epoch in which this site serves with a current copy, or why it does not.
-    fn serving(domain: &Domain<SiteLog>) -> Result<(Incarnation, EpochNumber), String> {
-        if let Some(refusal) = domain.refusal(clock::now()) {
-            return Err(refusal);
-        }
-        let (site, replication) = (domain.settings().site, domain.replication());
-        let epoch = replication.epoch.ok_or("the site knows no epoch")?;
-        match epoch.members.get(&site) {
-            Some(member) if member.state == MemberState::Up && replication.is_current => {
-                Ok((domain.settings().incarnation, epoch.number))
-            }
-            _ => Err("this site's copy is being repaired: take the snapshot at another site".to_owned()),
-        }
-    }
-
     /// Has the store brought up to date, so that less log is to be copied. Returns whether that is done.
     pub(crate) fn post_for_copy(&mut self, begins: bool) -> Result<bool, String> {
         let domain = self.copied(None)?;
         if begins {
-            Core::serving(domain)?;
+            serving(domain, clock::now())?;
             domain.begin_checkpoint(&mut clock::now);
         }
         Ok(!domain.is_checkpointing())
     }
 
     /// Nothing of the log is given up from now on. Says in which life, and gives the way to the store.
-    pub(crate) fn hold_log(&mut self) -> Result<(Held, StoreReader), String> {
+    pub(crate) fn hold_log(&mut self) -> Result<(Held, StoreReader, Taking), String> {
         let lives = self.lives;
         let store = self.store.clone().ok_or("the site has no store now")?;
         let domain = self.copied(None)?;
-        let (life, _) = Core::serving(domain)?;
         if let SiteLog::Memory(_) = domain.log() {
             let reason = "the site's log is in memory servers, which cannot keep it as long as a snapshot takes";
             return Err(format!("{reason}: take the snapshot at a site without them"));
         }
-        domain.hold_log();
-        Ok((Held { lives, life }, store))
+        let taking = Taking::begin(domain, clock::now())?;
+        Ok((Held { lives }, store, taking))
+    }
+
+    /// Asks something of the domain in the life whose log is held.
+    pub(crate) fn in_life<T>(
+        &mut self,
+        held: Held,
+        ask: impl FnOnce(&Domain<SiteLog>) -> Result<T, String>,
+    ) -> Result<T, String> {
+        ask(self.copied(Some(held))?)
     }
 
     /// The log may be given up again.
@@ -81,13 +71,6 @@ impl Core {
         if let Life::Running(domain) = &mut self.life {
             domain.release_log();
         }
-    }
-
-    /// Where the log ends now, and in which epoch the site serves.
-    pub(crate) fn cut(&mut self, held: Held) -> Result<(Position, EpochNumber), String> {
-        let domain = self.copied(Some(held))?;
-        let (_, epoch) = Core::serving(domain)?;
-        Ok((domain.log().appended(), epoch))
     }
 
     /// Bytes of the log that is there.

@@ -1,11 +1,6 @@
 //! A new instance from a snapshot.
 //!
-//! The snapshot is started once as the site that has written it would start: what its log has goes to its store. That store is the copy of every new
-//! site. What is undecided in the snapshot is in no store, so it is left out.
-//!
-//! The new instance goes on behind the old one: its last epoch is one that follows all epochs of the snapshot, and its sites have had lives
-//! that follow all that are found there. So new versions of rows are above the old ones, and no identifier or hidden key is given out twice. Its sites
-//! start as after a total failure, all of them up and current.
+//! How it begins is decided in [`domain::snapshot::restoring`].
 //!
 //! Invariant: nothing is written outside the folders of the new sites and oracle, and the scratch folder.
 
@@ -18,16 +13,14 @@ use access_manager::store::StoreWrite;
 use commit_log::mapped::Identity;
 use commit_log::{Log, LogOptions, MappedLog, Position};
 use domain::Domain;
-use messages::epoch::{Member, MemberState, Placement, ProposalId};
+use domain::snapshot::restoring::{self, Highest};
 use messages::log_record::LogRecord;
-use messages::replication::SiteNotice;
+use messages::planted::Planted;
 use messages::server::ORACLE_SITE;
-use messages::{Epoch, EpochNumber, Incarnation, InstanceId, LeaseLength, Mark, Now, OracleLife, SiteId, Timestamp};
-use std::collections::BTreeMap;
+use messages::{EpochNumber, Incarnation, InstanceId, Now, SiteId};
 use std::fs::{self, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -58,42 +51,7 @@ struct Copied {
     contents: Contents,
     /// From where its store says that log is needed: there is none.
     log_from: Position,
-    last: Arc<Epoch>,
-}
-
-/// The highest numbers that are found.
-#[derive(Default)]
-struct Highest {
-    life: Incarnation,
-    epoch: Option<Arc<Epoch>>,
-    number: EpochNumber,
-}
-
-impl Highest {
-    fn version(&mut self, version: &Timestamp) {
-        self.number = self.number.max(version.epoch);
-        self.life = self.life.max(version.transaction.incarnation);
-    }
-
-    fn epoch(&mut self, epoch: &Arc<Epoch>) {
-        self.number = self.number.max(epoch.number);
-        self.life = epoch.members.values().fold(self.life, |life, member| life.max(member.incarnation));
-        if self.epoch.as_ref().is_none_or(|known| known.number < epoch.number) {
-            self.epoch = Some(epoch.clone());
-        }
-    }
-
-    fn record(&mut self, record: &LogRecord) {
-        match record {
-            LogRecord::EpochSeen { epoch } | LogRecord::EpochLogged { epoch, .. } => self.epoch(epoch),
-            LogRecord::Prepared { transaction, epoch, .. } => {
-                self.number = self.number.max(*epoch);
-                self.life = self.life.max(transaction.incarnation);
-            }
-            LogRecord::Marked { mark } => self.life = self.life.max(mark.life),
-            _ => {}
-        }
-    }
+    highest: Highest,
 }
 
 /// Restores a snapshot in a scratch folder, which must be empty or missing, and says what it holds.
@@ -116,22 +74,10 @@ pub fn restore(
 ) -> Result<Contents, SnapshotError> {
     let copied = bring_together(snapshot, scratch)?;
     let numbers: Vec<SiteId> = sites.iter().map(SiteConfig::site).collect();
-    let epoch = Arc::new(first_epoch(&copied, &numbers));
-    let life = Incarnation(copied.contents.life);
+    let epoch = copied.highest.first_epoch(&numbers, Planted::none()).ok_or_else(|| wrong("its log names no epoch"))?;
     for site in sites {
         copy_store(scratch, &site.data)?;
-        let records = [
-            LogRecord::EpochSeen { epoch: epoch.clone() },
-            LogRecord::Marked { mark: Mark { life, number: 0 } },
-            LogRecord::EpochLogged {
-                epoch: epoch.clone(),
-                incarnation: life,
-                joined: epoch.number,
-                chain: vec![(epoch.number, epoch.proposal)],
-                fail_locks: BTreeMap::new(),
-                stale: Arc::default(),
-            },
-        ];
+        let records = copied.highest.first_records(&epoch);
         write_log(&site.data.join(LOG_FOLDER), repair::identity(site), copied.log_from, &records)?;
     }
     let state = oracle::register::Register::restored(InstanceId(oracle.instance), epoch);
@@ -139,24 +85,6 @@ pub fn restore(
     write_log(&oracle.data.join(LOG_FOLDER), identity, Position::START, &[LogRecord::Oracle { state }])?;
     fs::remove_dir_all(scratch).map_err(SnapshotError::file(scratch))?;
     Ok(copied.contents)
-}
-
-/// The epoch that the new sites take for their last one: it follows all that the snapshot knows, and was logged by all of them.
-fn first_epoch(copied: &Copied, sites: &[SiteId]) -> Epoch {
-    let incarnation = Incarnation(copied.contents.life);
-    let proposal = ProposalId { site: sites[0], incarnation, sequence: 1 };
-    let member = Member::beginning(incarnation, MemberState::Up);
-    Epoch {
-        number: EpochNumber(copied.contents.epoch).next(),
-        proposal,
-        parent: ProposalId::default(),
-        oracle: OracleLife(0),
-        members: sites.iter().map(|site| (*site, member)).collect(),
-        sessions: sites.iter().map(|site| (*site, 0)).collect(),
-        required_copies: copied.last.required_copies,
-        placement: Placement::Everywhere,
-        restart: false,
-    }
 }
 
 fn wrong(error: impl std::fmt::Display) -> SnapshotError {
@@ -173,12 +101,11 @@ fn bring_together(snapshot: &Path, scratch: &Path) -> Result<Copied, SnapshotErr
     let manifest = verify(snapshot)?;
     // One that is there already may be another's.
     fs::DirBuilder::new().mode(0o700).create(scratch).map_err(SnapshotError::file(scratch))?;
-    let mut highest = Highest { life: Incarnation(manifest.life), ..Highest::default() };
+    let mut highest = Highest::of(Incarnation(manifest.life), EpochNumber(manifest.epoch));
     let store = load_base(&manifest, snapshot, scratch, &mut highest)?;
     let mut log = load_tail(&manifest, snapshot, scratch, &mut highest)?;
     log.sync_now().map_err(wrong)?;
     let log_from = bring_to_store(&manifest, log, store)?;
-    let last = highest.epoch.clone().ok_or_else(|| wrong("its log names no epoch"))?;
     let mut contents = Contents { rows: 0, storages: 0, hash: 0, epoch: 0, life: 0 };
     let (store, mut tables) = (FjallStore::open(&scratch.join(STORE_FOLDER)).map_err(wrong)?, Vec::new());
     store
@@ -198,8 +125,8 @@ fn bring_together(snapshot: &Path, scratch: &Path) -> Result<Copied, SnapshotErr
         .map_err(wrong)?;
     tables.dedup();
     contents.storages = tables.len() as u64;
-    (contents.epoch, contents.life) = (highest.number.0.max(manifest.epoch), highest.life.0);
-    Ok(Copied { contents, log_from, last })
+    (contents.epoch, contents.life) = (highest.number().0, highest.life().0);
+    Ok(Copied { contents, log_from, highest })
 }
 
 /// Writes the rows of the snapshot to a store.
@@ -274,24 +201,7 @@ fn write_log(folder: &Path, identity: Identity, from: Position, records: &[LogRe
 
 /// Starts the servers of a site over store and log, has them bring the one to the other, and ends them. Says from where log is needed now.
 fn bring_to_store(manifest: &Manifest, log: MappedLog, store: FjallStore) -> Result<Position, SnapshotError> {
-    let site = SiteId(manifest.site);
-    let settings = domain::Settings {
-        method: messages::concurrency::Method::default(),
-        site,
-        incarnation: Incarnation(manifest.life + 1),
-        sites: vec![site],
-        lease: LeaseLength::DEFAULT,
-        points_max: domain::POINTS_MAX,
-        chunk_rows: messages::limits::PRIVATE_CHUNK_ROWS,
-        memory_bytes_max: MEMORY_BYTES,
-        unposted_bytes_max: access_manager::unposted_bytes_max(MEMORY_BYTES),
-        old_version_bytes_max: MEMORY_BYTES / access_manager::limits::OLD_VERSIONS_SHARE,
-        recent_writes_max: access_manager::limits::RECENT_WRITES_MAX,
-        touched_max: access_manager::limits::TOUCHED_MAX,
-        round_pace: domain::ROUND_PACE,
-        seed: 0,
-        planted: messages::planted::Planted::none(),
-    };
+    let settings = restoring::settings(SiteId(manifest.site), Incarnation(manifest.life), MEMORY_BYTES);
     let mut domain = Domain::start(settings, log, Box::new(store)).map_err(wrong)?;
     let mut boot = 0;
     let mut clock = || {
@@ -299,24 +209,12 @@ fn bring_to_store(manifest: &Manifest, log: MappedLog, store: FjallStore) -> Res
         Now { boot, wall_micros: boot / 1_000 }
     };
     domain.begin_checkpoint(&mut clock);
-    while domain.is_checkpointing() {
-        domain.tick(&mut clock);
-        domain.poll_log(&mut clock);
-        let effects = domain.take_effects();
-        if let Some(failure) = effects.failed {
-            return Err(wrong(failure));
-        }
-        // Its disk may be full.
-        let halted = effects.notices.into_iter().find_map(|notice| match notice {
-            SiteNotice::Halt { reason } => Some(reason),
-            _ => None,
-        });
-        if let Some(reason) = halted {
-            return Err(wrong(reason));
+    loop {
+        if let Some(from) = restoring::turn(&mut domain, &mut clock).map_err(wrong)? {
+            return Ok(from);
         }
         std::thread::sleep(REST);
     }
-    Ok(Position(domain.log().appended().0 - domain.bytes_to_replay()))
 }
 
 /// Copies the store to a new site, to disk.

@@ -7,14 +7,13 @@ use crate::config::SiteConfig;
 use crate::core::Core;
 use crate::core::copying::Held;
 use crate::shared::Shared;
+use crate::site_log::SiteLog;
 use crate::store::{Base, StoreReader};
 use crate::{clock, limits};
 use access_manager::StoreError;
-use commit_log::Position;
-use messages::log_record::LogRecord;
-use messages::{EpochNumber, TransactionId};
+use domain::Domain;
+use domain::snapshot::taking::Taking;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -81,7 +80,7 @@ pub(crate) fn take(config: &SiteConfig, shared: &Shared, wish: &Wish) -> Result<
     let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let begun = Instant::now();
     let made = prepare(config, wish).and_then(|partial| {
-        let taken = Taking { config, shared, folder: &partial, pace: Pace::new(&partial, wish.rate_mb) }.take(wish);
+        let taken = Writing { config, shared, folder: &partial, pace: Pace::new(&partial, wish.rate_mb) }.take(wish);
         release(shared);
         if taken.is_err() {
             // The reason is what is told; what is left is overwritten by the next one of this name.
@@ -161,21 +160,14 @@ fn check_free(folder: &Path, advice: &str) -> Result<(), Reason> {
     }
 }
 
-struct Taking<'a> {
+struct Writing<'a> {
     config: &'a SiteConfig,
     shared: &'a Shared,
     folder: &'a Path,
     pace: Pace<'a>,
 }
 
-/// What of the log a snapshot has.
-struct Tail {
-    from: Position,
-    cut: Position,
-    epoch: EpochNumber,
-}
-
-impl Taking<'_> {
+impl Writing<'_> {
     fn core<T>(&self, ask: impl FnOnce(&mut Core) -> Result<T, String>) -> Result<T, Reason> {
         let mut core = self.shared.core().ok_or("this process has no servers of the site")?;
         Ok(ask(&mut core)?)
@@ -186,22 +178,20 @@ impl Taking<'_> {
         self.post()?;
         // What was waited for is no room for a burst.
         self.pace.begun = Instant::now();
-        let (held, reader) = self.core(Core::hold_log)?;
-        let (base, base_rows, from) = self.base(held, &reader)?;
-        let mut writer = FrameWriter::create(self.folder, TAIL)?;
-        let (tail, open) = self.up_to_cut(held, from, &mut writer)?;
-        self.behind_cut(held, tail.cut, open, &mut writer)?;
-        let parts = vec![base, writer.finish()?];
+        let (held, reader, mut taking) = self.core(Core::hold_log)?;
+        let (base, base_rows) = self.base(held, &reader, &mut taking)?;
+        let tail = self.tail(held, &mut taking)?;
+        let parts = vec![base, tail];
         let manifest = Manifest {
             format: Manifest::format(),
             name: wish.name.clone(),
             instance: self.config.instance.to_string(),
             site: self.config.id,
-            life: held.life.0,
-            epoch: tail.epoch.0,
+            life: taking.life().0,
+            epoch: taking.epoch().0,
             taken_us: clock::wall_micros(),
-            log_from: tail.from.0,
-            cut: tail.cut.0,
+            log_from: taking.log_from().0,
+            cut: taking.cut_at().0,
             base_rows,
             parts,
         };
@@ -231,10 +221,14 @@ impl Taking<'_> {
         Ok(())
     }
 
-    /// Copies the store. Says from where the log is needed beside it.
-    fn base(&mut self, held: Held, reader: &StoreReader) -> Result<(files::Part, u64, Position), Reason> {
+    /// Copies the store.
+    fn base(&mut self, held: Held, reader: &StoreReader, taking: &mut Taking) -> Result<(files::Part, u64), Reason> {
         let base: Base = reader.base()?;
-        let from = access_manager::needs_log_from(base.metadata())?.map_or(Position::START, Position);
+        let needed = access_manager::needs_log_from(base.metadata())?;
+        self.in_life(held, |domain| {
+            taking.based(needed, domain.log());
+            Ok(())
+        })?;
         let mut writer = FrameWriter::create(self.folder, BASE)?;
         let metadata = base.metadata().map(|bytes| bytes.to_vec());
         writer.write(&postcard::to_stdvec(&metadata).expect("bytes always encode"))?;
@@ -246,7 +240,7 @@ impl Taking<'_> {
             self.pace.wrote(writer.bytes() - before)?;
             self.check_log(held)
         })?;
-        Ok((writer.finish()?, rows, from))
+        Ok((writer.finish()?, rows))
     }
 
     /// The log is held meanwhile: that must not fill the site's disk.
@@ -262,71 +256,38 @@ impl Taking<'_> {
         }
     }
 
-    /// Copies the log from there up to where it ends now, which is the cut. Says what is open there.
-    fn up_to_cut(
-        &mut self,
-        held: Held,
-        from: Position,
-        writer: &mut FrameWriter,
-    ) -> Result<(Tail, BTreeSet<TransactionId>), Reason> {
-        let (cut, epoch) = self.core(|core| core.cut(held))?;
-        let (mut open, mut next) = (BTreeSet::new(), Some(from));
-        while let Some(from) = next.filter(|from| *from < cut) {
+    /// Copies what of the log belongs to the snapshot; the cut is where it ends now. What was open there is waited for.
+    fn tail(&mut self, held: Held, taking: &mut Taking) -> Result<files::Part, Reason> {
+        let mut writer = FrameWriter::create(self.folder, TAIL)?;
+        self.in_life(held, |domain| taking.cut(domain, clock::now()))?;
+        let mut waits_since = None;
+        while let Some(from) = taking.reads_from() {
+            if from >= taking.cut_at() {
+                let since: Instant = *waits_since.get_or_insert_with(Instant::now);
+                if since.elapsed() > limits::SNAPSHOT_OPEN_MAX {
+                    let open = taking.open();
+                    return Err(format!("{open} transactions stay undecided: take the snapshot again").into());
+                }
+            }
             let (records, behind) = self.core(|core| core.records(held, from, limits::SNAPSHOT_LOG_CHUNK))?;
-            next = behind;
             let before = writer.bytes();
-            for (_, record) in records.iter().take_while(|(position, _)| *position < cut) {
-                note(record, &mut open)?;
-                writer.write(record)?;
-            }
-            self.pace.wrote(writer.bytes() - before)?;
-            self.check_log(held)?;
-        }
-        Ok((Tail { from, cut, epoch }, open))
-    }
-
-    /// Waits until all that was open at the cut is decided, and copies these outcomes.
-    fn behind_cut(
-        &self,
-        held: Held,
-        cut: Position,
-        mut open: BTreeSet<TransactionId>,
-        writer: &mut FrameWriter,
-    ) -> Result<(), Reason> {
-        let (begun, mut next) = (Instant::now(), cut);
-        while !open.is_empty() {
-            if begun.elapsed() > limits::SNAPSHOT_OPEN_MAX {
-                return Err(format!("{} transactions stay undecided: take the snapshot again", open.len()).into());
-            }
-            let (records, behind) = self.core(|core| core.records(held, next, limits::SNAPSHOT_LOG_CHUNK))?;
-            for (_, record) in &records {
-                if let LogRecord::Decided { transaction, .. } = decode(record)?
-                    && open.remove(&transaction)
-                {
+            for (position, record) in &records {
+                if taking.takes(*position, record)? {
                     writer.write(record)?;
                 }
             }
+            self.pace.wrote(writer.bytes() - before)?;
             self.check_log(held)?;
             match behind {
-                Some(behind) => next = behind,
+                Some(behind) => taking.read_up_to(behind),
                 None => std::thread::sleep(limits::PREPARE_LOOK),
             }
         }
-        // Whoever fell out meanwhile may not have heard what became of them.
-        self.core(|core| core.cut(held)).map(drop)
+        self.in_life(held, |domain| taking.end(domain, clock::now()))?;
+        Ok(writer.finish()?)
     }
-}
 
-fn decode(record: &[u8]) -> Result<LogRecord, Reason> {
-    LogRecord::decode(record).map_err(|error| format!("a record of the log cannot be read: {error}").into())
-}
-
-/// Follows what is voted for and not decided.
-fn note(record: &[u8], open: &mut BTreeSet<TransactionId>) -> Result<(), Reason> {
-    if let Some((transaction, _)) = LogRecord::prepared_in(record) {
-        open.insert(transaction);
-    } else if let LogRecord::Decided { transaction, .. } = decode(record)? {
-        open.remove(&transaction);
+    fn in_life<T>(&self, held: Held, ask: impl FnOnce(&Domain<SiteLog>) -> Result<T, String>) -> Result<T, Reason> {
+        self.core(|core| core.in_life(held, ask))
     }
-    Ok(())
 }

@@ -13,6 +13,7 @@ fn transaction(times: (u64, u64), observations: &[Observation], changes: &[Chang
         read_only: changes.is_empty(),
         observations: observations.to_vec(),
         changes: changes.to_vec(),
+        family: Default::default(),
     }
 }
 

@@ -1,0 +1,302 @@
+//! Snapshots that sites take under load and faults, and the worlds that are made from them.
+//!
+//! Each step of a snapshot is an event, so that anything may happen in between. Invariant: what a snapshot has is decided by [`domain::snapshot`], as in
+//! the real world; here are its files, which are whole once the snapshot is. A world made from one must hold the history cut at its cut, strictly: what
+//! was acknowledged before is there, and nothing that began behind it.
+
+use super::World;
+use crate::bounds::Bounds;
+use crate::event::Event;
+use crate::history::{Fate, History, Transaction};
+use crate::limits::EVENTS_MAX;
+use crate::machine::Process;
+use crate::random::Random;
+use access_manager::{MemoryStore, Store};
+use commit_log::{Log, MemoryLog, Position};
+use domain::Domain;
+use domain::snapshot::restoring::{self, Highest};
+use domain::snapshot::taking::Taking;
+use messages::limits::{MILLISECOND, SECOND};
+use messages::log_record::LogRecord;
+use messages::{EpochNumber, Incarnation, KeyRange, Now, SiteId};
+use std::collections::BTreeMap;
+
+/// How long a world that is made from a snapshot has its clients work before it is looked at.
+const GOES_ON: u64 = SECOND;
+/// Memory of the domain that brings a snapshot's log to its store.
+const MEMORY_BYTES: usize = 1 << 20;
+/// Turns of that domain, beyond which it does not come to an end.
+const TURNS_MAX: u32 = 100_000;
+/// Records of the log that are read in one step.
+const RECORDS_EACH: usize = 40;
+
+/// Snapshots of a run.
+#[derive(Debug)]
+pub struct InstanceSnapshots {
+    /// Chance of snapshots alone.
+    random: Random,
+    /// Mean time between two at a site; 0: there are none.
+    every: u64,
+    /// Mean time of a step.
+    step: u64,
+    /// By site.
+    under_way: BTreeMap<usize, UnderWay>,
+    whole: Vec<WholeSnapshot>,
+}
+
+/// A snapshot that is being taken.
+struct UnderWay {
+    /// In which start of the site's process.
+    start: u32,
+    taking: Option<Taking>,
+    base: Option<MemoryStore>,
+    /// When the cut was (true time).
+    cut_at: Option<u64>,
+    tail: Vec<Vec<u8>>,
+}
+
+/// A whole one.
+struct WholeSnapshot {
+    site: usize,
+    cut_at: u64,
+    life: Incarnation,
+    epoch: EpochNumber,
+    log_from: Position,
+    base: MemoryStore,
+    tail: Vec<Vec<u8>>,
+}
+
+impl std::fmt::Debug for UnderWay {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{:?}, {} records", self.taking, self.tail.len())
+    }
+}
+
+impl std::fmt::Debug for WholeSnapshot {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "of site {}, cut at {:.6} s", self.site, self.cut_at as f64 / 1e9)
+    }
+}
+
+impl InstanceSnapshots {
+    /// By this chance, in a part of the runs.
+    pub fn new(mut random: Random, may_be: bool) -> InstanceSnapshots {
+        let every = if may_be && random.one_in(3) { *random.pick(&[600, 1_500, 4_000]) * MILLISECOND } else { 0 };
+        let step = *random.pick(&[1, 10, 80]) * MILLISECOND;
+        InstanceSnapshots { random, every, step, under_way: BTreeMap::new(), whole: Vec::new() }
+    }
+}
+
+impl World {
+    /// Plans when a site begins its next snapshot.
+    pub(super) fn plan_snapshot(&mut self, site: usize) {
+        if self.snapshots.every > 0 {
+            let after = self.snapshots.random.around(self.snapshots.every) + MILLISECOND;
+            self.agenda.plan(self.now + after, Event::Snapshot { site });
+        }
+    }
+
+    /// The next step of the snapshot that a site takes, or the first of another.
+    pub(super) fn snapshot(&mut self, site: usize) {
+        let Some(mut under_way) = self.snapshots.under_way.remove(&site) else {
+            if self.busy {
+                self.begin_snapshot(site);
+            }
+            return;
+        };
+        let goes_on = self.snapshot_step(site, &mut under_way);
+        match goes_on {
+            Ok(true) => {
+                self.snapshots.under_way.insert(site, under_way);
+                let after = self.snapshots.random.around(self.snapshots.step) + 1;
+                return self.agenda.plan(self.now + after, Event::Snapshot { site });
+            }
+            Ok(false) => *self.statistics.other.entry("snapshots of the instance taken").or_insert(0) += 1,
+            Err(reason) => {
+                self.say(|| format!("the snapshot of site {site} is not taken: {reason}"));
+                *self.statistics.other.entry("snapshots of the instance not taken").or_insert(0) += 1;
+            }
+        }
+        if let Process::Running(domain) = &mut self.machine(site).process {
+            domain.release_log();
+        }
+        self.plan_snapshot(site);
+    }
+
+    fn begin_snapshot(&mut self, site: usize) {
+        if self.look(site).domain().is_none() {
+            return self.plan_snapshot(site);
+        }
+        self.say(|| format!("site {site} begins a snapshot"));
+        self.look_at_log(site);
+        self.act(site, |domain, clock| domain.begin_checkpoint(clock));
+        let start = self.look(site).start;
+        let under_way = UnderWay { start, taking: None, base: None, cut_at: None, tail: Vec::new() };
+        self.snapshots.under_way.insert(site, under_way);
+        let after = self.snapshots.random.around(self.snapshots.step) + 1;
+        self.agenda.plan(self.now + after, Event::Snapshot { site });
+    }
+
+    /// One step. Whether there are more. Errors: why the snapshot is not taken.
+    fn snapshot_step(&mut self, site: usize, under_way: &mut UnderWay) -> Result<bool, String> {
+        let now = self.now;
+        let machine = self.machine(site);
+        let clock = machine.clock.at(now);
+        if machine.start != under_way.start {
+            return Err("another life".to_owned());
+        }
+        let copy = machine.copied_store();
+        let Process::Running(domain) = &mut machine.process else { return Err("the servers do not run".to_owned()) };
+        let Some(taking) = &mut under_way.taking else {
+            under_way.taking = Some(Taking::begin(domain, clock)?);
+            return Ok(true);
+        };
+        let Some(base) = &under_way.base else {
+            let needed = copy.metadata().and_then(access_manager::needs_log_from).map_err(|error| error.to_string())?;
+            taking.based(needed, domain.log());
+            under_way.base = Some(copy);
+            return Ok(true);
+        };
+        let Some(cut_at) = under_way.cut_at else {
+            taking.cut(domain, clock)?;
+            under_way.cut_at = Some(now);
+            return Ok(true);
+        };
+        if let Some(from) = taking.reads_from() {
+            let (mut records, mut behind) = (Vec::new(), domain.log().appended());
+            if from < behind {
+                for entry in domain.log().read_from(from) {
+                    let (position, record) = entry.map_err(|error| error.to_string())?;
+                    if records.len() == RECORDS_EACH {
+                        behind = position;
+                        break;
+                    }
+                    records.push((position, record));
+                }
+            }
+            for (position, record) in records {
+                if taking.takes(position, &record)? {
+                    under_way.tail.push(record);
+                }
+            }
+            taking.read_up_to(behind);
+            return Ok(true);
+        }
+        taking.end(domain, clock)?;
+        let whole = WholeSnapshot {
+            site,
+            cut_at,
+            life: taking.life(),
+            epoch: taking.epoch(),
+            log_from: taking.log_from(),
+            base: base.copied(),
+            tail: std::mem::take(&mut under_way.tail),
+        };
+        self.say(|| format!("a snapshot is whole: {whole:?}"));
+        self.snapshots.whole.push(whole);
+        Ok(false)
+    }
+
+    /// Makes worlds from some of the snapshots that the run has taken: they hold what they must, go on, and pass the checkers.
+    pub fn restore_snapshots(&mut self, bounds: Bounds) {
+        let mut left = std::mem::take(&mut self.snapshots.whole);
+        for _ in 0..2 {
+            if self.failure.is_some() || left.is_empty() {
+                return;
+            }
+            let place = self.snapshots.random.index(left.len());
+            let whole = left.swap_remove(place);
+            *self.statistics.other.entry("snapshots of the instance restored").or_insert(0) += 1;
+            let failure = match self.restored(&whole, bounds) {
+                Ok(mut second) => {
+                    second.run_until(second.now + GOES_ON, EVENTS_MAX);
+                    second.finish();
+                    second.failure
+                }
+                Err(wrong) => Some(wrong),
+            };
+            if let Some(failure) = failure {
+                self.fail(format!("in the world made from the snapshot {whole:?}: {failure}"));
+            }
+        }
+    }
+
+    /// A world in which nothing goes wrong, made from a snapshot.
+    fn restored(&mut self, whole: &WholeSnapshot, bounds: Bounds) -> Result<World, String> {
+        let mut highest = Highest::of(whole.life, whole.epoch);
+        let (store, log_from) = bring_together(whole, &mut highest)?;
+        let sites: Vec<SiteId> = (1..=self.sites() as u16).map(SiteId).collect();
+        let epoch = highest.first_epoch(&sites, self.planted).ok_or("its log names no epoch")?;
+        let records = highest.first_records(&epoch);
+        let bounds = Bounds { calm: true, snapshots: false, ..bounds };
+        let mut second = World::new(self.snapshots.random.draw(), self.sites(), self.planted, bounds);
+        for site in 1..=self.sites() {
+            let mut log = MemoryLog::beginning_at(log_from);
+            for record in &records {
+                let mut bytes = Vec::new();
+                record.encode_into(&mut bytes);
+                log.append(&bytes).map_err(|error| error.to_string())?;
+            }
+            log.sync_now().map_err(|error| error.to_string())?;
+            second.machine(site).set_up(store.copied(), log);
+        }
+        second.oracle.set_up(epoch);
+        second.history = history_at(&self.history, whole.cut_at);
+        second.workload = self.workload.clone();
+        // Its values are given out again.
+        second.workload.mix.draws = false;
+        second.begin_at(self.now + 1);
+        Ok(second)
+    }
+}
+
+/// The store of a snapshot, with all that its log has; and from where it needs log now.
+fn bring_together(whole: &WholeSnapshot, highest: &mut Highest) -> Result<(MemoryStore, Position), String> {
+    let store = whole.base.copied();
+    let mut log = MemoryLog::beginning_at(whole.log_from);
+    for bytes in &whole.tail {
+        highest.record(&LogRecord::decode(bytes).map_err(|error| error.to_string())?);
+        log.append(bytes).map_err(|error| error.to_string())?;
+    }
+    log.sync_now().map_err(|error| error.to_string())?;
+    let settings = restoring::settings(SiteId(whole.site as u16), whole.life, MEMORY_BYTES);
+    let domain = Domain::start(settings, log, Box::new(store.reopened()));
+    let mut domain = domain.map_err(|error| format!("its log cannot be replayed: {error}"))?;
+    let mut boot = 0;
+    let mut clock = || {
+        boot += 100_000;
+        Now { boot, wall_micros: boot / 1_000 }
+    };
+    domain.begin_checkpoint(&mut clock);
+    for _ in 0..TURNS_MAX {
+        let done = restoring::turn(&mut domain, &mut clock)?;
+        domain.log_mut().complete_sync();
+        let Some(from) = done else { continue };
+        for table in store.storages().map_err(|error| error.to_string())? {
+            let rows = store.scan(&KeyRange::whole(table), false, usize::MAX, usize::MAX);
+            let rows = rows.map_err(|error| error.to_string())?;
+            rows.rows.iter().for_each(|(_, version, _)| highest.version(version));
+        }
+        return Ok((store.reopened().copied(), from));
+    }
+    Err("its log does not come to its store".to_owned())
+}
+
+/// What was seen up to a moment. What was under way then may be there or not, what had not begun is not.
+fn history_at(history: &History, moment: u64) -> History {
+    let at = |transaction: &Transaction| match transaction {
+        later if later.begun > moment => {
+            let mut later = later.clone();
+            later.fate = Fate::Aborted;
+            later.observations.clear();
+            (later.family.parents, later.family.children) = (None, None);
+            later
+        }
+        open if open.ended >= moment && open.fate == Fate::Committed => {
+            Transaction { fate: Fate::Unknown, ..open.clone() }
+        }
+        other => other.clone(),
+    };
+    let losses = history.losses.iter().filter(|loss| loss.moment() < moment).cloned().collect();
+    History { transactions: history.transactions.iter().map(at).collect(), losses }
+}
