@@ -16,7 +16,7 @@ use simple::{Fold, Folded};
 use values::{Type, Value, ValueError};
 
 /// The state of an aggregate for one group. The caller has applied FILTER, DISTINCT and ORDER BY.
-pub trait Accumulator {
+pub trait Accumulator: Send {
     /// A row's arguments; none for `count(*)`. NULLs are passed: the accumulator knows which it leaves out.
     fn add(&mut self, arguments: &[Value]) -> Result<(), ValueError>;
     /// The value of the rows so far; of windows, asked for again and again.

@@ -12,7 +12,7 @@ use values::operators::{BinaryOperator, binary};
 use values::{Interval, Value, ValueError};
 
 /// The rows of a call; each has one value for each column of the function's result. Bounded by its arguments, never by memory: rows are made as they are asked for.
-pub type Rows = Box<dyn Iterator<Item = Result<Vec<Value>, ValueError>>>;
+pub type Rows = Box<dyn Iterator<Item = Result<Vec<Value>, ValueError>> + Send>;
 
 /// What computes a function that yields a set.
 pub type SetBody = fn(&mut Call<'_, '_>) -> Result<Rows, ValueError>;
@@ -52,7 +52,7 @@ pub fn sources() -> impl Iterator<Item = &'static str> {
 }
 
 /// Rows of one column.
-fn single(values: impl Iterator<Item = Value> + 'static) -> Rows {
+fn single(values: impl Iterator<Item = Value> + Send + 'static) -> Rows {
     Box::new(values.map(|value| Ok(vec![value])))
 }
 

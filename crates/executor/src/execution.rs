@@ -34,6 +34,11 @@ impl Execution {
         Execution { plan, root, state, ended: false }
     }
 
+    /// Bytes held.
+    pub fn memory_bytes(&self) -> usize {
+        self.state.memory_used
+    }
+
     /// The plan.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan

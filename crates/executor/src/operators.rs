@@ -21,7 +21,7 @@ use crate::run::{Row, Run, State};
 use std::sync::Arc;
 
 /// An operator of an execution.
-pub trait Operator {
+pub trait Operator: Send {
     /// The next rows, one at least and `want` at most; none at the end.
     fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop>;
     /// Those it reads from.

@@ -58,7 +58,7 @@ pub struct Subplan {
 pub struct State {
     pub parameters: Vec<Value>,
     limits: Limits,
-    memory_used: usize,
+    pub memory_used: usize,
     needs: VecDeque<Need>,
     scans: BTreeMap<ScanId, OpenScan>,
     next_scan: u32,
