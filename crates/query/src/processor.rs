@@ -58,15 +58,18 @@ pub struct Processor {
     state: SessionState,
     /// Statements that may come again.
     plans: Cache<Question, Arc<Planned>>,
-    engine: Engine,
+    /// Whatever sessions ask for; none: what each asks for.
+    engine: Option<Engine>,
     counts: Counts,
 }
 
+/// The setting by which a session chooses.
+const ENGINE_SETTING: &str = "raid.query_engine";
+
 /// What statements are planned and run by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
     /// The executor where it has all that a statement needs, DataFusion elsewhere.
-    #[default]
     Both,
     /// DataFusion alone.
     DataFusion,
@@ -86,6 +89,7 @@ struct Counts {
 struct Question {
     sql: Arc<str>,
     parameters: Vec<Option<Type>>,
+    engine: Engine,
 }
 
 /// A statement that is ready to run.
@@ -176,13 +180,13 @@ impl Processor {
         let builder = builder.with_analyzer_rules(Watched::analyzers(&Analyzer::new().rules));
         let builder = builder.with_optimizer_rules(Watched::optimizers(&optimizer_rules()));
         let state = builder.with_physical_optimizer_rules(Watched::physical(physical_rules())).build();
-        let (engine, counts) = (Engine::default(), Counts::default());
+        let (engine, counts) = (None, Counts::default());
         Ok(Processor { state, plans: Cache::new(STATEMENTS_KEPT_MAX), engine, counts })
     }
 
     /// The same with another engine.
     pub fn with_engine(self, engine: Engine) -> Processor {
-        Processor { engine, ..self }
+        Processor { engine: Some(engine), ..self }
     }
 
     /// How many statements were planned for this engine alone.
@@ -206,7 +210,8 @@ impl Processor {
         parameters: &[Option<Type>],
     ) -> Result<Prepared, QueryError> {
         let prepared = |planned| Prepared { planned, session: Arc::clone(session) };
-        let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec() };
+        let engine = self.engine_of(session);
+        let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec(), engine };
         if let Some(known) = self.plans.get(&question)
             && known.holds_in(catalog)
         {
@@ -222,6 +227,12 @@ impl Processor {
         Ok(prepared(planned))
     }
 
+    /// What plans the session's queries: `raid.query_engine`, unless the processor was made for one.
+    fn engine_of(&self, session: &SessionFacts) -> Engine {
+        let asks = session.settings.iter().any(|(name, value)| name == ENGINE_SETTING && value == "executor");
+        self.engine.unwrap_or(if asks { Engine::Both } else { Engine::DataFusion })
+    }
+
     fn plan_anew(
         &self,
         catalog: &Arc<Catalog>,
@@ -229,14 +240,15 @@ impl Processor {
         sql: &str,
         parameters: &[Option<Type>],
     ) -> Result<Planned, QueryError> {
-        if self.engine != Engine::DataFusion {
+        let engine = self.engine_of(session);
+        if engine != Engine::DataFusion {
             match typed::read(catalog, session, sql, parameters) {
                 Reading::Planned(statement) => {
                     self.counts.executor.fetch_add(1, Ordering::Relaxed);
                     return Ok(Planned::of_typed(*statement));
                 }
                 Reading::Refused(error) => return Err(error),
-                Reading::Elsewhere(reason) if self.engine == Engine::Executor => {
+                Reading::Elsewhere(reason) if engine == Engine::Executor => {
                     return Err(QueryError::unsupported(reason));
                 }
                 Reading::Elsewhere(_) => {}

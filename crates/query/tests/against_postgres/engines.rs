@@ -38,7 +38,7 @@ fn what_has_no_meaning_is_refused_in_postgresqls_words() {
 /// What only one engine knows must not be refused because the other does not know it.
 #[test]
 fn what_is_not_analyzed_is_not_refused_for_it() {
-    let world = World::new();
+    let world = World::with_engine(Engine::Both);
     for sql in [
         "SELECT count(*) FROM pg_class",
         "SELECT count(*) FROM pg_catalog.pg_class JOIN item ON true",

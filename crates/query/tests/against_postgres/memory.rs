@@ -105,21 +105,7 @@ fn described_in(text: &str) -> Vec<Described> {
 }
 
 fn empty_table(name: &str, oid: u32) -> TableSchema {
-    TableSchema {
-        name: name.to_owned(),
-        oid,
-        storage: TableId(oid),
-        columns: vec![],
-        primary_key: vec![],
-        primary_key_name: None,
-        primary_key_oid: oid + 1,
-        indexes: vec![],
-        options: vec![],
-        sequence: None,
-        checks: Vec::new(),
-        foreign_keys: Vec::new(),
-        rights: Default::default(),
-    }
+    TableSchema { oid, primary_key_oid: oid + 1, ..TableSchema::new(name, TableId(oid), Vec::new()) }
 }
 
 /// `name type [not null] [default ...]`.
