@@ -15,7 +15,8 @@ pub struct Access {
     /// How many rows there are, estimated.
     pub rows: f64,
     /// Path 0 is the primary key (without columns, if it has none: then it can only be read as a whole); path n is
-    /// index n - 1. Keys compare as PostgreSQL's b-tree does, ascending and nulls last.
+    /// index n - 1. Keys compare as PostgreSQL's b-tree does, ascending and nulls last; rows of equal keys of an index
+    /// come by their primary key.
     pub paths: Vec<AccessPathKeys>,
 }
 
@@ -50,13 +51,13 @@ pub struct ScanOrder {
     pub relation: RelationId,
     /// Which of its paths.
     pub path: usize,
-    /// Which keys: rows of each range in their order, and no row twice. One without bounds is everything.
+    /// Which keys: ranges ascend, rows of each come in their order, and no row twice. One without bounds is everything.
     pub ranges: Vec<KeyBounds>,
-    /// Greatest keys first.
+    /// Greatest keys first: the last range before those that stand before it.
     pub reverse: bool,
     /// Columns that are looked at; others may be NULL in the answer.
     pub columns: Vec<u32>,
-    /// More rows than these will not be needed.
+    /// More rows than these within the ranges will not be needed.
     pub limit: Option<usize>,
 }
 

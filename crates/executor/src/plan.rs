@@ -69,6 +69,10 @@ pub enum KeySource {
     Each(Vec<Expression>),
     /// Any element of an array.
     Elements(Expression),
+    /// What all of these allow.
+    Every(Vec<KeySource>),
+    /// Anything if one of the guards holds.
+    Unless { guards: Vec<Expression>, source: Box<KeySource> },
 }
 
 /// An end of a range of keys.
@@ -88,6 +92,20 @@ pub struct KeyRange {
     pub types: Vec<Type>,
 }
 
+/// In which order of its keys a path is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyDirection {
+    Ascending,
+    Descending,
+}
+
+/// How many rows are needed of a scan: those that are skipped and those that may follow. Both are known without a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowsNeeded {
+    pub limit: Expression,
+    pub offset: Option<Expression>,
+}
+
 /// A scan of a relation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScanNode {
@@ -98,6 +116,11 @@ pub struct ScanNode {
     /// Which columns its rows have, in their order.
     pub columns: Vec<u32>,
     pub filter: Option<Expression>,
+    /// Whether the filter holds for all rows within the range.
+    pub exact: bool,
+    /// The order that its rows must have; none if any will do.
+    pub direction: Option<KeyDirection>,
+    pub needed: Option<RowsNeeded>,
 }
 
 /// An aggregate of a query.

@@ -2,7 +2,7 @@
 //!
 //! The right side is held. By key, it is read for so many rows of the left side at once.
 
-use super::scan::{Reader, keyed_ranges};
+use super::scan::{Reader, ascending, keyed_ranges};
 use super::{MANY, Operator};
 use crate::access::KeyBounds;
 use crate::equality::key_of;
@@ -117,9 +117,9 @@ impl Join {
                 for row in probes {
                     all.extend(keyed_ranges(&scan.range, row, run)?);
                 }
-                Ok(all.into_values().collect())
+                Ok(ascending(all))
             };
-            match self.lookup.get_or_insert_default().next(scan, run, None, &mut ranges)? {
+            match self.lookup.get_or_insert_default().next(scan, run, &mut ranges)? {
                 Some(rows) => self.arrived = rows.into(),
                 None => self.built = true,
             }

@@ -67,7 +67,7 @@ impl Limit {
 impl Operator for Limit {
     fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
         let plan = Arc::clone(&self.plan);
-        let Node::Limit { limit, offset, .. } = &*plan else { return Ok(None) };
+        let Node::Limit { limit, offset, ties, .. } = &*plan else { return Ok(None) };
         if self.ended {
             return Ok(None);
         }
@@ -96,6 +96,10 @@ impl Operator for Limit {
             self.left = Some((skip, most));
             if let Some(last) = rows.last() {
                 self.last = Some(last.clone());
+                if most == Some(0) && ties.is_empty() {
+                    // What is read below ends now, not when somebody asks for more.
+                    self.end(run)?;
+                }
                 return Ok(Some(rows));
             }
         }

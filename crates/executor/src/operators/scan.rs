@@ -1,12 +1,15 @@
 //! Rows of a relation.
 
 use super::Operator;
+use super::limit::count;
 use super::rows::Progress;
 use crate::access::{KeyBounds, ScanId, ScanOrder};
 use crate::equality::key_of;
 use crate::error::Stop;
-use crate::plan::{KeyEnd, KeyRange, KeySource, Node, ScanNode};
+use crate::expression::order;
+use crate::plan::{KeyDirection, KeyEnd, KeyRange, KeySource, Node, ScanNode};
 use crate::run::{Row, Run, State};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use values::{Type, Value};
@@ -37,15 +40,19 @@ impl Reader {
         &mut self,
         scan: &ScanNode,
         run: &mut Run<'_, '_>,
-        limit: Option<usize>,
         ranges: &mut dyn FnMut(&mut Run<'_, '_>) -> Result<Vec<KeyBounds>, Stop>,
     ) -> Result<Option<Vec<Row>>, Stop> {
         if !self.begun {
             let ranges = ranges(run)?;
+            let limit = rows_needed(scan, run)?;
             self.begun = true;
             if !ranges.is_empty() {
-                let (relation, path, columns) = (scan.relation, scan.path, scan.columns.clone());
-                self.scan = Some(run.state.open(ScanOrder { relation, path, ranges, reverse: false, columns, limit }));
+                let (relation, columns) = (scan.relation, scan.columns.clone());
+                // All rows are better read by their own key, unless their order is wanted.
+                let is_whole = matches!(ranges.as_slice(), [all] if *all == whole());
+                let path = if is_whole && scan.direction.is_none() { 0 } else { scan.path };
+                let reverse = scan.direction == Some(KeyDirection::Descending);
+                self.scan = Some(run.state.open(ScanOrder { relation, path, ranges, reverse, columns, limit }));
             }
         }
         let Some(open) = self.scan else { return Ok(None) };
@@ -90,7 +97,7 @@ impl Operator for Scan {
                 return Ok(Some(std::mem::take(&mut self.progress.found)));
             }
             let mut ranges = |run: &mut Run<'_, '_>| ranges(&scan.range, &[], run);
-            match self.reader.next(scan, run, None, &mut ranges)? {
+            match self.reader.next(scan, run, &mut ranges)? {
                 Some(rows) => self.progress.waiting = rows.into(),
                 None => return Ok(None),
             }
@@ -102,32 +109,92 @@ impl Operator for Scan {
     }
 }
 
+/// How many rows will be needed at most.
+fn rows_needed(scan: &ScanNode, run: &mut Run<'_, '_>) -> Result<Option<usize>, Stop> {
+    let Some(needed) = &scan.needed else { return Ok(None) };
+    let skipped = count(needed.offset.as_ref(), "OFFSET", run)?.unwrap_or(0);
+    let limit = count(Some(&needed.limit), "LIMIT", run)?;
+    Ok(limit.and_then(|limit| usize::try_from(limit.saturating_add(skipped)).ok()))
+}
+
+/// The bounds of all keys.
+fn whole() -> KeyBounds {
+    KeyBounds { lower_inclusive: true, upper_inclusive: true, ..KeyBounds::default() }
+}
+
+/// In the order of their keys.
+pub fn ascending(found: BTreeMap<Vec<u8>, KeyBounds>) -> Vec<KeyBounds> {
+    let mut found: Vec<KeyBounds> = found.into_values().collect();
+    found.sort_by(|one, other| {
+        let pairs = one.lower.iter().zip(&other.lower);
+        pairs.map(|(one, other)| order(one, other)).find(|found| found.is_ne()).unwrap_or(Ordering::Equal)
+    });
+    found
+}
+
 /// The ranges of keys for a row: in their order, none twice.
 pub fn ranges(range: &KeyRange, row: &[Value], run: &mut Run<'_, '_>) -> Result<Vec<KeyBounds>, Stop> {
     let mut found = BTreeMap::new();
     for (key, bounds) in keyed_ranges(range, row, run)? {
         found.insert(key, bounds);
     }
-    Ok(found.into_values().collect())
+    Ok(ascending(found))
+}
+
+/// The values that a column may have, as it holds them; none if it may have any.
+fn values_of(
+    source: &KeySource,
+    stored: Type,
+    row: &[Value],
+    run: &mut Run<'_, '_>,
+) -> Result<Option<Vec<Value>>, Stop> {
+    let values = match source {
+        KeySource::One(value) => vec![value.evaluate(row, run)?],
+        KeySource::Each(values) => values.iter().map(|v| v.evaluate(row, run)).collect::<Result<_, _>>()?,
+        KeySource::Elements(array) => array.evaluate(row, run)?.as_array().unwrap_or_default().to_vec(),
+        KeySource::Every(sources) => {
+            let mut common: Option<Vec<Value>> = None;
+            for source in sources {
+                let Some(values) = values_of(source, stored, row, run)? else { continue };
+                common = Some(match common {
+                    None => values,
+                    Some(mut common) => {
+                        common.retain(|one| values.iter().any(|other| order(one, other).is_eq()));
+                        common
+                    }
+                });
+            }
+            return Ok(common);
+        }
+        KeySource::Unless { guards, source } => {
+            for guard in guards {
+                if guard.holds(row, run)? {
+                    return Ok(None);
+                }
+            }
+            return values_of(source, stored, row, run);
+        }
+    };
+    Ok(Some(values.into_iter().filter_map(|value| stored_as(value, stored)).collect()))
 }
 
 /// The same with the keys by which they are sorted.
 pub fn keyed_ranges(range: &KeyRange, row: &[Value], run: &mut Run<'_, '_>) -> Result<Vec<(Vec<u8>, KeyBounds)>, Stop> {
     let mut prefixes: Vec<Vec<Value>> = vec![Vec::new()];
+    let mut ends_count = true;
     for (source, stored) in range.equal.iter().zip(&range.types) {
-        let values = match source {
-            KeySource::One(value) => vec![value.evaluate(row, run)?],
-            KeySource::Each(values) => values.iter().map(|v| v.evaluate(row, run)).collect::<Result<_, _>>()?,
-            KeySource::Elements(array) => array.evaluate(row, run)?.as_array().unwrap_or_default().to_vec(),
+        let Some(values) = values_of(source, *stored, row, run)? else {
+            // Columns behind one of any value do not narrow a range.
+            ends_count = false;
+            break;
         };
-        let values: Vec<Value> = values.into_iter().filter_map(|value| stored_as(value, *stored)).collect();
         let longer = |prefix: &Vec<Value>| {
             let prefix = prefix.clone();
             values.clone().into_iter().map(move |value| [prefix.clone(), vec![value]].concat())
         };
         prefixes = prefixes.iter().flat_map(longer).collect();
     }
-    let stored = range.types.get(range.equal.len()).copied();
+    let stored = range.types.get(range.equal.len()).copied().filter(|_| ends_count);
     let (Some(lower), Some(upper)) = (end(&range.lower, stored, row, run)?, end(&range.upper, stored, row, run)?)
     else {
         return Ok(Vec::new());

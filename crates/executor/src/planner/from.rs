@@ -211,8 +211,10 @@ impl<'a> Planner<'a> {
         let (mut scan, frame, rows) = self.bare_scan(entry, level)?;
         let found = self.best_path(entry, conjuncts, &Frame::empty(level), &BTreeSet::new(), level)?;
         let mut rows = rows;
+        scan.exact = conjuncts.is_empty();
         if let Some(found) = found {
             (scan.path, scan.range, rows) = (found.path, found.range, found.rows);
+            scan.exact = found.exact;
         } else if !conjuncts.is_empty() {
             rows = (rows * 0.3_f64.powi(conjuncts.len() as i32)).max(1.0);
         }
@@ -233,7 +235,17 @@ impl<'a> Planner<'a> {
         let slots = columns.iter().enumerate().map(|(slot, column)| (EntryPlace { entry, column: *column }, slot));
         let frame = Frame { level, slots: slots.collect(), width: columns.len(), ..Frame::default() };
         let name = known.name.clone();
-        let scan = ScanNode { relation, name, path: 0, range: KeyRange::default(), columns, filter: None };
+        let scan = ScanNode {
+            relation,
+            name,
+            path: 0,
+            range: KeyRange::default(),
+            columns,
+            filter: None,
+            exact: false,
+            direction: None,
+            needed: None,
+        };
         Ok((scan, frame, access.rows.max(1.0)))
     }
 

@@ -120,11 +120,16 @@ impl<'a> Planner<'a> {
 
     fn estimate(&mut self, leaf: &Leaf<'a>, own: &[Conjunct], level: usize) -> Made<f64> {
         let JoinTree::Entry(entry) = leaf.tree else { return Ok(1_000.0) };
-        let known = &self.tree[self.levels[level].query].range_table[*entry as usize];
-        let analyzer::tree::EntryKind::Relation { relation, .. } = known.kind else { return Ok(1_000.0) };
-        let rows = self.relations.access(relation).map_or(1_000.0, |access| access.rows.max(1.0));
+        let rows = self.rows_of(*entry, level);
         let path = self.best_path(*entry, own, &Frame::empty(level), &BTreeSet::new(), level)?;
         Ok(path.map_or(rows * 0.3_f64.powi(own.len() as i32), |path| path.rows))
+    }
+
+    /// How many rows an entry has, without conditions.
+    fn rows_of(&self, entry: u32, level: usize) -> f64 {
+        let known = &self.tree[self.levels[level].query].range_table[entry as usize];
+        let analyzer::tree::EntryKind::Relation { relation, .. } = known.kind else { return 1_000.0 };
+        self.relations.access(relation).map_or(1_000.0, |access| access.rows.max(1.0))
     }
 
     /// The rows of a tree of joins, with conditions on it.
@@ -233,16 +238,24 @@ impl<'a> Planner<'a> {
         }
         let given: BTreeSet<u32> = left.frame.slots.keys().map(|place| place.entry).collect();
         let all: Vec<Conjunct> = own.iter().chain(between).cloned().collect();
-        let whole = self.estimate(leaf, own, level)?;
         let Some(path) = self.best_path(*entry, &all, &left.frame, &given, level)? else { return Ok(None) };
         let without = self.best_path(*entry, own, &Frame::empty(level), &BTreeSet::new(), level)?;
         let is_better = without.as_ref().is_none_or(|without| without.range.equal.len() < path.range.equal.len());
+        let whole = without.as_ref().map_or_else(|| self.rows_of(*entry, level), |without| without.rows);
         if !is_better || path.range.equal.is_empty() || left.rows * path.rows * LOOKUP_GAIN > whole {
             return Ok(None);
         }
         let (mut scan, frame, _) = self.bare_scan(*entry, level)?;
         scan.path = path.path;
         scan.range = path.range;
+        // Rows with the same key may have other ends: the ranges of one prefix are read as one.
+        let has_slot = |end: &crate::plan::KeyEnd| {
+            let mut found = false;
+            end.value.visit(&mut |part| found |= matches!(part, Expression::Slot(_)));
+            found
+        };
+        scan.range.lower = scan.range.lower.filter(|end| !has_slot(end));
+        scan.range.upper = scan.range.upper.filter(|end| !has_slot(end));
         scan.filter = self.condition(own, level, &frame)?;
         let right = Source { node: Arc::new(Node::Scan(scan)), frame, rows: path.rows };
         // Without keys to tell the rows of one probe from another's, every row would meet every row: that is right, too.

@@ -1,6 +1,7 @@
 //! One query: where rows come from, what is computed of them, in which order they leave.
 
 use super::frame::{EntryPlace, Frame};
+use super::orders::limited_scan;
 use super::{Made, PlannedLevel, Planner, not_built};
 use crate::expression::Expression;
 use crate::plan::{Node, SetCall, Sorting};
@@ -114,12 +115,20 @@ impl<'a> Planner<'a> {
             if !by.is_empty() {
                 node = Arc::new(Node::Distinct { input: node, by, consecutive: false });
             }
-            if !order.is_empty() {
+            // No operator but those that keep the order may stand above the scan.
+            let few = limit.is_some() && !query.with_ties;
+            let by_path = self.ordered_by_path(query, &node, &order, few, level);
+            if let Some(ordered) = by_path {
+                node = ordered;
+            } else if !order.is_empty() {
                 let first = limit.clone().filter(|_| !query.with_ties);
                 node = Arc::new(Node::Sort { input: node, order: order.clone(), first, skipped: offset.clone() });
             }
         }
         if limit.is_some() || offset.is_some() {
+            if let Some(limit) = limit.as_ref().filter(|_| !query.with_ties) {
+                node = limited_scan(node, limit, offset.as_ref());
+            }
             let ties = if query.with_ties { order } else { Vec::new() };
             node = Arc::new(Node::Limit { input: node, limit, offset, ties });
         }

@@ -55,7 +55,15 @@ impl World {
         let mut sorted: Vec<&Vec<Value>> = table.rows.iter().collect();
         sorted.sort_by(|left, right| compare(&key(left), &key(right)));
         let mut found = Vec::new();
-        for range in &order.ranges {
+        if order.reverse {
+            sorted.reverse();
+        }
+        let mut ranges: Vec<&KeyBounds> = order.ranges.iter().collect();
+        assert!(ranges.is_sorted_by(|one, other| compare(&one.lower, &other.lower).is_lt()), "ranges ascend");
+        if order.reverse {
+            ranges.reverse();
+        }
+        for range in ranges {
             check(range, columns, &table.types);
             let rows = sorted.iter().filter(|row| within(range, &key(row)));
             found.extend(rows.map(|row| {
@@ -65,6 +73,7 @@ impl World {
                 row.iter().enumerate().map(shown).collect()
             }));
         }
+        found.truncate(order.limit.unwrap_or(usize::MAX));
         found
     }
 }
