@@ -6,7 +6,7 @@ use values::error::sqlstate;
 use values::{Interval, Type, Value, ValueError};
 
 /// What a function may use beside its arguments: one execution of a statement has one.
-pub struct Environment<'a> {
+pub struct CallEnvironment<'a> {
     /// When the transaction began, in microseconds since 2000-01-01 00:00 UTC: what `now()` returns.
     pub transaction_time: i64,
     /// When the statement began, in the same unit: what `statement_timestamp()` returns.
@@ -14,11 +14,11 @@ pub struct Environment<'a> {
     /// Where `random()` takes its bits from, all 64 of them uniformly distributed.
     pub random: &'a mut dyn FnMut() -> u64,
     /// The session and the catalog.
-    pub session: &'a dyn Session,
+    pub session: &'a dyn SessionInfo,
 }
 
 /// What functions ask about the session that runs the statement.
-pub trait Session {
+pub trait SessionInfo {
     /// `current_user`.
     fn current_user(&self) -> &str;
     /// `session_user`.
@@ -34,7 +34,7 @@ pub trait Session {
 }
 
 /// One call. Of a strict function no argument is NULL.
-pub struct Call<'a, 'b> {
+pub struct CallArguments<'a, 'b> {
     /// Values of the types that the function's row in `pg_proc` names; polymorphic ones of the types that `types` says. With VARIADIC `any`, as many as there are.
     pub arguments: &'a [Value],
     /// The arguments' types.
@@ -42,10 +42,10 @@ pub struct Call<'a, 'b> {
     /// The type of the result.
     pub result: Typed,
     /// Everything else.
-    pub environment: &'a mut Environment<'b>,
+    pub environment: &'a mut CallEnvironment<'b>,
 }
 
-impl<'a> Call<'a, '_> {
+impl<'a> CallArguments<'a, '_> {
     /// An argument.
     pub(crate) fn value(&self, index: usize) -> &'a Value {
         &self.arguments[index]
@@ -132,4 +132,4 @@ impl<'a> Call<'a, '_> {
 pub type FunctionResult = Result<Value, ValueError>;
 
 /// What computes a function.
-pub type Body = fn(&mut Call<'_, '_>) -> Result<Value, ValueError>;
+pub type Implementation = fn(&mut CallArguments<'_, '_>) -> Result<Value, ValueError>;

@@ -18,14 +18,14 @@ mod templates;
 mod texts;
 mod times;
 
-use crate::call::Body;
+use crate::call::Implementation;
 use analyzer::facts::Facts;
 use analyzer::types::FunctionId;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
-const TABLES: [&[(&str, Body)]; 14] = [
+const TABLES: [&[(&str, Implementation)]; 14] = [
     arrays::TABLE,
     bytes::TABLE,
     casts::TABLE,
@@ -43,10 +43,10 @@ const TABLES: [&[(&str, Body)]; 14] = [
 ];
 
 /// Implementations of what PostgreSQL writes in SQL, by number.
-const BY_NUMBER: [&[(u32, Body)]; 3] = [numerics::BY_NUMBER, texts::BY_NUMBER, times::BY_NUMBER];
+const BY_NUMBER: [&[(u32, Implementation)]; 3] = [numerics::BY_NUMBER, texts::BY_NUMBER, times::BY_NUMBER];
 
-static FUNCTIONS: LazyLock<FxHashMap<FunctionId, Body>> = LazyLock::new(|| {
-    let by_source: FxHashMap<&str, Body> = TABLES.into_iter().flatten().copied().collect();
+static FUNCTIONS: LazyLock<FxHashMap<FunctionId, Implementation>> = LazyLock::new(|| {
+    let by_source: FxHashMap<&str, Implementation> = TABLES.into_iter().flatten().copied().collect();
     let internal = Facts::postgresql15().functions.iter().filter(|row| row.language == "internal");
     let named = internal.filter_map(|row| Some((row.id, *by_source.get(row.source.as_ref())?)));
     let numbered = BY_NUMBER.into_iter().flatten().map(|(number, body)| (FunctionId(*number), *body));
@@ -54,7 +54,7 @@ static FUNCTIONS: LazyLock<FxHashMap<FunctionId, Body>> = LazyLock::new(|| {
 });
 
 /// What computes a function of PostgreSQL's; `None` for one that is not implemented. Whether it is strict stands in its row of the facts; who calls it sees to that.
-pub fn function(id: FunctionId) -> Option<Body> {
+pub fn function(id: FunctionId) -> Option<Implementation> {
     FUNCTIONS.get(&id).copied()
 }
 
@@ -71,7 +71,7 @@ pub fn numbers_of_sql() -> impl Iterator<Item = FunctionId> {
 /// A body that is a function of `values`, looked up once.
 macro_rules! library {
     ($name:literal, [$($parameter:expr),*]) => {{
-        fn body(call: &mut $crate::call::Call<'_, '_>) -> Result<values::Value, values::ValueError> {
+        fn body(call: &mut $crate::call::CallArguments<'_, '_>) -> Result<values::Value, values::ValueError> {
             static FOUND: std::sync::LazyLock<values::functions::Function> = std::sync::LazyLock::new(|| {
                 values::functions::lookup($name, &[$($parameter),*]).expect("the library has it")
             });
@@ -82,7 +82,7 @@ macro_rules! library {
             };
             FOUND.call(call.arguments, &mut library)
         }
-        body as $crate::call::Body
+        body as $crate::call::Implementation
     }};
 }
 

@@ -13,4 +13,4 @@ pub mod sets;
 pub mod storage;
 
 pub use aggregates::Accumulator;
-pub use call::{Body, Call, Environment};
+pub use call::{CallArguments, CallEnvironment, Implementation};

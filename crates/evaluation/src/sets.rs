@@ -1,6 +1,6 @@
 //! Functions that yield sets: `generate_series`, `unnest` and their like.
 
-use crate::call::Call;
+use crate::call::CallArguments;
 use crate::functions::{parts, split};
 use analyzer::facts::Facts;
 use analyzer::types::FunctionId;
@@ -12,10 +12,10 @@ use values::operators::{BinaryOperator, binary};
 use values::{Interval, Value, ValueError};
 
 /// The rows of a call; each has one value for each column of the function's result. Bounded by its arguments, never by memory: rows are made as they are asked for.
-pub type Rows = Box<dyn Iterator<Item = Result<Vec<Value>, ValueError>> + Send>;
+pub type SetRows = Box<dyn Iterator<Item = Result<Vec<Value>, ValueError>> + Send>;
 
 /// What computes a function that yields a set.
-pub type SetBody = fn(&mut Call<'_, '_>) -> Result<Rows, ValueError>;
+pub type SetBody = fn(&mut CallArguments<'_, '_>) -> Result<SetRows, ValueError>;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
 const TABLE: &[(&str, SetBody)] = &[
@@ -52,7 +52,7 @@ pub fn sources() -> impl Iterator<Item = &'static str> {
 }
 
 /// Rows of one column.
-fn single(values: impl Iterator<Item = Value> + Send + 'static) -> Rows {
+fn single(values: impl Iterator<Item = Value> + Send + 'static) -> SetRows {
     Box::new(values.map(|value| Ok(vec![value])))
 }
 
@@ -61,7 +61,7 @@ fn zero_step() -> ValueError {
 }
 
 /// Counts until the end is passed, or the type's own bound.
-fn integers(call: &Call<'_, '_>, make: fn(i128) -> Option<Value>) -> Result<Rows, ValueError> {
+fn integers(call: &CallArguments<'_, '_>, make: fn(i128) -> Option<Value>) -> Result<SetRows, ValueError> {
     let (start, end) = (i128::from(call.integer(0)), i128::from(call.integer(1)));
     let step = if call.arguments.len() > 2 { i128::from(call.integer(2)) } else { 1 };
     if step == 0 {
@@ -72,7 +72,7 @@ fn integers(call: &Call<'_, '_>, make: fn(i128) -> Option<Value>) -> Result<Rows
     Ok(single(numbers.map_while(make)))
 }
 
-fn numerics(call: &mut Call<'_, '_>) -> Result<Rows, ValueError> {
+fn numerics(call: &mut CallArguments<'_, '_>) -> Result<SetRows, ValueError> {
     let (start, end) = (call.numeric(0).clone(), call.numeric(1).clone());
     let step = if call.arguments.len() > 2 { call.numeric(2).clone() } else { BigDecimal::from(1) };
     if step.is_zero() {
@@ -85,7 +85,7 @@ fn numerics(call: &mut Call<'_, '_>) -> Result<Rows, ValueError> {
 }
 
 /// Adds an interval until the end is passed. A sum that is no timestamp any more is an error.
-fn instants(call: &mut Call<'_, '_>) -> Result<Rows, ValueError> {
+fn instants(call: &mut CallArguments<'_, '_>) -> Result<SetRows, ValueError> {
     let (start, end, step) = (call.value(0).clone(), call.instant(1), call.interval(2));
     let sign = step.span_us().cmp(&Interval::ZERO.span_us());
     if sign.is_eq() {
@@ -106,7 +106,7 @@ fn instants(call: &mut Call<'_, '_>) -> Result<Rows, ValueError> {
     })))
 }
 
-fn subscripts(call: &mut Call<'_, '_>) -> Result<Rows, ValueError> {
+fn subscripts(call: &mut CallArguments<'_, '_>) -> Result<SetRows, ValueError> {
     let length = call.elements(0).len() as i32;
     if call.integer(1) != 1 {
         return Ok(single(std::iter::empty()));
@@ -117,6 +117,6 @@ fn subscripts(call: &mut Call<'_, '_>) -> Result<Rows, ValueError> {
     })
 }
 
-fn split_plainly(call: &mut Call<'_, '_>) -> Result<Rows, ValueError> {
+fn split_plainly(call: &mut CallArguments<'_, '_>) -> Result<SetRows, ValueError> {
     Ok(single(parts(call).unwrap_or_default().into_iter()))
 }

@@ -4,14 +4,14 @@ use analyzer::relations::RelationId;
 use values::Value;
 
 /// Which ways lead to a relation's rows. Implemented by the caller.
-pub trait Relations {
+pub trait RelationPaths {
     /// `None` for a relation whose rows cannot be read this way.
-    fn access(&self, relation: RelationId) -> Option<Access>;
+    fn access(&self, relation: RelationId) -> Option<TableAccess>;
 }
 
 /// The ways to a relation's rows.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Access {
+pub struct TableAccess {
     /// How many rows there are, estimated.
     pub rows: f64,
     /// Path 0 is the primary key (without columns, if it has none: then it can only be read as a whole); path n is
@@ -35,7 +35,7 @@ pub struct ScanId(pub u32);
 
 /// What an execution cannot go on without. Several scans may be open at the same time.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Need {
+pub enum RowNeed {
     /// A scan begins; its first rows are answered.
     Open(ScanId, ScanOrder),
     /// The next rows of an open scan.
@@ -77,9 +77,9 @@ pub struct KeyBounds {
 
 /// How far an execution has come.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum ExecutionStep {
     /// It waits for this.
-    Need(Need),
+    Need(RowNeed),
     /// Its budget is spent; it goes on when it is resumed.
     Yield,
     /// The next rows of the result.

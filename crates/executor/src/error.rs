@@ -48,7 +48,7 @@ impl From<ValueError> for ExecutionError {
 
 /// Why an operator or an expression yields nothing now. Whoever propagates it can be called again afterwards.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum Interruption {
     /// A need is posted.
     Wait,
     /// The budget is spent.
@@ -57,14 +57,14 @@ pub(crate) enum Stop {
     Failed(Box<ExecutionError>),
 }
 
-impl From<ExecutionError> for Stop {
-    fn from(error: ExecutionError) -> Stop {
-        Stop::Failed(Box::new(error))
+impl From<ExecutionError> for Interruption {
+    fn from(error: ExecutionError) -> Interruption {
+        Interruption::Failed(Box::new(error))
     }
 }
 
-impl From<ValueError> for Stop {
-    fn from(error: ValueError) -> Stop {
-        Stop::Failed(Box::new(error.into()))
+impl From<ValueError> for Interruption {
+    fn from(error: ValueError) -> Interruption {
+        Interruption::Failed(Box::new(error.into()))
     }
 }

@@ -1,10 +1,10 @@
 //! One execution of a plan.
 
-use crate::access::{Need, ScanId, Step};
-use crate::error::{ExecutionError, Stop};
-use crate::operators::{Operator, build};
-use crate::plan::Plan;
-use crate::run::{Run, State};
+use crate::access::{ExecutionStep, RowNeed, ScanId};
+use crate::error::{ExecutionError, Interruption};
+use crate::operators::{RowOperator, build};
+use crate::plan::QueryPlan;
+use crate::run::{ExecutionState, RunState};
 use std::sync::Arc;
 use values::Value;
 
@@ -13,25 +13,25 @@ const BATCH_ROWS_MAX: usize = 1_024;
 
 /// What an execution may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ExecutionLimits {
     /// Bytes of rows that are held at a time.
     pub memory_bytes: usize,
 }
 
 /// A plan that runs. It does nothing by itself: whoever has it resumes it and answers its needs.
-pub struct Execution {
-    plan: Arc<Plan>,
-    root: Box<dyn Operator>,
-    state: State,
+pub struct PlanExecution {
+    plan: Arc<QueryPlan>,
+    root: Box<dyn RowOperator>,
+    state: ExecutionState,
     ended: bool,
 }
 
-impl Execution {
+impl PlanExecution {
     /// A new one, with the values of `$1` and so on.
-    pub fn new(plan: Arc<Plan>, parameters: Vec<Value>, limits: Limits) -> Execution {
+    pub fn new(plan: Arc<QueryPlan>, parameters: Vec<Value>, limits: ExecutionLimits) -> PlanExecution {
         let root = build(plan.root());
-        let state = State::new(parameters, limits, &plan);
-        Execution { plan, root, state, ended: false }
+        let state = ExecutionState::new(parameters, limits, &plan);
+        PlanExecution { plan, root, state, ended: false }
     }
 
     /// Bytes held.
@@ -40,7 +40,7 @@ impl Execution {
     }
 
     /// The plan.
-    pub fn plan(&self) -> &Arc<Plan> {
+    pub fn plan(&self) -> &Arc<QueryPlan> {
         &self.plan
     }
 
@@ -50,30 +50,30 @@ impl Execution {
     /// What PostgreSQL says; afterwards the execution is at its end.
     pub fn resume(
         &mut self,
-        environment: &mut evaluation::Environment<'_>,
+        environment: &mut evaluation::CallEnvironment<'_>,
         budget: usize,
-    ) -> Result<Step, ExecutionError> {
+    ) -> Result<ExecutionStep, ExecutionError> {
         if let Some(need) = self.state.next_need() {
-            return Ok(Step::Need(need));
+            return Ok(ExecutionStep::Need(need));
         }
         if self.ended {
-            return Ok(Step::Done);
+            return Ok(ExecutionStep::Done);
         }
-        let mut run = Run { state: &mut self.state, environment, budget: budget.max(1) };
+        let mut run = RunState { state: &mut self.state, environment, budget: budget.max(1) };
         let polled = self.root.next(&mut run, BATCH_ROWS_MAX);
         match polled {
-            Ok(Some(rows)) => Ok(Step::Rows(rows)),
+            Ok(Some(rows)) => Ok(ExecutionStep::Rows(rows)),
             Ok(None) => {
                 self.ended = true;
                 self.state.close_all();
-                Ok(self.state.next_need().map_or(Step::Done, Step::Need))
+                Ok(self.state.next_need().map_or(ExecutionStep::Done, ExecutionStep::Need))
             }
-            Err(Stop::Yield) => Ok(Step::Yield),
-            Err(Stop::Wait) => match self.state.next_need() {
-                Some(need) => Ok(Step::Need(need)),
-                None => Ok(Step::Yield),
+            Err(Interruption::Yield) => Ok(ExecutionStep::Yield),
+            Err(Interruption::Wait) => match self.state.next_need() {
+                Some(need) => Ok(ExecutionStep::Need(need)),
+                None => Ok(ExecutionStep::Yield),
             },
-            Err(Stop::Failed(error)) => {
+            Err(Interruption::Failed(error)) => {
                 self.ended = true;
                 self.state.close_all();
                 Err(*error)
@@ -88,4 +88,4 @@ impl Execution {
 }
 
 /// Only an order of needs that whoever runs an execution may rely on: what is open is closed at the end.
-const _: fn(ScanId) -> Need = Need::Close;
+const _: fn(ScanId) -> RowNeed = RowNeed::Close;

@@ -1,10 +1,10 @@
 //! What is computed in a row: expressions whose columns are places of rows, and their evaluation.
 
-use crate::error::{ExecutionError, Stop};
-use crate::run::{Row, Run};
+use crate::error::{ExecutionError, Interruption};
+use crate::run::{RowValues, RunState};
 use analyzer::Typed;
 use analyzer::types::FunctionId;
-use evaluation::{Body, Call};
+use evaluation::{CallArguments, Implementation};
 use std::cmp::Ordering;
 use values::{Type, Value};
 
@@ -18,10 +18,10 @@ pub use system::is_built;
 
 /// Where an expression stands in the text. All places are equal: expressions are compared without them.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place(pub Option<u32>);
+pub struct ErrorPlace(pub Option<u32>);
 
-impl PartialEq for Place {
-    fn eq(&self, _: &Place) -> bool {
+impl PartialEq for ErrorPlace {
+    fn eq(&self, _: &ErrorPlace) -> bool {
         true
     }
 }
@@ -30,7 +30,7 @@ impl PartialEq for Place {
 #[derive(Clone, Debug)]
 pub struct Callee {
     pub function: FunctionId,
-    pub body: Body,
+    pub body: Implementation,
     pub strict: bool,
     pub types: Vec<Typed>,
     pub result: Typed,
@@ -44,7 +44,7 @@ impl PartialEq for Callee {
 
 /// An expression over a row of known layout.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Expression {
+pub enum CompiledExpression {
     /// A place of the row.
     Slot(usize),
     /// A place of a row around: frames count from the outermost.
@@ -55,73 +55,73 @@ pub enum Expression {
     /// A parameter, from zero.
     Parameter(usize),
     Constant(Value),
-    Call(Box<Callee>, Vec<Expression>),
-    And(Vec<Expression>),
-    Or(Vec<Expression>),
-    Not(Box<Expression>),
+    CallArguments(Box<Callee>, Vec<CompiledExpression>),
+    And(Vec<CompiledExpression>),
+    Or(Vec<CompiledExpression>),
+    Not(Box<CompiledExpression>),
     IsNull {
-        value: Box<Expression>,
+        value: Box<CompiledExpression>,
         negated: bool,
     },
     BooleanTest {
-        value: Box<Expression>,
+        value: Box<CompiledExpression>,
         negated: bool,
         wanted: Option<bool>,
     },
     /// IS DISTINCT FROM by its equality.
-    Distinct(Box<Callee>, Vec<Expression>),
-    NullIf(Box<Callee>, Vec<Expression>),
+    Distinct(Box<Callee>, Vec<CompiledExpression>),
+    NullIf(Box<Callee>, Vec<CompiledExpression>),
     /// The left side with each element of the array.
     ArrayOperator {
         callee: Box<Callee>,
         all: bool,
-        arguments: Vec<Expression>,
+        arguments: Vec<CompiledExpression>,
     },
     Case {
-        operand: Option<Box<Expression>>,
-        arms: Vec<(Expression, Expression)>,
-        otherwise: Box<Expression>,
+        operand: Option<Box<CompiledExpression>>,
+        arms: Vec<(CompiledExpression, CompiledExpression)>,
+        otherwise: Box<CompiledExpression>,
     },
     CaseOperand,
-    Coalesce(Vec<Expression>),
+    Coalesce(Vec<CompiledExpression>),
     Extreme {
         greatest: bool,
-        arguments: Vec<Expression>,
+        arguments: Vec<CompiledExpression>,
     },
     /// `integer` as `oid`, or the reverse.
     SameBits {
-        value: Box<Expression>,
+        value: Box<CompiledExpression>,
         target: Type,
     },
     ThroughText {
-        value: Box<Expression>,
+        value: Box<CompiledExpression>,
         source: Type,
         target: Type,
     },
     ArrayConversion {
-        value: Box<Expression>,
-        element: Box<Expression>,
+        value: Box<CompiledExpression>,
+        element: Box<CompiledExpression>,
         target: Type,
     },
     Element,
     /// Rows by their order: strategy 1 to 5.
     RowComparison {
         strategy: i16,
-        left: Vec<Expression>,
-        right: Vec<Expression>,
+        left: Vec<CompiledExpression>,
+        right: Vec<CompiledExpression>,
     },
     Array {
         element: Type,
-        elements: Vec<Expression>,
+        elements: Vec<CompiledExpression>,
     },
     Subscript {
-        container: Box<Expression>,
-        subscript: Box<Expression>,
+        container: Box<CompiledExpression>,
+        subscript: Box<CompiledExpression>,
     },
     Slice {
-        container: Box<Expression>,
-        lower: Option<Box<Expression>>,
-        upper: Option<Box<Expression>>,
+        container: Box<CompiledExpression>,
+        lower: Option<Box<CompiledExpression>>,
+        upper: Option<Box<CompiledExpression>>,
     },
     Subplan(Box<SubplanUse>),
     SubLinkColumn(usize),
@@ -136,61 +136,65 @@ pub enum Expression {
     },
 }
 
-impl Expression {
+impl CompiledExpression {
     /// The value in a row.
-    pub fn evaluate(&self, row: &[Value], run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+    pub fn evaluate(&self, row: &[Value], run: &mut RunState<'_, '_>) -> Result<Value, Interruption> {
         match self {
-            Expression::Slot(slot) => Ok(row[*slot].clone()),
-            Expression::Outer { frame, slot } => Ok(run.state.frames[*frame][*slot].clone()),
-            Expression::Parameter(number) => Ok(run.state.parameters.get(*number).cloned().unwrap_or(Value::Null)),
-            Expression::Constant(value) => Ok(value.clone()),
-            Expression::Call(callee, arguments) => callee.evaluate(arguments, row, run),
-            Expression::And(parts) => conditions::and(parts, row, run),
-            Expression::Or(parts) => conditions::or(parts, row, run),
-            Expression::Not(value) => Ok(match value.evaluate(row, run)?.as_boolean() {
+            CompiledExpression::Slot(slot) => Ok(row[*slot].clone()),
+            CompiledExpression::Outer { frame, slot } => Ok(run.state.frames[*frame][*slot].clone()),
+            CompiledExpression::Parameter(number) => {
+                Ok(run.state.parameters.get(*number).cloned().unwrap_or(Value::Null))
+            }
+            CompiledExpression::Constant(value) => Ok(value.clone()),
+            CompiledExpression::CallArguments(callee, arguments) => callee.evaluate(arguments, row, run),
+            CompiledExpression::And(parts) => conditions::and(parts, row, run),
+            CompiledExpression::Or(parts) => conditions::or(parts, row, run),
+            CompiledExpression::Not(value) => Ok(match value.evaluate(row, run)?.as_boolean() {
                 Some(truth) => Value::Boolean(!truth),
                 None => Value::Null,
             }),
-            Expression::IsNull { value, negated } => Ok((value.evaluate(row, run)?.is_null() != *negated).into()),
-            Expression::BooleanTest { value, negated, wanted } => {
+            CompiledExpression::IsNull { value, negated } => {
+                Ok((value.evaluate(row, run)?.is_null() != *negated).into())
+            }
+            CompiledExpression::BooleanTest { value, negated, wanted } => {
                 Ok(((value.evaluate(row, run)?.as_boolean() == *wanted) != *negated).into())
             }
-            Expression::Distinct(callee, sides) => conditions::distinct(callee, sides, row, run),
-            Expression::NullIf(callee, sides) => conditions::null_if(callee, sides, row, run),
-            Expression::ArrayOperator { callee, all, arguments } => {
+            CompiledExpression::Distinct(callee, sides) => conditions::distinct(callee, sides, row, run),
+            CompiledExpression::NullIf(callee, sides) => conditions::null_if(callee, sides, row, run),
+            CompiledExpression::ArrayOperator { callee, all, arguments } => {
                 arrays::any_or_all(callee, *all, arguments, row, run)
             }
-            Expression::Case { operand, arms, otherwise } => {
+            CompiledExpression::Case { operand, arms, otherwise } => {
                 conditions::case(operand.as_deref(), arms, otherwise, row, run)
             }
-            Expression::CaseOperand => Ok(run.state.cases.last().cloned().unwrap_or(Value::Null)),
-            Expression::Coalesce(parts) => conditions::coalesce(parts, row, run),
-            Expression::Extreme { greatest, arguments } => conditions::extreme(*greatest, arguments, row, run),
-            Expression::ThroughText { value, source, target } => {
+            CompiledExpression::CaseOperand => Ok(run.state.cases.last().cloned().unwrap_or(Value::Null)),
+            CompiledExpression::Coalesce(parts) => conditions::coalesce(parts, row, run),
+            CompiledExpression::Extreme { greatest, arguments } => conditions::extreme(*greatest, arguments, row, run),
+            CompiledExpression::ThroughText { value, source, target } => {
                 Ok(through_text(&value.evaluate(row, run)?, *source, *target)?)
             }
-            Expression::SameBits { value, target } => Ok(same_bits(value.evaluate(row, run)?, *target)),
-            Expression::ArrayConversion { value, element, target } => {
+            CompiledExpression::SameBits { value, target } => Ok(same_bits(value.evaluate(row, run)?, *target)),
+            CompiledExpression::ArrayConversion { value, element, target } => {
                 arrays::convert(value, element, *target, row, run)
             }
-            Expression::Element => Ok(run.state.elements.last().cloned().unwrap_or(Value::Null)),
-            Expression::RowComparison { strategy, left, right } => {
+            CompiledExpression::Element => Ok(run.state.elements.last().cloned().unwrap_or(Value::Null)),
+            CompiledExpression::RowComparison { strategy, left, right } => {
                 conditions::compare_rows(*strategy, left, right, row, run)
             }
-            Expression::Array { element, elements } => {
+            CompiledExpression::Array { element, elements } => {
                 let values = elements.iter().map(|part| part.evaluate(row, run)).collect::<Result<_, _>>()?;
                 Ok(Value::array(*element, values))
             }
-            Expression::Subscript { container, subscript } => arrays::element(container, subscript, row, run),
-            Expression::Slice { container, lower, upper } => {
+            CompiledExpression::Subscript { container, subscript } => arrays::element(container, subscript, row, run),
+            CompiledExpression::Slice { container, lower, upper } => {
                 arrays::slice(container, lower.as_deref(), upper.as_deref(), row, run)
             }
-            Expression::Subplan(subplan) => subplan.evaluate(row, run),
-            Expression::SubLinkColumn(column) => {
+            CompiledExpression::Subplan(subplan) => subplan.evaluate(row, run),
+            CompiledExpression::SubLinkColumn(column) => {
                 Ok(run.state.sublinks.last().and_then(|row| row.get(*column)).cloned().unwrap_or(Value::Null))
             }
-            Expression::SqlValue { value, precision } => system::sql_value(*value, *precision, run),
-            Expression::Grouping { slot, numbers } => {
+            CompiledExpression::SqlValue { value, precision } => system::sql_value(*value, *precision, run),
+            CompiledExpression::Grouping { slot, numbers } => {
                 let set = row[*slot].as_integer().unwrap_or(0);
                 let bits = numbers.iter().fold(0, |bits, number| bits << 1 | (set >> number & 1));
                 Ok(Value::Integer(bits as i32))
@@ -199,48 +203,48 @@ impl Expression {
     }
 
     /// Whether it holds in a row: neither false nor unknown.
-    pub fn holds(&self, row: &[Value], run: &mut Run<'_, '_>) -> Result<bool, Stop> {
+    pub fn holds(&self, row: &[Value], run: &mut RunState<'_, '_>) -> Result<bool, Interruption> {
         Ok(self.evaluate(row, run)?.as_boolean() == Some(true))
     }
 
     /// The expressions that it is made of.
-    pub fn parts(&self) -> Vec<&Expression> {
+    pub fn parts(&self) -> Vec<&CompiledExpression> {
         match self {
-            Expression::Call(_, parts)
-            | Expression::And(parts)
-            | Expression::Or(parts)
-            | Expression::Distinct(_, parts)
-            | Expression::NullIf(_, parts)
-            | Expression::ArrayOperator { arguments: parts, .. }
-            | Expression::Coalesce(parts)
-            | Expression::Extreme { arguments: parts, .. }
-            | Expression::Array { elements: parts, .. } => parts.iter().collect(),
-            Expression::Not(value)
-            | Expression::IsNull { value, .. }
-            | Expression::BooleanTest { value, .. }
-            | Expression::SameBits { value, .. }
-            | Expression::ThroughText { value, .. } => vec![value],
-            Expression::Case { operand, arms, otherwise } => {
+            CompiledExpression::CallArguments(_, parts)
+            | CompiledExpression::And(parts)
+            | CompiledExpression::Or(parts)
+            | CompiledExpression::Distinct(_, parts)
+            | CompiledExpression::NullIf(_, parts)
+            | CompiledExpression::ArrayOperator { arguments: parts, .. }
+            | CompiledExpression::Coalesce(parts)
+            | CompiledExpression::Extreme { arguments: parts, .. }
+            | CompiledExpression::Array { elements: parts, .. } => parts.iter().collect(),
+            CompiledExpression::Not(value)
+            | CompiledExpression::IsNull { value, .. }
+            | CompiledExpression::BooleanTest { value, .. }
+            | CompiledExpression::SameBits { value, .. }
+            | CompiledExpression::ThroughText { value, .. } => vec![value],
+            CompiledExpression::Case { operand, arms, otherwise } => {
                 let operand = operand.iter().map(|operand| &**operand);
                 let arms = arms.iter().flat_map(|(when, then)| [when, then]);
                 operand.chain(arms).chain([&**otherwise]).collect()
             }
-            Expression::ArrayConversion { value, element, .. } => vec![value, element],
-            Expression::RowComparison { left, right, .. } => left.iter().chain(right).collect(),
-            Expression::Subscript { container, subscript } => vec![container, subscript],
-            Expression::Slice { container, lower, upper } => {
+            CompiledExpression::ArrayConversion { value, element, .. } => vec![value, element],
+            CompiledExpression::RowComparison { left, right, .. } => left.iter().chain(right).collect(),
+            CompiledExpression::Subscript { container, subscript } => vec![container, subscript],
+            CompiledExpression::Slice { container, lower, upper } => {
                 let bounds = [lower, upper].into_iter().flatten().map(|bound| &**bound);
                 [&**container].into_iter().chain(bounds).collect()
             }
-            Expression::Subplan(subplan) => subplan.test.iter().collect(),
+            CompiledExpression::Subplan(subplan) => subplan.test.iter().collect(),
             _ => Vec::new(),
         }
     }
 
     /// Calls `each` for every expression within, itself included; also for the places that subqueries look at.
-    pub fn visit(&self, each: &mut dyn FnMut(&Expression)) {
+    pub fn visit(&self, each: &mut dyn FnMut(&CompiledExpression)) {
         each(self);
-        if let Expression::Subplan(subplan) = self {
+        if let CompiledExpression::Subplan(subplan) = self {
             subplan.outer.iter().for_each(|place| place.visit(each));
         }
         self.parts().into_iter().for_each(|part| part.visit(each));
@@ -250,11 +254,11 @@ impl Expression {
     pub fn is_volatile(&self) -> bool {
         let mut volatile = false;
         self.visit(&mut |part| match part {
-            Expression::Call(callee, _) => {
+            CompiledExpression::CallArguments(callee, _) => {
                 let row = analyzer::facts::Facts::postgresql15().function(callee.function);
                 volatile |= row.is_some_and(|row| row.volatility == analyzer::facts::Volatility::Volatile);
             }
-            Expression::Subplan(subplan) => volatile |= subplan.volatile,
+            CompiledExpression::Subplan(subplan) => volatile |= subplan.volatile,
             _ => {}
         });
         volatile
@@ -262,7 +266,12 @@ impl Expression {
 }
 
 impl Callee {
-    fn evaluate(&self, arguments: &[Expression], row: &[Value], run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+    fn evaluate(
+        &self,
+        arguments: &[CompiledExpression],
+        row: &[Value],
+        run: &mut RunState<'_, '_>,
+    ) -> Result<Value, Interruption> {
         match arguments {
             [one] => {
                 let values = [one.evaluate(row, run)?];
@@ -273,24 +282,25 @@ impl Callee {
                 self.call(&values, run)
             }
             _ => {
-                let values: Row = arguments.iter().map(|part| part.evaluate(row, run)).collect::<Result<_, _>>()?;
+                let values: RowValues =
+                    arguments.iter().map(|part| part.evaluate(row, run)).collect::<Result<_, _>>()?;
                 self.call(&values, run)
             }
         }
     }
 
     /// Calls the function; NULL without a call if it is strict and an argument is.
-    pub fn call(&self, values: &[Value], run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+    pub fn call(&self, values: &[Value], run: &mut RunState<'_, '_>) -> Result<Value, Interruption> {
         if self.strict && values.iter().any(Value::is_null) {
             return Ok(Value::Null);
         }
         let mut call =
-            Call { arguments: values, types: &self.types, result: self.result, environment: run.environment };
-        (self.body)(&mut call).map_err(Stop::from)
+            CallArguments { arguments: values, types: &self.types, result: self.result, environment: run.environment };
+        (self.body)(&mut call).map_err(Interruption::from)
     }
 
     /// Whether equality holds between two values; unknown with NULL.
-    pub fn compare(&self, left: Value, right: Value, run: &mut Run<'_, '_>) -> Result<Option<bool>, Stop> {
+    pub fn compare(&self, left: Value, right: Value, run: &mut RunState<'_, '_>) -> Result<Option<bool>, Interruption> {
         Ok(self.call(&[left, right], run)?.as_boolean())
     }
 }
@@ -320,6 +330,6 @@ pub fn order(left: &Value, right: &Value) -> Ordering {
 }
 
 /// An error at a place.
-pub fn error_at(sqlstate: &'static str, message: &str, at: Place) -> Stop {
+pub fn error_at(sqlstate: &'static str, message: &str, at: ErrorPlace) -> Interruption {
     ExecutionError::new(sqlstate, message).at(at.0).into()
 }

@@ -17,9 +17,9 @@ mod plan;
 mod planner;
 mod run;
 
-pub use access::{Access, AccessPathKeys, KeyBounds, Need, Relations, ScanId, ScanOrder, Step};
+pub use access::{AccessPathKeys, ExecutionStep, KeyBounds, RelationPaths, RowNeed, ScanId, ScanOrder, TableAccess};
 pub use equality::equality_key;
 pub use error::ExecutionError;
-pub use execution::{Execution, Limits};
-pub use plan::Plan;
-pub use planner::{Planned, plan, plan_or_reason};
+pub use execution::{ExecutionLimits, PlanExecution};
+pub use plan::QueryPlan;
+pub use planner::{PlanOrReason, plan, plan_or_reason};

@@ -1,6 +1,6 @@
 //! Plans: what is done with which rows. A plan does not change once it is made; many executions may run it.
 
-use crate::expression::{Callee, Expression};
+use crate::expression::{Callee, CompiledExpression};
 use analyzer::Typed;
 use analyzer::relations::RelationId;
 use analyzer::types::FunctionId;
@@ -12,8 +12,8 @@ pub mod explain;
 
 /// A plan for a statement.
 #[derive(Debug)]
-pub struct Plan {
-    pub(crate) root: Arc<Node>,
+pub struct QueryPlan {
+    pub(crate) root: Arc<PlanNode>,
     pub(crate) columns: Vec<(String, Typed)>,
     pub(crate) relations: Vec<RelationId>,
     pub(crate) subplans: u32,
@@ -21,7 +21,7 @@ pub struct Plan {
     pub(crate) working: u32,
 }
 
-impl Plan {
+impl QueryPlan {
     /// What is done, one line for each operator, those that it reads from below it.
     pub fn explain(&self) -> String {
         let mut text = String::new();
@@ -39,7 +39,7 @@ impl Plan {
         self.relations.iter().copied()
     }
 
-    pub(crate) fn root(&self) -> &Arc<Node> {
+    pub(crate) fn root(&self) -> &Arc<PlanNode> {
         &self.root
     }
 }
@@ -47,14 +47,14 @@ impl Plan {
 /// By what rows are sorted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sorting {
-    pub by: Expression,
+    pub by: CompiledExpression,
     pub descending: bool,
     pub nulls_first: bool,
 }
 
 /// How two sides are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Joining {
+pub enum JoinType {
     Inner,
     Left,
     Right,
@@ -64,27 +64,30 @@ pub enum Joining {
 /// What one column of a path must be equal to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KeySource {
-    One(Expression),
+    One(CompiledExpression),
     /// Any of these.
-    Each(Vec<Expression>),
+    Each(Vec<CompiledExpression>),
     /// Any element of an array.
-    Elements(Expression),
+    Elements(CompiledExpression),
     /// What all of these allow.
     Every(Vec<KeySource>),
     /// Anything if one of the guards holds.
-    Unless { guards: Vec<Expression>, source: Box<KeySource> },
+    Unless {
+        guards: Vec<CompiledExpression>,
+        source: Box<KeySource>,
+    },
 }
 
 /// An end of a range of keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyEnd {
-    pub value: Expression,
+    pub value: CompiledExpression,
     pub inclusive: bool,
 }
 
 /// Which keys of a path are read: those with this prefix, of which the next column is within a range.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct KeyRange {
+pub struct RangeBounds {
     pub equal: Vec<KeySource>,
     pub lower: Option<KeyEnd>,
     pub upper: Option<KeyEnd>,
@@ -102,8 +105,8 @@ pub enum KeyDirection {
 /// How many rows are needed of a scan: those that are skipped and those that may follow. Both are known without a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowsNeeded {
-    pub limit: Expression,
-    pub offset: Option<Expression>,
+    pub limit: CompiledExpression,
+    pub offset: Option<CompiledExpression>,
 }
 
 /// A scan of a relation.
@@ -112,10 +115,10 @@ pub struct ScanNode {
     pub relation: RelationId,
     pub name: String,
     pub path: usize,
-    pub range: KeyRange,
+    pub range: RangeBounds,
     /// Which columns its rows have, in their order.
     pub columns: Vec<u32>,
-    pub filter: Option<Expression>,
+    pub filter: Option<CompiledExpression>,
     /// Whether the filter holds for all rows within the range.
     pub exact: bool,
     /// The order that its rows must have; none if any will do.
@@ -127,9 +130,9 @@ pub struct ScanNode {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aggregation {
     pub function: FunctionId,
-    pub direct: Vec<Expression>,
+    pub direct: Vec<CompiledExpression>,
     /// What each row gives; what is only sorted by comes last.
-    pub arguments: Vec<Expression>,
+    pub arguments: Vec<CompiledExpression>,
     /// Types of those that the aggregate takes.
     pub types: Vec<Typed>,
     pub result: Typed,
@@ -137,7 +140,7 @@ pub struct Aggregation {
     pub order: Vec<Sorting>,
     /// By places of `arguments`; empty without DISTINCT.
     pub distinct: Vec<usize>,
-    pub filter: Option<Expression>,
+    pub filter: Option<CompiledExpression>,
 }
 
 /// A call with OVER.
@@ -146,10 +149,10 @@ pub struct WindowUse {
     pub function: FunctionId,
     /// The name by which a window function is implemented; none for an aggregate.
     pub source: Option<&'static str>,
-    pub arguments: Vec<Expression>,
+    pub arguments: Vec<CompiledExpression>,
     pub types: Vec<Typed>,
     pub result: Typed,
-    pub filter: Option<Expression>,
+    pub filter: Option<CompiledExpression>,
 }
 
 /// Where a frame ends on one side.
@@ -158,8 +161,8 @@ pub enum FrameEnd {
     UnboundedPreceding,
     UnboundedFollowing,
     CurrentRow,
-    Preceding(Expression, Option<Callee>),
-    Following(Expression, Option<Callee>),
+    Preceding(CompiledExpression, Option<Callee>),
+    Following(CompiledExpression, Option<Callee>),
 }
 
 /// A window's frame.
@@ -175,7 +178,7 @@ pub struct FrameSpan {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetCall {
     pub callee: SetCallee,
-    pub arguments: Vec<Expression>,
+    pub arguments: Vec<CompiledExpression>,
     /// How many columns it yields.
     pub width: usize,
 }
@@ -201,32 +204,32 @@ impl PartialEq for SetCallee {
 
 /// An operator with those it reads from.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Node {
+pub enum PlanNode {
     /// One row without columns.
     OneRow,
-    Values(Vec<Vec<Expression>>),
+    Values(Vec<Vec<CompiledExpression>>),
     Scan(ScanNode),
     Filter {
-        input: Arc<Node>,
-        filter: Expression,
+        input: Arc<PlanNode>,
+        filter: CompiledExpression,
     },
     Project {
-        input: Arc<Node>,
-        expressions: Vec<Expression>,
+        input: Arc<PlanNode>,
+        expressions: Vec<CompiledExpression>,
     },
     /// Sets side by side, behind the columns of each row.
     ProjectSet {
-        input: Arc<Node>,
+        input: Arc<PlanNode>,
         sets: Vec<SetCall>,
     },
     /// By equal keys, if there are any; the condition is over the columns of both sides.
     Join {
-        kind: Joining,
-        left: Arc<Node>,
-        right: Arc<Node>,
-        left_keys: Vec<Expression>,
-        right_keys: Vec<Expression>,
-        condition: Option<Expression>,
+        kind: JoinType,
+        left: Arc<PlanNode>,
+        right: Arc<PlanNode>,
+        left_keys: Vec<CompiledExpression>,
+        right_keys: Vec<CompiledExpression>,
+        condition: Option<CompiledExpression>,
         left_width: usize,
         right_width: usize,
         /// Whether the right side is a scan whose range looks at rows of the left side, read for many at once.
@@ -234,57 +237,57 @@ pub enum Node {
     },
     /// The right side anew for each row of the left side.
     Lateral {
-        kind: Joining,
-        left: Arc<Node>,
-        right: Arc<Node>,
-        condition: Option<Expression>,
+        kind: JoinType,
+        left: Arc<PlanNode>,
+        right: Arc<PlanNode>,
+        condition: Option<CompiledExpression>,
         right_width: usize,
     },
     /// Groups, aggregates, bits of the groups that are not in the set, and what the group decides.
     Aggregate {
-        input: Arc<Node>,
-        groups: Vec<Expression>,
+        input: Arc<PlanNode>,
+        groups: Vec<CompiledExpression>,
         sets: Vec<Vec<usize>>,
         aggregates: Vec<Aggregation>,
-        carried: Vec<Expression>,
+        carried: Vec<CompiledExpression>,
     },
     /// Calls of one window, behind the columns of each row.
     Window {
-        input: Arc<Node>,
-        partition: Vec<Expression>,
+        input: Arc<PlanNode>,
+        partition: Vec<CompiledExpression>,
         order: Vec<Sorting>,
         frame: FrameSpan,
         calls: Vec<WindowUse>,
     },
     Sort {
-        input: Arc<Node>,
+        input: Arc<PlanNode>,
         order: Vec<Sorting>,
-        first: Option<Expression>,
-        skipped: Option<Expression>,
+        first: Option<CompiledExpression>,
+        skipped: Option<CompiledExpression>,
     },
     /// By the first columns.
     Distinct {
-        input: Arc<Node>,
+        input: Arc<PlanNode>,
         by: Vec<usize>,
         consecutive: bool,
     },
     Limit {
-        input: Arc<Node>,
-        limit: Option<Expression>,
-        offset: Option<Expression>,
+        input: Arc<PlanNode>,
+        limit: Option<CompiledExpression>,
+        offset: Option<CompiledExpression>,
         ties: Vec<Sorting>,
     },
     SetOperation {
         operator: grammar::ast::SetOperator,
         all: bool,
-        left: Arc<Node>,
-        right: Arc<Node>,
+        left: Arc<PlanNode>,
+        right: Arc<PlanNode>,
     },
     /// Rows that are computed once for the outer values; compiled for so many frames.
     Shared {
         number: usize,
-        source: Arc<Node>,
-        outer: Vec<Expression>,
+        source: Arc<PlanNode>,
+        outer: Vec<CompiledExpression>,
         frames: usize,
     },
     /// What the last round of a recursion has found.
@@ -293,8 +296,8 @@ pub enum Node {
     },
     Recursive {
         number: usize,
-        base: Arc<Node>,
-        step: Arc<Node>,
+        base: Arc<PlanNode>,
+        step: Arc<PlanNode>,
         distinct: bool,
     },
     Functions {
@@ -303,26 +306,30 @@ pub enum Node {
     },
 }
 
-impl Node {
+impl PlanNode {
     /// Those it reads from.
-    pub fn inputs(&self) -> Vec<&Arc<Node>> {
+    pub fn inputs(&self) -> Vec<&Arc<PlanNode>> {
         match self {
-            Node::OneRow | Node::Values(_) | Node::Scan(_) | Node::Working { .. } | Node::Functions { .. } => vec![],
-            Node::Filter { input, .. }
-            | Node::Project { input, .. }
-            | Node::ProjectSet { input, .. }
-            | Node::Aggregate { input, .. }
-            | Node::Window { input, .. }
-            | Node::Sort { input, .. }
-            | Node::Distinct { input, .. }
-            | Node::Limit { input, .. }
-            | Node::Shared { source: input, .. } => vec![input],
-            Node::Join { left, right, .. }
-            | Node::Lateral { left, right, .. }
-            | Node::SetOperation { left, right, .. } => {
+            PlanNode::OneRow
+            | PlanNode::Values(_)
+            | PlanNode::Scan(_)
+            | PlanNode::Working { .. }
+            | PlanNode::Functions { .. } => vec![],
+            PlanNode::Filter { input, .. }
+            | PlanNode::Project { input, .. }
+            | PlanNode::ProjectSet { input, .. }
+            | PlanNode::Aggregate { input, .. }
+            | PlanNode::Window { input, .. }
+            | PlanNode::Sort { input, .. }
+            | PlanNode::Distinct { input, .. }
+            | PlanNode::Limit { input, .. }
+            | PlanNode::Shared { source: input, .. } => vec![input],
+            PlanNode::Join { left, right, .. }
+            | PlanNode::Lateral { left, right, .. }
+            | PlanNode::SetOperation { left, right, .. } => {
                 vec![left, right]
             }
-            Node::Recursive { base, step, .. } => vec![base, step],
+            PlanNode::Recursive { base, step, .. } => vec![base, step],
         }
     }
 }

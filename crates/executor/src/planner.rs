@@ -17,20 +17,20 @@ mod paths;
 mod query;
 mod windows;
 
-use crate::access::Relations;
+use crate::access::RelationPaths;
 use crate::error::ExecutionError;
-use crate::plan::Plan;
+use crate::plan::QueryPlan;
 use analyzer::facts::Facts;
 use analyzer::relations::RelationId;
 use analyzer::tree::{QueryId, Tree};
 use analyzer::{Analyzed, Catalog};
 use common::CommonState;
-use frame::Frame;
+use frame::ColumnFrame;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A plan, or what in the statement is not built.
-pub type Planned = std::result::Result<Arc<Plan>, String>;
+pub type PlanOrReason = std::result::Result<Arc<QueryPlan>, String>;
 
 /// Why no plan is made.
 enum Refusal {
@@ -40,7 +40,7 @@ enum Refusal {
     Failed(ExecutionError),
 }
 
-type Made<T> = Result<T, Refusal>;
+type PlanResult<T> = Result<T, Refusal>;
 
 impl From<ExecutionError> for Refusal {
     fn from(error: ExecutionError) -> Refusal {
@@ -49,7 +49,7 @@ impl From<ExecutionError> for Refusal {
 }
 
 /// Says what is not built.
-fn not_built<T>(what: impl Into<String>) -> Made<T> {
+fn not_built<T>(what: impl Into<String>) -> PlanResult<T> {
     Err(Refusal::NotBuilt(what.into()))
 }
 
@@ -60,8 +60,8 @@ fn not_built<T>(what: impl Into<String>) -> Made<T> {
 pub fn plan(
     catalog: &dyn Catalog,
     analyzed: &Analyzed,
-    relations: &dyn Relations,
-) -> Result<Option<Arc<Plan>>, ExecutionError> {
+    relations: &dyn RelationPaths,
+) -> Result<Option<Arc<QueryPlan>>, ExecutionError> {
     Ok(plan_or_reason(catalog, analyzed, relations)?.ok())
 }
 
@@ -72,9 +72,9 @@ pub fn plan(
 pub fn plan_or_reason(
     catalog: &dyn Catalog,
     analyzed: &Analyzed,
-    relations: &dyn Relations,
-) -> Result<Planned, ExecutionError> {
-    let mut planner = Planner {
+    relations: &dyn RelationPaths,
+) -> Result<PlanOrReason, ExecutionError> {
+    let mut planner = QueryPlanner {
         catalog,
         facts: Facts::postgresql15(),
         tree: &analyzed.tree,
@@ -91,7 +91,7 @@ pub fn plan_or_reason(
         case_constants: Vec::new(),
     };
     match planner.query(analyzed.query) {
-        Ok(root) => Ok(Ok(Arc::new(Plan {
+        Ok(root) => Ok(Ok(Arc::new(QueryPlan {
             root,
             columns: analyzed.columns().into_iter().map(|(name, typed)| (name.to_string(), typed)).collect(),
             relations: planner.read.into_iter().collect(),
@@ -113,13 +113,13 @@ struct PlannedLevel {
 }
 
 /// Planning under way.
-struct Planner<'a> {
+struct QueryPlanner<'a> {
     catalog: &'a dyn Catalog,
     facts: &'static Facts,
     tree: &'a Tree,
-    relations: &'a dyn Relations,
+    relations: &'a dyn RelationPaths,
     levels: Vec<PlannedLevel>,
-    frames: Vec<Frame>,
+    frames: Vec<ColumnFrame>,
     read: BTreeSet<RelationId>,
     subplans: u32,
     shared: u32,

@@ -3,51 +3,51 @@
 //! Everything that survives a wait lies here or in an operator, so that either can be asked again: an operator keeps
 //! its progress before it propagates a stop, an expression is evaluated anew.
 
-use crate::access::{Need, ScanId, ScanOrder};
-use crate::error::{ExecutionError, Stop};
-use crate::execution::Limits;
-use crate::operators::Operator;
-use crate::plan::Plan;
+use crate::access::{RowNeed, ScanId, ScanOrder};
+use crate::error::{ExecutionError, Interruption};
+use crate::execution::ExecutionLimits;
+use crate::operators::RowOperator;
+use crate::plan::QueryPlan;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use values::Value;
 
 /// One row of an operator.
-pub type Row = Vec<Value>;
+pub type RowValues = Vec<Value>;
 
 /// SQLSTATE out_of_memory.
 const OUT_OF_MEMORY: &str = "53200";
 
 /// A scan under way.
 #[derive(Default)]
-struct OpenScan {
-    batches: VecDeque<Vec<Row>>,
+struct ScanUnderWay {
+    batches: VecDeque<Vec<RowValues>>,
     last: bool,
     asked: bool,
 }
 
 /// Rows that are computed once and read several times.
 #[derive(Default)]
-pub struct Shared {
+pub struct SharedRows {
     /// What computes them, while that is under way.
-    pub source: Option<Box<dyn Operator>>,
+    pub source: Option<Box<dyn RowOperator>>,
     /// Those that are there.
-    pub rows: Vec<Row>,
+    pub rows: Vec<RowValues>,
     /// Whether these are all.
     pub complete: bool,
     /// The outer values for which they were computed.
-    pub outer: Option<Row>,
+    pub outer: Option<RowValues>,
 }
 
 /// A subquery of an expression under way, or its result for the last outer values.
 #[derive(Default)]
 pub struct Subplan {
     /// The outer values.
-    pub outer: Option<Row>,
+    pub outer: Option<RowValues>,
     /// What runs.
-    pub operator: Option<Box<dyn Operator>>,
+    pub operator: Option<Box<dyn RowOperator>>,
     /// Its rows so far.
-    pub rows: Vec<Row>,
+    pub rows: Vec<RowValues>,
     /// Whether these are all that are needed.
     pub complete: bool,
     /// Keys of the first columns of all rows without nulls in them, for IN; and whether a row has a null.
@@ -55,30 +55,30 @@ pub struct Subplan {
 }
 
 /// What lasts as long as an execution.
-pub struct State {
+pub struct ExecutionState {
     pub parameters: Vec<Value>,
-    limits: Limits,
+    limits: ExecutionLimits,
     pub memory_used: usize,
-    needs: VecDeque<Need>,
-    scans: BTreeMap<ScanId, OpenScan>,
+    needs: VecDeque<RowNeed>,
+    scans: BTreeMap<ScanId, ScanUnderWay>,
     next_scan: u32,
     /// Rows of queries around, outermost first.
-    pub frames: Vec<Row>,
+    pub frames: Vec<RowValues>,
     /// Operands of the CASEs around.
     pub cases: Vec<Value>,
     /// Elements of the arrays that are converted around.
     pub elements: Vec<Value>,
     /// Rows of the subqueries whose test is evaluated.
-    pub sublinks: Vec<Row>,
+    pub sublinks: Vec<RowValues>,
     pub subplans: Vec<Subplan>,
-    pub shared: Vec<Shared>,
+    pub shared: Vec<SharedRows>,
     /// Working tables of recursive queries.
-    pub working: Vec<Arc<Vec<Row>>>,
+    pub working: Vec<Arc<Vec<RowValues>>>,
 }
 
-impl State {
-    pub fn new(parameters: Vec<Value>, limits: Limits, plan: &Plan) -> State {
-        let mut state = State {
+impl ExecutionState {
+    pub fn new(parameters: Vec<Value>, limits: ExecutionLimits, plan: &QueryPlan) -> ExecutionState {
+        let mut state = ExecutionState {
             parameters,
             limits,
             memory_used: 0,
@@ -94,12 +94,12 @@ impl State {
             working: Vec::new(),
         };
         state.subplans.resize_with(plan.subplans as usize, Subplan::default);
-        state.shared.resize_with(plan.shared as usize, Shared::default);
+        state.shared.resize_with(plan.shared as usize, SharedRows::default);
         state.working.resize_with(plan.working as usize, Arc::default);
         state
     }
 
-    pub fn next_need(&mut self) -> Option<Need> {
+    pub fn next_need(&mut self) -> Option<RowNeed> {
         self.needs.pop_front()
     }
 
@@ -107,13 +107,13 @@ impl State {
     pub fn open(&mut self, order: ScanOrder) -> ScanId {
         let scan = ScanId(self.next_scan);
         self.next_scan += 1;
-        self.scans.insert(scan, OpenScan { asked: true, ..OpenScan::default() });
-        self.needs.push_back(Need::Open(scan, order));
+        self.scans.insert(scan, ScanUnderWay { asked: true, ..ScanUnderWay::default() });
+        self.needs.push_back(RowNeed::Open(scan, order));
         scan
     }
 
     /// The next rows of a scan that are there; none at its end.
-    pub fn fetch(&mut self, scan: ScanId) -> Result<Option<Vec<Row>>, Stop> {
+    pub fn fetch(&mut self, scan: ScanId) -> Result<Option<Vec<RowValues>>, Interruption> {
         let Some(open) = self.scans.get_mut(&scan) else { return Ok(None) };
         if let Some(rows) = open.batches.pop_front() {
             return Ok(Some(rows));
@@ -124,12 +124,12 @@ impl State {
         }
         if !open.asked {
             open.asked = true;
-            self.needs.push_back(Need::More(scan));
+            self.needs.push_back(RowNeed::More(scan));
         }
-        Err(Stop::Wait)
+        Err(Interruption::Wait)
     }
 
-    pub fn answer(&mut self, scan: ScanId, rows: Vec<Row>, last: bool) {
+    pub fn answer(&mut self, scan: ScanId, rows: Vec<RowValues>, last: bool) {
         if let Some(open) = self.scans.get_mut(&scan) {
             open.asked = false;
             open.last = last;
@@ -142,12 +142,12 @@ impl State {
     /// Ends a scan early.
     pub fn close(&mut self, scan: ScanId) {
         if let Some(open) = self.scans.remove(&scan) {
-            let is_opening = |need: &Need| matches!(need, Need::Open(opening, _) if *opening == scan);
+            let is_opening = |need: &RowNeed| matches!(need, RowNeed::Open(opening, _) if *opening == scan);
             if let Some(place) = self.needs.iter().position(is_opening) {
                 self.needs.remove(place);
             } else if !open.last {
-                self.needs.retain(|need| !matches!(need, Need::More(more) if *more == scan));
-                self.needs.push_back(Need::Close(scan));
+                self.needs.retain(|need| !matches!(need, RowNeed::More(more) if *more == scan));
+                self.needs.push_back(RowNeed::Close(scan));
             }
         }
     }
@@ -158,7 +158,7 @@ impl State {
     }
 
     /// Counts bytes that are held from now on.
-    pub fn hold(&mut self, bytes: usize) -> Result<(), Stop> {
+    pub fn hold(&mut self, bytes: usize) -> Result<(), Interruption> {
         self.memory_used += bytes;
         if self.memory_used <= self.limits.memory_bytes {
             return Ok(());
@@ -174,25 +174,25 @@ impl State {
 
 /// Bytes of a row, roughly.
 pub fn size_of_row(row: &[Value]) -> usize {
-    size_of::<Row>() + row.iter().map(Value::size_in_memory).sum::<usize>()
+    size_of::<RowValues>() + row.iter().map(Value::size_in_memory).sum::<usize>()
 }
 
 /// One call of `resume`.
-pub struct Run<'run, 'environment> {
-    pub state: &'run mut State,
-    pub environment: &'run mut evaluation::Environment<'environment>,
+pub struct RunState<'run, 'environment> {
+    pub state: &'run mut ExecutionState,
+    pub environment: &'run mut evaluation::CallEnvironment<'environment>,
     pub budget: usize,
 }
 
-impl Run<'_, '_> {
+impl RunState<'_, '_> {
     /// Counts a row that is worked on. Nothing may be lost if this stops.
-    pub fn spend(&mut self) -> Result<(), Stop> {
+    pub fn spend(&mut self) -> Result<(), Interruption> {
         match self.budget.checked_sub(1) {
             Some(left) => {
                 self.budget = left;
                 Ok(())
             }
-            None => Err(Stop::Yield),
+            None => Err(Interruption::Yield),
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::planning::{Watched, settle};
 use crate::rewrite::{ExecutionParameter, Rewritten, names, rewrite};
 use crate::system_catalog::SystemCatalog;
 use crate::tables::{Tables, TablesHandle};
-use crate::typed::{self, Reading, TypedPlan, TypedStatement};
+use crate::typed::{self, TypedPlan, TypedReading, TypedStatement};
 use crate::types;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Field, FieldRef};
@@ -243,15 +243,15 @@ impl Processor {
         let engine = self.engine_of(session);
         if engine != Engine::DataFusion {
             match typed::read(catalog, session, sql, parameters) {
-                Reading::Planned(statement) => {
+                TypedReading::Planned(statement) => {
                     self.counts.executor.fetch_add(1, Ordering::Relaxed);
                     return Ok(Planned::of_typed(*statement));
                 }
-                Reading::Refused(error) => return Err(error),
-                Reading::Elsewhere(reason) if engine == Engine::Executor => {
+                TypedReading::Refused(error) => return Err(error),
+                TypedReading::Elsewhere(reason) if engine == Engine::Executor => {
                     return Err(QueryError::unsupported(reason));
                 }
-                Reading::Elsewhere(_) => {}
+                TypedReading::Elsewhere(_) => {}
             }
         }
         let statement = sql_syntax::statement(sql)?;

@@ -1,14 +1,14 @@
 //! Arrays of one dimension, whose elements are numbered from 1. An array without elements has no dimension.
 
 use super::texts::{bounded, printed};
-use crate::call::{Body, Call, FunctionResult};
+use crate::call::{CallArguments, FunctionResult, Implementation};
 use crate::storage::storage;
 use values::compare::compare;
 use values::error::sqlstate;
 use values::limits::ARRAY_ELEMENTS_MAX;
 use values::{Type, Value, ValueError};
 
-pub(super) const TABLE: &[(&str, Body)] = &[
+pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("array_cat", concatenate),
     ("array_append", append),
     ("array_prepend", prepend),
@@ -38,7 +38,7 @@ pub(super) const TABLE: &[(&str, Body)] = &[
 ];
 
 /// An array of the type of the result. Errors: 0A000, 54000.
-fn result(call: &Call<'_, '_>, elements: Vec<Value>) -> FunctionResult {
+fn result(call: &CallArguments<'_, '_>, elements: Vec<Value>) -> FunctionResult {
     if elements.len() > ARRAY_ELEMENTS_MAX {
         let message = format!("array size exceeds the maximum allowed ({ARRAY_ELEMENTS_MAX})");
         return Err(ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
@@ -49,7 +49,7 @@ fn result(call: &Call<'_, '_>, elements: Vec<Value>) -> FunctionResult {
     }
 }
 
-fn concatenate(call: &mut Call<'_, '_>) -> FunctionResult {
+fn concatenate(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     match (call.value(0), call.value(1)) {
         (Value::Null, other) | (other, Value::Null) => Ok(other.clone()),
         (left, right) if left.as_array().is_some_and(<[Value]>::is_empty) => Ok(right.clone()),
@@ -57,13 +57,13 @@ fn concatenate(call: &mut Call<'_, '_>) -> FunctionResult {
     }
 }
 
-fn append(call: &mut Call<'_, '_>) -> FunctionResult {
+fn append(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let mut elements = call.value(0).as_array().unwrap_or_default().to_vec();
     elements.push(call.value(1).clone());
     result(call, elements)
 }
 
-fn prepend(call: &mut Call<'_, '_>) -> FunctionResult {
+fn prepend(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let mut elements = vec![call.value(0).clone()];
     elements.extend_from_slice(call.value(1).as_array().unwrap_or_default());
     result(call, elements)
@@ -86,11 +86,11 @@ fn is_same(left: &Value, right: &Value) -> bool {
     }
 }
 
-fn of_first_dimension(call: &Call<'_, '_>, number: i32) -> Value {
+fn of_first_dimension(call: &CallArguments<'_, '_>, number: i32) -> Value {
     if call.elements(0).is_empty() || call.integer(1) != 1 { Value::Null } else { Value::Integer(number) }
 }
 
-fn position(call: &mut Call<'_, '_>) -> FunctionResult {
+fn position(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let Some(elements) = call.value(0).as_array() else { return Ok(Value::Null) };
     let first = match call.arguments.get(2) {
         None => 1,
@@ -102,25 +102,25 @@ fn position(call: &mut Call<'_, '_>) -> FunctionResult {
     Ok(found.map_or(Value::Null, |(_, place)| Value::Integer(place)))
 }
 
-fn positions(call: &mut Call<'_, '_>) -> FunctionResult {
+fn positions(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let Some(elements) = call.value(0).as_array() else { return Ok(Value::Null) };
     let places = elements.iter().zip(1..).filter(|(element, _)| is_same(element, call.value(1)));
     Ok(Value::array(Type::Integer, places.map(|(_, place)| Value::Integer(place)).collect()))
 }
 
-fn remove(call: &mut Call<'_, '_>) -> FunctionResult {
+fn remove(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let Some(elements) = call.value(0).as_array() else { return Ok(Value::Null) };
     result(call, elements.iter().filter(|element| !is_same(element, call.value(1))).cloned().collect())
 }
 
-fn replace(call: &mut Call<'_, '_>) -> FunctionResult {
+fn replace(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let Some(elements) = call.value(0).as_array() else { return Ok(Value::Null) };
     let changed =
         elements.iter().map(|element| if is_same(element, call.value(1)) { call.value(2) } else { element }.clone());
     result(call, changed.collect())
 }
 
-fn fill(call: &mut Call<'_, '_>) -> FunctionResult {
+fn fill(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let Some(lengths) = call.value(1).as_array() else {
         return Err(ValueError::new("22004", "dimension array or low bound array cannot be null"));
     };
@@ -142,7 +142,7 @@ fn fill(call: &mut Call<'_, '_>) -> FunctionResult {
     }
 }
 
-fn trim(call: &mut Call<'_, '_>) -> FunctionResult {
+fn trim(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let (elements, count) = (call.elements(0), call.integer(1));
     let kept = usize::try_from(count).ok().and_then(|count| elements.len().checked_sub(count));
     match kept {
@@ -155,7 +155,7 @@ fn trim(call: &mut Call<'_, '_>) -> FunctionResult {
 }
 
 /// Elements as text with a delimiter between them; NULLs are left out unless there is a text for them.
-fn to_text(call: &mut Call<'_, '_>) -> FunctionResult {
+fn to_text(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     if call.value(0).is_null() || call.value(1).is_null() {
         return Ok(Value::Null);
     }
@@ -169,7 +169,7 @@ fn to_text(call: &mut Call<'_, '_>) -> FunctionResult {
 }
 
 /// The parts of a text between delimiters, those that equal a third argument as NULL; without a delimiter its characters. `None` for NULL.
-pub(crate) fn parts(call: &Call<'_, '_>) -> Option<Vec<Value>> {
+pub(crate) fn parts(call: &CallArguments<'_, '_>) -> Option<Vec<Value>> {
     let source = call.value(0).as_text()?;
     let for_null = call.arguments.get(2).and_then(Value::as_text);
     let part = |part: &str| if for_null == Some(part) { Value::Null } else { Value::text(part) };

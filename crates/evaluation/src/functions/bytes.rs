@@ -1,14 +1,14 @@
 //! Byte strings.
 
 use super::library;
-use crate::call::{Body, Call, FunctionResult};
+use crate::call::{CallArguments, FunctionResult, Implementation};
 use values::Type::Bytea;
 use values::error::sqlstate;
 use values::limits::VALUE_BYTES_MAX;
 use values::operators::{BinaryOperator, binary};
 use values::{Value, ValueError};
 
-pub(super) const TABLE: &[(&str, Body)] = &[
+pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("byteacat", |call| binary(BinaryOperator::Concatenate, call.value(0), call.value(1))),
     ("byteaoctetlen", library!("length", [Bytea])),
     ("bytea_substr", substring),
@@ -30,7 +30,7 @@ fn slice(bytes: &[u8], from: i64, end: i64) -> &[u8] {
     bytes.get(index(from)..index(end)).unwrap_or(&[])
 }
 
-fn substring(call: &mut Call<'_, '_>) -> FunctionResult {
+fn substring(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let from = call.integer(1);
     let end = match call.arguments.len() {
         3 => {
@@ -45,13 +45,13 @@ fn substring(call: &mut Call<'_, '_>) -> FunctionResult {
     Ok(Value::bytea(slice(call.bytes(0), from, end)))
 }
 
-fn position(call: &mut Call<'_, '_>) -> FunctionResult {
+fn position(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let (bytes, part) = (call.bytes(0), call.bytes(1));
     let found = if part.is_empty() { Some(0) } else { bytes.windows(part.len()).position(|window| window == part) };
     Ok(Value::Integer(found.map_or(0, |place| place as i32 + 1)))
 }
 
-fn trim(call: &mut Call<'_, '_>, start: bool, end: bool) -> Value {
+fn trim(call: &mut CallArguments<'_, '_>, start: bool, end: bool) -> Value {
     let (mut bytes, set) = (call.bytes(0), call.bytes(1));
     while let [first, rest @ ..] = bytes {
         if !start || !set.contains(first) {
@@ -68,24 +68,24 @@ fn trim(call: &mut Call<'_, '_>, start: bool, end: bool) -> Value {
     Value::bytea(bytes)
 }
 
-fn place(call: &Call<'_, '_>) -> Result<usize, ValueError> {
+fn place(call: &CallArguments<'_, '_>) -> Result<usize, ValueError> {
     let (length, at) = (call.bytes(0).len(), call.integer(1));
     let place = usize::try_from(at).ok().filter(|place| *place < length);
     let last = length as i64 - 1;
     place.ok_or_else(|| ValueError::new("2202E", format!("index {at} out of valid range, 0..{last}")))
 }
 
-fn get_byte(call: &mut Call<'_, '_>) -> FunctionResult {
+fn get_byte(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     Ok(Value::Integer(i32::from(call.bytes(0)[place(call)?])))
 }
 
-fn set_byte(call: &mut Call<'_, '_>) -> FunctionResult {
+fn set_byte(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let mut bytes = call.bytes(0).to_vec();
     bytes[place(call)?] = call.integer(2) as u8;
     Ok(Value::bytea(bytes))
 }
 
-fn overlay(call: &mut Call<'_, '_>) -> FunctionResult {
+fn overlay(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let (bytes, new, from) = (call.bytes(0), call.bytes(1), call.integer(2));
     let count = if call.arguments.len() == 4 { call.integer(3) } else { new.len() as i64 };
     if from <= 0 {

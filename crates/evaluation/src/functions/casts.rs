@@ -1,7 +1,7 @@
 //! Casts that functions do, those that fit a value to a modifier among them.
 
 use super::numbers::same;
-use crate::call::{Body, Call, FunctionResult};
+use crate::call::{CallArguments, FunctionResult, Implementation};
 use values::Type::{BigInt, Boolean, Date, Double, Integer, Oid, Real, SmallInt, Time, Timestamp, TimestampTz};
 use values::error::sqlstate;
 use values::{Interval, Type, Value, ValueError, cast};
@@ -18,7 +18,7 @@ macro_rules! to {
 
 const NUMERIC: Type = Type::Numeric(None);
 
-pub(super) const TABLE: &[(&str, Body)] = &[
+pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("i2toi4", to!(Integer)),
     ("i4toi2", to!(SmallInt)),
     ("int28", to!(BigInt)),
@@ -87,7 +87,7 @@ fn out_of_range() -> ValueError {
 }
 
 /// A text holds no zero byte, and a `"char"` of that prints as nothing.
-fn integer_to_character(call: &mut Call<'_, '_>) -> FunctionResult {
+fn integer_to_character(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let code = call.integer(0);
     match code {
         0 => Ok(Value::text("")),
@@ -97,7 +97,7 @@ fn integer_to_character(call: &mut Call<'_, '_>) -> FunctionResult {
     }
 }
 
-fn text_to_character(call: &mut Call<'_, '_>) -> FunctionResult {
+fn text_to_character(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let text = call.text(0);
     if let [b'\\', digits @ ..] = text.as_bytes()
         && let [high @ b'0'..=b'3', middle @ b'0'..=b'7', low @ b'0'..=b'7'] = digits
@@ -120,7 +120,7 @@ fn beyond_ascii() -> ValueError {
     ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, "values of type \"char\" beyond ASCII are not supported")
 }
 
-fn character_to_padded(call: &mut Call<'_, '_>) -> FunctionResult {
+fn character_to_padded(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     Ok(Value::text(call.text(0).trim_end_matches(' ')))
 }
 
@@ -130,13 +130,13 @@ pub(super) fn truncated_name(text: &str) -> &str {
 }
 
 /// `numeric(value, modifier)`.
-fn fit_numeric(call: &mut Call<'_, '_>) -> FunctionResult {
+fn fit_numeric(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let data_type = Type::from_oid_and_typmod(NUMERIC.oid(), call.integer(1) as i32).unwrap_or(NUMERIC);
     cast::explicit(call.value(0), data_type)
 }
 
 /// `varchar(value, modifier, explicit)` and the same of `bpchar`.
-fn fit_string(call: &mut Call<'_, '_>, unmodified: Type) -> FunctionResult {
+fn fit_string(call: &mut CallArguments<'_, '_>, unmodified: Type) -> FunctionResult {
     let data_type = Type::from_oid_and_typmod(unmodified.oid(), call.integer(1) as i32).unwrap_or(unmodified);
     match call.boolean(2) {
         true => cast::explicit(call.value(0), data_type),
@@ -154,12 +154,12 @@ pub(super) fn rounded(microseconds: i64, digits: i64) -> i64 {
     (if microseconds < 0 { -magnitude } else { magnitude }) as i64
 }
 
-fn rounded_instant(call: &Call<'_, '_>) -> Result<i64, ValueError> {
+fn rounded_instant(call: &CallArguments<'_, '_>) -> Result<i64, ValueError> {
     Ok(rounded(call.instant(0), call.integer(1)))
 }
 
 /// Cuts off what the fields of an interval's type do not name, and rounds its seconds (`AdjustIntervalForTypmod`).
-fn fit_interval(call: &mut Call<'_, '_>) -> FunctionResult {
+fn fit_interval(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     const SECOND: i64 = 1_000_000;
     let (mut span, modifier) = (call.interval(0), call.integer(1));
     if modifier < 0 {

@@ -1,18 +1,18 @@
 //! Comparisons: six operators and a function of each pair of types, and the larger and smaller of two.
 
-use crate::call::{Body, Call, FunctionResult};
+use crate::call::{CallArguments, FunctionResult, Implementation};
 use std::cmp::Ordering;
 use values::Value;
 use values::compare::compare;
 use values::operators::{BinaryOperator, binary};
 
-fn ordering(call: &Call<'_, '_>) -> Ordering {
+fn ordering(call: &CallArguments<'_, '_>) -> Ordering {
     compare(call.value(0), call.value(1))
 }
 
 macro_rules! operator {
     ($name:ident, $operator:ident) => {
-        fn $name(call: &mut Call<'_, '_>) -> FunctionResult {
+        fn $name(call: &mut CallArguments<'_, '_>) -> FunctionResult {
             binary(BinaryOperator::$operator, call.value(0), call.value(1))
         }
     };
@@ -26,17 +26,17 @@ operator!(greater, Greater);
 operator!(at_least, GreaterOrEqual);
 
 /// The sign of a comparison, as index support functions return it.
-fn sign(call: &mut Call<'_, '_>) -> FunctionResult {
+fn sign(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     Ok(Value::Integer(ordering(call) as i32))
 }
 
 /// Of two that are equal the second, which may print otherwise: 1.0 and 1.00.
-fn larger(call: &mut Call<'_, '_>) -> FunctionResult {
+fn larger(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     Ok(call.value(usize::from(!ordering(call).is_gt())).clone())
 }
 
 /// As [`larger`].
-fn smaller(call: &mut Call<'_, '_>) -> FunctionResult {
+fn smaller(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     Ok(call.value(usize::from(!ordering(call).is_lt())).clone())
 }
 
@@ -45,7 +45,7 @@ macro_rules! comparisons {
     (six: [$($six:literal),*], underscore: [$($underscore:literal),*], between: [$(($left:literal, $right:literal)),*], others: [$($other:expr),* $(,)?]) => {
         &[
             $(
-                (concat!($six, "eq"), equal as Body),
+                (concat!($six, "eq"), equal as Implementation),
                 (concat!($six, "ne"), not_equal),
                 (concat!($six, "lt"), less),
                 (concat!($six, "le"), at_most),
@@ -53,13 +53,13 @@ macro_rules! comparisons {
                 (concat!($six, "ge"), at_least),
             )*
             $(
-                (concat!($underscore, "_lt"), less as Body),
+                (concat!($underscore, "_lt"), less as Implementation),
                 (concat!($underscore, "_le"), at_most),
                 (concat!($underscore, "_gt"), greater),
                 (concat!($underscore, "_ge"), at_least),
             )*
             $(
-                (concat!($left, "eq", $right), equal as Body),
+                (concat!($left, "eq", $right), equal as Implementation),
                 (concat!($left, "ne", $right), not_equal),
                 (concat!($left, "lt", $right), less),
                 (concat!($left, "le", $right), at_most),
@@ -72,7 +72,7 @@ macro_rules! comparisons {
     };
 }
 
-pub(super) const TABLE: &[(&str, Body)] = comparisons!(
+pub(super) const TABLE: &[(&str, Implementation)] = comparisons!(
     six: [
         "bool", "int2", "int4", "int8", "int24", "int42", "int28", "int82", "int48", "int84", "oid", "float4", "float8",
         "float48", "float84", "bpchar", "name", "char", "bytea"
@@ -84,7 +84,7 @@ pub(super) const TABLE: &[(&str, Body)] = comparisons!(
         ("timestamptz_", "_date"), ("timestamptz_", "_timestamp")
     ],
     others: [
-        ("texteq", equal as Body), ("textne", not_equal),
+        ("texteq", equal as Implementation), ("textne", not_equal),
         ("nameeqtext", equal), ("namenetext", not_equal), ("namelttext", less),
         ("nameletext", at_most), ("namegttext", greater), ("namegetext", at_least),
         ("texteqname", equal), ("textnename", not_equal), ("textltname", less),

@@ -3,7 +3,7 @@
 //! Invariant: what is translated matches as PostgreSQL does; what cannot be is refused with 0A000. Where a match begins and ends is asked only of a pattern with at most one part
 //! of varying length and without alternatives: of others PostgreSQL takes the longest match, and `regex` the first. Classes are those of the locale C.
 
-use crate::call::{Body, Call, FunctionResult};
+use crate::call::{CallArguments, FunctionResult, Implementation};
 use regex::Regex;
 use std::sync::{Mutex, PoisonError};
 use values::error::sqlstate;
@@ -16,7 +16,7 @@ const REPETITIONS_MAX: u32 = 255;
 /// How many translated patterns are kept.
 const KEPT_MAX: usize = 32;
 
-pub(super) const TABLE: &[(&str, Body)] = &[
+pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("textregexeq", |call| matches(call, false).map(Value::Boolean)),
     ("textregexne", |call| matches(call, false).map(|found| Value::Boolean(!found))),
     ("texticregexeq", |call| matches(call, true).map(Value::Boolean)),
@@ -337,12 +337,12 @@ fn class_of_escape(letter: char) -> Option<&'static str> {
     })
 }
 
-fn matches(call: &Call<'_, '_>, ignore_case: bool) -> Result<bool, ValueError> {
+fn matches(call: &CallArguments<'_, '_>, ignore_case: bool) -> Result<bool, ValueError> {
     Ok(expression(call.text(1), ignore_case)?.regex.is_match(&super::texts::output(call, 0)?))
 }
 
 /// `regexp_replace(source, pattern, replacement [, flags])`, of which the flags g and i are there.
-fn replace(call: &mut Call<'_, '_>) -> FunctionResult {
+fn replace(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let (source, replacement) = (call.text(0), call.text(2));
     let flags = if call.arguments.len() > 3 { call.text(3) } else { "" };
     if flags.starts_with(|first: char| first.is_ascii_digit()) {
@@ -401,7 +401,7 @@ fn expand(replacement: &str, found: &regex::Captures<'_>, result: &mut String) {
 }
 
 /// The groups of the first match, or all of it if there are none.
-fn first_match(call: &mut Call<'_, '_>) -> FunctionResult {
+fn first_match(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let regex = determined(call.text(1), false)?;
     let Some(found) = regex.captures(call.text(0)) else { return Ok(Value::Null) };
     let first = usize::from(found.len() > 1);
@@ -410,7 +410,7 @@ fn first_match(call: &mut Call<'_, '_>) -> FunctionResult {
 }
 
 /// What the first group of the first match is, or all of it.
-fn substring(call: &mut Call<'_, '_>) -> FunctionResult {
+fn substring(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let regex = determined(call.text(1), false)?;
     let Some(found) = regex.captures(call.text(0)) else { return Ok(Value::Null) };
     let group = found.get(usize::from(found.len() > 1));
@@ -418,7 +418,7 @@ fn substring(call: &mut Call<'_, '_>) -> FunctionResult {
 }
 
 /// The parts between matches.
-pub(crate) fn split(call: &Call<'_, '_>) -> Result<Vec<Value>, ValueError> {
+pub(crate) fn split(call: &CallArguments<'_, '_>) -> Result<Vec<Value>, ValueError> {
     let regex = determined(call.text(1), false)?;
     if regex.is_match("") {
         return Err(unsupported());

@@ -2,7 +2,7 @@
 
 use super::library;
 use super::numbers::{add, divide, multiply, negate, same, subtract};
-use crate::call::{Body, Call, FunctionResult};
+use crate::call::{CallArguments, FunctionResult, Implementation};
 use values::Type::{Double, Real};
 use values::error::sqlstate;
 use values::{Value, ValueError};
@@ -22,7 +22,7 @@ macro_rules! checked {
     };
 }
 
-pub(super) const TABLE: &[(&str, Body)] = &[
+pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("float4pl", add),
     ("float4mi", subtract),
     ("float4mul", multiply),
@@ -134,6 +134,6 @@ fn within(number: f64, compute: fn(f64) -> f64) -> Result<f64, ValueError> {
 }
 
 /// 53 bits, as many as a double holds: every multiple of 2^-53 below 1.
-fn random(call: &mut Call<'_, '_>) -> FunctionResult {
+fn random(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     Ok(Value::Double(((call.environment.random)() >> 11) as f64 / (1u64 << 53) as f64))
 }

@@ -1,7 +1,7 @@
 //! `format`, and byte strings as text: hexadecimal, base64, escapes.
 
 use super::texts::{bounded, output, quoted_identifier, quoted_literal};
-use crate::call::{Body, Call, FunctionResult};
+use crate::call::{CallArguments, FunctionResult, Implementation};
 use values::error::sqlstate;
 use values::{Value, ValueError};
 
@@ -9,7 +9,7 @@ const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /// Characters of a line of base64.
 const BASE64_LINE: usize = 76;
 
-pub(super) const TABLE: &[(&str, Body)] = &[
+pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("text_format", format),
     ("text_format_nv", format),
     ("binary_encode", encode),
@@ -80,7 +80,7 @@ fn specifier(format: &str) -> Result<(Specifier, &str), ValueError> {
     Ok((found, &rest[kind.len_utf8()..]))
 }
 
-fn format(call: &mut Call<'_, '_>) -> FunctionResult {
+fn format(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     if call.value(0).is_null() {
         return Ok(Value::Null);
     }
@@ -128,7 +128,7 @@ fn unknown_encoding(name: &str) -> ValueError {
     invalid(format!("unrecognized encoding: \"{name}\""))
 }
 
-fn encode(call: &mut Call<'_, '_>) -> FunctionResult {
+fn encode(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let bytes = call.bytes(0);
     let name = call.text(1);
     bounded(match name.to_ascii_lowercase().as_str() {
@@ -165,7 +165,7 @@ fn encode_base64(bytes: &[u8]) -> String {
     text
 }
 
-fn decode(call: &mut Call<'_, '_>) -> FunctionResult {
+fn decode(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let (source, name) = (call.text(0), call.text(1));
     match name.to_ascii_lowercase().as_str() {
         "hex" => values::text::parse(&format!("\\x{source}"), values::Type::Bytea),
@@ -221,14 +221,14 @@ fn other_encoding() -> ValueError {
     )
 }
 
-fn convert_from(call: &mut Call<'_, '_>) -> FunctionResult {
+fn convert_from(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     match is_utf8(call.text(1)) {
         true => values::text::parse_bytes(call.bytes(0), values::Type::Text),
         false => Err(other_encoding()),
     }
 }
 
-fn convert_to(call: &mut Call<'_, '_>) -> FunctionResult {
+fn convert_to(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     match is_utf8(call.text(1)) {
         true => Ok(Value::bytea(call.text(0).as_bytes())),
         false => Err(other_encoding()),

@@ -1,7 +1,7 @@
 //! Whole numbers: arithmetic, bits, divisors.
 
 use super::library;
-use crate::call::{Body, Call, FunctionResult};
+use crate::call::{CallArguments, FunctionResult, Implementation};
 use values::Type::{BigInt, Integer, SmallInt};
 use values::error::sqlstate;
 use values::operators::{BinaryOperator, UnaryOperator, binary, unary};
@@ -9,7 +9,7 @@ use values::{Value, ValueError};
 
 macro_rules! arithmetic {
     ($name:ident, $operator:ident) => {
-        pub(super) fn $name(call: &mut Call<'_, '_>) -> FunctionResult {
+        pub(super) fn $name(call: &mut CallArguments<'_, '_>) -> FunctionResult {
             binary(BinaryOperator::$operator, call.value(0), call.value(1))
         }
     };
@@ -24,16 +24,16 @@ arithmetic!(bit_and, BitAnd);
 arithmetic!(bit_or, BitOr);
 arithmetic!(bit_xor, BitXor);
 
-pub(super) fn negate(call: &mut Call<'_, '_>) -> FunctionResult {
+pub(super) fn negate(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     unary(UnaryOperator::Negate, call.value(0))
 }
 
 /// The argument as it is.
-pub(super) fn same(call: &mut Call<'_, '_>) -> FunctionResult {
+pub(super) fn same(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     Ok(call.value(0).clone())
 }
 
-fn bit_not(call: &mut Call<'_, '_>) -> FunctionResult {
+fn bit_not(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     Ok(match call.value(0) {
         Value::SmallInt(number) => Value::SmallInt(!number),
         Value::Integer(number) => Value::Integer(!number),
@@ -42,7 +42,7 @@ fn bit_not(call: &mut Call<'_, '_>) -> FunctionResult {
 }
 
 /// Shifts as C does on the processors that PostgreSQL runs on: by the distance modulo the width, at least 32.
-fn shift(call: &mut Call<'_, '_>, left: bool) -> FunctionResult {
+fn shift(call: &mut CallArguments<'_, '_>, left: bool) -> FunctionResult {
     let distance = call.integer(1) as u32;
     Ok(match call.value(0) {
         Value::SmallInt(number) => {
@@ -59,11 +59,11 @@ fn shift(call: &mut Call<'_, '_>, left: bool) -> FunctionResult {
     })
 }
 
-fn shift_left(call: &mut Call<'_, '_>) -> FunctionResult {
+fn shift_left(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     shift(call, true)
 }
 
-fn shift_right(call: &mut Call<'_, '_>) -> FunctionResult {
+fn shift_right(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     shift(call, false)
 }
 
@@ -71,7 +71,7 @@ macro_rules! operators {
     ([$($six:literal),*], [$($cross:literal),*]) => {
         &[
             $(
-                (concat!($six, "pl"), add as Body),
+                (concat!($six, "pl"), add as Implementation),
                 (concat!($six, "mi"), subtract),
                 (concat!($six, "mul"), multiply),
                 (concat!($six, "div"), divide),
@@ -86,7 +86,7 @@ macro_rules! operators {
                 (concat!($six, "up"), same),
             )*
             $(
-                (concat!($cross, "pl"), add as Body),
+                (concat!($cross, "pl"), add as Implementation),
                 (concat!($cross, "mi"), subtract),
                 (concat!($cross, "mul"), multiply),
                 (concat!($cross, "div"), divide),
@@ -111,19 +111,19 @@ macro_rules! operators {
     };
 }
 
-pub(super) const TABLE: &[(&str, Body)] =
+pub(super) const TABLE: &[(&str, Implementation)] =
     operators!(["int2", "int4", "int8"], ["int24", "int42", "int28", "int82", "int48", "int84"]);
 
-fn increment(call: &mut Call<'_, '_>) -> FunctionResult {
+fn increment(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     binary(BinaryOperator::Add, call.value(0), &Value::SmallInt(1))
 }
 
-fn decrement(call: &mut Call<'_, '_>) -> FunctionResult {
+fn decrement(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     binary(BinaryOperator::Subtract, call.value(0), &Value::SmallInt(1))
 }
 
 /// How many arguments are such; the only one, with VARIADIC, may be an array of them.
-fn count(call: &mut Call<'_, '_>, wanted: fn(&Value) -> bool) -> FunctionResult {
+fn count(call: &mut CallArguments<'_, '_>, wanted: fn(&Value) -> bool) -> FunctionResult {
     let found = call.arguments.iter().filter(|value| wanted(value)).count();
     i32::try_from(found)
         .map(Value::Integer)

@@ -2,7 +2,7 @@
 
 use super::library;
 use super::numbers::{add, divide, modulo, multiply, negate, same, subtract};
-use crate::call::{Body, Call, FunctionResult};
+use crate::call::{CallArguments, FunctionResult, Implementation};
 use bigdecimal::{BigDecimal, Zero};
 use values::error::sqlstate;
 use values::operators::{BinaryOperator, binary};
@@ -12,7 +12,7 @@ const NUMERIC: Type = Type::Numeric(None);
 /// `invalid_argument_for_width_bucket_function`.
 const INVALID_BUCKETS: &str = "2201G";
 
-pub(super) const TABLE: &[(&str, Body)] = &[
+pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("numeric_add", add),
     ("numeric_sub", subtract),
     ("numeric_mul", multiply),
@@ -42,14 +42,14 @@ pub(super) const TABLE: &[(&str, Body)] = &[
     ("width_bucket_float8", bucket_of_double),
 ];
 
-pub(super) const BY_NUMBER: &[(u32, Body)] =
+pub(super) const BY_NUMBER: &[(u32, Implementation)] =
     &[(1708, library!("round", [NUMERIC])), (1710, library!("trunc", [NUMERIC]))];
 
 fn least_scale(number: &BigDecimal) -> i64 {
     if number.is_zero() { 0 } else { number.normalized().fractional_digit_count().max(0) }
 }
 
-fn divide_truncated(call: &mut Call<'_, '_>) -> FunctionResult {
+fn divide_truncated(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let (left, right) = (call.numeric(0), call.numeric(1));
     if right.is_zero() {
         return Err(ValueError::new(sqlstate::DIVISION_BY_ZERO, "division by zero"));
@@ -70,7 +70,7 @@ fn behind(count: i64) -> FunctionResult {
         .map_err(|_| ValueError::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range"))
 }
 
-fn bucket(call: &mut Call<'_, '_>) -> FunctionResult {
+fn bucket(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let (operand, low, high, count) = (call.numeric(0), call.numeric(1), call.numeric(2), call.integer(3));
     if count <= 0 {
         return Err(buckets_error("count must be greater than zero"));
@@ -94,7 +94,7 @@ fn bucket(call: &mut Call<'_, '_>) -> FunctionResult {
     behind(bucket - 1)
 }
 
-fn bucket_of_double(call: &mut Call<'_, '_>) -> FunctionResult {
+fn bucket_of_double(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let (operand, low, high, count) = (call.double(0), call.double(1), call.double(2), call.integer(3));
     if count <= 0 {
         return Err(buckets_error("count must be greater than zero"));

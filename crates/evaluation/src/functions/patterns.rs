@@ -1,10 +1,10 @@
 //! LIKE and ILIKE. Letters compare without their case as in the locale C: only those of ASCII do.
 
-use crate::call::{Body, Call, FunctionResult};
+use crate::call::{CallArguments, FunctionResult, Implementation};
 use values::operators::{BinaryOperator, binary};
 use values::{Value, ValueError};
 
-pub(super) const TABLE: &[(&str, Body)] = &[
+pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("textlike", like),
     ("textnlike", not_like),
     ("namelike", like),
@@ -17,33 +17,33 @@ pub(super) const TABLE: &[(&str, Body)] = &[
 ];
 
 /// A `char(n)` is matched with its blanks.
-fn subject(call: &Call<'_, '_>) -> Result<Value, ValueError> {
+fn subject(call: &CallArguments<'_, '_>) -> Result<Value, ValueError> {
     super::texts::output(call, 0).map(Value::text)
 }
 
-fn like(call: &mut Call<'_, '_>) -> FunctionResult {
+fn like(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     binary(BinaryOperator::Like, &subject(call)?, call.value(1))
 }
 
-fn not_like(call: &mut Call<'_, '_>) -> FunctionResult {
+fn not_like(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     binary(BinaryOperator::NotLike, &subject(call)?, call.value(1))
 }
 
-fn folded(call: &Call<'_, '_>, operator: BinaryOperator) -> FunctionResult {
+fn folded(call: &CallArguments<'_, '_>, operator: BinaryOperator) -> FunctionResult {
     let fold = |text: &str| Value::text(text.to_ascii_lowercase());
     binary(operator, &fold(&super::texts::output(call, 0)?), &fold(call.text(1)))
 }
 
-fn like_folded(call: &mut Call<'_, '_>) -> FunctionResult {
+fn like_folded(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     folded(call, BinaryOperator::Like)
 }
 
-fn not_like_folded(call: &mut Call<'_, '_>) -> FunctionResult {
+fn not_like_folded(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     folded(call, BinaryOperator::NotLike)
 }
 
 /// The pattern with backslashes for another escape character.
-fn like_escape(call: &mut Call<'_, '_>) -> FunctionResult {
+fn like_escape(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let (pattern, escape) = (call.text(0), call.text(1));
     let mut of_escape = escape.chars();
     let escape = of_escape.next();

@@ -1,10 +1,10 @@
 //! What functions say of the session and the server.
 
-use crate::call::{Body, Call, FunctionResult};
+use crate::call::{CallArguments, FunctionResult, Implementation};
 use values::error::sqlstate;
 use values::{Value, ValueError};
 
-pub(super) const TABLE: &[(&str, Body)] = &[
+pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("current_user", |call| Ok(Value::text(call.environment.session.current_user()))),
     ("session_user", |call| Ok(Value::text(call.environment.session.session_user()))),
     ("current_database", |call| Ok(Value::text(call.environment.session.database()))),
@@ -17,7 +17,7 @@ pub(super) const TABLE: &[(&str, Body)] = &[
     ("gen_random_uuid", super::library!("gen_random_uuid", [])),
 ];
 
-fn setting(call: &mut Call<'_, '_>) -> FunctionResult {
+fn setting(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let name = call.text(0);
     match call.environment.session.setting(name) {
         Some(setting) => Ok(Value::text(setting)),

@@ -1,12 +1,12 @@
 //! `to_char` of timestamps, by templates of the usual numbers of a date and a time. Other patterns are refused with 0A000.
 
-use crate::call::{Body, Call, FunctionResult};
+use crate::call::{CallArguments, FunctionResult, Implementation};
 use values::calendar::{civil, split_timestamp};
 use values::error::sqlstate;
 use values::limits::MICROSECONDS_PER_SECOND;
 use values::{Value, ValueError};
 
-pub(super) const TABLE: &[(&str, Body)] = &[("timestamp_to_char", to_text), ("timestamptz_to_char", to_text)];
+pub(super) const TABLE: &[(&str, Implementation)] = &[("timestamp_to_char", to_text), ("timestamptz_to_char", to_text)];
 
 /// Patterns, a longer one before what it begins with.
 const PATTERNS: [&str; 10] = ["HH24", "HH12", "YYYY", "HH", "MI", "MM", "DD", "SS", "MS", "US"];
@@ -15,7 +15,7 @@ fn unsupported() -> ValueError {
     ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, "this template of to_char is not supported yet")
 }
 
-fn to_text(call: &mut Call<'_, '_>) -> FunctionResult {
+fn to_text(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let (at, mut rest) = (call.instant(0), call.text(1));
     if rest.is_empty() {
         return Ok(Value::Null);

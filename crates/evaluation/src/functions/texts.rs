@@ -1,7 +1,7 @@
 //! Strings. Positions and lengths count characters, from 1; letters change their case as in the locale C, so only those of ASCII do.
 
 use super::library;
-use crate::call::{Body, Call, FunctionResult};
+use crate::call::{CallArguments, FunctionResult, Implementation};
 use analyzer::facts::Facts;
 use values::Type::{Integer, Text};
 use values::error::sqlstate;
@@ -9,7 +9,7 @@ use values::limits::VALUE_BYTES_MAX;
 use values::operators::{BinaryOperator, binary};
 use values::{Type, Value, ValueError, text};
 
-pub(super) const TABLE: &[(&str, Body)] = &[
+pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("textcat", |call| binary(BinaryOperator::Concatenate, call.value(0), call.value(1))),
     ("textlen", library!("length", [Text])),
     ("bpcharlen", library!("length", [Text])),
@@ -57,7 +57,7 @@ pub(super) const TABLE: &[(&str, Body)] = &[
     }),
 ];
 
-pub(super) const BY_NUMBER: &[(u32, Body)] = &[
+pub(super) const BY_NUMBER: &[(u32, Implementation)] = &[
     (879, library!("lpad", [Text, Integer])),
     (880, library!("rpad", [Text, Integer])),
     (1810, |call| Ok(Value::Integer(8 * call.bytes(0).len() as i32))),
@@ -72,7 +72,7 @@ pub(super) const BY_NUMBER: &[(u32, Body)] = &[
 ];
 
 /// An argument, which is not NULL, as its type prints it: a `char(n)` with its blanks.
-pub(super) fn output(call: &Call<'_, '_>, index: usize) -> Result<String, ValueError> {
+pub(super) fn output(call: &CallArguments<'_, '_>, index: usize) -> Result<String, ValueError> {
     Ok(printed(call.value(index), call.held(index)?))
 }
 
@@ -84,7 +84,7 @@ pub(super) fn printed(value: &Value, data_type: Type) -> String {
 }
 
 /// An argument as a cast to `text` has it: booleans are spelled out, and a `char(n)` loses its blanks.
-fn cast_text(call: &Call<'_, '_>, index: usize) -> Result<String, ValueError> {
+fn cast_text(call: &CallArguments<'_, '_>, index: usize) -> Result<String, ValueError> {
     Ok(match call.value(index) {
         Value::Boolean(truth) => truth.to_string(),
         Value::Text(text) => text.to_string(),
@@ -104,7 +104,7 @@ fn joined(left: &str, right: &str) -> FunctionResult {
     bounded([left, right].concat())
 }
 
-fn concatenate(call: &Call<'_, '_>, first: usize, separator: &str) -> FunctionResult {
+fn concatenate(call: &CallArguments<'_, '_>, first: usize, separator: &str) -> FunctionResult {
     let mut result = String::new();
     let mut is_first = true;
     for index in first..call.arguments.len() {
@@ -119,7 +119,7 @@ fn concatenate(call: &Call<'_, '_>, first: usize, separator: &str) -> FunctionRe
     bounded(result)
 }
 
-fn capitalize(call: &mut Call<'_, '_>) -> FunctionResult {
+fn capitalize(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let mut is_inside = false;
     let changed = call.text(0).chars().map(|character| {
         let changed = if is_inside { character.to_ascii_lowercase() } else { character.to_ascii_uppercase() };
@@ -129,7 +129,7 @@ fn capitalize(call: &mut Call<'_, '_>) -> FunctionResult {
     Ok(Value::text(changed.collect::<String>()))
 }
 
-fn translate(call: &mut Call<'_, '_>) -> FunctionResult {
+fn translate(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let (from, to): (Vec<char>, Vec<char>) = (call.text(1).chars().collect(), call.text(2).chars().collect());
     let changed =
         call.text(0).chars().filter_map(|character| match from.iter().position(|found| *found == character) {
@@ -148,7 +148,7 @@ fn slice(text: &str, from: i64, end: i64) -> &str {
     text.get(offset(from)..offset(end)).unwrap_or("")
 }
 
-fn overlay(call: &mut Call<'_, '_>) -> FunctionResult {
+fn overlay(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let (source, new, from) = (call.text(0), call.text(1), call.integer(2));
     let count = if call.arguments.len() == 4 { call.integer(3) } else { new.chars().count() as i64 };
     if from <= 0 {
@@ -177,7 +177,7 @@ pub(super) fn quoted_literal(text: &str) -> String {
     }
 }
 
-fn quote_nullable(call: &mut Call<'_, '_>) -> FunctionResult {
+fn quote_nullable(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     Ok(Value::text(match call.value(0) {
         Value::Null => "NULL".to_string(),
         _ => quoted_literal(call.text(0)),

@@ -2,7 +2,7 @@
 
 use super::library;
 use super::numbers::{add, divide, multiply, negate, subtract};
-use crate::call::{Body, Call, FunctionResult};
+use crate::call::{CallArguments, FunctionResult, Implementation};
 use std::cmp::Ordering;
 use values::Type::{Date, Text, Time, Timestamp, TimestampTz};
 use values::calendar::{Civil, checked_date, checked_timestamp, civil, day_number, days_in_month, split_timestamp};
@@ -15,7 +15,7 @@ const SPAN: Type = Type::Interval;
 /// Microseconds from 1970-01-01 to 2000-01-01.
 const UNIX_EPOCH: f64 = 946_684_800.0;
 
-pub(super) const TABLE: &[(&str, Body)] = &[
+pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("date_pli", add),
     ("date_mii", subtract),
     ("date_mi", subtract),
@@ -73,7 +73,7 @@ pub(super) const TABLE: &[(&str, Body)] = &[
     ("overlaps_timestamp", overlaps),
 ];
 
-pub(super) const BY_NUMBER: &[(u32, Body)] = &[
+pub(super) const BY_NUMBER: &[(u32, Implementation)] = &[
     (2550, add),
     (2546, add),
     (1848, add),
@@ -103,11 +103,11 @@ pub(super) const BY_NUMBER: &[(u32, Body)] = &[
     (1305, overlaps),
 ];
 
-fn now(call: &mut Call<'_, '_>) -> FunctionResult {
+fn now(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     Ok(Value::TimestampTz(call.environment.transaction_time))
 }
 
-fn statement_time(call: &mut Call<'_, '_>) -> FunctionResult {
+fn statement_time(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     Ok(Value::TimestampTz(call.environment.statement_time))
 }
 
@@ -116,11 +116,11 @@ fn overflow(message: impl Into<String>) -> ValueError {
     ValueError::new(sqlstate::DATETIME_FIELD_OVERFLOW, message)
 }
 
-fn age(call: &mut Call<'_, '_>) -> FunctionResult {
+fn age(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     Ok(Value::Interval(between(call.instant(0), call.instant(1))))
 }
 
-fn age_today(call: &mut Call<'_, '_>) -> FunctionResult {
+fn age_today(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let (today, _) = split_timestamp(call.environment.transaction_time);
     Ok(Value::Interval(between(today * MICROSECONDS_PER_DAY, call.instant(0))))
 }
@@ -206,7 +206,7 @@ fn justify_both(span: Interval) -> Result<Interval, ValueError> {
 }
 
 /// Only the type changes, for there is only UTC. Errors: 0A000 for other zones.
-fn in_zone(call: &mut Call<'_, '_>) -> FunctionResult {
+fn in_zone(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let zone = call.text(0);
     if !["UTC", "GMT", "Z", "Etc/UTC", "+00", "+00:00"].iter().any(|known| known.eq_ignore_ascii_case(zone)) {
         let message = format!("time zone \"{zone}\" is not supported: all times are UTC");
@@ -220,7 +220,7 @@ fn in_zone(call: &mut Call<'_, '_>) -> FunctionResult {
 }
 
 /// A date of year, month and day; a negative year is before Christ.
-fn date_of(call: &Call<'_, '_>) -> Result<i32, ValueError> {
+fn date_of(call: &CallArguments<'_, '_>) -> Result<i32, ValueError> {
     let (year, month, day) = (call.integer(0), call.integer(1), call.integer(2));
     let wrong = || overflow(format!("date field value out of range: {year}-{month:02}-{day:02}"));
     let astronomical = if year < 0 { year + 1 } else { year };
@@ -235,7 +235,7 @@ fn date_of(call: &Call<'_, '_>) -> Result<i32, ValueError> {
 }
 
 /// Microseconds since midnight of hours, minutes and seconds, the first of which is argument `first`.
-fn time_of(call: &Call<'_, '_>, first: usize) -> Result<i64, ValueError> {
+fn time_of(call: &CallArguments<'_, '_>, first: usize) -> Result<i64, ValueError> {
     let (hour, minute, second) = (call.integer(first), call.integer(first + 1), call.double(first + 2));
     let wrong = || overflow(format!("time field value out of range: {hour}:{minute:02}:{second:02}"));
     let is_time = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=60.0).contains(&second);
@@ -247,14 +247,14 @@ fn time_of(call: &Call<'_, '_>, first: usize) -> Result<i64, ValueError> {
     if time > MICROSECONDS_PER_DAY { Err(wrong()) } else { Ok(time) }
 }
 
-fn timestamp_of(call: &Call<'_, '_>) -> Result<i64, ValueError> {
+fn timestamp_of(call: &CallArguments<'_, '_>) -> Result<i64, ValueError> {
     let days = date_of(call)?;
     let at = i128::from(days) * i128::from(MICROSECONDS_PER_DAY) + i128::from(time_of(call, 3)?);
     checked_timestamp(at).map_err(|_| overflow("timestamp out of range"))
 }
 
 /// Of years, months, weeks, days, hours, minutes and seconds.
-fn make_interval(call: &mut Call<'_, '_>) -> FunctionResult {
+fn make_interval(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let wrong = || overflow("interval out of range");
     let whole = |high: i64, times: i64, low: i64| i32::try_from(high * times + low).map_err(|_| wrong());
     let seconds = call.double(6);
@@ -272,7 +272,7 @@ fn make_interval(call: &mut Call<'_, '_>) -> FunctionResult {
 }
 
 /// `to_timestamp` of seconds since 1970. Errors: 22008, and 0A000 for infinities, which timestamps do not have here.
-fn of_seconds(call: &mut Call<'_, '_>) -> FunctionResult {
+fn of_seconds(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let seconds = call.double(0);
     if seconds.is_nan() {
         return Err(overflow("timestamp cannot be NaN"));
@@ -287,7 +287,7 @@ fn of_seconds(call: &mut Call<'_, '_>) -> FunctionResult {
 }
 
 /// Whether two periods overlap, each from a beginning to an end, or for an interval; NULL where an end decides that is not known.
-fn overlaps(call: &mut Call<'_, '_>) -> FunctionResult {
+fn overlaps(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let period = |first: usize| -> Result<(Value, Value), ValueError> {
         let (start, end) = (call.value(first).clone(), call.value(first + 1).clone());
         let end = match &end {

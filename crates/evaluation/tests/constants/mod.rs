@@ -5,7 +5,7 @@ use analyzer::tree::{Constant, EntryKind, ExprId, Node, Query, Tree};
 use analyzer::types::FunctionId;
 use analyzer::{BuiltIns, Typed, analyze};
 use evaluation::aggregates::aggregate;
-use evaluation::call::{Call, Environment, Session};
+use evaluation::call::{CallArguments, CallEnvironment, SessionInfo};
 use evaluation::functions::function;
 use evaluation::sets::set_function;
 use evaluation::storage::storage;
@@ -13,7 +13,7 @@ use values::{Value, ValueError};
 
 struct Nobody;
 
-impl Session for Nobody {
+impl SessionInfo for Nobody {
     fn current_user(&self) -> &str {
         "raid"
     }
@@ -134,7 +134,7 @@ impl Evaluator<'_> {
         id: FunctionId,
         arguments: &[ExprId],
         expression: ExprId,
-        body: impl FnOnce(&mut Call<'_, '_>) -> Result<T, ValueError>,
+        body: impl FnOnce(&mut CallArguments<'_, '_>) -> Result<T, ValueError>,
     ) -> Result<Option<T>, String> {
         let row = Facts::postgresql15().function(id).expect("a built-in");
         let types: Vec<Typed> = arguments.iter().map(|argument| self.tree[*argument].typed).collect();
@@ -143,8 +143,8 @@ impl Evaluator<'_> {
             return Ok(None);
         }
         let mut environment =
-            Environment { transaction_time: 0, statement_time: 0, random: &mut || 1 << 63, session: &Nobody };
-        let mut call = Call {
+            CallEnvironment { transaction_time: 0, statement_time: 0, random: &mut || 1 << 63, session: &Nobody };
+        let mut call = CallArguments {
             arguments: &values,
             types: &types,
             result: self.tree[expression].typed,

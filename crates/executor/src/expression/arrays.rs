@@ -1,20 +1,19 @@
 //! Arrays in expressions. They have one dimension, counted from 1.
 
-use super::{Callee, Expression};
-use crate::error::Stop;
-use crate::run::Run;
+use super::conditions::EvaluatedValue;
+use super::{Callee, CompiledExpression};
+use crate::error::Interruption;
+use crate::run::RunState;
 use values::{Type, Value};
-
-type Evaluated = Result<Value, Stop>;
 
 /// `left operator ANY (array)`, or ALL.
 pub fn any_or_all(
     callee: &Callee,
     all: bool,
-    arguments: &[Expression],
+    arguments: &[CompiledExpression],
     row: &[Value],
-    run: &mut Run<'_, '_>,
-) -> Evaluated {
+    run: &mut RunState<'_, '_>,
+) -> EvaluatedValue {
     let (left, right) = (arguments[0].evaluate(row, run)?, arguments[1].evaluate(row, run)?);
     let Some(elements) = right.as_array() else { return Ok(Value::Null) };
     if elements.is_empty() {
@@ -33,12 +32,12 @@ pub fn any_or_all(
 
 /// Each element converted.
 pub fn convert(
-    value: &Expression,
-    element: &Expression,
+    value: &CompiledExpression,
+    element: &CompiledExpression,
     target: Type,
     row: &[Value],
-    run: &mut Run<'_, '_>,
-) -> Evaluated {
+    run: &mut RunState<'_, '_>,
+) -> EvaluatedValue {
     let value = value.evaluate(row, run)?;
     let Some(elements) = value.as_array() else { return Ok(Value::Null) };
     let mut converted = Vec::with_capacity(elements.len());
@@ -52,7 +51,12 @@ pub fn convert(
 }
 
 /// The element at a subscript; NULL where there is none.
-pub fn element(container: &Expression, subscript: &Expression, row: &[Value], run: &mut Run<'_, '_>) -> Evaluated {
+pub fn element(
+    container: &CompiledExpression,
+    subscript: &CompiledExpression,
+    row: &[Value],
+    run: &mut RunState<'_, '_>,
+) -> EvaluatedValue {
     let (container, subscript) = (container.evaluate(row, run)?, subscript.evaluate(row, run)?);
     let (Some(elements), Some(subscript)) = (container.as_array(), subscript.as_integer()) else {
         return Ok(Value::Null);
@@ -63,16 +67,16 @@ pub fn element(container: &Expression, subscript: &Expression, row: &[Value], ru
 
 /// The elements between two subscripts.
 pub fn slice(
-    container: &Expression,
-    lower: Option<&Expression>,
-    upper: Option<&Expression>,
+    container: &CompiledExpression,
+    lower: Option<&CompiledExpression>,
+    upper: Option<&CompiledExpression>,
     row: &[Value],
-    run: &mut Run<'_, '_>,
-) -> Evaluated {
+    run: &mut RunState<'_, '_>,
+) -> EvaluatedValue {
     let container = container.evaluate(row, run)?;
     let Value::Array(array) = &container else { return Ok(Value::Null) };
     let length = array.values().len() as i64;
-    let mut bound = |given: Option<&Expression>, without: i64| -> Result<Option<i64>, Stop> {
+    let mut bound = |given: Option<&CompiledExpression>, without: i64| -> Result<Option<i64>, Interruption> {
         match given {
             Some(given) => Ok(given.evaluate(row, run)?.as_integer()),
             None => Ok(Some(without)),

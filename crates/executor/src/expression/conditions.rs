@@ -1,23 +1,23 @@
 //! Conditions and choices: three-valued logic, CASE, COALESCE and their like. Each evaluates no more than it needs.
 
-use super::{Callee, Expression, order};
-use crate::error::Stop;
-use crate::run::Run;
+use super::{Callee, CompiledExpression, order};
+use crate::error::Interruption;
+use crate::run::RunState;
 use std::cmp::Ordering;
 use values::Value;
 
-type Evaluated = Result<Value, Stop>;
+pub type EvaluatedValue = Result<Value, Interruption>;
 
-pub fn and(parts: &[Expression], row: &[Value], run: &mut Run<'_, '_>) -> Evaluated {
+pub fn and(parts: &[CompiledExpression], row: &[Value], run: &mut RunState<'_, '_>) -> EvaluatedValue {
     decided_by(false, parts, row, run)
 }
 
-pub fn or(parts: &[Expression], row: &[Value], run: &mut Run<'_, '_>) -> Evaluated {
+pub fn or(parts: &[CompiledExpression], row: &[Value], run: &mut RunState<'_, '_>) -> EvaluatedValue {
     decided_by(true, parts, row, run)
 }
 
 /// The first part of this truth decides; else unknown if one is, else the opposite.
-fn decided_by(truth: bool, parts: &[Expression], row: &[Value], run: &mut Run<'_, '_>) -> Evaluated {
+fn decided_by(truth: bool, parts: &[CompiledExpression], row: &[Value], run: &mut RunState<'_, '_>) -> EvaluatedValue {
     let mut unknown = false;
     for part in parts {
         match part.evaluate(row, run)?.as_boolean() {
@@ -29,7 +29,12 @@ fn decided_by(truth: bool, parts: &[Expression], row: &[Value], run: &mut Run<'_
     Ok(if unknown { Value::Null } else { (!truth).into() })
 }
 
-pub fn distinct(callee: &Callee, sides: &[Expression], row: &[Value], run: &mut Run<'_, '_>) -> Evaluated {
+pub fn distinct(
+    callee: &Callee,
+    sides: &[CompiledExpression],
+    row: &[Value],
+    run: &mut RunState<'_, '_>,
+) -> EvaluatedValue {
     let (left, right) = (sides[0].evaluate(row, run)?, sides[1].evaluate(row, run)?);
     Ok(match (left.is_null(), right.is_null()) {
         (true, true) => false.into(),
@@ -38,7 +43,12 @@ pub fn distinct(callee: &Callee, sides: &[Expression], row: &[Value], run: &mut 
     })
 }
 
-pub fn null_if(callee: &Callee, sides: &[Expression], row: &[Value], run: &mut Run<'_, '_>) -> Evaluated {
+pub fn null_if(
+    callee: &Callee,
+    sides: &[CompiledExpression],
+    row: &[Value],
+    run: &mut RunState<'_, '_>,
+) -> EvaluatedValue {
     let (left, right) = (sides[0].evaluate(row, run)?, sides[1].evaluate(row, run)?);
     if left.is_null() || right.is_null() {
         return Ok(left);
@@ -48,12 +58,12 @@ pub fn null_if(callee: &Callee, sides: &[Expression], row: &[Value], run: &mut R
 }
 
 pub fn case(
-    operand: Option<&Expression>,
-    arms: &[(Expression, Expression)],
-    otherwise: &Expression,
+    operand: Option<&CompiledExpression>,
+    arms: &[(CompiledExpression, CompiledExpression)],
+    otherwise: &CompiledExpression,
     row: &[Value],
-    run: &mut Run<'_, '_>,
-) -> Evaluated {
+    run: &mut RunState<'_, '_>,
+) -> EvaluatedValue {
     let Some(operand) = operand else { return first_arm(arms, otherwise, row, run) };
     let operand = operand.evaluate(row, run)?;
     run.state.cases.push(operand);
@@ -63,11 +73,11 @@ pub fn case(
 }
 
 fn first_arm(
-    arms: &[(Expression, Expression)],
-    otherwise: &Expression,
+    arms: &[(CompiledExpression, CompiledExpression)],
+    otherwise: &CompiledExpression,
     row: &[Value],
-    run: &mut Run<'_, '_>,
-) -> Evaluated {
+    run: &mut RunState<'_, '_>,
+) -> EvaluatedValue {
     for (when, then) in arms {
         if when.holds(row, run)? {
             return then.evaluate(row, run);
@@ -76,7 +86,7 @@ fn first_arm(
     otherwise.evaluate(row, run)
 }
 
-pub fn coalesce(parts: &[Expression], row: &[Value], run: &mut Run<'_, '_>) -> Evaluated {
+pub fn coalesce(parts: &[CompiledExpression], row: &[Value], run: &mut RunState<'_, '_>) -> EvaluatedValue {
     for part in parts {
         let value = part.evaluate(row, run)?;
         if !value.is_null() {
@@ -86,7 +96,12 @@ pub fn coalesce(parts: &[Expression], row: &[Value], run: &mut Run<'_, '_>) -> E
     Ok(Value::Null)
 }
 
-pub fn extreme(greatest: bool, arguments: &[Expression], row: &[Value], run: &mut Run<'_, '_>) -> Evaluated {
+pub fn extreme(
+    greatest: bool,
+    arguments: &[CompiledExpression],
+    row: &[Value],
+    run: &mut RunState<'_, '_>,
+) -> EvaluatedValue {
     let wanted = if greatest { Ordering::Greater } else { Ordering::Less };
     let mut best = Value::Null;
     for argument in arguments {
@@ -100,11 +115,11 @@ pub fn extreme(greatest: bool, arguments: &[Expression], row: &[Value], run: &mu
 
 pub fn compare_rows(
     strategy: i16,
-    left: &[Expression],
-    right: &[Expression],
+    left: &[CompiledExpression],
+    right: &[CompiledExpression],
     row: &[Value],
-    run: &mut Run<'_, '_>,
-) -> Evaluated {
+    run: &mut RunState<'_, '_>,
+) -> EvaluatedValue {
     let mut found = Ordering::Equal;
     for (left, right) in left.iter().zip(right) {
         let (left, right) = (left.evaluate(row, run)?, right.evaluate(row, run)?);

@@ -1,11 +1,11 @@
 //! Subqueries as values. Each runs when a row asks for it; its progress and its last result lie in the state.
 
-use super::{Expression, Place, error_at};
+use super::{CompiledExpression, ErrorPlace, error_at};
 use crate::equality::key_of;
-use crate::error::Stop;
+use crate::error::Interruption;
 use crate::operators::build;
-use crate::plan::Node;
-use crate::run::{Row, Run, size_of_row};
+use crate::plan::PlanNode;
+use crate::run::{RowValues, RunState, size_of_row};
 use std::sync::Arc;
 use values::{Type, Value};
 
@@ -31,13 +31,13 @@ pub enum SubplanKind {
 pub struct SubplanUse {
     pub number: usize,
     pub kind: SubplanKind,
-    pub plan: Arc<Node>,
+    pub plan: Arc<PlanNode>,
     /// What holds for a row, of ANY, ALL and rows.
-    pub test: Option<Expression>,
+    pub test: Option<CompiledExpression>,
     /// For ANY by equality that hashes: the left sides, each beside the column of its number.
-    pub hashed: Option<Vec<Expression>>,
+    pub hashed: Option<Vec<CompiledExpression>>,
     /// The places outside that its rows depend on, as seen from where it stands.
-    pub outer: Vec<Expression>,
+    pub outer: Vec<CompiledExpression>,
     pub volatile: bool,
 }
 
@@ -49,11 +49,11 @@ impl PartialEq for SubplanUse {
 
 impl SubplanUse {
     /// The value for a row around.
-    pub fn evaluate(&self, row: &[Value], run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+    pub fn evaluate(&self, row: &[Value], run: &mut RunState<'_, '_>) -> Result<Value, Interruption> {
         self.run_for(row, run)?;
         let mut subplan = std::mem::take(&mut run.state.subplans[self.number]);
         let result = self.value(&mut subplan, row, run);
-        let waits = matches!(result, Err(Stop::Wait | Stop::Yield));
+        let waits = matches!(result, Err(Interruption::Wait | Interruption::Yield));
         if waits || !self.volatile || self.outer.is_empty() {
             run.state.subplans[self.number] = subplan;
         }
@@ -61,8 +61,8 @@ impl SubplanUse {
     }
 
     /// Lets it run until its rows for this row are there.
-    fn run_for(&self, row: &[Value], run: &mut Run<'_, '_>) -> Result<(), Stop> {
-        let outer: Row = self.outer.iter().map(|place| place.evaluate(row, run)).collect::<Result<_, _>>()?;
+    fn run_for(&self, row: &[Value], run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
+        let outer: RowValues = self.outer.iter().map(|place| place.evaluate(row, run)).collect::<Result<_, _>>()?;
         let mut subplan = std::mem::take(&mut run.state.subplans[self.number]);
         if subplan.outer.as_ref() != Some(&outer) {
             if let Some(mut operator) = subplan.operator.take() {
@@ -85,7 +85,7 @@ impl SubplanUse {
         Ok(())
     }
 
-    fn advance(&self, subplan: &mut crate::run::Subplan, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    fn advance(&self, subplan: &mut crate::run::Subplan, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         let operator = subplan.operator.get_or_insert_with(|| build(&self.plan));
         let want = match self.kind {
             SubplanKind::Exists => 1,
@@ -111,12 +111,17 @@ impl SubplanUse {
         Ok(())
     }
 
-    fn value(&self, subplan: &mut crate::run::Subplan, row: &[Value], run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+    fn value(
+        &self,
+        subplan: &mut crate::run::Subplan,
+        row: &[Value],
+        run: &mut RunState<'_, '_>,
+    ) -> Result<Value, Interruption> {
         match self.kind {
             SubplanKind::Exists => Ok((!subplan.rows.is_empty()).into()),
             SubplanKind::Value | SubplanKind::Row if subplan.rows.len() > 1 => {
                 let message = "more than one row returned by a subquery used as an expression";
-                Err(error_at(CARDINALITY_VIOLATION, message, Place(None)))
+                Err(error_at(CARDINALITY_VIOLATION, message, ErrorPlace(None)))
             }
             SubplanKind::Value => Ok(subplan.rows.first().map_or(Value::Null, |row| row[0].clone())),
             SubplanKind::Array(element) => {
@@ -136,7 +141,7 @@ impl SubplanUse {
         }
     }
 
-    fn quantified(&self, rows: &[Row], row: &[Value], run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+    fn quantified(&self, rows: &[RowValues], row: &[Value], run: &mut RunState<'_, '_>) -> Result<Value, Interruption> {
         let all = self.kind == SubplanKind::All;
         let mut unknown = false;
         for found in rows {
@@ -149,7 +154,7 @@ impl SubplanUse {
         Ok(if unknown { Value::Null } else { all.into() })
     }
 
-    fn tested(&self, found: Row, row: &[Value], run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+    fn tested(&self, found: RowValues, row: &[Value], run: &mut RunState<'_, '_>) -> Result<Value, Interruption> {
         let Some(test) = &self.test else { return Ok(Value::Null) };
         run.state.sublinks.push(found);
         let result = test.evaluate(row, run);
@@ -160,11 +165,11 @@ impl SubplanUse {
 
 /// ANY by equality of one column: found by its key; unknown if it, or a value of the subquery, is NULL.
 fn hashed(
-    sides: &[Expression],
+    sides: &[CompiledExpression],
     subplan: &mut crate::run::Subplan,
     row: &[Value],
-    run: &mut Run<'_, '_>,
-) -> Result<Value, Stop> {
+    run: &mut RunState<'_, '_>,
+) -> Result<Value, Interruption> {
     if subplan.rows.is_empty() {
         return Ok(false.into());
     }

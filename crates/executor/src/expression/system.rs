@@ -1,12 +1,12 @@
 //! CURRENT_DATE and its like.
 
-use crate::error::Stop;
-use crate::run::Run;
+use crate::error::Interruption;
+use crate::run::RunState;
 use grammar::ast::SqlValue;
 use values::{Type, Value};
 
 /// The value in this execution. The planner lets through only those that are here.
-pub fn sql_value(value: SqlValue, precision: Option<i32>, run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+pub fn sql_value(value: SqlValue, precision: Option<i32>, run: &mut RunState<'_, '_>) -> Result<Value, Interruption> {
     let now = run.environment.transaction_time;
     let moment = |moment: i64| match precision {
         Some(digits @ 0..6) => {

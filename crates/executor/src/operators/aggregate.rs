@@ -1,11 +1,11 @@
 //! Groups and aggregates. Groups come in the order of their keys.
 
 use super::sort::{compare_keys, sort_keys};
-use super::{MANY, Operator};
+use super::{MANY, RowOperator};
 use crate::equality::key_of;
-use crate::error::{ExecutionError, Stop};
-use crate::plan::{Aggregation, Node};
-use crate::run::{Row, Run, size_of_row};
+use crate::error::{ExecutionError, Interruption};
+use crate::plan::{Aggregation, PlanNode};
+use crate::run::{RowValues, RunState, size_of_row};
 use evaluation::Accumulator;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,42 +16,46 @@ use values::Value;
 struct Aggregated {
     accumulator: Box<dyn Accumulator>,
     /// Rows that are to be sorted, or of which equal ones count once, with what they are sorted by.
-    collected: Vec<(Row, Row)>,
+    collected: Vec<(RowValues, RowValues)>,
     size: usize,
 }
 
 /// A group.
-struct Group {
-    keys: Row,
+struct GroupState {
+    keys: RowValues,
     aggregates: Vec<Aggregated>,
-    carried: Row,
+    carried: RowValues,
     set: usize,
 }
 
 /// An aggregation under way.
-pub struct Aggregate {
-    input: Box<dyn Operator>,
-    plan: Arc<Node>,
-    arrived: VecDeque<Row>,
-    groups: BTreeMap<(usize, Vec<u8>), Group>,
-    finished: Option<std::vec::IntoIter<Row>>,
+pub struct AggregateOperator {
+    input: Box<dyn RowOperator>,
+    plan: Arc<PlanNode>,
+    arrived: VecDeque<RowValues>,
+    groups: BTreeMap<(usize, Vec<u8>), GroupState>,
+    finished: Option<std::vec::IntoIter<RowValues>>,
 }
 
 /// A new accumulator.
-pub fn accumulator(of: &Aggregation, row: &[Value], run: &mut Run<'_, '_>) -> Result<Box<dyn Accumulator>, Stop> {
-    let direct: Row = of.direct.iter().map(|value| value.evaluate(row, run)).collect::<Result<_, _>>()?;
+pub fn accumulator(
+    of: &Aggregation,
+    row: &[Value],
+    run: &mut RunState<'_, '_>,
+) -> Result<Box<dyn Accumulator>, Interruption> {
+    let direct: RowValues = of.direct.iter().map(|value| value.evaluate(row, run)).collect::<Result<_, _>>()?;
     match evaluation::aggregates::aggregate(of.function, &direct, &of.types, of.result) {
         Some(made) => Ok(made?),
         None => Err(ExecutionError::new("0A000", "this aggregate is not built").into()),
     }
 }
 
-impl Aggregate {
-    pub fn new(input: Box<dyn Operator>, plan: Arc<Node>) -> Aggregate {
-        Aggregate { input, plan, arrived: VecDeque::new(), groups: BTreeMap::new(), finished: None }
+impl AggregateOperator {
+    pub fn new(input: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> AggregateOperator {
+        AggregateOperator { input, plan, arrived: VecDeque::new(), groups: BTreeMap::new(), finished: None }
     }
 
-    fn take_in(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    fn take_in(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         loop {
             while let Some(row) = self.arrived.front() {
                 run.spend()?;
@@ -68,11 +72,11 @@ impl Aggregate {
     }
 
     /// What a row gives, before anything is changed: grouping values, and arguments of those aggregates that take it.
-    fn compute(&self, row: &[Value], run: &mut Run<'_, '_>) -> Result<Computed, Stop> {
-        let Node::Aggregate { groups, aggregates, carried, .. } = &*self.plan else {
-            return Ok(Computed::default());
+    fn compute(&self, row: &[Value], run: &mut RunState<'_, '_>) -> Result<AggregateValues, Interruption> {
+        let PlanNode::Aggregate { groups, aggregates, carried, .. } = &*self.plan else {
+            return Ok(AggregateValues::default());
         };
-        let mut computed = Computed::default();
+        let mut computed = AggregateValues::default();
         for group in groups {
             computed.keys.push(group.evaluate(row, run)?);
         }
@@ -85,7 +89,9 @@ impl Aggregate {
                 None => true,
             };
             let arguments = match takes {
-                true => Some(aggregate.arguments.iter().map(|v| v.evaluate(row, run)).collect::<Result<Row, _>>()?),
+                true => {
+                    Some(aggregate.arguments.iter().map(|v| v.evaluate(row, run)).collect::<Result<RowValues, _>>()?)
+                }
                 false => None,
             };
             computed.arguments.push(arguments);
@@ -93,9 +99,14 @@ impl Aggregate {
         Ok(computed)
     }
 
-    fn add(&mut self, row: &[Value], computed: Computed, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    fn add(
+        &mut self,
+        row: &[Value],
+        computed: AggregateValues,
+        run: &mut RunState<'_, '_>,
+    ) -> Result<(), Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Aggregate { sets, aggregates, .. } = &*plan else { return Ok(()) };
+        let PlanNode::Aggregate { sets, aggregates, .. } = &*plan else { return Ok(()) };
         for (number, set) in sets.iter().enumerate() {
             let key = key_of(set.iter().map(|group| &computed.keys[*group]));
             let place = (number, key);
@@ -116,13 +127,13 @@ impl Aggregate {
     }
 
     /// The rows of all groups.
-    fn finish(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    fn finish(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Aggregate { sets, groups, aggregates, carried, .. } = &*plan else { return Ok(()) };
+        let PlanNode::Aggregate { sets, groups, aggregates, carried, .. } = &*plan else { return Ok(()) };
         for (number, _) in sets.iter().enumerate().filter(|(_, set)| set.is_empty()) {
             let place = (number, Vec::new());
             if let Entry::Vacant(vacant) = self.groups.entry(place) {
-                let nothing = Computed {
+                let nothing = AggregateValues {
                     keys: vec![Value::Null; groups.len()],
                     carried: vec![Value::Null; carried.len()],
                     arguments: Vec::new(),
@@ -134,7 +145,7 @@ impl Aggregate {
         let mut rows = Vec::with_capacity(self.groups.len());
         for group in self.groups.values_mut() {
             let set = &sets[group.set];
-            let mut row = Row::new();
+            let mut row = RowValues::new();
             let mut missing = 0_i64;
             for (number, key) in group.keys.iter().enumerate() {
                 let within = set.contains(&number);
@@ -156,30 +167,35 @@ impl Aggregate {
 
 /// What a row gives.
 #[derive(Default)]
-struct Computed {
-    keys: Row,
-    carried: Row,
-    arguments: Vec<Option<Row>>,
+struct AggregateValues {
+    keys: RowValues,
+    carried: RowValues,
+    arguments: Vec<Option<RowValues>>,
 }
 
 fn new_group(
-    plan: &Node,
+    plan: &PlanNode,
     set: usize,
     row: &[Value],
-    computed: &Computed,
-    run: &mut Run<'_, '_>,
-) -> Result<Group, Stop> {
-    let Node::Aggregate { aggregates, .. } = plan else { unreachable!("only an aggregation has groups") };
+    computed: &AggregateValues,
+    run: &mut RunState<'_, '_>,
+) -> Result<GroupState, Interruption> {
+    let PlanNode::Aggregate { aggregates, .. } = plan else { unreachable!("only an aggregation has groups") };
     let mut states = Vec::with_capacity(aggregates.len());
     for aggregate in aggregates {
         let accumulator = accumulator(aggregate, row, run)?;
         states.push(Aggregated { accumulator, collected: Vec::new(), size: 0 });
     }
-    Ok(Group { keys: computed.keys.clone(), aggregates: states, carried: computed.carried.clone(), set })
+    Ok(GroupState { keys: computed.keys.clone(), aggregates: states, carried: computed.carried.clone(), set })
 }
 
 impl Aggregated {
-    fn add(&mut self, aggregate: &Aggregation, arguments: &[Value], run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    fn add(
+        &mut self,
+        aggregate: &Aggregation,
+        arguments: &[Value],
+        run: &mut RunState<'_, '_>,
+    ) -> Result<(), Interruption> {
         if aggregate.order.is_empty() && aggregate.distinct.is_empty() {
             self.accumulator.add(&arguments[..aggregate.types.len().min(arguments.len())])?;
             let size = self.accumulator.size();
@@ -195,7 +211,7 @@ impl Aggregated {
         Ok(())
     }
 
-    fn finish(&mut self, aggregate: &Aggregation) -> Result<Value, Stop> {
+    fn finish(&mut self, aggregate: &Aggregation) -> Result<Value, Interruption> {
         let mut collected = std::mem::take(&mut self.collected);
         collected.sort_by(|left, right| compare_keys(&aggregate.order, &left.0, &right.0));
         let mut seen = BTreeSet::new();
@@ -210,18 +226,18 @@ impl Aggregated {
     }
 }
 
-impl Operator for Aggregate {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+impl RowOperator for AggregateOperator {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
         if self.finished.is_none() {
             self.take_in(run)?;
             self.finish(run)?;
         }
         let Some(finished) = &mut self.finished else { return Ok(None) };
-        let rows: Vec<Row> = finished.take(want).collect();
+        let rows: Vec<RowValues> = finished.take(want).collect();
         Ok(Some(rows).filter(|rows| !rows.is_empty()))
     }
 
-    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
         vec![&mut self.input]
     }
 }

@@ -1,32 +1,32 @@
 //! Functions that yield sets: in FROM side by side, in targets beside each row.
 
-use super::Operator;
-use crate::error::Stop;
-use crate::plan::{Node, SetCall, SetCallee};
-use crate::run::{Row, Run};
-use evaluation::Call;
-use evaluation::sets::Rows;
+use super::RowOperator;
+use crate::error::Interruption;
+use crate::plan::{PlanNode, SetCall, SetCallee};
+use crate::run::{RowValues, RunState};
+use evaluation::CallArguments;
+use evaluation::sets::SetRows;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use values::Value;
 
 /// Sets side by side: as long as one of them has rows, those of the others are filled with NULL.
-struct Sets {
-    sets: Vec<(Option<Rows>, usize)>,
+struct RunningSets {
+    sets: Vec<(Option<SetRows>, usize)>,
 }
 
-impl Sets {
-    fn begin(calls: &[SetCall], row: &[Value], run: &mut Run<'_, '_>) -> Result<Sets, Stop> {
+impl RunningSets {
+    fn begin(calls: &[SetCall], row: &[Value], run: &mut RunState<'_, '_>) -> Result<RunningSets, Interruption> {
         let mut sets = Vec::with_capacity(calls.len());
         for call in calls {
-            let arguments: Row = call.arguments.iter().map(|v| v.evaluate(row, run)).collect::<Result<_, _>>()?;
+            let arguments: RowValues = call.arguments.iter().map(|v| v.evaluate(row, run)).collect::<Result<_, _>>()?;
             sets.push((begin(call, arguments, run)?, call.width));
         }
-        Ok(Sets { sets })
+        Ok(RunningSets { sets })
     }
 
-    fn next(&mut self) -> Result<Option<Row>, Stop> {
-        let (mut row, mut any) = (Row::new(), false);
+    fn next(&mut self) -> Result<Option<RowValues>, Interruption> {
+        let (mut row, mut any) = (RowValues::new(), false);
         for (rows, width) in &mut self.sets {
             match rows.as_mut().and_then(Iterator::next) {
                 Some(found) => {
@@ -45,13 +45,13 @@ impl Sets {
     }
 }
 
-fn begin(call: &SetCall, arguments: Row, run: &mut Run<'_, '_>) -> Result<Option<Rows>, Stop> {
+fn begin(call: &SetCall, arguments: RowValues, run: &mut RunState<'_, '_>) -> Result<Option<SetRows>, Interruption> {
     match &call.callee {
         SetCallee::Value => Ok(Some(Box::new(std::iter::once(Ok(arguments))))),
         SetCallee::Set { strict: true, .. } if arguments.iter().any(Value::is_null) => Ok(None),
         SetCallee::Set { body, types, result, .. } => {
             let environment = &mut *run.environment;
-            let mut call = Call { arguments: &arguments, types, result: *result, environment };
+            let mut call = CallArguments { arguments: &arguments, types, result: *result, environment };
             Ok(Some(body(&mut call)?))
         }
     }
@@ -59,23 +59,23 @@ fn begin(call: &SetCall, arguments: Row, run: &mut Run<'_, '_>) -> Result<Option
 
 /// FROM of functions.
 pub struct FunctionScan {
-    plan: Arc<Node>,
-    sets: Option<Sets>,
+    plan: Arc<PlanNode>,
+    sets: Option<RunningSets>,
     count: i64,
 }
 
 impl FunctionScan {
-    pub fn new(plan: Arc<Node>) -> FunctionScan {
+    pub fn new(plan: Arc<PlanNode>) -> FunctionScan {
         FunctionScan { plan, sets: None, count: 0 }
     }
 }
 
-impl Operator for FunctionScan {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+impl RowOperator for FunctionScan {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Functions { functions, ordinality } = &*plan else { return Ok(None) };
+        let PlanNode::Functions { functions, ordinality } = &*plan else { return Ok(None) };
         if self.sets.is_none() {
-            self.sets = Some(Sets::begin(functions, &[], run)?);
+            self.sets = Some(RunningSets::begin(functions, &[], run)?);
         }
         let Some(sets) = &mut self.sets else { return Ok(None) };
         run.spend()?;
@@ -95,23 +95,23 @@ impl Operator for FunctionScan {
 
 /// Sets in targets.
 pub struct ProjectSet {
-    input: Box<dyn Operator>,
-    plan: Arc<Node>,
-    arrived: VecDeque<Row>,
-    sets: Option<Sets>,
-    found: Vec<Row>,
+    input: Box<dyn RowOperator>,
+    plan: Arc<PlanNode>,
+    arrived: VecDeque<RowValues>,
+    sets: Option<RunningSets>,
+    found: Vec<RowValues>,
 }
 
 impl ProjectSet {
-    pub fn new(input: Box<dyn Operator>, plan: Arc<Node>) -> ProjectSet {
+    pub fn new(input: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> ProjectSet {
         ProjectSet { input, plan, arrived: VecDeque::new(), sets: None, found: Vec::new() }
     }
 }
 
-impl Operator for ProjectSet {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+impl RowOperator for ProjectSet {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::ProjectSet { sets, .. } = &*plan else { return Ok(None) };
+        let PlanNode::ProjectSet { sets, .. } = &*plan else { return Ok(None) };
         while self.found.len() < want {
             let Some(row) = self.arrived.front() else {
                 match self.input.next(run, want)? {
@@ -122,7 +122,7 @@ impl Operator for ProjectSet {
             };
             run.spend()?;
             if self.sets.is_none() {
-                self.sets = Some(Sets::begin(sets, row, run)?);
+                self.sets = Some(RunningSets::begin(sets, row, run)?);
             }
             let next = match &mut self.sets {
                 Some(sets) => sets.next()?,
@@ -143,7 +143,7 @@ impl Operator for ProjectSet {
         Ok(Some(std::mem::take(&mut self.found)).filter(|rows| !rows.is_empty()))
     }
 
-    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
         vec![&mut self.input]
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! The right side is held. By key, it is read for so many rows of the left side at once.
 
-use super::scan::{Reader, ascending, keyed_ranges};
-use super::{MANY, Operator};
+use super::scan::{ScanReader, ascending, keyed_ranges};
+use super::{MANY, RowOperator};
 use crate::access::KeyBounds;
 use crate::equality::key_of;
-use crate::error::Stop;
-use crate::plan::{Joining, Node};
-use crate::run::{Row, Run, State, size_of_row};
+use crate::error::Interruption;
+use crate::plan::{JoinType, PlanNode};
+use crate::run::{ExecutionState, RowValues, RunState, size_of_row};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use values::Value;
@@ -18,7 +18,7 @@ const PROBES: usize = 128;
 
 /// Where a row of the left side stands.
 #[derive(Default)]
-struct Probe {
+struct HashProbe {
     /// The next of its partners.
     place: usize,
     matched: bool,
@@ -26,29 +26,29 @@ struct Probe {
 
 /// A join under way.
 pub struct Join {
-    left: Box<dyn Operator>,
+    left: Box<dyn RowOperator>,
     /// None if it is read by key.
-    right: Option<Box<dyn Operator>>,
-    plan: Arc<Node>,
+    right: Option<Box<dyn RowOperator>>,
+    plan: Arc<PlanNode>,
     /// Rows of the left side that are to be joined.
-    probes: VecDeque<Row>,
+    probes: VecDeque<RowValues>,
     left_ended: bool,
-    lookup: Option<Reader>,
-    held: Vec<Row>,
+    lookup: Option<ScanReader>,
+    held: Vec<RowValues>,
     held_bytes: usize,
     /// Rows of the right side whose keys are still to be computed.
-    arrived: VecDeque<Row>,
+    arrived: VecDeque<RowValues>,
     table: BTreeMap<Vec<u8>, Vec<usize>>,
     matched: Vec<bool>,
     built: bool,
-    current: Probe,
+    current: HashProbe,
     candidates: Option<Vec<usize>>,
     unmatched: usize,
-    found: Vec<Row>,
+    found: Vec<RowValues>,
 }
 
 impl Join {
-    pub fn new(left: Box<dyn Operator>, right: Option<Box<dyn Operator>>, plan: Arc<Node>) -> Join {
+    pub fn new(left: Box<dyn RowOperator>, right: Option<Box<dyn RowOperator>>, plan: Arc<PlanNode>) -> Join {
         Join {
             left,
             right,
@@ -62,7 +62,7 @@ impl Join {
             table: BTreeMap::new(),
             matched: Vec::new(),
             built: false,
-            current: Probe::default(),
+            current: HashProbe::default(),
             candidates: None,
             unmatched: 0,
             found: Vec::new(),
@@ -70,9 +70,9 @@ impl Join {
     }
 
     /// Takes in rows of the right side.
-    fn take_in(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    fn take_in(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Join { right_keys, .. } = &*plan else { return Ok(()) };
+        let PlanNode::Join { right_keys, .. } = &*plan else { return Ok(()) };
         while let Some(row) = self.arrived.front() {
             run.spend()?;
             let mut keys = Vec::with_capacity(right_keys.len());
@@ -92,7 +92,7 @@ impl Join {
     }
 
     /// Reads the whole right side.
-    fn build(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    fn build(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         while !self.built {
             self.take_in(run)?;
             let Some(right) = &mut self.right else { return Ok(()) };
@@ -105,14 +105,14 @@ impl Join {
     }
 
     /// Reads what belongs to the next rows of the left side.
-    fn look_up(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    fn look_up(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Join { right, .. } = &*plan else { return Ok(()) };
-        let Node::Scan(scan) = &**right else { return Ok(()) };
+        let PlanNode::Join { right, .. } = &*plan else { return Ok(()) };
+        let PlanNode::Scan(scan) = &**right else { return Ok(()) };
         while !self.built {
             self.take_scanned(scan.filter.as_ref(), run)?;
             let probes = &self.probes;
-            let mut ranges = |run: &mut Run<'_, '_>| -> Result<Vec<KeyBounds>, Stop> {
+            let mut ranges = |run: &mut RunState<'_, '_>| -> Result<Vec<KeyBounds>, Interruption> {
                 let mut all = BTreeMap::new();
                 for row in probes {
                     all.extend(keyed_ranges(&scan.range, row, run)?);
@@ -129,9 +129,9 @@ impl Join {
 
     fn take_scanned(
         &mut self,
-        filter: Option<&crate::expression::Expression>,
-        run: &mut Run<'_, '_>,
-    ) -> Result<(), Stop> {
+        filter: Option<&crate::expression::CompiledExpression>,
+        run: &mut RunState<'_, '_>,
+    ) -> Result<(), Interruption> {
         if let Some(filter) = filter {
             let mut kept = VecDeque::new();
             for row in &self.arrived {
@@ -145,7 +145,7 @@ impl Join {
     }
 
     /// Sees to it that a row of the left side is there; false at the end.
-    fn refill(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<bool, Stop> {
+    fn refill(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<bool, Interruption> {
         let by_key = self.right.is_none();
         while self.probes.is_empty() {
             if self.left_ended {
@@ -175,9 +175,9 @@ impl Join {
     }
 
     /// Joins the first of the left rows with all its partners.
-    fn probe(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<(), Stop> {
+    fn probe(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<(), Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Join { kind, left_keys, condition, right_width, .. } = &*plan else { return Ok(()) };
+        let PlanNode::Join { kind, left_keys, condition, right_width, .. } = &*plan else { return Ok(()) };
         let Some(left) = self.probes.front() else { return Ok(()) };
         if self.candidates.is_none() {
             let mut keys = Vec::with_capacity(left_keys.len());
@@ -206,18 +206,18 @@ impl Join {
             self.matched[*partner] = true;
             self.found.push(row);
         }
-        if matches!(kind, Joining::Left | Joining::Full) && !self.current.matched {
+        if matches!(kind, JoinType::Left | JoinType::Full) && !self.current.matched {
             self.found.push([left.as_slice(), &vec![Value::Null; *right_width]].concat());
         }
         self.probes.pop_front();
         self.candidates = None;
-        self.current = Probe::default();
+        self.current = HashProbe::default();
         Ok(())
     }
 
     /// Rows of the right side that no row of the left side belongs to.
     fn add_unmatched(&mut self, want: usize) {
-        let Node::Join { kind: Joining::Right | Joining::Full, left_width, .. } = &*self.plan else { return };
+        let PlanNode::Join { kind: JoinType::Right | JoinType::Full, left_width, .. } = &*self.plan else { return };
         while self.unmatched < self.held.len() && self.found.len() < want {
             if !self.matched[self.unmatched] {
                 let row = [vec![Value::Null; *left_width].as_slice(), &self.held[self.unmatched]].concat();
@@ -228,8 +228,8 @@ impl Join {
     }
 }
 
-impl Operator for Join {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+impl RowOperator for Join {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
         if self.right.is_some() {
             self.build(run)?;
         }
@@ -244,11 +244,11 @@ impl Operator for Join {
         Ok(Some(std::mem::take(&mut self.found)).filter(|rows| !rows.is_empty()))
     }
 
-    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
         std::iter::once(&mut self.left).chain(&mut self.right).collect()
     }
 
-    fn close(&mut self, state: &mut State) {
+    fn close(&mut self, state: &mut ExecutionState) {
         if let Some(lookup) = &mut self.lookup {
             lookup.close(state);
         }

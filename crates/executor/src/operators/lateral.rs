@@ -1,34 +1,34 @@
 //! A right side that looks at the row of the left side: it runs anew for each.
 
-use super::{Operator, build};
-use crate::error::Stop;
-use crate::plan::{Joining, Node};
-use crate::run::{Row, Run, State};
+use super::{RowOperator, build};
+use crate::error::Interruption;
+use crate::plan::{JoinType, PlanNode};
+use crate::run::{ExecutionState, RowValues, RunState};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use values::Value;
 
 /// A lateral join under way.
 pub struct Lateral {
-    left: Box<dyn Operator>,
-    plan: Arc<Node>,
-    probes: VecDeque<Row>,
-    right: Option<Box<dyn Operator>>,
-    arrived: VecDeque<Row>,
+    left: Box<dyn RowOperator>,
+    plan: Arc<PlanNode>,
+    probes: VecDeque<RowValues>,
+    right: Option<Box<dyn RowOperator>>,
+    arrived: VecDeque<RowValues>,
     matched: bool,
-    found: Vec<Row>,
+    found: Vec<RowValues>,
 }
 
 impl Lateral {
-    pub fn new(left: Box<dyn Operator>, plan: Arc<Node>) -> Lateral {
+    pub fn new(left: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> Lateral {
         let (probes, arrived) = (VecDeque::new(), VecDeque::new());
         Lateral { left, plan, probes, right: None, arrived, matched: false, found: Vec::new() }
     }
 
     /// Goes on with the first row of the left side.
-    fn advance(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<(), Stop> {
+    fn advance(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<(), Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Lateral { kind, right, condition, right_width, .. } = &*plan else { return Ok(()) };
+        let PlanNode::Lateral { kind, right, condition, right_width, .. } = &*plan else { return Ok(()) };
         let Some(left) = self.probes.front() else { return Ok(()) };
         loop {
             while let Some(partner) = self.arrived.front() {
@@ -56,7 +56,7 @@ impl Lateral {
                 None => break,
             }
         }
-        if *kind == Joining::Left && !self.matched {
+        if *kind == JoinType::Left && !self.matched {
             self.found.push([left.as_slice(), &vec![Value::Null; *right_width]].concat());
         }
         self.right = None;
@@ -66,8 +66,8 @@ impl Lateral {
     }
 }
 
-impl Operator for Lateral {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+impl RowOperator for Lateral {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
         while self.found.len() < want {
             if self.probes.is_empty() {
                 match self.left.next(run, want)? {
@@ -80,11 +80,11 @@ impl Operator for Lateral {
         Ok(Some(std::mem::take(&mut self.found)).filter(|rows| !rows.is_empty()))
     }
 
-    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
         std::iter::once(&mut self.left).chain(&mut self.right).collect()
     }
 
-    fn close(&mut self, state: &mut State) {
+    fn close(&mut self, state: &mut ExecutionState) {
         self.inputs().into_iter().for_each(|input| input.close(state));
     }
 }

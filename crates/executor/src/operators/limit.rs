@@ -1,32 +1,36 @@
 //! LIMIT, OFFSET and WITH TIES.
 
-use super::Operator;
+use super::RowOperator;
 use super::sort::sort_keys;
-use crate::error::{ExecutionError, Stop};
-use crate::expression::Expression;
-use crate::plan::Node;
-use crate::run::{Row, Run};
+use crate::error::{ExecutionError, Interruption};
+use crate::expression::CompiledExpression;
+use crate::plan::PlanNode;
+use crate::run::{RowValues, RunState};
 use std::sync::Arc;
 
 /// A limit under way.
 pub struct Limit {
-    input: Box<dyn Operator>,
-    plan: Arc<Node>,
+    input: Box<dyn RowOperator>,
+    plan: Arc<PlanNode>,
     /// What is still to be skipped, and what may still come.
     left: Option<(u64, Option<u64>)>,
     /// The last row within the limit, for its ties.
-    last: Option<Row>,
+    last: Option<RowValues>,
     ended: bool,
 }
 
 impl Limit {
-    pub fn new(input: Box<dyn Operator>, plan: Arc<Node>) -> Limit {
+    pub fn new(input: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> Limit {
         Limit { input, plan, left: None, last: None, ended: false }
     }
 }
 
 /// The number of a LIMIT or OFFSET; none for NULL.
-pub fn count(of: Option<&Expression>, word: &str, run: &mut Run<'_, '_>) -> Result<Option<u64>, Stop> {
+pub fn count(
+    of: Option<&CompiledExpression>,
+    word: &str,
+    run: &mut RunState<'_, '_>,
+) -> Result<Option<u64>, Interruption> {
     let Some(of) = of else { return Ok(None) };
     let Some(number) = of.evaluate(&[], run)?.as_integer() else { return Ok(None) };
     match u64::try_from(number) {
@@ -39,9 +43,9 @@ pub fn count(of: Option<&Expression>, word: &str, run: &mut Run<'_, '_>) -> Resu
 }
 
 impl Limit {
-    fn tied(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+    fn tied(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Limit { ties, .. } = &*plan else { return Ok(None) };
+        let PlanNode::Limit { ties, .. } = &*plan else { return Ok(None) };
         let Some(last) = self.last.clone().filter(|_| !ties.is_empty()) else { return self.end(run) };
         let Some(mut rows) = self.input.next(run, want)? else { return self.end(run) };
         let wanted = sort_keys(ties, &last, run)?;
@@ -57,17 +61,17 @@ impl Limit {
         if rows.is_empty() { self.end(run) } else { Ok(Some(rows)) }
     }
 
-    fn end(&mut self, run: &mut Run<'_, '_>) -> Result<Option<Vec<Row>>, Stop> {
+    fn end(&mut self, run: &mut RunState<'_, '_>) -> Result<Option<Vec<RowValues>>, Interruption> {
         self.ended = true;
         self.input.close(run.state);
         Ok(None)
     }
 }
 
-impl Operator for Limit {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+impl RowOperator for Limit {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Limit { limit, offset, ties, .. } = &*plan else { return Ok(None) };
+        let PlanNode::Limit { limit, offset, ties, .. } = &*plan else { return Ok(None) };
         if self.ended {
             return Ok(None);
         }
@@ -105,7 +109,7 @@ impl Operator for Limit {
         }
     }
 
-    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
         vec![&mut self.input]
     }
 }

@@ -1,38 +1,39 @@
 //! Operators that look at one row at a time.
 
-use super::Operator;
+use super::RowOperator;
 use crate::equality::key_of;
-use crate::error::Stop;
-use crate::plan::Node;
-use crate::run::{Row, Run};
+use crate::error::Interruption;
+use crate::plan::PlanNode;
+use crate::run::{RowValues, RunState};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Rows that stand in the plan.
 pub struct GivenRows {
-    plan: Arc<Node>,
+    plan: Arc<PlanNode>,
     done: usize,
 }
 
 impl GivenRows {
-    pub fn new(plan: Arc<Node>) -> GivenRows {
+    pub fn new(plan: Arc<PlanNode>) -> GivenRows {
         GivenRows { plan, done: 0 }
     }
 }
 
-impl Operator for GivenRows {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
-        let Node::Values(rows) = &*self.plan else {
+impl RowOperator for GivenRows {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
+        let PlanNode::Values(rows) = &*self.plan else {
             self.done += 1;
             return Ok((self.done == 1).then(|| vec![Vec::new()]));
         };
         // One row at a time where evaluation may have to wait would lose nothing; all others are quick.
         let mut out = Vec::new();
         while let Some(expressions) = rows.get(self.done).filter(|_| out.len() < want) {
-            let row = expressions.iter().map(|value| value.evaluate(&[], run)).collect::<Result<Row, Stop>>();
+            let row =
+                expressions.iter().map(|value| value.evaluate(&[], run)).collect::<Result<RowValues, Interruption>>();
             match row {
                 Ok(row) => out.push(row),
-                Err(Stop::Failed(error)) => return Err(Stop::Failed(error)),
+                Err(Interruption::Failed(error)) => return Err(Interruption::Failed(error)),
                 Err(_) if !out.is_empty() => return Ok(Some(out)),
                 Err(stop) => return Err(stop),
             }
@@ -44,27 +45,27 @@ impl Operator for GivenRows {
 
 /// Rows that are there and not yet looked at, and those that were found.
 #[derive(Default)]
-pub struct Progress {
-    pub waiting: VecDeque<Row>,
-    pub found: Vec<Row>,
+pub struct ProjectedRows {
+    pub waiting: VecDeque<RowValues>,
+    pub found: Vec<RowValues>,
 }
 
 /// Rows for which a condition holds.
 pub struct Filter {
-    input: Box<dyn Operator>,
-    plan: Arc<Node>,
-    progress: Progress,
+    input: Box<dyn RowOperator>,
+    plan: Arc<PlanNode>,
+    progress: ProjectedRows,
 }
 
 impl Filter {
-    pub fn new(input: Box<dyn Operator>, plan: Arc<Node>) -> Filter {
-        Filter { input, plan, progress: Progress::default() }
+    pub fn new(input: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> Filter {
+        Filter { input, plan, progress: ProjectedRows::default() }
     }
 }
 
-impl Operator for Filter {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
-        let Node::Filter { filter, .. } = &*self.plan else { return Ok(None) };
+impl RowOperator for Filter {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
+        let PlanNode::Filter { filter, .. } = &*self.plan else { return Ok(None) };
         loop {
             while let Some(row) = self.progress.waiting.front() {
                 run.spend()?;
@@ -82,27 +83,27 @@ impl Operator for Filter {
         }
     }
 
-    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
         vec![&mut self.input]
     }
 }
 
 /// Other columns for each row.
 pub struct Project {
-    input: Box<dyn Operator>,
-    plan: Arc<Node>,
-    progress: Progress,
+    input: Box<dyn RowOperator>,
+    plan: Arc<PlanNode>,
+    progress: ProjectedRows,
 }
 
 impl Project {
-    pub fn new(input: Box<dyn Operator>, plan: Arc<Node>) -> Project {
-        Project { input, plan, progress: Progress::default() }
+    pub fn new(input: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> Project {
+        Project { input, plan, progress: ProjectedRows::default() }
     }
 }
 
-impl Operator for Project {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
-        let Node::Project { expressions, .. } = &*self.plan else { return Ok(None) };
+impl RowOperator for Project {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
+        let PlanNode::Project { expressions, .. } = &*self.plan else { return Ok(None) };
         if self.progress.waiting.is_empty() {
             match self.input.next(run, want)? {
                 Some(rows) => self.progress.waiting = rows.into(),
@@ -121,28 +122,28 @@ impl Operator for Project {
         Ok(Some(std::mem::take(&mut self.progress.found)))
     }
 
-    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
         vec![&mut self.input]
     }
 }
 
 /// The first of equal rows.
-pub struct Distinct {
-    input: Box<dyn Operator>,
-    plan: Arc<Node>,
+pub struct DistinctOperator {
+    input: Box<dyn RowOperator>,
+    plan: Arc<PlanNode>,
     seen: BTreeSet<Vec<u8>>,
     last: Option<Vec<u8>>,
 }
 
-impl Distinct {
-    pub fn new(input: Box<dyn Operator>, plan: Arc<Node>) -> Distinct {
-        Distinct { input, plan, seen: BTreeSet::new(), last: None }
+impl DistinctOperator {
+    pub fn new(input: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> DistinctOperator {
+        DistinctOperator { input, plan, seen: BTreeSet::new(), last: None }
     }
 }
 
-impl Operator for Distinct {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
-        let Node::Distinct { by, consecutive, .. } = &*self.plan else { return Ok(None) };
+impl RowOperator for DistinctOperator {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
+        let PlanNode::Distinct { by, consecutive, .. } = &*self.plan else { return Ok(None) };
         while let Some(rows) = self.input.next(run, want)? {
             let mut found = Vec::new();
             for row in rows {
@@ -165,7 +166,7 @@ impl Operator for Distinct {
         Ok(None)
     }
 
-    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
         vec![&mut self.input]
     }
 }

@@ -1,47 +1,47 @@
 //! Rows of a relation.
 
-use super::Operator;
+use super::RowOperator;
 use super::limit::count;
-use super::rows::Progress;
+use super::rows::ProjectedRows;
 use crate::access::{KeyBounds, ScanId, ScanOrder};
 use crate::equality::key_of;
-use crate::error::Stop;
+use crate::error::Interruption;
 use crate::expression::order;
-use crate::plan::{KeyDirection, KeyEnd, KeyRange, KeySource, Node, ScanNode};
-use crate::run::{Row, Run, State};
+use crate::plan::{KeyDirection, KeyEnd, KeySource, PlanNode, RangeBounds, ScanNode};
+use crate::run::{ExecutionState, RowValues, RunState};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use values::{Type, Value};
 
 /// A scan under way.
-pub struct Scan {
-    plan: Arc<Node>,
-    reader: Reader,
-    progress: Progress,
+pub struct ScanOperator {
+    plan: Arc<PlanNode>,
+    reader: ScanReader,
+    progress: ProjectedRows,
 }
 
 /// What reads from a path.
 #[derive(Default)]
-pub struct Reader {
+pub struct ScanReader {
     scan: Option<ScanId>,
     begun: bool,
 }
 
-impl Scan {
-    pub fn new(plan: Arc<Node>) -> Scan {
-        Scan { plan, reader: Reader::default(), progress: Progress::default() }
+impl ScanOperator {
+    pub fn new(plan: Arc<PlanNode>) -> ScanOperator {
+        ScanOperator { plan, reader: ScanReader::default(), progress: ProjectedRows::default() }
     }
 }
 
-impl Reader {
+impl ScanReader {
     /// The next rows of a scan, with its columns; before the first ones `ranges` says which.
     pub fn next(
         &mut self,
         scan: &ScanNode,
-        run: &mut Run<'_, '_>,
-        ranges: &mut dyn FnMut(&mut Run<'_, '_>) -> Result<Vec<KeyBounds>, Stop>,
-    ) -> Result<Option<Vec<Row>>, Stop> {
+        run: &mut RunState<'_, '_>,
+        ranges: &mut dyn FnMut(&mut RunState<'_, '_>) -> Result<Vec<KeyBounds>, Interruption>,
+    ) -> Result<Option<Vec<RowValues>>, Interruption> {
         if !self.begun {
             let ranges = ranges(run)?;
             let limit = rows_needed(scan, run)?;
@@ -60,7 +60,7 @@ impl Reader {
             self.scan = None;
             return Ok(None);
         };
-        let narrow = |mut row: Row| -> Row {
+        let narrow = |mut row: RowValues| -> RowValues {
             let take = |column: &u32| {
                 row.get_mut(*column as usize).map_or(Value::Null, |at| std::mem::replace(at, Value::Null))
             };
@@ -69,17 +69,17 @@ impl Reader {
         Ok(Some(rows.into_iter().map(narrow).collect()))
     }
 
-    pub fn close(&mut self, state: &mut State) {
+    pub fn close(&mut self, state: &mut ExecutionState) {
         if let Some(scan) = self.scan.take() {
             state.close(scan);
         }
     }
 }
 
-impl Operator for Scan {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+impl RowOperator for ScanOperator {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Scan(scan) = &*plan else { return Ok(None) };
+        let PlanNode::Scan(scan) = &*plan else { return Ok(None) };
         loop {
             while let Some(row) = self.progress.waiting.front() {
                 if self.progress.found.len() >= want {
@@ -96,7 +96,7 @@ impl Operator for Scan {
             if !self.progress.found.is_empty() {
                 return Ok(Some(std::mem::take(&mut self.progress.found)));
             }
-            let mut ranges = |run: &mut Run<'_, '_>| ranges(&scan.range, &[], run);
+            let mut ranges = |run: &mut RunState<'_, '_>| ranges(&scan.range, &[], run);
             match self.reader.next(scan, run, &mut ranges)? {
                 Some(rows) => self.progress.waiting = rows.into(),
                 None => return Ok(None),
@@ -104,13 +104,13 @@ impl Operator for Scan {
         }
     }
 
-    fn close(&mut self, state: &mut State) {
+    fn close(&mut self, state: &mut ExecutionState) {
         self.reader.close(state);
     }
 }
 
 /// How many rows will be needed at most.
-fn rows_needed(scan: &ScanNode, run: &mut Run<'_, '_>) -> Result<Option<usize>, Stop> {
+fn rows_needed(scan: &ScanNode, run: &mut RunState<'_, '_>) -> Result<Option<usize>, Interruption> {
     let Some(needed) = &scan.needed else { return Ok(None) };
     let skipped = count(needed.offset.as_ref(), "OFFSET", run)?.unwrap_or(0);
     let limit = count(Some(&needed.limit), "LIMIT", run)?;
@@ -133,7 +133,7 @@ pub fn ascending(found: BTreeMap<Vec<u8>, KeyBounds>) -> Vec<KeyBounds> {
 }
 
 /// The ranges of keys for a row: in their order, none twice.
-pub fn ranges(range: &KeyRange, row: &[Value], run: &mut Run<'_, '_>) -> Result<Vec<KeyBounds>, Stop> {
+pub fn ranges(range: &RangeBounds, row: &[Value], run: &mut RunState<'_, '_>) -> Result<Vec<KeyBounds>, Interruption> {
     let mut found = BTreeMap::new();
     for (key, bounds) in keyed_ranges(range, row, run)? {
         found.insert(key, bounds);
@@ -146,8 +146,8 @@ fn values_of(
     source: &KeySource,
     stored: Type,
     row: &[Value],
-    run: &mut Run<'_, '_>,
-) -> Result<Option<Vec<Value>>, Stop> {
+    run: &mut RunState<'_, '_>,
+) -> Result<Option<Vec<Value>>, Interruption> {
     let values = match source {
         KeySource::One(value) => vec![value.evaluate(row, run)?],
         KeySource::Each(values) => values.iter().map(|v| v.evaluate(row, run)).collect::<Result<_, _>>()?,
@@ -179,7 +179,11 @@ fn values_of(
 }
 
 /// The same with the keys by which they are sorted.
-pub fn keyed_ranges(range: &KeyRange, row: &[Value], run: &mut Run<'_, '_>) -> Result<Vec<(Vec<u8>, KeyBounds)>, Stop> {
+pub fn keyed_ranges(
+    range: &RangeBounds,
+    row: &[Value],
+    run: &mut RunState<'_, '_>,
+) -> Result<Vec<(Vec<u8>, KeyBounds)>, Interruption> {
     let mut prefixes: Vec<Vec<Value>> = vec![Vec::new()];
     let mut ends_count = true;
     for (source, stored) in range.equal.iter().zip(&range.types) {
@@ -215,8 +219,8 @@ fn end(
     end: &Option<KeyEnd>,
     stored: Option<Type>,
     row: &[Value],
-    run: &mut Run<'_, '_>,
-) -> Result<Option<Option<(Value, bool)>>, Stop> {
+    run: &mut RunState<'_, '_>,
+) -> Result<Option<Option<(Value, bool)>>, Interruption> {
     let (Some(end), Some(stored)) = (end, stored) else { return Ok(Some(None)) };
     let value = end.value.evaluate(row, run)?;
     if value.is_null() {

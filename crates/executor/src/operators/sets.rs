@@ -1,10 +1,10 @@
 //! UNION, INTERSECT and EXCEPT.
 
-use super::{MANY, Operator};
+use super::{MANY, RowOperator};
 use crate::equality::key_of;
-use crate::error::Stop;
-use crate::plan::Node;
-use crate::run::{Row, Run};
+use crate::error::Interruption;
+use crate::plan::PlanNode;
+use crate::run::{RowValues, RunState};
 use grammar::ast::SetOperator;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -20,20 +20,25 @@ struct Quota {
 
 /// An operation on sets under way.
 pub struct SetOperation {
-    left: Box<dyn Operator>,
-    right: Box<dyn Operator>,
-    plan: Arc<Node>,
+    left: Box<dyn RowOperator>,
+    right: Box<dyn RowOperator>,
+    plan: Arc<PlanNode>,
     quotas: BTreeMap<Vec<u8>, Quota>,
     /// Whether the side that is read first is at its end.
     first_ended: bool,
 }
 
 impl SetOperation {
-    pub fn new(left: Box<dyn Operator>, right: Box<dyn Operator>, plan: Arc<Node>) -> SetOperation {
+    pub fn new(left: Box<dyn RowOperator>, right: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> SetOperation {
         SetOperation { left, right, plan, quotas: BTreeMap::new(), first_ended: false }
     }
 
-    fn union(&mut self, all: bool, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+    fn union(
+        &mut self,
+        all: bool,
+        run: &mut RunState<'_, '_>,
+        want: usize,
+    ) -> Result<Option<Vec<RowValues>>, Interruption> {
         loop {
             let side = if self.first_ended { &mut self.right } else { &mut self.left };
             match side.next(run, want)? {
@@ -50,7 +55,7 @@ impl SetOperation {
         }
     }
 
-    fn new_ones(&mut self, rows: Vec<Row>, run: &mut Run<'_, '_>) -> Result<Vec<Row>, Stop> {
+    fn new_ones(&mut self, rows: Vec<RowValues>, run: &mut RunState<'_, '_>) -> Result<Vec<RowValues>, Interruption> {
         let mut found = Vec::new();
         for row in rows {
             let key = key_of(row.iter());
@@ -64,7 +69,7 @@ impl SetOperation {
         Ok(found)
     }
 
-    fn count_right(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    fn count_right(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         while !self.first_ended {
             match self.right.next(run, MANY)? {
                 Some(rows) => {
@@ -81,7 +86,13 @@ impl SetOperation {
     }
 
     /// Whether a row of the left side comes out.
-    fn passes(&mut self, row: &Row, keeps_common: bool, all: bool, run: &mut Run<'_, '_>) -> Result<bool, Stop> {
+    fn passes(
+        &mut self,
+        row: &RowValues,
+        keeps_common: bool,
+        all: bool,
+        run: &mut RunState<'_, '_>,
+    ) -> Result<bool, Interruption> {
         let key = key_of(row.iter());
         if !self.quotas.contains_key(&key) {
             if keeps_common || all {
@@ -101,10 +112,10 @@ impl SetOperation {
     }
 }
 
-impl Operator for SetOperation {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+impl RowOperator for SetOperation {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::SetOperation { operator, all, .. } = &*plan else { return Ok(None) };
+        let PlanNode::SetOperation { operator, all, .. } = &*plan else { return Ok(None) };
         if *operator == SetOperator::Union {
             return self.union(*all, run, want);
         }
@@ -123,7 +134,7 @@ impl Operator for SetOperation {
         Ok(None)
     }
 
-    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
         vec![&mut self.left, &mut self.right]
     }
 }

@@ -1,26 +1,26 @@
 //! WITH: rows that are computed once and read often, and recursion.
 
-use super::{MANY, Operator, build};
+use super::{MANY, RowOperator, build};
 use crate::equality::key_of;
-use crate::error::Stop;
-use crate::plan::Node;
-use crate::run::{Row, Run, Shared, size_of_row};
+use crate::error::Interruption;
+use crate::plan::PlanNode;
+use crate::run::{RowValues, RunState, SharedRows, size_of_row};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Reads a query of WITH, which runs as far as its readers have come.
 pub struct SharedReader {
-    plan: Arc<Node>,
+    plan: Arc<PlanNode>,
     place: usize,
 }
 
 impl SharedReader {
-    pub fn new(plan: Arc<Node>) -> SharedReader {
+    pub fn new(plan: Arc<PlanNode>) -> SharedReader {
         SharedReader { plan, place: 0 }
     }
 
-    fn advance(&self, shared: &mut Shared, run: &mut Run<'_, '_>) -> Result<(), Stop> {
-        let Node::Shared { source, frames, .. } = &*self.plan else { return Ok(()) };
+    fn advance(&self, shared: &mut SharedRows, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
+        let PlanNode::Shared { source, frames, .. } = &*self.plan else { return Ok(()) };
         while !shared.complete && self.place >= shared.rows.len() {
             let operator = shared.source.get_or_insert_with(|| build(source));
             let inner = run.state.frames.split_off((*frames).min(run.state.frames.len()));
@@ -42,21 +42,21 @@ impl SharedReader {
     }
 }
 
-impl Operator for SharedReader {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+impl RowOperator for SharedReader {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Shared { number, outer, .. } = &*plan else { return Ok(None) };
-        let outer: Row = outer.iter().map(|place| place.evaluate(&[], run)).collect::<Result<_, _>>()?;
+        let PlanNode::Shared { number, outer, .. } = &*plan else { return Ok(None) };
+        let outer: RowValues = outer.iter().map(|place| place.evaluate(&[], run)).collect::<Result<_, _>>()?;
         let mut shared = std::mem::take(&mut run.state.shared[*number]);
         if shared.outer.as_ref() != Some(&outer) {
             run.state.release(shared.rows.iter().map(|row| size_of_row(row)).sum());
             if let Some(mut source) = shared.source.take() {
                 source.close(run.state);
             }
-            shared = Shared { outer: Some(outer), ..Shared::default() };
+            shared = SharedRows { outer: Some(outer), ..SharedRows::default() };
         }
         let result = self.advance(&mut shared, run);
-        let rows: Vec<Row> = match result {
+        let rows: Vec<RowValues> = match result {
             Ok(()) => shared.rows.iter().skip(self.place).take(want).cloned().collect(),
             Err(_) => Vec::new(),
         };
@@ -70,21 +70,21 @@ impl Operator for SharedReader {
 
 /// Reads what the last round of a recursion has found.
 pub struct WorkingReader {
-    plan: Arc<Node>,
+    plan: Arc<PlanNode>,
     place: usize,
 }
 
 impl WorkingReader {
-    pub fn new(plan: Arc<Node>) -> WorkingReader {
+    pub fn new(plan: Arc<PlanNode>) -> WorkingReader {
         WorkingReader { plan, place: 0 }
     }
 }
 
-impl Operator for WorkingReader {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
-        let Node::Working { number } = &*self.plan else { return Ok(None) };
+impl RowOperator for WorkingReader {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
+        let PlanNode::Working { number } = &*self.plan else { return Ok(None) };
         run.spend()?;
-        let rows: Vec<Row> = run.state.working[*number].iter().skip(self.place).take(want).cloned().collect();
+        let rows: Vec<RowValues> = run.state.working[*number].iter().skip(self.place).take(want).cloned().collect();
         self.place += rows.len();
         Ok(Some(rows).filter(|rows| !rows.is_empty()))
     }
@@ -92,21 +92,26 @@ impl Operator for WorkingReader {
 
 /// A recursion: the base, then the step for what each round has found, until one finds nothing.
 pub struct Recursive {
-    plan: Arc<Node>,
-    base: Box<dyn Operator>,
+    plan: Arc<PlanNode>,
+    base: Box<dyn RowOperator>,
     base_ended: bool,
-    step: Option<Box<dyn Operator>>,
+    step: Option<Box<dyn RowOperator>>,
     /// What the present round has found.
-    round: Vec<Row>,
+    round: Vec<RowValues>,
     seen: BTreeSet<Vec<u8>>,
 }
 
 impl Recursive {
-    pub fn new(base: Box<dyn Operator>, plan: Arc<Node>) -> Recursive {
+    pub fn new(base: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> Recursive {
         Recursive { plan, base, base_ended: false, step: None, round: Vec::new(), seen: BTreeSet::new() }
     }
 
-    fn new_ones(&mut self, rows: Vec<Row>, distinct: bool, run: &mut Run<'_, '_>) -> Result<Vec<Row>, Stop> {
+    fn new_ones(
+        &mut self,
+        rows: Vec<RowValues>,
+        distinct: bool,
+        run: &mut RunState<'_, '_>,
+    ) -> Result<Vec<RowValues>, Interruption> {
         let mut found = Vec::new();
         for row in rows {
             let key = if distinct { key_of(row.iter()) } else { Vec::new() };
@@ -123,10 +128,10 @@ impl Recursive {
     }
 }
 
-impl Operator for Recursive {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+impl RowOperator for Recursive {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Recursive { number, step, distinct, .. } = &*plan else { return Ok(None) };
+        let PlanNode::Recursive { number, step, distinct, .. } = &*plan else { return Ok(None) };
         loop {
             if !self.base_ended {
                 match self.base.next(run, want)? {
@@ -165,7 +170,7 @@ impl Operator for Recursive {
         }
     }
 
-    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
         std::iter::once(&mut self.base).chain(&mut self.step).collect()
     }
 }

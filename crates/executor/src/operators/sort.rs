@@ -1,28 +1,32 @@
 //! ORDER BY. With a limit only the first rows are held.
 
 use super::limit::count;
-use super::{MANY, Operator};
-use crate::error::Stop;
+use super::{MANY, RowOperator};
+use crate::error::Interruption;
 use crate::expression::order;
-use crate::plan::{Node, Sorting};
-use crate::run::{Row, Run, size_of_row};
+use crate::plan::{PlanNode, Sorting};
+use crate::run::{RowValues, RunState, size_of_row};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A sort under way.
 pub struct Sort {
-    input: Box<dyn Operator>,
-    plan: Arc<Node>,
-    arrived: VecDeque<Row>,
+    input: Box<dyn RowOperator>,
+    plan: Arc<PlanNode>,
+    arrived: VecDeque<RowValues>,
     /// Keys beside their rows.
-    held: Vec<(Row, Row)>,
-    sorted: Option<std::vec::IntoIter<(Row, Row)>>,
+    held: Vec<(RowValues, RowValues)>,
+    sorted: Option<std::vec::IntoIter<(RowValues, RowValues)>>,
     most: Option<Option<u64>>,
 }
 
 /// What a row is sorted by.
-pub fn sort_keys(sorting: &[Sorting], row: &[values::Value], run: &mut Run<'_, '_>) -> Result<Row, Stop> {
+pub fn sort_keys(
+    sorting: &[Sorting],
+    row: &[values::Value],
+    run: &mut RunState<'_, '_>,
+) -> Result<RowValues, Interruption> {
     sorting.iter().map(|key| key.by.evaluate(row, run)).collect()
 }
 
@@ -56,13 +60,13 @@ pub fn compare_keys(sorting: &[Sorting], left: &[values::Value], right: &[values
 }
 
 impl Sort {
-    pub fn new(input: Box<dyn Operator>, plan: Arc<Node>) -> Sort {
+    pub fn new(input: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> Sort {
         Sort { input, plan, arrived: VecDeque::new(), held: Vec::new(), sorted: None, most: None }
     }
 
-    fn take_in(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    fn take_in(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Sort { order, first, skipped, .. } = &*plan else { return Ok(()) };
+        let PlanNode::Sort { order, first, skipped, .. } = &*plan else { return Ok(()) };
         let most = match self.most {
             Some(most) => most,
             None => {
@@ -98,17 +102,17 @@ impl Sort {
     }
 }
 
-impl Operator for Sort {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+impl RowOperator for Sort {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
         if self.sorted.is_none() {
             self.take_in(run)?;
         }
         let Some(sorted) = &mut self.sorted else { return Ok(None) };
-        let rows: Vec<Row> = sorted.take(want).map(|(_, row)| row).collect();
+        let rows: Vec<RowValues> = sorted.take(want).map(|(_, row)| row).collect();
         Ok(Some(rows).filter(|rows| !rows.is_empty()))
     }
 
-    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
         vec![&mut self.input]
     }
 }

@@ -3,13 +3,13 @@
 mod frames;
 
 use super::sort::{compare_keys, sort_keys};
-use super::{MANY, Operator};
+use super::{MANY, RowOperator};
 use crate::equality::key_of;
-use crate::error::{ExecutionError, Stop};
-use crate::plan::{FrameEnd, FrameSpan, Node, Sorting, WindowUse};
-use crate::run::{Row, Run, size_of_row};
+use crate::error::{ExecutionError, Interruption};
+use crate::plan::{FrameEnd, FrameSpan, PlanNode, Sorting, WindowUse};
+use crate::run::{RowValues, RunState, size_of_row};
 use evaluation::Accumulator;
-use frames::{Frames, Seen};
+use frames::{Frames, SeenRows};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use values::Value;
 
 /// A row with all that its window needs to know of it.
 pub struct WindowRow {
-    row: Row,
-    partition: Row,
-    order: Row,
+    row: RowValues,
+    partition: RowValues,
+    order: RowValues,
     /// Arguments of each call; none where its FILTER does not hold.
-    arguments: Vec<Option<Row>>,
+    arguments: Vec<Option<RowValues>>,
 }
 
 /// An aggregate over a frame that only grows.
@@ -32,10 +32,10 @@ struct Growing {
 }
 
 /// A window under way.
-pub struct Window {
-    input: Box<dyn Operator>,
-    plan: Arc<Node>,
-    arrived: VecDeque<Row>,
+pub struct WindowOperator {
+    input: Box<dyn RowOperator>,
+    plan: Arc<PlanNode>,
+    arrived: VecDeque<RowValues>,
     held: Vec<WindowRow>,
     sorted: bool,
     offsets: Option<[Value; 2]>,
@@ -44,7 +44,7 @@ pub struct Window {
     frames: Option<Frames>,
     growing: Vec<Option<Growing>>,
     place: usize,
-    found: Vec<Row>,
+    found: Vec<RowValues>,
 }
 
 /// Whether a window function is computed here, by the name of its implementation.
@@ -71,9 +71,9 @@ pub fn is_window_function(source: &str) -> bool {
     )
 }
 
-impl Window {
-    pub fn new(input: Box<dyn Operator>, plan: Arc<Node>) -> Window {
-        Window {
+impl WindowOperator {
+    pub fn new(input: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> WindowOperator {
+        WindowOperator {
             input,
             plan,
             arrived: VecDeque::new(),
@@ -88,9 +88,9 @@ impl Window {
         }
     }
 
-    fn take_in(&mut self, run: &mut Run<'_, '_>) -> Result<(), Stop> {
+    fn take_in(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Window { partition, order, calls, frame, .. } = &*plan else { return Ok(()) };
+        let PlanNode::Window { partition, order, calls, frame, .. } = &*plan else { return Ok(()) };
         if self.offsets.is_none() {
             let start = offset(&frame.start, frame, "starting", run)?;
             self.offsets = Some([start, offset(&frame.end, frame, "ending", run)?]);
@@ -98,9 +98,9 @@ impl Window {
         loop {
             while let Some(row) = self.arrived.front() {
                 run.spend()?;
-                let computed = Computed::of(row, partition, order, calls, run)?;
+                let computed = WindowValues::of(row, partition, order, calls, run)?;
                 run.state.hold(size_of_row(row) * 2)?;
-                let Computed { partition, order, arguments } = computed;
+                let WindowValues { partition, order, arguments } = computed;
                 self.held.extend(self.arrived.pop_front().map(|row| WindowRow { row, partition, order, arguments }));
             }
             match self.input.next(run, MANY)? {
@@ -134,16 +134,16 @@ impl Window {
     }
 
     /// The values of all calls for the next row.
-    fn compute(&mut self, run: &mut Run<'_, '_>) -> Result<Row, Stop> {
+    fn compute(&mut self, run: &mut RunState<'_, '_>) -> Result<RowValues, Interruption> {
         let plan = Arc::clone(&self.plan);
-        let Node::Window { frame, calls, order, .. } = &*plan else { return Ok(Row::new()) };
+        let PlanNode::Window { frame, calls, order, .. } = &*plan else { return Ok(RowValues::new()) };
         self.enter_partition(calls.len());
-        let (Some(frames), Some(offsets)) = (&self.frames, &self.offsets) else { return Ok(Row::new()) };
+        let (Some(frames), Some(offsets)) = (&self.frames, &self.offsets) else { return Ok(RowValues::new()) };
         let rows = &self.held[self.partition.clone()];
         let place = self.place - self.partition.start;
-        let orders: Vec<&Row> = rows.iter().map(|row| &row.order).collect();
+        let orders: Vec<&RowValues> = rows.iter().map(|row| &row.order).collect();
         let seen = frames.seen(place, frame, offsets, &orders, order, run)?;
-        let mut values = Row::with_capacity(calls.len());
+        let mut values = RowValues::with_capacity(calls.len());
         for (number, call) in calls.iter().enumerate() {
             let value = match call.source {
                 Some(source) => window_function(source, rows, number, place, frames, &seen)?,
@@ -156,21 +156,21 @@ impl Window {
 }
 
 /// What a row gives.
-struct Computed {
-    partition: Row,
-    order: Row,
-    arguments: Vec<Option<Row>>,
+struct WindowValues {
+    partition: RowValues,
+    order: RowValues,
+    arguments: Vec<Option<RowValues>>,
 }
 
-impl Computed {
+impl WindowValues {
     fn of(
         row: &[Value],
-        partition: &[crate::expression::Expression],
+        partition: &[crate::expression::CompiledExpression],
         order: &[Sorting],
         calls: &[WindowUse],
-        run: &mut Run<'_, '_>,
-    ) -> Result<Computed, Stop> {
-        let partition: Row = partition.iter().map(|value| value.evaluate(row, run)).collect::<Result<_, _>>()?;
+        run: &mut RunState<'_, '_>,
+    ) -> Result<WindowValues, Interruption> {
+        let partition: RowValues = partition.iter().map(|value| value.evaluate(row, run)).collect::<Result<_, _>>()?;
         let order = sort_keys(order, row, run)?;
         let mut arguments = Vec::with_capacity(calls.len());
         for call in calls {
@@ -179,16 +179,16 @@ impl Computed {
                 None => true,
             };
             arguments.push(match takes {
-                true => Some(call.arguments.iter().map(|v| v.evaluate(row, run)).collect::<Result<Row, _>>()?),
+                true => Some(call.arguments.iter().map(|v| v.evaluate(row, run)).collect::<Result<RowValues, _>>()?),
                 false => None,
             });
         }
-        Ok(Computed { partition, order, arguments })
+        Ok(WindowValues { partition, order, arguments })
     }
 }
 
 /// The offset of a frame's end; NULL where it has none.
-fn offset(end: &FrameEnd, frame: &FrameSpan, which: &str, run: &mut Run<'_, '_>) -> Result<Value, Stop> {
+fn offset(end: &FrameEnd, frame: &FrameSpan, which: &str, run: &mut RunState<'_, '_>) -> Result<Value, Interruption> {
     let (FrameEnd::Preceding(offset, _) | FrameEnd::Following(offset, _)) = end else { return Ok(Value::Null) };
     let value = offset.evaluate(&[], run)?;
     if value.is_null() {
@@ -205,12 +205,12 @@ fn aggregated(
     call: &WindowUse,
     rows: &[WindowRow],
     number: usize,
-    seen: &Seen,
+    seen: &SeenRows,
     growing: &mut Option<Growing>,
-    run: &mut Run<'_, '_>,
-) -> Result<Value, Stop> {
+    run: &mut RunState<'_, '_>,
+) -> Result<Value, Interruption> {
     let begin = || match evaluation::aggregates::aggregate(call.function, &[], &call.types, call.result) {
-        Some(made) => made.map_err(Stop::from),
+        Some(made) => made.map_err(Interruption::from),
         None => Err(ExecutionError::new("0A000", "this aggregate is not built").into()),
     };
     if seen.range.start == 0 && seen.without.is_empty() {
@@ -245,8 +245,8 @@ fn window_function(
     number: usize,
     place: usize,
     frames: &Frames,
-    seen: &Seen,
-) -> Result<Value, Stop> {
+    seen: &SeenRows,
+) -> Result<Value, Interruption> {
     let argument = |row: usize, argument: usize| -> Value {
         let arguments = rows.get(row).and_then(|row| row.arguments[number].as_ref());
         arguments.and_then(|arguments| arguments.get(argument)).cloned().unwrap_or(Value::Null)
@@ -264,7 +264,7 @@ fn window_function(
             None => Value::Null,
         }
     };
-    let positive = |value: Value, sqlstate, name: &str| -> Result<Option<usize>, Stop> {
+    let positive = |value: Value, sqlstate, name: &str| -> Result<Option<usize>, Interruption> {
         match value.as_integer() {
             None => Ok(None),
             Some(number) if number > 0 => Ok(Some(usize::try_from(number).unwrap_or(usize::MAX))),
@@ -303,8 +303,8 @@ fn bucket(place: usize, count: usize, buckets: usize) -> usize {
     if place < in_larger { place / (size + 1) + 1 } else { larger + (place - in_larger) / size.max(1) + 1 }
 }
 
-impl Operator for Window {
-    fn next(&mut self, run: &mut Run<'_, '_>, want: usize) -> Result<Option<Vec<Row>>, Stop> {
+impl RowOperator for WindowOperator {
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
         if !self.sorted {
             self.take_in(run)?;
         }
@@ -319,7 +319,7 @@ impl Operator for Window {
         Ok(Some(std::mem::take(&mut self.found)).filter(|rows| !rows.is_empty()))
     }
 
-    fn inputs(&mut self) -> Vec<&mut Box<dyn Operator>> {
+    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
         vec![&mut self.input]
     }
 }

@@ -1,22 +1,22 @@
 //! A plan as text.
 
-use super::{Node, ScanNode, line};
+use super::{PlanNode, ScanNode, line};
 
 /// An operator and, below it, those it reads from.
-pub fn describe(node: &Node, depth: usize, text: &mut String) {
+pub fn describe(node: &PlanNode, depth: usize, text: &mut String) {
     line(depth, &head(node), text);
     node.inputs().into_iter().for_each(|input| describe(input, depth + 1, text));
 }
 
-fn head(node: &Node) -> String {
+fn head(node: &PlanNode) -> String {
     match node {
-        Node::OneRow => "Result".to_string(),
-        Node::Values(rows) => format!("Values ({} rows)", rows.len()),
-        Node::Scan(scan) => scanned(scan),
-        Node::Filter { .. } => "Filter".to_string(),
-        Node::Project { expressions, .. } => format!("Project ({} columns)", expressions.len()),
-        Node::ProjectSet { .. } => "Project Set".to_string(),
-        Node::Join { kind, left_keys, by_key, .. } => {
+        PlanNode::OneRow => "Result".to_string(),
+        PlanNode::Values(rows) => format!("Values ({} rows)", rows.len()),
+        PlanNode::Scan(scan) => scanned(scan),
+        PlanNode::Filter { .. } => "Filter".to_string(),
+        PlanNode::Project { expressions, .. } => format!("Project ({} columns)", expressions.len()),
+        PlanNode::ProjectSet { .. } => "Project Set".to_string(),
+        PlanNode::Join { kind, left_keys, by_key, .. } => {
             let how = match (by_key, left_keys.is_empty()) {
                 (true, _) => "Key Lookup Join",
                 (false, true) => "Nested Loop",
@@ -24,21 +24,21 @@ fn head(node: &Node) -> String {
             };
             format!("{how} ({kind:?})")
         }
-        Node::Lateral { kind, .. } => format!("Lateral Join ({kind:?})"),
-        Node::Aggregate { groups, sets, .. } => match (groups.is_empty(), sets.len()) {
+        PlanNode::Lateral { kind, .. } => format!("Lateral Join ({kind:?})"),
+        PlanNode::Aggregate { groups, sets, .. } => match (groups.is_empty(), sets.len()) {
             (true, _) => "Aggregate".to_string(),
             (false, 1) => "Hash Aggregate".to_string(),
             (false, sets) => format!("Hash Aggregate ({sets} grouping sets)"),
         },
-        Node::Window { .. } => "Window".to_string(),
-        Node::Sort { first, .. } => if first.is_some() { "Sort (first rows)" } else { "Sort" }.to_string(),
-        Node::Distinct { consecutive, .. } => if *consecutive { "Distinct On" } else { "Distinct" }.to_string(),
-        Node::Limit { .. } => "Limit".to_string(),
-        Node::SetOperation { operator, all, .. } => format!("{operator:?}{}", if *all { " All" } else { "" }),
-        Node::Shared { number, .. } => format!("Common Table {number}"),
-        Node::Working { number } => format!("Working Table {number}"),
-        Node::Recursive { .. } => "Recursive Union".to_string(),
-        Node::Functions { .. } => "Function Scan".to_string(),
+        PlanNode::Window { .. } => "Window".to_string(),
+        PlanNode::Sort { first, .. } => if first.is_some() { "Sort (first rows)" } else { "Sort" }.to_string(),
+        PlanNode::Distinct { consecutive, .. } => if *consecutive { "Distinct On" } else { "Distinct" }.to_string(),
+        PlanNode::Limit { .. } => "Limit".to_string(),
+        PlanNode::SetOperation { operator, all, .. } => format!("{operator:?}{}", if *all { " All" } else { "" }),
+        PlanNode::Shared { number, .. } => format!("Common Table {number}"),
+        PlanNode::Working { number } => format!("Working Table {number}"),
+        PlanNode::Recursive { .. } => "Recursive Union".to_string(),
+        PlanNode::Functions { .. } => "Function Scan".to_string(),
     }
 }
 

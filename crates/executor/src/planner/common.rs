@@ -1,9 +1,9 @@
 //! WITH: a query that is read once stands where it is read, others are computed once.
 
-use super::frame::Frame;
-use super::{Made, OuterPlace, PlannedLevel, Planner, not_built};
-use crate::expression::Expression;
-use crate::plan::Node;
+use super::frame::ColumnFrame;
+use super::{OuterPlace, PlanResult, PlannedLevel, QueryPlanner, not_built};
+use crate::expression::CompiledExpression;
+use crate::plan::PlanNode;
 use analyzer::tree::{Command, QueryId, SetTree};
 use grammar::ast::SetOperator;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ pub enum CommonState {
     /// Its own recursion is being planned, with this working table.
     Recursing(usize),
     /// What reads it, and the places outside that it depends on.
-    Ready(Arc<Node>, Vec<OuterPlace>),
+    Ready(Arc<PlanNode>, Vec<OuterPlace>),
 }
 
-impl Planner<'_> {
+impl QueryPlanner<'_> {
     /// What reads a query of the WITH of a level.
-    pub fn common(&mut self, level: usize, number: usize, itself: bool) -> Made<Arc<Node>> {
+    pub fn common(&mut self, level: usize, number: usize, itself: bool) -> PlanResult<Arc<PlanNode>> {
         let table = &self.tree[self.levels[level].query].with[number];
         let Some(query) = table.query else { return not_built("a query of WITH that is not there") };
         if self.tree[query].command != Command::Select || table.search.is_some() || table.cycle.is_some() {
@@ -29,7 +29,7 @@ impl Planner<'_> {
         match self.levels[level].common[number].clone() {
             CommonState::Recursing(working) if itself => {
                 self.working_reads.push(working);
-                Ok(Arc::new(Node::Working { number: working }))
+                Ok(Arc::new(PlanNode::Working { number: working }))
             }
             CommonState::Recursing(_) => not_built("a recursion within itself"),
             CommonState::Ready(node, outer) => {
@@ -63,10 +63,10 @@ impl Planner<'_> {
         found.is_some()
     }
 
-    fn shared_table(&mut self, level: usize, number: usize, query: QueryId) -> Made<Arc<Node>> {
+    fn shared_table(&mut self, level: usize, number: usize, query: QueryId) -> PlanResult<Arc<PlanNode>> {
         let frames = self.levels[level].frames;
         let deeper = self.levels.split_off(level + 1);
-        let inner: Vec<Frame> = self.frames.split_off(frames);
+        let inner: Vec<ColumnFrame> = self.frames.split_off(frames);
         let (logged, reads) = (self.outer_log.len(), self.working_reads.len());
         let recursive = self.tree[self.levels[level].query].with[number].recursive;
         let planned = if recursive { self.recursion(level, number, query) } else { self.query(query) };
@@ -81,16 +81,16 @@ impl Planner<'_> {
         places.sort_unstable();
         places.dedup();
         self.outer_log.extend(&places);
-        let as_outer = |place: &OuterPlace| Expression::Outer { frame: place.frame, slot: place.slot };
+        let as_outer = |place: &OuterPlace| CompiledExpression::Outer { frame: place.frame, slot: place.slot };
         let outer = places.iter().map(as_outer).collect();
-        let node = Arc::new(Node::Shared { number: self.shared as usize, source, outer, frames });
+        let node = Arc::new(PlanNode::Shared { number: self.shared as usize, source, outer, frames });
         self.shared += 1;
         self.levels[level].common[number] = CommonState::Ready(Arc::clone(&node), places);
         Ok(node)
     }
 
     /// `base UNION step`, of which the step reads what is being computed.
-    fn recursion(&mut self, level: usize, number: usize, query: QueryId) -> Made<Arc<Node>> {
+    fn recursion(&mut self, level: usize, number: usize, query: QueryId) -> PlanResult<Arc<PlanNode>> {
         let own = &self.tree[query];
         let Some(SetTree::Operation { operator: SetOperator::Union, all, left, right, columns, .. }) =
             &own.set_operation
@@ -119,6 +119,6 @@ impl Planner<'_> {
             return not_built("recursions within each other");
         }
         self.working_reads.truncate(reads);
-        Ok(Arc::new(Node::Recursive { number: working, base, step, distinct: !all }))
+        Ok(Arc::new(PlanNode::Recursive { number: working, base, step, distinct: !all }))
     }
 }

@@ -1,9 +1,9 @@
 //! Expressions of the tree as expressions over rows.
 
-use super::frame::{EntryPlace, Frame};
-use super::{Made, OuterPlace, Planner, not_built};
+use super::frame::{ColumnFrame, EntryPlace};
+use super::{OuterPlace, PlanResult, QueryPlanner, not_built};
 use crate::error::ExecutionError;
-use crate::expression::{Callee, Expression, Place};
+use crate::expression::{Callee, CompiledExpression, ErrorPlace};
 use analyzer::facts::{FunctionKind, Volatility};
 use analyzer::tree::{Constant, EntryKind, ExprId, Node};
 use analyzer::types::{FunctionId, UNKNOWN};
@@ -11,12 +11,14 @@ use analyzer::{TypeId, Typed};
 use values::{Type, Value};
 
 /// A value as one of another type that PostgreSQL holds in the same bytes.
-fn relabelled(value: Expression, source: Type, target: Type) -> Made<Expression> {
+fn relabelled(value: CompiledExpression, source: Type, target: Type) -> PlanResult<CompiledExpression> {
     let (source, target) = (source.unmodified(), target.unmodified());
     match (source, target) {
         (Type::Integer, Type::Oid) | (Type::Oid, Type::Integer) => Ok(match value {
-            Expression::Constant(value) => Expression::Constant(crate::expression::same_bits(value, target)),
-            value => Expression::SameBits { value: Box::new(value), target },
+            CompiledExpression::Constant(value) => {
+                CompiledExpression::Constant(crate::expression::same_bits(value, target))
+            }
+            value => CompiledExpression::SameBits { value: Box::new(value), target },
         }),
         _ if source == target || (source.is_string() && target.is_string()) => Ok(value),
         (Type::Array(one), Type::Array(other)) if one.data_type().is_string() && other.data_type().is_string() => {
@@ -26,9 +28,9 @@ fn relabelled(value: Expression, source: Type, target: Type) -> Made<Expression>
     }
 }
 
-impl Planner<'_> {
+impl QueryPlanner<'_> {
     /// How values of a type are held.
-    pub fn storage(&self, typed: Typed) -> Made<Type> {
+    pub fn storage(&self, typed: Typed) -> PlanResult<Type> {
         let text = if typed.id == UNKNOWN { Some(Type::Text) } else { None };
         match text.or_else(|| evaluation::storage::storage(typed)) {
             Some(storage) => Ok(storage),
@@ -41,7 +43,7 @@ impl Planner<'_> {
     }
 
     /// An expression of a query at a level, over a row.
-    pub fn compile(&mut self, id: ExprId, level: usize, current: &Frame) -> Made<Expression> {
+    pub fn compile(&mut self, id: ExprId, level: usize, current: &ColumnFrame) -> PlanResult<CompiledExpression> {
         if let Some(found) = self.computed(id, current) {
             return Ok(found);
         }
@@ -50,14 +52,14 @@ impl Planner<'_> {
         }
         let expression = &self.tree[id];
         let typed = expression.typed;
-        let at = Place(expression.at);
+        let at = ErrorPlace(expression.at);
         Ok(match &expression.node {
             Node::Column { levels_up, entry, column } => {
                 let place = EntryPlace { entry: *entry, column: *column };
                 return self.column(level, *levels_up, place, current);
             }
-            Node::Parameter(number) => Expression::Parameter(*number as usize - 1),
-            Node::Constant(constant) => Expression::Constant(self.constant(constant, typed, at)?),
+            Node::Parameter(number) => CompiledExpression::Parameter(*number as usize - 1),
+            Node::Constant(constant) => CompiledExpression::Constant(self.constant(constant, typed, at)?),
             Node::Function { function, arguments, .. } => {
                 let callee = self.callee(*function, arguments, typed)?;
                 let arguments = self.compile_all(arguments, level, current)?;
@@ -70,20 +72,23 @@ impl Planner<'_> {
             }
             Node::Distinct { function, arguments, .. } => {
                 let callee = self.callee(*function, arguments, typed)?;
-                Expression::Distinct(Box::new(callee), self.compile_all(arguments, level, current)?)
+                CompiledExpression::Distinct(Box::new(callee), self.compile_all(arguments, level, current)?)
             }
             Node::NullIf { function, arguments, .. } => {
                 let boolean = Typed { id: analyzer::types::BOOL, ..typed };
                 let callee = self.callee(*function, arguments, boolean)?;
-                Expression::NullIf(Box::new(callee), self.compile_all(arguments, level, current)?)
+                CompiledExpression::NullIf(Box::new(callee), self.compile_all(arguments, level, current)?)
             }
             Node::And(parts) => return self.connected(parts, false, level, current),
             Node::Or(parts) => return self.connected(parts, true, level, current),
-            Node::Not(value) => Expression::Not(self.boxed(*value, level, current)?),
+            Node::Not(value) => CompiledExpression::Not(self.boxed(*value, level, current)?),
             Node::Coalesce(parts) => return self.coalesce(parts, level, current),
             Node::Extreme { greatest, arguments } => {
                 self.ordered(typed.id)?;
-                Expression::Extreme { greatest: *greatest, arguments: self.compile_all(arguments, level, current)? }
+                CompiledExpression::Extreme {
+                    greatest: *greatest,
+                    arguments: self.compile_all(arguments, level, current)?,
+                }
             }
             Node::Relabel { value, .. } | Node::Collate { value, .. } => {
                 let (source, target) = (self.storage(self.tree[*value].typed)?, self.storage(typed)?);
@@ -94,23 +99,28 @@ impl Planner<'_> {
         })
     }
 
-    pub fn boxed(&mut self, id: ExprId, level: usize, current: &Frame) -> Made<Box<Expression>> {
+    pub fn boxed(&mut self, id: ExprId, level: usize, current: &ColumnFrame) -> PlanResult<Box<CompiledExpression>> {
         self.compile(id, level, current).map(Box::new)
     }
 
-    pub fn compile_all(&mut self, ids: &[ExprId], level: usize, current: &Frame) -> Made<Vec<Expression>> {
+    pub fn compile_all(
+        &mut self,
+        ids: &[ExprId],
+        level: usize,
+        current: &ColumnFrame,
+    ) -> PlanResult<Vec<CompiledExpression>> {
         ids.iter().map(|id| self.compile(*id, level, current)).collect()
     }
 
     /// Refuses a type whose order is not that of its values.
-    pub fn ordered(&self, id: TypeId) -> Made<()> {
+    pub fn ordered(&self, id: TypeId) -> PlanResult<()> {
         if crate::equality::is_plain(id) { Ok(()) } else { not_built(format!("order of {}", self.type_name(id))) }
     }
 
     /// What is computed already, in the row or in one around.
-    fn computed(&mut self, id: ExprId, current: &Frame) -> Option<Expression> {
+    fn computed(&mut self, id: ExprId, current: &ColumnFrame) -> Option<CompiledExpression> {
         if let Some(slot) = current.computed.get(&id) {
-            return Some(Expression::Slot(*slot));
+            return Some(CompiledExpression::Slot(*slot));
         }
         let found = self
             .frames
@@ -121,13 +131,13 @@ impl Planner<'_> {
         Some(self.outer(found))
     }
 
-    fn outer(&mut self, place: OuterPlace) -> Expression {
+    fn outer(&mut self, place: OuterPlace) -> CompiledExpression {
         self.outer_log.push(place);
-        Expression::Outer { frame: place.frame, slot: place.slot }
+        CompiledExpression::Outer { frame: place.frame, slot: place.slot }
     }
 
     /// The place of the group that is this expression.
-    fn group_equal_to(&mut self, id: ExprId, level: usize, current: &Frame) -> Option<Expression> {
+    fn group_equal_to(&mut self, id: ExprId, level: usize, current: &ColumnFrame) -> Option<CompiledExpression> {
         let grouped = current.grouped.clone().filter(|grouped| level == current.level && !grouped.groups.is_empty())?;
         let is_free = |node: &Node| {
             matches!(node, Node::SubLink { .. } | Node::Aggregate(_) | Node::Grouping { .. } | Node::Window(_))
@@ -140,11 +150,17 @@ impl Planner<'_> {
         self.outer_log.truncate(log);
         self.volatile_calls = volatile;
         let place = grouped.groups.iter().position(|group| Some(group) == compiled.as_ref())?;
-        (!matches!(compiled, Some(Expression::Constant(_) | Expression::Parameter(_))))
-            .then_some(Expression::Slot(place))
+        (!matches!(compiled, Some(CompiledExpression::Constant(_) | CompiledExpression::Parameter(_))))
+            .then_some(CompiledExpression::Slot(place))
     }
 
-    fn column(&mut self, level: usize, levels_up: u32, place: EntryPlace, current: &Frame) -> Made<Expression> {
+    fn column(
+        &mut self,
+        level: usize,
+        levels_up: u32,
+        place: EntryPlace,
+        current: &ColumnFrame,
+    ) -> PlanResult<CompiledExpression> {
         let Some(target) = level.checked_sub(levels_up as usize).filter(|target| *target < self.levels.len()) else {
             return not_built("a column of no query");
         };
@@ -155,7 +171,7 @@ impl Planner<'_> {
         if current.level == target
             && let Some(slot) = current.slots.get(&place)
         {
-            return Ok(Expression::Slot(*slot));
+            return Ok(CompiledExpression::Slot(*slot));
         }
         let found = self.frames.iter().enumerate().rev().find_map(|(frame, known)| {
             let slot = known.slots.get(&place).filter(|_| known.level == target)?;
@@ -167,7 +183,7 @@ impl Planner<'_> {
         }
     }
 
-    fn constant(&self, constant: &Constant, typed: Typed, at: Place) -> Made<Value> {
+    fn constant(&self, constant: &Constant, typed: Typed, at: ErrorPlace) -> PlanResult<Value> {
         let storage = self.storage(typed)?;
         let text = match constant {
             Constant::Null => return Ok(Value::Null),
@@ -180,7 +196,7 @@ impl Planner<'_> {
     }
 
     /// A function as a call needs it.
-    pub fn callee(&mut self, function: FunctionId, arguments: &[ExprId], result: Typed) -> Made<Callee> {
+    pub fn callee(&mut self, function: FunctionId, arguments: &[ExprId], result: Typed) -> PlanResult<Callee> {
         let Some(row) = self.catalog.function(function) else { return not_built("a function that is not known") };
         if row.returns_set || row.kind != FunctionKind::Function {
             return not_built(format!("{} here", row.name));

@@ -1,14 +1,14 @@
 //! The rarer expressions, and subqueries in expressions.
 
-use super::frame::Frame;
-use super::{Made, Planner, not_built};
-use crate::expression::{Expression, SubplanKind, SubplanUse};
+use super::frame::ColumnFrame;
+use super::{PlanResult, QueryPlanner, not_built};
+use crate::expression::{CompiledExpression, SubplanKind, SubplanUse};
 use analyzer::tree::{ExprId, Node, QueryId, SubLinkKind};
 use analyzer::types::FunctionId;
 use values::Type;
 
-impl Planner<'_> {
-    pub fn compile_other(&mut self, id: ExprId, level: usize, current: &Frame) -> Made<Expression> {
+impl QueryPlanner<'_> {
+    pub fn compile_other(&mut self, id: ExprId, level: usize, current: &ColumnFrame) -> PlanResult<CompiledExpression> {
         let expression = &self.tree[id];
         let typed = expression.typed;
         Ok(match &expression.node {
@@ -20,77 +20,95 @@ impl Planner<'_> {
                     None => return not_built("ANY of what is no array"),
                 }
                 let arguments = self.compile_all(arguments, level, current)?;
-                Expression::ArrayOperator { callee: Box::new(callee), all: *all, arguments }
+                CompiledExpression::ArrayOperator { callee: Box::new(callee), all: *all, arguments }
             }
             Node::NullTest { value, negated, row: false } => {
-                Expression::IsNull { value: self.boxed(*value, level, current)?, negated: *negated }
+                CompiledExpression::IsNull { value: self.boxed(*value, level, current)?, negated: *negated }
             }
             Node::NullTest { value, negated, row: true } => {
                 let Node::Row { fields, .. } = &self.tree[*value].node else { return not_built("NULL tests of rows") };
                 let fields = self.compile_all(fields, level, current)?;
-                let test = |value| Expression::IsNull { value: Box::new(value), negated: *negated };
-                Expression::And(fields.into_iter().map(test).collect())
+                let test = |value| CompiledExpression::IsNull { value: Box::new(value), negated: *negated };
+                CompiledExpression::And(fields.into_iter().map(test).collect())
             }
             Node::BooleanTest { value, negated, wanted } => {
                 let value = self.boxed(*value, level, current)?;
-                Expression::BooleanTest { value, negated: *negated, wanted: *wanted }
+                CompiledExpression::BooleanTest { value, negated: *negated, wanted: *wanted }
             }
             Node::Case { operand, arms, otherwise } => {
                 return self.case(*operand, arms, *otherwise, level, current);
             }
             Node::CaseOperand => match self.case_constants.last() {
-                Some(Some(value)) => Expression::Constant(value.clone()),
-                _ => Expression::CaseOperand,
+                Some(Some(value)) => CompiledExpression::Constant(value.clone()),
+                _ => CompiledExpression::CaseOperand,
             },
             Node::ThroughText { value, .. } => {
                 let source = self.storage(self.tree[*value].typed)?;
                 let (target, value) = (self.storage(typed)?, self.boxed(*value, level, current)?);
-                Expression::ThroughText { value, source, target }
+                CompiledExpression::ThroughText { value, source, target }
             }
             Node::ArrayConversion { value, element, .. } => {
                 let Type::Array(target) = self.storage(typed)? else { return not_built("this array") };
                 let (value, element) = (self.boxed(*value, level, current)?, self.boxed(*element, level, current)?);
-                Expression::ArrayConversion { value, element, target: target.data_type() }
+                CompiledExpression::ArrayConversion { value, element, target: target.data_type() }
             }
-            Node::Element => Expression::Element,
+            Node::Element => CompiledExpression::Element,
             Node::RowComparison { strategy, left, right, .. } => {
-                for (left, right) in left.iter().zip(right) {
-                    let (left, right) = (self.tree[*left].typed.id, self.tree[*right].typed.id);
-                    self.ordered(left)?;
-                    if !crate::equality::hashes_across(left, right) {
-                        return not_built("rows of different types");
-                    }
-                }
-                let (left, right) = (self.compile_all(left, level, current)?, self.compile_all(right, level, current)?);
-                Expression::RowComparison { strategy: *strategy, left, right }
+                return self.row_comparison(*strategy, left, right, level, current);
             }
             Node::Array { elements, nested: false } => {
                 let Type::Array(element) = self.storage(typed)? else { return not_built("this array") };
                 let elements = self.compile_all(elements, level, current)?;
-                Expression::Array { element: element.data_type(), elements }
+                CompiledExpression::Array { element: element.data_type(), elements }
             }
             Node::Subscript { container, upper, lower, assigned: None } => {
                 return self.subscript(*container, upper, lower, level, current);
             }
             Node::SubLink { kind, query, test } => return self.sublink(*kind, *query, *test, level, current),
-            Node::SubLinkColumn(column) => Expression::SubLinkColumn(*column as usize),
+            Node::SubLinkColumn(column) => CompiledExpression::SubLinkColumn(*column as usize),
             Node::SqlValue { value, precision } if crate::expression::is_built(*value) => {
-                Expression::SqlValue { value: *value, precision: *precision }
+                CompiledExpression::SqlValue { value: *value, precision: *precision }
             }
-            Node::Grouping { levels_up: 0, arguments } => {
-                let Some(grouped) = current.grouped.clone() else { return not_built("GROUPING here") };
-                let mut numbers = Vec::new();
-                for argument in arguments {
-                    let compiled = self.compile(*argument, level, &grouped.before)?;
-                    match grouped.groups.iter().position(|group| *group == compiled) {
-                        Some(number) => numbers.push(number as u32),
-                        None => return not_built("GROUPING of this"),
-                    }
-                }
-                Expression::Grouping { slot: grouped.set_slot, numbers }
-            }
+            Node::Grouping { levels_up: 0, arguments } => return self.group_numbers(arguments, level, current),
             other => return not_built(kind_of(other)),
         })
+    }
+
+    fn row_comparison(
+        &mut self,
+        strategy: i16,
+        left: &[ExprId],
+        right: &[ExprId],
+        level: usize,
+        current: &ColumnFrame,
+    ) -> PlanResult<CompiledExpression> {
+        for (left, right) in left.iter().zip(right) {
+            let (left, right) = (self.tree[*left].typed.id, self.tree[*right].typed.id);
+            self.ordered(left)?;
+            if !crate::equality::hashes_across(left, right) {
+                return not_built("rows of different types");
+            }
+        }
+        let (left, right) = (self.compile_all(left, level, current)?, self.compile_all(right, level, current)?);
+        Ok(CompiledExpression::RowComparison { strategy, left, right })
+    }
+
+    fn group_numbers(
+        &mut self,
+        arguments: &[ExprId],
+        level: usize,
+        current: &ColumnFrame,
+    ) -> PlanResult<CompiledExpression> {
+        let Some(grouped) = current.grouped.clone() else { return not_built("GROUPING here") };
+        let mut numbers = Vec::new();
+        for argument in arguments {
+            let compiled = self.compile(*argument, level, &grouped.before)?;
+            match grouped.groups.iter().position(|group| *group == compiled) {
+                Some(number) => numbers.push(number as u32),
+                None => return not_built("GROUPING of this"),
+            }
+        }
+        Ok(CompiledExpression::Grouping { slot: grouped.set_slot, numbers })
     }
 
     fn subscript(
@@ -99,18 +117,18 @@ impl Planner<'_> {
         upper: &[Option<ExprId>],
         lower: &[Option<ExprId>],
         level: usize,
-        current: &Frame,
-    ) -> Made<Expression> {
+        current: &ColumnFrame,
+    ) -> PlanResult<CompiledExpression> {
         let Type::Array(_) = self.storage(self.tree[container].typed)? else { return not_built("subscripts of this") };
         let container = self.boxed(container, level, current)?;
         match (upper, lower) {
             ([Some(subscript)], []) => {
-                Ok(Expression::Subscript { container, subscript: self.boxed(*subscript, level, current)? })
+                Ok(CompiledExpression::Subscript { container, subscript: self.boxed(*subscript, level, current)? })
             }
             ([upper], [lower]) => {
                 let lower = lower.map(|lower| self.boxed(lower, level, current)).transpose()?;
                 let upper = upper.map(|upper| self.boxed(upper, level, current)).transpose()?;
-                Ok(Expression::Slice { container, lower, upper })
+                Ok(CompiledExpression::Slice { container, lower, upper })
             }
             _ => not_built("several subscripts"),
         }
@@ -122,8 +140,8 @@ impl Planner<'_> {
         query: QueryId,
         test: Option<ExprId>,
         level: usize,
-        current: &Frame,
-    ) -> Made<Expression> {
+        current: &ColumnFrame,
+    ) -> PlanResult<CompiledExpression> {
         let own = self.frames.len();
         let (logged, volatile, reads) = (self.outer_log.len(), self.volatile_calls, self.working_reads.len());
         let deeper = self.levels.split_off(level + 1);
@@ -141,8 +159,8 @@ impl Planner<'_> {
         places.retain(|place| place.frame <= own);
         self.outer_log.extend(places.iter().filter(|place| place.frame < own));
         let outer = places.into_iter().map(|place| match place.frame == own {
-            true => Expression::Slot(place.slot),
-            false => Expression::Outer { frame: place.frame, slot: place.slot },
+            true => CompiledExpression::Slot(place.slot),
+            false => CompiledExpression::Outer { frame: place.frame, slot: place.slot },
         });
         let outer = outer.collect();
         let hashed = match (kind, test) {
@@ -168,11 +186,16 @@ impl Planner<'_> {
         let number = self.subplans as usize;
         self.subplans += 1;
         let volatile = self.volatile_calls > volatile;
-        Ok(Expression::Subplan(Box::new(SubplanUse { number, kind, plan, test, hashed, outer, volatile })))
+        Ok(CompiledExpression::Subplan(Box::new(SubplanUse { number, kind, plan, test, hashed, outer, volatile })))
     }
 
     /// The left side of `x = column`, if equality of both is that of their keys.
-    fn hashed_sides(&mut self, test: ExprId, level: usize, current: &Frame) -> Made<Option<Vec<Expression>>> {
+    fn hashed_sides(
+        &mut self,
+        test: ExprId,
+        level: usize,
+        current: &ColumnFrame,
+    ) -> PlanResult<Option<Vec<CompiledExpression>>> {
         let Node::Operator { operator, arguments, .. } = &self.tree[test].node else { return Ok(None) };
         let [left, right] = arguments.as_slice() else { return Ok(None) };
         let (left_type, right_type) = (self.tree[*left].typed.id, self.tree[*right].typed.id);

@@ -1,20 +1,20 @@
 //! What is known when a statement is planned is computed then, as PostgreSQL does: a division of constants by zero fails
 //! even where no row would ask for it, but not behind a condition that is known to be false.
 
-use super::frame::Frame;
-use super::{Made, Planner};
+use super::frame::ColumnFrame;
+use super::{PlanResult, QueryPlanner};
 use crate::error::ExecutionError;
-use crate::expression::{Callee, Expression};
+use crate::expression::{Callee, CompiledExpression};
 use analyzer::facts::Volatility;
 use analyzer::tree::ExprId;
-use evaluation::call::Session;
-use evaluation::{Call, Environment};
+use evaluation::call::SessionInfo;
+use evaluation::{CallArguments, CallEnvironment};
 use values::Value;
 
 /// Immutable functions ask it nothing.
 struct NoSession;
 
-impl Session for NoSession {
+impl SessionInfo for NoSession {
     fn current_user(&self) -> &str {
         ""
     }
@@ -35,58 +35,73 @@ impl Session for NoSession {
     }
 }
 
-impl Planner<'_> {
+impl QueryPlanner<'_> {
     /// A call, or its value if that is known.
-    pub fn folded(&self, callee: Callee, arguments: Vec<Expression>) -> Made<Expression> {
+    pub fn folded(&self, callee: Callee, arguments: Vec<CompiledExpression>) -> PlanResult<CompiledExpression> {
         let row = self.catalog.function(callee.function);
         let immutable = row.is_some_and(|row| row.volatility == Volatility::Immutable);
-        let known = |argument: &Expression| match argument {
-            Expression::Constant(value) => Some(value.clone()),
+        let known = |argument: &CompiledExpression| match argument {
+            CompiledExpression::Constant(value) => Some(value.clone()),
             _ => None,
         };
         let values: Option<Vec<Value>> = arguments.iter().map(known).collect();
         let Some(values) = values.filter(|_| immutable) else {
-            return Ok(Expression::Call(Box::new(callee), arguments));
+            return Ok(CompiledExpression::CallArguments(Box::new(callee), arguments));
         };
         if callee.strict && values.iter().any(Value::is_null) {
-            return Ok(Expression::Constant(Value::Null));
+            return Ok(CompiledExpression::Constant(Value::Null));
         }
         let mut random = || 0;
         let mut environment =
-            Environment { transaction_time: 0, statement_time: 0, random: &mut random, session: &NoSession };
-        let mut call =
-            Call { arguments: &values, types: &callee.types, result: callee.result, environment: &mut environment };
-        Ok(Expression::Constant((callee.body)(&mut call).map_err(ExecutionError::from)?))
+            CallEnvironment { transaction_time: 0, statement_time: 0, random: &mut random, session: &NoSession };
+        let mut call = CallArguments {
+            arguments: &values,
+            types: &callee.types,
+            result: callee.result,
+            environment: &mut environment,
+        };
+        Ok(CompiledExpression::Constant((callee.body)(&mut call).map_err(ExecutionError::from)?))
     }
 
     /// AND, or OR: a part of the deciding truth ends it.
-    pub fn connected(&mut self, parts: &[ExprId], decides: bool, level: usize, current: &Frame) -> Made<Expression> {
+    pub fn connected(
+        &mut self,
+        parts: &[ExprId],
+        decides: bool,
+        level: usize,
+        current: &ColumnFrame,
+    ) -> PlanResult<CompiledExpression> {
         let mut compiled = Vec::with_capacity(parts.len());
         for part in parts {
             match self.compile(*part, level, current)? {
-                Expression::Constant(Value::Boolean(truth)) if truth == decides => {
-                    return Ok(Expression::Constant(truth.into()));
+                CompiledExpression::Constant(Value::Boolean(truth)) if truth == decides => {
+                    return Ok(CompiledExpression::Constant(truth.into()));
                 }
-                Expression::Constant(Value::Boolean(_)) => {}
+                CompiledExpression::Constant(Value::Boolean(_)) => {}
                 part => compiled.push(part),
             }
         }
         Ok(match (compiled.len(), decides) {
-            (0, _) => Expression::Constant((!decides).into()),
+            (0, _) => CompiledExpression::Constant((!decides).into()),
             (1, _) => compiled.remove(0),
-            (_, false) => Expression::And(compiled),
-            (_, true) => Expression::Or(compiled),
+            (_, false) => CompiledExpression::And(compiled),
+            (_, true) => CompiledExpression::Or(compiled),
         })
     }
 
     /// COALESCE: a value that is known and not null ends it.
-    pub fn coalesce(&mut self, parts: &[ExprId], level: usize, current: &Frame) -> Made<Expression> {
+    pub fn coalesce(
+        &mut self,
+        parts: &[ExprId],
+        level: usize,
+        current: &ColumnFrame,
+    ) -> PlanResult<CompiledExpression> {
         let mut compiled = Vec::with_capacity(parts.len());
         for part in parts {
             match self.compile(*part, level, current)? {
-                Expression::Constant(Value::Null) => {}
+                CompiledExpression::Constant(Value::Null) => {}
                 part => {
-                    let ends = matches!(part, Expression::Constant(_));
+                    let ends = matches!(part, CompiledExpression::Constant(_));
                     compiled.push(part);
                     if ends {
                         break;
@@ -95,9 +110,9 @@ impl Planner<'_> {
             }
         }
         Ok(match compiled.len() {
-            0 => Expression::Constant(Value::Null),
+            0 => CompiledExpression::Constant(Value::Null),
             1 => compiled.remove(0),
-            _ => Expression::Coalesce(compiled),
+            _ => CompiledExpression::Coalesce(compiled),
         })
     }
 
@@ -108,21 +123,23 @@ impl Planner<'_> {
         arms: &[(ExprId, ExprId)],
         otherwise: ExprId,
         level: usize,
-        current: &Frame,
-    ) -> Made<Expression> {
+        current: &ColumnFrame,
+    ) -> PlanResult<CompiledExpression> {
         let operand = operand.map(|operand| self.boxed(operand, level, current)).transpose()?;
         let known = match operand.as_deref() {
-            Some(Expression::Constant(value)) => Some(value.clone()),
+            Some(CompiledExpression::Constant(value)) => Some(value.clone()),
             _ => None,
         };
         self.case_constants.push(known);
         let compiled = self.arms(arms, otherwise, level, current);
         self.case_constants.pop();
         let (arms, otherwise) = compiled?;
-        if arms.is_empty() && operand.as_deref().is_none_or(|operand| matches!(operand, Expression::Constant(_))) {
+        if arms.is_empty()
+            && operand.as_deref().is_none_or(|operand| matches!(operand, CompiledExpression::Constant(_)))
+        {
             return Ok(otherwise);
         }
-        Ok(Expression::Case { operand, arms, otherwise: Box::new(otherwise) })
+        Ok(CompiledExpression::Case { operand, arms, otherwise: Box::new(otherwise) })
     }
 
     fn arms(
@@ -130,15 +147,15 @@ impl Planner<'_> {
         arms: &[(ExprId, ExprId)],
         otherwise: ExprId,
         level: usize,
-        current: &Frame,
-    ) -> Made<(Vec<(Expression, Expression)>, Expression)> {
+        current: &ColumnFrame,
+    ) -> PlanResult<(Vec<(CompiledExpression, CompiledExpression)>, CompiledExpression)> {
         let mut compiled = Vec::with_capacity(arms.len());
         for (when, then) in arms {
             match self.compile(*when, level, current)? {
-                Expression::Constant(Value::Boolean(true)) => {
+                CompiledExpression::Constant(Value::Boolean(true)) => {
                     return Ok((compiled, self.compile(*then, level, current)?));
                 }
-                Expression::Constant(_) => {}
+                CompiledExpression::Constant(_) => {}
                 when => compiled.push((when, self.compile(*then, level, current)?)),
             }
         }

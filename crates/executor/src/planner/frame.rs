@@ -1,6 +1,6 @@
 //! Layouts of rows: where the columns of a query's entries are.
 
-use crate::expression::Expression;
+use crate::expression::CompiledExpression;
 use analyzer::tree::ExprId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub struct EntryPlace {
 
 /// What a row has.
 #[derive(Clone, Default)]
-pub struct Frame {
+pub struct ColumnFrame {
     /// Of which query, counted from the outermost.
     pub level: usize,
     pub slots: BTreeMap<EntryPlace, usize>,
@@ -27,27 +27,27 @@ pub struct Frame {
 
 /// What groups were made of.
 pub struct GroupedFrame {
-    pub before: Frame,
+    pub before: ColumnFrame,
     /// Each at the place of its number.
-    pub groups: Vec<Expression>,
+    pub groups: Vec<CompiledExpression>,
     /// Where the bits of the groups that are not in the set are.
     pub set_slot: usize,
 }
 
-impl Frame {
+impl ColumnFrame {
     /// A row without columns of a query.
-    pub fn empty(level: usize) -> Frame {
-        Frame { level, ..Frame::default() }
+    pub fn empty(level: usize) -> ColumnFrame {
+        ColumnFrame { level, ..ColumnFrame::default() }
     }
 
     /// The row of an entry that has so many columns.
-    pub fn of_entry(level: usize, entry: u32, width: usize) -> Frame {
+    pub fn of_entry(level: usize, entry: u32, width: usize) -> ColumnFrame {
         let slots = (0..width).map(|column| (EntryPlace { entry, column: column as u32 }, column));
-        Frame { level, slots: slots.collect(), width, ..Frame::default() }
+        ColumnFrame { level, slots: slots.collect(), width, ..ColumnFrame::default() }
     }
 
     /// The columns of another row behind those of this one.
-    pub fn beside(&self, right: &Frame) -> Frame {
+    pub fn beside(&self, right: &ColumnFrame) -> ColumnFrame {
         let mut both = self.clone();
         both.slots.extend(right.slots.iter().map(|(place, slot)| (*place, slot + self.width)));
         both.width += right.width;

@@ -1,10 +1,10 @@
 //! FROM and WHERE: entries of the range table, and which conditions go to which of them.
 
-use super::frame::{EntryPlace, Frame};
-use super::query::Source;
-use super::{Made, Planner, not_built};
-use crate::expression::Expression;
-use crate::plan::{KeyRange, Node, ScanNode, SetCall, SetCallee};
+use super::frame::{ColumnFrame, EntryPlace};
+use super::query::FromSource;
+use super::{PlanResult, QueryPlanner, not_built};
+use crate::expression::CompiledExpression;
+use crate::plan::{PlanNode, RangeBounds, ScanNode, SetCall, SetCallee};
 use analyzer::tree::{EntryKind, ExprId, JoinTree, Node as TreeNode, Query};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ pub struct Conjunct {
 /// Rows that such as a function yields, where nothing is known.
 const ROWS_UNKNOWN: f64 = 1_000.0;
 
-impl<'a> Planner<'a> {
+impl<'a> QueryPlanner<'a> {
     /// The joined rows of FROM for which WHERE holds.
-    pub fn from(&mut self, query: &'a Query, level: usize) -> Made<Source> {
+    pub fn from(&mut self, query: &'a Query, level: usize) -> PlanResult<FromSource> {
         let mut conjuncts = Vec::new();
         if let Some(filter) = query.filter {
             self.split(filter, level, &mut conjuncts);
@@ -121,37 +121,37 @@ impl<'a> Planner<'a> {
     }
 
     /// The rows of an entry for which conditions on it alone hold.
-    pub fn entry(&mut self, entry: u32, conjuncts: &[Conjunct], level: usize) -> Made<Source> {
+    pub fn entry(&mut self, entry: u32, conjuncts: &[Conjunct], level: usize) -> PlanResult<FromSource> {
         let known = &self.tree[self.levels[level].query].range_table[entry as usize];
         let width = known.columns.len();
         let source = match &known.kind {
             EntryKind::Relation { sample: None, .. } => return self.scan(entry, conjuncts, level),
             EntryKind::Query(query) => {
                 let node = self.query(*query)?;
-                Source { node, frame: Frame::of_entry(level, entry, width), rows: ROWS_UNKNOWN }
+                FromSource { node, frame: ColumnFrame::of_entry(level, entry, width), rows: ROWS_UNKNOWN }
             }
             EntryKind::Common { levels_up, number, itself } => {
                 let Some(target) = level.checked_sub(*levels_up as usize) else { return not_built("WITH of nowhere") };
                 let node = self.common(target, *number as usize, *itself)?;
-                Source { node, frame: Frame::of_entry(level, entry, width), rows: ROWS_UNKNOWN }
+                FromSource { node, frame: ColumnFrame::of_entry(level, entry, width), rows: ROWS_UNKNOWN }
             }
             EntryKind::Values(rows) => {
-                let nothing = Frame::empty(level);
+                let nothing = ColumnFrame::empty(level);
                 let mut compiled = Vec::with_capacity(rows.len());
                 for row in rows {
                     compiled.push(self.compile_all(row, level, &nothing)?);
                 }
-                let (rows, node) = (compiled.len() as f64, Arc::new(Node::Values(compiled)));
-                Source { node, frame: Frame::of_entry(level, entry, width), rows }
+                let (rows, node) = (compiled.len() as f64, Arc::new(PlanNode::Values(compiled)));
+                FromSource { node, frame: ColumnFrame::of_entry(level, entry, width), rows }
             }
             EntryKind::Functions { functions, ordinality } => {
-                let nothing = Frame::empty(level);
+                let nothing = ColumnFrame::empty(level);
                 let mut calls = Vec::with_capacity(functions.len());
                 for (call, width) in functions {
                     calls.push(self.set_call(*call, *width as usize, level, &nothing)?);
                 }
-                let node = Arc::new(Node::Functions { functions: calls, ordinality: *ordinality });
-                Source { node, frame: Frame::of_entry(level, entry, width), rows: ROWS_UNKNOWN }
+                let node = Arc::new(PlanNode::Functions { functions: calls, ordinality: *ordinality });
+                FromSource { node, frame: ColumnFrame::of_entry(level, entry, width), rows: ROWS_UNKNOWN }
             }
             _ => return not_built("an entry of this kind"),
         };
@@ -159,7 +159,7 @@ impl<'a> Planner<'a> {
     }
 
     /// A function of FROM or of targets.
-    pub fn set_call(&mut self, call: ExprId, width: usize, level: usize, current: &Frame) -> Made<SetCall> {
+    pub fn set_call(&mut self, call: ExprId, width: usize, level: usize, current: &ColumnFrame) -> PlanResult<SetCall> {
         let expression = &self.tree[call];
         if let TreeNode::Function { function, arguments, .. } = &expression.node
             && self.yields_set(*function)
@@ -181,19 +181,24 @@ impl<'a> Planner<'a> {
     }
 
     /// Rows for which conditions hold; those with subqueries come last.
-    pub fn filtered(&mut self, source: Source, conjuncts: &[Conjunct], level: usize) -> Made<Source> {
+    pub fn filtered(&mut self, source: FromSource, conjuncts: &[Conjunct], level: usize) -> PlanResult<FromSource> {
         match self.condition(conjuncts, level, &source.frame)? {
             None => Ok(source),
             Some(filter) => {
                 let rows = (source.rows * 0.3_f64.powi(conjuncts.len() as i32)).max(1.0);
-                let node = Arc::new(Node::Filter { input: source.node, filter });
-                Ok(Source { node, frame: source.frame, rows })
+                let node = Arc::new(PlanNode::Filter { input: source.node, filter });
+                Ok(FromSource { node, frame: source.frame, rows })
             }
         }
     }
 
     /// All conditions as one.
-    pub fn condition(&mut self, conjuncts: &[Conjunct], level: usize, frame: &Frame) -> Made<Option<Expression>> {
+    pub fn condition(
+        &mut self,
+        conjuncts: &[Conjunct],
+        level: usize,
+        frame: &ColumnFrame,
+    ) -> PlanResult<Option<CompiledExpression>> {
         let mut sorted: Vec<&Conjunct> = conjuncts.iter().collect();
         sorted.sort_by_key(|conjunct| conjunct.has_sublink);
         let mut parts = Vec::with_capacity(sorted.len());
@@ -202,14 +207,14 @@ impl<'a> Planner<'a> {
         }
         Ok(match parts.len() {
             0 | 1 => parts.pop(),
-            _ => Some(Expression::And(parts)),
+            _ => Some(CompiledExpression::And(parts)),
         })
     }
 
     /// A scan of a relation by the path that the conditions make best.
-    fn scan(&mut self, entry: u32, conjuncts: &[Conjunct], level: usize) -> Made<Source> {
+    fn scan(&mut self, entry: u32, conjuncts: &[Conjunct], level: usize) -> PlanResult<FromSource> {
         let (mut scan, frame, rows) = self.bare_scan(entry, level)?;
-        let found = self.best_path(entry, conjuncts, &Frame::empty(level), &BTreeSet::new(), level)?;
+        let found = self.best_path(entry, conjuncts, &ColumnFrame::empty(level), &BTreeSet::new(), level)?;
         let mut rows = rows;
         scan.exact = conjuncts.is_empty();
         if let Some(found) = found {
@@ -219,11 +224,11 @@ impl<'a> Planner<'a> {
             rows = (rows * 0.3_f64.powi(conjuncts.len() as i32)).max(1.0);
         }
         scan.filter = self.condition(conjuncts, level, &frame)?;
-        Ok(Source { node: Arc::new(Node::Scan(scan)), frame, rows })
+        Ok(FromSource { node: Arc::new(PlanNode::Scan(scan)), frame, rows })
     }
 
     /// A scan of all of a relation, with the columns that its query looks at.
-    pub fn bare_scan(&mut self, entry: u32, level: usize) -> Made<(ScanNode, Frame, f64)> {
+    pub fn bare_scan(&mut self, entry: u32, level: usize) -> PlanResult<(ScanNode, ColumnFrame, f64)> {
         let query = self.levels[level].query;
         let known = &self.tree[query].range_table[entry as usize];
         let EntryKind::Relation { relation, .. } = known.kind else { return not_built("what is no relation") };
@@ -233,13 +238,13 @@ impl<'a> Planner<'a> {
         self.read.insert(relation);
         let columns = self.wanted_columns(query, entry, level);
         let slots = columns.iter().enumerate().map(|(slot, column)| (EntryPlace { entry, column: *column }, slot));
-        let frame = Frame { level, slots: slots.collect(), width: columns.len(), ..Frame::default() };
+        let frame = ColumnFrame { level, slots: slots.collect(), width: columns.len(), ..ColumnFrame::default() };
         let name = known.name.clone();
         let scan = ScanNode {
             relation,
             name,
             path: 0,
-            range: KeyRange::default(),
+            range: RangeBounds::default(),
             columns,
             filter: None,
             exact: false,

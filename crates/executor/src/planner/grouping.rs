@@ -1,10 +1,10 @@
 //! GROUP BY, aggregates and HAVING.
 
-use super::frame::{EntryPlace, Frame, GroupedFrame};
-use super::query::Source;
-use super::{Made, Planner, not_built};
-use crate::expression::Expression;
-use crate::plan::{Aggregation, Node, Sorting};
+use super::frame::{ColumnFrame, EntryPlace, GroupedFrame};
+use super::query::FromSource;
+use super::{PlanResult, QueryPlanner, not_built};
+use crate::expression::CompiledExpression;
+use crate::plan::{Aggregation, PlanNode, Sorting};
 use analyzer::tree::{AggregateCall, EntryKind, ExprId, Node as TreeNode, Query};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ struct OwnAggregate {
 /// How many groups the bits of a set have room for.
 const GROUPS_MAX: usize = 62;
 
-impl<'a> Planner<'a> {
-    pub fn grouping(&mut self, query: &'a Query, source: Source, level: usize) -> Made<Source> {
+impl<'a> QueryPlanner<'a> {
+    pub fn grouping(&mut self, query: &'a Query, source: FromSource, level: usize) -> PlanResult<FromSource> {
         let before = source.frame;
         let mut groups = Vec::new();
         for group in &query.group {
@@ -34,10 +34,10 @@ impl<'a> Planner<'a> {
         let carried = self.decided(query, &groups, &before, sets.len())?;
         let own = self.own_aggregates(query);
         let mut aggregates: Vec<Aggregation> = Vec::new();
-        let mut frame = Frame::empty(level);
+        let mut frame = ColumnFrame::empty(level);
         for aggregate in own {
             let made = self.aggregation(&aggregate, level, &before)?;
-            let is_volatile = made.arguments.iter().any(Expression::is_volatile);
+            let is_volatile = made.arguments.iter().any(CompiledExpression::is_volatile);
             let same = aggregates.iter().position(|known| *known == made).filter(|_| !is_volatile);
             let place = same.unwrap_or(aggregates.len());
             frame.computed.insert(aggregate.id, groups.len() + place);
@@ -47,8 +47,8 @@ impl<'a> Planner<'a> {
         }
         let set_slot = groups.len() + aggregates.len();
         for (place, slot) in &before.slots {
-            let group = groups.iter().position(|group| *group == Expression::Slot(*slot));
-            let behind = carried.iter().position(|known| *known == Expression::Slot(*slot));
+            let group = groups.iter().position(|group| *group == CompiledExpression::Slot(*slot));
+            let behind = carried.iter().position(|known| *known == CompiledExpression::Slot(*slot));
             if let Some(slot) = group.or(behind.map(|behind| set_slot + 1 + behind)) {
                 frame.slots.insert(*place, slot);
             }
@@ -56,15 +56,15 @@ impl<'a> Planner<'a> {
         frame.width = set_slot + 1 + carried.len();
         let rows = if groups.is_empty() { 1.0 } else { (source.rows / 10.0).max(1.0) };
         frame.grouped = Some(Arc::new(GroupedFrame { before, groups: groups.clone(), set_slot }));
-        let mut node = Arc::new(Node::Aggregate { input: source.node, groups, sets, aggregates, carried });
+        let mut node = Arc::new(PlanNode::Aggregate { input: source.node, groups, sets, aggregates, carried });
         if let Some(having) = query.having {
             let filter = self.compile(having, level, &frame)?;
-            node = Arc::new(Node::Filter { input: node, filter });
+            node = Arc::new(PlanNode::Filter { input: node, filter });
         }
-        Ok(Source { node, frame, rows })
+        Ok(FromSource { node, frame, rows })
     }
 
-    fn sets(&self, query: &Query) -> Made<Vec<Vec<usize>>> {
+    fn sets(&self, query: &Query) -> PlanResult<Vec<Vec<usize>>> {
         let Some(sets) = &query.grouping_sets else { return Ok(vec![(0..query.group.len()).collect()]) };
         let mut found = Vec::with_capacity(sets.len());
         for set in sets {
@@ -81,7 +81,13 @@ impl<'a> Planner<'a> {
     }
 
     /// Columns that are the same throughout a group, since it has all of their relation's primary key.
-    fn decided(&self, query: &Query, groups: &[Expression], before: &Frame, sets: usize) -> Made<Vec<Expression>> {
+    fn decided(
+        &self,
+        query: &Query,
+        groups: &[CompiledExpression],
+        before: &ColumnFrame,
+        sets: usize,
+    ) -> PlanResult<Vec<CompiledExpression>> {
         let mut carried = Vec::new();
         if sets != 1 || groups.is_empty() {
             return Ok(carried);
@@ -92,11 +98,11 @@ impl<'a> Planner<'a> {
             let Some(key) = self.catalog.relation(relation).and_then(|row| row.primary_key.as_ref()) else { continue };
             let is_group = |column: &u32| {
                 let slot = before.slots.get(&EntryPlace { entry, column: *column });
-                slot.is_some_and(|slot| groups.contains(&Expression::Slot(*slot)))
+                slot.is_some_and(|slot| groups.contains(&CompiledExpression::Slot(*slot)))
             };
             if key.iter().all(is_group) {
                 let own = before.slots.iter().filter(|(place, _)| place.entry == entry);
-                carried.extend(own.map(|(_, slot)| Expression::Slot(*slot)));
+                carried.extend(own.map(|(_, slot)| CompiledExpression::Slot(*slot)));
             }
         }
         carried.retain(|column| !groups.contains(column));
@@ -114,7 +120,7 @@ impl<'a> Planner<'a> {
         found.into_iter().map(|(id, depth)| OwnAggregate { id, depth }).collect()
     }
 
-    fn aggregation(&mut self, of: &OwnAggregate, level: usize, before: &Frame) -> Made<Aggregation> {
+    fn aggregation(&mut self, of: &OwnAggregate, level: usize, before: &ColumnFrame) -> PlanResult<Aggregation> {
         let expression = &self.tree[of.id];
         let TreeNode::Aggregate(call) = &expression.node else { return not_built("what is no aggregate") };
         let call: &AggregateCall = call;
@@ -126,7 +132,7 @@ impl<'a> Planner<'a> {
         let (mut order, mut distinct): (Vec<Sorting>, Vec<usize>) = (Vec::new(), Vec::new());
         for (group, counts) in call.order.iter().map(|g| (g, false)).chain(call.distinct.iter().map(|g| (g, true))) {
             let Some(place) = place(group.target) else { return not_built("order by what is no argument") };
-            let sorting = self.sorting(group, Expression::Slot(place), values[place])?;
+            let sorting = self.sorting(group, CompiledExpression::Slot(place), values[place])?;
             if !order.iter().any(|known| known.by == sorting.by) {
                 order.push(sorting);
             }

@@ -1,11 +1,11 @@
 //! Joins: inner ones by estimates, outer ones as they are written.
 
-use super::frame::Frame;
+use super::frame::ColumnFrame;
 use super::from::Conjunct;
-use super::query::Source;
-use super::{Made, Planner, not_built};
-use crate::expression::Expression;
-use crate::plan::{Joining, Node};
+use super::query::FromSource;
+use super::{PlanResult, QueryPlanner, not_built};
+use crate::expression::CompiledExpression;
+use crate::plan::{JoinType, PlanNode};
 use analyzer::tree::{JoinTree, Node as TreeNode};
 use grammar::ast::JoinKind;
 use std::collections::BTreeSet;
@@ -22,9 +22,14 @@ struct Leaf<'a> {
 /// Rows of the left side times those of the right below which looking up each is better than reading all.
 const LOOKUP_GAIN: f64 = 3.0;
 
-impl<'a> Planner<'a> {
+impl<'a> QueryPlanner<'a> {
     /// Inner joins of all trees, with all conditions.
-    pub fn join_all(&mut self, trees: Vec<&'a JoinTree>, conjuncts: Vec<Conjunct>, level: usize) -> Made<Source> {
+    pub fn join_all(
+        &mut self,
+        trees: Vec<&'a JoinTree>,
+        conjuncts: Vec<Conjunct>,
+        level: usize,
+    ) -> PlanResult<FromSource> {
         let mut conjuncts = conjuncts;
         let mut leaves = Vec::new();
         for tree in trees {
@@ -32,7 +37,7 @@ impl<'a> Planner<'a> {
         }
         let (late, mut open): (Vec<Conjunct>, Vec<Conjunct>) =
             conjuncts.into_iter().partition(|conjunct| conjunct.stays || conjunct.entries.is_empty());
-        let mut joined: Option<(Source, BTreeSet<u32>)> = None;
+        let mut joined: Option<(FromSource, BTreeSet<u32>)> = None;
         while !leaves.is_empty() {
             let place = self.next_leaf(&leaves, joined.as_ref(), &open, level)?;
             let leaf = leaves.remove(place);
@@ -50,13 +55,13 @@ impl<'a> Planner<'a> {
                     entries.extend(leaf.entries.iter().copied());
                     let (between, others) = open.into_iter().partition(|c: &Conjunct| c.entries.is_subset(&entries));
                     open = others;
-                    (self.join(Joining::Inner, source, &leaf, own, between, level)?, entries)
+                    (self.join(JoinType::Inner, source, &leaf, own, between, level)?, entries)
                 }
             });
         }
         let source = match joined {
             Some((source, _)) => source,
-            None => Source { node: Arc::new(Node::OneRow), frame: Frame::empty(level), rows: 1.0 },
+            None => FromSource { node: Arc::new(PlanNode::OneRow), frame: ColumnFrame::empty(level), rows: 1.0 },
         };
         open.extend(late);
         self.filtered(source, &open, level)
@@ -87,10 +92,10 @@ impl<'a> Planner<'a> {
     fn next_leaf(
         &mut self,
         leaves: &[Leaf<'a>],
-        joined: Option<&(Source, BTreeSet<u32>)>,
+        joined: Option<&(FromSource, BTreeSet<u32>)>,
         open: &[Conjunct],
         level: usize,
-    ) -> Made<usize> {
+    ) -> PlanResult<usize> {
         let nothing = BTreeSet::new();
         let given = joined.map_or(&nothing, |(_, entries)| entries);
         let mut best: Option<(bool, f64, usize)> = None;
@@ -118,10 +123,10 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn estimate(&mut self, leaf: &Leaf<'a>, own: &[Conjunct], level: usize) -> Made<f64> {
+    fn estimate(&mut self, leaf: &Leaf<'a>, own: &[Conjunct], level: usize) -> PlanResult<f64> {
         let JoinTree::Entry(entry) = leaf.tree else { return Ok(1_000.0) };
         let rows = self.rows_of(*entry, level);
-        let path = self.best_path(*entry, own, &Frame::empty(level), &BTreeSet::new(), level)?;
+        let path = self.best_path(*entry, own, &ColumnFrame::empty(level), &BTreeSet::new(), level)?;
         Ok(path.map_or(rows * 0.3_f64.powi(own.len() as i32), |path| path.rows))
     }
 
@@ -133,7 +138,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The rows of a tree of joins, with conditions on it.
-    fn tree(&mut self, tree: &'a JoinTree, conjuncts: Vec<Conjunct>, level: usize) -> Made<Source> {
+    fn tree(&mut self, tree: &'a JoinTree, conjuncts: Vec<Conjunct>, level: usize) -> PlanResult<FromSource> {
         let JoinTree::Join { kind, left, right, condition, .. } = tree else {
             let JoinTree::Entry(entry) = tree else { return not_built("a join") };
             return self.entry(*entry, &conjuncts, level);
@@ -167,9 +172,9 @@ impl<'a> Planner<'a> {
             }
         }
         let joining = match kind {
-            JoinKind::Left => Joining::Left,
-            JoinKind::Right => Joining::Right,
-            _ => Joining::Full,
+            JoinKind::Left => JoinType::Left,
+            JoinKind::Right => JoinType::Right,
+            _ => JoinType::Full,
         };
         if !left.needs.is_empty() {
             return not_built("an outer join of a lateral entry");
@@ -182,13 +187,13 @@ impl<'a> Planner<'a> {
     /// Joins rows with a leaf: `own` are conditions on that alone, `between` those on both.
     fn join(
         &mut self,
-        kind: Joining,
-        left: Source,
+        kind: JoinType,
+        left: FromSource,
         leaf: &Leaf<'a>,
         own: Vec<Conjunct>,
         between: Vec<Conjunct>,
         level: usize,
-    ) -> Made<Source> {
+    ) -> PlanResult<FromSource> {
         if !leaf.needs.is_empty() {
             return self.lateral(kind, left, leaf, own, between, level);
         }
@@ -201,14 +206,14 @@ impl<'a> Planner<'a> {
 
     fn lateral(
         &mut self,
-        kind: Joining,
-        left: Source,
+        kind: JoinType,
+        left: FromSource,
         leaf: &Leaf<'a>,
         own: Vec<Conjunct>,
         between: Vec<Conjunct>,
         level: usize,
-    ) -> Made<Source> {
-        if matches!(kind, Joining::Right | Joining::Full) {
+    ) -> PlanResult<FromSource> {
+        if matches!(kind, JoinType::Right | JoinType::Full) {
             return not_built("a lateral side that is kept");
         }
         self.frames.push(left.frame.clone());
@@ -218,28 +223,28 @@ impl<'a> Planner<'a> {
         let frame = left.frame.beside(&right.frame);
         let condition = self.condition(&between, level, &frame)?;
         let (rows, right_width) = (left.rows * right.rows.min(10.0), right.frame.width);
-        let node = Arc::new(Node::Lateral { kind, left: left.node, right: right.node, condition, right_width });
-        Ok(Source { node, frame, rows })
+        let node = Arc::new(PlanNode::Lateral { kind, left: left.node, right: right.node, condition, right_width });
+        Ok(FromSource { node, frame, rows })
     }
 
     /// Reads the right side by the keys that rows of the left side have, if that is less than all of it.
     fn join_by_key(
         &mut self,
-        kind: Joining,
-        left: &Source,
+        kind: JoinType,
+        left: &FromSource,
         leaf: &Leaf<'a>,
         own: &[Conjunct],
         between: &[Conjunct],
         level: usize,
-    ) -> Made<Option<Source>> {
+    ) -> PlanResult<Option<FromSource>> {
         let JoinTree::Entry(entry) = leaf.tree else { return Ok(None) };
-        if matches!(kind, Joining::Right | Joining::Full) {
+        if matches!(kind, JoinType::Right | JoinType::Full) {
             return Ok(None);
         }
         let given: BTreeSet<u32> = left.frame.slots.keys().map(|place| place.entry).collect();
         let all: Vec<Conjunct> = own.iter().chain(between).cloned().collect();
         let Some(path) = self.best_path(*entry, &all, &left.frame, &given, level)? else { return Ok(None) };
-        let without = self.best_path(*entry, own, &Frame::empty(level), &BTreeSet::new(), level)?;
+        let without = self.best_path(*entry, own, &ColumnFrame::empty(level), &BTreeSet::new(), level)?;
         let is_better = without.as_ref().is_none_or(|without| without.range.equal.len() < path.range.equal.len());
         let whole = without.as_ref().map_or_else(|| self.rows_of(*entry, level), |without| without.rows);
         if !is_better || path.range.equal.is_empty() || left.rows * path.rows * LOOKUP_GAIN > whole {
@@ -251,26 +256,26 @@ impl<'a> Planner<'a> {
         // Rows with the same key may have other ends: the ranges of one prefix are read as one.
         let has_slot = |end: &crate::plan::KeyEnd| {
             let mut found = false;
-            end.value.visit(&mut |part| found |= matches!(part, Expression::Slot(_)));
+            end.value.visit(&mut |part| found |= matches!(part, CompiledExpression::Slot(_)));
             found
         };
         scan.range.lower = scan.range.lower.filter(|end| !has_slot(end));
         scan.range.upper = scan.range.upper.filter(|end| !has_slot(end));
         scan.filter = self.condition(own, level, &frame)?;
-        let right = Source { node: Arc::new(Node::Scan(scan)), frame, rows: path.rows };
+        let right = FromSource { node: Arc::new(PlanNode::Scan(scan)), frame, rows: path.rows };
         // Without keys to tell the rows of one probe from another's, every row would meet every row: that is right, too.
         self.hash_join(kind, left.clone(), right, between, true, level).map(Some)
     }
 
     fn hash_join(
         &mut self,
-        kind: Joining,
-        left: Source,
-        right: Source,
+        kind: JoinType,
+        left: FromSource,
+        right: FromSource,
         between: &[Conjunct],
         by_key: bool,
         level: usize,
-    ) -> Made<Source> {
+    ) -> PlanResult<FromSource> {
         let (mut left_keys, mut right_keys, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for conjunct in between {
             match self.hash_keys(conjunct, &left.frame, &right.frame, level)? {
@@ -289,7 +294,7 @@ impl<'a> Planner<'a> {
             (false, false) => left.rows.max(right.rows),
         };
         let (left_width, right_width) = (left.frame.width, right.frame.width);
-        let node = Arc::new(Node::Join {
+        let node = Arc::new(PlanNode::Join {
             kind,
             left: left.node,
             right: right.node,
@@ -300,17 +305,17 @@ impl<'a> Planner<'a> {
             right_width,
             by_key,
         });
-        Ok(Source { node, frame, rows })
+        Ok(FromSource { node, frame, rows })
     }
 
     /// Both sides of an equality between two sides of a join, if it is that of keys.
     fn hash_keys(
         &mut self,
         conjunct: &Conjunct,
-        left: &Frame,
-        right: &Frame,
+        left: &ColumnFrame,
+        right: &ColumnFrame,
         level: usize,
-    ) -> Made<Option<(Expression, Expression)>> {
+    ) -> PlanResult<Option<(CompiledExpression, CompiledExpression)>> {
         let TreeNode::Operator { operator, arguments, .. } = &self.tree[conjunct.condition].node else {
             return Ok(None);
         };
@@ -321,7 +326,7 @@ impl<'a> Planner<'a> {
             return Ok(None);
         }
         let (one_of, other_of) = (self.entries_of(*one, level), self.entries_of(*other, level));
-        let of = |frame: &Frame, entries: &BTreeSet<u32>| {
+        let of = |frame: &ColumnFrame, entries: &BTreeSet<u32>| {
             let known = |entry: &u32| frame.slots.keys().any(|place| place.entry == *entry);
             !entries.is_empty() && entries.iter().all(known)
         };

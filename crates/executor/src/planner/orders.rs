@@ -1,23 +1,23 @@
 //! Orders that a path of a relation gives, and limits that reach a scan.
 
-use super::Planner;
-use crate::access::Access;
-use crate::expression::Expression;
-use crate::plan::{KeyDirection, KeySource, Node, RowsNeeded, ScanNode, Sorting};
+use super::QueryPlanner;
+use crate::access::TableAccess;
+use crate::expression::CompiledExpression;
+use crate::plan::{KeyDirection, KeySource, PlanNode, RowsNeeded, ScanNode, Sorting};
 use analyzer::tree::{EntryKind, JoinTree, Query};
 use std::sync::Arc;
 
-impl Planner<'_> {
+impl QueryPlanner<'_> {
     /// The rows of a query in the order that it asks for, if its only relation can be read in it: by the path that its
     /// conditions have chosen or, for the first rows of a whole relation, by any.
     pub fn ordered_by_path(
         &self,
         query: &Query,
-        node: &Arc<Node>,
+        node: &Arc<PlanNode>,
         order: &[Sorting],
         few: bool,
         level: usize,
-    ) -> Option<Arc<Node>> {
+    ) -> Option<Arc<PlanNode>> {
         let [JoinTree::Entry(entry)] = query.from.as_slice() else { return None };
         let known = &query.range_table[*entry as usize];
         let EntryKind::Relation { relation, .. } = known.kind else { return None };
@@ -50,7 +50,7 @@ impl Planner<'_> {
 }
 
 /// Whether rows by a path come in the order of these columns.
-fn gives_order(access: &Access, path: usize, scan: &ScanNode, columns: &[u32]) -> bool {
+fn gives_order(access: &TableAccess, path: usize, scan: &ScanNode, columns: &[u32]) -> bool {
     let Some(keys) = access.paths.get(path) else { return false };
     // Rows of equal keys come by the primary key.
     let primary = if path == 0 { &[][..] } else { &access.paths[0].columns[..] };
@@ -75,22 +75,30 @@ fn gives_order(access: &Access, path: usize, scan: &ScanNode, columns: &[u32]) -
 }
 
 /// The same with another scan, if only operators stand above it that keep the order.
-fn with_scan(node: &Arc<Node>, change: &dyn Fn(&ScanNode) -> Option<ScanNode>) -> Option<Arc<Node>> {
+fn with_scan(node: &Arc<PlanNode>, change: &dyn Fn(&ScanNode) -> Option<ScanNode>) -> Option<Arc<PlanNode>> {
     Some(Arc::new(match &**node {
-        Node::Scan(scan) => Node::Scan(change(scan)?),
-        Node::Project { input, expressions } => {
-            Node::Project { input: with_scan(input, change)?, expressions: expressions.clone() }
+        PlanNode::Scan(scan) => PlanNode::Scan(change(scan)?),
+        PlanNode::Project { input, expressions } => {
+            PlanNode::Project { input: with_scan(input, change)?, expressions: expressions.clone() }
         }
-        Node::Filter { input, filter } => Node::Filter { input: with_scan(input, change)?, filter: filter.clone() },
+        PlanNode::Filter { input, filter } => {
+            PlanNode::Filter { input: with_scan(input, change)?, filter: filter.clone() }
+        }
         _ => return None,
     }))
 }
 
 /// Tells a scan how many rows are needed, if all of its rows are rows of what is limited.
-pub fn limited_scan(node: Arc<Node>, limit: &Expression, offset: Option<&Expression>) -> Arc<Node> {
-    let is_known = |of: &Expression| {
+pub fn limited_scan(
+    node: Arc<PlanNode>,
+    limit: &CompiledExpression,
+    offset: Option<&CompiledExpression>,
+) -> Arc<PlanNode> {
+    let is_known = |of: &CompiledExpression| {
         let mut known = !of.is_volatile();
-        of.visit(&mut |part| known &= !matches!(part, Expression::Subplan(_) | Expression::Outer { .. }));
+        of.visit(&mut |part| {
+            known &= !matches!(part, CompiledExpression::Subplan(_) | CompiledExpression::Outer { .. })
+        });
         known
     };
     if !is_known(limit) || !offset.is_none_or(is_known) {
@@ -100,11 +108,11 @@ pub fn limited_scan(node: Arc<Node>, limit: &Expression, offset: Option<&Express
     limited(&node, &needed).unwrap_or(node)
 }
 
-fn limited(node: &Arc<Node>, needed: &RowsNeeded) -> Option<Arc<Node>> {
+fn limited(node: &Arc<PlanNode>, needed: &RowsNeeded) -> Option<Arc<PlanNode>> {
     Some(Arc::new(match &**node {
-        Node::Scan(scan) if scan.exact => Node::Scan(ScanNode { needed: Some(needed.clone()), ..scan.clone() }),
-        Node::Project { input, expressions } => {
-            Node::Project { input: limited(input, needed)?, expressions: expressions.clone() }
+        PlanNode::Scan(scan) if scan.exact => PlanNode::Scan(ScanNode { needed: Some(needed.clone()), ..scan.clone() }),
+        PlanNode::Project { input, expressions } => {
+            PlanNode::Project { input: limited(input, needed)?, expressions: expressions.clone() }
         }
         _ => return None,
     }))

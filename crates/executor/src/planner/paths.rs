@@ -1,12 +1,12 @@
 //! Which path leads to the rows of a relation, by conditions on its columns.
 
-use super::Made;
-use super::Planner;
-use super::frame::Frame;
+use super::PlanResult;
+use super::QueryPlanner;
+use super::frame::ColumnFrame;
 use super::from::Conjunct;
 use crate::access::AccessPathKeys;
-use crate::expression::Expression;
-use crate::plan::{KeyEnd, KeyRange, KeySource};
+use crate::expression::CompiledExpression;
+use crate::plan::{KeyEnd, KeySource, RangeBounds};
 use analyzer::tree::{EntryKind, ExprId, Node as TreeNode};
 use analyzer::types::OperatorId;
 use std::collections::BTreeSet;
@@ -26,14 +26,14 @@ const ELEMENTS: f64 = 10.0;
 /// A path with the range of keys that is read.
 pub struct ChosenPath {
     pub path: usize,
-    pub range: KeyRange,
+    pub range: RangeBounds,
     pub rows: f64,
     /// Whether the conditions hold for exactly the rows within the range.
     pub exact: bool,
 }
 
 /// What a condition says of a column.
-struct Bound {
+struct PathBound {
     column: u32,
     strategy: i16,
     other: BoundBy,
@@ -47,10 +47,13 @@ enum BoundBy {
     /// Any element of an array.
     Elements(ExprId),
     /// Any of these; nothing is said if one of the guards holds.
-    Any { guards: Vec<ExprId>, others: Vec<ExprId> },
+    Any {
+        guards: Vec<ExprId>,
+        others: Vec<ExprId>,
+    },
 }
 
-impl Bound {
+impl PathBound {
     fn is_equality_of(&self, column: u32) -> bool {
         self.column == column && self.strategy == 3
     }
@@ -60,7 +63,7 @@ impl Bound {
     }
 }
 
-impl Planner<'_> {
+impl QueryPlanner<'_> {
     /// What an operator means to ordered keys: 1 to 5 for `<`, `<=`, `=`, `>=`, `>`.
     pub fn strategy(&self, operator: OperatorId) -> Option<i16> {
         let rows = self.facts.family_operators.iter();
@@ -74,14 +77,14 @@ impl Planner<'_> {
         &mut self,
         entry: u32,
         conjuncts: &[Conjunct],
-        frame: &Frame,
+        frame: &ColumnFrame,
         given: &BTreeSet<u32>,
         level: usize,
-    ) -> Made<Option<ChosenPath>> {
+    ) -> PlanResult<Option<ChosenPath>> {
         let known = &self.tree[self.levels[level].query].range_table[entry as usize];
         let EntryKind::Relation { relation, .. } = known.kind else { return Ok(None) };
         let Some(access) = self.relations.access(relation) else { return Ok(None) };
-        let bounds: Vec<Bound> =
+        let bounds: Vec<PathBound> =
             conjuncts.iter().filter_map(|conjunct| self.bound(entry, conjunct, given, level)).collect();
         let mut best: Option<(f64, f64, usize)> = None;
         for (path, keys) in access.paths.iter().enumerate() {
@@ -94,7 +97,7 @@ impl Planner<'_> {
         }
         let Some((_, rows, path)) = best else { return Ok(None) };
         let columns = &access.paths[path].columns;
-        let mut range = KeyRange::default();
+        let mut range = RangeBounds::default();
         for column in columns {
             range.types.push(self.storage(known.columns[*column as usize].typed)?);
         }
@@ -122,12 +125,12 @@ impl Planner<'_> {
     }
 
     /// How many rows are read by a path, estimated; none if the conditions say nothing of its first column.
-    fn rows_by(&self, keys: &AccessPathKeys, all: f64, bounds: &[Bound]) -> Option<f64> {
+    fn rows_by(&self, keys: &AccessPathKeys, all: f64, bounds: &[PathBound]) -> Option<f64> {
         let (mut equal, mut values, mut guarded) = (0, 1.0, false);
         for column in &keys.columns {
             let own = || bounds.iter().filter(|bound| bound.is_equality_of(*column));
             let Some(fewest) = own().map(|bound| self.values_of(bound)).reduce(f64::min) else { break };
-            guarded |= own().all(Bound::is_guarded);
+            guarded |= own().all(PathBound::is_guarded);
             values *= fewest;
             equal += 1;
         }
@@ -146,7 +149,7 @@ impl Planner<'_> {
     }
 
     /// With how many values a bound compares, estimated.
-    fn values_of(&self, bound: &Bound) -> f64 {
+    fn values_of(&self, bound: &PathBound) -> f64 {
         match &bound.other {
             BoundBy::One(_) => 1.0,
             BoundBy::Any { others, .. } => others.len() as f64,
@@ -161,11 +164,11 @@ impl Planner<'_> {
     fn key_ends(
         &mut self,
         column: u32,
-        bounds: &[Bound],
-        range: &mut KeyRange,
-        frame: &Frame,
+        bounds: &[PathBound],
+        range: &mut RangeBounds,
+        frame: &ColumnFrame,
         level: usize,
-    ) -> Made<usize> {
+    ) -> PlanResult<usize> {
         let mut said = 0;
         for bound in bounds.iter().filter(|bound| bound.column == column) {
             let BoundBy::One(other) = bound.other else { continue };
@@ -179,11 +182,11 @@ impl Planner<'_> {
         Ok(said)
     }
 
-    fn key_source(&mut self, bound: &Bound, frame: &Frame, level: usize) -> Made<KeySource> {
+    fn key_source(&mut self, bound: &PathBound, frame: &ColumnFrame, level: usize) -> PlanResult<KeySource> {
         Ok(match &bound.other {
             BoundBy::One(other) => KeySource::One(self.compile(*other, level, frame)?),
             BoundBy::Elements(array) => match self.compile(*array, level, frame)? {
-                Expression::Array { elements, .. } => KeySource::Each(elements),
+                CompiledExpression::Array { elements, .. } => KeySource::Each(elements),
                 array => KeySource::Elements(array),
             },
             BoundBy::Any { guards, others } => {
@@ -200,7 +203,7 @@ impl Planner<'_> {
     }
 
     /// What a condition says of a column of the entry, if its other side is known before the row.
-    fn bound(&self, entry: u32, conjunct: &Conjunct, given: &BTreeSet<u32>, level: usize) -> Option<Bound> {
+    fn bound(&self, entry: u32, conjunct: &Conjunct, given: &BTreeSet<u32>, level: usize) -> Option<PathBound> {
         if conjunct.stays || conjunct.has_sublink {
             return None;
         }
@@ -211,7 +214,7 @@ impl Planner<'_> {
     }
 
     /// What `guard OR column = a OR column = b` says.
-    fn either(&self, entry: u32, parts: &[ExprId], given: &BTreeSet<u32>, level: usize) -> Option<Bound> {
+    fn either(&self, entry: u32, parts: &[ExprId], given: &BTreeSet<u32>, level: usize) -> Option<PathBound> {
         let (mut guards, mut others, mut of) = (Vec::new(), Vec::new(), None);
         for part in parts {
             if self.is_guard(*part) {
@@ -227,7 +230,7 @@ impl Planner<'_> {
             others.push(other);
         }
         let other = BoundBy::Any { guards, others };
-        of.map(|column| Bound { column, strategy: 3, other, same_type: false })
+        of.map(|column| PathBound { column, strategy: 3, other, same_type: false })
     }
 
     /// Whether a condition is known before all rows, and cannot fail.
@@ -249,7 +252,7 @@ impl Planner<'_> {
     }
 
     /// What a comparison says of a column of the entry, if its other side is known before the row.
-    fn compared(&self, entry: u32, condition: ExprId, given: &BTreeSet<u32>, level: usize) -> Option<Bound> {
+    fn compared(&self, entry: u32, condition: ExprId, given: &BTreeSet<u32>, level: usize) -> Option<PathBound> {
         let (operator, arguments, elements) = match &self.tree[condition].node {
             TreeNode::Operator { operator, arguments, .. } => (*operator, arguments, false),
             TreeNode::ArrayOperator { operator, arguments, all: false, .. } => (*operator, arguments, true),
@@ -272,7 +275,7 @@ impl Planner<'_> {
             let is_blank_padded = matches!(stored, Type::Char(_));
             let same_type = !is_blank_padded && (stored.unmodified() == given_type.unmodified() || stored.is_string());
             let other = if elements { BoundBy::Elements(other) } else { BoundBy::One(other) };
-            fits.then_some(Bound { column, strategy, other, same_type })
+            fits.then_some(PathBound { column, strategy, other, same_type })
         })
     }
 

@@ -1,25 +1,25 @@
 //! One query: where rows come from, what is computed of them, in which order they leave.
 
-use super::frame::{EntryPlace, Frame};
+use super::frame::{ColumnFrame, EntryPlace};
 use super::orders::limited_scan;
-use super::{Made, PlannedLevel, Planner, not_built};
-use crate::expression::Expression;
-use crate::plan::{Node, SetCall, Sorting};
+use super::{PlanResult, PlannedLevel, QueryPlanner, not_built};
+use crate::expression::CompiledExpression;
+use crate::plan::{PlanNode, SetCall, Sorting};
 use analyzer::tree::{Command, EntryKind, ExprId, Node as TreeNode, Query, QueryId, SetTree, SortGroup};
 use std::sync::Arc;
 
 /// Rows with their layout.
 #[derive(Clone)]
-pub struct Source {
-    pub node: Arc<Node>,
-    pub frame: Frame,
+pub struct FromSource {
+    pub node: Arc<PlanNode>,
+    pub frame: ColumnFrame,
     /// Estimated.
     pub rows: f64,
 }
 
-impl<'a> Planner<'a> {
+impl<'a> QueryPlanner<'a> {
     /// A query within those of `levels`; its rows have the columns of its targets.
-    pub fn query(&mut self, query: QueryId) -> Made<Arc<Node>> {
+    pub fn query(&mut self, query: QueryId) -> PlanResult<Arc<PlanNode>> {
         let level = self.levels.len();
         let common = vec![super::common::CommonState::Unplanned; self.tree[query].with.len()];
         self.levels.push(PlannedLevel { query, common, frames: self.frames.len() });
@@ -28,7 +28,7 @@ impl<'a> Planner<'a> {
         planned
     }
 
-    fn level(&mut self, id: QueryId, level: usize) -> Made<Arc<Node>> {
+    fn level(&mut self, id: QueryId, level: usize) -> PlanResult<Arc<PlanNode>> {
         let query: &'a Query = &self.tree[id];
         if query.command != Command::Select || !query.locks.is_empty() {
             return not_built("changes and locks");
@@ -50,24 +50,24 @@ impl<'a> Planner<'a> {
         }
         let values: Vec<ExprId> = query.targets.iter().map(|target| target.value).collect();
         let expressions = self.compile_all(&values, level, &source.frame)?;
-        let all_slots = (0..source.frame.width).map(Expression::Slot);
+        let all_slots = (0..source.frame.width).map(CompiledExpression::Slot);
         let mut node = source.node;
         if !all_slots.eq(expressions.iter().cloned()) {
-            node = Arc::new(Node::Project { input: node, expressions });
+            node = Arc::new(PlanNode::Project { input: node, expressions });
         }
         node = self.ordering(query, node, level)?;
         let shown = query.targets.iter().filter(|target| !target.junk).count();
         if shown < query.targets.len() {
             // Junk stands behind what is shown, but for targets that are both.
             let places = query.targets.iter().enumerate().filter(|(_, target)| !target.junk);
-            let expressions = places.map(|(place, _)| Expression::Slot(place)).collect();
-            node = Arc::new(Node::Project { input: node, expressions });
+            let expressions = places.map(|(place, _)| CompiledExpression::Slot(place)).collect();
+            node = Arc::new(PlanNode::Project { input: node, expressions });
         }
         Ok(node)
     }
 
     /// The place of the target that ORDER BY and its like name.
-    pub fn target_of(&self, query: &Query, group: &SortGroup) -> Made<usize> {
+    pub fn target_of(&self, query: &Query, group: &SortGroup) -> PlanResult<usize> {
         match query.targets.iter().position(|target| target.reference == group.target) {
             Some(place) => Ok(place),
             None => not_built("order by what is no target"),
@@ -75,7 +75,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Sorts by an expression as an element of ORDER BY says.
-    pub fn sorting(&self, group: &SortGroup, by: Expression, value: ExprId) -> Made<Sorting> {
+    pub fn sorting(&self, group: &SortGroup, by: CompiledExpression, value: ExprId) -> PlanResult<Sorting> {
         self.ordered(self.tree[value].typed.id)?;
         let descending = match self.strategy(group.sort) {
             Some(1) => false,
@@ -85,17 +85,17 @@ impl<'a> Planner<'a> {
         Ok(Sorting { by, descending, nulls_first: group.nulls_first })
     }
 
-    fn target_order(&self, query: &Query, groups: &[SortGroup]) -> Made<Vec<Sorting>> {
+    fn target_order(&self, query: &Query, groups: &[SortGroup]) -> PlanResult<Vec<Sorting>> {
         let mut order = Vec::with_capacity(groups.len());
         for group in groups {
             let place = self.target_of(query, group)?;
-            order.push(self.sorting(group, Expression::Slot(place), query.targets[place].value)?);
+            order.push(self.sorting(group, CompiledExpression::Slot(place), query.targets[place].value)?);
         }
         Ok(order)
     }
 
-    fn ordering(&mut self, query: &Query, mut node: Arc<Node>, level: usize) -> Made<Arc<Node>> {
-        let nothing = Frame::empty(level);
+    fn ordering(&mut self, query: &Query, mut node: Arc<PlanNode>, level: usize) -> PlanResult<Arc<PlanNode>> {
+        let nothing = ColumnFrame::empty(level);
         let limit = query.limit.map(|limit| self.compile(limit, level, &nothing)).transpose()?;
         let offset = query.offset.map(|offset| self.compile(offset, level, &nothing)).transpose()?;
         let mut by = Vec::new();
@@ -109,11 +109,11 @@ impl<'a> Planner<'a> {
             if order.is_empty() {
                 order = self.target_order(query, &query.distinct)?;
             }
-            node = Arc::new(Node::Sort { input: node, order: order.clone(), first: None, skipped: None });
-            node = Arc::new(Node::Distinct { input: node, by, consecutive: true });
+            node = Arc::new(PlanNode::Sort { input: node, order: order.clone(), first: None, skipped: None });
+            node = Arc::new(PlanNode::Distinct { input: node, by, consecutive: true });
         } else {
             if !by.is_empty() {
-                node = Arc::new(Node::Distinct { input: node, by, consecutive: false });
+                node = Arc::new(PlanNode::Distinct { input: node, by, consecutive: false });
             }
             // No operator but those that keep the order may stand above the scan.
             let few = limit.is_some() && !query.with_ties;
@@ -122,7 +122,7 @@ impl<'a> Planner<'a> {
                 node = ordered;
             } else if !order.is_empty() {
                 let first = limit.clone().filter(|_| !query.with_ties);
-                node = Arc::new(Node::Sort { input: node, order: order.clone(), first, skipped: offset.clone() });
+                node = Arc::new(PlanNode::Sort { input: node, order: order.clone(), first, skipped: offset.clone() });
             }
         }
         if limit.is_some() || offset.is_some() {
@@ -130,25 +130,25 @@ impl<'a> Planner<'a> {
                 node = limited_scan(node, limit, offset.as_ref());
             }
             let ties = if query.with_ties { order } else { Vec::new() };
-            node = Arc::new(Node::Limit { input: node, limit, offset, ties });
+            node = Arc::new(PlanNode::Limit { input: node, limit, offset, ties });
         }
         Ok(node)
     }
 
     /// The rows of an operation on sets, under the columns of its first entry.
-    fn set_source(&mut self, query: &Query, tree: &SetTree, level: usize) -> Made<Source> {
+    fn set_source(&mut self, query: &Query, tree: &SetTree, level: usize) -> PlanResult<FromSource> {
         let node = self.set_tree(tree, level)?;
-        let mut frame = Frame { level, ..Frame::default() };
+        let mut frame = ColumnFrame { level, ..ColumnFrame::default() };
         for (entry, known) in query.range_table.iter().enumerate() {
             for column in 0..known.columns.len() {
                 frame.slots.insert(EntryPlace { entry: entry as u32, column: column as u32 }, column);
                 frame.width = frame.width.max(column + 1);
             }
         }
-        Ok(Source { node, frame, rows: 1_000.0 })
+        Ok(FromSource { node, frame, rows: 1_000.0 })
     }
 
-    pub fn set_tree(&mut self, tree: &SetTree, level: usize) -> Made<Arc<Node>> {
+    pub fn set_tree(&mut self, tree: &SetTree, level: usize) -> PlanResult<Arc<PlanNode>> {
         match tree {
             SetTree::Entry(entry) => {
                 let query = &self.tree[self.levels[level].query];
@@ -162,13 +162,13 @@ impl<'a> Planner<'a> {
                     columns.iter().try_for_each(|column| self.ordered(column.id))?;
                 }
                 let (left, right) = (self.set_tree(left, level)?, self.set_tree(right, level)?);
-                Ok(Arc::new(Node::SetOperation { operator: *operator, all: *all, left, right }))
+                Ok(Arc::new(PlanNode::SetOperation { operator: *operator, all: *all, left, right }))
             }
         }
     }
 
     /// Computes the sets of targets beside each row.
-    fn target_sets(&mut self, query: &Query, source: Source, level: usize) -> Made<Source> {
+    fn target_sets(&mut self, query: &Query, source: FromSource, level: usize) -> PlanResult<FromSource> {
         let mut calls = Vec::new();
         for target in &query.targets {
             let is_set =
@@ -187,8 +187,8 @@ impl<'a> Planner<'a> {
             frame.width += 1;
             sets.push(set);
         }
-        let node = Arc::new(Node::ProjectSet { input: source.node, sets });
-        Ok(Source { node, frame, rows: source.rows * 10.0 })
+        let node = Arc::new(PlanNode::ProjectSet { input: source.node, sets });
+        Ok(FromSource { node, frame, rows: source.rows * 10.0 })
     }
 
     /// The expressions within one, and in its subqueries, of which something holds, with their depths.

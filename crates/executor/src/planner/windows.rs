@@ -1,18 +1,18 @@
 //! Windows: all calls of one window are computed together.
 
-use super::frame::Frame;
-use super::query::Source;
-use super::{Made, Planner, not_built};
+use super::frame::ColumnFrame;
+use super::query::FromSource;
+use super::{PlanResult, QueryPlanner, not_built};
 use crate::expression::Callee;
-use crate::plan::{FrameEnd, FrameSpan, Node, Sorting, WindowUse};
+use crate::plan::{FrameEnd, FrameSpan, PlanNode, Sorting, WindowUse};
 use analyzer::Typed;
 use analyzer::tree::{Bound, ExprId, Node as TreeNode, Query, Window};
 use analyzer::types::BOOL;
 use grammar::ast::{FrameExclusion, FrameUnit};
 use std::sync::Arc;
 
-impl<'a> Planner<'a> {
-    pub fn windows(&mut self, query: &'a Query, source: Source, level: usize) -> Made<Source> {
+impl<'a> QueryPlanner<'a> {
+    pub fn windows(&mut self, query: &'a Query, source: FromSource, level: usize) -> PlanResult<FromSource> {
         let mut calls = Vec::new();
         for target in &query.targets {
             let is_window = |node: &TreeNode, depth| depth == 0 && matches!(node, TreeNode::Window(_));
@@ -43,11 +43,11 @@ impl<'a> Planner<'a> {
         &mut self,
         query: &Query,
         window: &Window,
-        input: Arc<Node>,
+        input: Arc<PlanNode>,
         calls: Vec<WindowUse>,
         level: usize,
-        before: &Frame,
-    ) -> Made<Node> {
+        before: &ColumnFrame,
+    ) -> PlanResult<PlanNode> {
         let mut partition = Vec::new();
         for group in &window.partition {
             let value = query.targets[self.target_of(query, group)?].value;
@@ -75,17 +75,17 @@ impl<'a> Planner<'a> {
                 exclusion: FrameExclusion::No,
             },
         };
-        Ok(Node::Window { input, partition, order, frame, calls })
+        Ok(PlanNode::Window { input, partition, order, frame, calls })
     }
 
-    fn frame_end(&mut self, bound: Bound, order: &[ExprId], level: usize) -> Made<FrameEnd> {
+    fn frame_end(&mut self, bound: Bound, order: &[ExprId], level: usize) -> PlanResult<FrameEnd> {
         let (offset, function) = match bound {
             Bound::UnboundedPreceding => return Ok(FrameEnd::UnboundedPreceding),
             Bound::UnboundedFollowing => return Ok(FrameEnd::UnboundedFollowing),
             Bound::CurrentRow => return Ok(FrameEnd::CurrentRow),
             Bound::Preceding(offset, function) | Bound::Following(offset, function) => (offset, function),
         };
-        let compiled = self.compile(offset, level, &Frame::empty(level))?;
+        let compiled = self.compile(offset, level, &ColumnFrame::empty(level))?;
         let in_range: Option<Callee> = match function {
             Some(function) => {
                 let Some(by) = order.first() else { return not_built("a range without an order") };
@@ -102,7 +102,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    fn window_use(&mut self, id: ExprId, level: usize, before: &Frame) -> Made<WindowUse> {
+    fn window_use(&mut self, id: ExprId, level: usize, before: &ColumnFrame) -> PlanResult<WindowUse> {
         let expression = &self.tree[id];
         let TreeNode::Window(call) = &expression.node else { return not_built("what is no window") };
         let types: Vec<Typed> = call.arguments.iter().map(|argument| self.tree[*argument].typed).collect();

@@ -3,7 +3,7 @@
 
 mod world;
 
-use executor::{Execution, Limits, Need, Step, plan_or_reason};
+use executor::{ExecutionLimits, ExecutionStep, PlanExecution, RowNeed, plan_or_reason};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,7 +18,7 @@ const NOT_BUILT_MAX: usize = 20;
 
 struct TestSession;
 
-impl evaluation::call::Session for TestSession {
+impl evaluation::call::SessionInfo for TestSession {
     fn current_user(&self) -> &str {
         "postgres"
     }
@@ -101,7 +101,7 @@ fn cell(value: &Value, known: values::Type) -> String {
 /// Runs a plan, a few rows at a time.
 fn run(
     world: &World,
-    plan: &std::sync::Arc<executor::Plan>,
+    plan: &std::sync::Arc<executor::QueryPlan>,
     rows_at_once: usize,
     budget: usize,
 ) -> Result<Vec<Vec<Value>>, executor::ExecutionError> {
@@ -110,33 +110,33 @@ fn run(
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         seed
     };
-    let mut environment = evaluation::Environment {
+    let mut environment = evaluation::CallEnvironment {
         transaction_time: NOW,
         statement_time: NOW,
         random: &mut random,
         session: &TestSession,
     };
-    let mut execution = Execution::new(plan.clone(), Vec::new(), Limits { memory_bytes: 64 << 20 });
+    let mut execution = PlanExecution::new(plan.clone(), Vec::new(), ExecutionLimits { memory_bytes: 64 << 20 });
     let mut open: BTreeMap<executor::ScanId, Vec<Vec<Value>>> = BTreeMap::new();
     let mut found = Vec::new();
     loop {
         match execution.resume(&mut environment, budget)? {
-            Step::Done => {
+            ExecutionStep::Done => {
                 assert!(open.is_empty(), "a scan is left open");
                 return Ok(found);
             }
-            Step::Rows(rows) => found.extend(rows),
-            Step::Yield => {}
-            Step::Need(Need::Close(scan)) => {
+            ExecutionStep::Rows(rows) => found.extend(rows),
+            ExecutionStep::Yield => {}
+            ExecutionStep::Need(RowNeed::Close(scan)) => {
                 open.remove(&scan).expect("only what is open is closed");
             }
-            Step::Need(need) => {
+            ExecutionStep::Need(need) => {
                 let scan = match need {
-                    Need::Open(scan, order) => {
+                    RowNeed::Open(scan, order) => {
                         open.insert(scan, world.scan(&order));
                         scan
                     }
-                    Need::More(scan) | Need::Close(scan) => scan,
+                    RowNeed::More(scan) | RowNeed::Close(scan) => scan,
                 };
                 let rows = open.get_mut(&scan).expect("a scan that is open");
                 let part: Vec<_> = rows.drain(..rows_at_once.min(rows.len())).collect();

@@ -5,7 +5,7 @@ use analyzer::facts::{Aggregate, Cast, Function, Operator, Range, TypeRow};
 use analyzer::relations::{Relation, RelationColumn, RelationId, RelationKind};
 use analyzer::types::{CollationId, FunctionId, OperatorId};
 use analyzer::{Catalog, TypeId, Typed};
-use executor::{Access, AccessPathKeys, KeyBounds, Relations, ScanOrder};
+use executor::{AccessPathKeys, KeyBounds, RelationPaths, ScanOrder, TableAccess};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use values::{Type, Value};
@@ -169,11 +169,11 @@ fn value(text: &str, stored: Type) -> Value {
     values::cast::assign(&parsed, stored).expect("a value that fits")
 }
 
-impl Relations for World {
-    fn access(&self, relation: RelationId) -> Option<Access> {
+impl RelationPaths for World {
+    fn access(&self, relation: RelationId) -> Option<TableAccess> {
         let table = self.tables.get(&relation)?;
         // As if there were many rows, so that keys are worth looking up.
-        Some(Access { rows: table.rows.len() as f64 * 1_000.0, paths: table.paths.clone() })
+        Some(TableAccess { rows: table.rows.len() as f64 * 1_000.0, paths: table.paths.clone() })
     }
 }
 

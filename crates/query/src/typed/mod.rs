@@ -1,7 +1,7 @@
 //! Statements that go by way of typed query trees: the grammar reads them, the analyzer gives them their meaning, the executor plans and runs them.
 //!
 //! Invariant: a statement is planned here only if every part of it is built, and refused here only if PostgreSQL refuses it. Of anything else this says that it goes
-//! [`Reading::Elsewhere`], and says nothing about it. In reading order: `catalog`: names; `paths`: ways to rows; `origins`: columns of results; `rows`: running;
+//! [`TypedReading::Elsewhere`], and says nothing about it. In reading order: `catalog`: names; `paths`: ways to rows; `origins`: columns of results; `rows`: running;
 //! `session`: what functions may ask.
 
 mod catalog;
@@ -22,21 +22,21 @@ use analyzer::{Analyzed, TypeId};
 use catalog::SnapshotCatalog;
 use datafusion::execution::memory_pool::MemoryReservation;
 use evaluation::storage::storage;
-use executor::{Limits, Plan};
+use executor::{ExecutionLimits, QueryPlan};
 use grammar::ast::Statement;
 use messages::Timestamp;
 use messages::program::ResultColumn;
 use messages::query::SessionFacts;
 use messages::schema::Catalog;
 use paths::StatementTables;
-use rows::Running;
+use rows::RunningPlan;
 use session::{RandomBits, SessionView};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use values::Type;
 
 /// What became of a statement.
-pub(crate) enum Reading {
+pub(crate) enum TypedReading {
     /// It is planned.
     Planned(Box<TypedStatement>),
     /// It has no meaning.
@@ -60,35 +60,35 @@ pub(crate) struct TypedStatement {
 /// How a statement is computed.
 #[derive(Clone, Debug)]
 pub(crate) struct TypedPlan {
-    plan: Arc<Plan>,
+    plan: Arc<QueryPlan>,
     relations: StatementTables,
 }
 
 /// Reads a statement over a catalog snapshot.
-pub(crate) fn read(catalog: &Catalog, session: &SessionFacts, sql: &str, declared: &[Option<Type>]) -> Reading {
+pub(crate) fn read(catalog: &Catalog, session: &SessionFacts, sql: &str, declared: &[Option<Type>]) -> TypedReading {
     let parsed = match grammar::parse(sql) {
         Ok(script) => script.statements,
-        Err(error) if is_bound(error.sqlstate) => return Reading::Elsewhere(error.message),
-        Err(error) => return Reading::Refused(error.into()),
+        Err(error) if is_bound(error.sqlstate) => return TypedReading::Elsewhere(error.message),
+        Err(error) => return TypedReading::Refused(error.into()),
     };
-    let [parsed] = &parsed[..] else { return Reading::Elsewhere("several statements".to_owned()) };
+    let [parsed] = &parsed[..] else { return TypedReading::Elsewhere("several statements".to_owned()) };
     if !matches!(parsed.statement, Statement::Query(_)) {
-        return Reading::Elsewhere("a statement that is no query".to_owned());
+        return TypedReading::Elsewhere("a statement that is no query".to_owned());
     }
     let names = SnapshotCatalog::new(catalog, &session.database);
     let declared: Vec<TypeId> =
         declared.iter().map(|given| given.map_or(NONE, |given| TypeId(given.unmodified().oid()))).collect();
     if let Err(cancelled) = go_on() {
-        return Reading::Refused(cancelled.into());
+        return TypedReading::Refused(cancelled.into());
     }
     let analyzed = analyzer::analyze(&names, parsed, &declared);
     if names.is_beyond() {
-        return Reading::Elsewhere("it names what is not analyzed".to_owned());
+        return TypedReading::Elsewhere("it names what is not analyzed".to_owned());
     }
     match analyzed {
         Ok(analyzed) => planned(catalog, &names, &analyzed),
-        Err(error) if is_bound(error.sqlstate) || is_unbuilt(&error.message) => Reading::Elsewhere(error.message),
-        Err(error) => Reading::Refused(error.into()),
+        Err(error) if is_bound(error.sqlstate) || is_unbuilt(&error.message) => TypedReading::Elsewhere(error.message),
+        Err(error) => TypedReading::Refused(error.into()),
     }
 }
 
@@ -102,7 +102,7 @@ fn is_unbuilt(message: &str) -> bool {
     message.ends_with("is not supported yet") || message == "SELECT ... INTO is not allowed here"
 }
 
-fn planned(catalog: &Catalog, names: &SnapshotCatalog<'_>, analyzed: &Analyzed) -> Reading {
+fn planned(catalog: &Catalog, names: &SnapshotCatalog<'_>, analyzed: &Analyzed) -> TypedReading {
     let mut tables = BTreeMap::new();
     let mut relations = BTreeMap::new();
     for (looked_up, _) in &analyzed.relies_on {
@@ -115,18 +115,18 @@ fn planned(catalog: &Catalog, names: &SnapshotCatalog<'_>, analyzed: &Analyzed) 
     let relations = StatementTables(relations);
     let plan = match executor::plan_or_reason(names, analyzed, &relations) {
         Ok(Ok(plan)) => plan,
-        Ok(Err(reason)) => return Reading::Elsewhere(reason),
-        Err(error) => return Reading::Refused(error.into()),
+        Ok(Err(reason)) => return TypedReading::Elsewhere(reason),
+        Err(error) => return TypedReading::Refused(error.into()),
     };
     let Some(columns) = origins::columns(&analyzed.tree, analyzed.query) else {
-        return Reading::Elsewhere("a column of a type that results do not have".to_owned());
+        return TypedReading::Elsewhere("a column of a type that results do not have".to_owned());
     };
     let parameters = analyzed.parameters.iter().map(|id| evaluation::storage::unmodified(*id)).collect();
     let Some(parameters) = parameters else {
-        return Reading::Elsewhere("a parameter of a type that is not stored".to_owned());
+        return TypedReading::Elsewhere("a parameter of a type that is not stored".to_owned());
     };
     let plan = TypedPlan { plan, relations };
-    Reading::Planned(Box::new(TypedStatement { plan, columns, parameters, tables: tables.into_iter().collect() }))
+    TypedReading::Planned(Box::new(TypedStatement { plan, columns, parameters, tables: tables.into_iter().collect() }))
 }
 
 impl TypedPlan {
@@ -138,10 +138,10 @@ impl TypedPlan {
         tables: Arc<dyn Tables>,
         held: MemoryReservation,
     ) -> RowStream {
-        let limits = Limits { memory_bytes: STATEMENT_MEMORY_MAX };
+        let limits = ExecutionLimits { memory_bytes: STATEMENT_MEMORY_MAX };
         let parameters = execution.parameters.clone();
-        let running = Running {
-            execution: executor::Execution::new(Arc::clone(&self.plan), parameters, limits),
+        let running = RunningPlan {
+            execution: executor::PlanExecution::new(Arc::clone(&self.plan), parameters, limits),
             relations: self.relations.clone(),
             tables,
             session: SessionView { facts: session, backend_pid: execution.backend_pid },

@@ -5,7 +5,7 @@
 
 use crate::limits::{SCAN_RANGES_MAX, TABLE_ROWS};
 use analyzer::relations::RelationId;
-use executor::{Access, AccessPathKeys, KeyBounds, Relations, ScanOrder};
+use executor::{AccessPathKeys, KeyBounds, RelationPaths, ScanOrder, TableAccess};
 use messages::schema::TableSchema;
 use messages::{Key, KeyRange, TableId};
 use std::collections::BTreeMap;
@@ -16,8 +16,8 @@ use values::{Type, Value};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatementTables(pub BTreeMap<RelationId, Arc<TableSchema>>);
 
-impl Relations for StatementTables {
-    fn access(&self, relation: RelationId) -> Option<Access> {
+impl RelationPaths for StatementTables {
+    fn access(&self, relation: RelationId) -> Option<TableAccess> {
         let table = self.0.get(&relation)?;
         let keys = |columns: &[usize], unique| AccessPathKeys {
             columns: columns.iter().map(|position| *position as u32).collect(),
@@ -25,7 +25,7 @@ impl Relations for StatementTables {
         };
         let own = keys(&table.primary_key, !table.has_hidden_key());
         let indexes = table.indexes.iter().map(|index| keys(&index.columns, index.unique));
-        Some(Access { rows: TABLE_ROWS as f64, paths: std::iter::once(own).chain(indexes).collect() })
+        Some(TableAccess { rows: TABLE_ROWS as f64, paths: std::iter::once(own).chain(indexes).collect() })
     }
 }
 

@@ -10,8 +10,8 @@ use crate::limits::{BATCH_ROWS, SLICE_ROWS};
 use crate::processor::RowStream;
 use crate::tables::{ScanBatch, ScanRequest, Tables};
 use datafusion::execution::memory_pool::MemoryReservation;
-use evaluation::Environment;
-use executor::{Need, ScanId, ScanOrder, Step};
+use evaluation::CallEnvironment;
+use executor::{ExecutionStep, RowNeed, ScanId, ScanOrder};
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::schema::TableSchema;
 use std::collections::BTreeMap;
@@ -22,9 +22,9 @@ use values::Value;
 use values::row::RowReader;
 
 /// An execution and what it reads from.
-pub(crate) struct Running {
+pub(crate) struct RunningPlan {
     /// What computes.
-    pub execution: executor::Execution,
+    pub execution: executor::PlanExecution,
     /// The tables it may ask for.
     pub relations: StatementTables,
     /// Where their rows come from.
@@ -36,18 +36,18 @@ pub(crate) struct Running {
     /// Random bits.
     pub random: RandomBits,
     /// Scans that are open.
-    pub scans: BTreeMap<ScanId, OpenScan>,
+    pub scans: BTreeMap<ScanId, StreamedScan>,
     /// Memory that is set aside for it.
     pub held: MemoryReservation,
 }
 
 /// A scan that is under way.
-pub(crate) struct OpenScan {
+pub(crate) struct StreamedScan {
     batches: BoxStream<'static, Result<ScanBatch, QueryError>>,
     decoder: RowDecoder,
 }
 
-impl Running {
+impl RunningPlan {
     /// The rows, as they are computed.
     pub(crate) fn stream(self) -> RowStream {
         stream::try_unfold(
@@ -60,22 +60,22 @@ impl Running {
     async fn next_rows(&mut self) -> Result<Option<Vec<Vec<Value>>>, QueryError> {
         loop {
             match self.slice()? {
-                Step::Rows(rows) => return Ok(Some(rows)),
-                Step::Done => return Ok(None),
-                Step::Yield => pause().await,
-                Step::Need(Need::Open(scan, order)) => {
+                ExecutionStep::Rows(rows) => return Ok(Some(rows)),
+                ExecutionStep::Done => return Ok(None),
+                ExecutionStep::Yield => pause().await,
+                ExecutionStep::Need(RowNeed::Open(scan, order)) => {
                     self.open(scan, &order)?;
                     self.read(scan).await?;
                 }
-                Step::Need(Need::More(scan)) => self.read(scan).await?,
-                Step::Need(Need::Close(scan)) => drop(self.scans.remove(&scan)),
+                ExecutionStep::Need(RowNeed::More(scan)) => self.read(scan).await?,
+                ExecutionStep::Need(RowNeed::Close(scan)) => drop(self.scans.remove(&scan)),
             }
         }
     }
 
-    fn slice(&mut self) -> Result<Step, QueryError> {
+    fn slice(&mut self) -> Result<ExecutionStep, QueryError> {
         let random = &mut self.random;
-        let mut environment = Environment {
+        let mut environment = CallEnvironment {
             transaction_time: self.now,
             statement_time: self.now,
             random: &mut || random.draw(),
@@ -98,7 +98,7 @@ impl Running {
             limit: order.limit,
         };
         let batches = self.tables.scan(request);
-        self.scans.insert(scan, OpenScan { batches, decoder: RowDecoder::new(table, &order.columns) });
+        self.scans.insert(scan, StreamedScan { batches, decoder: RowDecoder::new(table, &order.columns) });
         Ok(())
     }
 

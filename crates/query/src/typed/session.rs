@@ -14,7 +14,7 @@ pub(crate) struct SessionView {
     pub backend_pid: i32,
 }
 
-impl evaluation::call::Session for SessionView {
+impl evaluation::call::SessionInfo for SessionView {
     fn current_user(&self) -> &str {
         &self.facts.user
     }

@@ -1,9 +1,9 @@
 //! Which rows of a partition a row sees.
 
-use crate::error::Stop;
+use crate::error::Interruption;
 use crate::expression::Callee;
 use crate::plan::{FrameEnd, FrameSpan, Sorting};
-use crate::run::{Row, Run};
+use crate::run::{RowValues, RunState};
 use grammar::ast::{FrameExclusion, FrameUnit};
 use std::ops::Range;
 use values::Value;
@@ -17,12 +17,12 @@ pub struct Frames {
 }
 
 /// The rows that a row sees: a range, and what is excluded from it.
-pub struct Seen {
+pub struct SeenRows {
     pub range: Range<usize>,
     pub without: Vec<Range<usize>>,
 }
 
-impl Seen {
+impl SeenRows {
     /// The places of the rows, in their order.
     pub fn places(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.range.clone().filter(|place| !self.without.iter().any(|excluded| excluded.contains(place)))
@@ -60,10 +60,10 @@ impl Frames {
         place: usize,
         frame: &FrameSpan,
         offsets: &[Value; 2],
-        orders: &[&Row],
+        orders: &[&RowValues],
         sorting: &[Sorting],
-        run: &mut Run<'_, '_>,
-    ) -> Result<Seen, Stop> {
+        run: &mut RunState<'_, '_>,
+    ) -> Result<SeenRows, Interruption> {
         let view = View { frames: self, place, orders, sorting };
         let start = view.edge(&frame.start, frame.unit, &offsets[0], true, run)?;
         let end = view.edge(&frame.end, frame.unit, &offsets[1], false, run)?;
@@ -74,7 +74,7 @@ impl Frames {
             FrameExclusion::Group => vec![peers],
             FrameExclusion::Ties => vec![peers.start..place, place + 1..peers.end],
         };
-        Ok(Seen { range: start..end.max(start), without })
+        Ok(SeenRows { range: start..end.max(start), without })
     }
 }
 
@@ -82,7 +82,7 @@ impl Frames {
 struct View<'a> {
     frames: &'a Frames,
     place: usize,
-    orders: &'a [&'a Row],
+    orders: &'a [&'a RowValues],
     sorting: &'a [Sorting],
 }
 
@@ -94,8 +94,8 @@ impl View<'_> {
         unit: FrameUnit,
         offset: &Value,
         is_start: bool,
-        run: &mut Run<'_, '_>,
-    ) -> Result<usize, Stop> {
+        run: &mut RunState<'_, '_>,
+    ) -> Result<usize, Interruption> {
         let count = self.orders.len();
         let (forwards, in_range) = match end {
             FrameEnd::UnboundedPreceding => return Ok(0),
@@ -129,8 +129,8 @@ impl View<'_> {
         offset: &Value,
         forwards: bool,
         is_start: bool,
-        run: &mut Run<'_, '_>,
-    ) -> Result<usize, Stop> {
+        run: &mut RunState<'_, '_>,
+    ) -> Result<usize, Interruption> {
         let base = &self.orders[self.place][0];
         if base.is_null() {
             let peers = self.frames.peers(self.place);
