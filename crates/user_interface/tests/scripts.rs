@@ -34,6 +34,12 @@ fn queries() {
     run("queries");
 }
 
+/// Cursors of SQL, as far as they need the query processor's timing.
+#[test]
+fn cursors() {
+    run("cursors");
+}
+
 /// COPY in both directions.
 #[test]
 fn copy() {

@@ -5,7 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{CATALOG_PATIENCE, RECOMPILATIONS_MAX};
 use crate::protocol::backend::{self, Severity};
-use crate::session::state::{Again, Block, Confirmed, Execution, Step, Work};
+use crate::session::state::{Again, Block, Confirmed, Execution, Step, Supply, Work};
 use crate::session::turn::Turn;
 use crate::sql::ddl::{self, SchemaChange};
 use crate::sql::expressions::{Compiler, Scope};
@@ -558,6 +558,8 @@ impl Turn<'_> {
     /// Begins a statement's query at the query processor.
     pub fn run_query(&mut self, execution: &mut Execution) {
         self.stop_query();
+        // What an earlier try has brought is not brought again.
+        (execution.supply, execution.cursor) = (Supply::default(), None);
         let (sql, step) = match &execution.prepared.plan {
             Plan::Feed(sql, ..) => (sql.clone(), Step::Source),
             Plan::SetValue(set) => (set.source.clone().expect("it has a query"), Step::Source),

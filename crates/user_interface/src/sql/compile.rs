@@ -2,7 +2,7 @@
 //!
 //! Invariant: what a statement was compiled with is named in its [`Prepared`].
 
-use crate::errors::{Result, SqlError};
+use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::expressions::Compiler;
 use crate::sql::feed::Feed;
 use crate::sql::given::Context;
@@ -293,6 +293,9 @@ fn of_queried(
     if let Some((columns, parameters)) = described {
         prepared.source = columns.to_vec();
         prepared.parameters = parameters.to_vec();
+    }
+    if into.is_view() && !prepared.parameters.is_empty() {
+        return Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
     }
     Ok(prepared)
 }

@@ -35,7 +35,7 @@ impl Planner<'_> {
             self.notice(sqlstate::DUPLICATE_TABLE, message);
             return Ok(());
         }
-        let is_view = matches!(wanted.makes, Makes::View | Makes::ReplacedView);
+        let is_view = wanted.is_view();
         let made = columns_of_query(&wanted.columns, columns, if is_view { "view" } else { "table" })?;
         let replaced = match wanted.makes {
             Makes::ReplacedView => self.replaced_view(&wanted.name, &made)?,

@@ -45,6 +45,11 @@ impl QueriedTable {
         self.makes == Makes::FilledTable
     }
 
+    /// Whether it is a view.
+    pub fn is_view(&self) -> bool {
+        matches!(self.makes, Makes::View | Makes::ReplacedView)
+    }
+
     /// The command tag, unless rows are stored.
     pub fn tag(&self) -> &'static str {
         match self.makes {
