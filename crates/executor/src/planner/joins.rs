@@ -263,7 +263,7 @@ impl<'a> QueryPlanner<'a> {
         scan.range.upper = scan.range.upper.filter(|end| !has_slot(end));
         scan.filter = self.condition(own, level, &frame)?;
         let right = FromSource { node: Arc::new(PlanNode::Scan(scan)), frame, rows: path.rows };
-        // Without keys to tell the rows of one probe from another's, every row would meet every row: that is right, too.
+        // Without keys that tell the rows of one probe from another's every row meets every row: that is right, too.
         self.hash_join(kind, left.clone(), right, between, true, level).map(Some)
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 impl QueryPlanner<'_> {
     /// The rows of a query in the order that it asks for, if its only relation can be read in it: by the path that its
-    /// conditions have chosen or, for the first rows of a whole relation, by any.
+    /// conditions have chosen or, if `few` are wanted of a whole relation, by any.
     pub fn ordered_by_path(
         &self,
         query: &Query,
@@ -56,9 +56,8 @@ fn gives_order(access: &TableAccess, path: usize, scan: &ScanNode, columns: &[u3
     let primary = if path == 0 { &[][..] } else { &access.paths[0].columns[..] };
     let mut places = keys.columns.iter().chain(primary).enumerate().peekable();
     let is_constant = |place: usize| matches!(scan.range.equal.get(place), Some(KeySource::One(_)));
-    let constants: Vec<u32> =
-        keys.columns.iter().enumerate().filter(|(place, _)| is_constant(*place)).map(|(_, column)| *column).collect();
-    let mut seen: Vec<u32> = constants.clone();
+    let constants = keys.columns.iter().enumerate().filter(|(place, _)| is_constant(*place)).map(|(_, column)| *column);
+    let mut seen: Vec<u32> = constants.collect();
     for column in columns {
         if seen.contains(column) {
             continue;

@@ -1,6 +1,7 @@
 //! The queries of `crates/query/tests/queries`, with the answers that PostgreSQL has given: read, analyzed, planned
 //! and run here. What is not built is counted, and may only become less; a wrong answer never counts.
 
+mod scans;
 mod world;
 
 use executor::{ExecutionLimits, ExecutionStep, PlanExecution, RowNeed, plan_or_reason};
@@ -105,6 +106,18 @@ fn run(
     rows_at_once: usize,
     budget: usize,
 ) -> Result<Vec<Vec<Value>>, executor::ExecutionError> {
+    let execution = PlanExecution::new(plan.clone(), Vec::new(), ExecutionLimits { memory_bytes: 64 << 20 });
+    run_on(world, execution, rows_at_once, budget, &mut Vec::new())
+}
+
+/// The same of an execution; notes what is asked for.
+fn run_on(
+    world: &World,
+    mut execution: PlanExecution,
+    rows_at_once: usize,
+    budget: usize,
+    asked: &mut Vec<executor::ScanOrder>,
+) -> Result<Vec<Vec<Value>>, executor::ExecutionError> {
     let mut seed = 7_u64;
     let mut random = move || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -116,7 +129,6 @@ fn run(
         random: &mut random,
         session: &TestSession,
     };
-    let mut execution = PlanExecution::new(plan.clone(), Vec::new(), ExecutionLimits { memory_bytes: 64 << 20 });
     let mut open: BTreeMap<executor::ScanId, Vec<Vec<Value>>> = BTreeMap::new();
     let mut found = Vec::new();
     loop {
@@ -134,6 +146,7 @@ fn run(
                 let scan = match need {
                     RowNeed::Open(scan, order) => {
                         open.insert(scan, world.scan(&order));
+                        asked.push(order);
                         scan
                     }
                     RowNeed::More(scan) | RowNeed::Close(scan) => scan,
