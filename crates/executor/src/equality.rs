@@ -7,7 +7,7 @@ use values::Value;
 /// Appends what a value has in common with those that are equal to it: 1.0 and 1.00, -0 and 0, spans of one length,
 /// integers of several widths. Two NULLs are equal, too: where they are not, they must be looked at before.
 ///
-/// Values of one column, or of two whose equality is in [`hashes_across`], can be compared by it.
+/// Values of one column, or of two whose equality is in `hashes_across`, can be compared by it.
 pub fn equality_key(value: &Value, _of: TypeId, key: &mut Vec<u8>) {
     values::key::append(value, key);
 }
