@@ -108,16 +108,16 @@ def arrays(c):
 
 
 @step
-def what_is_missing(c):
-    """Cursors in SQL: refused by name."""
+def cursors_of_sql(c):
+    """DECLARE and FETCH, forwards and backwards, with other statements between."""
     c.autocommit = True
     with c.transaction():
-        try:
-            with c.transaction(), c.cursor("named") as cursor:
-                cursor.execute("SELECT id FROM psy")
-            raise AssertionError("a cursor was declared: say so in the README")
-        except psycopg.errors.FeatureNotSupported:
-            pass
+        c.execute("DECLARE named SCROLL CURSOR FOR SELECT id FROM psy WHERE id BETWEEN 100 AND 109 ORDER BY id")
+        assert c.execute("FETCH 3 FROM named").fetchall() == [(100,), (101,), (102,)]
+        assert c.execute("SELECT count(*) FROM psy WHERE id = 100").fetchone() == (1,)
+        assert c.execute("FETCH BACKWARD 1 FROM named").fetchall() == [(101,)]
+        assert len(c.execute("FETCH ALL FROM named").fetchall()) == 8
+        c.execute("CLOSE named")
 
 
 @step
