@@ -52,6 +52,7 @@ const SELDOM: &[Bug] = &[
     Bug::AdditionsToStaleSkipped,
     Bug::TruncatedUnderSnapshot,
     Bug::TailPassesCut,
+    Bug::AbsentTakenForAbort,
 ];
 
 /// Runs in which all others are found for certain, with some to spare.
