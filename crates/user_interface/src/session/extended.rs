@@ -200,6 +200,11 @@ impl Turn<'_> {
 
     /// The columns of a portal that is executed next are told by that, which finds out whether they still are what they were.
     fn describe_portal(&mut self, name: &str, follows: Follows) -> Result<()> {
+        if let Some(cursor) = self.session.cursors.get(name) {
+            // To the protocol a cursor of SQL is a portal: drivers ask for its columns so.
+            backend::row_description(&mut self.session.output, &cursor.columns, &Formats::Text);
+            return Ok(());
+        }
         let portal = self.session.portals.get_mut(name).ok_or_else(|| no_portal(name))?;
         let has_columns = portal.prepared.as_ref().is_some_and(|prepared| !prepared.columns.is_empty());
         if has_columns && !portal.done && portal.suspended.is_none() && follows == Follows::Execute(name) {
