@@ -23,8 +23,6 @@ pub const NODES_PER_BYTE_MAX: usize = 16;
 pub const NODES_MIN: usize = 4_096;
 /// Depth of a computed value that can be a key's bound: it may be copied for each value of an IN list.
 pub const BOUND_DEPTH_MAX: usize = 6;
-/// Views within each other.
-pub const VIEWS_WITHIN_MAX: usize = 32;
 /// Indexes of a table.
 pub const INDEXES_MAX: usize = 256;
 /// Parameters of a statement: the protocol counts them in 16 bits.
@@ -35,6 +33,8 @@ pub const PROCEDURE_PARAMETERS_MAX: usize = 100;
 pub const STATEMENTS_MAX: usize = 10_000;
 /// Bytes of the rows that all cursors of a session keep.
 pub const CURSOR_BYTES_MAX: usize = 64 << 20;
+/// Bytes of the rows that the cursors of all sessions of a user interface keep together.
+pub const CURSORS_BYTES_MAX: usize = 512 << 20;
 /// Portals of one session.
 pub const PORTALS_MAX: usize = 1_000;
 /// Compiled statements kept for all sessions of one user interface; when there are more, all are forgotten.

@@ -100,6 +100,7 @@ impl UserInterface {
                 catalog: SharedCatalog::default(),
                 cache: FxHashMap::default(),
                 cached: 0,
+                cursor_bytes: Arc::default(),
                 scratch: Vec::new(),
                 life: Incarnation(0),
                 takes_long: true,

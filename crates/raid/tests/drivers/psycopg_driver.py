@@ -118,6 +118,15 @@ def cursors_of_sql(c):
         assert c.execute("FETCH BACKWARD 1 FROM named").fetchall() == [(101,)]
         assert len(c.execute("FETCH ALL FROM named").fetchall()) == 8
         c.execute("CLOSE named")
+        for is_binary in (False, True):
+            with c.cursor("server_side", binary=is_binary) as cursor:
+                cursor.itersize = 3
+                cursor.execute("SELECT id, t FROM psy WHERE id BETWEEN %s AND %s ORDER BY id", (100, 109))
+                assert [row[0] for row in cursor] == list(range(100, 110))
+    with c.cursor("held", withhold=True) as cursor:
+        cursor.execute("SELECT id FROM psy WHERE id < 103 AND id >= 100 ORDER BY id")
+        assert cursor.fetchmany(2) == [(100,), (101,)]
+        assert cursor.fetchall() == [(102,)]
 
 
 @step

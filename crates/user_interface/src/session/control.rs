@@ -403,6 +403,9 @@ impl Turn<'_> {
             return Err(SqlError::new(sqlstate::DUPLICATE_STATEMENT, message));
         }
         let prepared = self.prepare(text, types.into_iter().map(Some).collect())?;
+        if prepared.as_ref().is_some_and(|prepared| prepared.cursor.is_some()) {
+            return Err(SqlError::syntax("DECLARE"));
+        }
         self.session.statements.insert(name, prepared);
         Ok(())
     }

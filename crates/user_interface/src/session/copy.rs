@@ -61,23 +61,12 @@ impl Turn<'_> {
         });
         let columns: Vec<ResultColumn> = result.collect();
         let mut prepared = Prepared {
-            text: sql.clone(),
-            declared: Vec::new(),
-            parameters: Vec::new(),
             source: columns.clone(),
             columns,
-            plan: Plan::Query(sql),
-            tag: Tag::Select,
-            writes: false,
             mentions: Arc::new([(CatalogEntry::key(name), versioned.version)]),
             generation: self.shared.catalog.generation,
             shareable: false,
-            cursor: None,
-            undescribed: false,
-            outside_blocks: None,
-            role: 0,
-            denied: None,
-            rights: Arc::default(),
+            ..Prepared::simple(&sql, Plan::Query(sql.clone()), Tag::Select)
         };
         let mut need = Need::of(table.clone(), Privileges::SELECT);
         need.selected.extend(targets);

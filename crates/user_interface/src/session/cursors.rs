@@ -1,12 +1,12 @@
 //! Cursors of SQL: DECLARE runs the query and keeps its rows, FETCH and MOVE go through them (PostgreSQL's manual, DECLARE and FETCH).
 //!
 //! Rows are kept because a session has one query under way at most, and programs ask other things between two fetches. So each cursor is insensitive, as all are in
-//! PostgreSQL 15, and one that is held costs nothing more. Invariant: all rows of a session's cursors together stay below [`CURSOR_BYTES_MAX`].
+//! PostgreSQL 15, and one that is held costs nothing more. Invariant: the rows of a session's cursors stay below [`CURSOR_BYTES_MAX`], those of all sessions below [`CURSORS_BYTES_MAX`].
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{CURSOR_BYTES_MAX, PORTALS_MAX};
+use crate::limits::{CURSOR_BYTES_MAX, CURSORS_BYTES_MAX, PORTALS_MAX};
 use crate::session::control::no_transaction;
-use crate::session::sql_cursor::{Shown, SqlCursor};
+use crate::session::sql_cursor::{KeptBytes, Shown, SqlCursor};
 use crate::session::state::{Block, Execution, Session, Step, Work};
 use crate::session::turn::{Turn, same_shape};
 use crate::sql::cursor_syntax::{DeclaredCursor, FetchStatement};
@@ -72,30 +72,29 @@ impl Turn<'_> {
     /// Errors: 53200 for more than a session may keep.
     fn keep_rows(&mut self, execution: &mut Execution, rows: Vec<Vec<Value>>) -> Result<()> {
         let Some((declared, columns)) = &execution.prepared.cursor else { return Ok(()) };
-        let others: usize = self.session.cursors.values().map(|cursor| cursor.bytes).sum();
+        let others: usize = self.session.cursors.values().map(|cursor| cursor.bytes.own).sum();
         let kept = execution.cursor.get_or_insert_with(|| {
             let (columns, depth) = (columns.clone(), self.session.savepoints.len());
             SqlCursor {
                 columns,
                 depth,
+                bytes: KeptBytes::among(&self.shared.cursor_bytes),
                 hold: declared.hold,
                 forward_only: declared.scroll == Some(false),
                 ..SqlCursor::default()
             }
         });
-        for row in rows {
-            kept.bytes += size_of::<Vec<Value>>() + row.iter().map(Value::size_in_memory).sum::<usize>();
-            kept.rows.push(row);
-        }
-        if others + kept.bytes > CURSOR_BYTES_MAX {
-            let megabytes = CURSOR_BYTES_MAX >> 20;
-            return Err(SqlError::new(
-                sqlstate::OUT_OF_MEMORY,
-                format!("the cursors of a session keep at most {megabytes} MB of rows"),
-            )
-            .with_hint("Have the rows in several queries, by ranges of a key."));
-        }
-        Ok(())
+        let size = |row: &Vec<Value>| size_of::<Vec<Value>>() + row.iter().map(Value::size_in_memory).sum::<usize>();
+        let together = kept.bytes.add(rows.iter().map(size).sum());
+        kept.rows.extend(rows);
+        let (bound, whose) = match others + kept.bytes.own > CURSOR_BYTES_MAX {
+            true => (CURSOR_BYTES_MAX, "a session"),
+            false if together > CURSORS_BYTES_MAX => (CURSORS_BYTES_MAX, "all sessions"),
+            false => return Ok(()),
+        };
+        let message = format!("the cursors of {whose} keep at most {} MB of rows", bound >> 20);
+        Err(SqlError::new(sqlstate::OUT_OF_MEMORY, message)
+            .with_hint("Have the rows in several queries, by ranges of a key."))
     }
 
     /// FETCH or MOVE.

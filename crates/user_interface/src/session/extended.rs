@@ -147,7 +147,9 @@ impl Turn<'_> {
         if self.session.block == Block::Failed && !prepared.as_deref().is_none_or(ends_block) {
             return Err(crate::session::control::failed_block());
         }
-        if !bind.portal.is_empty() && self.session.portals.contains_key(bind.portal) {
+        let session = &self.session;
+        let is_taken = session.portals.contains_key(bind.portal) || session.cursors.contains_key(bind.portal);
+        if !bind.portal.is_empty() && is_taken {
             return Err(SqlError::new(
                 sqlstate::DUPLICATE_PORTAL,
                 format!("cursor \"{}\" already exists", bind.portal),
@@ -264,7 +266,10 @@ impl Turn<'_> {
             Target::Statement(name) => {
                 self.session.statements.remove(name);
             }
-            Target::Portal(name) => self.forget_portal(name),
+            Target::Portal(name) => {
+                self.session.cursors.remove(name);
+                self.forget_portal(name);
+            }
         }
         backend::close_complete(&mut self.session.output);
     }

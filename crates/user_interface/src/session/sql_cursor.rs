@@ -3,7 +3,36 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::cursor_syntax::CursorMove;
 use messages::program::ResultColumn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use values::Value;
+
+/// Bytes that a cursor keeps, counted among those of all sessions for as long as it is there.
+#[derive(Debug, Default)]
+pub struct KeptBytes {
+    /// Bytes.
+    pub own: usize,
+    together: Arc<AtomicUsize>,
+}
+
+impl KeptBytes {
+    /// None yet.
+    pub fn among(together: &Arc<AtomicUsize>) -> KeptBytes {
+        KeptBytes { own: 0, together: together.clone() }
+    }
+
+    /// Counts more; how many bytes all sessions keep now.
+    pub fn add(&mut self, bytes: usize) -> usize {
+        self.own += bytes;
+        self.together.fetch_add(bytes, Ordering::Relaxed) + bytes
+    }
+}
+
+impl Drop for KeptBytes {
+    fn drop(&mut self) {
+        self.together.fetch_sub(self.own, Ordering::Relaxed);
+    }
+}
 
 /// A cursor of a session.
 #[derive(Debug, Default)]
@@ -23,7 +52,7 @@ pub struct SqlCursor {
     /// How many savepoints there were when it was declared.
     pub depth: usize,
     /// Bytes of its rows.
-    pub bytes: usize,
+    pub bytes: KeptBytes,
 }
 
 /// Rows that FETCH shows, by their places from 0, in the order in which they are shown.

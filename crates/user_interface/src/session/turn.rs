@@ -22,6 +22,7 @@ use messages::session::SessionRequest;
 use messages::{Incarnation, Message, Now, Outbox, ServerKind};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use values::Type;
 
 /// What all sessions share.
@@ -36,6 +37,8 @@ pub struct Shared {
     pub cache: FxHashMap<Arc<str>, Vec<Arc<Prepared>>>,
     /// Statements in `cache`.
     pub cached: usize,
+    /// Bytes that the cursors of all sessions keep.
+    pub cursor_bytes: Arc<AtomicUsize>,
     /// A buffer for encoding values.
     pub scratch: Vec<u8>,
     /// The life of the site that requests are for: the last one heard of.
