@@ -39,8 +39,10 @@ pub(super) fn defaults(catalog: &SystemCatalog) -> Vec<Row> {
                 MadeKind::Sequence => "S",
                 MadeKind::Procedure => "f",
             };
+            // Rows of one role differ in these two, so this tells them apart.
+            let number = role.oid.wrapping_mul(8) + 2 * defaults.kind as u32 + u32::from(defaults.in_schema);
             row! {
-                oid: role.oid, defaclrole: role.oid, defaclnamespace: if defaults.in_schema { PUBLIC_OID } else { 0 },
+                oid: number, defaclrole: role.oid, defaclnamespace: if defaults.in_schema { PUBLIC_OID } else { 0 },
                 defaclobjtype: kind, defaclacl: catalog.grant_texts(Some(&defaults.grants)),
             }
         })

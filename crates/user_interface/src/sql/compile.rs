@@ -26,6 +26,8 @@ use crate::sql::views;
 use messages::Key;
 use messages::program::{Action, Program, ResultColumn};
 use messages::schema::{CatalogEntry, CatalogVersions};
+use sql_syntax::limits::DEPTH_MAX;
+use sql_syntax::{Deep, TooDeep, on_stack};
 use sqlparser::ast;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -40,13 +42,15 @@ pub fn compile(
 ) -> Result<Prepared> {
     let mut prepared = match &parsed.statement {
         Statement::Utility(utility) => of_utility(&parsed.text, utility, context)?,
-        Statement::Sql(tree) => tree.with(|statement| {
-            let expanded = views::expand(statement, context.catalog)?;
+        Statement::Sql(tree) => on_stack(levels_of(tree, context), || {
+            let statement = &**tree;
+            let expanded = views::expand(statement, tree.depths().levels, context.catalog)?;
             let whole =
                 StatementSource { parsed, statement: expanded.as_ref().map_or(statement, |known| &known.statement) };
             let declared_for = parsed.cursor.as_ref().map(|cursor| cursor.query.clone());
             let query = expanded.as_ref().map(|known| Arc::from(known.statement.to_string())).or(declared_for);
             let mut prepared = match &parsed.into {
+                Some(into) if into.is_view() && !tree.is_shallow() => return Err(TooDeep.into()),
                 Some(into) => of_queried(&whole, into, query, &declared, context, described)?,
                 None => of_sql(&whole, query, &declared, context, described)?,
             };
@@ -55,6 +59,11 @@ pub fn compile(
             }
             if let Some(expanded) = expanded {
                 prepared.show_views(expanded);
+            }
+            if parsed.into.as_ref().is_some_and(|into| into.is_view()) {
+                // Whoever reads the view is asked what its owner may do.
+                prepared.denied = None;
+                return Ok(prepared);
             }
             protected(prepared, statement, context)
         })?,
@@ -65,6 +74,14 @@ pub fn compile(
     prepared.outside_blocks = prepared.outside_blocks.or(parsed.concurrently);
     prepared.generation = context.generation;
     Ok(prepared)
+}
+
+/// Levels that a statement has, or can get from views.
+fn levels_of(tree: &Deep<ast::Statement>, context: &Context) -> usize {
+    match tree.with(|statement| views::names_view(statement, context.catalog)) {
+        true => DEPTH_MAX,
+        false => tree.depths().levels,
+    }
 }
 
 fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<Prepared> {

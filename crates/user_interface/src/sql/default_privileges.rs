@@ -2,16 +2,16 @@
 //!
 //! The defaults of a role stand in its own row, so whatever it makes relies on them. Invariant: defaults that say what holds anyway are not kept.
 
-use crate::errors::{Result, SqlError, sqlstate};
+use crate::errors::{Result, SqlError};
 use crate::sql::ddl::Planner;
 use crate::sql::denials::denied;
+use crate::sql::granting::refused;
 use crate::sql::grants::{DefaultPrivileges, Object};
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::{find, write};
 use crate::sql::settings::Facts;
-use messages::privilege::{DefaultGrants, Grants, MadeKind, PUBLIC, Privileges, Rights};
+use messages::privilege::{DefaultGrants, Grants, MadeKind, Privileges, Rights};
 use messages::role::RoleSchema;
-use messages::schema::CatalogEntry;
 use privileges::Kind;
 use privileges::grants::{Behavior, Change, changed};
 
@@ -36,17 +36,7 @@ fn is_same(one: &Grants, other: &Grants) -> bool {
 
 impl Planner<'_> {
     pub(super) fn alter_defaults(&mut self, statement: &DefaultPrivileges, facts: &Facts) -> Result<()> {
-        let mut grantees = Vec::new();
-        for grantee in &statement.granting.grantees {
-            grantees.push(match grantee {
-                None => PUBLIC,
-                Some(name) => {
-                    let role = find(&self.catalog, name, facts)?;
-                    self.relied.insert(CatalogEntry::role_key(&role.name));
-                    role.oid
-                }
-            });
-        }
+        let grantees = self.grantees(&statement.granting.grantees, facts)?;
         let mut roles = Vec::new();
         for name in &statement.roles {
             let role = find(&self.catalog, name, facts)?;
@@ -127,9 +117,7 @@ fn with_defaults(role: &RoleSchema, statement: &DefaultPrivileges, grantees: &[u
             privileges: only(granting.grants || !granting.option),
             grantable: only(!granting.grants || granting.option),
         };
-        grants = changed(&grants, role.oid, &change, granting.behavior).map_err(|refused| {
-            SqlError::new(sqlstate::INVALID_GRANT, format!("default privileges cannot be changed so: {refused:?}"))
-        })?;
+        grants = changed(&grants, role.oid, &change, granting.behavior).map_err(refused)?;
     }
     if !is_same(&grants, &base) {
         after.defaults.push(DefaultGrants { kind: made, in_schema: *in_schema, grants });

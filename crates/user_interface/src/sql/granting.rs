@@ -6,6 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::denials::{denied, denied_for};
 use crate::sql::grants::{Granting, Object};
+use crate::sql::role_syntax;
 use crate::sql::roles::find;
 use crate::sql::settings::Facts;
 use messages::privilege::{Grants, PUBLIC, Privileges, Rights};
@@ -62,17 +63,7 @@ impl Planner<'_> {
                 _ => {}
             }
         }
-        let mut grantees = Vec::new();
-        for grantee in &statement.grantees {
-            grantees.push(match grantee {
-                None => PUBLIC,
-                Some(name) => {
-                    let role = find(&self.catalog, name, facts)?;
-                    self.relied.insert(CatalogEntry::role_key(&role.name));
-                    role.oid
-                }
-            });
-        }
+        let grantees = self.grantees(&statement.grantees, facts)?;
         for object in &statement.on {
             match object {
                 Object::Table(name) | Object::Sequence(name) => self.grant_on_table(statement, &grantees, name)?,
@@ -116,7 +107,23 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A table or a sequence. Errors: 42P01, 42809.
+    /// Who is named to get something; the plan relies on their rows. Errors: 42704.
+    pub(super) fn grantees(&mut self, named: &[Option<role_syntax::Named>], facts: &Facts) -> Result<Vec<u32>> {
+        let mut grantees = Vec::with_capacity(named.len());
+        for grantee in named {
+            grantees.push(match grantee {
+                None => PUBLIC,
+                Some(name) => {
+                    let role = find(&self.catalog, name, facts)?;
+                    self.relied.insert(CatalogEntry::role_key(&role.name));
+                    role.oid
+                }
+            });
+        }
+        Ok(grantees)
+    }
+
+    /// A table, a view or a sequence. Errors: 42P01, 42809.
     fn relation(&self, name: &str) -> Result<Arc<TableSchema>> {
         if let Some(known) = self.catalog.tables.get(name).filter(|known| known.table.view.is_some()) {
             return Ok(known.table.clone());
@@ -329,7 +336,7 @@ pub(super) fn check_database(name: &str, facts: &Facts) -> Result<()> {
     }
 }
 
-fn refused(refused: Refused) -> Box<SqlError> {
+pub(super) fn refused(refused: Refused) -> Box<SqlError> {
     match refused {
         Refused::Dependent => SqlError::new(sqlstate::DEPENDENT_OBJECTS, "dependent privileges exist")
             .with_hint("Use CASCADE to revoke them too."),

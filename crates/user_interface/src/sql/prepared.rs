@@ -12,7 +12,6 @@ use crate::sql::sequences::SequenceStatement;
 use crate::sql::system::SystemStatement;
 use crate::sql::utility::Utility;
 use crate::sql::views::Expanded;
-use messages::Timestamp;
 use messages::program::{Program, ResultColumn};
 use messages::schema::{Catalog, CatalogVersions};
 use sqlparser::ast;
@@ -159,14 +158,14 @@ impl Prepared {
 
     /// Has it rely on the views that stood in its statement, and on what their owners may do.
     pub(super) fn show_views(&mut self, expanded: Expanded) {
-        let Expanded { relied, denied, .. } = expanded;
-        let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&relied).cloned().collect() };
-        self.mentions = with(&self.mentions);
+        let Expanded { relied, committed, denied, .. } = expanded;
+        let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&committed).cloned().collect() };
+        self.mentions = self.mentions.iter().chain(&relied).cloned().collect();
         if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut self.plan {
             let program = Arc::make_mut(program);
             program.relies_on = with(&program.relies_on);
         }
-        self.rights = relied.iter().filter(|(_, version)| *version != Timestamp::ZERO).cloned().collect();
+        self.rights = committed.into();
         self.denied = denied;
     }
 

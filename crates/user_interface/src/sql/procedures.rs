@@ -103,6 +103,9 @@ pub fn body(procedure: &ProcedureSchema, context: &Context) -> Result<Body> {
         let Statement::Sql(statement) = &parsed.statement else {
             return Err(SqlError::unsupported("a procedure that controls transactions or the session"));
         };
+        if parsed.into.is_some() || parsed.cursor.is_some() || parsed.overriding.is_some() {
+            return Err(SqlError::unsupported("a procedure that makes tables or cursors, or overrides identities"));
+        }
         let mut compiler = Compiler::of_procedure(context, procedure);
         let compiled = statement.with(|statement| data_statement(&mut compiler, statement, context));
         let mut program = compiled.map_err(|mut error| {

@@ -4,7 +4,7 @@
 //! no views in it any more.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::VIEWS_WITHIN_MAX;
+use crate::limits::SQL_BYTES_MAX;
 use crate::sql::ddl::Planner;
 use crate::sql::denials::not_owner;
 use crate::sql::names;
@@ -14,6 +14,7 @@ use crate::sql::rights::{self, Verdict};
 use messages::schema::{Catalog, CatalogEntry, Column, TableSchema, VersionedTable};
 use messages::{Key, Timestamp};
 use sql_syntax::TooDeep;
+use sql_syntax::limits::DEPTH_MAX;
 use sqlparser::ast::{self, Ident, ObjectName, TableAlias, TableAliasColumnDef, TableFactor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -25,38 +26,41 @@ pub struct Expanded {
     pub statement: ast::Statement,
     /// Catalog rows that it came from, with their versions: views, what they read, and what their owners may do.
     pub relied: Vec<(Key, Timestamp)>,
+    /// Those of them that have a version: the running transaction has not written them.
+    pub committed: Vec<(Key, Timestamp)>,
     /// Why the owner of a view may not read what it shows.
     pub denied: Option<Box<SqlError>>,
 }
 
-/// Puts queries in the place of views; `None`: the statement names none. Errors: 0A000 for one that changes rows of a view, 54001 for views too deep within each other.
-pub fn expand(statement: &ast::Statement, catalog: &Catalog) -> Result<Option<Expanded>> {
+/// Whether a statement names a view: it can then become as deep as a statement may be.
+pub fn names_view(statement: &ast::Statement, catalog: &Catalog) -> bool {
     let named = ast::visit_relations(statement, |name| match view_named(catalog, name) {
         Some(_) => ControlFlow::Break(()),
         None => ControlFlow::Continue(()),
     });
-    if named.is_continue() {
+    named.is_break()
+}
+
+/// Puts queries in the place of views, in a statement of so many levels; `None`: it names none. The caller's stack suffices for as many as a statement may have.
+///
+/// Errors: 0A000 for a statement that changes rows of a view, 54001 for one that would become too deep, 54000 for one that would become too long.
+pub fn expand(statement: &ast::Statement, levels: usize, catalog: &Catalog) -> Result<Option<Expanded>> {
+    if !names_view(statement, catalog) {
         return Ok(None);
     }
     check_target(statement, catalog)?;
-    let mut expansion = Expansion {
-        catalog,
-        common: Vec::new(),
-        within: 0,
-        budget: EXPANSIONS_MAX,
-        relied: BTreeMap::new(),
-        denied: None,
-    };
+    let mut expansion =
+        Expansion { catalog, common: Vec::new(), levels, bytes: 0, relied: BTreeMap::new(), denied: None };
     let mut statement = statement.clone();
     if let ControlFlow::Break(error) = ast::VisitMut::visit(&mut statement, &mut expansion) {
         return Err(error);
     }
     let Expansion { relied, denied, .. } = expansion;
-    Ok(Some(Expanded { statement, relied: relied.into_iter().collect(), denied }))
+    let relied: Vec<(Key, Timestamp)> = relied.into_iter().collect();
+    let is_own = |(key, version): &&(Key, Timestamp)| *version == Timestamp::ZERO && catalog.has(key);
+    let committed = relied.iter().filter(|row| !is_own(row)).cloned().collect();
+    Ok(Some(Expanded { statement, relied, committed, denied }))
 }
-
-/// So many times at most a view is put into one statement: views of views of views double.
-const EXPANSIONS_MAX: usize = 256;
 
 /// The view that a name means, unless a query of WITH has the name.
 fn view_named<'c>(catalog: &'c Catalog, name: &ObjectName) -> Option<&'c VersionedTable> {
@@ -94,10 +98,10 @@ struct Expansion<'a> {
     catalog: &'a Catalog,
     /// Names that WITH gives, from the outermost query to the innermost.
     common: Vec<Vec<String>>,
-    /// How many views are open.
-    within: usize,
-    /// How many more there may be.
-    budget: usize,
+    /// Levels of the statement and of the views that are open.
+    levels: usize,
+    /// Bytes of all queries that were put in: views of views of views double.
+    bytes: usize,
     relied: BTreeMap<Key, Timestamp>,
     denied: Option<Box<SqlError>>,
 }
@@ -127,22 +131,34 @@ impl ast::VisitorMut for Expansion<'_> {
 
 impl Expansion<'_> {
     fn factor(&mut self, factor: &mut TableFactor) -> Result<()> {
-        let TableFactor::Table { name, alias, .. } = factor else { return Ok(()) };
+        let TableFactor::Table { name, alias, args, with_ordinality, sample, .. } = factor else { return Ok(()) };
+        if args.is_some() || *with_ordinality {
+            // A function of that name.
+            return Ok(());
+        }
         let own = names::relation(name)?;
         let is_common = own.schema.is_none() && self.common.iter().flatten().any(|known| *known == own.name);
         let Some(view) = view_named(self.catalog, name).filter(|_| !is_common).cloned() else { return Ok(()) };
-        if self.within == VIEWS_WITHIN_MAX || self.budget == 0 {
+        if sample.is_some() {
+            let message = "TABLESAMPLE clause can only be applied to tables and materialized views";
+            return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
+        self.rely(&own.name);
+        let (mut query, levels) = query_of(&view.table)?;
+        self.bytes += view.table.view.as_ref().map_or(0, |text| text.len());
+        if self.bytes > SQL_BYTES_MAX {
+            let message = format!("the queries of a statement's views exceed {SQL_BYTES_MAX} bytes");
+            return Err(SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+        }
+        if self.levels + levels > DEPTH_MAX {
             return Err(TooDeep.into());
         }
-        self.budget -= 1;
-        self.rely(&own.name);
-        let mut query = query_of(&view.table)?;
         self.check_owner(&view.table, &query)?;
         // Names of WITH around a view mean nothing within it.
         let common = std::mem::take(&mut self.common);
-        self.within += 1;
+        self.levels += levels;
         let visited = ast::VisitMut::visit(&mut query, self);
-        self.within -= 1;
+        self.levels -= levels;
         self.common = common;
         if let ControlFlow::Break(error) = visited {
             return Err(error);
@@ -184,16 +200,19 @@ fn derived_alias(view: &TableSchema, given: Option<&TableAlias>) -> TableAlias {
     TableAlias { explicit: true, name, columns, at: None }
 }
 
-/// The query of a view. Errors: XX000 if it cannot be read any more.
-fn query_of(view: &TableSchema) -> Result<ast::Query> {
+/// The query of a view, and how many levels it has. Errors: XX000 if it cannot be read any more.
+fn query_of(view: &TableSchema) -> Result<(ast::Query, usize)> {
     let broken = || SqlError::new(sqlstate::INTERNAL_ERROR, format!("the view \"{}\" has no query", view.name));
     let text = view.view.as_deref().ok_or_else(broken)?;
     let parsed = parse::statement(text)?.ok_or_else(broken)?;
     match parsed.statement {
-        Statement::Sql(tree) if tree.is_shallow() => match *tree.into_inner() {
-            ast::Statement::Query(query) => Ok(*query),
-            _ => Err(broken()),
-        },
+        Statement::Sql(tree) if tree.is_shallow() => {
+            let levels = tree.depths().levels;
+            match *tree.into_inner() {
+                ast::Statement::Query(query) => Ok((*query, levels)),
+                _ => Err(broken()),
+            }
+        }
         _ => Err(TooDeep.into()),
     }
 }
@@ -222,14 +241,15 @@ impl Planner<'_> {
     /// Views that read a table, by name.
     pub(super) fn views_of(&self, table: &str) -> Vec<Arc<TableSchema>> {
         let views = self.catalog.tables.values().map(|known| &known.table).filter(|known| known.view.is_some());
-        let reads = |view: &&Arc<TableSchema>| query_of(view).is_ok_and(|query| relations_of(&query).contains(table));
+        let reads =
+            |view: &&Arc<TableSchema>| query_of(view).is_ok_and(|(query, _)| relations_of(&query).contains(table));
         views.filter(reads).cloned().collect()
     }
 
     /// Errors: 2BP01 for what a view needs, 0A000 for what would change what it shows.
     pub(super) fn check_views(&self, table: &TableSchema, change: &TableChange) -> Result<()> {
         for view in self.views_of(&table.name) {
-            let query = query_of(&view)?;
+            let (query, _) = query_of(&view)?;
             let statement = ast::Statement::Query(Box::new(query));
             let needs = needs::of(&statement, &self.catalog);
             let all = has_wildcard(&statement);
