@@ -58,6 +58,11 @@ impl Highest {
         }
     }
 
+    /// The last epoch that its log names, if it names one.
+    pub fn last_epoch(&self) -> Option<&Arc<Epoch>> {
+        self.epoch.as_ref()
+    }
+
     /// The highest life.
     pub fn life(&self) -> Incarnation {
         self.life
