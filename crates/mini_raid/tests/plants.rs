@@ -50,8 +50,6 @@ const SELDOM: &[Bug] = &[
     Bug::VoidDropStands,
     Bug::VoidedRowsReturn,
     Bug::AdditionsToStaleSkipped,
-    Bug::TruncatedUnderSnapshot,
-    Bug::TailPassesCut,
     Bug::AbsentTakenForAbort,
 ];
 
