@@ -371,3 +371,64 @@ fn history_at(history: &History, moment: u64) -> History {
     let losses = history.losses.iter().filter(|loss| loss.moment() < moment).cloned().collect();
     History { transactions: history.transactions.iter().map(at).collect(), losses }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkers::{durability, serializability};
+    use crate::history::{Change, Loss, Observation, Token};
+
+    fn appended(times: (u64, u64), token: Token) -> Transaction {
+        let (begun, ended) = times;
+        let changes = vec![Change::Append { key: 1, token }];
+        Transaction { begun, ended, changes, ..Transaction::of_fate(Fate::Committed) }
+    }
+
+    /// Whether a world may hold this list that is made from a snapshot cut at 50.
+    fn may_hold(transactions: Vec<Transaction>, losses: Vec<Loss>, entries: &[Token]) -> bool {
+        let mut history = history_at(&History { transactions, losses }, 50);
+        let observations = vec![Observation::List { key: 1, entries: entries.to_vec() }];
+        let look = Transaction {
+            begun: 90,
+            ended: 99,
+            read_only: true,
+            observations,
+            ..Transaction::of_fate(Fate::Committed)
+        };
+        history.transactions.push(look);
+        durability::check(&history).and_then(|()| serializability::check(&history)).is_ok()
+    }
+
+    /// If this fails, a snapshot may lack what was acknowledged before its cut, or hold what began behind it, and nobody notices.
+    #[test]
+    fn a_snapshot_holds_what_was_acknowledged_before_its_cut_and_nothing_that_began_behind_it() {
+        let three = || vec![appended((10, 20), 1), appended((40, 60), 2), appended((70, 80), 3)];
+        assert!(may_hold(three(), Vec::new(), &[1]), "what was under way may be missing");
+        assert!(may_hold(three(), Vec::new(), &[1, 2]), "and may be there");
+        assert!(!may_hold(three(), Vec::new(), &[]), "it was acknowledged before");
+        assert!(!may_hold(three(), Vec::new(), &[2]), "what is under way is no substitute for it");
+        assert!(!may_hold(three(), Vec::new(), &[1, 2, 3]), "it began behind the cut");
+    }
+
+    /// If this fails, power that was lost after the cut excuses what a snapshot lacks.
+    #[test]
+    fn a_loss_behind_the_cut_excuses_nothing() {
+        let lost_at = |moment| vec![Loss { windows: BTreeMap::from([(1, (15, moment))]) }];
+        assert!(may_hold(vec![appended((10, 20), 1)], lost_at(30), &[]));
+        assert!(!may_hold(vec![appended((10, 20), 1)], lost_at(60), &[]));
+    }
+
+    /// If this fails, what readers behind the cut have seen is held against a world that never was there.
+    #[test]
+    fn what_was_read_behind_the_cut_is_forgotten() {
+        let observations = vec![Observation::List { key: 1, entries: vec![1, 3] }];
+        let reader = Transaction {
+            begun: 85,
+            ended: 86,
+            read_only: true,
+            observations,
+            ..Transaction::of_fate(Fate::Committed)
+        };
+        assert!(may_hold(vec![appended((10, 20), 1), appended((70, 80), 3), reader], Vec::new(), &[1]));
+    }
+}
