@@ -145,6 +145,22 @@ impl Transaction {
     pub fn has_told(&self) -> bool {
         self.read_only && !self.observations.is_empty()
     }
+
+    /// Of this fate, from 10 to 20 at site 1, without reads or writes.
+    #[cfg(test)]
+    pub fn of_fate(fate: Fate) -> Transaction {
+        Transaction {
+            client: 0,
+            site: 1,
+            begun: 10,
+            ended: 20,
+            fate,
+            read_only: false,
+            observations: Vec::new(),
+            changes: Vec::new(),
+            family: FamilyView::default(),
+        }
+    }
 }
 
 /// A restart after a total failure: what may be gone with the power of machines.

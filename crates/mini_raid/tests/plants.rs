@@ -9,7 +9,8 @@ use mini_raid::Sweep;
 /// Found by one run in thousands, if at all, while the others are found by one in some dozens or hundreds. Of most of these a client sees a longer
 /// wait at most, what stays behind only wastes room, or another clause keeps the harm away; the cases, models and scripts of the crates in which they
 /// are planted find them, and `mark-unnamed` has a case of its own. `told-before-logged` is found by three in a thousand of those runs in which schemas
-/// change and all lose power again and again.
+/// change and all lose power again and again. `absent-taken-for-abort` needs a commit that is there although its home's life has ended and no site that
+/// is asked has a table of its outcomes; a case of the action driver finds it.
 const SELDOM: &[Bug] = &[
     Bug::EmptyUnlooked,
     Bug::GroupMemberAlone,
@@ -50,8 +51,6 @@ const SELDOM: &[Bug] = &[
     Bug::VoidDropStands,
     Bug::VoidedRowsReturn,
     Bug::AdditionsToStaleSkipped,
-    Bug::TruncatedUnderSnapshot,
-    Bug::TailPassesCut,
     Bug::AbsentTakenForAbort,
 ];
 

@@ -136,6 +136,7 @@ fn found_seeds_stay_found() {
             methods: false,
             draws: false,
             families: false,
+            snapshots: false,
             ..Bounds::default()
         };
         let outcome = run(seed, sites, Planted::none(), bounds);
@@ -176,6 +177,7 @@ fn found_seeds_of_schema_changes_stay_found() {
             methods: false,
             draws: false,
             families: false,
+            snapshots: false,
             ..Bounds::default()
         };
         let outcome = run(seed, sites, Planted::none(), bounds);

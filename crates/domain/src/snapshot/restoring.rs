@@ -1,11 +1,11 @@
 //! How an instance begins that is made from a snapshot.
 //!
-//! The snapshot is started once as the site that has written it would start: what its log has goes to its store. That store is the copy of every new
-//! site. What is undecided in the snapshot is in no store, so it is left out.
+//! The snapshot is started once as the site that has written it would start: what its log has goes to its store. That
+//! store is the copy of every new site. What is undecided in the snapshot is in no store, so it is left out.
 //!
-//! The new instance goes on behind the old one: its last epoch is one that follows all epochs of the snapshot, and its sites have had lives
-//! that follow all that are found there. So new versions of rows are above the old ones, and no identifier or hidden key is given out twice. Its sites
-//! start as after a total failure, all of them up and current.
+//! The new instance goes on behind the old one. Its last epoch follows all epochs of the snapshot, and its sites have had
+//! lives that follow all that are found there. So new versions of rows are above the old ones, and no identifier or hidden
+//! key is given out twice. Its sites start as after a total failure, all of them up and current.
 
 use crate::{Clock, Domain, Settings};
 use commit_log::{Log, Position};
@@ -56,6 +56,11 @@ impl Highest {
             LogRecord::Marked { mark } => self.life = self.life.max(mark.life),
             _ => {}
         }
+    }
+
+    /// The last epoch that its log names, if it names one.
+    pub fn last_epoch(&self) -> Option<&Arc<Epoch>> {
+        self.epoch.as_ref()
     }
 
     /// The highest life.

@@ -141,17 +141,7 @@ mod tests {
 
     fn transaction(fate: Fate, tokens: &[Token]) -> Transaction {
         let changes = tokens.iter().map(|token| Change::Append { key: u64::from(*token) % 2, token: *token });
-        Transaction {
-            client: 0,
-            site: 1,
-            begun: 10,
-            ended: 20,
-            fate,
-            read_only: false,
-            observations: Vec::new(),
-            changes: changes.collect(),
-            family: Default::default(),
-        }
+        Transaction { changes: changes.collect(), ..Transaction::of_fate(fate) }
     }
 
     fn history(fates: &[(Fate, &[Token])], last: [&[Token]; 2]) -> History {

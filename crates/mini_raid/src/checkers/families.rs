@@ -1,12 +1,15 @@
 //! Foreign keys: whoever sees all parents and all children sees no child without its parent; and at the end each parent and child is there, gone or
-//! changed as those say who changed it, cascades wholly.
+//! changed as those say who changed it, cascades wholly. Of one transaction's changes all have come about, or none.
 //!
 //! What a loss of power excuses is as in [`super::durability`]: it may have come about or not.
 
 use super::durability::is_excused;
-use crate::families::{Bond, FamilyStep, FamilyView, LINKS};
+use crate::families::{Bond, FamilyChange, FamilyStep, FamilyView, LINKS};
 use crate::history::{Fate, History, Token, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// All children by their keys, and to whom each link refers.
+type Children = BTreeMap<Token, [Option<Token>; 4]>;
 
 /// Errors: a child without its parent, or a row that is not what it must be.
 pub fn check(history: &History) -> Result<(), String> {
@@ -16,10 +19,21 @@ pub fn check(history: &History) -> Result<(), String> {
             return Err(format!("{orphan}, as this transaction has seen: {transaction:?}"));
         }
     }
-    let last = history.transactions.iter().rev().map(|transaction| &transaction.family);
-    let mut last = last.filter_map(|family| Some((family.parents.as_ref()?, family.children.as_ref()?)));
-    match last.next() {
-        Some((parents, children)) => Done::of(history).check(parents, children),
+    let Some(FamilyView { parents, children, .. }) = history.transactions.last().map(|last| &last.family) else {
+        return Ok(());
+    };
+    let (Some(parents), Some(children)) = (parents, children) else {
+        return match history.transactions.iter().all(|transaction| transaction.family.changes.is_empty()) {
+            true => Ok(()),
+            false => Err("nobody has looked at parents and children at the end".to_owned()),
+        };
+    };
+    let done = Done::of(history);
+    done.check(parents, children)?;
+    match history.transactions.iter().find(|transaction| done.is_half(&transaction.family, parents, children)) {
+        Some(half) => {
+            Err(format!("of the changes of parents and children of one transaction only some are there: {half:?}"))
+        }
         None => Ok(()),
     }
 }
@@ -111,13 +125,43 @@ impl Done {
         self.may_end(parent) || moved.into_iter().any(|(_, came)| *came > Came::Never)
     }
 
-    fn check(&self, parents: &BTreeSet<Token>, children: &BTreeMap<Token, [Option<Token>; 4]>) -> Result<(), String> {
+    fn may_cascade(&self, link: Bond, parent: Token) -> bool {
+        link == Bond::Cascade && self.keys(parent).iter().any(|key| self.may_end(*key))
+    }
+
+    fn ended(&self, child: Token) -> Came {
+        self.ended_children.get(&child).copied().unwrap_or(Came::Never)
+    }
+
+    /// Whether some of a transaction's changes have certainly come about, and some have certainly not.
+    fn is_half(&self, family: &FamilyView, parents: &BTreeSet<Token>, children: &Children) -> bool {
+        let has_come = |change: &FamilyChange| match change.step {
+            _ if change.found == Some(false) => None,
+            FamilyStep::Parent(key) if !self.may_go(key) => Some(parents.contains(&key)),
+            FamilyStep::Child(key, link, parent)
+                if self.ended(key) == Came::Never && !self.may_cascade(link, parent) =>
+            {
+                Some(children.contains_key(&key))
+            }
+            // A key never returns.
+            FamilyStep::EndParent(key) | FamilyStep::Move(key, _) if parents.contains(&key) => Some(false),
+            FamilyStep::EndChild(key) if children.contains_key(&key) => Some(false),
+            FamilyStep::Move(_, to) if parents.contains(&to) => Some(true),
+            _ => None,
+        };
+        // Nobody knows whether there was something to be changed.
+        let is_told = |change: &&FamilyChange| change.found.is_some();
+        let come: BTreeSet<bool> = family.changes.iter().filter(is_told).filter_map(has_come).collect();
+        come.len() > 1
+    }
+
+    fn check(&self, parents: &BTreeSet<Token>, children: &Children) -> Result<(), String> {
         self.check_parents(parents)?;
         for (key, (came, link, parent)) in &self.children {
             let told = || format!("child {key} of parent {parent} by {link:?}");
-            let ended = self.ended_children.get(key).copied().unwrap_or(Came::Never);
+            let ended = self.ended(*key);
             let Some(links) = children.get(key) else {
-                let cascaded = *link == Bond::Cascade && self.keys(*parent).iter().any(|key| self.may_end(*key));
+                let cascaded = self.may_cascade(*link, *parent);
                 match *came == Came::Surely && ended == Came::Never && !cascaded {
                     true => return Err(format!("{} is lost", told())),
                     false => continue,
@@ -170,50 +214,131 @@ impl Done {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::families::FamilyChange;
+    use crate::history::Loss;
+    use FamilyStep::{Child, EndChild, EndParent, Move, Parent};
 
-    fn transaction(fate: Fate, family: FamilyView) -> Transaction {
-        Transaction {
-            client: 0,
-            site: 1,
-            begun: 10,
-            ended: 20,
-            fate,
-            read_only: false,
-            observations: Vec::new(),
-            changes: Vec::new(),
-            family,
-        }
+    fn changed(fate: Fate, steps: &[FamilyStep]) -> Transaction {
+        let changes = steps.iter().map(|step| FamilyChange { step: *step, found: Some(true) }).collect();
+        let family = FamilyView { changes, ..FamilyView::default() };
+        Transaction { family, ..Transaction::of_fate(fate) }
     }
 
-    fn changed(step: FamilyStep) -> Transaction {
-        let changes = vec![FamilyChange { step, found: Some(true) }];
-        transaction(Fate::Committed, FamilyView { changes, ..FamilyView::default() })
+    fn committed(step: FamilyStep) -> Transaction {
+        changed(Fate::Committed, &[step])
+    }
+
+    fn look(parents: &[Token], children: &[(Token, [Option<Token>; 4])]) -> Transaction {
+        let (parents, children) = (Some(parents.iter().copied().collect()), Some(children.iter().copied().collect()));
+        let family = FamilyView { parents, children, changes: Vec::new() };
+        Transaction { family, ..Transaction::of_fate(Fate::Committed) }
     }
 
     fn judged(mut transactions: Vec<Transaction>, parents: &[Token], children: &[(Token, [Option<Token>; 4])]) -> bool {
-        let (parents, children) = (Some(parents.iter().copied().collect()), Some(children.iter().copied().collect()));
-        transactions.push(transaction(Fate::Committed, FamilyView { parents, children, changes: Vec::new() }));
+        transactions.push(look(parents, children));
         check(&History { transactions, losses: Vec::new() }).is_ok()
     }
+
+    /// A parent 1, and a child of it by each link: 2, 3, 4 and 5.
+    fn begun() -> Vec<Transaction> {
+        let children = LINKS.iter().zip(2..).map(|(link, key)| committed(Child(key, *link, 1)));
+        std::iter::once(committed(Parent(1))).chain(children).collect()
+    }
+
+    const OWNED: (Token, [Option<Token>; 4]) = (2, [Some(1), None, None, None]);
+    const FRIEND: (Token, [Option<Token>; 4]) = (3, [None, Some(1), None, None]);
+    const GUARD: (Token, [Option<Token>; 4]) = (4, [None, None, Some(1), None]);
+    const BASE: (Token, [Option<Token>; 4]) = (5, [None, None, None, Some(1)]);
+    const LET_GO: (Token, [Option<Token>; 4]) = (3, [None; 4]);
 
     /// If this fails, orphans, lost children and half cascades go unnoticed.
     #[test]
     fn finds_orphans_and_half_cascades() {
-        use FamilyStep::{Child, EndParent, Move, Parent};
-        let begun =
-            || vec![changed(Parent(1)), changed(Child(2, Bond::Cascade, 1)), changed(Child(3, Bond::SetNull, 1))];
-        let (owned, friend) = ((2, [Some(1), None, None, None]), (3, [None, Some(1), None, None]));
-        assert!(judged(begun(), &[1], &[owned, friend]));
-        assert!(!judged(begun(), &[1], &[owned]), "a child is lost");
-        assert!(!judged(begun(), &[], &[owned, friend]), "both are orphans");
-        let ended = || [begun(), vec![changed(EndParent(1))]].concat();
-        let let_go = (3, [None; 4]);
-        assert!(judged(ended(), &[], &[let_go]));
-        assert!(!judged(ended(), &[], &[owned, let_go]), "half a cascade");
-        assert!(!judged(begun(), &[1], &[owned, let_go]), "nobody has gone");
-        let moved = || [begun(), vec![changed(Move(1, 4))]].concat();
-        assert!(judged(moved(), &[4], &[(2, [Some(4), None, None, None]), let_go]));
-        assert!(!judged(moved(), &[1, 4], &[owned, let_go]), "the parent is there twice");
+        assert!(judged(begun(), &[1], &[OWNED, FRIEND, GUARD, BASE]));
+        for missing in 0..4 {
+            let mut left = vec![OWNED, FRIEND, GUARD, BASE];
+            left.remove(missing);
+            assert!(!judged(begun(), &[1], &left), "a child is lost: {left:?} are left");
+        }
+        assert!(!judged(begun(), &[1], &[OWNED, LET_GO, GUARD, BASE]), "nobody has gone");
+        assert!(!judged(begun(), &[1], &[OWNED, FRIEND, (4, [None; 4]), BASE]), "this link is never set NULL");
+        let two =
+            || vec![committed(Parent(1)), committed(Child(2, Bond::Cascade, 1)), committed(Child(3, Bond::SetNull, 1))];
+        assert!(!judged(two(), &[], &[OWNED, FRIEND]), "both are orphans");
+        let ended = || [two(), vec![committed(EndParent(1))]].concat();
+        assert!(judged(ended(), &[], &[LET_GO]));
+        assert!(!judged(ended(), &[], &[OWNED, LET_GO]), "half a cascade");
+        assert!(!judged(ended(), &[], &[FRIEND]), "the other half");
+        assert!(!judged(ended(), &[], &[]), "this link does not cascade");
+        let moved = || [two(), vec![committed(Move(1, 6))]].concat();
+        let owned_anew = (2, [Some(6), None, None, None]);
+        assert!(judged(moved(), &[6], &[owned_anew, LET_GO]));
+        assert!(!judged(moved(), &[1, 6], &[OWNED, LET_GO]), "the parent is there twice");
+        assert!(!judged(moved(), &[6], &[LET_GO]), "a move ends no child");
+        let both = || [moved(), vec![committed(EndParent(6))]].concat();
+        assert!(judged(both(), &[], &[LET_GO]), "a cascade follows the parent's keys");
+    }
+
+    /// If this fails, rows that were refused, deleted or brought by nobody go unnoticed.
+    #[test]
+    fn finds_rows_that_should_not_be_there() {
+        let refused = || vec![changed(Fate::Aborted, &[Parent(1)])];
+        assert!(judged(refused(), &[], &[]));
+        assert!(!judged(refused(), &[1], &[]));
+        assert!(!judged(
+            vec![committed(Parent(1)), changed(Fate::Aborted, &[Child(2, Bond::Cascade, 1)])],
+            &[1],
+            &[OWNED]
+        ));
+        assert!(!judged(vec![committed(Parent(1)), committed(EndParent(1))], &[1], &[]), "it has gone");
+        let let_go = || [begun(), vec![committed(EndChild(2))]].concat();
+        assert!(judged(let_go(), &[1], &[FRIEND, GUARD, BASE]));
+        assert!(!judged(let_go(), &[1], &[OWNED, FRIEND, GUARD, BASE]), "the child has gone");
+        assert!(!judged(Vec::new(), &[1], &[]) && !judged(vec![committed(Parent(1))], &[1], &[OWNED]), "nobody's");
+        let other = (2, [Some(7), None, None, None]);
+        let strangers = vec![committed(Parent(1)), committed(Parent(7)), committed(Child(2, Bond::Cascade, 1))];
+        assert!(!judged(strangers, &[1, 7], &[other]), "the child of another parent");
+    }
+
+    /// If this fails, an orphan that is gone at the end goes unnoticed, or nobody need look at the end.
+    #[test]
+    fn looks_at_every_view_and_wants_a_last_one() {
+        let early = vec![committed(Parent(1)), look(&[], &[OWNED]), committed(Child(2, Bond::Cascade, 1))];
+        assert!(!judged(early.clone(), &[1], &[OWNED]));
+        let mut undone = early;
+        undone[1].fate = Fate::Aborted;
+        assert!(judged(undone.clone(), &[1], &[OWNED]), "who writes and aborts may have seen anything");
+        undone[1].read_only = true;
+        assert!(!judged(undone, &[1], &[OWNED]), "what a reader has read stands");
+        assert!(check(&History { transactions: begun(), losses: Vec::new() }).is_err(), "nobody has looked");
+        assert!(check(&History::default()).is_ok());
+    }
+
+    /// If this fails, a transaction of which nobody knows the outcome may be there by half.
+    #[test]
+    fn finds_half_transactions() {
+        let pair = [Child(4, Bond::Deferred, 1), Parent(1)];
+        for fate in [Fate::Unknown, Fate::Committed] {
+            assert!(judged(vec![changed(fate, &pair)], &[1], &[GUARD]));
+            assert!(!judged(vec![changed(fate, &pair)], &[1], &[]), "{fate:?}");
+        }
+        assert!(judged(vec![changed(Fate::Unknown, &pair)], &[], &[]));
+        let moved = || vec![committed(Parent(1)), changed(Fate::Unknown, &[Move(1, 6), Parent(7)])];
+        assert!(judged(moved(), &[1], &[]) && judged(moved(), &[6, 7], &[]));
+        assert!(!judged(moved(), &[6], &[]) && !judged(moved(), &[1, 7], &[]));
+        let ended = || [begun(), vec![changed(Fate::Unknown, &[EndChild(2), Parent(7)])]].concat();
+        assert!(!judged(ended(), &[1, 7], &[OWNED, FRIEND, GUARD, BASE]));
+        assert!(judged(ended(), &[1, 7], &[FRIEND, GUARD, BASE]));
+    }
+
+    /// If this fails, what may be gone with the power is held to be a fault, or a loss of power excuses half of a transaction.
+    #[test]
+    fn a_loss_of_power_excuses_what_is_wholly_gone() {
+        let losses = vec![Loss { windows: BTreeMap::from([(1, (15, 30))]) }];
+        let judged = |parents: &[Token], children: &[(Token, [Option<Token>; 4])]| {
+            let lost = changed(Fate::Committed, &[Parent(1), Child(2, Bond::Cascade, 1)]);
+            check(&History { transactions: vec![lost, look(parents, children)], losses: losses.clone() }).is_ok()
+        };
+        assert!(judged(&[], &[]) && judged(&[1], &[OWNED]));
+        assert!(!judged(&[1], &[]));
     }
 }

@@ -15,11 +15,11 @@ use access_manager::{MemoryStore, Store};
 use commit_log::{Log, MemoryLog, Position};
 use domain::Domain;
 use domain::snapshot::restoring::{self, Highest};
-use domain::snapshot::taking::Taking;
+use domain::snapshot::taking::{self, Taking};
 use messages::limits::{MILLISECOND, SECOND};
 use messages::log_record::LogRecord;
 use messages::{EpochNumber, Incarnation, KeyRange, Now, SiteId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a world that is made from a snapshot has its clients work before it is looked at.
 const GOES_ON: u64 = SECOND;
@@ -29,6 +29,8 @@ const MEMORY_BYTES: usize = 1 << 20;
 const TURNS_MAX: u32 = 100_000;
 /// Records of the log that are read in one step.
 const RECORDS_EACH: usize = 40;
+/// Steps that a snapshot waits for a moment that is hard for it, at most.
+const PATIENCE: u64 = 12;
 
 /// Snapshots of a run.
 #[derive(Debug)]
@@ -50,9 +52,15 @@ struct UnderWay {
     start: u32,
     taking: Option<Taking>,
     base: Option<MemoryStore>,
+    /// Whether it is known from where on the copy needs log.
+    is_based: bool,
+    /// So many more steps it waits for a moment that is hard for it.
+    patience: u32,
     /// When the cut was (true time).
     cut_at: Option<u64>,
     tail: Vec<Vec<u8>>,
+    /// Of these records, how many the log has behind the cut.
+    settled: usize,
 }
 
 /// A whole one.
@@ -64,6 +72,8 @@ struct WholeSnapshot {
     log_from: Position,
     base: MemoryStore,
     tail: Vec<Vec<u8>>,
+    /// How much of what is in it was undecided at the cut.
+    open_at_cut: usize,
 }
 
 impl std::fmt::Debug for UnderWay {
@@ -114,7 +124,15 @@ impl World {
             Ok(false) => *self.statistics.other.entry("snapshots of the instance taken").or_insert(0) += 1,
             Err(reason) => {
                 self.say(|| format!("the snapshot of site {site} is not taken: {reason}"));
-                *self.statistics.other.entry("snapshots of the instance not taken").or_insert(0) += 1;
+                let when = match (under_way.is_based, under_way.cut_at) {
+                    _ if self.look(site).start != under_way.start => {
+                        "snapshots of the instance that ended with their process"
+                    }
+                    (false, _) => "snapshots of the instance given up before their base",
+                    (true, None) => "snapshots of the instance given up at their cut",
+                    (true, Some(_)) => "snapshots of the instance given up behind their cut",
+                };
+                *self.statistics.other.entry(when).or_insert(0) += 1;
             }
         }
         if let Process::Running(domain) = &mut self.machine(site).process {
@@ -124,14 +142,28 @@ impl World {
     }
 
     fn begin_snapshot(&mut self, site: usize) {
-        if self.look(site).domain().is_none() {
+        let clock = self.look(site).clock.at(self.now);
+        // Who is told at once that the site does not serve has lost nothing.
+        if self.look(site).domain().is_none_or(|domain| taking::serving(domain, clock).is_err()) {
             return self.plan_snapshot(site);
         }
         self.say(|| format!("site {site} begins a snapshot"));
         self.look_at_log(site);
         self.act(site, |domain, clock| domain.begin_checkpoint(clock));
         let start = self.look(site).start;
-        let under_way = UnderWay { start, taking: None, base: None, cut_at: None, tail: Vec::new() };
+        // Some wait for moments that are hard for them, others take what comes.
+        let random = &mut self.snapshots.random;
+        let patience = if random.one_in(2) { random.below(PATIENCE) as u32 } else { 0 };
+        let under_way = UnderWay {
+            start,
+            taking: None,
+            base: None,
+            is_based: false,
+            patience,
+            cut_at: None,
+            tail: Vec::new(),
+            settled: 0,
+        };
         self.snapshots.under_way.insert(site, under_way);
         let after = self.snapshots.random.around(self.snapshots.step) + 1;
         self.agenda.plan(self.now + after, Event::Snapshot { site });
@@ -152,12 +184,27 @@ impl World {
             return Ok(true);
         };
         let Some(base) = &under_way.base else {
-            let needed = copy.metadata().and_then(access_manager::needs_log_from).map_err(|error| error.to_string())?;
-            taking.based(needed, domain.log());
             under_way.base = Some(copy);
+            if under_way.patience > 0 {
+                self.look_at_log(site);
+                self.act(site, |domain, clock| domain.begin_checkpoint(clock));
+            }
             return Ok(true);
         };
+        if !under_way.is_based {
+            // Log is given up when the checkpoint ends.
+            if domain.is_checkpointing() && waits(&mut under_way.patience) {
+                return Ok(true);
+            }
+            let needed = base.metadata().and_then(access_manager::needs_log_from).map_err(|error| error.to_string())?;
+            taking.based(needed, domain.log());
+            under_way.is_based = true;
+            return Ok(true);
+        }
         let Some(cut_at) = under_way.cut_at else {
+            if !has_open(taking, domain.log())? && waits(&mut under_way.patience) {
+                return Ok(true);
+            }
             taking.cut(domain, clock)?;
             under_way.cut_at = Some(now);
             return Ok(true);
@@ -176,6 +223,7 @@ impl World {
             }
             for (position, record) in records {
                 if taking.takes(position, &record)? {
+                    under_way.settled += usize::from(position >= taking.cut_at());
                     under_way.tail.push(record);
                 }
             }
@@ -191,6 +239,7 @@ impl World {
             log_from: taking.log_from(),
             base: base.copied(),
             tail: std::mem::take(&mut under_way.tail),
+            open_at_cut: under_way.settled + taking.open(),
         };
         self.say(|| format!("a snapshot is whole: {whole:?}"));
         self.snapshots.whole.push(whole);
@@ -200,11 +249,13 @@ impl World {
     /// Makes worlds from some of the snapshots that the run has taken: they hold what they must, go on, and pass the checkers.
     pub fn restore_snapshots(&mut self, bounds: Bounds) {
         let mut left = std::mem::take(&mut self.snapshots.whole);
-        for _ in 0..2 {
+        for turn in 0..2 {
             if self.failure.is_some() || left.is_empty() {
                 return;
             }
-            let place = self.snapshots.random.index(left.len());
+            // First the one at whose cut most was undecided.
+            let most = (0..left.len()).max_by_key(|place| left[*place].open_at_cut).filter(|_| turn == 0);
+            let place = most.unwrap_or_else(|| self.snapshots.random.index(left.len()));
             let whole = left.swap_remove(place);
             *self.statistics.other.entry("snapshots of the instance restored").or_insert(0) += 1;
             let failure = match self.restored(&whole, bounds) {
@@ -248,6 +299,26 @@ impl World {
         second.begin_at(self.now + 1);
         Ok(second)
     }
+}
+
+/// Whether a step more is waited for.
+fn waits(patience: &mut u32) -> bool {
+    let waits = *patience > 0;
+    *patience = patience.saturating_sub(1);
+    waits
+}
+
+/// Whether something would be undecided at a cut here and now.
+fn has_open(taking: &Taking, log: &MemoryLog) -> Result<bool, String> {
+    let mut open = BTreeSet::new();
+    for (_, record) in log.records_from(taking.log_from()) {
+        match LogRecord::decode(record).map_err(|error| error.to_string())? {
+            LogRecord::Prepared { transaction, .. } => drop(open.insert(transaction)),
+            LogRecord::Decided { transaction, .. } => drop(open.remove(&transaction)),
+            _ => {}
+        }
+    }
+    Ok(!open.is_empty())
 }
 
 /// The store of a snapshot, with all that its log has; and from where it needs log now.
@@ -299,4 +370,65 @@ fn history_at(history: &History, moment: u64) -> History {
     };
     let losses = history.losses.iter().filter(|loss| loss.moment() < moment).cloned().collect();
     History { transactions: history.transactions.iter().map(at).collect(), losses }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkers::{durability, serializability};
+    use crate::history::{Change, Loss, Observation, Token};
+
+    fn appended(times: (u64, u64), token: Token) -> Transaction {
+        let (begun, ended) = times;
+        let changes = vec![Change::Append { key: 1, token }];
+        Transaction { begun, ended, changes, ..Transaction::of_fate(Fate::Committed) }
+    }
+
+    /// Whether a world may hold this list that is made from a snapshot cut at 50.
+    fn may_hold(transactions: Vec<Transaction>, losses: Vec<Loss>, entries: &[Token]) -> bool {
+        let mut history = history_at(&History { transactions, losses }, 50);
+        let observations = vec![Observation::List { key: 1, entries: entries.to_vec() }];
+        let look = Transaction {
+            begun: 90,
+            ended: 99,
+            read_only: true,
+            observations,
+            ..Transaction::of_fate(Fate::Committed)
+        };
+        history.transactions.push(look);
+        durability::check(&history).and_then(|()| serializability::check(&history)).is_ok()
+    }
+
+    /// If this fails, a snapshot may lack what was acknowledged before its cut, or hold what began behind it, and nobody notices.
+    #[test]
+    fn a_snapshot_holds_what_was_acknowledged_before_its_cut_and_nothing_that_began_behind_it() {
+        let three = || vec![appended((10, 20), 1), appended((40, 60), 2), appended((70, 80), 3)];
+        assert!(may_hold(three(), Vec::new(), &[1]), "what was under way may be missing");
+        assert!(may_hold(three(), Vec::new(), &[1, 2]), "and may be there");
+        assert!(!may_hold(three(), Vec::new(), &[]), "it was acknowledged before");
+        assert!(!may_hold(three(), Vec::new(), &[2]), "what is under way is no substitute for it");
+        assert!(!may_hold(three(), Vec::new(), &[1, 2, 3]), "it began behind the cut");
+    }
+
+    /// If this fails, power that was lost after the cut excuses what a snapshot lacks.
+    #[test]
+    fn a_loss_behind_the_cut_excuses_nothing() {
+        let lost_at = |moment| vec![Loss { windows: BTreeMap::from([(1, (15, moment))]) }];
+        assert!(may_hold(vec![appended((10, 20), 1)], lost_at(30), &[]));
+        assert!(!may_hold(vec![appended((10, 20), 1)], lost_at(60), &[]));
+    }
+
+    /// If this fails, what readers behind the cut have seen is held against a world that never was there.
+    #[test]
+    fn what_was_read_behind_the_cut_is_forgotten() {
+        let observations = vec![Observation::List { key: 1, entries: vec![1, 3] }];
+        let reader = Transaction {
+            begun: 85,
+            ended: 86,
+            read_only: true,
+            observations,
+            ..Transaction::of_fate(Fate::Committed)
+        };
+        assert!(may_hold(vec![appended((10, 20), 1), appended((70, 80), 3), reader], Vec::new(), &[1]));
+    }
 }

@@ -31,6 +31,9 @@ const TURN: u64 = 10_000_000;
 /// How long a turn rests while the store works.
 const REST: Duration = Duration::from_micros(200);
 
+/// No instance can go on behind such a snapshot.
+const NO_EPOCH: &str = "its log names no epoch";
+
 /// What a snapshot holds, once its log is in its store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
@@ -74,7 +77,7 @@ pub fn restore(
 ) -> Result<Contents, SnapshotError> {
     let copied = bring_together(snapshot, scratch)?;
     let numbers: Vec<SiteId> = sites.iter().map(SiteConfig::site).collect();
-    let epoch = copied.highest.first_epoch(&numbers, Planted::none()).ok_or_else(|| wrong("its log names no epoch"))?;
+    let epoch = copied.highest.first_epoch(&numbers, Planted::none()).ok_or_else(|| wrong(NO_EPOCH))?;
     for site in sites {
         copy_store(scratch, &site.data)?;
         let records = copied.highest.first_records(&epoch);
@@ -106,6 +109,7 @@ fn bring_together(snapshot: &Path, scratch: &Path) -> Result<Copied, SnapshotErr
     let mut log = load_tail(&manifest, snapshot, scratch, &mut highest)?;
     log.sync_now().map_err(wrong)?;
     let log_from = bring_to_store(&manifest, log, store)?;
+    highest.last_epoch().ok_or_else(|| wrong(NO_EPOCH))?;
     let mut contents = Contents { rows: 0, storages: 0, hash: 0, epoch: 0, life: 0 };
     let (store, mut tables) = (FjallStore::open(&scratch.join(STORE_FOLDER)).map_err(wrong)?, Vec::new());
     store

@@ -5,15 +5,12 @@ use crate::history::{Change, Transaction};
 
 fn transaction(times: (u64, u64), observations: &[Observation], changes: &[Change]) -> Transaction {
     Transaction {
-        client: 0,
-        site: 1,
         begun: times.0,
         ended: times.1,
-        fate: Fate::Committed,
         read_only: changes.is_empty(),
         observations: observations.to_vec(),
         changes: changes.to_vec(),
-        family: Default::default(),
+        ..Transaction::of_fate(Fate::Committed)
     }
 }
 
