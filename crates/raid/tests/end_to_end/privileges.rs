@@ -186,7 +186,6 @@ const STATEMENTS: &[&str] = &[
 /// What PostgreSQL has and Raid refuses with 0A000, whoever asks.
 const UNSUPPORTED: &[&str] = &[
     "LOCK TABLE t IN SHARE MODE",
-    "ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO other",
     "GRANT USAGE ON LANGUAGE sql TO other",
     "ALTER TABLE t ENABLE ROW LEVEL SECURITY",
     "CREATE POLICY one ON t USING (true)",

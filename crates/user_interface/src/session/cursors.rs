@@ -5,6 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{CURSOR_BYTES_MAX, CURSORS_BYTES_MAX, PORTALS_MAX};
+use crate::protocol::format::Formats;
 use crate::session::control::no_transaction;
 use crate::session::sql_cursor::{KeptBytes, Shown, SqlCursor};
 use crate::session::state::{Block, Execution, Session, Step, Work};
@@ -80,6 +81,7 @@ impl Turn<'_> {
                 depth,
                 bytes: KeptBytes::among(&self.shared.cursor_bytes),
                 hold: declared.hold,
+                binary: declared.binary,
                 forward_only: declared.scroll == Some(false),
                 ..SqlCursor::default()
             }
@@ -112,6 +114,9 @@ impl Turn<'_> {
             (_, Shown::Up(range)) => cursor.rows[range].to_vec(),
             (_, Shown::Down(range)) => cursor.rows[range].iter().rev().cloned().collect(),
         };
+        if cursor.binary && execution.portal.is_none() {
+            execution.formats = Formats::Binary;
+        }
         execution.affected = count as u64;
         if !fetch.moves {
             self.send_rows(&mut execution, rows);

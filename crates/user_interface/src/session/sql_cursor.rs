@@ -47,6 +47,8 @@ pub struct SqlCursor {
     pub forward_only: bool,
     /// WITH HOLD.
     pub hold: bool,
+    /// BINARY.
+    pub binary: bool,
     /// Its transaction has committed.
     pub held: bool,
     /// How many savepoints there were when it was declared.

@@ -14,6 +14,8 @@ pub struct DeclaredCursor {
     pub scroll: Option<bool>,
     /// WITH HOLD: it stays when its transaction has committed.
     pub hold: bool,
+    /// BINARY: in the simple protocol, too, its rows come in binary.
+    pub binary: bool,
     /// The query's text.
     pub query: Arc<str>,
 }
@@ -51,12 +53,10 @@ pub(super) fn take(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<Option
         return Ok(None);
     }
     let name = words.name()?;
-    let mut scroll = None;
+    let (mut scroll, mut binary) = (None, false);
     loop {
         if words.skip(&["binary"]) {
-            return Err(
-                SqlError::unsupported("a binary cursor").with_hint("Ask for a binary result by the extended protocol.")
-            );
+            binary = true;
         } else if words.skip(&["no"]) {
             words.expect("scroll")?;
             scroll = Some(false);
@@ -81,7 +81,7 @@ pub(super) fn take(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<Option
     let kept = tokens.len() - words.rest.len();
     tokens.drain(..kept);
     let query = Arc::from(slice(text, tokens));
-    Ok(Some(DeclaredCursor { name, scroll, hold, query }))
+    Ok(Some(DeclaredCursor { name, scroll, hold, binary, query }))
 }
 
 /// Parses what stands behind FETCH or MOVE.
