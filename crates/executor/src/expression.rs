@@ -26,6 +26,9 @@ impl PartialEq for ErrorPlace {
     }
 }
 
+/// Bytes that a call reads or yields which count as much as a row that is worked on.
+const LARGE_BYTES: usize = 16 << 10;
+
 /// A function with all that a call needs.
 #[derive(Clone, Debug)]
 pub struct Callee {
@@ -296,7 +299,15 @@ impl Callee {
         }
         let mut call =
             CallArguments { arguments: values, types: &self.types, result: self.result, environment: run.environment };
-        (self.body)(&mut call).map_err(Interruption::from)
+        let value = (self.body)(&mut call)?;
+        // Large values take long, and many of them in one row more memory than there is.
+        let bytes = value.size_in_memory();
+        let read: usize = values.iter().filter_map(Value::as_text).map(str::len).sum();
+        if bytes.max(read) > LARGE_BYTES {
+            run.budget = run.budget.saturating_sub(bytes.max(read) / LARGE_BYTES);
+            run.state.pass(bytes)?;
+        }
+        Ok(value)
     }
 
     /// Whether equality holds between two values; unknown with NULL.

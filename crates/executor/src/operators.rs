@@ -17,7 +17,7 @@ pub use window::is_window_function;
 
 use crate::error::Interruption;
 use crate::plan::PlanNode;
-use crate::run::{ExecutionState, RowValues, RunState};
+use crate::run::{ExecutionState, HeldBytes, RowValues, RunState};
 use std::sync::Arc;
 
 /// An operator of an execution.
@@ -28,8 +28,15 @@ pub trait RowOperator: Send {
     fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
         Vec::new()
     }
-    /// Ends what is open below it.
+    /// What it counts its memory with.
+    fn memory(&mut self) -> Option<&mut HeldBytes> {
+        None
+    }
+    /// Ends what is open below it, and gives back what it holds. It is not asked again.
     fn close(&mut self, state: &mut ExecutionState) {
+        if let Some(memory) = self.memory() {
+            memory.release_all(state);
+        }
         self.inputs().into_iter().for_each(|input| input.close(state));
     }
 }

@@ -26,7 +26,7 @@ use analyzer::tree::{QueryId, Tree};
 use analyzer::{Analyzed, Catalog};
 use common::CommonState;
 use frame::ColumnFrame;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A plan, or what in the statement is not built.
@@ -88,6 +88,7 @@ pub fn plan_or_reason(
         outer_log: Vec::new(),
         volatile_calls: 0,
         working_reads: Vec::new(),
+        wanted: BTreeMap::new(),
         case_constants: Vec::new(),
     };
     match planner.query(analyzed.query) {
@@ -128,6 +129,8 @@ struct QueryPlanner<'a> {
     outer_log: Vec<OuterPlace>,
     volatile_calls: u32,
     working_reads: Vec<usize>,
+    /// Which columns of each entry are looked at, of queries that have asked for it.
+    wanted: BTreeMap<QueryId, BTreeMap<u32, BTreeSet<u32>>>,
     /// Operands of the CASEs around, where they are known.
     case_constants: Vec<Option<values::Value>>,
 }

@@ -59,6 +59,8 @@ pub struct ExecutionState {
     pub parameters: Vec<Value>,
     limits: ExecutionLimits,
     pub memory_used: usize,
+    /// Bytes of large values that were computed since a row was begun.
+    passing: usize,
     needs: VecDeque<RowNeed>,
     scans: BTreeMap<ScanId, ScanUnderWay>,
     next_scan: u32,
@@ -82,6 +84,7 @@ impl ExecutionState {
             parameters,
             limits,
             memory_used: 0,
+            passing: 0,
             needs: VecDeque::new(),
             scans: BTreeMap::new(),
             next_scan: 0,
@@ -160,7 +163,17 @@ impl ExecutionState {
     /// Counts bytes that are held from now on.
     pub fn hold(&mut self, bytes: usize) -> Result<(), Interruption> {
         self.memory_used += bytes;
-        if self.memory_used <= self.limits.memory_bytes {
+        self.check()
+    }
+
+    /// Counts bytes of a value that may be gone with its row.
+    pub fn pass(&mut self, bytes: usize) -> Result<(), Interruption> {
+        self.passing += bytes;
+        self.check()
+    }
+
+    fn check(&self) -> Result<(), Interruption> {
+        if self.memory_used.saturating_add(self.passing) <= self.limits.memory_bytes {
             return Ok(());
         }
         let message = format!("a statement may hold {} bytes", self.limits.memory_bytes);
@@ -169,6 +182,26 @@ impl ExecutionState {
 
     pub fn release(&mut self, bytes: usize) {
         self.memory_used = self.memory_used.saturating_sub(bytes);
+    }
+}
+
+/// Bytes that one operator holds. It gives them back when it is closed, since it may run anew for every row around.
+#[derive(Default)]
+pub struct HeldBytes(usize);
+
+impl HeldBytes {
+    pub fn hold(&mut self, bytes: usize, state: &mut ExecutionState) -> Result<(), Interruption> {
+        self.0 += bytes;
+        state.hold(bytes)
+    }
+
+    pub fn release(&mut self, bytes: usize, state: &mut ExecutionState) {
+        self.0 = self.0.saturating_sub(bytes);
+        state.release(bytes);
+    }
+
+    pub fn release_all(&mut self, state: &mut ExecutionState) {
+        state.release(std::mem::take(&mut self.0));
     }
 }
 
@@ -190,6 +223,7 @@ impl RunState<'_, '_> {
         match self.budget.checked_sub(1) {
             Some(left) => {
                 self.budget = left;
+                self.state.passing = 0;
                 Ok(())
             }
             None => Err(Interruption::Yield),

@@ -35,7 +35,12 @@ impl<'a> Analyzer<'a> {
             Syntax::Boolean(value) => Ok(self.constant(Constant::Boolean(*value), BOOL, at)),
             Syntax::Integer(value) => Ok(self.constant(Constant::Number(value.to_string()), INT4, at)),
             Syntax::Number(text) => {
-                let id = if text.parse::<i64>().is_ok() { INT8 } else { NUMERIC };
+                // The least integer has its sign by now, without which it would be a bigint.
+                let id = match text.parse::<i64>() {
+                    Ok(number) if i32::try_from(number).is_ok() => INT4,
+                    Ok(_) => INT8,
+                    Err(_) => NUMERIC,
+                };
                 Ok(self.constant(Constant::Number(text.clone()), id, at))
             }
             Syntax::String(text) => Ok(self.constant(Constant::Text(text.clone()), UNKNOWN, at)),

@@ -1,12 +1,16 @@
 //! Arrays of one dimension, whose elements are numbered from 1. An array without elements has no dimension.
 
-use super::texts::{bounded, printed};
+use super::texts::{printed, within_bounds};
 use crate::call::{CallArguments, FunctionResult, Implementation};
 use crate::storage::storage;
 use values::compare::compare;
 use values::error::sqlstate;
-use values::limits::ARRAY_ELEMENTS_MAX;
+use values::limits::{ARRAY_ELEMENTS_MAX, VALUE_BYTES_MAX};
 use values::{Type, Value, ValueError};
+
+/// How many elements an array has at most: as a value it is no larger than any other. PostgreSQL, whose elements are
+/// smaller, has the same error for more.
+const ELEMENTS_MAX: usize = VALUE_BYTES_MAX / size_of::<Value>();
 
 pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("array_cat", concatenate),
@@ -39,7 +43,7 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
 
 /// An array of the type of the result. Errors: 0A000, 54000.
 fn result(call: &CallArguments<'_, '_>, elements: Vec<Value>) -> FunctionResult {
-    if elements.len() > ARRAY_ELEMENTS_MAX {
+    if elements.len() > ELEMENTS_MAX {
         let message = format!("array size exceeds the maximum allowed ({ARRAY_ELEMENTS_MAX})");
         return Err(ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
     }
@@ -131,7 +135,7 @@ fn fill(call: &mut CallArguments<'_, '_>) -> FunctionResult {
                 return Err(ValueError::new("22004", "dimension values cannot be null"));
             };
             match usize::try_from(length) {
-                Ok(length) if length <= ARRAY_ELEMENTS_MAX => result(call, vec![call.value(0).clone(); length]),
+                Ok(length) if length <= ELEMENTS_MAX => result(call, vec![call.value(0).clone(); length]),
                 _ => {
                     let message = format!("array size exceeds the maximum allowed ({ARRAY_ELEMENTS_MAX})");
                     Err(ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message))
@@ -165,7 +169,16 @@ fn to_text(call: &mut CallArguments<'_, '_>) -> FunctionResult {
         (Value::Null, _) | (_, None) => for_null.map(str::to_string),
         (_, Some(own)) => Some(printed(element, element_type.unwrap_or(own))),
     });
-    bounded(texts.collect::<Vec<_>>().join(call.text(1)))
+    let (mut joined, mut is_first) = (String::new(), true);
+    for text in texts {
+        if !is_first {
+            joined.push_str(call.text(1));
+        }
+        joined.push_str(&text);
+        is_first = false;
+        within_bounds(joined.len())?;
+    }
+    Ok(Value::text(joined))
 }
 
 /// The parts of a text between delimiters, those that equal a third argument as NULL; without a delimiter its characters. `None` for NULL.

@@ -13,6 +13,8 @@ use values::{Type, Value, ValueError};
 const INVALID: &str = "2201B";
 /// Most repetitions that a bound may name (PostgreSQL's `DUPMAX`).
 const REPETITIONS_MAX: u32 = 255;
+/// Bytes of a pattern that is translated: longer ones hardly ever fit the bounds of `regex`.
+const PATTERN_BYTES_MAX: usize = 64 << 10;
 /// How many translated patterns are kept.
 const KEPT_MAX: usize = 32;
 
@@ -55,6 +57,9 @@ fn invalid(what: &str) -> ValueError {
 }
 
 fn expression(pattern: &str, ignore_case: bool) -> Result<TranslatedPattern, ValueError> {
+    if pattern.len() > PATTERN_BYTES_MAX {
+        return Err(unsupported());
+    }
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, _, found)) = kept.iter().find(|(known, case, _)| known == pattern && *case == ignore_case) {
         return Ok(found.clone());
@@ -363,6 +368,7 @@ fn replace(call: &mut CallArguments<'_, '_>) -> FunctionResult {
         let whole = found.get_match();
         result.push_str(&source[end..whole.start()]);
         expand(replacement, &found, &mut result);
+        super::texts::within_bounds(result.len())?;
         end = whole.end();
         if !flags.contains('g') {
             break;

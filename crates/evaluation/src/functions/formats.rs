@@ -1,6 +1,6 @@
 //! `format`, and byte strings as text: hexadecimal, base64, escapes.
 
-use super::texts::{bounded, output, quoted_identifier, quoted_literal};
+use super::texts::{bounded, output, quoted_identifier, quoted_literal, within_bounds};
 use crate::call::{CallArguments, FunctionResult, Implementation};
 use values::error::sqlstate;
 use values::{Value, ValueError};
@@ -114,9 +114,7 @@ fn format(call: &mut CallArguments<'_, '_>) -> FunctionResult {
             _ => output(call, last)?,
         };
         let missing = found.width.unwrap_or(0).saturating_sub(text.chars().count());
-        if missing > values::limits::VALUE_BYTES_MAX {
-            return Err(ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large"));
-        }
+        within_bounds(result.len() + text.len() + missing)?;
         let blanks = " ".repeat(missing);
         result.push_str(&if found.left { text + &blanks } else { blanks + &text });
     }

@@ -92,12 +92,19 @@ fn cast_text(call: &CallArguments<'_, '_>, index: usize) -> Result<String, Value
     })
 }
 
+/// Whether a text of so many bytes is within the bounds of a value: asked before what is made of many parts grows on.
+/// Errors: 54000.
+pub(super) fn within_bounds(bytes: usize) -> Result<(), ValueError> {
+    match bytes > VALUE_BYTES_MAX {
+        true => Err(ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large")),
+        false => Ok(()),
+    }
+}
+
 /// A text within the bounds of a value. Errors: 54000.
 pub(super) fn bounded(text: String) -> FunctionResult {
-    match text.len() > VALUE_BYTES_MAX {
-        true => Err(ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large")),
-        false => Ok(Value::text(text)),
-    }
+    within_bounds(text.len())?;
+    Ok(Value::text(text))
 }
 
 fn joined(left: &str, right: &str) -> FunctionResult {
@@ -114,6 +121,7 @@ fn concatenate(call: &CallArguments<'_, '_>, first: usize, separator: &str) -> F
             }
             result.push_str(&output(call, index)?);
             is_first = false;
+            within_bounds(result.len())?;
         }
     }
     bounded(result)

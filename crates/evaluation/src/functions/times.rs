@@ -38,7 +38,6 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("interval_um", negate),
     ("now", now),
     ("statement_timestamp", statement_time),
-    ("clock_timestamp", statement_time),
     ("extract_date", library!("extract", [Text, Date])),
     ("extract_time", library!("extract", [Text, Time])),
     ("extract_timestamp", library!("extract", [Text, Timestamp])),

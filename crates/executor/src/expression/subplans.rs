@@ -56,6 +56,8 @@ impl SubplanUse {
         let waits = matches!(result, Err(Interruption::Wait | Interruption::Yield));
         if waits || !self.volatile || self.outer.is_empty() {
             run.state.subplans[self.number] = subplan;
+        } else {
+            run.state.release(subplan.rows.iter().map(|row| size_of_row(row)).sum());
         }
         result
     }

@@ -5,7 +5,7 @@ use super::{MANY, RowOperator};
 use crate::equality::key_of;
 use crate::error::{ExecutionError, Interruption};
 use crate::plan::{Aggregation, PlanNode};
-use crate::run::{RowValues, RunState, size_of_row};
+use crate::run::{HeldBytes, RowValues, RunState, size_of_row};
 use evaluation::Accumulator;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -35,6 +35,7 @@ pub struct AggregateOperator {
     arrived: VecDeque<RowValues>,
     groups: BTreeMap<(usize, Vec<u8>), GroupState>,
     finished: Option<std::vec::IntoIter<RowValues>>,
+    memory: HeldBytes,
 }
 
 /// A new accumulator.
@@ -52,7 +53,14 @@ pub fn accumulator(
 
 impl AggregateOperator {
     pub fn new(input: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> AggregateOperator {
-        AggregateOperator { input, plan, arrived: VecDeque::new(), groups: BTreeMap::new(), finished: None }
+        AggregateOperator {
+            input,
+            plan,
+            arrived: VecDeque::new(),
+            groups: BTreeMap::new(),
+            finished: None,
+            memory: HeldBytes::default(),
+        }
     }
 
     fn take_in(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
@@ -112,14 +120,16 @@ impl AggregateOperator {
             let place = (number, key);
             if !self.groups.contains_key(&place) {
                 let group = new_group(&plan, number, row, &computed, run)?;
-                run.state.hold(size_of_row(&group.keys) + place.1.len() + aggregates.len() * 64)?;
+                let bytes =
+                    size_of_row(&group.keys) + size_of_row(&group.carried) + place.1.len() + aggregates.len() * 64;
+                self.memory.hold(bytes, run.state)?;
                 self.groups.insert(place.clone(), group);
             }
             let Some(group) = self.groups.get_mut(&place) else { continue };
             for ((aggregate, state), arguments) in aggregates.iter().zip(&mut group.aggregates).zip(&computed.arguments)
             {
                 if let Some(arguments) = arguments {
-                    state.add(aggregate, arguments, run)?;
+                    state.add(aggregate, arguments, &mut self.memory, run)?;
                 }
             }
         }
@@ -194,19 +204,20 @@ impl Aggregated {
         &mut self,
         aggregate: &Aggregation,
         arguments: &[Value],
+        memory: &mut HeldBytes,
         run: &mut RunState<'_, '_>,
     ) -> Result<(), Interruption> {
         if aggregate.order.is_empty() && aggregate.distinct.is_empty() {
             self.accumulator.add(&arguments[..aggregate.types.len().min(arguments.len())])?;
             let size = self.accumulator.size();
             if size > self.size {
-                run.state.hold(size - self.size)?;
+                memory.hold(size - self.size, run.state)?;
                 self.size = size;
             }
             return Ok(());
         }
         let keys = sort_keys(&aggregate.order, arguments, run)?;
-        run.state.hold(size_of_row(arguments) + size_of_row(&keys))?;
+        memory.hold(size_of_row(arguments) + size_of_row(&keys), run.state)?;
         self.collected.push((keys, arguments.to_vec()));
         Ok(())
     }
@@ -235,6 +246,10 @@ impl RowOperator for AggregateOperator {
         let Some(finished) = &mut self.finished else { return Ok(None) };
         let rows: Vec<RowValues> = finished.take(want).collect();
         Ok(Some(rows).filter(|rows| !rows.is_empty()))
+    }
+
+    fn memory(&mut self) -> Option<&mut HeldBytes> {
+        Some(&mut self.memory)
     }
 
     fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {

@@ -8,7 +8,7 @@ use crate::access::KeyBounds;
 use crate::equality::key_of;
 use crate::error::Interruption;
 use crate::plan::{JoinType, PlanNode};
-use crate::run::{ExecutionState, RowValues, RunState, size_of_row};
+use crate::run::{ExecutionState, HeldBytes, RowValues, RunState, size_of_row};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use values::Value;
@@ -35,7 +35,7 @@ pub struct Join {
     left_ended: bool,
     lookup: Option<ScanReader>,
     held: Vec<RowValues>,
-    held_bytes: usize,
+    memory: HeldBytes,
     /// Rows of the right side whose keys are still to be computed.
     arrived: VecDeque<RowValues>,
     table: BTreeMap<Vec<u8>, Vec<usize>>,
@@ -57,7 +57,7 @@ impl Join {
             left_ended: false,
             lookup: None,
             held: Vec::new(),
-            held_bytes: 0,
+            memory: HeldBytes::default(),
             arrived: VecDeque::new(),
             table: BTreeMap::new(),
             matched: Vec::new(),
@@ -79,11 +79,11 @@ impl Join {
             for key in right_keys {
                 keys.push(key.evaluate(row, run)?);
             }
-            let bytes = size_of_row(row);
-            run.state.hold(bytes)?;
-            self.held_bytes += bytes;
-            if !keys.iter().any(Value::is_null) {
-                self.table.entry(key_of(keys.iter())).or_default().push(self.held.len());
+            let key = (!keys.iter().any(Value::is_null)).then(|| key_of(keys.iter()));
+            let bytes = size_of_row(row) + key.as_ref().map_or(0, Vec::len) + size_of::<usize>();
+            self.memory.hold(bytes, run.state)?;
+            if let Some(key) = key {
+                self.table.entry(key).or_default().push(self.held.len());
             }
             self.held.extend(self.arrived.pop_front());
             self.matched.push(false);
@@ -159,8 +159,7 @@ impl Join {
                 }
             }
             if by_key {
-                run.state.release(self.held_bytes);
-                self.held_bytes = 0;
+                self.memory.release_all(run.state);
                 self.held.clear();
                 self.table.clear();
                 self.matched.clear();
@@ -249,6 +248,7 @@ impl RowOperator for Join {
     }
 
     fn close(&mut self, state: &mut ExecutionState) {
+        self.memory.release_all(state);
         if let Some(lookup) = &mut self.lookup {
             lookup.close(state);
         }

@@ -53,7 +53,10 @@ impl Lateral {
             run.state.frames.pop();
             match polled? {
                 Some(rows) => self.arrived = rows.into(),
-                None => break,
+                None => {
+                    operator.close(run.state);
+                    break;
+                }
             }
         }
         if *kind == JoinType::Left && !self.matched {

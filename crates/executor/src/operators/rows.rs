@@ -4,9 +4,12 @@ use super::RowOperator;
 use crate::equality::key_of;
 use crate::error::Interruption;
 use crate::plan::PlanNode;
-use crate::run::{RowValues, RunState};
+use crate::run::{HeldBytes, RowValues, RunState, size_of_row};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+
+/// Bytes of computed rows beyond which they are handed on, however few they are.
+const BATCH_BYTES: usize = 1 << 20;
 
 /// Rows that stand in the plan.
 pub struct GivenRows {
@@ -26,13 +29,15 @@ impl RowOperator for GivenRows {
             self.done += 1;
             return Ok((self.done == 1).then(|| vec![Vec::new()]));
         };
-        // One row at a time where evaluation may have to wait would lose nothing; all others are quick.
-        let mut out = Vec::new();
-        while let Some(expressions) = rows.get(self.done).filter(|_| out.len() < want) {
-            let row =
-                expressions.iter().map(|value| value.evaluate(&[], run)).collect::<Result<RowValues, Interruption>>();
+        let (mut out, mut bytes) = (Vec::new(), 0);
+        while let Some(expressions) = rows.get(self.done).filter(|_| out.len() < want && bytes <= BATCH_BYTES) {
+            let row = run.spend().and_then(|()| expressions.iter().map(|value| value.evaluate(&[], run)).collect());
             match row {
-                Ok(row) => out.push(row),
+                Ok(row) => {
+                    let row: RowValues = row;
+                    bytes += size_of_row(&row);
+                    out.push(row);
+                }
                 Err(Interruption::Failed(error)) => return Err(Interruption::Failed(error)),
                 Err(_) if !out.is_empty() => return Ok(Some(out)),
                 Err(stop) => return Err(stop),
@@ -110,14 +115,19 @@ impl RowOperator for Project {
                 None => return Ok(None),
             }
         }
+        let mut bytes = 0;
         while let Some(row) = self.progress.waiting.front() {
             run.spend()?;
             let mut made = Vec::with_capacity(expressions.len());
             for expression in expressions {
                 made.push(expression.evaluate(row, run)?);
             }
+            bytes += size_of_row(&made);
             self.progress.found.push(made);
             self.progress.waiting.pop_front();
+            if bytes > BATCH_BYTES {
+                break;
+            }
         }
         Ok(Some(std::mem::take(&mut self.progress.found)))
     }
@@ -133,11 +143,12 @@ pub struct DistinctOperator {
     plan: Arc<PlanNode>,
     seen: BTreeSet<Vec<u8>>,
     last: Option<Vec<u8>>,
+    memory: HeldBytes,
 }
 
 impl DistinctOperator {
     pub fn new(input: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> DistinctOperator {
-        DistinctOperator { input, plan, seen: BTreeSet::new(), last: None }
+        DistinctOperator { input, plan, seen: BTreeSet::new(), last: None, memory: HeldBytes::default() }
     }
 }
 
@@ -154,7 +165,7 @@ impl RowOperator for DistinctOperator {
                         found.push(row);
                     }
                 } else if !self.seen.contains(&key) {
-                    run.state.hold(key.len() + size_of::<Vec<u8>>())?;
+                    self.memory.hold(key.len() + size_of::<Vec<u8>>(), run.state)?;
                     self.seen.insert(key);
                     found.push(row);
                 }
@@ -164,6 +175,10 @@ impl RowOperator for DistinctOperator {
             }
         }
         Ok(None)
+    }
+
+    fn memory(&mut self) -> Option<&mut HeldBytes> {
+        Some(&mut self.memory)
     }
 
     fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use values::{Type, Value};
 
+/// How many prefixes of keys the values of several columns are combined to.
+const PREFIXES_MAX: usize = 16_384;
+
 /// A scan under way.
 pub struct ScanOperator {
     plan: Arc<PlanNode>,
@@ -129,6 +132,8 @@ pub fn ascending(found: BTreeMap<Vec<u8>, KeyBounds>) -> Vec<KeyBounds> {
         let pairs = one.lower.iter().zip(&other.lower);
         pairs.map(|(one, other)| order(one, other)).find(|found| found.is_ne()).unwrap_or(Ordering::Equal)
     });
+    // A prefix that was not made longer has all that begins with it.
+    found.dedup_by(|next, kept| kept.lower == kept.upper && next.lower.starts_with(&kept.lower));
     found
 }
 
@@ -192,6 +197,11 @@ pub fn keyed_ranges(
             ends_count = false;
             break;
         };
+        if prefixes.len() > 1 && prefixes.len().saturating_mul(values.len()) > PREFIXES_MAX {
+            // What is read is more than needed; the filter stands beside the range.
+            ends_count = false;
+            break;
+        }
         let longer = |prefix: &Vec<Value>| {
             let prefix = prefix.clone();
             values.clone().into_iter().map(move |value| [prefix.clone(), vec![value]].concat())

@@ -4,7 +4,7 @@ use super::{MANY, RowOperator};
 use crate::equality::key_of;
 use crate::error::Interruption;
 use crate::plan::PlanNode;
-use crate::run::{RowValues, RunState};
+use crate::run::{HeldBytes, RowValues, RunState};
 use grammar::ast::SetOperator;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -26,11 +26,12 @@ pub struct SetOperation {
     quotas: BTreeMap<Vec<u8>, Quota>,
     /// Whether the side that is read first is at its end.
     first_ended: bool,
+    memory: HeldBytes,
 }
 
 impl SetOperation {
     pub fn new(left: Box<dyn RowOperator>, right: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> SetOperation {
-        SetOperation { left, right, plan, quotas: BTreeMap::new(), first_ended: false }
+        SetOperation { left, right, plan, quotas: BTreeMap::new(), first_ended: false, memory: HeldBytes::default() }
     }
 
     fn union(
@@ -61,7 +62,7 @@ impl SetOperation {
             let key = key_of(row.iter());
             let bytes = key.len() + size_of::<Vec<u8>>();
             if let Entry::Vacant(vacant) = self.quotas.entry(key) {
-                run.state.hold(bytes)?;
+                self.memory.hold(bytes, run.state)?;
                 vacant.insert(Quota { right: 0, shown: true });
                 found.push(row);
             }
@@ -75,7 +76,7 @@ impl SetOperation {
                 Some(rows) => {
                     for row in rows {
                         let key = key_of(row.iter());
-                        run.state.hold(key.len() + size_of::<Vec<u8>>())?;
+                        self.memory.hold(key.len() + size_of::<Vec<u8>>(), run.state)?;
                         self.quotas.entry(key).or_insert(Quota { right: 0, shown: false }).right += 1;
                     }
                 }
@@ -98,7 +99,7 @@ impl SetOperation {
             if keeps_common || all {
                 return Ok(!keeps_common);
             }
-            run.state.hold(key.len() + size_of::<Vec<u8>>())?;
+            self.memory.hold(key.len() + size_of::<Vec<u8>>(), run.state)?;
         }
         let quota = self.quotas.entry(key).or_insert(Quota { right: 0, shown: false });
         if all {
@@ -132,6 +133,10 @@ impl RowOperator for SetOperation {
             }
         }
         Ok(None)
+    }
+
+    fn memory(&mut self) -> Option<&mut HeldBytes> {
+        Some(&mut self.memory)
     }
 
     fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {

@@ -4,7 +4,7 @@ use super::{MANY, RowOperator, build};
 use crate::equality::key_of;
 use crate::error::Interruption;
 use crate::plan::PlanNode;
-use crate::run::{RowValues, RunState, SharedRows, size_of_row};
+use crate::run::{HeldBytes, RowValues, RunState, SharedRows, size_of_row};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -34,6 +34,7 @@ impl SharedReader {
                 }
                 None => {
                     shared.complete = true;
+                    operator.close(run.state);
                     shared.source = None;
                 }
             }
@@ -99,11 +100,15 @@ pub struct Recursive {
     /// What the present round has found.
     round: Vec<RowValues>,
     seen: BTreeSet<Vec<u8>>,
+    memory: HeldBytes,
+    /// Of what the last round has found.
+    working_bytes: usize,
 }
 
 impl Recursive {
     pub fn new(base: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> Recursive {
-        Recursive { plan, base, base_ended: false, step: None, round: Vec::new(), seen: BTreeSet::new() }
+        let (round, seen, memory) = (Vec::new(), BTreeSet::new(), HeldBytes::default());
+        Recursive { plan, base, base_ended: false, step: None, round, seen, memory, working_bytes: 0 }
     }
 
     fn new_ones(
@@ -116,7 +121,7 @@ impl Recursive {
         for row in rows {
             let key = if distinct { key_of(row.iter()) } else { Vec::new() };
             if !distinct || !self.seen.contains(&key) {
-                run.state.hold(size_of_row(&row) + key.len())?;
+                self.memory.hold(size_of_row(&row) + key.len(), run.state)?;
                 if distinct {
                     self.seen.insert(key);
                 }
@@ -151,9 +156,9 @@ impl RowOperator for Recursive {
                 if round.is_empty() {
                     return Ok(None);
                 }
-                if !distinct {
-                    run.state.release(run.state.working[*number].iter().map(|row| size_of_row(row)).sum());
-                }
+                let bytes = std::mem::take(&mut self.working_bytes);
+                self.memory.release(bytes, run.state);
+                self.working_bytes = round.iter().map(|row| size_of_row(row)).sum();
                 run.state.working[*number] = Arc::new(round);
                 self.step = Some(build(step));
             }
@@ -165,9 +170,16 @@ impl RowOperator for Recursive {
                         return Ok(Some(found));
                     }
                 }
-                None => self.step = None,
+                None => {
+                    operator.close(run.state);
+                    self.step = None;
+                }
             }
         }
+    }
+
+    fn memory(&mut self) -> Option<&mut HeldBytes> {
+        Some(&mut self.memory)
     }
 
     fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {

@@ -5,7 +5,7 @@ use super::{MANY, RowOperator};
 use crate::error::Interruption;
 use crate::expression::order;
 use crate::plan::{PlanNode, Sorting};
-use crate::run::{RowValues, RunState, size_of_row};
+use crate::run::{HeldBytes, RowValues, RunState, size_of_row};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ pub struct Sort {
     held: Vec<(RowValues, RowValues)>,
     sorted: Option<std::vec::IntoIter<(RowValues, RowValues)>>,
     most: Option<Option<u64>>,
+    memory: HeldBytes,
 }
 
 /// What a row is sorted by.
@@ -61,7 +62,15 @@ pub fn compare_keys(sorting: &[Sorting], left: &[values::Value], right: &[values
 
 impl Sort {
     pub fn new(input: Box<dyn RowOperator>, plan: Arc<PlanNode>) -> Sort {
-        Sort { input, plan, arrived: VecDeque::new(), held: Vec::new(), sorted: None, most: None }
+        Sort {
+            input,
+            plan,
+            arrived: VecDeque::new(),
+            held: Vec::new(),
+            sorted: None,
+            most: None,
+            memory: HeldBytes::default(),
+        }
     }
 
     fn take_in(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
@@ -79,7 +88,7 @@ impl Sort {
             while let Some(row) = self.arrived.front() {
                 run.spend()?;
                 let keys = sort_keys(order, row, run)?;
-                run.state.hold(size_of_row(row) + size_of_row(&keys))?;
+                self.memory.hold(size_of_row(row) + size_of_row(&keys), run.state)?;
                 self.held.extend(self.arrived.pop_front().map(|row| (keys, row)));
             }
             if let Some(most) = most.and_then(|most| usize::try_from(most).ok())
@@ -88,7 +97,7 @@ impl Sort {
                 self.held.sort_by(|left, right| compare_keys(order, &left.0, &right.0));
                 let dropped = self.held.drain(most..);
                 let bytes: usize = dropped.map(|(keys, row)| size_of_row(&keys) + size_of_row(&row)).sum();
-                run.state.release(bytes);
+                self.memory.release(bytes, run.state);
             }
             match self.input.next(run, MANY)? {
                 Some(rows) => self.arrived = rows.into(),
@@ -110,6 +119,10 @@ impl RowOperator for Sort {
         let Some(sorted) = &mut self.sorted else { return Ok(None) };
         let rows: Vec<RowValues> = sorted.take(want).map(|(_, row)| row).collect();
         Ok(Some(rows).filter(|rows| !rows.is_empty()))
+    }
+
+    fn memory(&mut self) -> Option<&mut HeldBytes> {
+        Some(&mut self.memory)
     }
 
     fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {

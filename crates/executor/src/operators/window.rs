@@ -7,7 +7,7 @@ use super::{MANY, RowOperator};
 use crate::equality::key_of;
 use crate::error::{ExecutionError, Interruption};
 use crate::plan::{FrameEnd, FrameSpan, PlanNode, Sorting, WindowUse};
-use crate::run::{RowValues, RunState, size_of_row};
+use crate::run::{HeldBytes, RowValues, RunState, size_of_row};
 use evaluation::Accumulator;
 use frames::{Frames, SeenRows};
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ use values::Value;
 pub struct WindowRow {
     row: RowValues,
     partition: RowValues,
-    order: RowValues,
+    pub order: RowValues,
     /// Arguments of each call; none where its FILTER does not hold.
     arguments: Vec<Option<RowValues>>,
 }
@@ -45,6 +45,7 @@ pub struct WindowOperator {
     growing: Vec<Option<Growing>>,
     place: usize,
     found: Vec<RowValues>,
+    memory: HeldBytes,
 }
 
 /// Whether a window function is computed here, by the name of its implementation.
@@ -85,6 +86,7 @@ impl WindowOperator {
             growing: Vec::new(),
             place: 0,
             found: Vec::new(),
+            memory: HeldBytes::default(),
         }
     }
 
@@ -99,8 +101,10 @@ impl WindowOperator {
             while let Some(row) = self.arrived.front() {
                 run.spend()?;
                 let computed = WindowValues::of(row, partition, order, calls, run)?;
-                run.state.hold(size_of_row(row) * 2)?;
                 let WindowValues { partition, order, arguments } = computed;
+                let given: usize = arguments.iter().flatten().map(|given| size_of_row(given)).sum();
+                let bytes = size_of_row(row) + size_of_row(&partition) + size_of_row(&order) + given;
+                self.memory.hold(bytes, run.state)?;
                 self.held.extend(self.arrived.pop_front().map(|row| WindowRow { row, partition, order, arguments }));
             }
             match self.input.next(run, MANY)? {
@@ -141,8 +145,7 @@ impl WindowOperator {
         let (Some(frames), Some(offsets)) = (&self.frames, &self.offsets) else { return Ok(RowValues::new()) };
         let rows = &self.held[self.partition.clone()];
         let place = self.place - self.partition.start;
-        let orders: Vec<&RowValues> = rows.iter().map(|row| &row.order).collect();
-        let seen = frames.seen(place, frame, offsets, &orders, order, run)?;
+        let seen = frames.seen(place, frame, offsets, rows, order, run)?;
         let mut values = RowValues::with_capacity(calls.len());
         for (number, call) in calls.iter().enumerate() {
             let value = match call.source {
@@ -286,7 +289,7 @@ fn window_function(
             None => Value::Null,
         },
         "first_value" => seen.places().next().map_or(Value::Null, |row| argument(row, 0)),
-        "last_value" => seen.places().last().map_or(Value::Null, |row| argument(row, 0)),
+        "last_value" => seen.places().next_back().map_or(Value::Null, |row| argument(row, 0)),
         "nth_value" => match positive(argument(place, 1), "22016", "nth_value")? {
             Some(nth) => seen.places().nth(nth - 1).map_or(Value::Null, |row| argument(row, 0)),
             None => Value::Null,
@@ -317,6 +320,10 @@ impl RowOperator for WindowOperator {
             self.place += 1;
         }
         Ok(Some(std::mem::take(&mut self.found)).filter(|rows| !rows.is_empty()))
+    }
+
+    fn memory(&mut self) -> Option<&mut HeldBytes> {
+        Some(&mut self.memory)
     }
 
     fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {

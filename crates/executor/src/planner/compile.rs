@@ -6,7 +6,7 @@ use crate::error::ExecutionError;
 use crate::expression::{Callee, CompiledExpression, ErrorPlace};
 use analyzer::facts::{FunctionKind, Volatility};
 use analyzer::tree::{Constant, EntryKind, ExprId, Node};
-use analyzer::types::{FunctionId, UNKNOWN};
+use analyzer::types::{ANY, FunctionId, UNKNOWN};
 use analyzer::{TypeId, Typed};
 use values::{Type, Value};
 
@@ -60,7 +60,11 @@ impl QueryPlanner<'_> {
             }
             Node::Parameter(number) => CompiledExpression::Parameter(*number as usize - 1),
             Node::Constant(constant) => CompiledExpression::Constant(self.constant(constant, typed, at)?),
-            Node::Function { function, arguments, .. } => {
+            Node::Function { function, arguments, variadic, .. } => {
+                let is_any = |id: &FunctionId| self.catalog.function(*id).is_some_and(|row| row.variadic == ANY);
+                if *variadic && is_any(function) {
+                    return not_built("an array for VARIADIC of any type");
+                }
                 let callee = self.callee(*function, arguments, typed)?;
                 let arguments = self.compile_all(arguments, level, current)?;
                 return self.folded(callee, arguments);

@@ -11,6 +11,9 @@ use evaluation::call::SessionInfo;
 use evaluation::{CallArguments, CallEnvironment};
 use values::Value;
 
+/// Bytes of a value beyond which it is computed by each execution: plans are kept for long.
+const FOLDED_BYTES_MAX: usize = 16 << 10;
+
 /// Immutable functions ask it nothing.
 struct NoSession;
 
@@ -60,7 +63,11 @@ impl QueryPlanner<'_> {
             result: callee.result,
             environment: &mut environment,
         };
-        Ok(CompiledExpression::Constant((callee.body)(&mut call).map_err(ExecutionError::from)?))
+        let value = (callee.body)(&mut call).map_err(ExecutionError::from)?;
+        if value.size_in_memory() > FOLDED_BYTES_MAX {
+            return Ok(CompiledExpression::CallArguments(Box::new(callee), arguments));
+        }
+        Ok(CompiledExpression::Constant(value))
     }
 
     /// AND, or OR: a part of the deciding truth ends it.

@@ -5,8 +5,8 @@ use super::query::FromSource;
 use super::{PlanResult, QueryPlanner, not_built};
 use crate::expression::CompiledExpression;
 use crate::plan::{PlanNode, RangeBounds, ScanNode, SetCall, SetCallee};
-use analyzer::tree::{EntryKind, ExprId, JoinTree, Node as TreeNode, Query};
-use std::collections::BTreeSet;
+use analyzer::tree::{EntryKind, ExprId, JoinTree, Node as TreeNode, Query, QueryId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A condition that must hold, with the entries of its query that it looks at.
@@ -236,7 +236,7 @@ impl<'a> QueryPlanner<'a> {
             return not_built(format!("rows of {}", known.name));
         };
         self.read.insert(relation);
-        let columns = self.wanted_columns(query, entry, level);
+        let columns = self.wanted_columns(query, entry);
         let slots = columns.iter().enumerate().map(|(slot, column)| (EntryPlace { entry, column: *column }, slot));
         let frame = ColumnFrame { level, slots: slots.collect(), width: columns.len(), ..ColumnFrame::default() };
         let name = known.name.clone();
@@ -255,7 +255,17 @@ impl<'a> QueryPlanner<'a> {
     }
 
     /// The columns of an entry that its query, or one within, looks at.
-    fn wanted_columns(&self, query: analyzer::tree::QueryId, entry: u32, level: usize) -> Vec<u32> {
+    fn wanted_columns(&mut self, query: QueryId, entry: u32) -> Vec<u32> {
+        if !self.wanted.contains_key(&query) {
+            let found = self.all_wanted_columns(query);
+            self.wanted.insert(query, found);
+        }
+        let wanted = self.wanted.get(&query).and_then(|wanted| wanted.get(&entry));
+        wanted.map(|columns| columns.iter().copied().collect()).unwrap_or_default()
+    }
+
+    /// The same for all entries at once: a query of many joins has many more expressions than entries.
+    fn all_wanted_columns(&self, query: QueryId) -> BTreeMap<u32, BTreeSet<u32>> {
         let own = &self.tree[query];
         let mut joined = BTreeSet::new();
         for known in &own.range_table {
@@ -263,7 +273,7 @@ impl<'a> QueryPlanner<'a> {
                 joined.extend(columns.iter().copied());
             }
         }
-        let mut wanted = BTreeSet::new();
+        let mut wanted: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         let mut open: Vec<ExprId> = own.expressions().into_iter().filter(|id| !joined.contains(id)).collect();
         let mut seen = BTreeSet::new();
         let mut note = |node: &TreeNode, depth: u32, open: &mut Vec<ExprId>| {
@@ -272,10 +282,9 @@ impl<'a> QueryPlanner<'a> {
             {
                 match &own.range_table[*of as usize].kind {
                     EntryKind::Join { columns, .. } => open.push(columns[*column as usize]),
-                    _ if *of == entry => {
-                        wanted.insert(*column);
+                    _ => {
+                        wanted.entry(*of).or_default().insert(*column);
                     }
-                    _ => {}
                 }
             }
         };
@@ -293,7 +302,6 @@ impl<'a> QueryPlanner<'a> {
                 });
             }
         }
-        let _ = level;
-        wanted.into_iter().collect()
+        wanted
     }
 }

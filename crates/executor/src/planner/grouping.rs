@@ -141,6 +141,16 @@ impl<'a> QueryPlanner<'a> {
             }
         }
         let direct = self.compile_all(&call.direct, level, before)?;
+        for argument in &direct {
+            let mut depends = false;
+            argument.visit(&mut |part| {
+                depends |= matches!(part, CompiledExpression::Slot(_) | CompiledExpression::Subplan(_));
+            });
+            // A group begins where nothing may wait, and one of no rows has no columns to look at.
+            if depends {
+                return not_built("direct arguments that are no constants");
+            }
+        }
         let nulls = vec![values::Value::Null; direct.len()];
         if call.variadic || evaluation::aggregates::aggregate(call.function, &nulls, &types, expression.typed).is_none()
         {

@@ -106,8 +106,11 @@ impl<'a> QueryPlanner<'a> {
         }
         let mut order = self.target_order(query, &query.order)?;
         if query.distinct_on {
-            if order.is_empty() {
-                order = self.target_order(query, &query.distinct)?;
+            // Equal rows come together only if all that is distinct is sorted by.
+            for known in self.target_order(query, &query.distinct)? {
+                if !order.iter().any(|sorting| sorting.by == known.by) {
+                    order.push(known);
+                }
             }
             node = Arc::new(PlanNode::Sort { input: node, order: order.clone(), first: None, skipped: None });
             node = Arc::new(PlanNode::Distinct { input: node, by, consecutive: true });
@@ -121,7 +124,9 @@ impl<'a> QueryPlanner<'a> {
             if let Some(ordered) = by_path {
                 node = ordered;
             } else if !order.is_empty() {
-                let first = limit.clone().filter(|_| !query.with_ties);
+                // What is cut off here must be what is cut off above: the numbers must not change in between.
+                let is_stable = [&limit, &offset].into_iter().flatten().all(|number| !number.is_volatile());
+                let first = limit.clone().filter(|_| !query.with_ties && is_stable);
                 node = Arc::new(PlanNode::Sort { input: node, order: order.clone(), first, skipped: offset.clone() });
             }
         }

@@ -28,8 +28,12 @@ pub struct World {
 impl World {
     /// The tables that `crates/query/tests/tables.txt` describes.
     pub fn new() -> World {
+        World::of(include_str!("../../../query/tests/tables.txt"))
+    }
+
+    /// Those that a text describes in the same way.
+    pub fn of(text: &str) -> World {
         let mut tables: Vec<Table> = Vec::new();
-        let text = include_str!("../../../query/tests/tables.txt");
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let (word, rest) = line.split_once(' ').expect("a word and the rest");
             if word == "table" {

@@ -1,9 +1,10 @@
 //! Which rows of a partition a row sees.
 
+use super::WindowRow;
 use crate::error::Interruption;
 use crate::expression::Callee;
 use crate::plan::{FrameEnd, FrameSpan, Sorting};
-use crate::run::{RowValues, RunState};
+use crate::run::RunState;
 use grammar::ast::{FrameExclusion, FrameUnit};
 use std::ops::Range;
 use values::Value;
@@ -60,11 +61,11 @@ impl Frames {
         place: usize,
         frame: &FrameSpan,
         offsets: &[Value; 2],
-        orders: &[&RowValues],
+        rows: &[WindowRow],
         sorting: &[Sorting],
         run: &mut RunState<'_, '_>,
     ) -> Result<SeenRows, Interruption> {
-        let view = View { frames: self, place, orders, sorting };
+        let view = View { frames: self, place, rows, sorting };
         let start = view.edge(&frame.start, frame.unit, &offsets[0], true, run)?;
         let end = view.edge(&frame.end, frame.unit, &offsets[1], false, run)?;
         let peers = self.peers(place);
@@ -82,7 +83,7 @@ impl Frames {
 struct View<'a> {
     frames: &'a Frames,
     place: usize,
-    orders: &'a [&'a RowValues],
+    rows: &'a [WindowRow],
     sorting: &'a [Sorting],
 }
 
@@ -96,7 +97,7 @@ impl View<'_> {
         is_start: bool,
         run: &mut RunState<'_, '_>,
     ) -> Result<usize, Interruption> {
-        let count = self.orders.len();
+        let count = self.rows.len();
         let (forwards, in_range) = match end {
             FrameEnd::UnboundedPreceding => return Ok(0),
             FrameEnd::UnboundedFollowing => return Ok(count),
@@ -131,7 +132,7 @@ impl View<'_> {
         is_start: bool,
         run: &mut RunState<'_, '_>,
     ) -> Result<usize, Interruption> {
-        let base = &self.orders[self.place][0];
+        let base = &self.rows[self.place].order[0];
         if base.is_null() {
             let peers = self.frames.peers(self.place);
             return Ok(if is_start { peers.start } else { peers.end });
@@ -140,8 +141,8 @@ impl View<'_> {
             self.sorting.first().map_or((false, false), |by| (by.descending, by.nulls_first));
         // Downwards, what follows is less.
         let (subtract, less) = (forwards == descending, is_start == descending);
-        for (place, order) in self.orders.iter().enumerate() {
-            let value = &order[0];
+        for (place, row) in self.rows.iter().enumerate() {
+            let value = &row.order[0];
             let inside = if value.is_null() {
                 // Rows without a value lie outside, at one end of the partition.
                 nulls_first != is_start
@@ -154,7 +155,7 @@ impl View<'_> {
                 return Ok(place);
             }
         }
-        Ok(self.orders.len())
+        Ok(self.rows.len())
     }
 }
 
