@@ -13,6 +13,15 @@ use crate::types::{
     TypeId, Typed, UNKNOWN,
 };
 
+/// The type of a number as it is written. The least integer has its sign by now, without which it would be a bigint.
+fn type_of_digits(text: &str) -> TypeId {
+    match text.parse::<i64>() {
+        Ok(number) if i32::try_from(number).is_ok() => INT4,
+        Ok(_) => INT8,
+        Err(_) => NUMERIC,
+    }
+}
+
 impl<'a> Analyzer<'a> {
     /// An expression at a place of the query.
     pub fn expression_at(&mut self, number: ExpressionId, place: Place) -> Result<ExprId> {
@@ -34,15 +43,7 @@ impl<'a> Analyzer<'a> {
             Syntax::Null => Ok(self.constant(Constant::Null, UNKNOWN, at)),
             Syntax::Boolean(value) => Ok(self.constant(Constant::Boolean(*value), BOOL, at)),
             Syntax::Integer(value) => Ok(self.constant(Constant::Number(value.to_string()), INT4, at)),
-            Syntax::Number(text) => {
-                // The least integer has its sign by now, without which it would be a bigint.
-                let id = match text.parse::<i64>() {
-                    Ok(number) if i32::try_from(number).is_ok() => INT4,
-                    Ok(_) => INT8,
-                    Err(_) => NUMERIC,
-                };
-                Ok(self.constant(Constant::Number(text.clone()), id, at))
-            }
+            Syntax::Number(text) => Ok(self.constant(Constant::Number(text.clone()), type_of_digits(text), at)),
             Syntax::String(text) => Ok(self.constant(Constant::Text(text.clone()), UNKNOWN, at)),
             Syntax::BitString(text) => Ok(self.constant(Constant::Bits(text.clone()), BIT, at)),
             Syntax::HexString(text) => Ok(self.constant(Constant::Bits(format!("x{text}")), BIT, at)),
