@@ -141,7 +141,7 @@ impl Expansion<'_> {
         let Some(view) = view_named(self.catalog, name).filter(|_| !is_common).cloned() else { return Ok(()) };
         if sample.is_some() {
             let message = "TABLESAMPLE clause can only be applied to tables and materialized views";
-            return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
+            return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
         }
         self.rely(&own.name);
         let (mut query, levels) = query_of(&view.table)?;
