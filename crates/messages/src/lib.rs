@@ -29,6 +29,7 @@ pub mod limits;
 pub mod lineage;
 pub mod log_record;
 pub mod method;
+pub mod namespace;
 pub mod oracle;
 pub mod planted;
 pub mod privilege;

@@ -6,6 +6,7 @@
 
 use crate::item::KeyRange;
 use crate::key::Key;
+use crate::namespace;
 use crate::privilege::{Grant, Grants, PUBLIC, Privileges, Rights};
 use crate::program::Expression;
 use crate::role::{DATABASE_OWNER_OID, RoleSchema, Secret, built_in};
@@ -153,7 +154,7 @@ pub struct IndexSchema {
 /// A table.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TableSchema {
-    /// Its name.
+    /// Its name, with the number of its schema unless that is `public`: see [`crate::namespace`].
     pub name: String,
     /// Its object identifier, kept for life.
     pub oid: u32,
@@ -252,6 +253,17 @@ pub struct ProcedureSchema {
     pub rights: Rights,
 }
 
+/// A schema beside `public`, PostgreSQL's namespace. What is in it has its number in its name: see [`crate::namespace`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NamespaceSchema {
+    /// Its name.
+    pub name: String,
+    /// Its object identifier, kept for life. 0, of `public` only: it was dropped.
+    pub oid: u32,
+    /// Who owns it, and who may do what in it.
+    pub rights: Rights,
+}
+
 /// One row of the catalog.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum CatalogEntry {
@@ -271,6 +283,8 @@ pub enum CatalogEntry {
     Setting(String),
     /// Who owns a schema or database, under [`CatalogEntry::rights_key`]; absent: nothing was changed.
     Rights(Arc<Rights>),
+    /// A schema, under [`CatalogEntry::namespace_key`].
+    Namespace(Arc<NamespaceSchema>),
 }
 
 /// What has rights without a catalog row of its own.
@@ -289,6 +303,7 @@ const ROLE: u8 = b'r';
 const SECRET: u8 = b's';
 const RIGHTS: u8 = b'g';
 const SETTING: u8 = b't';
+const NAMESPACE: u8 = b'm';
 
 fn named(space: u8, name: &str) -> Key {
     let mut bytes = Vec::with_capacity(name.len() + 1);
@@ -333,6 +348,11 @@ impl CatalogEntry {
     /// The catalog key of what was granted on a schema or database.
     pub fn rights_key(place: Place) -> Key {
         named(RIGHTS, place.name())
+    }
+
+    /// The catalog key of a schema's name.
+    pub fn namespace_key(name: &str) -> Key {
+        named(NAMESPACE, name)
     }
 
     /// The catalog key of a setting's name.
@@ -398,6 +418,8 @@ pub struct Catalog {
     pub rights: BTreeMap<Place, (Arc<Rights>, Timestamp)>,
     /// Settings by name, each with the version of its catalog row.
     pub settings: BTreeMap<String, (String, Timestamp)>,
+    /// Schemas by name, each with the version of its catalog row. See [`Catalog::namespace`].
+    pub namespaces: BTreeMap<String, (Arc<NamespaceSchema>, Timestamp)>,
 }
 
 impl Catalog {
@@ -436,6 +458,12 @@ impl Catalog {
             Some((&SETTING, bytes)) => match entry {
                 Some(CatalogEntry::Setting(value)) => drop(self.settings.insert(name(bytes), (value, version))),
                 _ => drop(self.settings.remove(&name(bytes))),
+            },
+            Some((&NAMESPACE, bytes)) => match entry {
+                Some(CatalogEntry::Namespace(namespace)) => {
+                    self.namespaces.insert(name(bytes), (namespace, version));
+                }
+                _ => drop(self.namespaces.remove(&name(bytes))),
             },
             _ => {
                 if let Some(CatalogEntry::Next(next)) = entry {
@@ -503,6 +531,40 @@ impl Catalog {
         }
     }
 
+    /// The schema of this name; `public` is there unless it was dropped. Those of the system are none.
+    pub fn namespace(&self, name: &str) -> Option<Arc<NamespaceSchema>> {
+        match self.namespaces.get(name) {
+            Some((namespace, _)) => Some(namespace.clone()).filter(|namespace| namespace.oid != 0),
+            None if name == namespace::PUBLIC => {
+                let rights = Rights::clone(&self.rights(Place::Schema));
+                Some(Arc::new(NamespaceSchema { name: name.to_owned(), oid: namespace::PUBLIC_OID, rights }))
+            }
+            None => None,
+        }
+    }
+
+    /// The schema with this object identifier.
+    pub fn namespace_numbered(&self, oid: u32) -> Option<Arc<NamespaceSchema>> {
+        if oid == namespace::PUBLIC_OID {
+            return self.namespace(namespace::PUBLIC);
+        }
+        self.namespaces.values().map(|(namespace, _)| namespace).find(|namespace| namespace.oid == oid).cloned()
+    }
+
+    /// All schemas but those of the system, in order of their names.
+    pub fn all_namespaces(&self) -> Vec<Arc<NamespaceSchema>> {
+        let own = self.namespaces.keys().filter(|name| *name != namespace::PUBLIC);
+        let mut all: Vec<_> = own.filter_map(|name| self.namespace(name)).collect();
+        all.extend(self.namespace(namespace::PUBLIC));
+        all.sort_by(|left, right| left.name.cmp(&right.name));
+        all
+    }
+
+    /// Whether a relation or index has this name, as the catalog has it.
+    pub fn has_relation(&self, name: &str) -> bool {
+        self.tables.contains_key(name) || self.index_names.contains_key(name)
+    }
+
     /// The version of a catalog row; [`Timestamp::ZERO`] for a name that is free.
     pub fn version_of(&self, key: &Key) -> Timestamp {
         self.known_version(key).unwrap_or(Timestamp::ZERO)
@@ -529,6 +591,7 @@ impl Catalog {
                 changed.map(|(_, (_, version))| *version)
             }
             Some(&SETTING) => self.settings.get(name.as_ref()).map(|(_, version)| *version),
+            Some(&NAMESPACE) => self.namespaces.get(name.as_ref()).map(|(_, version)| *version),
             _ => Some(self.next.1),
         }
     }

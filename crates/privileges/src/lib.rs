@@ -6,10 +6,12 @@
 //! * [`standing`]: a role with all that it is a member of, and what it may do;
 //! * [`kind`]: kinds of objects, the privileges that there are on each, and what one begins with;
 //! * [`grants`]: what is granted, added to and taken away from;
+//! * [`path`]: the schemas where names are looked for;
 //! * [`text`]: grants as PostgreSQL prints them.
 
 pub mod grants;
 pub mod kind;
+pub mod path;
 pub mod standing;
 pub mod text;
 

@@ -164,15 +164,19 @@ impl Standing {
         self.on(Kind::Procedure, &procedure.rights)
     }
 
-    /// The privileges that it has on the schema or the database.
+    /// The privileges that it has on the schema `public` or the database.
     pub fn on_place(&self, catalog: &Catalog, place: Place) -> Privileges {
-        let kind = match place {
-            Place::Schema => Kind::Schema,
-            Place::Database => Kind::Database,
-        };
-        let privileges = self.on(kind, &catalog.rights(place));
-        let reads = [READ_ALL_DATA_OID, WRITE_ALL_DATA_OID].iter().any(|role| self.has.contains(role));
-        match place == Place::Schema && reads {
+        let rights = catalog.rights(place);
+        match place {
+            Place::Schema => self.on_schema(&rights),
+            Place::Database => self.on(Kind::Database, &rights),
+        }
+    }
+
+    /// The privileges that it has on a schema with these rights.
+    pub fn on_schema(&self, rights: &Rights) -> Privileges {
+        let privileges = self.on(Kind::Schema, rights);
+        match [READ_ALL_DATA_OID, WRITE_ALL_DATA_OID].iter().any(|role| self.has.contains(role)) {
             true => privileges | Privileges::USAGE,
             false => privileges,
         }

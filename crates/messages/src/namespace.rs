@@ -1,0 +1,132 @@
+//! Names of what is in a schema.
+//!
+//! The catalog knows a relation, an index or a procedure by one text. In the schema `public` that is its name. In another one the schema's object
+//! identifier stands behind it, set off by the control character U+001F: `item` in the schema with number 16390 is `item\u{1f}16390`. So a schema
+//! gets another name by one row of the catalog, and nothing that is in it changes. Invariant: no client sees such a text ([`shown`]).
+
+use std::borrow::Cow;
+
+/// The name of the schema where names without a schema are, unless a session says otherwise.
+pub const PUBLIC: &str = "public";
+/// Its object identifier, which PostgreSQL gives it, too.
+pub const PUBLIC_OID: u32 = 2200;
+/// The number of no schema: nothing is in it.
+pub const NOWHERE: u32 = 0;
+/// Stands between a name and the number of its schema.
+const MARK: char = '\u{1f}';
+
+/// The text for a name in a schema.
+pub fn within(name: &str, namespace: u32) -> String {
+    match namespace {
+        PUBLIC_OID => name.to_owned(),
+        other => format!("{name}{MARK}{other}"),
+    }
+}
+
+/// The name in such a text.
+pub fn bare(text: &str) -> &str {
+    text.split(MARK).next().unwrap_or(text)
+}
+
+/// The number of the schema in such a text; [`NOWHERE`] for a text that is none.
+pub fn of(text: &str) -> u32 {
+    match text.split_once(MARK) {
+        None => PUBLIC_OID,
+        Some((_, number)) => number.parse().unwrap_or(NOWHERE),
+    }
+}
+
+/// Another name in the same schema.
+pub fn beside(text: &str, name: &str) -> String {
+    within(name, of(text))
+}
+
+/// Whether a text has more in it than a name in `public`.
+pub fn is_marked(text: &str) -> bool {
+    text.contains(MARK)
+}
+
+/// A text without numbers of schemas, as clients see it.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    named(text, |_| None)
+}
+
+/// A text with names in it, quoted or not: each that has the number of a schema gets the schema's name before it, as SQL writes it, if `name_of` knows
+/// one.
+pub fn named(text: &str, name_of: impl Fn(u32) -> Option<String>) -> Cow<'_, str> {
+    let mut pieces = text.split(MARK);
+    let first = pieces.next().unwrap_or_default();
+    let mut shown = first.to_owned();
+    let mut is_changed = false;
+    for piece in pieces {
+        is_changed = true;
+        let rest = piece.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let Some(schema) = piece[..piece.len() - rest.len()].parse().ok().and_then(&name_of) else {
+            shown.push_str(rest);
+            continue;
+        };
+        let at = start_of_name(&shown);
+        let name = shown.split_off(at);
+        // The mark was the reason for quotes around a plain name.
+        let unquoted = name.strip_prefix('"').filter(|name| is_plain(name) && rest.starts_with('"'));
+        shown.push_str(&format!("{schema}.{}", unquoted.unwrap_or(&name)));
+        shown.push_str(&rest[usize::from(unquoted.is_some())..]);
+    }
+    if is_changed { Cow::Owned(shown) } else { Cow::Borrowed(text) }
+}
+
+fn is_plain(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
+        && name.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_')
+}
+
+/// Where the name begins that a text ends with, its opening quote included.
+fn start_of_name(text: &str) -> usize {
+    let quotes = text.matches('"').count();
+    match text.rfind('"') {
+        // Within quotes: whether a doubled one is in the name does not matter to where it begins.
+        Some(at) if quotes % 2 == 1 => {
+            let doubled = text[..at].len() - text[..at].trim_end_matches('"').len();
+            at - doubled
+        }
+        _ => {
+            let is_name = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
+            text.rfind(|letter| !is_name(letter)).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client would be told a number that it never wrote, or a relation would be found in a schema that it is not in.
+    #[test]
+    fn a_name_is_found_in_its_schema_only() {
+        assert_eq!(within("item", PUBLIC_OID), "item");
+        let text = within("item", 16390);
+        assert_eq!((bare(&text), of(&text)), ("item", 16390));
+        assert_eq!((bare("item"), of("item")), ("item", PUBLIC_OID));
+        assert_eq!(of(&beside(&text, "item_pkey")), 16390);
+        assert_eq!(of("a\u{1f}b"), NOWHERE);
+    }
+
+    /// Messages, plans and definitions have such texts in them.
+    #[test]
+    fn texts_are_shown_without_numbers() {
+        let text = format!("relation \"{}\" already exists beside {}.", within("a b", 7), within("item", 16390));
+        assert_eq!(shown(&text), "relation \"a b\" already exists beside item.");
+        assert!(matches!(shown("relation \"item\""), Cow::Borrowed(_)));
+        let named = named(&text, |number| (number == 16390).then(|| "sales".to_owned()));
+        assert_eq!(named, "relation \"a b\" already exists beside sales.item.");
+    }
+
+    /// The definition of a view would name a relation in another schema.
+    #[test]
+    fn names_in_statements_get_their_schema() {
+        let name_of = |number| (number == 9).then(|| "s".to_owned());
+        assert_eq!(named("SELECT * FROM \"t\u{1f}9\" AS t", name_of), "SELECT * FROM s.t AS t");
+        assert_eq!(named("nextval('t_id_seq\u{1f}9'::regclass)", name_of), "nextval('s.t_id_seq'::regclass)");
+        assert_eq!(named("nextval('\"A\u{1f}9\"'::regclass)", name_of), "nextval('s.\"A\"'::regclass)");
+    }
+}

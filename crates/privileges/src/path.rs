@@ -1,0 +1,138 @@
+//! The search path: in which schemas a name is looked for that has none before it (PostgreSQL's `namespace.c`).
+//!
+//! Invariant: a path names schemas that are there and that the role may look into, each once.
+
+use crate::standing::Standing;
+use messages::namespace::{PUBLIC, PUBLIC_OID};
+use messages::privilege::{PUBLIC as EVERYBODY, Privileges};
+use messages::role::BOOTSTRAP_OID;
+use messages::schema::{Catalog, NamespaceSchema};
+use std::sync::{Arc, LazyLock};
+
+/// What `search_path` is unless it was set.
+pub const DEFAULT: &str = "\"$user\", public";
+
+/// Object identifiers of schemas, in the order in which they are looked into.
+pub type SearchPath = Arc<[u32]>;
+
+static PUBLIC_ALONE: LazyLock<SearchPath> = LazyLock::new(|| Arc::from([PUBLIC_OID]));
+
+/// Whether a role may look into a schema.
+pub fn may_look_into(catalog: &Catalog, role: u32, namespace: &NamespaceSchema) -> bool {
+    let grants = || namespace.rights.grants.iter().flatten();
+    let by_all = grants().any(|grant| grant.grantee == EVERYBODY && grant.privileges.contain(Privileges::USAGE));
+    // A standing is looked up only where it decides.
+    by_all
+        || role == BOOTSTRAP_OID
+        || Standing::of(catalog, role).on_schema(&namespace.rights).contain(Privileges::USAGE)
+}
+
+/// The schemas that a value of `search_path` means for a role of this name. A value that is no list means none.
+pub fn search_path(catalog: &Catalog, role: u32, user: &str, setting: &str) -> SearchPath {
+    let is_public_open = || catalog.namespace(PUBLIC).is_some_and(|public| may_look_into(catalog, role, &public));
+    if setting == DEFAULT && catalog.namespaces.is_empty() && is_public_open() {
+        return PUBLIC_ALONE.clone();
+    }
+    let mut path = Vec::new();
+    for name in names(setting).unwrap_or_default() {
+        let name = if name == "$user" { user } else { name.as_str() };
+        let found = catalog.namespace(name).filter(|namespace| may_look_into(catalog, role, namespace));
+        if let Some(namespace) = found
+            && !path.contains(&namespace.oid)
+        {
+            path.push(namespace.oid);
+        }
+    }
+    path.into()
+}
+
+/// The names in a list such as `"$user", public`; `None`: it is no list.
+pub fn names(list: &str) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    let mut rest = list.trim();
+    if rest.is_empty() {
+        return Some(names);
+    }
+    loop {
+        let (name, behind) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted_name(quoted)?,
+            None => {
+                let end = rest.find([',', ' ', '\t', '\n', '\r', '"']).unwrap_or(rest.len());
+                (rest[..end].to_lowercase(), &rest[end..])
+            }
+        };
+        if name.is_empty() && !rest.starts_with('"') {
+            return None;
+        }
+        names.push(name);
+        rest = behind.trim_start();
+        if rest.is_empty() {
+            return Some(names);
+        }
+        rest = rest.strip_prefix(',')?.trim_start();
+    }
+}
+
+/// The name up to its closing quote, and what stands behind that.
+fn quoted_name(quoted: &str) -> Option<(String, &str)> {
+    let mut name = String::new();
+    let mut rest = quoted;
+    loop {
+        let at = rest.find('"')?;
+        name.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        match rest.strip_prefix('"') {
+            Some(behind) => {
+                name.push('"');
+                rest = behind;
+            }
+            None => return Some((name, rest)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use messages::Timestamp;
+    use messages::privilege::Rights;
+
+    fn catalog(names: &[(&str, u32)]) -> Catalog {
+        let mut catalog = Catalog::default();
+        for (name, oid) in names {
+            let namespace = NamespaceSchema { name: (*name).to_owned(), oid: *oid, rights: Rights::of(7) };
+            catalog.namespaces.insert((*name).to_owned(), (Arc::new(namespace), Timestamp::ZERO));
+        }
+        catalog
+    }
+
+    /// A table of a schema that is away, or that a role may not look into, would be found.
+    #[test]
+    fn only_schemas_that_are_there_and_open_are_looked_into() {
+        let catalog = catalog(&[("sales", 16390), ("Sales", 16391)]);
+        let path = |role: u32, setting: &str| search_path(&catalog, role, "sales", setting).to_vec();
+        assert_eq!(path(BOOTSTRAP_OID, DEFAULT), [16390, PUBLIC_OID]);
+        assert_eq!(path(8, DEFAULT), [PUBLIC_OID]);
+        assert_eq!(path(7, "nowhere, SALES, sales, \"Sales\""), [16390, 16391]);
+        assert_eq!(path(BOOTSTRAP_OID, ""), [] as [u32; 0]);
+    }
+
+    /// A path that was dropped would leave the tables of `public` to be found.
+    #[test]
+    fn a_dropped_public_is_in_no_path() {
+        let dropped = catalog(&[(PUBLIC, 0)]);
+        assert_eq!(search_path(&dropped, BOOTSTRAP_OID, "postgres", DEFAULT).to_vec(), [] as [u32; 0]);
+    }
+
+    /// `SET search_path = ','` would mean something.
+    #[test]
+    fn lists_are_read_as_postgresql_does() {
+        let read = |list: &str| names(list);
+        assert_eq!(read(" A , \"B c\"\"\" "), Some(vec!["a".to_owned(), "B c\"".to_owned()]));
+        assert_eq!(read("\"\""), Some(vec![String::new()]));
+        assert_eq!(read(""), Some(Vec::new()));
+        for wrong in ["a,", ",a", "a b", "\"a", "a,,b"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+}
