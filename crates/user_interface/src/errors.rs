@@ -2,6 +2,7 @@
 //!
 //! Invariant: every failure of a request becomes exactly one of these; "did not commit" is only said when it is certain.
 
+use messages::namespace;
 use messages::schema::Catalog;
 use messages::session::{Failure, StatementFailure};
 use messages::{Conflict, ConflictKind, Item, ItemName, TableId, TransactionId};
@@ -137,6 +138,8 @@ pub struct SqlError {
     pub constraint: Option<String>,
     /// The table whose constraint it is.
     pub table: Option<String>,
+    /// The schema of that table, if it is not `public`.
+    pub schema: Option<String>,
     /// The function of PostgreSQL that reports such an error, where drivers look at it.
     pub routine: Option<&'static str>,
 }
@@ -156,6 +159,7 @@ impl SqlError {
             position: None,
             constraint: None,
             table: None,
+            schema: None,
             routine: None,
         })
     }
@@ -205,13 +209,16 @@ impl SqlError {
             Failure::Statement(wrong) => {
                 let StatementFailure { sqlstate, message, detail, hint, constraint } = *wrong;
                 let hint = hint.or_else(|| (message == TooDeep::MESSAGE).then(|| TooDeep::HINT.to_string()));
+                let table = constraint.as_ref().and_then(|name| Some(catalog.index_names.get(name)?.0.clone()));
+                let schema = table.as_deref().and_then(|table| catalog.namespace_numbered(namespace::of(table)));
                 Box::new(SqlError {
                     sqlstate: Cow::Owned(sqlstate),
                     message,
                     detail,
                     hint,
                     position: None,
-                    table: constraint.as_ref().and_then(|name| Some(catalog.index_names.get(name)?.0.clone())),
+                    table,
+                    schema: schema.map(|schema| schema.name.clone()),
                     constraint,
                     routine: None,
                 })

@@ -2,7 +2,7 @@
 
 use super::rowwise::{self, RowImplementation};
 use crate::error::QueryError;
-use crate::system_catalog::{PUBLIC_OID, SystemCatalog, role_name, role_oid};
+use crate::system_catalog::{SystemCatalog, role_name, role_oid};
 use datafusion::logical_expr::ScalarUDF;
 use messages::privilege::{PUBLIC, Privileges, Rights};
 use messages::schema::Place;
@@ -212,7 +212,10 @@ impl Privilege {
             "has_schema_privilege" => {
                 let name = object.as_text().map(|name| self.catalog.namespace_oid(name).unwrap_or_default());
                 match number.or(name) {
-                    Some(PUBLIC_OID) => place(Place::Schema, Kind::Schema),
+                    Some(oid) if catalog.namespace_numbered(oid).is_some() => {
+                        let schema = catalog.namespace_numbered(oid);
+                        schema.is_some_and(|known| of(Kind::Schema, &known.rights, standing.on_schema(&known.rights)))
+                    }
                     _ => standing.is_superuser() || (wanted == Privileges::USAGE && !grantable),
                 }
             }
@@ -268,9 +271,9 @@ impl Privilege {
                 Ok(self.catalog.relation_name(number).is_some())
             }
             ("has_sequence_privilege", Some(name)) => {
-                self.catalog.relation_oid(name)?;
-                let known = self.catalog.catalog().tables.get(name.trim_start_matches("public."));
-                match known.is_some_and(|known| known.table.sequence.is_some()) {
+                let oid = self.catalog.relation_oid(name)?;
+                let mut tables = self.catalog.catalog().tables.values();
+                match tables.any(|known| known.table.oid == oid && known.table.sequence.is_some()) {
                     true => Ok(true),
                     false => Err(QueryError::new("42809", format!("\"{name}\" is not a sequence"))),
                 }
@@ -319,7 +322,10 @@ impl Privilege {
             Some((schema, plain)) => (Some(schema), plain),
             None => (None, shown.as_str()),
         };
-        let columns = self.catalog.columns_of(schema, plain.trim_matches('"')).unwrap_or_default();
+        let own = self.catalog.catalog().tables.values().find(|known| known.table.oid == relation);
+        let own = own.map(|known| (None, known.table.name.as_str()));
+        let (within, name) = own.unwrap_or((schema, plain.trim_matches('"')));
+        let columns = self.catalog.columns_of(within, name).unwrap_or_default();
         match column.as_text() {
             Some(name) if columns.iter().any(|column| column == name) => Ok(true),
             Some(name) => {

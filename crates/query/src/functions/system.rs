@@ -208,7 +208,7 @@ const COMPUTED: [(&str, Type, Compute); 27] = [
     ("regtype_oid", Type::Oid, |catalog, arguments| catalog.type_oid(text(arguments, 0)?).ok().map(Value::Oid)),
     ("regnamespace_name", Type::Text, |catalog, arguments| {
         let oid = oid(arguments, 0)?;
-        Some(Value::text(catalog.namespace_name(oid).map_or_else(|| oid.to_string(), str::to_owned)))
+        Some(Value::text(catalog.namespace_name(oid).unwrap_or_else(|| oid.to_string())))
     }),
     ("to_regclass", Type::Text, |catalog, arguments| {
         let oid = catalog.relation_oid(text(arguments, 0)?).ok()?;

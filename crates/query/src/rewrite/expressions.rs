@@ -72,7 +72,7 @@ impl Rewriter<'_> {
             Expr::Identifier(word)
                 if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("current_schema") =>
             {
-                text("public")
+                self.current_schema()
             }
             Expr::Function(function) => self.function(function)?,
             Expr::CompoundFieldAccess { root, access_chain } => subscripted(*root, access_chain),

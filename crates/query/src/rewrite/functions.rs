@@ -5,7 +5,7 @@ use super::build::{arguments_mut, call, last_part, native_cast, null, number, ob
 use super::{ExecutionParameter, Rewriter, expressions, sources, subqueries, types};
 use crate::error::QueryError;
 use datafusion::sql::sqlparser::ast::{
-    Array, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, Query, Value,
+    Array, ArrayElemTypeDef, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, Query, Value,
     WindowFrameBound, WindowType,
 };
 use values::Type;
@@ -110,6 +110,12 @@ impl Rewriter<'_> {
         call(name, vec![self.execution_parameter(ExecutionParameter::Seed), number(self.random_calls)])
     }
 
+    /// The first schema of the search path; NULL: there is none.
+    pub(super) fn current_schema(&self) -> Expr {
+        let names = self.catalog.path_names(false);
+        names.first().map_or_else(|| native_cast(null(), DataType::Text), |name| text(name))
+    }
+
     /// Functions of the session and of the moment. `None` when the name is not one of them.
     fn session_function(&mut self, name: &str, arguments: &[Expr]) -> Result<Option<Expr>, QueryError> {
         let now_parameter = self.execution_parameter(ExecutionParameter::Now);
@@ -127,9 +133,14 @@ impl Rewriter<'_> {
             ("current_user" | "user" | "current_role", []) => text(&self.catalog.session().user),
             ("session_user", []) => text(&self.catalog.session().session_user),
             ("current_database" | "current_catalog", []) => text(&self.catalog.session().database),
-            ("current_schema", []) => text("public"),
-            ("current_schemas", [_]) => {
-                Expr::Array(Array { elem: vec![text("pg_catalog"), text("public")], named: true })
+            ("current_schema", []) => self.current_schema(),
+            ("current_schemas", [with_system]) => {
+                let with_system = matches!(with_system, Expr::Value(value) if value.value == Value::Boolean(true));
+                let names = self.catalog.path_names(with_system);
+                let elem = names.iter().map(|name| text(name)).collect::<Vec<_>>();
+                let array = Expr::Array(Array { elem, named: true });
+                let texts = DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(DataType::Text), None));
+                if names.is_empty() { native_cast(array, texts) } else { array }
             }
             (
                 "current_query" | "inet_server_addr" | "inet_client_addr" | "inet_server_port" | "inet_client_port",

@@ -5,10 +5,10 @@ use super::{Found, SystemCatalog};
 use messages::schema::{ForeignKeySchema, OnChange, TableSchema};
 
 /// `CREATE INDEX` as PostgreSQL prints it.
-pub(super) fn index(relation: &Found) -> String {
+pub(super) fn index(catalog: &SystemCatalog, relation: &Found) -> String {
     let unique = if relation.is_unique() { "UNIQUE " } else { "" };
-    let (name, table) = (quoted(relation.name()), quoted(&relation.table().name));
-    format!("CREATE {unique}INDEX {name} ON public.{table} USING btree ({})", columns(relation))
+    let (name, table) = (quoted(relation.name()), catalog.qualified_name(&relation.table().name));
+    format!("CREATE {unique}INDEX {name} ON {table} USING btree ({})", columns(relation))
 }
 
 fn columns(relation: &Found) -> String {
@@ -21,14 +21,14 @@ fn columns(relation: &Found) -> String {
 pub fn index_definition(catalog: &SystemCatalog, oid: u32, column: i32) -> Option<String> {
     let relation = catalog.find(oid).filter(|relation| !matches!(relation, Found::Table(_)))?;
     if column == 0 {
-        return Some(index(&relation));
+        return Some(index(catalog, &relation));
     }
     let place = usize::try_from(column - 1).ok()?;
     let position = relation.columns().get(place)?;
     Some(quoted(&relation.table().columns[*position].name))
 }
 
-fn foreign_key(child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> String {
+fn foreign_key(catalog: &SystemCatalog, child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> String {
     let names = |table: &TableSchema, columns: &[usize]| {
         let names: Vec<String> = columns.iter().map(|position| quoted(&table.columns[*position].name)).collect();
         names.join(", ")
@@ -36,7 +36,7 @@ fn foreign_key(child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema
     let mut text = format!(
         "FOREIGN KEY ({}) REFERENCES {}({})",
         names(child, &key.columns),
-        quoted(&parent.name),
+        catalog.name_in_path(&parent.name),
         names(parent, &key.parent_columns)
     );
     text += if key.is_full { " MATCH FULL" } else { "" };
@@ -69,7 +69,7 @@ pub fn constraint_definition(catalog: &SystemCatalog, oid: u32) -> Option<String
         return Some(format!("CHECK (({})){validity}", check.text));
     }
     if let Some((child, key, parent)) = catalog.foreign_keys().find(|(_, key, _)| key.oid == oid) {
-        return Some(foreign_key(child, key, parent));
+        return Some(foreign_key(catalog, child, key, parent));
     }
     let relation = catalog.find(oid)?;
     let kind = if relation.constraint_kind()? == "p" { "PRIMARY KEY" } else { "UNIQUE" };

@@ -2,6 +2,7 @@
 
 use super::rows::{Row, row};
 use super::{PUBLIC_OID, SystemCatalog, role_name};
+use messages::namespace::bare;
 use messages::privilege::{Grant, Grants, MadeKind, PUBLIC, Privileges, Rights};
 use messages::schema::{Place, TableSchema};
 use privileges::{Kind, Standing};
@@ -108,8 +109,8 @@ pub(super) fn of_tables(catalog: &SystemCatalog, with_public: bool) -> Vec<Row> 
             .map(|one| {
                 let hierarchy = yes(one.privilege == "SELECT");
                 row! {
-                    grantor: one.grantor, grantee: one.grantee, table_catalog: database.as_str(), table_schema: "public",
-                    table_name: table.name.as_str(), privilege_type: one.privilege, is_grantable: yes(one.grantable),
+                    grantor: one.grantor, grantee: one.grantee, table_catalog: database.as_str(), table_schema: catalog.schema_of(&table.name),
+                    table_name: bare(&table.name), privilege_type: one.privilege, is_grantable: yes(one.grantable),
                     with_hierarchy: hierarchy,
                 }
             })
@@ -140,8 +141,8 @@ pub(super) fn of_columns(catalog: &SystemCatalog, with_public: bool) -> Vec<Row>
             let grants = shown(catalog, grants, with_public);
             rows.extend(each(catalog, &grants, table.rights.owner).into_iter().map(|one| {
                 row! {
-                    grantor: one.grantor, grantee: one.grantee, table_catalog: database.as_str(), table_schema: "public",
-                    table_name: table.name.as_str(), column_name: column.name.as_str(), privilege_type: one.privilege,
+                    grantor: one.grantor, grantee: one.grantee, table_catalog: database.as_str(), table_schema: catalog.schema_of(&table.name),
+                    table_name: bare(&table.name), column_name: column.name.as_str(), privilege_type: one.privilege,
                     is_grantable: yes(one.grantable),
                 }
             }));
@@ -156,13 +157,13 @@ pub(super) fn of_procedures(catalog: &SystemCatalog, with_public: bool) -> Vec<R
     let database = catalog.session().database.clone();
     let mut rows = Vec::new();
     for (procedure, _) in catalog.catalog().procedures.values() {
-        let specific = format!("{}_{}", procedure.name, procedure.oid);
+        let specific = format!("{}_{}", bare(&procedure.name), procedure.oid);
         let grants = shown(catalog, Kind::Procedure.grants(&procedure.rights), with_public);
         rows.extend(each(catalog, &grants, procedure.rights.owner).into_iter().map(|one| {
             row! {
-                grantor: one.grantor, grantee: one.grantee, specific_catalog: database.as_str(), specific_schema: "public",
-                specific_name: specific.as_str(), routine_catalog: database.as_str(), routine_schema: "public",
-                routine_name: procedure.name.as_str(), privilege_type: one.privilege, is_grantable: yes(one.grantable),
+                grantor: one.grantor, grantee: one.grantee, specific_catalog: database.as_str(), specific_schema: catalog.schema_of(&procedure.name),
+                specific_name: specific.as_str(), routine_catalog: database.as_str(), routine_schema: catalog.schema_of(&procedure.name),
+                routine_name: bare(&procedure.name), privilege_type: one.privilege, is_grantable: yes(one.grantable),
             }
         }));
     }

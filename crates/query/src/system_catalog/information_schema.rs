@@ -3,25 +3,29 @@
 use super::definition_texts::change_words;
 use super::rows::{Row, row};
 use super::{Found, SystemCatalog, grants, procedures};
-use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, Place, SequenceSchema, TableSchema};
+use messages::namespace::bare;
+use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, SequenceSchema, TableSchema};
 use values::Type;
 
 /// The rows of a view of `information_schema`.
 pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
-    let database = catalog.session().database.as_str();
     match name {
-        "information_schema_catalog_name" => vec![row! { catalog_name: database }],
-        "schemata" => ["pg_catalog", "public", "information_schema"]
-            .map(|name| {
-                let rights = grants::rights(catalog, Place::Schema);
-                let owner = if name == "public" { rights.owner } else { super::OWNER_OID };
-                row! { catalog_name: database, schema_name: name, schema_owner: catalog.grantee(owner) }
-            })
-            .into(),
-        "sequences" => catalog.sequences().map(|(table, sequence)| self::sequence(database, table, sequence)).collect(),
-        "tables" => of_rows(catalog).map(|table| self::table(database, table)).collect(),
-        "views" => catalog.views().map(|(view, text)| self::view(database, view, text)).collect(),
-        "columns" => of_rows(catalog).flat_map(|table| columns(catalog, database, table)).collect(),
+        "information_schema_catalog_name" => vec![row! { catalog_name: catalog.database() }],
+        "schemata" => {
+            let system = ["pg_catalog", "information_schema"].map(|name| (name.to_owned(), super::OWNER_OID));
+            let own = catalog.schemas().into_iter().map(|schema| (schema.name.clone(), schema.rights.owner));
+            system
+                .into_iter()
+                .chain(own)
+                .map(|(name, owner)| {
+                    row! { catalog_name: catalog.database(), schema_name: name, schema_owner: catalog.grantee(owner) }
+                })
+                .collect()
+        }
+        "sequences" => catalog.sequences().map(|(table, sequence)| self::sequence(catalog, table, sequence)).collect(),
+        "tables" => of_rows(catalog).map(|table| self::table(catalog, table)).collect(),
+        "views" => catalog.views().map(|(view, text)| self::view(catalog, view, text)).collect(),
+        "columns" => of_rows(catalog).flat_map(|table| columns(catalog, table)).collect(),
         "table_privileges" => grants::of_tables(catalog, true),
         "role_table_grants" => grants::of_tables(catalog, false),
         "column_privileges" => grants::of_columns(catalog, true),
@@ -33,24 +37,26 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "routines" => procedures::routines(catalog),
         "parameters" => procedures::parameters(catalog),
         "table_constraints" => {
-            let keys = catalog.relations().filter_map(|relation| constraint(database, &relation));
-            let checks = checks(catalog).map(|(table, check)| check_constraint(database, table, check));
-            let foreign = catalog.foreign_keys().map(|(child, key, _)| foreign_key(database, child, key));
+            let keys = catalog.relations().filter_map(|relation| constraint(catalog, &relation));
+            let checks = checks(catalog).map(|(table, check)| check_constraint(catalog, table, check));
+            let foreign = catalog.foreign_keys().map(|(child, key, _)| foreign_key(catalog, child, key));
             keys.chain(checks).chain(foreign).collect()
         }
-        "check_constraints" => checks(catalog).map(|(_, check)| check_clause(database, check)).collect(),
+        "check_constraints" => checks(catalog).map(|(table, check)| check_clause(catalog, table, check)).collect(),
         "key_column_usage" => {
-            let keys = catalog.relations().flat_map(|relation| key_columns(database, &relation));
+            let keys = catalog.relations().flat_map(|relation| key_columns(catalog, &relation));
             let foreign =
-                catalog.foreign_keys().flat_map(|(child, key, parent)| referring_columns(database, child, key, parent));
+                catalog.foreign_keys().flat_map(|(child, key, parent)| referring_columns(catalog, child, key, parent));
             keys.chain(foreign).collect()
         }
         "referential_constraints" => {
-            catalog.foreign_keys().map(|(_, key, parent)| referential_constraint(database, key, parent)).collect()
+            catalog
+                .foreign_keys()
+                .map(|(child, key, parent)| referential_constraint(catalog, child, key, parent)).collect()
         }
         "constraint_column_usage" => {
-            let keys = catalog.relations().flat_map(|relation| used_columns(database, &relation));
-            let foreign = catalog.foreign_keys().flat_map(|(_, key, parent)| referred_columns(database, key, parent));
+            let keys = catalog.relations().flat_map(|relation| used_columns(catalog, &relation));
+            let foreign = catalog.foreign_keys().flat_map(|(child, key, parent)| referred_columns(catalog, child, key, parent));
             keys.chain(foreign).collect()
         }
         _ => vec![],
@@ -62,29 +68,29 @@ fn of_rows(catalog: &SystemCatalog) -> impl Iterator<Item = &TableSchema> {
     catalog.plain_tables().chain(catalog.views().map(|(view, _)| view))
 }
 
-fn view(database: &str, view: &TableSchema, text: &str) -> Row {
+fn view(catalog: &SystemCatalog, view: &TableSchema, text: &str) -> Row {
     row! {
-        table_catalog: database, table_schema: "public", table_name: view.name.as_str(), view_definition: format!(" {text};"),
+        table_catalog: catalog.database(), table_schema: catalog.schema_of(&view.name), table_name: bare(&view.name), view_definition: catalog.shown(&format!(" {text};")),
         check_option: "NONE", is_updatable: "NO", is_insertable_into: "NO", is_trigger_updatable: "NO",
         is_trigger_deletable: "NO", is_trigger_insertable_into: "NO",
     }
 }
 
-fn table(database: &str, table: &TableSchema) -> Row {
+fn table(catalog: &SystemCatalog, table: &TableSchema) -> Row {
     row! {
-        table_catalog: database, table_schema: "public", table_name: table.name.as_str(), table_type: if table.view.is_some() { "VIEW" } else { "BASE TABLE" },
+        table_catalog: catalog.database(), table_schema: catalog.schema_of(&table.name), table_name: bare(&table.name), table_type: if table.view.is_some() { "VIEW" } else { "BASE TABLE" },
         is_insertable_into: if table.view.is_some() { "NO" } else { "YES" }, is_typed: "NO",
     }
 }
 
-fn sequence(database: &str, table: &TableSchema, sequence: &SequenceSchema) -> Row {
+fn sequence(catalog: &SystemCatalog, table: &TableSchema, sequence: &SequenceSchema) -> Row {
     let bits = match sequence.data_type {
         Type::SmallInt => 16_i64,
         Type::Integer => 32,
         _ => 64,
     };
     row! {
-        sequence_catalog: database, sequence_schema: "public", sequence_name: table.name.as_str(),
+        sequence_catalog: catalog.database(), sequence_schema: catalog.schema_of(&table.name), sequence_name: bare(&table.name),
         data_type: sequence.data_type.base_name(), numeric_precision: bits, numeric_precision_radix: 2_i64,
         numeric_scale: 0_i64, start_value: sequence.start.to_string(), minimum_value: sequence.minimum.to_string(),
         maximum_value: sequence.maximum.to_string(), increment: sequence.increment.to_string(),
@@ -109,17 +115,17 @@ fn identity(catalog: &SystemCatalog, table: &TableSchema, position: usize) -> Ro
     }
 }
 
-fn columns(catalog: &SystemCatalog, database: &str, table: &TableSchema) -> Vec<Row> {
+fn columns(catalog: &SystemCatalog, table: &TableSchema) -> Vec<Row> {
     let live = (1_i64..).zip(&table.columns).filter(|(_, column)| !column.dropped);
     live.map(|(number, column)| {
-        let mut row = self::column(database, &table.name, number, column);
+        let mut row = self::column(catalog, &table.name, number, column);
         row.extend(identity(catalog, table, number as usize - 1));
         row
     })
     .collect()
 }
 
-fn column(database: &str, table: &str, number: i64, column: &Column) -> Row {
+fn column(catalog: &SystemCatalog, table: &str, number: i64, column: &Column) -> Row {
     let length = match column.column_type {
         Type::Varchar(length) => length.map(i64::from),
         Type::Char(length) => Some(i64::from(length)),
@@ -145,57 +151,57 @@ fn column(database: &str, table: &str, number: i64, column: &Column) -> Row {
         _ => None,
     };
     row! {
-        table_catalog: database, table_schema: "public", table_name: table, column_name: column.name.as_str(),
-        ordinal_position: number, column_default: column.default.as_deref().filter(|_| column.identity.is_none()),
+        table_catalog: catalog.database(), table_schema: catalog.schema_of(table), table_name: bare(table), column_name: column.name.as_str(),
+        ordinal_position: number, column_default: column.default.as_deref().filter(|_| column.identity.is_none()).map(|text| catalog.shown(text)),
         is_nullable: if column.not_null { "NO" } else { "YES" }, data_type: column.column_type.base_name(),
         character_maximum_length: length, character_octet_length: octets, numeric_precision: precision,
-        numeric_precision_radix: radix, numeric_scale: scale, datetime_precision: seconds, udt_catalog: database,
+        numeric_precision_radix: radix, numeric_scale: scale, datetime_precision: seconds, udt_catalog: catalog.database(),
         udt_schema: "pg_catalog", udt_name: column.column_type.catalog_name(), dtd_identifier: number.to_string(),
         is_self_referencing: "NO", is_generated: "NEVER", is_updatable: "YES",
     }
 }
 
-fn constraint(database: &str, relation: &Found) -> Option<Row> {
+fn constraint(catalog: &SystemCatalog, relation: &Found) -> Option<Row> {
     let kind = if relation.constraint_kind()? == "p" { "PRIMARY KEY" } else { "UNIQUE" };
     let distinct = (kind == "UNIQUE").then_some("YES");
     Some(row! {
-        constraint_catalog: database, constraint_schema: "public", constraint_name: relation.name(),
-        table_catalog: database, table_schema: "public", table_name: relation.table().name.as_str(),
+        constraint_catalog: catalog.database(), constraint_schema: catalog.schema_of(&relation.table().name), constraint_name: relation.name(),
+        table_catalog: catalog.database(), table_schema: catalog.schema_of(&relation.table().name), table_name: bare(&relation.table().name),
         constraint_type: kind, is_deferrable: "NO", initially_deferred: "NO", enforced: "YES", nulls_distinct: distinct,
     })
 }
 
-fn foreign_key(database: &str, child: &TableSchema, key: &ForeignKeySchema) -> Row {
+fn foreign_key(catalog: &SystemCatalog, child: &TableSchema, key: &ForeignKeySchema) -> Row {
     let yes = |is: bool| if is { "YES" } else { "NO" };
     row! {
-        constraint_catalog: database, constraint_schema: "public", constraint_name: key.name.as_str(),
-        table_catalog: database, table_schema: "public", table_name: child.name.as_str(),
+        constraint_catalog: catalog.database(), constraint_schema: catalog.schema_of(&child.name), constraint_name: key.name.as_str(),
+        table_catalog: catalog.database(), table_schema: catalog.schema_of(&child.name), table_name: bare(&child.name),
         constraint_type: "FOREIGN KEY", is_deferrable: yes(key.is_deferrable), initially_deferred: yes(key.is_deferred),
         enforced: "YES",
     }
 }
 
-fn referential_constraint(database: &str, key: &ForeignKeySchema, parent: &TableSchema) -> Row {
+fn referential_constraint(catalog: &SystemCatalog, child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> Row {
     let referred = SystemCatalog::referred(key, parent);
     let unique = referred.filter(|found| found.constraint_kind().is_some()).map(|found| found.name().to_owned());
     row! {
-        constraint_catalog: database, constraint_schema: "public", constraint_name: key.name.as_str(),
-        unique_constraint_catalog: unique.as_ref().map(|_| database),
-        unique_constraint_schema: unique.as_ref().map(|_| "public"), unique_constraint_name: unique.clone(),
+        constraint_catalog: catalog.database(), constraint_schema: catalog.schema_of(&child.name), constraint_name: key.name.as_str(),
+        unique_constraint_catalog: unique.as_ref().map(|_| catalog.database()),
+        unique_constraint_schema: unique.as_ref().map(|_| catalog.schema_of(&parent.name)), unique_constraint_name: unique.clone(),
         match_option: if key.is_full { "FULL" } else { "NONE" }, update_rule: change_words(key.on_update),
         delete_rule: change_words(key.on_delete),
     }
 }
 
-fn referring_columns(database: &str, child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> Vec<Row> {
+fn referring_columns(catalog: &SystemCatalog, child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> Vec<Row> {
     let order = SystemCatalog::referred(key, parent).map(|found| found.columns().to_vec()).unwrap_or_default();
     let columns = (1_i64..).zip(key.columns.iter().zip(&key.parent_columns));
     columns
         .map(|(number, (column, of))| {
             let position = order.iter().position(|one| one == of).map(|place| place as i64 + 1);
             row! {
-                constraint_catalog: database, constraint_schema: "public", constraint_name: key.name.as_str(),
-                table_catalog: database, table_schema: "public", table_name: child.name.as_str(),
+                constraint_catalog: catalog.database(), constraint_schema: catalog.schema_of(&child.name), constraint_name: key.name.as_str(),
+                table_catalog: catalog.database(), table_schema: catalog.schema_of(&child.name), table_name: bare(&child.name),
                 column_name: child.columns[*column].name.as_str(), ordinal_position: number,
                 position_in_unique_constraint: position,
             }
@@ -203,14 +209,14 @@ fn referring_columns(database: &str, child: &TableSchema, key: &ForeignKeySchema
         .collect()
 }
 
-fn referred_columns(database: &str, key: &ForeignKeySchema, parent: &TableSchema) -> Vec<Row> {
+fn referred_columns(catalog: &SystemCatalog, child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> Vec<Row> {
     let columns = key.parent_columns.iter();
     columns
         .map(|column| {
             row! {
-                table_catalog: database, table_schema: "public", table_name: parent.name.as_str(),
-                column_name: parent.columns[*column].name.as_str(), constraint_catalog: database,
-                constraint_schema: "public", constraint_name: key.name.as_str(),
+                table_catalog: catalog.database(), table_schema: catalog.schema_of(&parent.name), table_name: bare(&parent.name),
+                column_name: parent.columns[*column].name.as_str(), constraint_catalog: catalog.database(),
+                constraint_schema: catalog.schema_of(&child.name), constraint_name: key.name.as_str(),
             }
         })
         .collect()
@@ -220,39 +226,39 @@ fn checks(catalog: &SystemCatalog) -> impl Iterator<Item = (&TableSchema, &Check
     catalog.plain_tables().flat_map(|table| table.checks.iter().map(move |check| (table, check)))
 }
 
-fn check_constraint(database: &str, table: &TableSchema, check: &CheckSchema) -> Row {
+fn check_constraint(catalog: &SystemCatalog, table: &TableSchema, check: &CheckSchema) -> Row {
     row! {
-        constraint_catalog: database, constraint_schema: "public", constraint_name: check.name.as_str(),
-        table_catalog: database, table_schema: "public", table_name: table.name.as_str(), constraint_type: "CHECK",
+        constraint_catalog: catalog.database(), constraint_schema: catalog.schema_of(&table.name), constraint_name: check.name.as_str(),
+        table_catalog: catalog.database(), table_schema: catalog.schema_of(&table.name), table_name: bare(&table.name), constraint_type: "CHECK",
         is_deferrable: "NO", initially_deferred: "NO", enforced: "YES",
     }
 }
 
-fn check_clause(database: &str, check: &CheckSchema) -> Row {
+fn check_clause(catalog: &SystemCatalog, table: &TableSchema, check: &CheckSchema) -> Row {
     row! {
-        constraint_catalog: database, constraint_schema: "public", constraint_name: check.name.as_str(),
+        constraint_catalog: catalog.database(), constraint_schema: catalog.schema_of(&table.name), constraint_name: check.name.as_str(),
         check_clause: format!("({})", check.text),
     }
 }
 
-fn key_columns(database: &str, relation: &Found) -> Vec<Row> {
+fn key_columns(catalog: &SystemCatalog, relation: &Found) -> Vec<Row> {
     constrained(relation)
         .map(|(number, column)| {
             row! {
-                constraint_catalog: database, constraint_schema: "public", constraint_name: relation.name(),
-                table_catalog: database, table_schema: "public", table_name: relation.table().name.as_str(),
+                constraint_catalog: catalog.database(), constraint_schema: catalog.schema_of(&relation.table().name), constraint_name: relation.name(),
+                table_catalog: catalog.database(), table_schema: catalog.schema_of(&relation.table().name), table_name: bare(&relation.table().name),
                 column_name: column.name.as_str(), ordinal_position: number,
             }
         })
         .collect()
 }
 
-fn used_columns(database: &str, relation: &Found) -> Vec<Row> {
+fn used_columns(catalog: &SystemCatalog, relation: &Found) -> Vec<Row> {
     constrained(relation)
         .map(|(_, column)| {
             row! {
-                table_catalog: database, table_schema: "public", table_name: relation.table().name.as_str(),
-                column_name: column.name.as_str(), constraint_catalog: database, constraint_schema: "public",
+                table_catalog: catalog.database(), table_schema: catalog.schema_of(&relation.table().name), table_name: bare(&relation.table().name),
+                column_name: column.name.as_str(), constraint_catalog: catalog.database(), constraint_schema: catalog.schema_of(&relation.table().name),
                 constraint_name: relation.name(),
             }
         })

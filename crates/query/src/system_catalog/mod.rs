@@ -22,10 +22,12 @@ pub use roles::{role_name, role_oid};
 use crate::error::QueryError;
 use datafusion::catalog::MemTable;
 use definitions::DEFINITIONS;
+use messages::namespace::{self, PUBLIC, bare};
 use messages::query::SessionFacts;
 use messages::role::READ_ALL_DATA_OID;
-use messages::schema::{Catalog, ForeignKeySchema, IndexSchema, SequenceSchema, TableSchema};
-use std::sync::Arc;
+use messages::schema::{Catalog, ForeignKeySchema, IndexSchema, NamespaceSchema, SequenceSchema, TableSchema};
+use privileges::path::SearchPath;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Identifier of the bootstrap superuser, who owns everything.
@@ -46,6 +48,8 @@ pub struct SystemCatalog {
     session: SessionFacts,
     /// Whether anything but a table of the user was looked up in it, or something of the session.
     is_shown: AtomicBool,
+    /// Where names without a schema are looked for.
+    path: OnceLock<SearchPath>,
 }
 
 /// A relation of the catalog snapshot.
@@ -58,7 +62,7 @@ enum Found<'a> {
 impl SystemCatalog {
     /// A snapshot, as seen by a session.
     pub fn new(catalog: Arc<Catalog>, session: SessionFacts) -> SystemCatalog {
-        SystemCatalog { catalog, session, is_shown: AtomicBool::new(false) }
+        SystemCatalog { catalog, session, is_shown: AtomicBool::new(false), path: OnceLock::new() }
     }
 
     /// Whether a query shows the snapshot itself, so that it is stale with any change of the catalog.
@@ -75,6 +79,60 @@ impl SystemCatalog {
     pub fn session(&self) -> &SessionFacts {
         self.show();
         &self.session
+    }
+
+    /// The session's database.
+    fn database(&self) -> &str {
+        &self.session().database
+    }
+
+    /// Object identifiers of the schemas where names without one are looked for.
+    pub fn path(&self) -> &[u32] {
+        self.path.get_or_init(|| {
+            let session = self.session();
+            let set = session.settings.iter().find(|(name, _)| name == "search_path");
+            let set = set.map_or(privileges::path::DEFAULT, |(_, value)| value.as_str());
+            privileges::path::search_path(&self.catalog, session.role, &session.user, set)
+        })
+    }
+
+    /// Names of the schemas in the path, with that of the system before them if it is wanted.
+    pub fn path_names(&self, with_system: bool) -> Vec<String> {
+        let own = self.path().iter().filter_map(|oid| self.catalog.namespace_numbered(*oid));
+        let system = with_system.then(|| "pg_catalog".to_owned());
+        system.into_iter().chain(own.map(|schema| schema.name.clone())).collect()
+    }
+
+    /// All schemas but those of the system.
+    fn schemas(&self) -> Vec<Arc<NamespaceSchema>> {
+        self.show();
+        self.catalog.all_namespaces()
+    }
+
+    /// The name of the schema of what has this name in the catalog.
+    fn schema_of(&self, name: &str) -> String {
+        let schema = self.catalog.namespace_numbered(namespace::of(name));
+        schema.map_or_else(String::new, |schema| schema.name.clone())
+    }
+
+    /// A name with its schema, as SQL writes it.
+    fn qualified_name(&self, name: &str) -> String {
+        format!("{}.{}", quoted(&self.schema_of(name)), quoted(bare(name)))
+    }
+
+    /// A name as SQL writes it, with its schema where it would not be found without.
+    pub fn name_in_path(&self, name: &str) -> String {
+        let found = self.path().iter().find(|schema| self.catalog.has_relation(&namespace::within(bare(name), **schema)));
+        match found == Some(&namespace::of(name)) {
+            true => quoted(bare(name)),
+            false => self.qualified_name(name),
+        }
+    }
+
+    /// A text of SQL with names as the catalog has them, as SQL writes them.
+    fn shown(&self, text: &str) -> String {
+        let name_of = |oid| self.catalog.namespace_numbered(oid).map(|schema| quoted(&schema.name));
+        namespace::named(text, name_of).into_owned()
     }
 
     /// The value of a setting, whatever the case of its name.
@@ -128,7 +186,7 @@ impl SystemCatalog {
     /// The query of a view, by its object identifier.
     pub fn view_text(&self, oid: u32) -> Option<String> {
         let (_, text) = self.views().find(|(view, _)| view.oid == oid)?;
-        Some(format!(" {text};"))
+        Some(self.shown(&format!(" {text};")))
     }
 
     /// All sequences.
@@ -164,7 +222,7 @@ impl SystemCatalog {
         let owner = self.plain_tables().find(|owner| owner.oid == table)?;
         let of = (owner.oid, owner.column(column)?);
         let (sequence, _) = self.sequences().find(|(_, sequence)| sequence.owned_by == Some(of))?;
-        Some(format!("public.{}", quoted(&sequence.name)))
+        Some(self.qualified_name(&sequence.name))
     }
 
     /// All relations of the user, each table before its indexes.
@@ -179,7 +237,7 @@ impl SystemCatalog {
 
     /// The names of the columns of a table, or of a system relation, in order; `None` for a name that is neither. Without a schema tables come first.
     pub fn columns_of(&self, schema: Option<&str>, relation: &str) -> Option<Vec<String>> {
-        let table = self.catalog.tables.get(relation).filter(|_| schema.is_none_or(|schema| schema == "public"));
+        let table = self.catalog.tables.get(relation).filter(|_| schema.is_none_or(|schema| schema == PUBLIC));
         if let Some(versioned) = table {
             let live = versioned.table.columns.iter().filter(|column| !column.dropped);
             return Some(live.map(|column| column.name.clone()).collect());
@@ -215,9 +273,9 @@ impl<'a> Found<'a> {
 
     fn name(&self) -> &'a str {
         match self {
-            Found::Table(table) => &table.name,
-            Found::PrimaryKey(table) => table.primary_key_name.as_deref().unwrap_or_default(),
-            Found::Index(_, index) => &index.name,
+            Found::Table(table) => bare(&table.name),
+            Found::PrimaryKey(table) => bare(table.primary_key_name.as_deref().unwrap_or_default()),
+            Found::Index(_, index) => bare(&index.name),
         }
     }
 

@@ -1,8 +1,9 @@
 //! Names in texts such as `'public.item'::regclass`, resolved to object identifiers and back.
 
 use super::definitions::DEFINITIONS;
-use super::{INFORMATION_SCHEMA_OID, PG_CATALOG_OID, PUBLIC_OID, SystemCatalog};
+use super::{Found, INFORMATION_SCHEMA_OID, PG_CATALOG_OID, SystemCatalog};
 use crate::error::QueryError;
+use messages::namespace;
 use values::Type;
 
 impl SystemCatalog {
@@ -17,20 +18,27 @@ impl SystemCatalog {
             [schema, name] => (Some(schema.as_str()), name),
             _ => return Err(QueryError::undefined_table(text)),
         };
-        let user = || self.relations().find(|relation| relation.name() == name).map(|relation| relation.oid());
         let system = |schema: &str| DEFINITIONS.find(schema, name).map(|relation| relation.oid);
         let found = match schema {
-            None => system("pg_catalog").or_else(user),
-            Some("public") => user(),
-            Some(schema) => system(schema),
+            None => system("pg_catalog").or_else(|| self.path().iter().find_map(|schema| self.oid_in(*schema, name))),
+            Some(schema) => match self.catalog().namespace(schema) {
+                Some(known) => self.oid_in(known.oid, name),
+                None => system(schema),
+            },
         };
         found.ok_or_else(|| QueryError::undefined_table(text))
+    }
+
+    /// The identifier of a relation or index in a schema.
+    fn oid_in(&self, schema: u32, name: &str) -> Option<u32> {
+        let is_it = |relation: &Found| relation.name() == name && namespace::of(&relation.table().name) == schema;
+        self.relations().find(is_it).map(|relation| relation.oid())
     }
 
     /// The name of a relation, with its schema where it would not be found without.
     pub fn relation_name(&self, oid: u32) -> Option<String> {
         if let Some(relation) = self.find(oid) {
-            return Some(quoted(relation.name()));
+            return Some(self.name_in_path(&namespace::beside(&relation.table().name, relation.name())));
         }
         DEFINITIONS.relations().find(|relation| relation.oid == oid).map(|relation| match relation.schema_name {
             "pg_catalog" => relation.name.to_owned(),
@@ -40,8 +48,10 @@ impl SystemCatalog {
 
     /// Whether a relation is found without naming its schema.
     pub fn is_visible(&self, oid: u32) -> Option<bool> {
-        if self.find(oid).is_some() {
-            return Some(true);
+        if let Some(relation) = self.find(oid) {
+            let mut path = self.path().iter();
+            let found = path.find_map(|schema| self.oid_in(*schema, relation.name()));
+            return Some(found == Some(oid));
         }
         let relation = DEFINITIONS.relations().find(|relation| relation.oid == oid)?;
         Some(relation.schema_name == "pg_catalog")
@@ -66,19 +76,20 @@ impl SystemCatalog {
     pub fn namespace_oid(&self, text: &str) -> Result<u32, QueryError> {
         match text {
             "pg_catalog" => Ok(PG_CATALOG_OID),
-            "public" => Ok(PUBLIC_OID),
             "information_schema" => Ok(INFORMATION_SCHEMA_OID),
-            _ => Err(QueryError::new("3F000", format!("schema \"{text}\" does not exist"))),
+            _ => match self.catalog().namespace(text) {
+                Some(schema) => Ok(schema.oid),
+                None => Err(QueryError::new("3F000", format!("schema \"{text}\" does not exist"))),
+            },
         }
     }
 
     /// The name of a schema.
-    pub fn namespace_name(&self, oid: u32) -> Option<&'static str> {
+    pub fn namespace_name(&self, oid: u32) -> Option<String> {
         match oid {
-            PG_CATALOG_OID => Some("pg_catalog"),
-            PUBLIC_OID => Some("public"),
-            INFORMATION_SCHEMA_OID => Some("information_schema"),
-            _ => None,
+            PG_CATALOG_OID => Some("pg_catalog".to_owned()),
+            INFORMATION_SCHEMA_OID => Some("information_schema".to_owned()),
+            _ => self.catalog().namespace_numbered(oid).map(|schema| schema.name.clone()),
         }
     }
 

@@ -2,7 +2,8 @@
 
 use super::names::{quoted, split_name};
 use super::rows::{Row, row};
-use super::{PUBLIC_OID, SystemCatalog};
+use super::SystemCatalog;
+use messages::namespace;
 use messages::schema::ProcedureSchema;
 use values::Type;
 
@@ -24,12 +25,17 @@ impl SystemCatalog {
     /// The identifier of a procedure of the user by its name, with or without schema and parameters. `None` when there is none.
     pub fn procedure_oid(&self, text: &str) -> Option<u32> {
         let parts = split_name(text.split('(').next()?).ok()?;
-        let name = match parts.as_slice() {
-            [name] => name,
-            [schema, name] if schema == "public" => name,
+        let schemas = |schema: &str| self.catalog().namespace(schema).map(|known| known.oid).into_iter().collect();
+        let (schemas, name): (Vec<u32>, _) = match parts.as_slice() {
+            [name] => (self.path().to_vec(), name),
+            [schema, name] => (schemas(schema), name),
             _ => return None,
         };
-        self.procedures().find(|procedure| procedure.name == *name).map(|procedure| procedure.oid)
+        let find = |schema: u32| {
+            let known = namespace::within(name, schema);
+            self.procedures().find(|procedure| procedure.name == known)
+        };
+        schemas.into_iter().find_map(find).map(|procedure| procedure.oid)
     }
 
     /// `pg_get_function_arguments(oid)`. `None` when there is no such procedure.
@@ -44,14 +50,14 @@ impl SystemCatalog {
     /// `pg_get_functiondef(oid)`: what makes it again. `None` when there is no such procedure.
     pub fn procedure_definition(&self, oid: u32) -> Option<String> {
         let procedure = self.procedure(oid)?;
-        let (name, arguments) = (quoted(&procedure.name), self.procedure_arguments(oid)?);
+        let (name, arguments) = (self.qualified_name(&procedure.name), self.procedure_arguments(oid)?);
         let mut quote = "$procedure".to_owned();
         while procedure.body.contains(&quote) {
             quote.push('x');
         }
         let body = &procedure.body;
         Some(format!(
-            "CREATE OR REPLACE PROCEDURE public.{name}({arguments})\n LANGUAGE sql\nAS {quote}${body}{quote}$\n"
+            "CREATE OR REPLACE PROCEDURE {name}({arguments})\n LANGUAGE sql\nAS {quote}${body}{quote}$\n"
         ))
     }
 }
@@ -66,7 +72,7 @@ fn procedure_row(catalog: &SystemCatalog, procedure: &ProcedureSchema) -> Row {
     let is_named = procedure.parameters.iter().any(|(name, _)| !name.is_empty());
     let names = is_named.then(|| procedure.parameters.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
     row! {
-        oid: procedure.oid, proname: procedure.name.as_str(), pronamespace: PUBLIC_OID, proowner: procedure.rights.owner,
+        oid: procedure.oid, proname: namespace::bare(&procedure.name), pronamespace: namespace::of(&procedure.name), proowner: procedure.rights.owner,
         prolang: SQL_OID, procost: 100, prorows: 0, provariadic: 0, prosupport: "-", prokind: "p", prosecdef: false,
         proleakproof: false, proisstrict: false, proretset: false, provolatile: "v", proparallel: "u",
         pronargs: procedure.parameters.len() as i64, pronargdefaults: 0, prorettype: VOID_OID,
@@ -80,8 +86,9 @@ pub(super) fn routines(catalog: &SystemCatalog) -> Vec<Row> {
     let database = catalog.session().database.as_str();
     let routine = |procedure: &ProcedureSchema| {
         row! {
-            specific_catalog: database, specific_schema: "public", specific_name: specific_name(procedure),
-            routine_catalog: database, routine_schema: "public", routine_name: procedure.name.as_str(),
+            specific_catalog: database, specific_schema: catalog.schema_of(&procedure.name), specific_name: specific_name(procedure),
+            routine_catalog: database, routine_schema: catalog.schema_of(&procedure.name),
+            routine_name: namespace::bare(&procedure.name),
             routine_type: "PROCEDURE", routine_body: "SQL", routine_definition: procedure.body.as_str(),
             external_language: "SQL", parameter_style: "GENERAL", is_deterministic: "NO", sql_data_access: "MODIFIES",
             schema_level_routine: "YES", max_dynamic_result_sets: 0, security_type: "INVOKER",
@@ -96,7 +103,7 @@ pub(super) fn parameters(catalog: &SystemCatalog) -> Vec<Row> {
     let of = |procedure: &ProcedureSchema| {
         let parameter = |(number, (name, parameter_type)): (i64, &(String, Type))| {
             row! {
-                specific_catalog: database, specific_schema: "public", specific_name: specific_name(procedure),
+                specific_catalog: database, specific_schema: catalog.schema_of(&procedure.name), specific_name: specific_name(procedure),
                 ordinal_position: number, parameter_mode: "IN", is_result: "NO", as_locator: "NO",
                 parameter_name: (!name.is_empty()).then_some(name.as_str()), data_type: parameter_type.base_name(),
                 udt_catalog: database, udt_schema: "pg_catalog", udt_name: parameter_type.catalog_name(),
@@ -109,5 +116,5 @@ pub(super) fn parameters(catalog: &SystemCatalog) -> Vec<Row> {
 }
 
 fn specific_name(procedure: &ProcedureSchema) -> String {
-    format!("{}_{}", procedure.name, procedure.oid)
+    format!("{}_{}", namespace::bare(&procedure.name), procedure.oid)
 }

@@ -3,9 +3,10 @@
 use super::definitions::{DEFINITIONS, Relation, SystemType};
 use super::rows::{Row, row};
 use super::{
-    DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, PUBLIC_OID, SystemCatalog,
+    DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog,
     definition_texts, grants, procedures, roles,
 };
+use messages::namespace::{bare, of};
 use messages::privilege::{Grant, PUBLIC, Privileges, Rights};
 use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, OnChange, Place, SequenceSchema, TableSchema};
 use values::Type;
@@ -72,19 +73,23 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             catalog.sequences().filter_map(|(table, sequence)| dependence(catalog, table, sequence)).collect()
         }
         "pg_index" => catalog.relations().filter_map(|relation| index(&relation)).collect(),
-        "pg_indexes" => catalog.relations().filter_map(|relation| index_text(&relation)).collect(),
+        "pg_indexes" => catalog.relations().filter_map(|relation| index_text(catalog, &relation)).collect(),
         "pg_language" => vec![row! {
             oid: procedures::SQL_OID, lanname: "sql", lanowner: OWNER_OID, lanispl: false, lanpltrusted: true,
             lanplcallfoid: 0, laninline: 0, lanvalidator: 0,
         }],
         "pg_namespace" => {
-            [(PG_CATALOG_OID, "pg_catalog"), (PUBLIC_OID, "public"), (INFORMATION_SCHEMA_OID, "information_schema")]
-                .map(|(oid, name)| {
-                    let rights = if oid == PUBLIC_OID { grants::rights(catalog, Place::Schema) } else { of_system() };
+            let system = [(PG_CATALOG_OID, "pg_catalog"), (INFORMATION_SCHEMA_OID, "information_schema")];
+            let system = system.map(|(oid, name)| (oid, name.to_owned(), of_system()));
+            let own = catalog.schemas().into_iter().map(|known| (known.oid, known.name.clone(), known.rights.clone()));
+            system
+                .into_iter()
+                .chain(own)
+                .map(|(oid, name, rights)| {
                     let acl = catalog.grant_texts(rights.grants.as_ref());
                     row! { oid: oid, nspname: name, nspowner: rights.owner, nspacl: acl }
                 })
-                .into()
+                .collect()
         }
         "pg_proc" => procedures::rows(catalog),
         "pg_authid" | "pg_roles" | "pg_shadow" | "pg_user" => roles::rows(catalog, name),
@@ -131,7 +136,7 @@ fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
     let is_table = is_table && table.is_plain();
     let options = (is_table && !table.options.is_empty()).then(|| table.options.clone());
     row! {
-        oid: relation.oid(), relname: relation.name(), relnamespace: PUBLIC_OID, reltype: 0, reloftype: 0,
+        oid: relation.oid(), relname: relation.name(), relnamespace: of(&table.name), reltype: 0, reloftype: 0,
         relowner: table.rights.owner, relam: access_method, relfilenode: relation.oid(), reltablespace: 0, relpages: 0, reltuples: -1,
         relallvisible: 0, reltoastrelid: 0,
         relhasindex: is_table && !(table.has_hidden_key() && table.indexes.is_empty()),
@@ -220,7 +225,7 @@ fn sequence(table: &TableSchema, sequence: &SequenceSchema) -> Row {
 /// Where it stands is in its own row, not in the catalog.
 fn sequence_text(catalog: &SystemCatalog, table: &TableSchema, sequence: &SequenceSchema) -> Row {
     row! {
-        schemaname: "public", sequencename: table.name.as_str(), sequenceowner: catalog.grantee(table.rights.owner),
+        schemaname: catalog.schema_of(&table.name), sequencename: bare(&table.name), sequenceowner: catalog.grantee(table.rights.owner),
         data_type: sequence.data_type.base_name(), start_value: sequence.start, min_value: sequence.minimum,
         max_value: sequence.maximum, increment_by: sequence.increment, cycle: sequence.cycle,
         cache_size: sequence.cache,
@@ -274,7 +279,7 @@ fn defaults(catalog: &SystemCatalog) -> Vec<Row> {
         for (number, column) in (1_i64..).zip(&table.columns) {
             if let Some(default) = column.default.as_ref().filter(|_| column.identity.is_none()) {
                 let oid = (i64::from(table.oid) << 16) | number;
-                rows.push(row! { oid: oid, adrelid: table.oid, adnum: number, adbin: default.as_str() });
+                rows.push(row! { oid: oid, adrelid: table.oid, adnum: number, adbin: catalog.shown(default) });
             }
         }
     }
@@ -309,7 +314,7 @@ fn index(relation: &Found) -> Option<Row> {
 fn constraint(relation: &Found) -> Option<Row> {
     let kind = relation.constraint_kind()?;
     Some(row! {
-        oid: relation.oid(), conname: relation.name(), connamespace: PUBLIC_OID, contype: kind, condeferrable: false,
+        oid: relation.oid(), conname: relation.name(), connamespace: of(&relation.table().name), contype: kind, condeferrable: false,
         condeferred: false, convalidated: true, conrelid: relation.table().oid, contypid: 0, conindid: relation.oid(),
         conparentid: 0, confrelid: 0, confupdtype: " ", confdeltype: " ", confmatchtype: " ", conislocal: true,
         coninhcount: 0, connoinherit: true, conkey: numbers_of(relation.columns()),
@@ -318,7 +323,7 @@ fn constraint(relation: &Found) -> Option<Row> {
 
 fn foreign_key(child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> Row {
     row! {
-        oid: key.oid, conname: key.name.as_str(), connamespace: PUBLIC_OID, contype: "f",
+        oid: key.oid, conname: key.name.as_str(), connamespace: of(&child.name), contype: "f",
         condeferrable: key.is_deferrable, condeferred: key.is_deferred, convalidated: key.is_valid,
         conrelid: child.oid, contypid: 0, conindid: SystemCatalog::referred(key, parent).map_or(0, |found| found.oid()),
         conparentid: 0, confrelid: parent.oid, confupdtype: change_letter(key.on_update),
@@ -340,26 +345,26 @@ fn change_letter(on_change: OnChange) -> &'static str {
 
 fn check(table: &TableSchema, check: &CheckSchema) -> Row {
     row! {
-        oid: check.oid, conname: check.name.as_str(), connamespace: PUBLIC_OID, contype: "c", condeferrable: false,
+        oid: check.oid, conname: check.name.as_str(), connamespace: of(&table.name), contype: "c", condeferrable: false,
         condeferred: false, convalidated: check.is_valid, conrelid: table.oid, contypid: 0, conindid: 0,
         conparentid: 0, confrelid: 0, confupdtype: " ", confdeltype: " ", confmatchtype: " ", conislocal: true,
         coninhcount: 0, connoinherit: false, conkey: numbers_of(&check.columns), conbin: check.text.as_str(),
     }
 }
 
-fn index_text(relation: &Found) -> Option<Row> {
+fn index_text(catalog: &SystemCatalog, relation: &Found) -> Option<Row> {
     if matches!(relation, Found::Table(_)) {
         return None;
     }
     Some(row! {
-        schemaname: "public", tablename: relation.table().name.as_str(), indexname: relation.name(),
-        indexdef: definition_texts::index(relation),
+        schemaname: catalog.schema_of(&relation.table().name), tablename: bare(&relation.table().name), indexname: relation.name(),
+        indexdef: definition_texts::index(catalog, relation),
     })
 }
 
 fn table_text(catalog: &SystemCatalog, table: &TableSchema) -> Row {
     row! {
-        schemaname: "public", tablename: table.name.as_str(), tableowner: catalog.grantee(table.rights.owner),
+        schemaname: catalog.schema_of(&table.name), tablename: bare(&table.name), tableowner: catalog.grantee(table.rights.owner),
         hasindexes: !(table.has_hidden_key() && table.indexes.is_empty()), hasrules: false, hastriggers: false,
         rowsecurity: false,
     }
@@ -367,8 +372,8 @@ fn table_text(catalog: &SystemCatalog, table: &TableSchema) -> Row {
 
 fn view_text(catalog: &SystemCatalog, view: &TableSchema, text: &str) -> Row {
     row! {
-        schemaname: "public", viewname: view.name.as_str(), viewowner: catalog.grantee(view.rights.owner),
-        definition: format!(" {text};"),
+        schemaname: catalog.schema_of(&view.name), viewname: bare(&view.name), viewowner: catalog.grantee(view.rights.owner),
+        definition: catalog.shown(&format!(" {text};")),
     }
 }
 

@@ -5,6 +5,7 @@
 use crate::errors::SqlError;
 use crate::protocol::format::{self, Formats};
 use bytes::{BufMut, BytesMut};
+use messages::namespace;
 use messages::program::ResultColumn;
 use values::{Type, Value};
 
@@ -223,7 +224,7 @@ pub fn error(out: &mut BytesMut, severity: Severity, error: &SqlError) {
     message(out, kind, |out| {
         let mut field = |name: u8, text: &str| {
             out.put_u8(name);
-            put_string(out, text);
+            put_string(out, &namespace::shown(text));
         };
         field(b'S', severity.name());
         field(b'V', severity.name());
@@ -239,7 +240,7 @@ pub fn error(out: &mut BytesMut, severity: Severity, error: &SqlError) {
             field(b'P', &position.to_string());
         }
         if let Some(table) = &error.table {
-            field(b's', "public");
+            field(b's', error.schema.as_deref().unwrap_or(namespace::PUBLIC));
             field(b't', table);
         }
         if let Some(constraint) = &error.constraint {

@@ -95,6 +95,14 @@ impl Overlay {
         self.merged = None;
     }
 
+    /// The same, as far as it was asked for since the last change.
+    pub fn merged<'a>(&'a self, shared: &'a SharedCatalog) -> &'a Catalog {
+        match &self.merged {
+            Some((generation, merged)) if *generation == shared.generation => merged,
+            _ => &shared.catalog,
+        }
+    }
+
     /// The catalog with the changes in it.
     pub fn over(&mut self, shared: &SharedCatalog) -> Arc<Catalog> {
         if self.rows.is_empty() {

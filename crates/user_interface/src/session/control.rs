@@ -12,8 +12,8 @@ use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::settings::Settings;
 use crate::sql::utility::{RoleChange, Utility};
 use messages::query::QueryRequest;
+use messages::namespace;
 use messages::session::{AccessMode, SessionRequest};
-use std::sync::Arc;
 use values::{Type, Value};
 
 /// `current transaction is aborted`, 25P02.
@@ -135,6 +135,7 @@ impl Turn<'_> {
             Utility::Nothing("CHECKPOINT") => self.check_checkpoint()?,
             Utility::Roles(_)
             | Utility::Sequence(_)
+            | Utility::Schemas(_)
             | Utility::Constraints(_)
             | Utility::System(_)
             | Utility::Nothing(_) => {}
@@ -466,5 +467,5 @@ pub fn no_transaction(statement: &str) -> Box<SqlError> {
 
 /// A text as rows of one column, a line each.
 fn lines(text: &str) -> Vec<Vec<Value>> {
-    text.lines().map(|line| vec![Value::Text(Arc::from(line))]).collect()
+    text.lines().map(|line| vec![Value::text(&*namespace::shown(line))]).collect()
 }

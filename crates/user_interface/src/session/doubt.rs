@@ -10,6 +10,9 @@ use crate::errors::Result;
 use crate::limits::DOUBTS_MAX;
 use crate::session::state::{Again, Block, Confirmed, Cycle, Doubt, Execution, Work};
 use crate::session::turn::Turn;
+use crate::sql::compile;
+use crate::sql::lookup::NameLookup;
+use crate::sql::parse::Statement;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use messages::Key;
 use messages::program::Program;
@@ -20,6 +23,12 @@ use std::sync::Arc;
 const CLASS: &str = "42";
 
 impl Turn<'_> {
+    /// Catalog rows of what a statement mentions.
+    pub fn mentioned(&mut self, statement: &Statement) -> Vec<Key> {
+        let catalog = self.catalog();
+        self.with_facts(|facts| compile::mentioned(statement, &NameLookup::new(&catalog, facts)))
+    }
+
     /// The versions of these catalog rows, as this site knows them now.
     pub fn relied(&self, mentioned: Vec<Key>) -> CatalogVersions {
         let catalog = &self.shared.catalog.catalog;

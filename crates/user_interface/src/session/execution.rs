@@ -12,7 +12,7 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::parse::Parsed;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::queried_table::QueriedTable;
-use crate::sql::{queried_columns, roles, sequences, system};
+use crate::sql::{queried_columns, roles, schemas, sequences, system};
 use messages::program::{Action, Expression, Program};
 use messages::query::{QueryRequest, Run};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
@@ -94,7 +94,7 @@ impl Turn<'_> {
         }
         // A program can be a transaction of its own; a query and what it feeds take several requests.
         let alone = match &execution.prepared.plan {
-            Plan::Program(_) | Plan::Schema(_) | Plan::Roles(_) | Plan::Sequence(_) | Plan::System(_) => true,
+            Plan::Program(_) | Plan::Schema(_) | Plan::Roles(_) | Plan::Sequence(_) | Plan::Namespaces(_) | Plan::System(_) => true,
             Plan::SetValue(set) => set.source.is_none(),
             _ => false,
         };
@@ -189,6 +189,12 @@ impl Turn<'_> {
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
+            Plan::Namespaces(statement) => {
+                let (catalog, own) = (self.catalog(), self.session.overlay.keys());
+                let change = self.with_facts(|facts| schemas::plan(statement, &catalog, &own, facts))?;
+                self.launch_change(execution, change, Vec::new());
+                return Ok(());
+            }
             Plan::SetValue(set) if set.source.is_none() => return self.set_value(execution, Vec::new()),
             Plan::Roles(statement) => {
                 let catalog = if statement.names_objects() { self.seen_catalog() } else { self.catalog() };
@@ -216,8 +222,22 @@ impl Turn<'_> {
         Ok(())
     }
 
+    /// What the statement's names mean is to be what it was when they were looked for.
+    fn rely_on_names(&self, prepared: &Prepared, change: &mut SchemaChange) {
+        let Some(program) = &mut change.program else { return };
+        let own = self.session.overlay.keys();
+        let is_written = |key: &Key| own.contains(key) || change.rows.iter().any(|(written, ..)| written == key);
+        let has = |key: &Key| program.relies_on.iter().any(|(known, _)| known == key);
+        let others: Vec<_> =
+            prepared.resolved.iter().filter(|(key, _)| !is_written(key) && !has(key)).cloned().collect();
+        if !others.is_empty() {
+            program.relies_on = program.relies_on.iter().cloned().chain(others).collect();
+        }
+    }
+
     /// Has a planned change of the catalog done, supplied with rows.
     fn launch_change(&mut self, mut execution: Box<Execution>, mut change: SchemaChange, rows: Vec<Vec<Value>>) {
+        self.rely_on_names(&execution.prepared, &mut change);
         for notice in std::mem::take(&mut change.notices) {
             // PostgreSQL warns of a privilege that a sequence does not have, and goes on.
             let is_warning = notice.sqlstate.starts_with(WARNING_CLASS) || notice.sqlstate == sqlstate::INVALID_GRANT;

@@ -10,7 +10,6 @@ use crate::protocol::format::{Formats, parse_parameter};
 use crate::protocol::frontend::{Bind, Follows, Frontend, Target};
 use crate::session::state::{Again, Block, Confirmed, Cycle, Execution, Portal, Work};
 use crate::session::turn::Turn;
-use crate::sql::compile;
 use crate::sql::parse;
 use crate::sql::prepared::{Plan, Prepared};
 use messages::query::QueryRequest;
@@ -77,7 +76,7 @@ impl Turn<'_> {
             Ok(prepared) => prepared,
             Err(error) => {
                 let parsed = parse::statement(sql).ok().flatten();
-                let mut mentioned = parsed.map_or_else(Vec::new, |parsed| compile::mentioned(&parsed.statement));
+                let mut mentioned = parsed.map_or_else(Vec::new, |parsed| self.mentioned(&parsed.statement));
                 mentioned.extend(self.own_rights());
                 let relied = self.relied(mentioned);
                 let again = Again::Parse { name: name.to_string(), sql: sql.into(), types: types.to_vec(), told };

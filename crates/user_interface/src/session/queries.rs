@@ -9,6 +9,7 @@ use crate::session::state::{Again, CancelReason, Confirmed, Execution, Step, Wor
 use crate::session::turn::Turn;
 use crate::sql::modify::supplied_row;
 use crate::sql::prepared::{Plan, Prepared};
+use messages::namespace;
 use messages::query::{QueryReply, QueryRequest};
 use messages::session::Failure;
 use std::sync::Arc;
@@ -65,7 +66,12 @@ impl Turn<'_> {
             }
             (Step::Rows, QueryReply::Rows { rows, last }) => self.rows_came(execution, rows, last),
             (Step::Source, QueryReply::Rows { rows, last }) => self.source_came(execution, rows, last),
-            (Step::Explain, QueryReply::Rows { rows, .. }) => {
+            (Step::Explain, QueryReply::Rows { mut rows, .. }) => {
+                for value in rows.iter_mut().flatten() {
+                    if let Value::Text(line) = value {
+                        *value = Value::text(&*namespace::shown(line));
+                    }
+                }
                 self.send_rows(&mut execution, rows);
                 self.complete(execution);
             }

@@ -7,7 +7,6 @@ use crate::protocol::backend;
 use crate::session::control::inside_block;
 use crate::session::state::{Again, Block, Confirmed, Cycle, Execution, Work};
 use crate::session::turn::Turn;
-use crate::sql::compile;
 use crate::sql::parse::{self, Parsed};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -46,7 +45,7 @@ impl Turn<'_> {
         };
         let last = statements.is_empty();
         if let Err(error) = self.run_simple(&text, &parsed, last) {
-            let mut mentioned = compile::mentioned(&parsed.statement);
+            let mut mentioned = self.mentioned(&parsed.statement);
             mentioned.extend(self.own_rights());
             let relied = self.relied(mentioned);
             self.doubt(Confirmed::Error(error), relied, Again::Simple(parsed));

@@ -20,6 +20,7 @@ use messages::query::{QueryRequest, SessionFacts};
 use messages::schema::Catalog;
 use messages::session::SessionRequest;
 use messages::{Incarnation, Message, Now, Outbox, ServerKind};
+use privileges::path::{SearchPath, search_path};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -110,6 +111,13 @@ impl Turn<'_> {
         crate::sql::rights::seen(&self.catalog(), role)
     }
 
+    /// The schemas where the session looks for names without one.
+    pub fn path(&self) -> SearchPath {
+        let (user, role) = self.session.current_user();
+        let catalog = self.session.overlay.merged(&self.shared.catalog);
+        search_path(catalog, role, user, self.session.settings.now.search_path())
+    }
+
     /// Runs `with` with what is special about the session.
     pub fn with_facts<T>(&self, with: impl FnOnce(&Facts) -> T) -> T {
         let config = &self.shared.config;
@@ -125,6 +133,7 @@ impl Turn<'_> {
             version: &config.version,
             server_version: &config.server_version,
             process: self.session.process,
+            path: self.path(),
             settings: &self.session.settings.now,
             site: Some(SiteFacts { site: config.site, catalog: &self.shared.catalog.catalog, method: config.method }),
         })
@@ -169,24 +178,35 @@ impl Turn<'_> {
         }
         let all = self.shared.cache.get(text)?;
         let (_, role) = self.session.current_user();
-        let found = all.iter().find(|prepared| prepared.declared == declared && prepared.role == role)?;
+        let path = self.path();
+        let is_it = |prepared: &&Arc<Prepared>| {
+            prepared.declared == declared && prepared.role == role && prepared.path == path
+        };
+        let found = all.iter().find(is_it)?;
         self.is_fresh(found).then(|| found.clone())
     }
 
     /// Whether what a statement was compiled with is still so.
     fn is_fresh(&self, prepared: &Prepared) -> bool {
         match &prepared.plan {
+            Plan::Schema(_)
+            | Plan::Roles(_)
+            | Plan::Sequence(_)
+            | Plan::Namespaces(_)
+            | Plan::Utility(Utility::Copy(_) | Utility::Maintenance(_)) => {
+                let catalog = self.session.overlay.merged(&self.shared.catalog);
+                prepared.path == self.path()
+                    && prepared.resolved.iter().all(|(key, version)| catalog.version_of(key) == *version)
+            }
             Plan::Utility(_)
             | Plan::SetConfig(..)
-            | Plan::Schema(_)
-            | Plan::Roles(_)
             | Plan::System(_)
-            | Plan::Sequence(_)
             | Plan::Execute(..) => true,
             Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) | Plan::Queried(..) => {
                 let shared = &self.shared.catalog;
                 self.session.overlay.is_empty()
                     && prepared.role == self.session.current_user().1
+                    && prepared.path == self.path()
                     && (prepared.generation == shared.generation || prepared.stands(&shared.catalog))
             }
         }
@@ -206,7 +226,9 @@ impl Turn<'_> {
             }
             let all = self.shared.cache.entry(Arc::from(text)).or_default();
             let before = all.len();
-            all.retain(|other| other.declared != prepared.declared || other.role != prepared.role);
+            all.retain(|other| {
+                other.declared != prepared.declared || other.role != prepared.role || other.path != prepared.path
+            });
             all.push(prepared.clone());
             self.shared.cached = self.shared.cached + all.len() - before;
         }

@@ -11,12 +11,14 @@ use crate::sql::definitions::{KeyDefinition, check_default, column, column_keys,
 use crate::sql::foreign_keys::{ForeignKeyDefinition, has_constraint};
 use crate::sql::insert::no_column;
 use crate::sql::names;
+use crate::sql::owned::Reach;
 use crate::sql::parse;
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
 use crate::sql::sequences;
 use crate::sql::settings::Facts;
 use crate::sql::views::TableChange;
+use messages::namespace;
 use messages::program::{Action, Expression};
 use messages::schema::{Catalog, Column, TableSchema};
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation};
@@ -152,8 +154,9 @@ impl Planner<'_> {
                     return Ok(());
                 }
                 let Some(check) = to.checks.iter_mut().find(|check| check.name == old) else {
-                    let is_key = self.catalog.index_names.get(&old).is_some_and(|(owner, _)| *owner == to.name);
-                    return if is_key { self.rename_index(&old, &new) } else { Err(no_constraint(&to, &old)) };
+                    let [index, renamed] = [&old, &new].map(|name| namespace::beside(&to.name, name));
+                    let is_key = self.catalog.index_names.get(&index).is_some_and(|(owner, _)| *owner == to.name);
+                    return if is_key { self.rename_index(&index, &renamed) } else { Err(no_constraint(&to, &old)) };
                 };
                 if taken {
                     let message = format!("constraint \"{new}\" for relation \"{}\" already exists", to.name);
@@ -290,15 +293,16 @@ impl Planner<'_> {
     }
 
     fn drop_constraint(&mut self, table: Arc<TableSchema>, name: &str, if_exists: bool) -> Result<()> {
-        let own = self.catalog.index_names.get(name).is_some_and(|(owner, _)| *owner == table.name);
-        if own && table.primary_key_name.as_deref() == Some(name) {
+        let index_name = namespace::beside(&table.name, name);
+        let own = self.catalog.index_names.get(&index_name).is_some_and(|(owner, _)| *owner == table.name);
+        if own && table.primary_key_name.as_deref() == Some(&index_name) {
             let what = format!("constraint {name} on table {}", table.name);
             self.drop_referring(&what, &table, Some(&table.primary_key), &[], false)?;
             self.drop_primary_key(table);
             return Ok(());
         }
-        if own && table.indexes.iter().any(|index| index.constraint && index.name == name) {
-            return self.drop_index(name, true);
+        if own && table.indexes.iter().any(|index| index.constraint && index.name == index_name) {
+            return self.drop_index(&index_name, true);
         }
         let is_key = table.foreign_keys.iter().any(|key| key.name == name);
         if is_key || table.checks.iter().any(|check| check.name == name) {
@@ -353,7 +357,7 @@ impl Planner<'_> {
     }
 
     fn rename_table(&mut self, mut table: TableSchema, name: String) -> Result<()> {
-        self.check_create()?;
+        self.check_create(&name)?;
         self.check_free(&name)?;
         self.check_views(&table, &TableChange::Whole)?;
         self.forget_name(&table.name);
@@ -370,8 +374,8 @@ impl Planner<'_> {
         let Some((owner, _)) = self.catalog.index_names.get(old).cloned() else {
             return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{old}\" does not exist")));
         };
-        self.check_owns_index(old, false)?;
-        self.check_create()?;
+        self.check_owns_index(old, Reach::Object)?;
+        self.check_create(new)?;
         self.check_free(new)?;
         let mut table = TableSchema::clone(&*self.table(&owner)?);
         if table.primary_key_name.as_deref() == Some(old) {

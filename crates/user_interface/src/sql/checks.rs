@@ -9,6 +9,7 @@ use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::settings::{Facts, Settings};
 use crate::sql::types::Stop;
+use messages::namespace;
 use messages::program::Expression;
 use messages::schema::{Catalog, CheckSchema, TableSchema};
 use sqlparser::ast::{self, Expr};
@@ -106,8 +107,8 @@ impl Planner<'_> {
         let columns = columns_of(&check.condition, table);
         let name = match check.name {
             Some(name) => {
-                let of_key = table.primary_key_name.as_deref() == Some(&name)
-                    || table.indexes.iter().any(|index| index.constraint && index.name == name);
+                let of_key = table.primary_key_name.as_deref().map(namespace::bare) == Some(&name)
+                    || table.indexes.iter().any(|index| index.constraint && namespace::bare(&index.name) == name);
                 if of_key || table.checks.iter().any(|other| other.name == name) {
                     let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
                     return Err(SqlError::new("42710", message));
@@ -134,7 +135,9 @@ impl Planner<'_> {
     /// A name that no constraint has.
     fn check_name(&self, table: &TableSchema, column: Option<&str>) -> String {
         let columns: Vec<&str> = column.into_iter().collect();
-        let others = self.catalog.tables.values().filter(|other| other.table.oid != table.oid);
+        let is_beside = |other: &TableSchema| namespace::of(&other.name) == namespace::of(&table.name);
+        let others = self.catalog.tables.values();
+        let others = others.filter(|other| other.table.oid != table.oid && is_beside(&other.table));
         let names: Vec<&str> = others
             .flat_map(|other| &other.table.checks)
             .chain(&table.checks)

@@ -7,15 +7,18 @@ use crate::sql::expressions::Compiler;
 use crate::sql::feed::Feed;
 use crate::sql::given::Context;
 use crate::sql::insert::Insertion;
+use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::modify::Modification;
 use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::parse::{self, Parsed, Statement};
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::procedures;
+use crate::sql::qualify::qualified;
 use crate::sql::queried_table::QueriedTable;
 use crate::sql::rights::Needs;
 use crate::sql::role_syntax::RoleStatement;
+use crate::sql::schemas::SchemaStatement;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequences::SequenceStatement;
 use crate::sql::settings::reported_name_of;
@@ -40,45 +43,71 @@ pub fn compile(
     context: &Context,
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
+    let lookup = NameLookup::new(context.all, context.facts);
     let mut prepared = match &parsed.statement {
-        Statement::Utility(utility) => of_utility(&parsed.text, utility, context)?,
+        Statement::Utility(utility) => of_utility(&parsed.text, &*utility.qualified(&lookup)?, context)?,
         Statement::Sql(tree) => on_stack(levels_of(tree, context), || {
-            let statement = &**tree;
-            let expanded = views::expand(statement, tree.depths().levels, context.catalog)?;
-            let whole =
-                StatementSource { parsed, statement: expanded.as_ref().map_or(statement, |known| &known.statement) };
-            let declared_for = parsed.cursor.as_ref().map(|cursor| cursor.query.clone());
-            let query = expanded.as_ref().map(|known| Arc::from(known.statement.to_string())).or(declared_for);
-            let mut prepared = match &parsed.into {
-                Some(into) if into.is_view() && !tree.is_shallow() => return Err(TooDeep.into()),
-                Some(into) => of_queried(&whole, into, query, &declared, context, described)?,
-                None => of_sql(&whole, query, &declared, context, described)?,
-            };
-            if let Some(cursor) = &parsed.cursor {
-                prepared.declare(cursor, statement)?;
-            }
-            if let Some(expanded) = expanded {
-                prepared.show_views(expanded);
-            }
-            if parsed.into.as_ref().is_some_and(|into| into.is_view()) {
-                // Whoever reads the view is asked what its owner may do.
-                prepared.denied = None;
-                return Ok(prepared);
-            }
-            protected(prepared, statement, context)
+            of_tree(parsed, tree, &lookup, &declared, context, described)
         })?,
-        Statement::Procedure(create) => of_procedure(&parsed.text, create, context)?,
+        Statement::Procedure(create) => {
+            let mut create = create.clone();
+            create.name = ast::Ident::with_quote('"', lookup.new_name(&names::own_relation(&create.name)?)?).into();
+            of_procedure(&parsed.text, &create, context)?
+        }
     };
+    prepared.name_by(&lookup);
     prepared.role = context.facts.role;
+    prepared.path = context.facts.path.clone();
     prepared.declared = declared;
     prepared.outside_blocks = prepared.outside_blocks.or(parsed.concurrently);
     prepared.generation = context.generation;
     Ok(prepared)
 }
 
+/// A statement that reads or changes rows, or the schema: with the catalog's names, then without views.
+fn of_tree(
+    parsed: &Parsed,
+    tree: &Deep<ast::Statement>,
+    lookup: &NameLookup,
+    declared: &[Option<Type>],
+    context: &Context,
+    described: Option<(&[ResultColumn], &[Type])>,
+) -> Result<Prepared> {
+    let qualified = qualified(tree, lookup)?;
+    let statement = qualified.as_ref().unwrap_or(tree);
+    let expanded = views::expand(statement, tree.depths().levels, context.catalog)?;
+    let known = expanded.as_ref().map(|known| &known.statement).or(qualified.as_ref());
+    let whole = StatementSource { parsed, statement: known.unwrap_or(statement) };
+    let declared_for = parsed.cursor.as_ref().map(|cursor| cursor.query.clone());
+    let query = known.map(|known| Arc::from(known.to_string())).or(declared_for);
+    let mut prepared = match &parsed.into {
+        Some(into) if into.is_view() && !tree.is_shallow() => return Err(TooDeep.into()),
+        Some(into) => {
+            let text = qualified.as_ref().map_or_else(|| into.query.clone(), |known| Arc::from(known.to_string()));
+            let into = QueriedTable { name: lookup.new_name(&into.name)?, query: text, ..QueriedTable::clone(into) };
+            of_queried(&whole, &Arc::new(into), query, declared, context, described)?
+        }
+        None => of_sql(&whole, query, declared, context, described)?,
+    };
+    if let Some(cursor) = &parsed.cursor {
+        prepared.declare(cursor, statement)?;
+    }
+    if let Some(expanded) = expanded {
+        prepared.show_views(expanded);
+    }
+    if parsed.into.as_ref().is_some_and(|into| into.is_view()) {
+        // Whoever reads the view is asked what its owner may do.
+        prepared.denied = None;
+        return Ok(prepared);
+    }
+    protected(prepared, statement, context)
+}
+
 /// Levels that a statement has, or can get from views.
 fn levels_of(tree: &Deep<ast::Statement>, context: &Context) -> usize {
-    match tree.with(|statement| views::names_view(statement, context.catalog)) {
+    // A name in another schema may be a view's, too.
+    let has_schemas = !context.all.namespaces.is_empty();
+    match has_schemas || tree.with(|statement| views::names_view(statement, context.catalog)) {
         true => DEPTH_MAX,
         false => tree.depths().levels,
     }
@@ -108,7 +137,11 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
         Utility::Prepare(..) => "PREPARE",
         Utility::Explain(_) => "EXPLAIN",
         Utility::Copy(_) => "COPY",
-        Utility::Roles(_) | Utility::Sequence(_) | Utility::Constraints(_) | Utility::System(_) => {
+        Utility::Roles(_)
+        | Utility::Sequence(_)
+        | Utility::Schemas(_)
+        | Utility::Constraints(_)
+        | Utility::System(_) => {
             return Ok(of_change(text, utility));
         }
         Utility::Maintenance(maintenance) => maintenance.tag,
@@ -144,6 +177,13 @@ fn of_change(text: &Arc<str>, utility: &Utility) -> Prepared {
             let mut prepared = Prepared::simple(text, plan, Tag::Plain(roles.tag()));
             prepared.writes = true;
             // Its text may have a password in it.
+            prepared.shareable = false;
+            prepared
+        }
+        Utility::Schemas(schemas) => {
+            let plan = Plan::Namespaces(Arc::new(SchemaStatement::clone(schemas)));
+            let mut prepared = Prepared::simple(text, plan, Tag::Plain(schemas.tag()));
+            prepared.writes = true;
             prepared.shareable = false;
             prepared
         }
@@ -381,7 +421,7 @@ fn needs_of(statement: &ast::Statement, context: &Context) -> Needs {
             let name = names::own_relation(&function.name).unwrap_or_default();
             let procedure = context.all.procedures.get(&name);
             let body = procedure.and_then(|(procedure, _)| parse::statements(&procedure.body).ok());
-            needs::of_call(function, body.as_deref().unwrap_or_default(), context.all)
+            needs::of_call(function, body.as_deref().unwrap_or_default(), &NameLookup::new(context.all, context.facts))
         }
         _ => needs::of(statement, context.all),
     }
@@ -459,28 +499,30 @@ fn set_config(query: &ast::Query) -> Option<Plan> {
 }
 
 /// Catalog rows of what a statement mentions, which decide whether it can be compiled.
-pub fn mentioned(statement: &Statement) -> Vec<Key> {
-    let of_relations = |names: Vec<String>| names.iter().map(|name| CatalogEntry::key(name)).collect();
+pub fn mentioned(statement: &Statement, lookup: &NameLookup) -> Vec<Key> {
+    let of_relations =
+        |names: Vec<String>| names.iter().flat_map(|name| lookup.keys(NameKind::Relation, name)).collect();
     match statement {
         Statement::Sql(statement) => match &**statement {
             ast::Statement::Call(function) => {
                 let name = names::own_relation(&function.name).ok();
-                name.map(|name| CatalogEntry::procedure_key(&name)).into_iter().collect()
+                name.map(|name| lookup.keys(NameKind::Procedure, &name)).unwrap_or_default()
             }
             ast::Statement::Drop { names, .. } => {
-                of_relations(names.iter().filter_map(|name| Some(names::relation(name).ok()?.name)).collect())
+                of_relations(names.iter().filter_map(|name| names::own_relation(name).ok()).collect())
             }
-            _ => of_relations(relations(statement)),
+            _ => of_relations(written_relations(statement)),
         },
         Statement::Utility(utility) => match &**utility {
-            Utility::Copy(Copy { source: CopySource::Table(name, _), .. }) => vec![CatalogEntry::key(name)],
-            Utility::Roles(roles) => roles.mentioned(),
-            Utility::Sequence(sequence) => sequence.mentioned(),
+            Utility::Copy(Copy { source: CopySource::Table(name, _), .. }) => lookup.keys(NameKind::Relation, name),
+            Utility::Roles(roles) => roles.mentioned(lookup),
+            Utility::Sequence(sequence) => sequence.mentioned(lookup),
+            Utility::Schemas(schemas) => schemas.mentioned(lookup),
             Utility::Explain(text) => {
                 let explained = parse::statement(text).ok().flatten();
                 // An EXPLAIN of an EXPLAIN is refused, however many stand one behind the other.
                 let explained = explained.filter(|parsed| !matches!(parsed.statement, Statement::Utility(_)));
-                explained.map_or_else(Vec::new, |parsed| mentioned(&parsed.statement))
+                explained.map_or_else(Vec::new, |parsed| mentioned(&parsed.statement, lookup))
             }
             Utility::System(statement) => statement.mentioned(),
             _ => Vec::new(),
@@ -489,9 +531,19 @@ pub fn mentioned(statement: &Statement) -> Vec<Key> {
             let body = procedures::definition(create).and_then(|procedure| parse::statements(&procedure.body));
             // A body has nothing else: one procedure within the other would take the stack.
             let of_rows = |parsed: &&Parsed| matches!(parsed.statement, Statement::Sql(_));
-            body.iter().flatten().filter(of_rows).flat_map(|parsed| mentioned(&parsed.statement)).collect()
+            body.iter().flatten().filter(of_rows).flat_map(|parsed| mentioned(&parsed.statement, lookup)).collect()
         }
     }
+}
+
+/// Names of the relations that a statement mentions, as they were written.
+fn written_relations(statement: &ast::Statement) -> Vec<String> {
+    let mut found = Vec::new();
+    let _ = ast::visit_relations(statement, |name| {
+        found.extend(names::own_relation(name).ok());
+        ControlFlow::<()>::Continue(())
+    });
+    found
 }
 
 /// Names of the relations that a statement mentions, system catalogs left out.

@@ -4,8 +4,8 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::copy::{Format, Options};
-use crate::sql::names;
 use crate::sql::places::offset;
+use crate::sql::sequence_options::relation;
 use crate::sql::utility::{Copy, CopySource, Utility};
 use crate::sql::words::Words;
 use sqlparser::tokenizer::Token;
@@ -17,11 +17,7 @@ impl Words<'_> {
         let source = if self.peek() == Some(&Token::LParen) {
             CopySource::Query(self.parenthesized()?)
         } else {
-            let mut name = self.name()?;
-            if self.skip_token(&Token::Period) {
-                names::check_schema(&name)?;
-                name = self.name()?;
-            }
+            let name = relation(self)?;
             CopySource::Table(name, self.names_in_parentheses()?)
         };
         let outwards = match self.keyword().as_deref() {

@@ -12,7 +12,9 @@ use crate::sql::definitions::{
 use crate::sql::denials::denied_for;
 use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
 use crate::sql::names;
+use crate::sql::owned::Reach;
 use crate::sql::settings::Facts;
+use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, Program};
 use messages::schema::{Catalog, CatalogEntry, IndexSchema, TableSchema};
@@ -199,7 +201,7 @@ impl<'a> Planner<'a> {
     }
 
     fn is_taken(&self, name: &str) -> bool {
-        self.catalog.tables.contains_key(name) || self.catalog.index_names.contains_key(name)
+        self.catalog.has_relation(name)
     }
 
     pub(super) fn check_free(&self, name: &str) -> Result<()> {
@@ -209,18 +211,19 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// A name made of these parts that nothing has yet, cut to length as PostgreSQL does.
+    /// A name made of these parts that nothing in the table's schema has yet, cut to length as PostgreSQL does.
     pub(super) fn free_name(&self, table: &str, columns: &[&str], suffix: &str) -> String {
-        self.free_name_beside(table, columns, suffix, &[])
+        namespace::beside(table, &self.free_name_beside(table, columns, suffix, &[]))
     }
 
-    /// The same, and none of these.
+    /// The same, and none of these; without the schema.
     pub(super) fn free_name_beside(&self, table: &str, columns: &[&str], suffix: &str, others: &[&str]) -> String {
-        let mut stem = table.to_string();
+        let mut stem = namespace::bare(table).to_string();
         for column in columns {
             stem.push('_');
             stem.push_str(column);
         }
+        // The namespace of the table is that of the name.
         (0..)
             .map(|number| {
                 let suffix = if number == 0 { format!("_{suffix}") } else { format!("_{suffix}{number}") };
@@ -230,7 +233,7 @@ impl<'a> Planner<'a> {
                 }
                 format!("{}{suffix}", &stem[..end])
             })
-            .find(|name| !self.is_taken(name) && !others.contains(&name.as_str()))
+            .find(|name| !self.is_taken(&namespace::beside(table, name)) && !others.contains(&name.as_str()))
             .unwrap_or(stem)
     }
 
@@ -258,7 +261,7 @@ impl<'a> Planner<'a> {
     fn create_table(&mut self, create: &ast::CreateTable) -> Result<()> {
         check_create_table(create)?;
         let name = names::own_relation(&create.name)?;
-        self.check_create()?;
+        self.check_create(&name)?;
         if self.is_taken(&name) {
             if !create.if_not_exists {
                 return self.check_free(&name);
@@ -273,7 +276,7 @@ impl<'a> Planner<'a> {
         let mut table = TableSchema {
             oid: self.next_number(),
             options: options(&create.table_options)?,
-            rights: self.new_rights(Kind::Table),
+            rights: self.new_rights(Kind::Table, &name),
             ..TableSchema::new(name.clone(), self.make_storage(), Vec::with_capacity(create.columns.len()))
         };
         // Reserves the name for the indexes' generated names to see.
@@ -324,6 +327,7 @@ impl<'a> Planner<'a> {
         let column_names: Vec<&str> = key.columns.iter().map(|column| table.columns[*column].name.as_str()).collect();
         let name = match key.name {
             Some(name) => {
+                let name = namespace::beside(&table.name, &name);
                 self.check_free(&name)?;
                 name
             }
@@ -374,13 +378,13 @@ impl<'a> Planner<'a> {
         }
         let from = self.table(&names::own_relation(&create.table_name)?)?;
         self.check_owns_table(&from)?;
-        self.check_create()?;
+        self.check_create(&from.name)?;
         let columns = index_columns(&create.columns, &from)?;
         check_key_columns(&from, &columns)?;
         check_index_count(&from)?;
         let name = match &create.name {
             Some(name) => {
-                let name = names::own_relation(name)?;
+                let name = namespace::beside(&from.name, namespace::bare(&names::own_relation(name)?));
                 if create.if_not_exists && self.is_taken(&name) {
                     self.notice(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists, skipping"));
                     return Ok(());
@@ -484,30 +488,30 @@ impl<'a> Planner<'a> {
         match kind {
             ast::ObjectType::Table => {
                 let rights = self.table(name)?.rights.clone();
-                self.check_owns(&rights, "table", name, true)?;
+                self.check_owns(&rights, "table", name, Reach::Schema)?;
                 self.drop_table(name, cascade, all)
             }
             ast::ObjectType::View => {
                 let rights = found.map(|found| found.rights.clone()).unwrap_or_default();
-                self.check_owns(&rights, "view", name, true)?;
+                self.check_owns(&rights, "view", name, Reach::Schema)?;
                 self.drop_view(name, cascade, all)
             }
             ast::ObjectType::Sequence => {
                 let rights = self.sequence(name)?.rights.clone();
-                self.check_owns(&rights, "sequence", name, true)?;
+                self.check_owns(&rights, "sequence", name, Reach::Schema)?;
                 self.drop_sequence(name, cascade)
             }
             _ => {
-                self.check_owns_index(name, true)?;
+                self.check_owns_index(name, Reach::Schema)?;
                 self.drop_index(name, false)
             }
         }
     }
 
     /// Errors: 42501 for an index of others.
-    pub(super) fn check_owns_index(&self, name: &str, drops: bool) -> Result<()> {
+    pub(super) fn check_owns_index(&self, name: &str, reach: Reach) -> Result<()> {
         let table = self.catalog.index_names.get(name).and_then(|(table, _)| self.catalog.tables.get(table));
-        table.map_or(Ok(()), |known| self.check_owns(&known.table.rights, "index", name, drops))
+        table.map_or(Ok(()), |known| self.check_owns(&known.table.rights, "index", name, reach))
     }
 
     pub(super) fn drop_table(&mut self, name: &str, cascade: bool, all: &[String]) -> Result<()> {

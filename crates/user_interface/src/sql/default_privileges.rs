@@ -10,6 +10,7 @@ use crate::sql::grants::{DefaultPrivileges, Object};
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::{find, write};
 use crate::sql::settings::Facts;
+use messages::namespace::{self, PUBLIC_OID};
 use messages::privilege::{DefaultGrants, Grants, MadeKind, Privileges, Rights};
 use messages::role::RoleSchema;
 use privileges::Kind;
@@ -55,8 +56,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// The rights of what the session's role makes.
-    pub(super) fn new_rights(&self, kind: Kind) -> Rights {
+    /// The rights of what the session's role makes under this name.
+    pub(super) fn new_rights(&self, kind: Kind, name: &str) -> Rights {
         let role = &self.standing.role;
         let of = |in_schema: bool| {
             let known =
@@ -64,7 +65,7 @@ impl Planner<'_> {
             role.defaults.iter().find(known).map(|defaults| defaults.grants.clone())
         };
         let own = Rights::of(role.oid);
-        let (everywhere, in_schema) = (of(false), of(true));
+        let (everywhere, in_schema) = (of(false), of(true).filter(|_| namespace::of(name) == PUBLIC_OID));
         if everywhere.is_none() && in_schema.is_none() {
             return own;
         }

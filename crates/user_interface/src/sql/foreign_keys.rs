@@ -9,6 +9,7 @@ use crate::sql::definitions::default_expression;
 use crate::sql::denials::denied_for;
 use crate::sql::expressions::Compiler;
 use crate::sql::names;
+use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, Expression, Program, Reference};
 use messages::schema::{Catalog, CatalogEntry, ForeignKeySchema, OnChange, TableSchema};
@@ -361,8 +362,8 @@ fn depended(what: &str, table: &TableSchema) -> String {
 
 /// Whether the table has a constraint of this name.
 pub(super) fn has_constraint(table: &TableSchema, name: &str) -> bool {
-    table.primary_key_name.as_deref() == Some(name)
-        || table.indexes.iter().any(|index| index.constraint && index.name == name)
+    table.primary_key_name.as_deref().map(namespace::bare) == Some(name)
+        || table.indexes.iter().any(|index| index.constraint && namespace::bare(&index.name) == name)
         || table.checks.iter().any(|check| check.name == name)
         || table.foreign_keys.iter().any(|key| key.name == name)
 }

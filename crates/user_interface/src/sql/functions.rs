@@ -195,7 +195,10 @@ impl Compiler<'_> {
             "current_user" | "user" | "current_role" => Value::text(self.facts.user),
             "session_user" => Value::text(self.facts.session_user),
             "current_database" | "current_catalog" => Value::text(self.facts.database),
-            "current_schema" => Value::text("public"),
+            "current_schema" => {
+                let schema = self.facts.path.first().and_then(|oid| self.catalog.namespace_numbered(*oid));
+                schema.map_or(Value::Null, |schema| Value::text(schema.name.as_str()))
+            }
             "version" => Value::text(self.facts.version),
             "pg_backend_pid" => Value::Integer(self.facts.process),
             "pg_is_in_recovery" => Value::Boolean(false),

@@ -6,11 +6,13 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::denials::{denied, denied_for};
 use crate::sql::grants::{Granting, Object};
+use crate::sql::lookup::no_schema;
 use crate::sql::role_syntax;
 use crate::sql::roles::find;
 use crate::sql::settings::Facts;
+use messages::namespace::{self, PUBLIC_OID};
 use messages::privilege::{Grants, PUBLIC, Privileges, Rights};
-use messages::schema::{CatalogEntry, Place, TableSchema};
+use messages::schema::{CatalogEntry, NamespaceSchema, Place, TableSchema};
 use privileges::grants::{Change, Refused, best_grantor, changed};
 use privileges::{Kind, Standing};
 use std::sync::Arc;
@@ -67,18 +69,14 @@ impl Planner<'_> {
         for object in &statement.on {
             match object {
                 Object::Table(name) | Object::Sequence(name) => self.grant_on_table(statement, &grantees, name)?,
-                Object::AllSequences => {
+                Object::AllSequences(schema) | Object::AllTables(schema) => {
+                    let schema = self.schema_numbered(schema)?;
+                    let wants_sequences = matches!(object, Object::AllSequences(_));
                     let tables = self.catalog.tables.values().map(|known| &known.table);
-                    let sequences = tables.filter(|table| table.sequence.is_some());
-                    let names: Vec<String> = sequences.map(|table| table.name.clone()).collect();
-                    for name in names {
-                        self.grant_on_table(statement, &grantees, &name)?;
-                    }
-                }
-                Object::AllTables => {
-                    let tables = self.catalog.tables.values().map(|known| &known.table);
-                    let tables = tables.filter(|table| table.sequence.is_none());
-                    let names: Vec<String> = tables.map(|table| table.name.clone()).collect();
+                    let wanted = tables.filter(|table| {
+                        table.sequence.is_some() == wants_sequences && namespace::of(&table.name) == schema
+                    });
+                    let names: Vec<String> = wanted.map(|table| table.name.clone()).collect();
                     for name in names {
                         self.grant_on_table(statement, &grantees, &name)?;
                     }
@@ -87,17 +85,16 @@ impl Planner<'_> {
                     let name = self.procedure_named(word, name, types.as_deref())?;
                     self.grant_on_procedure(statement, &grantees, &name)?;
                 }
-                Object::AllProcedures("function") => {}
-                Object::AllProcedures(_) => {
-                    let names: Vec<String> = self.catalog.procedures.keys().cloned().collect();
+                Object::AllProcedures("function", schema) => drop(self.schema_numbered(schema)?),
+                Object::AllProcedures(_, schema) => {
+                    let schema = self.schema_numbered(schema)?;
+                    let names = self.catalog.procedures.keys().filter(|name| namespace::of(name) == schema);
+                    let names: Vec<String> = names.cloned().collect();
                     for name in names {
                         self.grant_on_procedure(statement, &grantees, &name)?;
                     }
                 }
-                Object::Schema(name) => {
-                    crate::sql::names::check_schema(name)?;
-                    self.grant_on_place(statement, &grantees, Place::Schema, name)?;
-                }
+                Object::Schema(name) => self.grant_on_schema(statement, &grantees, name)?,
                 Object::Database(name) => {
                     check_database(name, facts)?;
                     self.grant_on_place(statement, &grantees, Place::Database, name)?;
@@ -269,6 +266,23 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// The number of a schema that a statement names. Errors: 3F000.
+    fn schema_numbered(&self, name: &str) -> Result<u32> {
+        self.catalog.namespace(name).map(|schema| schema.oid).ok_or_else(|| no_schema(name))
+    }
+
+    pub(super) fn grant_on_schema(&mut self, statement: &Granting, grantees: &[u32], name: &str) -> Result<()> {
+        let schema = self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
+        if schema.oid == PUBLIC_OID {
+            return self.grant_on_place(statement, grantees, Place::Schema, name);
+        }
+        let held = self.standing.on_schema(&schema.rights);
+        let named = Named { word: "schema", name, column: None };
+        let rights = self.regranted(statement, grantees, Kind::Schema, &schema.rights, held, &named)?;
+        self.write_schema(NamespaceSchema { rights, ..NamespaceSchema::clone(&schema) });
+        Ok(())
+    }
+
     pub(super) fn grant_on_place(
         &mut self,
         statement: &Granting,
@@ -314,12 +328,19 @@ impl Planner<'_> {
         }
     }
 
-    /// What a role needs to make something in the schema. Errors: 42501.
-    pub(super) fn check_create(&self) -> Result<()> {
-        if !self.standing.on_place(&self.catalog, Place::Schema).contain(Privileges::USAGE) {
-            return Err(SqlError::new(sqlstate::UNDEFINED_SCHEMA, "no schema has been selected to create in"));
+    /// What a role needs to make something of this name, whose schema the plan then relies on. Errors: 42501.
+    pub(super) fn check_create(&mut self, name: &str) -> Result<()> {
+        let none = || SqlError::new(sqlstate::UNDEFINED_SCHEMA, "no schema has been selected to create in");
+        let schema = self.catalog.namespace_numbered(namespace::of(name)).ok_or_else(none)?;
+        self.relied.insert(CatalogEntry::namespace_key(&schema.name));
+        let may = self.standing.on_schema(&schema.rights);
+        if schema.oid == PUBLIC_OID && !may.contain(Privileges::USAGE) {
+            return Err(none());
         }
-        self.check_place(Place::Schema, Privileges::CREATE, "public")
+        match may.contain(Privileges::CREATE) {
+            true => Ok(()),
+            false => Err(denied_for("schema", &schema.name)),
+        }
     }
 
     /// What another role may do.

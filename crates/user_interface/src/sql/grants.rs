@@ -3,8 +3,11 @@
 //! Invariant: a privilege that there is not on an object of its kind is an error here, in PostgreSQL's words.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::lookup::{NameKind, NameLookup};
+use crate::sql::names;
 use crate::sql::role_syntax::{Named, named};
 use crate::sql::words::Words;
+use messages::namespace::PUBLIC;
 use messages::privilege::Privileges;
 use privileges::{Behavior, Kind};
 use sqlparser::tokenizer::Token;
@@ -54,29 +57,42 @@ pub enum Object {
     Table(String),
     /// A sequence.
     Sequence(String),
-    /// All sequences of the schema.
-    AllSequences,
-    /// All tables of the schema.
-    AllTables,
+    /// All sequences of a schema.
+    AllSequences(String),
+    /// All tables of a schema.
+    AllTables(String),
     /// A schema.
     Schema(String),
     /// A database.
     Database(String),
     /// A procedure; what it was called (`procedure`, `function`, `routine`), its name, and the types of its arguments if they were given.
     Procedure(&'static str, String, Option<Vec<Type>>),
-    /// All procedures of the schema, by the same word; functions are none.
-    AllProcedures(&'static str),
+    /// All procedures of a schema, by the same word; functions are none.
+    AllProcedures(&'static str, String),
 }
 
 impl Object {
+    /// With the catalog's name in the place of the one that was written. Errors: 3F000, 42501.
+    pub(super) fn qualified(&self, lookup: &NameLookup) -> Result<Object> {
+        let relation = |name: &String| lookup.existing(NameKind::Relation, name);
+        Ok(match self {
+            Object::Table(name) => Object::Table(relation(name)?),
+            Object::Sequence(name) => Object::Sequence(relation(name)?),
+            Object::Procedure(word, name, types) => {
+                Object::Procedure(word, lookup.existing(NameKind::Procedure, name)?, types.clone())
+            }
+            other => other.clone(),
+        })
+    }
+
     /// Its kind, and what errors call that.
     pub fn kind(&self) -> (Kind, &'static str) {
         match self {
-            Object::Table(_) | Object::AllTables => (Kind::Table, "table"),
-            Object::Sequence(_) | Object::AllSequences => (Kind::Sequence, "sequence"),
+            Object::Table(_) | Object::AllTables(_) => (Kind::Table, "table"),
+            Object::Sequence(_) | Object::AllSequences(_) => (Kind::Sequence, "sequence"),
             Object::Schema(_) => (Kind::Schema, "schema"),
             Object::Database(_) => (Kind::Database, "database"),
-            Object::Procedure(word, ..) | Object::AllProcedures(word) => (Kind::Procedure, word),
+            Object::Procedure(word, ..) | Object::AllProcedures(word, _) => (Kind::Procedure, word),
         }
     }
 }
@@ -127,7 +143,9 @@ pub(super) fn parse_defaults(words: &mut Words) -> Result<DefaultPrivileges> {
         } else if words.skip(&["in"]) {
             words.expect("schema")?;
             let schemas = comma_separated(words, |words| words.name())?;
-            schemas.iter().try_for_each(|schema| crate::sql::names::check_schema(schema))?;
+            if schemas.iter().any(|schema| schema != PUBLIC) {
+                return Err(SqlError::unsupported("default privileges in another schema than public"));
+            }
             in_schema = true;
         } else {
             break;
@@ -227,9 +245,9 @@ fn parse_of_defaults(grants: bool, words: &mut Words) -> Result<Granting> {
     let list = listed(words)?;
     words.expect("on")?;
     let object = match words.keyword().ok_or_else(|| words.error())?.as_str() {
-        "tables" => Object::AllTables,
-        "sequences" => Object::AllSequences,
-        "functions" | "routines" => Object::AllProcedures("function"),
+        "tables" => Object::AllTables(PUBLIC.to_owned()),
+        "sequences" => Object::AllSequences(PUBLIC.to_owned()),
+        "functions" | "routines" => Object::AllProcedures("function", PUBLIC.to_owned()),
         "types" | "schemas" => return Err(SqlError::unsupported("default privileges on types or schemas")),
         _ => return Err(words.error()),
     };
@@ -294,18 +312,18 @@ fn granted_by(words: &mut Words) -> Result<Option<Named>> {
     named(words).map(Some)
 }
 
-/// `name` or `schema.name`; only `public` is a schema with objects to grant something on.
+/// `name` or `schema.name`, as it was written. Errors: 0A000 for what is the system's.
 pub(super) fn object_name(words: &mut Words) -> Result<String> {
     let name = words.name()?;
     if !words.skip_token(&Token::Period) {
         return Ok(name);
     }
     match name.as_str() {
-        "public" => words.name(),
-        "pg_catalog" | "information_schema" | "raid" => {
+        PUBLIC => words.name(),
+        name if names::is_system_schema(name) => {
             Err(SqlError::unsupported(format!("privileges on what is in the schema {name}")))
         }
-        _ => Err(SqlError::new(sqlstate::UNDEFINED_SCHEMA, format!("schema \"{name}\" does not exist"))),
+        _ => Ok(names::written(&name, &words.name()?)),
     }
 }
 
@@ -315,17 +333,18 @@ fn objects(words: &mut Words) -> Result<Vec<Object>> {
     if words.skip(&["all"]) {
         let kind = words.keyword().ok_or_else(|| words.error())?;
         let routine = ROUTINES.iter().find(|(_, several)| *several == kind);
-        let object = match (kind.as_str(), routine) {
-            ("tables", _) => Object::AllTables,
-            (_, Some((word, _))) => Object::AllProcedures(word),
-            ("sequences", _) => Object::AllSequences,
-            _ => return Err(words.error()),
-        };
+        if routine.is_none() && !matches!(kind.as_str(), "tables" | "sequences") {
+            return Err(words.error());
+        }
         words.expect("in")?;
         words.expect("schema")?;
         let schemas = comma_separated(words, |words| words.name())?;
-        schemas.iter().try_for_each(|schema| crate::sql::names::check_schema(schema))?;
-        return Ok(vec![object]);
+        let objects = schemas.into_iter().map(|schema| match (kind.as_str(), routine) {
+            (_, Some((word, _))) => Object::AllProcedures(word, schema),
+            ("tables", None) => Object::AllTables(schema),
+            _ => Object::AllSequences(schema),
+        });
+        return Ok(objects.collect());
     }
     for (word, _) in ROUTINES {
         if words.skip(&[word]) {

@@ -13,8 +13,9 @@ use crate::sql::select::{Output, assigned, relies_on};
 use crate::sql::sequences::check_is_table;
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
 use messages::TableId;
+use messages::namespace;
 use messages::program::{Action, ConflictTarget, Expression, InsertInput, OnConflict, Program};
-use messages::schema::{Identity, TableSchema, VersionedTable};
+use messages::schema::{Identity, IndexSchema, TableSchema, VersionedTable};
 use sqlparser::ast::{self, Expr, SetExpr};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ impl Compiler<'_> {
         check_is_table(&table)?;
         let alias = match &insert.table_alias {
             Some(alias) => names::identifier(&alias.alias),
-            None => table.name.clone(),
+            None => namespace::bare(&table.name).to_owned(),
         };
         let explicit = !insert.columns.is_empty();
         let mut targets = targets(&table, &insert.columns)?;
@@ -257,10 +258,11 @@ impl Compiler<'_> {
             Some(ast::ConflictTarget::Columns(columns)) => Some(conflict_target(table, columns)?),
             Some(ast::ConflictTarget::OnConstraint(name)) => {
                 let wanted = names::own_relation(name)?;
-                if table.primary_key_name.as_deref() == Some(wanted.as_str()) {
+                if table.primary_key_name.as_deref().map(namespace::bare) == Some(wanted.as_str()) {
                     Some(ConflictTarget::PrimaryKey)
                 } else {
-                    let index = table.indexes.iter().position(|index| index.name == wanted && index.unique);
+                    let is_it = |index: &IndexSchema| index.unique && namespace::bare(&index.name) == wanted;
+                    let index = table.indexes.iter().position(is_it);
                     Some(ConflictTarget::Index(index.ok_or_else(|| {
                         SqlError::new(
                             sqlstate::UNDEFINED_OBJECT,

@@ -4,8 +4,12 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::denials::not_owner;
+use crate::sql::lookup::{NameKind, NameLookup, no_schema};
+use crate::sql::names;
 use crate::sql::settings::Facts;
+use crate::sql::sequence_options::relation;
 use crate::sql::words::Words;
+use messages::namespace;
 use messages::schema::{Catalog, Place};
 use privileges::Standing;
 use sqlparser::tokenizer::Token;
@@ -108,7 +112,7 @@ fn options(words: &mut Words, command: &str, known: &[&str]) -> Result<Vec<Strin
 fn relations(words: &mut Words) -> Result<Vec<Target>> {
     let mut targets = Vec::new();
     while words.peek().is_some() {
-        let name = qualified(words)?;
+        let name = relation(words)?;
         let mut columns = Vec::new();
         if words.skip_token(&Token::LParen) {
             columns.push(words.name()?);
@@ -128,16 +132,6 @@ fn relations(words: &mut Words) -> Result<Vec<Target>> {
     Ok(targets)
 }
 
-/// `name` or `schema.name`; names outside of public keep their schema.
-fn qualified(words: &mut Words) -> Result<String> {
-    let mut name = words.name()?;
-    while words.skip_token(&Token::Period) {
-        let part = words.name()?;
-        name = if name == "public" { part } else { format!("{name}.{part}") };
-    }
-    Ok(name)
-}
-
 fn reindex(words: &mut Words) -> Result<Maintenance> {
     let given = options(words, "REINDEX", &REINDEX_OPTIONS)?;
     if given.iter().any(|option| option == "tablespace") {
@@ -145,7 +139,7 @@ fn reindex(words: &mut Words) -> Result<Maintenance> {
     }
     let kind = words.name()?;
     let concurrently = words.skip(&["concurrently"]) || given.iter().any(|option| option == "concurrently");
-    let name = qualified(words)?;
+    let name = relation(words)?;
     let (target, alone) = match kind.as_str() {
         "table" => (Target::Table(name), None),
         "index" => (Target::Index(name), None),
@@ -172,11 +166,11 @@ fn cluster(words: &mut Words) -> Result<Maintenance> {
     if words.peek().is_none() {
         return Ok(Maintenance { tag: "CLUSTER", outside_blocks: Some("CLUSTER"), targets: Vec::new() });
     }
-    let name = qualified(words)?;
+    let name = relation(words)?;
     let target = if words.skip(&["using"]) {
         Target::IndexOf(words.name()?, name)
     } else if words.skip(&["on"]) {
-        Target::IndexOf(name, qualified(words)?)
+        Target::IndexOf(name, relation(words)?)
     } else {
         return Err(SqlError::unsupported("CLUSTER of a table without USING"));
     };
@@ -184,10 +178,31 @@ fn cluster(words: &mut Words) -> Result<Maintenance> {
 }
 
 fn is_of_system(name: &str) -> bool {
+    if names::parts(name).0.is_some_and(names::is_system_schema) {
+        return true;
+    }
     name.starts_with("pg_") || name.starts_with("information_schema.")
 }
 
 impl Maintenance {
+    /// With the catalog's names in the place of those that were written. Errors: 3F000, 42501.
+    pub fn qualified(&self, lookup: &NameLookup) -> Result<Maintenance> {
+        let known = |name: &String| lookup.existing(NameKind::Relation, name);
+        let target = |target: &Target| {
+            Ok(match target {
+                Target::Relation(name, columns) => Target::Relation(known(name)?, columns.clone()),
+                Target::Table(name) => Target::Table(known(name)?),
+                Target::Index(name) => Target::Index(known(name)?),
+                Target::IndexOf(index, table) => {
+                    let table = known(table)?;
+                    Target::IndexOf(namespace::beside(&table, index), table)
+                }
+                Target::Schema(_) | Target::Database(_) => target.clone(),
+            })
+        };
+        Ok(Maintenance { targets: self.targets.iter().map(target).collect::<Result<_>>()?, ..self.clone() })
+    }
+
     /// Names of the relations that it depends on.
     pub fn relations(&self) -> Vec<String> {
         let names = self.targets.iter().filter_map(|target| match target {
@@ -201,7 +216,7 @@ impl Maintenance {
     /// Errors: 42P01, 42703, 42704, 42809, 3F000 for what is not there, or is something else.
     pub fn check(&self, catalog: &Catalog, facts: &Facts) -> Result<()> {
         self.targets.iter().try_for_each(|target| match target {
-            Target::Relation(name, columns) => relation(catalog, name, columns),
+            Target::Relation(name, columns) => check_relation(catalog, name, columns),
             Target::Table(name) if is_of_system(name) || catalog.tables.contains_key(name) => Ok(()),
             Target::Table(name) if catalog.index_names.contains_key(name) => {
                 Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a table")))
@@ -223,10 +238,8 @@ impl Maintenance {
                     Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message))
                 }
             },
-            Target::Schema(name) => match name.as_str() {
-                "public" | "pg_catalog" | "information_schema" | "pg_toast" => Ok(()),
-                other => Err(SqlError::new(sqlstate::UNDEFINED_SCHEMA, format!("schema \"{other}\" does not exist"))),
-            },
+            Target::Schema(name) if names::is_system_schema(name) || catalog.namespace(name).is_some() => Ok(()),
+            Target::Schema(name) => Err(no_schema(name)),
             Target::Database(name) if *name == facts.database => Ok(()),
             Target::Database(_) => Err(refused("can only reindex the currently open database")),
         })
@@ -250,7 +263,9 @@ impl Maintenance {
                 Target::Table(name) if !owns(name) => return Err(not_owner("table", name)),
                 Target::IndexOf(_, name) if !owns(name) => return Err(not_owner("table", name)),
                 Target::Index(name) if !owns_index(name) => return Err(not_owner("index", name)),
-                Target::Schema(name) if !standing.has(catalog.rights(Place::Schema).owner) => {
+                Target::Schema(name)
+                    if catalog.namespace(name).is_some_and(|known| !standing.has(known.rights.owner)) =>
+                {
                     return Err(not_owner("schema", name));
                 }
                 Target::Database(name) if !owns_database => return Err(not_owner("database", name)),
@@ -270,7 +285,7 @@ fn missing(name: &str) -> Box<SqlError> {
     SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
 }
 
-fn relation(catalog: &Catalog, name: &str, columns: &[String]) -> Result<()> {
+fn check_relation(catalog: &Catalog, name: &str, columns: &[String]) -> Result<()> {
     if is_of_system(name) || catalog.index_names.contains_key(name) {
         return Ok(());
     }

@@ -4,11 +4,11 @@
 //! compiled statement relied on is written in it. In reading order:
 //!
 //! * [`parse`], [`utility`], [`maintenance`], [`copy_syntax`], [`cursor_syntax`]: text to syntax; [`words`], [`places`]: its tokens, and where they stand;
-//! * [`names`], [`types`], [`operators`]: identifiers, implicit casts, operators' types;
+//! * [`names`], [`lookup`], `qualify`: identifiers, and what they mean; [`types`], [`operators`]: implicit casts, operators' types;
 //! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`given`], [`feed`], [`prepared`], [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
-//! * [`definitions`], [`ddl`], [`alter`], [`queried_table`], [`queried_columns`], `views`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
+//! * [`definitions`], [`ddl`], [`alter`], [`queried_table`], [`queried_columns`], `views`, [`schemas`]: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
 //! * [`sequences`], `checks`, `foreign_keys`: what tables draw from and refer to; [`system`]: the parameters of all sites.
 
 pub mod access;
@@ -31,6 +31,7 @@ pub mod granting;
 pub mod grants;
 pub mod insert;
 pub mod literals;
+pub mod lookup;
 pub mod maintenance;
 pub mod members;
 pub mod modify;
@@ -43,11 +44,13 @@ pub mod parse;
 pub mod places;
 pub mod prepared;
 pub mod procedures;
+mod qualify;
 pub mod queried_columns;
 pub mod queried_table;
 pub mod rights;
 pub mod role_syntax;
 pub mod roles;
+pub mod schemas;
 pub mod scope;
 pub mod select;
 pub mod sequence_calls;

@@ -1,12 +1,13 @@
 //! Identifiers and names of relations.
 //!
-//! Invariant: a name is folded to lower case unless it was quoted, and never longer than [`NAME_BYTES_MAX`]. There is one
-//! schema, `public`; `pg_catalog`, `information_schema` and `raid` are the query processor's.
+//! Invariant: a name is folded to lower case unless it was quoted, and never longer than [`NAME_BYTES_MAX`]. `pg_catalog`, `information_schema` and
+//! `raid` are the query processor's. What a name means is settled by [`crate::sql::lookup`]; behind that, a name is what the catalog knows.
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::NAME_BYTES_MAX;
 use crate::sql::places::position;
 use messages::contention;
+use messages::namespace::PUBLIC;
 use sqlparser::ast::{self, Ident, ObjectName, ObjectNamePart};
 use std::ops::ControlFlow;
 
@@ -44,8 +45,7 @@ impl RelationName {
     /// Whether it names a system catalog.
     pub fn is_system(&self) -> bool {
         match self.schema.as_deref() {
-            Some("pg_catalog" | "information_schema" | contention::SCHEMA) => true,
-            Some(_) => false,
+            Some(schema) => is_system_schema(schema),
             None => self.name.starts_with("pg_") && !self.name.starts_with("pg_temp"),
         }
     }
@@ -73,22 +73,34 @@ pub fn relation(name: &ObjectName) -> Result<RelationName> {
     }
 }
 
-/// The name of a relation of ours. Errors: as [`relation`]; 3F000 for a schema that does not exist.
+/// The name of a relation of ours, with its schema if one was written ([`written`]). Errors: as [`relation`].
 pub fn own_relation(name: &ObjectName) -> Result<String> {
     let relation = relation(name)?;
-    if let Some(schema) = &relation.schema {
-        check_schema(schema)?;
-    }
-    Ok(relation.name)
+    Ok(match &relation.schema {
+        Some(schema) if schema != PUBLIC => written(schema, &relation.name),
+        _ => relation.name,
+    })
 }
 
-/// Refuses schemas other than `public`.
-pub fn check_schema(schema: &str) -> Result<()> {
-    if schema == "public" {
-        Ok(())
-    } else {
-        Err(SqlError::new(sqlstate::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist")))
+/// Stands between a schema and a name as they were written, before it is known what they mean.
+const WRITTEN: char = '\u{1e}';
+
+/// A name with its schema as one text, until [`crate::sql::lookup`] has settled which one it means.
+pub fn written(schema: &str, name: &str) -> String {
+    format!("{schema}{WRITTEN}{name}")
+}
+
+/// The schema and the name of a text that [`written`] made; without a schema if it made none.
+pub fn parts(text: &str) -> (Option<&str>, &str) {
+    match text.split_once(WRITTEN) {
+        Some((schema, name)) => (Some(schema), name),
+        None => (None, text),
     }
+}
+
+/// Whether a schema is the system's: nothing of the user's is in it.
+pub fn is_system_schema(name: &str) -> bool {
+    matches!(name, "pg_catalog" | "information_schema" | "pg_toast") || name == contention::SCHEMA
 }
 
 /// The last part of a function's name, with `pg_catalog.` before it allowed; `None` for another schema.

@@ -3,11 +3,14 @@
 //! Names are looked for in the tables of the innermost SELECT first, as PostgreSQL does, but a query in FROM is not looked into for the names of its columns.
 //! Invariant: what a statement uses is among its needs. Where a name could mean several columns, all of them are.
 
+use crate::sql::lookup::NameLookup;
 use crate::sql::names;
 use crate::sql::parse::{Parsed, Statement};
+use crate::sql::qualify::qualified;
 use crate::sql::rights::{Need, Needs};
 use crate::sql::sequence_calls;
 use messages::contention;
+use messages::namespace;
 use messages::privilege::Privileges;
 use messages::schema::{Catalog, TableSchema};
 use sqlparser::ast::{self, Expr, JoinConstraint, ObjectName, SelectItem, SetExpr, TableFactor, TableWithJoins};
@@ -42,14 +45,19 @@ pub fn of(statement: &ast::Statement, catalog: &Catalog) -> Needs {
 }
 
 /// What the call of a procedure and the statements of its body need, which run as the caller.
-pub fn of_call(function: &ast::Function, body: &[Parsed], catalog: &Catalog) -> Needs {
+pub fn of_call(function: &ast::Function, body: &[Parsed], lookup: &NameLookup) -> Needs {
+    let catalog = lookup.catalog();
     let mut collector = Collector { catalog, needs: Needs::default(), scopes: vec![Vec::new()] };
     let _ = ast::Visit::visit(&function.args, &mut collector);
     let mut needs = collector.needs;
     needs.procedures.extend(names::own_relation(&function.name));
     for parsed in body {
         if let Statement::Sql(statement) = &parsed.statement {
-            let of_one = statement.with(|statement| of(statement, catalog));
+            let of_one = statement.with(|statement| match qualified(statement, lookup) {
+                Ok(Some(known)) => of(&known, catalog),
+                // It was compiled before, which needs the same.
+                Ok(None) | Err(_) => of(statement, catalog),
+            });
             needs.tables.extend(of_one.tables);
             needs.monitors |= of_one.monitors;
             needs.qualified |= of_one.qualified;
@@ -162,7 +170,9 @@ impl Collector<'_> {
         let relation = names::relation(name).ok()?;
         self.needs.monitors |= relation.schema.as_deref() == Some(contention::SCHEMA);
         let table = self.table(name)?;
+        // What is in another schema was looked for by whoever may look into that.
         match relation.schema {
+            _ if namespace::is_marked(&relation.name) => {}
             None => drop(self.needs.unqualified.get_or_insert(relation.name)),
             Some(_) => self.needs.qualified = true,
         }

@@ -5,17 +5,28 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::denials::{denied, denied_for, not_owner};
+use crate::sql::lookup::no_schema;
 use crate::sql::granting::check_database;
 use crate::sql::grants::{Granting, Object};
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
 use crate::sql::settings::Facts;
+use messages::namespace::{self, PUBLIC};
 use messages::privilege::{MadeKind, Privileges, Rights};
 use messages::role::{BOOTSTRAP_OID, RoleSchema};
-use messages::schema::{Catalog, CatalogEntry, Place, ProcedureSchema, TableSchema};
+use messages::schema::{Catalog, CatalogEntry, NamespaceSchema, Place, ProcedureSchema, TableSchema};
 use privileges::grants::{name_role, with_owner};
 use std::sync::Arc;
 use values::Type;
+
+/// Who may do something with what is in a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Its owner.
+    Object,
+    /// Whom the schema belongs to, too, as when it is dropped.
+    Schema,
+}
 
 /// `procedure p(integer)` as details name it.
 fn described(procedure: &ProcedureSchema) -> String {
@@ -33,9 +44,10 @@ impl Planner<'_> {
         }
     }
 
-    /// Errors: 42501 for an index of others, or (where it can be dropped by whom the schema belongs to) of a schema of others.
-    pub(super) fn check_owns(&self, rights: &Rights, kind: &str, name: &str, drops: bool) -> Result<()> {
-        let of_schema = drops && self.standing.has(self.catalog.rights(Place::Schema).owner);
+    /// Errors: 42501 for what is another role's, and not in reach.
+    pub(super) fn check_owns(&self, rights: &Rights, kind: &str, name: &str, reach: Reach) -> Result<()> {
+        let schema = self.catalog.namespace_numbered(namespace::of(name));
+        let of_schema = reach == Reach::Schema && schema.is_some_and(|schema| self.standing.has(schema.rights.owner));
         match of_schema || self.standing.has(rights.owner) {
             true => Ok(()),
             false => Err(not_owner(kind, name)),
@@ -63,8 +75,8 @@ impl Planner<'_> {
         Err(SqlError::new(sqlstate::UNDEFINED_FUNCTION, message))
     }
 
-    /// Errors: 42501 unless the session's role may give something in the schema to another one.
-    fn check_gives(&mut self, new: &RoleSchema, place: Option<Place>) -> Result<()> {
+    /// Errors: 42501 unless the session's role may give something to another one, which may make things in the object's schema.
+    fn check_gives(&mut self, new: &RoleSchema, object: Option<&str>) -> Result<()> {
         self.relied.insert(CatalogEntry::role_key(&new.name));
         if self.standing.is_superuser() {
             return Ok(());
@@ -72,11 +84,11 @@ impl Planner<'_> {
         if !self.standing.is_member(new.oid) {
             return Err(denied(format!("must be member of role \"{}\"", new.name)));
         }
-        match place {
-            Some(Place::Schema)
-                if !self.standing_of(new.oid).on_place(&self.catalog, Place::Schema).contain(Privileges::CREATE) =>
-            {
-                Err(denied_for("schema", "public"))
+        let Some(object) = object else { return Ok(()) };
+        let standing = self.standing_of(new.oid);
+        match self.catalog.namespace_numbered(namespace::of(object)) {
+            Some(schema) if !standing.on_schema(&schema.rights).contain(Privileges::CREATE) => {
+                Err(denied_for("schema", &schema.name))
             }
             _ => Ok(()),
         }
@@ -85,7 +97,7 @@ impl Planner<'_> {
     /// ALTER TABLE ... OWNER TO.
     pub(super) fn give_table(&mut self, table: TableSchema, new: &RoleSchema) -> Result<()> {
         if table.rights.owner != new.oid {
-            self.check_gives(new, Some(Place::Schema))?;
+            self.check_gives(new, Some(&table.name))?;
             for sequence in self.owned(table.oid, None) {
                 self.write_owned_table(TableSchema::clone(&sequence), new.oid);
             }
@@ -121,33 +133,59 @@ impl Planner<'_> {
             Object::Procedure(word, name, types) => {
                 let name = self.procedure_named(word, name, types.as_deref())?;
                 let Some((procedure, _)) = self.catalog.procedures.get(&name).cloned() else { return Ok(()) };
-                self.check_owns(&procedure.rights, "function", &name, false)?;
+                self.check_owns(&procedure.rights, "function", &name, Reach::Object)?;
                 if procedure.rights.owner != new.oid {
-                    self.check_gives(&new, Some(Place::Schema))?;
+                    self.check_gives(&new, Some(&name))?;
                     self.write_owned_procedure(&procedure, new.oid);
                 }
             }
-            Object::Schema(name) => {
-                crate::sql::names::check_schema(name)?;
+            Object::Schema(name) if name == PUBLIC && self.catalog.namespace(name).is_some() => {
                 self.give_place(Place::Schema, name, &new)?;
             }
+            Object::Schema(name) => self.give_schema(name, &new)?,
             Object::Database(name) => {
                 check_database(name, facts)?;
                 self.give_place(Place::Database, name, &new)?;
             }
             Object::Table(_)
-            | Object::AllTables
+            | Object::AllTables(_)
             | Object::Sequence(_)
-            | Object::AllSequences
-            | Object::AllProcedures(_) => {}
+            | Object::AllSequences(_)
+            | Object::AllProcedures(..) => {}
         }
         Ok(())
+    }
+
+    /// ALTER SCHEMA ... OWNER TO.
+    fn give_schema(&mut self, name: &str, new: &RoleSchema) -> Result<()> {
+        let schema = self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
+        if !self.standing.has(schema.rights.owner) {
+            return Err(not_owner("schema", name));
+        }
+        if schema.rights.owner != new.oid {
+            self.check_gives(new, None)?;
+            self.check_place(Place::Database, Privileges::CREATE, "")?;
+            self.write_owned_schema(&schema, new.oid);
+        }
+        Ok(())
+    }
+
+    fn write_owned_schema(&mut self, schema: &NamespaceSchema, owner: u32) {
+        self.write_schema(NamespaceSchema { rights: given(&schema.rights, owner), ..schema.clone() });
+    }
+
+    /// Schemas beside `public` that a role owns.
+    fn schemas_of(&self, owner: u32) -> Vec<Arc<NamespaceSchema>> {
+        let schemas = self.catalog.namespaces.values().map(|(schema, _)| schema);
+        schemas.filter(|schema| schema.oid != 0 && schema.rights.owner == owner).cloned().collect()
     }
 
     fn give_place(&mut self, place: Place, name: &str, new: &RoleSchema) -> Result<()> {
         let rights = self.catalog.rights(place);
         let word = if place == Place::Schema { "schema" } else { "database" };
-        self.check_owns(&rights, word, name, false)?;
+        if !self.standing.has(rights.owner) {
+            return Err(not_owner(word, name));
+        }
         if rights.owner == new.oid {
             return Ok(());
         }
@@ -183,6 +221,9 @@ impl Planner<'_> {
             }
             for procedure in self.procedures_of(role.oid) {
                 self.write_owned_procedure(&procedure, new.oid);
+            }
+            for schema in self.schemas_of(role.oid) {
+                self.write_owned_schema(&schema, new.oid);
             }
             for place in Place::ALL {
                 if self.catalog.rights(place).owner == role.oid {
@@ -228,6 +269,9 @@ impl Planner<'_> {
             for procedure in self.procedures_of(role.oid) {
                 self.write(CatalogEntry::procedure_key(&procedure.name), None);
             }
+            for schema in self.schemas_of(role.oid) {
+                self.drop_schema(&schema, cascade, facts)?;
+            }
             self.ungrant(role.oid, facts)?;
             self.drop_defaults(role.oid);
         }
@@ -254,7 +298,12 @@ impl Planner<'_> {
         for name in tables {
             self.grant_on_table(&revoke, &[role], &name)?;
         }
-        for (place, name) in [(Place::Database, facts.database), (Place::Schema, "public")] {
+        let schemas = self.catalog.namespaces.values().filter(|(schema, _)| is_named(&schema.rights));
+        let schemas: Vec<String> = schemas.map(|(schema, _)| schema.name.clone()).collect();
+        for name in schemas {
+            self.grant_on_schema(&revoke, &[role], &name)?;
+        }
+        for (place, name) in [(Place::Database, facts.database), (Place::Schema, PUBLIC)] {
             if is_named(&self.catalog.rights(place)) {
                 self.grant_on_place(&revoke, &[role], place, name)?;
             }
@@ -274,8 +323,9 @@ fn all_keys(catalog: &Catalog) -> Vec<messages::Key> {
     let procedures = catalog.procedures.keys().map(|name| CatalogEntry::procedure_key(name));
     let roles = catalog.roles.keys().map(|name| CatalogEntry::role_key(name));
     let places = Place::ALL.map(CatalogEntry::rights_key);
+    let schemas = catalog.namespaces.keys().map(|name| CatalogEntry::namespace_key(name));
     // What is made takes a number from the counter.
-    tables.chain(procedures).chain(roles).chain(places).chain([CatalogEntry::next_key()]).collect()
+    tables.chain(procedures).chain(roles).chain(places).chain(schemas).chain([CatalogEntry::next_key()]).collect()
 }
 
 fn given(rights: &Rights, owner: u32) -> Rights {
@@ -317,6 +367,9 @@ pub(super) fn dependents(catalog: &Catalog, role: u32, facts: &Facts) -> Vec<Str
     }
     object(1262, 0, &catalog.rights(Place::Database), &format!("database {}", facts.database));
     object(2615, 0, &catalog.rights(Place::Schema), "schema public");
+    for (schema, _) in catalog.namespaces.values().filter(|(schema, _)| schema.oid != 0) {
+        object(2615, schema.oid, &schema.rights, &format!("schema {}", schema.name));
+    }
     for known in catalog.tables.values() {
         let table = &known.table;
         let of_role = table.columns.iter().filter(|column| {

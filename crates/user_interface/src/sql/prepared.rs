@@ -4,9 +4,11 @@
 
 use crate::errors::{Result, SqlError};
 use crate::sql::cursor_syntax::DeclaredCursor;
+use crate::sql::lookup::NameLookup;
 use crate::sql::queried_table::QueriedTable;
 use crate::sql::rights::{self, Needs, Verdict};
 use crate::sql::role_syntax::RoleStatement;
+use crate::sql::schemas::SchemaStatement;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequences::SequenceStatement;
 use crate::sql::system::SystemStatement;
@@ -14,6 +16,8 @@ use crate::sql::utility::Utility;
 use crate::sql::views::Expanded;
 use messages::program::{Program, ResultColumn};
 use messages::schema::{Catalog, CatalogVersions};
+use messages::{Key, Timestamp};
+use privileges::path::SearchPath;
 use sqlparser::ast;
 use std::sync::Arc;
 use values::Type;
@@ -35,6 +39,8 @@ pub enum Plan {
     Roles(Arc<RoleStatement>),
     /// As a change of a sequence, planned when it is executed.
     Sequence(Arc<SequenceStatement>),
+    /// As a change of schemas, planned when it is executed.
+    Namespaces(Arc<SchemaStatement>),
     /// As `setval`, planned when it is executed.
     SetValue(Arc<SetValue>),
     /// As a change of settings, planned when it is executed.
@@ -113,6 +119,10 @@ pub struct Prepared {
     pub outside_blocks: Option<&'static str>,
     /// The role that it was compiled for.
     pub role: u32,
+    /// The schemas where its names were looked for.
+    pub path: SearchPath,
+    /// Catalog rows that decided what its names mean, with their versions.
+    pub resolved: CatalogVersions,
     /// Why that role may not execute it.
     pub denied: Option<Box<SqlError>>,
     /// Catalog rows that decide what the role may do, with their versions: they are among `mentions`, too.
@@ -156,6 +166,23 @@ impl Prepared {
         Ok(())
     }
 
+    /// Has it rely on what its names mean.
+    pub(super) fn name_by(&mut self, lookup: &NameLookup) {
+        let resolved = lookup.relied();
+        if resolved.is_empty() {
+            return;
+        }
+        let is_own = |(key, version): &&(Key, Timestamp)| *version == Timestamp::ZERO && lookup.catalog().has(key);
+        let committed: Vec<_> = resolved.iter().filter(|row| !is_own(row)).cloned().collect();
+        self.mentions = self.mentions.iter().chain(&resolved).cloned().collect();
+        if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut self.plan {
+            let program = Arc::make_mut(program);
+            program.relies_on = program.relies_on.iter().chain(&committed).cloned().collect();
+        }
+        self.rights = self.rights.iter().chain(&committed).cloned().collect();
+        self.resolved = committed.into();
+    }
+
     /// Has it rely on the views that stood in its statement, and on what their owners may do.
     pub(super) fn show_views(&mut self, expanded: Expanded) {
         let Expanded { relied, committed, denied, .. } = expanded;
@@ -165,7 +192,7 @@ impl Prepared {
             let program = Arc::make_mut(program);
             program.relies_on = with(&program.relies_on);
         }
-        self.rights = committed.into();
+        self.rights = self.rights.iter().cloned().chain(committed).collect();
         self.denied = denied;
     }
 
@@ -187,6 +214,8 @@ impl Prepared {
             undescribed: false,
             outside_blocks: None,
             role: 0,
+            path: Arc::from([]),
+            resolved: Arc::default(),
             denied: None,
             rights: Arc::default(),
         }

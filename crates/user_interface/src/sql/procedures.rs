@@ -12,8 +12,11 @@ use crate::sql::given::Context;
 use crate::sql::insert::Insertion;
 use crate::sql::literals::text_of;
 use crate::sql::modify::Modification;
+use crate::sql::lookup::NameLookup;
 use crate::sql::names;
+use crate::sql::owned::Reach;
 use crate::sql::parse::{self, Statement};
+use crate::sql::qualify::qualified;
 use crate::sql::types::{Stop, Typed, data_type};
 use messages::privilege::Rights;
 use messages::program::{Action, Program};
@@ -99,6 +102,7 @@ pub struct Body {
 /// The statements of a procedure as actions. Errors: those of its statements, without a place; 0A000 for one that no program can do.
 pub fn body(procedure: &ProcedureSchema, context: &Context) -> Result<Body> {
     let mut body = Body { actions: Vec::new(), relies_on: Vec::new(), read_only: true, used_facts: false };
+    let lookup = NameLookup::new(context.all, context.facts);
     for parsed in parse::statements(&procedure.body)? {
         let Statement::Sql(statement) = &parsed.statement else {
             return Err(SqlError::unsupported("a procedure that controls transactions or the session"));
@@ -107,7 +111,10 @@ pub fn body(procedure: &ProcedureSchema, context: &Context) -> Result<Body> {
             return Err(SqlError::unsupported("a procedure that makes tables or cursors, or overrides identities"));
         }
         let mut compiler = Compiler::of_procedure(context, procedure);
-        let compiled = statement.with(|statement| data_statement(&mut compiler, statement, context));
+        let compiled = statement.with(|statement| {
+            let known = qualified(statement, &lookup)?;
+            data_statement(&mut compiler, known.as_ref().unwrap_or(statement), context)
+        });
         let mut program = compiled.map_err(|mut error| {
             error.position = None;
             let error = Box::new(*error);
@@ -126,6 +133,10 @@ pub fn body(procedure: &ProcedureSchema, context: &Context) -> Result<Body> {
         }
         body.actions.extend(program.actions.into_iter().map(silent));
     }
+    // Names in a body mean what they mean to the caller.
+    let is_own = |(key, version): &(Key, Timestamp)| *version == Timestamp::ZERO && context.all.has(key);
+    let resolved = lookup.relied().into_iter().filter(|row| !is_own(row) && !body.relies_on.contains(row));
+    body.relies_on.extend(resolved.collect::<Vec<_>>());
     Ok(body)
 }
 
@@ -231,11 +242,11 @@ impl Planner<'_> {
     pub(super) fn create_procedure(&mut self, create: &ast::CreateFunction) -> Result<()> {
         let mut procedure = definition(create)?;
         let name = procedure.name.clone();
-        self.check_create()?;
-        procedure.rights = self.new_rights(Kind::Procedure);
+        self.check_create(&name)?;
+        procedure.rights = self.new_rights(Kind::Procedure, &name);
         procedure.oid = match self.catalog.procedures.get(&name) {
             Some((known, _)) if create.or_replace => {
-                self.check_owns(&known.rights, "function", &name, false)?;
+                self.check_owns(&known.rights, "function", &name, Reach::Object)?;
                 procedure.rights = known.rights.clone();
                 known.oid
             }
@@ -263,7 +274,7 @@ impl Planner<'_> {
         });
         if found {
             if let Some((procedure, _)) = self.catalog.procedures.get(&name) {
-                self.check_owns(&procedure.rights, "procedure", &name, true)?;
+                self.check_owns(&procedure.rights, "procedure", &name, Reach::Schema)?;
             }
             self.write(CatalogEntry::procedure_key(&name), None);
             return Ok(());

@@ -29,7 +29,7 @@ pub fn plan(
 
 impl Planner<'_> {
     fn create_queried(&mut self, wanted: &QueriedTable, columns: &[ResultColumn]) -> Result<()> {
-        self.check_create()?;
+        self.check_create(&wanted.name)?;
         if wanted.if_not_exists && self.check_free(&wanted.name).is_err() {
             let message = format!("relation \"{}\" already exists, skipping", wanted.name);
             self.notice(sqlstate::DUPLICATE_TABLE, message);
@@ -51,7 +51,7 @@ impl Planner<'_> {
                 self.check_free(&wanted.name)?;
                 TableSchema {
                     oid: self.next_number(),
-                    rights: self.new_rights(Kind::Table),
+                    rights: self.new_rights(Kind::Table, &wanted.name),
                     view: is_view.then(|| wanted.query.clone()),
                     ..TableSchema::new(wanted.name.clone(), self.make_storage(), made)
                 }

@@ -5,6 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::denials::denied_for;
+use messages::namespace;
 use messages::privilege::{Grant, PUBLIC, Privileges};
 use messages::role::BOOTSTRAP_OID;
 use messages::schema::{Catalog, Place, TableSchema};
@@ -129,7 +130,7 @@ pub fn decide(catalog: &Catalog, role: u32, needs: impl FnOnce() -> Needs) -> Re
     Ok(Verdict { denied: check(&needs, &standing, catalog).err(), rights: standing.relied(catalog) })
 }
 
-/// What of the catalog a role may name: no table and no procedure, if it may not look into their schema.
+/// What of the catalog a role may name: no table and no procedure of `public`, if it may not look into that.
 pub fn seen(catalog: &Arc<Catalog>, role: u32) -> Arc<Catalog> {
     let by_all = |grant: &Grant| grant.grantee == PUBLIC && grant.privileges.contain(Privileges::USAGE);
     let is_open =
@@ -141,8 +142,8 @@ pub fn seen(catalog: &Arc<Catalog>, role: u32) -> Arc<Catalog> {
         return catalog.clone();
     }
     let mut seen = Catalog::clone(catalog);
-    seen.tables.clear();
-    seen.index_names.clear();
-    seen.procedures.clear();
+    seen.tables.retain(|name, _| namespace::is_marked(name));
+    seen.index_names.retain(|name, _| namespace::is_marked(name));
+    seen.procedures.retain(|name, _| namespace::is_marked(name));
     Arc::new(seen)
 }

@@ -4,6 +4,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::grants::{self, DefaultPrivileges, Either, Granting, Joining, Object};
+use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names;
 use crate::sql::words::Words;
 use messages::Key;
@@ -107,8 +108,20 @@ impl RoleStatement {
         }
     }
 
+    /// With the catalog's names in the place of those that were written. Errors: 3F000, 42501.
+    pub fn qualified(&self, lookup: &NameLookup) -> Result<RoleStatement> {
+        Ok(match self {
+            RoleStatement::Grant(granting) => {
+                let on = granting.on.iter().map(|object| object.qualified(lookup)).collect::<Result<_>>()?;
+                RoleStatement::Grant(Granting { on, ..granting.clone() })
+            }
+            RoleStatement::Owner(object, owner) => RoleStatement::Owner(object.qualified(lookup)?, owner.clone()),
+            other => other.clone(),
+        })
+    }
+
     /// Catalog rows that decide what becomes of it.
-    pub fn mentioned(&self) -> Vec<Key> {
+    pub fn mentioned(&self, lookup: &NameLookup) -> Vec<Key> {
         let names = match self {
             RoleStatement::Create(name, _) | RoleStatement::Alter(name, _) => std::slice::from_ref(name),
             RoleStatement::Rename(name, to) => return [name, to].into_iter().filter_map(Named::key).collect(),
@@ -121,10 +134,10 @@ impl RoleStatement {
                 let roles = joining.roles.iter().map(|role| CatalogEntry::role_key(role));
                 return roles.chain(joining.members.iter().filter_map(Named::key)).collect();
             }
-            RoleStatement::Owner(object, to) => return object.key().into_iter().chain(to.key()).collect(),
+            RoleStatement::Owner(object, to) => return object.keys(lookup).into_iter().chain(to.key()).collect(),
             RoleStatement::Grant(granting) => {
                 let grantees = granting.grantees.iter().flatten().filter_map(Named::key);
-                return granting.on.iter().filter_map(Object::key).chain(grantees).collect();
+                return granting.on.iter().flat_map(|object| object.keys(lookup)).chain(grantees).collect();
             }
         };
         names.iter().filter_map(Named::key).collect()
@@ -132,14 +145,18 @@ impl RoleStatement {
 }
 
 impl Object {
-    fn key(&self) -> Option<Key> {
-        Some(match self {
-            Object::Table(name) | Object::Sequence(name) => CatalogEntry::key(name),
-            Object::Procedure(_, name, _) => CatalogEntry::procedure_key(name),
-            Object::Schema(_) => CatalogEntry::rights_key(Place::Schema),
-            Object::Database(_) => CatalogEntry::rights_key(Place::Database),
-            Object::AllTables | Object::AllSequences | Object::AllProcedures(_) => return None,
-        })
+    fn keys(&self, lookup: &NameLookup) -> Vec<Key> {
+        match self {
+            Object::Table(name) | Object::Sequence(name) => lookup.keys(NameKind::Relation, name),
+            Object::Procedure(_, name, _) => lookup.keys(NameKind::Procedure, name),
+            Object::Schema(name) => {
+                vec![CatalogEntry::rights_key(Place::Schema), CatalogEntry::namespace_key(name)]
+            }
+            Object::Database(_) => vec![CatalogEntry::rights_key(Place::Database)],
+            Object::AllTables(name) | Object::AllSequences(name) | Object::AllProcedures(_, name) => {
+                vec![CatalogEntry::namespace_key(name)]
+            }
+        }
     }
 }
 

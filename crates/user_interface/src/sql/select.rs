@@ -8,6 +8,7 @@ use crate::sql::access::{self, OrderItem};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
+use messages::namespace;
 use messages::program::{Action, Expression, Program, ResultColumn, RowLock, Source};
 use messages::schema::{CatalogEntry, TableSchema, VersionedTable};
 use messages::{Key, Timestamp};
@@ -122,7 +123,7 @@ impl Compiler<'_> {
         let versioned = self.table(name)?;
         let name = match alias {
             Some(alias) => names::identifier(&alias.name),
-            None => versioned.table.name.clone(),
+            None => namespace::bare(&versioned.table.name).to_owned(),
         };
         Ok((name, versioned))
     }

@@ -9,6 +9,7 @@ use crate::sql::parse;
 use crate::sql::select::relies_on;
 use crate::sql::sequences::{column_of, find};
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
+use messages::namespace;
 use messages::program::{Expression, Program, ResultColumn};
 use messages::schema::{Catalog, TableSchema};
 use sqlparser::ast::{self, Expr};
@@ -36,7 +37,20 @@ pub(super) fn named(argument: &Expr) -> Option<&str> {
     }
 }
 
-/// The relation that a text names. Errors: 42602, 3F000.
+/// The text in such an argument, to be changed.
+pub(super) fn text_of_name(argument: &mut Expr) -> Option<&mut String> {
+    match argument {
+        Expr::Value(value) => match &mut value.value {
+            ast::Value::SingleQuotedString(text) | ast::Value::EscapedStringLiteral(text) => Some(text),
+            _ => None,
+        },
+        Expr::Nested(inner) => text_of_name(inner),
+        Expr::Cast { expr, .. } => text_of_name(expr),
+        _ => None,
+    }
+}
+
+/// The relation that a text names, with its schema as it was written. Errors: 42602.
 pub(super) fn relation_of(text: &str) -> Result<String> {
     let parts = parse::expression(text).ok().and_then(|tree| match tree {
         Expr::Identifier(name) => Some(vec![name]),
@@ -46,8 +60,8 @@ pub(super) fn relation_of(text: &str) -> Result<String> {
     match parts.as_deref() {
         Some([name]) => Ok(names::identifier(name)),
         Some([schema, name]) => {
-            names::check_schema(&names::identifier(schema))?;
-            Ok(names::identifier(name))
+            let (schema, name) = (names::identifier(schema), names::identifier(name));
+            Ok(if schema == namespace::PUBLIC { name } else { names::written(&schema, &name) })
         }
         _ => Err(SqlError::new("42602", "invalid name syntax")),
     }
@@ -86,6 +100,15 @@ fn serial_sequence(catalog: &Catalog, function: &ast::Function) -> Result<Arc<Ta
     let all = catalog.tables.values().map(|versioned| &versioned.table);
     let mut owned = all.filter(|table| table.sequence.as_deref().is_some_and(|sequence| sequence.owned_by == owner));
     owned.next().cloned().ok_or_else(computed)
+}
+
+/// The first argument of a call, to be changed.
+pub(super) fn first_argument_mut(function: &mut ast::Function) -> Option<&mut Expr> {
+    let ast::FunctionArguments::List(list) = &mut function.args else { return None };
+    match list.args.first_mut() {
+        Some(ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expression))) => Some(expression),
+        _ => None,
+    }
 }
 
 pub(super) fn arguments(function: &ast::Function) -> Option<Vec<&Expr>> {

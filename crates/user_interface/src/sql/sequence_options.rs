@@ -3,6 +3,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::names;
 use crate::sql::words::Words;
+use messages::namespace::PUBLIC;
 use messages::schema::SequenceSchema;
 use sqlparser::ast::{self, Expr};
 use sqlparser::tokenizer::Token;
@@ -31,13 +32,14 @@ pub struct Options {
     pub owned_by: Option<Option<(String, String)>>,
 }
 
+/// `name` or `schema.name`, as it was written.
 pub(super) fn relation(words: &mut Words) -> Result<String> {
     let name = words.name()?;
     if !words.skip_token(&Token::Period) {
         return Ok(name);
     }
-    names::check_schema(&name)?;
-    words.name()
+    let own = words.name()?;
+    Ok(if name == PUBLIC { own } else { names::written(&name, &own) })
 }
 
 pub(super) fn options(words: &mut Words) -> Result<Options> {
@@ -114,10 +116,8 @@ fn owner(words: &mut Words) -> Result<Option<(String, String)>> {
     match parts.as_slice() {
         [_] if unquoted => Ok(None),
         [table, column] => Ok(Some((table.clone(), column.clone()))),
-        [schema, table, column] => {
-            names::check_schema(schema)?;
-            Ok(Some((table.clone(), column.clone())))
-        }
+        [schema, table, column] if schema == PUBLIC => Ok(Some((table.clone(), column.clone()))),
+        [schema, table, column] => Ok(Some((names::written(schema, table), column.clone()))),
         _ => Err(SqlError::new(sqlstate::SYNTAX_ERROR, "invalid OWNED BY option")
             .with_hint("Specify OWNED BY table.column or OWNED BY NONE.")),
     }

@@ -6,16 +6,19 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::{Planner, SchemaChange};
 use crate::sql::denials::denied_for;
+use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names;
+use crate::sql::owned::Reach;
 use crate::sql::parse;
 use crate::sql::sequence_calls::{SetValue, named, relation_of};
 use crate::sql::sequence_options::{Options, identity_options, limits, options, relation, wrong};
 use crate::sql::settings::Facts;
 use crate::sql::words::Words;
 use messages::Key;
+use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, ResultColumn, SequenceValue};
-use messages::schema::{Catalog, CatalogEntry, Column, Identity, SequenceSchema, TableSchema};
+use messages::schema::{Catalog, Column, Identity, SequenceSchema, TableSchema};
 use privileges::Kind;
 use sqlparser::ast::{self, Expr};
 use std::collections::BTreeSet;
@@ -43,12 +46,39 @@ impl SequenceStatement {
         }
     }
 
+    /// With the catalog's names in the place of those that were written. Errors: 3F000, 42501.
+    pub fn qualified(&self, lookup: &NameLookup) -> Result<SequenceStatement> {
+        let known = |name: &String| lookup.existing(NameKind::Relation, name);
+        let with_owner = |options: &Options| {
+            let mut options = options.clone();
+            if let Some(Some((table, _))) = &mut options.owned_by {
+                *table = known(table)?;
+            }
+            Ok::<_, Box<SqlError>>(options)
+        };
+        Ok(match self {
+            SequenceStatement::Create(name, if_not_exists, options) => {
+                SequenceStatement::Create(lookup.new_name(name)?, *if_not_exists, with_owner(options)?)
+            }
+            SequenceStatement::Alter(name, if_exists, options) => {
+                SequenceStatement::Alter(known(name)?, *if_exists, with_owner(options)?)
+            }
+            SequenceStatement::Rename(name, if_exists, to) => {
+                let name = known(name)?;
+                let to = namespace::beside(&name, to);
+                SequenceStatement::Rename(name, *if_exists, to)
+            }
+        })
+    }
+
     /// Catalog rows that decide what becomes of it.
-    pub fn mentioned(&self) -> Vec<Key> {
-        match self {
-            SequenceStatement::Create(name, ..) | SequenceStatement::Alter(name, ..) => vec![CatalogEntry::key(name)],
-            SequenceStatement::Rename(name, _, to) => vec![CatalogEntry::key(name), CatalogEntry::key(to)],
-        }
+    pub fn mentioned(&self, lookup: &NameLookup) -> Vec<Key> {
+        let (name, to) = match self {
+            SequenceStatement::Create(name, ..) | SequenceStatement::Alter(name, ..) => (name, None),
+            SequenceStatement::Rename(name, _, to) => (name, Some(to)),
+        };
+        let names = [name].into_iter().chain(to);
+        names.flat_map(|name| lookup.keys(NameKind::Relation, name)).collect()
     }
 }
 
@@ -103,7 +133,7 @@ pub fn plan(
     let mut planner = Planner::new(catalog, own, facts.role);
     match statement {
         SequenceStatement::Create(name, if_not_exists, options) => {
-            planner.check_create()?;
+            planner.check_create(name)?;
             if let Err(error) = planner.check_free(name) {
                 if !if_not_exists {
                     return Err(error);
@@ -117,7 +147,7 @@ pub fn plan(
         }
         SequenceStatement::Alter(name, if_exists, options) => {
             let Some(sequence) = planner.sequence_if(name, *if_exists)? else { return Ok(planner.finish()) };
-            planner.check_owns(&sequence.rights, "sequence", name, false)?;
+            planner.check_owns(&sequence.rights, "sequence", name, Reach::Object)?;
             let (mut schema, restart) = options.apply(sequence.sequence.as_deref())?;
             planner.own(&mut schema, options, sequence.rights.owner)?;
             let value = restart.map_or(SequenceValue::Kept, SequenceValue::Next);
@@ -125,8 +155,8 @@ pub fn plan(
         }
         SequenceStatement::Rename(name, if_exists, to) => {
             if let Some(sequence) = planner.sequence_if(name, *if_exists)? {
-                planner.check_owns(&sequence.rights, "sequence", name, false)?;
-                planner.check_create()?;
+                planner.check_owns(&sequence.rights, "sequence", name, Reach::Object)?;
+                planner.check_create(name)?;
                 planner.rename_sequence(&sequence, to)?;
             }
         }
@@ -266,7 +296,7 @@ impl Planner<'_> {
             oid: self.next_number(),
             primary_key: vec![1],
             sequence: Some(Box::new(schema)),
-            rights: self.new_rights(Kind::Sequence),
+            rights: self.new_rights(Kind::Sequence, name),
             ..TableSchema::new(
                 name,
                 self.make_storage(),
@@ -297,7 +327,7 @@ impl Planner<'_> {
     }
 
     /// Defaults go on naming it.
-    fn rename_sequence(&mut self, sequence: &TableSchema, to: &str) -> Result<()> {
+    pub(super) fn rename_sequence(&mut self, sequence: &TableSchema, to: &str) -> Result<()> {
         self.check_free(to)?;
         for table in self.tables_with_default(&sequence.name) {
             let mut table = TableSchema::clone(&table);
@@ -343,7 +373,7 @@ impl Planner<'_> {
     /// TRUNCATE ... RESTART IDENTITY.
     pub(super) fn restart_owned_sequences(&mut self, table: u32) -> Result<()> {
         for sequence in self.owned(table, None) {
-            self.check_owns(&sequence.rights, "sequence", &sequence.name, false)?;
+            self.check_owns(&sequence.rights, "sequence", &sequence.name, Reach::Object)?;
             let (schema, _) = Options::default().apply(sequence.sequence.as_deref())?;
             let start = schema.start;
             self.set_sequence(&sequence, schema, SequenceValue::Next(start));

@@ -7,7 +7,9 @@ use crate::errors::{Result, SqlError, sqlstate};
 use messages::SiteId;
 use messages::concurrency::{Method, Way};
 use messages::schema::Catalog;
+use messages::namespace::PUBLIC_OID;
 use messages::settings::{PARAMETERS, Parameter};
+use privileges::path::{self, SearchPath};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,6 +33,8 @@ pub struct Facts<'a> {
     pub server_version: &'a str,
     /// The process id that stands for the session.
     pub process: i32,
+    /// Schemas where names without one are looked for.
+    pub path: SearchPath,
     /// Its parameters.
     pub settings: &'a Settings,
     /// What is set for its site.
@@ -76,6 +80,7 @@ impl<'a> Facts<'a> {
             version: "",
             server_version: "",
             process: 0,
+            path: Arc::from([PUBLIC_OID]),
             settings,
             site: None,
         }
@@ -162,7 +167,7 @@ const KNOWN: &[Known] = &[
     Known("random_page_cost", "4", Kind::Free, false),
     Known("raid.query_engine", "datafusion", Kind::OneOf(&["datafusion", "executor"]), false),
     Known("row_security", "on", Kind::Boolean, false),
-    Known("search_path", "\"$user\", public", Kind::Free, false),
+    Known("search_path", path::DEFAULT, Kind::Free, false),
     Known("server_encoding", "UTF8", Kind::Fixed, true),
     Known("server_version", "", Kind::Fixed, true),
     Known("server_version_num", "150000", Kind::Fixed, false),
@@ -231,6 +236,11 @@ impl Settings {
     /// A parameter's value, or its default.
     fn value(&self, name: &str) -> &str {
         self.changed.get(name).map(String::as_str).or_else(|| known(name).map(|known| known.1)).unwrap_or("")
+    }
+
+    /// The list of schemas where names without one are looked for.
+    pub fn search_path(&self) -> &str {
+        self.changed.get("search_path").map_or(path::DEFAULT, String::as_str)
     }
 
     /// Whether transactions are read-only unless they say otherwise. Asked at every statement, as the next one.
@@ -399,10 +409,7 @@ fn accept(known: &Known, value: &str) -> Result<String> {
         ("lock_timeout", _) if milliseconds(value).is_some_and(|wait| wait > 0) => {
             Err(SqlError::unsupported("lock_timeout").with_hint("Use statement_timeout."))
         }
-        // A path without the one schema would hide its tables.
-        ("search_path", _) if !value.trim().is_empty() && !names_public(value) => {
-            Err(SqlError::unsupported(format!("a search_path without public (\"{value}\")")))
-        }
+        ("search_path", _) if path::names(value).is_none() => Err(invalid().with_detail("List syntax is invalid.")),
         ("default_transaction_isolation" | "transaction_isolation", _) => match value.to_ascii_lowercase().as_str() {
             "serializable" | "repeatable read" | "read committed" | "read uncommitted" => {
                 Ok("serializable".to_string())
@@ -511,10 +518,6 @@ fn names_zone(value: &str) -> bool {
     let is_offset = plain.trim_start_matches(['+', '-']).starts_with(|first: char| first.is_ascii_digit());
     let is_abbreviation = (3..=5).contains(&plain.len()) && plain.bytes().all(|byte| byte.is_ascii_lowercase());
     has_area || is_offset || is_abbreviation
-}
-
-fn names_public(value: &str) -> bool {
-    value.split(',').any(|schema| schema.trim().trim_matches(['"', '\'']).eq_ignore_ascii_case("public"))
 }
 
 fn boolean(value: &str) -> Option<&'static str> {

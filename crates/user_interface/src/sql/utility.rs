@@ -7,15 +7,18 @@ use crate::errors::{Result, SqlError};
 use crate::protocol::copy::Options;
 use crate::sql::cursor_syntax::{self, FetchStatement};
 use crate::sql::grants;
+use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::maintenance::{self, Maintenance};
 use crate::sql::owner_syntax;
 use crate::sql::places::unexpected;
 use crate::sql::role_syntax::{self, RoleStatement};
+use crate::sql::schemas::{self, SchemaStatement};
 use crate::sql::sequences::{self, SequenceStatement};
 use crate::sql::system::{self, SystemStatement};
 use crate::sql::words::Words;
 use messages::session::AccessMode;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
+use std::borrow::Cow;
 use std::sync::Arc;
 use values::Type;
 
@@ -68,6 +71,8 @@ pub enum Utility {
     Roles(Box<RoleStatement>),
     /// CREATE and ALTER SEQUENCE: compiled to a plan of its own.
     Sequence(Box<SequenceStatement>),
+    /// CREATE SCHEMA and its like: compiled to a plan of its own.
+    Schemas(Box<SchemaStatement>),
     /// SET CONSTRAINTS ALL; true: DEFERRED.
     Constraints(bool),
     /// ALTER SYSTEM: compiled to a plan of its own.
@@ -109,6 +114,24 @@ pub enum CopySource {
     Table(String, Vec<String>),
     /// A query.
     Query(Arc<str>),
+}
+
+impl Utility {
+    /// With the catalog's names in the place of those that were written. Errors: 3F000, 42501.
+    pub fn qualified(&self, lookup: &NameLookup) -> Result<Cow<'_, Utility>> {
+        Ok(Cow::Owned(match self {
+            Utility::Copy(Copy { source: CopySource::Table(name, columns), outwards, options }) => {
+                let name = lookup.existing(NameKind::Relation, name)?;
+                let source = CopySource::Table(name, columns.clone());
+                Utility::Copy(Copy { source, outwards: *outwards, options: options.clone() })
+            }
+            Utility::Roles(statement) => Utility::Roles(Box::new(statement.qualified(lookup)?)),
+            Utility::Sequence(statement) => Utility::Sequence(Box::new(statement.qualified(lookup)?)),
+            Utility::Schemas(statement) => Utility::Schemas(Box::new(statement.qualified(lookup)?)),
+            Utility::Maintenance(maintenance) => Utility::Maintenance(maintenance.qualified(lookup)?),
+            other => return Ok(Cow::Borrowed(other)),
+        }))
+    }
 }
 
 /// Parses the tokens of one statement; `None`: it is none of these.
@@ -178,6 +201,9 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
 
 /// Roles, privileges and owners, and maintenance.
 fn other_utility(first: &str, words: &mut Words) -> Result<Option<Utility>> {
+    if let Some(statement) = schemas::parse(first, words)? {
+        return Ok(Some(Utility::Schemas(Box::new(statement))));
+    }
     if matches!(first, "create" | "alter") && sequences::begins(words) {
         return Ok(Some(Utility::Sequence(Box::new(sequences::parse(first, words)?))));
     }
@@ -376,10 +402,11 @@ impl Words<'_> {
 
     /// One of several values. Those of search_path are names, which keep the quotes that they need.
     fn listed_value(&mut self, setting: &str) -> Result<String> {
-        let quoted = setting == "search_path" && self.peek_is_quoted();
+        let is_text = matches!(self.peek(), Some(Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_)));
+        let quoted = setting == "search_path" && (is_text || self.peek_is_quoted());
         let value = self.value()?;
-        let plain = value.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-        Ok(if quoted && !plain { format!("\"{value}\"") } else { value })
+        let plain = !value.is_empty() && value.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        Ok(if quoted && !plain { format!("\"{}\"", value.replace('"', "\"\"")) } else { value })
     }
 
     /// A setting's value: a word, a text, a number with a sign.

@@ -1,0 +1,171 @@
+//! Which relation or procedure a written name means: the one in the schema before it, or the first in the search path (PostgreSQL's `namespace.c`).
+//!
+//! Invariant: what comes out is a name as the catalog knows it ([`messages::namespace`]); for what is not there it is one that nothing has.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::denials::denied_for;
+use crate::sql::names::{is_system_schema, parts};
+use crate::sql::settings::Facts;
+use messages::namespace::{self, NOWHERE, PUBLIC, PUBLIC_OID};
+use messages::schema::{Catalog, CatalogEntry, NamespaceSchema};
+use messages::{Key, Timestamp};
+use privileges::path::may_look_into;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What a name is one of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameKind {
+    /// Tables, indexes, views, sequences and constraints with an index.
+    Relation,
+    /// Procedures.
+    Procedure,
+}
+
+/// Looks names up for one statement.
+pub struct NameLookup<'a> {
+    catalog: &'a Catalog,
+    path: &'a [u32],
+    role: u32,
+    /// Catalog rows that decided what names mean, beside those of what they mean.
+    relied: RefCell<BTreeSet<Key>>,
+}
+
+impl NameKind {
+    fn is_in(self, catalog: &Catalog, name: &str) -> bool {
+        match self {
+            NameKind::Relation => catalog.has_relation(name),
+            NameKind::Procedure => catalog.procedures.contains_key(name),
+        }
+    }
+
+    fn key(self, name: &str) -> Key {
+        match self {
+            NameKind::Relation => CatalogEntry::key(name),
+            NameKind::Procedure => CatalogEntry::procedure_key(name),
+        }
+    }
+}
+
+impl<'a> NameLookup<'a> {
+    /// For a session with these facts.
+    pub fn new(catalog: &'a Catalog, facts: &'a Facts) -> NameLookup<'a> {
+        NameLookup { catalog, path: &facts.path, role: facts.role, relied: RefCell::default() }
+    }
+
+    /// Whether a name without a schema means the one in `public`, and there is no other schema.
+    pub fn is_plain(&self) -> bool {
+        self.catalog.namespaces.is_empty() && *self.path == [PUBLIC_OID]
+    }
+
+    /// The catalog.
+    pub fn catalog(&self) -> &'a Catalog {
+        self.catalog
+    }
+
+    /// Catalog rows that decided what names mean, with their versions.
+    pub fn relied(&self) -> Vec<(Key, Timestamp)> {
+        self.relied.borrow().iter().map(|key| (key.clone(), self.catalog.version_of(key))).collect()
+    }
+
+    fn rely(&self, key: Key) {
+        self.relied.borrow_mut().insert(key);
+    }
+
+    /// A schema that a statement names; its row decides. Errors: 3F000; 42501 for one that the role may not look into.
+    pub fn schema(&self, name: &str) -> Result<Arc<NamespaceSchema>> {
+        if name != PUBLIC {
+            self.rely(CatalogEntry::namespace_key(name));
+        }
+        let namespace = self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
+        match may_look_into(self.catalog, self.role, &namespace) {
+            true => Ok(namespace),
+            false => Err(denied_for("schema", name)),
+        }
+    }
+
+    /// What a name without a schema means; `None`: nothing. `made`: what the statement makes is there already.
+    fn in_path(&self, kind: NameKind, name: &str, made: &str) -> Option<String> {
+        if namespace::is_marked(name) {
+            return Some(name.to_owned());
+        }
+        for &schema in self.path {
+            let known = namespace::within(name, schema);
+            if let Some(namespace) = self.catalog.namespace_numbered(schema)
+                && schema != PUBLIC_OID
+            {
+                self.rely(CatalogEntry::namespace_key(&namespace.name));
+            }
+            if known == made || kind.is_in(self.catalog, &known) {
+                return Some(known);
+            }
+            // Whoever makes it changes what this name means.
+            self.rely(kind.key(&known));
+        }
+        None
+    }
+
+    /// What a written name means. Errors: as [`NameLookup::schema`].
+    pub fn existing(&self, kind: NameKind, text: &str) -> Result<String> {
+        self.existing_or_made(kind, text, "")
+    }
+
+    /// The same of a relation in a statement that makes one of this name.
+    pub fn existing_or_made(&self, kind: NameKind, text: &str, made: &str) -> Result<String> {
+        match parts(text) {
+            (None, name) => Ok(self.in_path(kind, name, made).unwrap_or_else(|| self.absent(name))),
+            (Some(schema), name) if is_system_schema(schema) => Ok(format!("{schema}.{name}")),
+            (Some(schema), name) => {
+                let known = namespace::within(name, self.schema(schema)?.oid);
+                match known == made || kind.is_in(self.catalog, &known) {
+                    true => Ok(known),
+                    false => Ok(namespace::within(&format!("{schema}.{name}"), NOWHERE)),
+                }
+            }
+        }
+    }
+
+    /// A name that nothing has: errors show the one that was written.
+    fn absent(&self, name: &str) -> String {
+        match self.path.contains(&PUBLIC_OID) {
+            true => name.to_owned(),
+            false => namespace::within(name, NOWHERE),
+        }
+    }
+
+    /// The name of what is to be made. Errors: 3F000; 42602 for a name that none can be told from another schema's; 42501.
+    pub fn new_name(&self, text: &str) -> Result<String> {
+        let (schema, name) = parts(text);
+        if namespace::is_marked(name) {
+            let message = format!("the name \"{}\" has a control character in it", namespace::bare(name));
+            return Err(SqlError::new("42602", message));
+        }
+        let namespace = match schema {
+            Some(schema) if is_system_schema(schema) => return Err(denied_for("schema", schema)),
+            Some(schema) => self.schema(schema)?,
+            None => self.path.first().and_then(|schema| self.catalog.namespace_numbered(*schema)).ok_or_else(|| {
+                SqlError::new(sqlstate::UNDEFINED_SCHEMA, "no schema has been selected to create in")
+            })?,
+        };
+        self.rely(CatalogEntry::namespace_key(&namespace.name));
+        Ok(namespace::within(name, namespace.oid))
+    }
+
+    /// Catalog rows that decide what a written name means, and what becomes of that.
+    pub fn keys(&self, kind: NameKind, text: &str) -> Vec<Key> {
+        let (schema, name) = parts(text);
+        let Some(schema) = schema else {
+            let own = namespace::is_marked(name).then(|| kind.key(name));
+            return self.path.iter().map(|schema| kind.key(&namespace::within(name, *schema))).chain(own).collect();
+        };
+        let found = self.catalog.namespace(schema);
+        let known = found.map(|namespace| kind.key(&namespace::within(name, namespace.oid)));
+        known.into_iter().chain([CatalogEntry::namespace_key(schema)]).collect()
+    }
+}
+
+/// 3F000.
+pub fn no_schema(name: &str) -> Box<SqlError> {
+    SqlError::new(sqlstate::UNDEFINED_SCHEMA, format!("schema \"{name}\" does not exist"))
+}

@@ -1,0 +1,427 @@
+//! Statements whose names are what the catalog knows: each name of a relation, sequence or procedure is put in the place of what was written.
+//!
+//! Behind this a statement has no schemas in it any more, but for those of the system and for `public` where nothing hides it. Invariant: a name of WITH
+//! hides a relation exactly where PostgreSQL has it hide one.
+
+use crate::errors::Result;
+use crate::sql::lookup::{NameKind, NameLookup};
+use crate::sql::names::{self, identifier, own_relation};
+use crate::sql::parse;
+use crate::sql::sequence_calls::{first_argument_mut, relation_of, text_of_name};
+use messages::namespace::{self, PUBLIC};
+use sqlparser::ast::{self, Expr, Ident, ObjectName, ObjectNamePart, SelectItem, SetExpr, TableAlias, TableFactor};
+use sqlparser::tokenizer::Span;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+type Flow = ControlFlow<Box<crate::errors::SqlError>>;
+
+/// The statement with the catalog's names in it; `None`: it has them already. Errors: 3F000, 42501 for a schema that is not there or not open.
+pub fn qualified(statement: &ast::Statement, lookup: &NameLookup) -> Result<Option<ast::Statement>> {
+    if lookup.is_plain() && !names_other_schema(statement) {
+        return Ok(None);
+    }
+    let mut statement = statement.clone();
+    let mut qualifier = Qualifier { lookup, hidden: Vec::new(), withheld: Vec::new(), found: BTreeSet::new(), is_changed: false };
+    qualifier.schema_statement(&mut statement)?;
+    if let ControlFlow::Break(error) = ast::VisitMut::visit(&mut statement, &mut qualifier) {
+        return Err(error);
+    }
+    let Qualifier { found, is_changed, .. } = qualifier;
+    let mut shortener = Shortener { lookup, found: &found };
+    let _ = ast::VisitMut::visit(&mut statement, &mut shortener);
+    Ok(is_changed.then_some(statement))
+}
+
+/// Whether a statement names a relation, procedure or sequence in a schema that is neither `public` nor the system's.
+fn names_other_schema(statement: &ast::Statement) -> bool {
+    let is_other = |name: &ObjectName| {
+        let schema = names::relation(name).ok().and_then(|relation| relation.schema);
+        schema.is_some_and(|schema| schema != PUBLIC && !names::is_system_schema(&schema))
+    };
+    let of_relation = ast::visit_relations(statement, |name| match is_other(name) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    });
+    let of_schema = match statement {
+        ast::Statement::Drop { names, .. } => names.iter().any(is_other),
+        ast::Statement::DropProcedure { proc_desc, .. } => proc_desc.iter().any(|one| is_other(&one.name)),
+        ast::Statement::Call(function) => is_other(&function.name),
+        ast::Statement::CreateTable(create) => foreign_tables(create).into_iter().any(is_other),
+        ast::Statement::AlterIndex { name, .. } => is_other(name),
+        ast::Statement::AlterTable(_) => true,
+        _ => false,
+    };
+    // A sequence's name in a text is looked at where it is compiled, which refuses other schemas.
+    of_relation.is_break() || of_schema || names_sequence(statement)
+}
+
+fn names_sequence(statement: &ast::Statement) -> bool {
+    let found = ast::visit_expressions(statement, |expression| match expression {
+        Expr::Function(function) if is_of_sequence(function) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
+fn is_of_sequence(function: &ast::Function) -> bool {
+    let name = names::function(&function.name);
+    matches!(name.as_deref(), Some("nextval" | "currval" | "setval" | "pg_get_serial_sequence"))
+}
+
+fn foreign_tables(create: &ast::CreateTable) -> Vec<&ObjectName> {
+    let of_columns = create.columns.iter().flat_map(|column| &column.options).filter_map(|option| match &option.option {
+        ast::ColumnOption::ForeignKey(key) => Some(&key.foreign_table),
+        _ => None,
+    });
+    let of_table = create.constraints.iter().filter_map(|constraint| match constraint {
+        ast::TableConstraint::ForeignKey(key) => Some(&key.foreign_table),
+        _ => None,
+    });
+    of_columns.chain(of_table).collect()
+}
+
+fn quoted(name: String, span: Span) -> Ident {
+    Ident { value: name, quote_style: Some('"'), span }
+}
+
+fn span_of(name: &ObjectName) -> Span {
+    match name.0.first() {
+        Some(ObjectNamePart::Identifier(first)) => first.span,
+        _ => Span::empty(),
+    }
+}
+
+fn flow(result: Result<()>) -> Flow {
+    match result {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
+    }
+}
+
+struct Qualifier<'a> {
+    lookup: &'a NameLookup<'a>,
+    /// Names that WITH gives, from the outermost query to the innermost.
+    hidden: Vec<Vec<String>>,
+    /// WITH clauses that were looked at before their query, and are put back behind it.
+    withheld: Vec<Option<ast::With>>,
+    /// The relations that the statement reads or changes, by the catalog's names.
+    found: BTreeSet<String>,
+    is_changed: bool,
+}
+
+impl ast::VisitorMut for Qualifier<'_> {
+    type Break = Box<crate::errors::SqlError>;
+
+    fn pre_visit_query(&mut self, query: &mut ast::Query) -> Flow {
+        self.hidden.push(Vec::new());
+        let mut with = query.with.take();
+        if let Some(with) = &mut with {
+            if with.recursive {
+                with.cte_tables.iter().for_each(|table| self.hide(identifier(&table.alias.name)));
+            }
+            for table in &mut with.cte_tables {
+                ast::VisitMut::visit(&mut table.query, self)?;
+                self.hide(identifier(&table.alias.name));
+            }
+        }
+        self.withheld.push(with);
+        flow(self.named_alone(&mut query.body))
+    }
+
+    fn post_visit_query(&mut self, query: &mut ast::Query) -> Flow {
+        query.with = self.withheld.pop().flatten();
+        self.hidden.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> Flow {
+        let TableFactor::Table { name, alias, args: None, with_ordinality: false, .. } = factor else {
+            return ControlFlow::Continue(());
+        };
+        flow(self.read(name).map(|was| {
+            if let Some(was) = was {
+                alias.get_or_insert_with(|| TableAlias {
+                    explicit: true,
+                    name: was,
+                    columns: Vec::new(),
+                    at: None,
+                });
+            }
+        }))
+    }
+
+    fn pre_visit_statement(&mut self, statement: &mut ast::Statement) -> Flow {
+        let ast::Statement::Insert(insert) = statement else { return ControlFlow::Continue(()) };
+        let ast::TableObject::TableName(name) = &mut insert.table else { return ControlFlow::Continue(()) };
+        flow(self.read(name).map(|was| {
+            if let Some(was) = was {
+                let alias = ast::TableAliasWithoutColumns { explicit: true, alias: was };
+                insert.table_alias.get_or_insert(alias);
+            }
+        }))
+    }
+
+    fn pre_visit_expr(&mut self, expression: &mut Expr) -> Flow {
+        match expression {
+            Expr::Function(function) if is_of_sequence(function) => flow(self.sequence(function)),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+impl Qualifier<'_> {
+    fn hide(&mut self, name: String) {
+        if let Some(innermost) = self.hidden.last_mut() {
+            innermost.push(name);
+        }
+    }
+
+    /// Gives a relation that is read or changed its name; what it was called, if that is another.
+    fn read(&mut self, name: &mut ObjectName) -> Result<Option<Ident>> {
+        let Ok(relation) = names::relation(name) else { return Ok(None) };
+        let known = match &relation.schema {
+            None if self.hidden.iter().flatten().any(|known| *known == relation.name) => return Ok(None),
+            None if relation.is_system() => return Ok(None),
+            None => self.lookup.existing(NameKind::Relation, &relation.name)?,
+            Some(schema) if names::is_system_schema(schema) => return Ok(None),
+            // Its name says that it is not there.
+            Some(schema) if self.lookup.catalog().namespace(schema).is_none() => return Ok(None),
+            Some(schema) => self.lookup.existing(NameKind::Relation, &names::written(schema, &relation.name))?,
+        };
+        self.found.insert(known.clone());
+        if relation.schema.is_none() && known == relation.name {
+            return Ok(None);
+        }
+        self.is_changed = true;
+        let span = span_of(name);
+        *name = ObjectName::from(vec![quoted(known, span)]);
+        Ok(Some(quoted(relation.name, span)))
+    }
+
+    /// Gives what a statement changes, drops or refers to its name.
+    fn existing(&mut self, kind: NameKind, name: &mut ObjectName) -> Result<()> {
+        let known = self.lookup.existing(kind, &own_relation(name)?)?;
+        self.put(name, known);
+        Ok(())
+    }
+
+    /// Gives what is made its name.
+    fn made(&mut self, name: &mut ObjectName) -> Result<()> {
+        let known = self.lookup.new_name(&own_relation(name)?)?;
+        self.put(name, known);
+        Ok(())
+    }
+
+    fn put(&mut self, name: &mut ObjectName, known: String) {
+        let span = span_of(name);
+        self.is_changed = true;
+        *name = ObjectName::from(vec![quoted(known, span)]);
+    }
+
+    /// `TABLE t`, as the SELECT that it stands for.
+    fn named_alone(&mut self, body: &mut SetExpr) -> Result<()> {
+        match body {
+            SetExpr::Table(table) => {
+                let parts = table.schema_name.iter().chain(&table.table_name).cloned();
+                let text = format!("SELECT * FROM {}", parts.collect::<Vec<_>>().join("."));
+                if let Some(parse::Statement::Sql(tree)) = parse::statement(&text)?.map(|parsed| parsed.statement)
+                    && let ast::Statement::Query(query) = &*tree
+                {
+                    *body = (*query.body).clone();
+                }
+                Ok(())
+            }
+            SetExpr::SetOperation { left, right, .. } => {
+                self.named_alone(left)?;
+                self.named_alone(right)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The sequence, or table, that the first argument of `nextval` and its like names.
+    fn sequence(&mut self, function: &mut ast::Function) -> Result<()> {
+        let Some(text) = first_argument_mut(function).and_then(text_of_name) else { return Ok(()) };
+        let Ok(written) = relation_of(text) else { return Ok(()) };
+        let known = self.lookup.existing(NameKind::Relation, &written)?;
+        if known != written {
+            self.is_changed = true;
+            *text = names::quote(&known);
+        }
+        Ok(())
+    }
+
+    /// What changes the catalog.
+    fn schema_statement(&mut self, statement: &mut ast::Statement) -> Result<()> {
+        use ast::ObjectType;
+        use ast::Statement as S;
+        match statement {
+            S::CreateTable(create) => {
+                self.made(&mut create.name)?;
+                let made = own_relation(&create.name)?;
+                for column in &mut create.columns {
+                    column.options.iter_mut().try_for_each(|option| self.column_option(&mut option.option, &made))?;
+                }
+                create.constraints.iter_mut().try_for_each(|constraint| self.constraint(constraint, &made))
+            }
+            S::CreateIndex(create) => {
+                self.existing(NameKind::Relation, &mut create.table_name)?;
+                let table = own_relation(&create.table_name)?;
+                match &mut create.name {
+                    Some(name) => {
+                        let known = namespace::beside(&table, &own_relation(name)?);
+                        self.put(name, known);
+                        Ok(())
+                    }
+                    None => Ok(()),
+                }
+            }
+            S::AlterTable(alter) => {
+                self.existing(NameKind::Relation, &mut alter.name)?;
+                let table = own_relation(&alter.name)?;
+                alter.operations.iter_mut().try_for_each(|operation| self.alteration(operation, &table))
+            }
+            S::AlterIndex { name, operation } => {
+                self.existing(NameKind::Relation, name)?;
+                let ast::AlterIndexOperation::RenameIndex { index_name } = operation;
+                let known = namespace::beside(&own_relation(name)?, &own_relation(index_name)?);
+                self.put(index_name, known);
+                Ok(())
+            }
+            S::Truncate(truncate) => {
+                let mut targets = truncate.table_names.iter_mut();
+                targets.try_for_each(|target| self.existing(NameKind::Relation, &mut target.name))
+            }
+            S::CreateFunction(create) => self.made(&mut create.name),
+            S::DropProcedure { proc_desc, .. } => {
+                proc_desc.iter_mut().try_for_each(|one| self.existing(NameKind::Procedure, &mut one.name))
+            }
+            S::Call(function) => self.existing(NameKind::Procedure, &mut function.name),
+            S::Drop { object_type, if_exists, names, .. } => match object_type {
+                ObjectType::Table
+                | ObjectType::Index
+                | ObjectType::View
+                | ObjectType::MaterializedView
+                | ObjectType::Sequence => names.iter_mut().try_for_each(|name| self.dropped(name, *if_exists)),
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// A schema that is not there has nothing to drop.
+    fn dropped(&mut self, name: &mut ObjectName, if_exists: bool) -> Result<()> {
+        let text = own_relation(name)?;
+        let is_away = names::parts(&text).0.is_some_and(|schema| self.lookup.catalog().namespace(schema).is_none());
+        if is_away && if_exists {
+            let known = namespace::within(&text.replace('\u{1e}', "."), namespace::NOWHERE);
+            self.put(name, known);
+            return Ok(());
+        }
+        self.existing(NameKind::Relation, name)
+    }
+
+    fn column_option(&mut self, option: &mut ast::ColumnOption, table: &str) -> Result<()> {
+        match option {
+            ast::ColumnOption::ForeignKey(key) => self.referred(&mut key.foreign_table, table),
+            _ => Ok(()),
+        }
+    }
+
+    fn constraint(&mut self, constraint: &mut ast::TableConstraint, table: &str) -> Result<()> {
+        match constraint {
+            ast::TableConstraint::ForeignKey(key) => self.referred(&mut key.foreign_table, table),
+            _ => Ok(()),
+        }
+    }
+
+    /// The table that a foreign key refers to, which may be the one that is being made.
+    fn referred(&mut self, name: &mut ObjectName, table: &str) -> Result<()> {
+        let known = self.lookup.existing_or_made(NameKind::Relation, &own_relation(name)?, table)?;
+        self.put(name, known);
+        Ok(())
+    }
+
+    fn alteration(&mut self, operation: &mut ast::AlterTableOperation, table: &str) -> Result<()> {
+        use ast::AlterTableOperation as A;
+        match operation {
+            A::AddConstraint { constraint, .. } => self.constraint(constraint, table),
+            A::AddColumn { column_def, .. } => {
+                let mut options = column_def.options.iter_mut();
+                options.try_for_each(|option| self.column_option(&mut option.option, table))
+            }
+            A::RenameTable { table_name } => {
+                let (ast::RenameTableNameKind::As(name) | ast::RenameTableNameKind::To(name)) = table_name;
+                let known = namespace::beside(table, &own_relation(name)?);
+                self.put(name, known);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// `schema.table.column` and `schema.table.*` without the schema, where that table is in the statement.
+struct Shortener<'a> {
+    lookup: &'a NameLookup<'a>,
+    found: &'a BTreeSet<String>,
+}
+
+impl Shortener<'_> {
+    fn is_found(&self, schema: &Ident, table: &Ident) -> bool {
+        let namespace = self.lookup.catalog().namespace(&identifier(schema));
+        namespace.is_some_and(|known| self.found.contains(&namespace::within(&identifier(table), known.oid)))
+    }
+
+    fn items(&self, items: &mut [SelectItem]) {
+        for item in items {
+            if let SelectItem::QualifiedWildcard(ast::SelectItemQualifiedWildcardKind::ObjectName(name), _) = item {
+                self.shorten(name);
+            }
+        }
+    }
+
+    fn shorten(&self, name: &mut ObjectName) {
+        if let [ObjectNamePart::Identifier(schema), ObjectNamePart::Identifier(table)] = name.0.as_slice()
+            && self.is_found(schema, table)
+        {
+            name.0.remove(0);
+        }
+    }
+}
+
+impl ast::VisitorMut for Shortener<'_> {
+    type Break = ();
+
+    fn pre_visit_statement(&mut self, statement: &mut ast::Statement) -> ControlFlow<()> {
+        let returned = match statement {
+            ast::Statement::Insert(insert) => &mut insert.returning,
+            ast::Statement::Update(update) => &mut update.returning,
+            ast::Statement::Delete(delete) => &mut delete.returning,
+            _ => return ControlFlow::Continue(()),
+        };
+        self.items(returned.as_deref_mut().unwrap_or_default());
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut ast::Select) -> ControlFlow<()> {
+        self.items(&mut select.projection);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+        match expression {
+            Expr::CompoundIdentifier(parts) => {
+                if let [schema, table, _, ..] = parts.as_slice()
+                    && self.is_found(schema, table)
+                {
+                    parts.remove(0);
+                }
+            }
+            Expr::QualifiedWildcard(name, _) => self.shorten(name),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}

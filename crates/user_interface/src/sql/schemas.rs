@@ -1,0 +1,470 @@
+//! CREATE, ALTER and DROP SCHEMA, and what moves from one schema to another, planned as catalog writes (PostgreSQL's `schemacmds.c`).
+//!
+//! Invariants: whatever is made in a schema relies on the schema's row, which dropping writes, so that nothing is left in one that is gone. A schema that comes
+//! to be found without being named, because it is called like a role, makes all that was compiled before stale.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::ddl::{Planner, SchemaChange};
+use crate::sql::denials::not_owner;
+use crate::sql::grants::comma_separated;
+use crate::sql::lookup::{NameKind, NameLookup, no_schema};
+use crate::sql::names::is_system_schema;
+use crate::sql::owned::Reach;
+use crate::sql::role_syntax::{Named, named};
+use crate::sql::roles::find;
+use crate::sql::sequence_options::relation;
+use crate::sql::settings::Facts;
+use crate::sql::views::TableChange;
+use crate::sql::words::Words;
+use messages::Key;
+use messages::namespace::{self, PUBLIC, PUBLIC_OID};
+use messages::privilege::{Privileges, Rights};
+use messages::schema::{Catalog, CatalogEntry, NamespaceSchema, Place, TableSchema};
+use sqlparser::tokenizer::Token;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A statement about a schema.
+#[derive(Clone, Debug)]
+pub enum SchemaStatement {
+    /// CREATE SCHEMA.
+    Create(NewSchema),
+    /// ALTER SCHEMA ... RENAME TO.
+    Rename(String, String),
+    /// DROP SCHEMA.
+    Drop(DroppedSchemas),
+    /// ALTER TABLE, VIEW or SEQUENCE ... SET SCHEMA.
+    Move(Moved),
+}
+
+/// A schema to be made.
+#[derive(Clone, Debug)]
+pub struct NewSchema {
+    /// Its name; `None`: that of its owner.
+    name: Option<String>,
+    /// IF NOT EXISTS.
+    if_not_exists: bool,
+    /// AUTHORIZATION; `None`: the session's role.
+    owner: Option<Named>,
+}
+
+/// Schemas to be dropped.
+#[derive(Clone, Debug)]
+pub struct DroppedSchemas {
+    names: Vec<String>,
+    if_exists: bool,
+    cascade: bool,
+}
+
+/// A relation that gets another schema.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    /// `table`, `view` or `sequence`.
+    word: &'static str,
+    if_exists: bool,
+    name: String,
+    to: String,
+}
+
+impl SchemaStatement {
+    /// The command tag.
+    pub fn tag(&self) -> &'static str {
+        match self {
+            SchemaStatement::Create(_) => "CREATE SCHEMA",
+            SchemaStatement::Rename(..) => "ALTER SCHEMA",
+            SchemaStatement::Drop(_) => "DROP SCHEMA",
+            SchemaStatement::Move(Moved { word: "view", .. }) => "ALTER VIEW",
+            SchemaStatement::Move(Moved { word: "sequence", .. }) => "ALTER SEQUENCE",
+            SchemaStatement::Move(_) => "ALTER TABLE",
+        }
+    }
+
+    /// With the catalog's names in the place of those that were written. Errors: 3F000, 42501.
+    pub fn qualified(&self, lookup: &NameLookup) -> Result<SchemaStatement> {
+        Ok(match self {
+            SchemaStatement::Move(moved) => {
+                let name = lookup.existing(NameKind::Relation, &moved.name)?;
+                SchemaStatement::Move(Moved { name, ..moved.clone() })
+            }
+            other => other.clone(),
+        })
+    }
+
+    /// Catalog rows that decide what becomes of it.
+    pub fn mentioned(&self, lookup: &NameLookup) -> Vec<Key> {
+        let schemas = match self {
+            SchemaStatement::Create(NewSchema { name, .. }) => name.iter().collect(),
+            SchemaStatement::Rename(name, to) => vec![name, to],
+            SchemaStatement::Drop(dropped) => dropped.names.iter().collect(),
+            SchemaStatement::Move(moved) => {
+                let schema = CatalogEntry::namespace_key(&moved.to);
+                return lookup.keys(NameKind::Relation, &moved.name).into_iter().chain([schema]).collect();
+            }
+        };
+        schemas.into_iter().map(|name| CatalogEntry::namespace_key(name)).collect()
+    }
+}
+
+/// Parses what stands behind CREATE, ALTER or DROP; `None`: it is about something else.
+pub(super) fn parse(verb: &str, words: &mut Words) -> Result<Option<SchemaStatement>> {
+    let mut ahead = Words { text: words.text, rest: words.rest };
+    let parsed = match verb {
+        "create" if ahead.skip(&["schema"]) => created(&mut ahead)?,
+        "drop" if ahead.skip(&["schema"]) => dropped(&mut ahead)?,
+        "alter" if ahead.skip(&["schema"]) => {
+            let name = ahead.name()?;
+            if !ahead.skip(&["rename"]) {
+                return Ok(None);
+            }
+            ahead.expect("to")?;
+            SchemaStatement::Rename(name, ahead.name()?)
+        }
+        "alter" => match moved(&mut ahead) {
+            Some(moved) => SchemaStatement::Move(moved),
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    *words = ahead;
+    Ok(Some(parsed))
+}
+
+fn created(words: &mut Words) -> Result<SchemaStatement> {
+    let if_not_exists = words.skip(&["if"]);
+    if if_not_exists {
+        words.expect("not")?;
+        words.expect("exists")?;
+    }
+    let name = if words.peek_is("authorization") { None } else { Some(words.name()?) };
+    let owner = if words.skip(&["authorization"]) { Some(named(words)?) } else { None };
+    if name.is_none() && owner.is_none() {
+        return Err(words.error());
+    }
+    if words.peek_is("create") || words.peek_is("grant") {
+        return Err(SqlError::unsupported("CREATE SCHEMA with what is to be in it"));
+    }
+    Ok(SchemaStatement::Create(NewSchema { name, if_not_exists, owner }))
+}
+
+fn dropped(words: &mut Words) -> Result<SchemaStatement> {
+    let if_exists = words.skip(&["if"]);
+    if if_exists {
+        words.expect("exists")?;
+    }
+    let names = comma_separated(words, |words| words.name())?;
+    let cascade = words.skip(&["cascade"]);
+    if !cascade {
+        words.skip(&["restrict"]);
+    }
+    Ok(SchemaStatement::Drop(DroppedSchemas { names, if_exists, cascade }))
+}
+
+fn moved(words: &mut Words) -> Option<Moved> {
+    let word = ["table", "view", "sequence"].into_iter().find(|word| words.skip(&[word]))?;
+    let if_exists = words.skip(&["if"]);
+    if if_exists {
+        words.expect("exists").ok()?;
+    }
+    if word == "table" {
+        words.skip(&["only"]);
+    }
+    let name = relation(words).ok()?;
+    if word == "table" {
+        words.skip_token(&Token::Mul);
+    }
+    if !(words.skip(&["set"]) && words.skip(&["schema"])) {
+        return None;
+    }
+    Some(Moved { word, if_exists, name, to: words.name().ok()? })
+}
+
+/// Plans a statement about a schema.
+pub fn plan(
+    statement: &SchemaStatement,
+    catalog: &Catalog,
+    own: &BTreeSet<Key>,
+    facts: &Facts,
+) -> Result<SchemaChange> {
+    let mut planner = Planner::new(catalog, own, facts.role);
+    match statement {
+        SchemaStatement::Create(new) => planner.create_schema(new, facts)?,
+        SchemaStatement::Rename(name, to) => planner.rename_schema(name, to)?,
+        SchemaStatement::Drop(dropped) => {
+            for name in &dropped.names {
+                match planner.catalog.namespace(name) {
+                    Some(schema) => {
+                        if !planner.standing.has(schema.rights.owner) {
+                            return Err(not_owner("schema", name));
+                        }
+                        planner.drop_schema(&schema, dropped.cascade, facts)?;
+                    }
+                    None if is_system_schema(name) => {
+                        let message =
+                            format!("cannot drop schema {name} because it is required by the database system");
+                        return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message));
+                    }
+                    None if dropped.if_exists => {
+                        planner.notice("00000", format!("schema \"{name}\" does not exist, skipping"));
+                    }
+                    None => return Err(no_schema(name)),
+                }
+            }
+        }
+        SchemaStatement::Move(moved) => planner.move_relation(moved)?,
+    }
+    Ok(planner.finish())
+}
+
+/// Errors: 42939 for a name that is the system's.
+fn check_name(name: &str) -> Result<()> {
+    match name.starts_with("pg_") {
+        false => Ok(()),
+        true => Err(SqlError::new("42939", format!("unacceptable schema name \"{name}\""))
+            .with_detail("The prefix \"pg_\" is reserved for system schemas.")),
+    }
+}
+
+fn already_there(name: &str) -> Box<SqlError> {
+    SqlError::new("42P06", format!("schema \"{name}\" already exists"))
+}
+
+impl Planner<'_> {
+    pub(super) fn write_schema(&mut self, schema: NamespaceSchema) {
+        let key = CatalogEntry::namespace_key(&schema.name);
+        self.write(key, Some(CatalogEntry::Namespace(Arc::new(schema))));
+    }
+
+    fn is_schema(&self, name: &str) -> bool {
+        is_system_schema(name) || self.catalog.namespace(name).is_some()
+    }
+
+    fn create_schema(&mut self, new: &NewSchema, facts: &Facts) -> Result<()> {
+        let owner = match &new.owner {
+            Some(owner) => find(&self.catalog, owner, facts)?,
+            None => self.standing.role.clone(),
+        };
+        let name = match (&new.name, &new.owner) {
+            (Some(name), _) => name.clone(),
+            (None, Some(Named::Is(name))) => name.clone(),
+            (None, _) => facts.user.to_owned(),
+        };
+        self.check_place(Place::Database, Privileges::CREATE, facts.database)?;
+        if !self.standing.is_member(owner.oid) {
+            let message = format!("must be member of role \"{}\"", owner.name);
+            return Err(crate::sql::denials::denied(message));
+        }
+        check_name(&name)?;
+        if self.is_schema(&name) {
+            if !new.if_not_exists {
+                return Err(already_there(&name));
+            }
+            self.notice("42P06", format!("schema \"{name}\" already exists, skipping"));
+            return Ok(());
+        }
+        self.relied.insert(CatalogEntry::role_key(&owner.name));
+        if name == PUBLIC {
+            // It is there again, its owner's alone.
+            self.write(CatalogEntry::namespace_key(PUBLIC), None);
+            let rights = Arc::new(Rights::of(owner.oid));
+            self.write(CatalogEntry::rights_key(Place::Schema), Some(CatalogEntry::Rights(rights)));
+            return Ok(());
+        }
+        let oid = self.next_number();
+        self.write_schema(NamespaceSchema { name: name.clone(), oid, rights: Rights::of(owner.oid) });
+        self.hide_public(&name, facts);
+        Ok(())
+    }
+
+    /// A schema that is called like a role comes first in that role's search path: names without a schema may mean something else now.
+    fn hide_public(&mut self, name: &str, facts: &Facts) {
+        if self.catalog.role(name).is_none() && name != facts.user && name != facts.session_user {
+            return;
+        }
+        let tables = self.catalog.tables.values().map(|known| known.table.clone());
+        let tables: Vec<_> = tables.filter(|table| namespace::of(&table.name) == PUBLIC_OID).collect();
+        for table in tables {
+            self.write_table(TableSchema::clone(&table));
+        }
+    }
+
+    fn rename_schema(&mut self, name: &str, to: &str) -> Result<()> {
+        let schema = self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
+        if !self.standing.has(schema.rights.owner) {
+            return Err(not_owner("schema", name));
+        }
+        self.check_place(Place::Database, Privileges::CREATE, "")?;
+        check_name(to)?;
+        if self.is_schema(to) {
+            return Err(already_there(to));
+        }
+        if schema.oid == PUBLIC_OID || to == PUBLIC {
+            return Err(SqlError::unsupported("renaming the schema public").with_hint("Make another schema."));
+        }
+        self.write(CatalogEntry::namespace_key(name), None);
+        self.write_schema(NamespaceSchema { name: to.to_owned(), ..NamespaceSchema::clone(&schema) });
+        if self.catalog.role(to).is_some() {
+            let tables = self.catalog.tables.values().map(|known| known.table.clone());
+            let tables: Vec<_> = tables.filter(|table| namespace::of(&table.name) == PUBLIC_OID).collect();
+            tables.iter().for_each(|table| self.write_table(TableSchema::clone(table)));
+        }
+        Ok(())
+    }
+
+    /// What is in a schema, as messages name it, in the order in which it was made.
+    fn contents(&self, schema: &NamespaceSchema, facts: &Facts) -> Vec<String> {
+        let qualified = |name: &str| match facts.path.contains(&schema.oid) {
+            true => namespace::bare(name).to_owned(),
+            false => format!("{}.{}", schema.name, namespace::bare(name)),
+        };
+        let tables = self.catalog.tables.values().map(|known| &known.table);
+        let in_it = tables.filter(|table| namespace::of(&table.name) == schema.oid);
+        // A sequence that a column owns goes with its table.
+        let in_it = in_it.filter(|table| table.sequence.as_ref().is_none_or(|sequence| sequence.owned_by.is_none()));
+        let mut contents: Vec<(u32, String)> = in_it
+            .map(|table| {
+                let word = match (&table.sequence, &table.view) {
+                    (Some(_), _) => "sequence",
+                    (_, Some(_)) => "view",
+                    _ => "table",
+                };
+                (table.oid, format!("{word} {}", qualified(&table.name)))
+            })
+            .collect();
+        let procedures = self.catalog.procedures.values().map(|(procedure, _)| procedure);
+        let procedures = procedures.filter(|procedure| namespace::of(&procedure.name) == schema.oid);
+        contents.extend(procedures.map(|procedure| {
+            let types: Vec<&str> =
+                procedure.parameters.iter().map(|(_, data_type)| data_type.base_name()).collect();
+            (procedure.oid, format!("function {}({})", qualified(&procedure.name), types.join(",")))
+        }));
+        contents.sort();
+        contents.into_iter().map(|(_, what)| what).collect()
+    }
+
+    /// Drops a schema with what is in it. Errors: 2BP01 for one that is not empty, unless CASCADE takes that along.
+    pub(super) fn drop_schema(&mut self, schema: &NamespaceSchema, cascade: bool, facts: &Facts) -> Result<()> {
+        let contents = self.contents(schema, facts);
+        if !cascade && !contents.is_empty() {
+            let depends = contents.iter().map(|what| format!("{what} depends on schema {}", schema.name));
+            let message = format!("cannot drop schema {} because other objects depend on it", schema.name);
+            return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message)
+                .with_detail(depends.collect::<Vec<_>>().join("\n"))
+                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        let told = self.notices.len();
+        self.drop_contents(schema)?;
+        let others = self.notices.split_off(told);
+        let others = others.iter().flat_map(|notice| match &notice.detail {
+            Some(detail) => detail.lines().map(str::to_owned).collect(),
+            None => vec![notice.message.clone()],
+        });
+        let lines: Vec<String> =
+            contents.iter().map(|what| format!("drop cascades to {what}")).chain(others).collect();
+        match lines.as_slice() {
+            [] => {}
+            [one] => self.notice("00000", one.clone()),
+            several => {
+                let message = format!("drop cascades to {} other objects", several.len());
+                self.notices.push(*SqlError::new("00000", message).with_detail(several.join("\n")));
+            }
+        }
+        if schema.oid == PUBLIC_OID {
+            let gone = NamespaceSchema { oid: 0, ..schema.clone() };
+            self.write_schema(gone);
+            return Ok(());
+        }
+        self.write(CatalogEntry::namespace_key(&schema.name), None);
+        Ok(())
+    }
+
+    fn drop_contents(&mut self, schema: &NamespaceSchema) -> Result<()> {
+        let names: Vec<String> =
+            self.catalog.tables.keys().filter(|name| namespace::of(name) == schema.oid).cloned().collect();
+        for name in &names {
+            // A view may have gone with what it reads, a sequence with the table that owns it.
+            let Some(known) = self.catalog.tables.get(name).map(|known| known.table.clone()) else { continue };
+            match (&known.sequence, &known.view) {
+                (Some(sequence), _) if sequence.owned_by.is_some() => {}
+                (Some(_), _) => self.drop_sequence(name, true)?,
+                (_, Some(_)) => self.drop_view(name, true, &names)?,
+                _ => self.drop_table(name, true, &names)?,
+            }
+        }
+        // What is left belongs to a column of a table elsewhere.
+        for name in &names {
+            if self.catalog.tables.contains_key(name) {
+                self.drop_sequence(name, true)?;
+            }
+        }
+        let procedures = self.catalog.procedures.keys().filter(|name| namespace::of(name) == schema.oid);
+        for name in procedures.cloned().collect::<Vec<_>>() {
+            self.write(CatalogEntry::procedure_key(&name), None);
+        }
+        Ok(())
+    }
+
+    /// SET SCHEMA. Errors: 0A000 for what a view reads.
+    fn move_relation(&mut self, moved: &Moved) -> Result<()> {
+        let Some(known) = self.catalog.tables.get(&moved.name).map(|known| known.table.clone()) else {
+            let message = format!("relation \"{}\" does not exist", moved.name);
+            if moved.if_exists {
+                self.notice("00000", format!("{message}, skipping"));
+                return Ok(());
+            }
+            return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, message));
+        };
+        let kind = match (&known.sequence, &known.view) {
+            (Some(_), _) => "sequence",
+            (_, Some(_)) => "view",
+            _ => "table",
+        };
+        if kind != moved.word {
+            let message = format!("\"{}\" is not a {}", moved.name, moved.word);
+            return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
+        self.check_owns(&known.rights, kind, &known.name, Reach::Object)?;
+        if known.sequence.as_ref().is_some_and(|sequence| sequence.owned_by.is_some()) {
+            let message = "cannot move an owned sequence into another schema";
+            return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
+        let schema = self.catalog.namespace(&moved.to).ok_or_else(|| no_schema(&moved.to))?;
+        let name = namespace::within(namespace::bare(&known.name), schema.oid);
+        self.check_create(&name)?;
+        if name == known.name {
+            return Ok(());
+        }
+        if self.catalog.has_relation(&name) {
+            let bare = namespace::bare(&name);
+            let message = format!("relation \"{bare}\" already exists in schema \"{}\"", schema.name);
+            return Err(SqlError::new(sqlstate::DUPLICATE_TABLE, message));
+        }
+        self.check_views(&known, &TableChange::Whole)?;
+        match kind {
+            "sequence" => self.rename_sequence(&known, &name),
+            _ => self.put_in_schema(TableSchema::clone(&known), &name, schema.oid),
+        }
+    }
+
+    /// A table goes with its indexes and with the sequences that its columns own.
+    fn put_in_schema(&mut self, mut table: TableSchema, name: &str, schema: u32) -> Result<()> {
+        let sequences = self.owned(table.oid, None);
+        self.forget_name(&table.name);
+        let moved = |index: &str| namespace::within(namespace::bare(index), schema);
+        for index in table.indexes.iter().map(|index| &index.name).chain(&table.primary_key_name) {
+            self.forget_name(index);
+            self.check_free(&moved(index))?;
+            self.write_index_name(&moved(index), name);
+        }
+        for index in &mut table.indexes {
+            index.name = moved(&index.name);
+        }
+        table.primary_key_name = table.primary_key_name.as_deref().map(moved);
+        table.name = name.to_owned();
+        self.write_table(table);
+        for sequence in sequences {
+            let name = moved(&sequence.name);
+            self.rename_sequence(&sequence, &name)?;
+        }
+        Ok(())
+    }
+}
