@@ -1,6 +1,7 @@
 //! What a client calls an item: table, index, and key as SQL text, as far as a catalog knows them.
 
 use crate::item::Item;
+use crate::namespace;
 use crate::schema::{Catalog, TableSchema};
 use identifiers::TableId;
 use values::{Type, Value, key};
@@ -25,13 +26,14 @@ impl ItemName {
         let tables = catalog.tables.values().map(|versioned| versioned.table.as_ref());
         for table in tables {
             let bytes = item.key.as_bytes();
-            let name = Some(table.name.clone());
+            let schema = |oid| catalog.namespace_numbered(oid).map(|schema| schema.name.clone());
+            let name = Some(namespace::named(&table.name, schema).into_owned());
             if table.storage == item.table {
                 return ItemName { table: name, index: None, key: key_text(table, &table.primary_key, bytes) };
             }
             if let Some(index) = table.indexes.iter().find(|index| index.storage == item.table) {
                 let key = key_text(table, &index.columns, bytes);
-                return ItemName { table: name, index: Some(index.name.clone()), key };
+                return ItemName { table: name, index: Some(namespace::bare(&index.name).to_owned()), key };
             }
         }
         ItemName::default()

@@ -91,7 +91,8 @@ fn start_of_name(text: &str) -> usize {
         }
         _ => {
             let is_name = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
-            text.rfind(|letter| !is_name(letter)).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8))
+            text.rfind(|letter| !is_name(letter))
+                .map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8))
         }
     }
 }

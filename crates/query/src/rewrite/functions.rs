@@ -5,8 +5,8 @@ use super::build::{arguments_mut, call, last_part, native_cast, null, number, ob
 use super::{ExecutionParameter, Rewriter, expressions, sources, subqueries, types};
 use crate::error::QueryError;
 use datafusion::sql::sqlparser::ast::{
-    Array, ArrayElemTypeDef, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, Query, Value,
-    WindowFrameBound, WindowType,
+    Array, ArrayElemTypeDef, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart,
+    Query, Value, WindowFrameBound, WindowType,
 };
 use values::Type;
 
@@ -113,7 +113,7 @@ impl Rewriter<'_> {
     /// The first schema of the search path; NULL: there is none.
     pub(super) fn current_schema(&self) -> Expr {
         let names = self.catalog.path_names(false);
-        names.first().map_or_else(|| native_cast(null(), DataType::Text), |name| text(name))
+        names.first().map_or_else(|| native_cast(null(), DataType::Text), text)
     }
 
     /// Functions of the session and of the moment. `None` when the name is not one of them.
@@ -137,7 +137,7 @@ impl Rewriter<'_> {
             ("current_schemas", [with_system]) => {
                 let with_system = matches!(with_system, Expr::Value(value) if value.value == Value::Boolean(true));
                 let names = self.catalog.path_names(with_system);
-                let elem = names.iter().map(|name| text(name)).collect::<Vec<_>>();
+                let elem = names.iter().map(text).collect::<Vec<_>>();
                 let array = Expr::Array(Array { elem, named: true });
                 let texts = DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(DataType::Text), None));
                 if names.is_empty() { native_cast(array, texts) } else { array }

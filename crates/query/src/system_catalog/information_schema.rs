@@ -49,14 +49,14 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
                 catalog.foreign_keys().flat_map(|(child, key, parent)| referring_columns(catalog, child, key, parent));
             keys.chain(foreign).collect()
         }
-        "referential_constraints" => {
-            catalog
-                .foreign_keys()
-                .map(|(child, key, parent)| referential_constraint(catalog, child, key, parent)).collect()
-        }
+        "referential_constraints" => catalog
+            .foreign_keys()
+            .map(|(child, key, parent)| referential_constraint(catalog, child, key, parent))
+            .collect(),
         "constraint_column_usage" => {
             let keys = catalog.relations().flat_map(|relation| used_columns(catalog, &relation));
-            let foreign = catalog.foreign_keys().flat_map(|(child, key, parent)| referred_columns(catalog, child, key, parent));
+            let foreign =
+                catalog.foreign_keys().flat_map(|(child, key, parent)| referred_columns(catalog, child, key, parent));
             keys.chain(foreign).collect()
         }
         _ => vec![],
@@ -181,7 +181,12 @@ fn foreign_key(catalog: &SystemCatalog, child: &TableSchema, key: &ForeignKeySch
     }
 }
 
-fn referential_constraint(catalog: &SystemCatalog, child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> Row {
+fn referential_constraint(
+    catalog: &SystemCatalog,
+    child: &TableSchema,
+    key: &ForeignKeySchema,
+    parent: &TableSchema,
+) -> Row {
     let referred = SystemCatalog::referred(key, parent);
     let unique = referred.filter(|found| found.constraint_kind().is_some()).map(|found| found.name().to_owned());
     row! {
@@ -193,7 +198,12 @@ fn referential_constraint(catalog: &SystemCatalog, child: &TableSchema, key: &Fo
     }
 }
 
-fn referring_columns(catalog: &SystemCatalog, child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> Vec<Row> {
+fn referring_columns(
+    catalog: &SystemCatalog,
+    child: &TableSchema,
+    key: &ForeignKeySchema,
+    parent: &TableSchema,
+) -> Vec<Row> {
     let order = SystemCatalog::referred(key, parent).map(|found| found.columns().to_vec()).unwrap_or_default();
     let columns = (1_i64..).zip(key.columns.iter().zip(&key.parent_columns));
     columns
@@ -209,7 +219,12 @@ fn referring_columns(catalog: &SystemCatalog, child: &TableSchema, key: &Foreign
         .collect()
 }
 
-fn referred_columns(catalog: &SystemCatalog, child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> Vec<Row> {
+fn referred_columns(
+    catalog: &SystemCatalog,
+    child: &TableSchema,
+    key: &ForeignKeySchema,
+    parent: &TableSchema,
+) -> Vec<Row> {
     let columns = key.parent_columns.iter();
     columns
         .map(|column| {

@@ -27,8 +27,8 @@ use messages::query::SessionFacts;
 use messages::role::READ_ALL_DATA_OID;
 use messages::schema::{Catalog, ForeignKeySchema, IndexSchema, NamespaceSchema, SequenceSchema, TableSchema};
 use privileges::path::SearchPath;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Identifier of the bootstrap superuser, who owns everything.
 pub const OWNER_OID: u32 = messages::role::BOOTSTRAP_OID;
@@ -122,7 +122,8 @@ impl SystemCatalog {
 
     /// A name as SQL writes it, with its schema where it would not be found without.
     pub fn name_in_path(&self, name: &str) -> String {
-        let found = self.path().iter().find(|schema| self.catalog.has_relation(&namespace::within(bare(name), **schema)));
+        let found =
+            self.path().iter().find(|schema| self.catalog.has_relation(&namespace::within(bare(name), **schema)));
         match found == Some(&namespace::of(name)) {
             true => quoted(bare(name)),
             false => self.qualified_name(name),

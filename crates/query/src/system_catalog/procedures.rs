@@ -1,8 +1,8 @@
 //! Procedures of the user, as `pg_proc`, `information_schema` and `pg_get_functiondef` show them.
 
+use super::SystemCatalog;
 use super::names::{quoted, split_name};
 use super::rows::{Row, row};
-use super::SystemCatalog;
 use messages::namespace;
 use messages::schema::ProcedureSchema;
 use values::Type;
@@ -56,9 +56,7 @@ impl SystemCatalog {
             quote.push('x');
         }
         let body = &procedure.body;
-        Some(format!(
-            "CREATE OR REPLACE PROCEDURE {name}({arguments})\n LANGUAGE sql\nAS {quote}${body}{quote}$\n"
-        ))
+        Some(format!("CREATE OR REPLACE PROCEDURE {name}({arguments})\n LANGUAGE sql\nAS {quote}${body}{quote}$\n"))
     }
 }
 

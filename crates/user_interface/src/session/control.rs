@@ -11,8 +11,8 @@ use crate::sql::parse::Statement;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::settings::Settings;
 use crate::sql::utility::{RoleChange, Utility};
-use messages::query::QueryRequest;
 use messages::namespace;
+use messages::query::QueryRequest;
 use messages::session::{AccessMode, SessionRequest};
 use values::{Type, Value};
 

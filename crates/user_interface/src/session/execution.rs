@@ -4,10 +4,10 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{CATALOG_PATIENCE, RECOMPILATIONS_MAX};
-use crate::protocol::backend::{self, Severity};
+use crate::protocol::backend;
 use crate::session::state::{Again, Block, Confirmed, Execution, Step, Supply, Work};
 use crate::session::turn::Turn;
-use crate::sql::ddl::{self, SchemaChange};
+use crate::sql::ddl;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::parse::Parsed;
 use crate::sql::prepared::{Plan, Prepared, Tag};
@@ -20,9 +20,6 @@ use messages::{Key, Timestamp};
 use std::sync::Arc;
 use values::Value;
 use values::cast::Context;
-
-/// The class of SQLSTATEs that are warnings.
-const WARNING_CLASS: &str = "01";
 
 impl Turn<'_> {
     /// Starts a statement. Errors: nothing was asked of any server yet.
@@ -94,7 +91,12 @@ impl Turn<'_> {
         }
         // A program can be a transaction of its own; a query and what it feeds take several requests.
         let alone = match &execution.prepared.plan {
-            Plan::Program(_) | Plan::Schema(_) | Plan::Roles(_) | Plan::Sequence(_) | Plan::Namespaces(_) | Plan::System(_) => true,
+            Plan::Program(_)
+            | Plan::Schema(_)
+            | Plan::Roles(_)
+            | Plan::Sequence(_)
+            | Plan::Namespaces(_)
+            | Plan::System(_) => true,
             Plan::SetValue(set) => set.source.is_none(),
             _ => false,
         };
@@ -220,37 +222,6 @@ impl Turn<'_> {
         let change = self.with_facts(|facts| sequences::plan_set(set, &catalog, &own, facts, parameters))?;
         self.launch_change(execution, change, rows);
         Ok(())
-    }
-
-    /// What the statement's names mean is to be what it was when they were looked for.
-    fn rely_on_names(&self, prepared: &Prepared, change: &mut SchemaChange) {
-        let Some(program) = &mut change.program else { return };
-        let own = self.session.overlay.keys();
-        let is_written = |key: &Key| own.contains(key) || change.rows.iter().any(|(written, ..)| written == key);
-        let has = |key: &Key| program.relies_on.iter().any(|(known, _)| known == key);
-        let others: Vec<_> =
-            prepared.resolved.iter().filter(|(key, _)| !is_written(key) && !has(key)).cloned().collect();
-        if !others.is_empty() {
-            program.relies_on = program.relies_on.iter().cloned().chain(others).collect();
-        }
-    }
-
-    /// Has a planned change of the catalog done, supplied with rows.
-    fn launch_change(&mut self, mut execution: Box<Execution>, mut change: SchemaChange, rows: Vec<Vec<Value>>) {
-        self.rely_on_names(&execution.prepared, &mut change);
-        for notice in std::mem::take(&mut change.notices) {
-            // PostgreSQL warns of a privilege that a sequence does not have, and goes on.
-            let is_warning = notice.sqlstate.starts_with(WARNING_CLASS) || notice.sqlstate == sqlstate::INVALID_GRANT;
-            self.notice(if is_warning { Severity::Warning } else { Severity::Notice }, &notice);
-        }
-        let Some(program) = change.program.take() else {
-            return self.complete(execution);
-        };
-        execution.change = Some(change);
-        let program = Arc::new(program);
-        execution.sent_program(&program);
-        self.execute_program(&mut execution, program, rows, Step::Program);
-        self.session.work = Work::Statement(execution);
     }
 
     /// Sends a program to the action driver.
@@ -542,7 +513,7 @@ impl Execution {
     }
 
     /// Remembers a program that was planned for this execution alone, for finding what it relied on.
-    fn sent_program(&mut self, program: &Arc<Program>) {
+    pub(super) fn sent_program(&mut self, program: &Arc<Program>) {
         if let Some(change) = &mut self.change {
             change.program = Some(Program::clone(program));
         }

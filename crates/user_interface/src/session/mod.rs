@@ -7,6 +7,7 @@
 
 pub mod authorization;
 pub mod catalog;
+mod changes;
 pub mod control;
 pub mod copy;
 pub mod cursors;

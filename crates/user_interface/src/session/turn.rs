@@ -179,9 +179,8 @@ impl Turn<'_> {
         let all = self.shared.cache.get(text)?;
         let (_, role) = self.session.current_user();
         let path = self.path();
-        let is_it = |prepared: &&Arc<Prepared>| {
-            prepared.declared == declared && prepared.role == role && prepared.path == path
-        };
+        let is_it =
+            |prepared: &&Arc<Prepared>| prepared.declared == declared && prepared.role == role && prepared.path == path;
         let found = all.iter().find(is_it)?;
         self.is_fresh(found).then(|| found.clone())
     }
@@ -198,10 +197,7 @@ impl Turn<'_> {
                 prepared.path == self.path()
                     && prepared.resolved.iter().all(|(key, version)| catalog.version_of(key) == *version)
             }
-            Plan::Utility(_)
-            | Plan::SetConfig(..)
-            | Plan::System(_)
-            | Plan::Execute(..) => true,
+            Plan::Utility(_) | Plan::SetConfig(..) | Plan::System(_) | Plan::Execute(..) => true,
             Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) | Plan::Queried(..) => {
                 let shared = &self.shared.catalog;
                 self.session.overlay.is_empty()
@@ -245,9 +241,9 @@ impl Turn<'_> {
     ) -> Result<Prepared> {
         let (all, catalog) = (self.catalog(), self.seen_catalog());
         let generation = self.shared.catalog.generation;
-        let made = self.session.overlay.made();
+        let (made, own) = (self.session.overlay.made(), self.session.overlay.keys());
         self.with_facts(|facts| {
-            let context = Context { catalog: &catalog, all: &all, generation, facts, made, text };
+            let context = Context { catalog: &catalog, all: &all, generation, facts, own: &own, made, text };
             compile::compile(parsed, declared, &context, described)
         })
         .map(|prepared| match &prepared.plan {

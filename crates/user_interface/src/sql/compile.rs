@@ -46,16 +46,16 @@ pub fn compile(
     let lookup = NameLookup::new(context.all, context.facts);
     let mut prepared = match &parsed.statement {
         Statement::Utility(utility) => of_utility(&parsed.text, &*utility.qualified(&lookup)?, context)?,
-        Statement::Sql(tree) => on_stack(levels_of(tree, context), || {
-            of_tree(parsed, tree, &lookup, &declared, context, described)
-        })?,
+        Statement::Sql(tree) => {
+            on_stack(levels_of(tree, context), || of_tree(parsed, tree, &lookup, &declared, context, described))?
+        }
         Statement::Procedure(create) => {
             let mut create = create.clone();
             create.name = ast::Ident::with_quote('"', lookup.new_name(&names::own_relation(&create.name)?)?).into();
             of_procedure(&parsed.text, &create, context)?
         }
     };
-    prepared.name_by(&lookup);
+    prepared.name_by(&lookup, context.own);
     prepared.role = context.facts.role;
     prepared.path = context.facts.path.clone();
     prepared.declared = declared;

@@ -1,8 +1,9 @@
 //! What a statement is compiled with, beside its tree.
 
 use crate::sql::settings::Facts;
-use messages::TableId;
 use messages::schema::Catalog;
+use messages::{Key, TableId};
+use std::collections::BTreeSet;
 
 /// What compiling needs beside the statement.
 pub struct Context<'a> {
@@ -14,6 +15,8 @@ pub struct Context<'a> {
     pub generation: u64,
     /// What is special about the session.
     pub facts: &'a Facts<'a>,
+    /// Catalog rows that the running transaction has written.
+    pub own: &'a BTreeSet<Key>,
     /// Storages that the running transaction made.
     pub made: &'a [TableId],
     /// The text that the statement's places refer to.

@@ -115,7 +115,9 @@ impl<'a> NameLookup<'a> {
     pub fn existing_or_made(&self, kind: NameKind, text: &str, made: &str) -> Result<String> {
         match parts(text) {
             (None, name) => Ok(self.in_path(kind, name, made).unwrap_or_else(|| self.absent(name))),
-            (Some(schema), name) if is_system_schema(schema) => Ok(format!("{schema}.{name}")),
+            (Some(schema), name) if is_system_schema(schema) => {
+                Ok(namespace::within(&format!("{schema}.{name}"), NOWHERE))
+            }
             (Some(schema), name) => {
                 let known = namespace::within(name, self.schema(schema)?.oid);
                 match known == made || kind.is_in(self.catalog, &known) {
@@ -144,9 +146,11 @@ impl<'a> NameLookup<'a> {
         let namespace = match schema {
             Some(schema) if is_system_schema(schema) => return Err(denied_for("schema", schema)),
             Some(schema) => self.schema(schema)?,
-            None => self.path.first().and_then(|schema| self.catalog.namespace_numbered(*schema)).ok_or_else(|| {
-                SqlError::new(sqlstate::UNDEFINED_SCHEMA, "no schema has been selected to create in")
-            })?,
+            None => {
+                self.path.first().and_then(|schema| self.catalog.namespace_numbered(*schema)).ok_or_else(|| {
+                    SqlError::new(sqlstate::UNDEFINED_SCHEMA, "no schema has been selected to create in")
+                })?
+            }
         };
         self.rely(CatalogEntry::namespace_key(&namespace.name));
         Ok(namespace::within(name, namespace.oid))

@@ -5,9 +5,9 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::denials::{denied, denied_for, not_owner};
-use crate::sql::lookup::no_schema;
 use crate::sql::granting::check_database;
 use crate::sql::grants::{Granting, Object};
+use crate::sql::lookup::no_schema;
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
 use crate::sql::settings::Facts;

@@ -14,11 +14,12 @@ use crate::sql::sequences::SequenceStatement;
 use crate::sql::system::SystemStatement;
 use crate::sql::utility::Utility;
 use crate::sql::views::Expanded;
+use messages::Key;
 use messages::program::{Program, ResultColumn};
 use messages::schema::{Catalog, CatalogVersions};
-use messages::{Key, Timestamp};
 use privileges::path::SearchPath;
 use sqlparser::ast;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use values::Type;
 
@@ -167,13 +168,13 @@ impl Prepared {
     }
 
     /// Has it rely on what its names mean.
-    pub(super) fn name_by(&mut self, lookup: &NameLookup) {
+    pub(super) fn name_by(&mut self, lookup: &NameLookup, own: &BTreeSet<Key>) {
         let resolved = lookup.relied();
         if resolved.is_empty() {
             return;
         }
-        let is_own = |(key, version): &&(Key, Timestamp)| *version == Timestamp::ZERO && lookup.catalog().has(key);
-        let committed: Vec<_> = resolved.iter().filter(|row| !is_own(row)).cloned().collect();
+        // What the transaction itself has written has no version that could change.
+        let committed: Vec<_> = resolved.iter().filter(|(key, _)| !own.contains(key)).cloned().collect();
         self.mentions = self.mentions.iter().chain(&resolved).cloned().collect();
         if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut self.plan {
             let program = Arc::make_mut(program);

@@ -11,8 +11,8 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::given::Context;
 use crate::sql::insert::Insertion;
 use crate::sql::literals::text_of;
-use crate::sql::modify::Modification;
 use crate::sql::lookup::NameLookup;
+use crate::sql::modify::Modification;
 use crate::sql::names;
 use crate::sql::owned::Reach;
 use crate::sql::parse::{self, Statement};
@@ -134,7 +134,7 @@ pub fn body(procedure: &ProcedureSchema, context: &Context) -> Result<Body> {
         body.actions.extend(program.actions.into_iter().map(silent));
     }
     // Names in a body mean what they mean to the caller.
-    let is_own = |(key, version): &(Key, Timestamp)| *version == Timestamp::ZERO && context.all.has(key);
+    let is_own = |(key, _): &(Key, Timestamp)| context.own.contains(key);
     let resolved = lookup.relied().into_iter().filter(|row| !is_own(row) && !body.relies_on.contains(row));
     body.relies_on.extend(resolved.collect::<Vec<_>>());
     Ok(body)

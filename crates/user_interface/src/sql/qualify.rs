@@ -22,7 +22,8 @@ pub fn qualified(statement: &ast::Statement, lookup: &NameLookup) -> Result<Opti
         return Ok(None);
     }
     let mut statement = statement.clone();
-    let mut qualifier = Qualifier { lookup, hidden: Vec::new(), withheld: Vec::new(), found: BTreeSet::new(), is_changed: false };
+    let mut qualifier =
+        Qualifier { lookup, hidden: Vec::new(), withheld: Vec::new(), found: BTreeSet::new(), is_changed: false };
     qualifier.schema_statement(&mut statement)?;
     if let ControlFlow::Break(error) = ast::VisitMut::visit(&mut statement, &mut qualifier) {
         return Err(error);
@@ -70,10 +71,11 @@ fn is_of_sequence(function: &ast::Function) -> bool {
 }
 
 fn foreign_tables(create: &ast::CreateTable) -> Vec<&ObjectName> {
-    let of_columns = create.columns.iter().flat_map(|column| &column.options).filter_map(|option| match &option.option {
-        ast::ColumnOption::ForeignKey(key) => Some(&key.foreign_table),
-        _ => None,
-    });
+    let of_columns =
+        create.columns.iter().flat_map(|column| &column.options).filter_map(|option| match &option.option {
+            ast::ColumnOption::ForeignKey(key) => Some(&key.foreign_table),
+            _ => None,
+        });
     let of_table = create.constraints.iter().filter_map(|constraint| match constraint {
         ast::TableConstraint::ForeignKey(key) => Some(&key.foreign_table),
         _ => None,
@@ -141,12 +143,7 @@ impl ast::VisitorMut for Qualifier<'_> {
         };
         flow(self.read(name).map(|was| {
             if let Some(was) = was {
-                alias.get_or_insert_with(|| TableAlias {
-                    explicit: true,
-                    name: was,
-                    columns: Vec::new(),
-                    at: None,
-                });
+                alias.get_or_insert_with(|| TableAlias { explicit: true, name: was, columns: Vec::new(), at: None });
             }
         }))
     }
@@ -298,14 +295,17 @@ impl Qualifier<'_> {
                 proc_desc.iter_mut().try_for_each(|one| self.existing(NameKind::Procedure, &mut one.name))
             }
             S::Call(function) => self.existing(NameKind::Procedure, &mut function.name),
-            S::Drop { object_type, if_exists, names, .. } => match object_type {
-                ObjectType::Table
-                | ObjectType::Index
-                | ObjectType::View
-                | ObjectType::MaterializedView
-                | ObjectType::Sequence => names.iter_mut().try_for_each(|name| self.dropped(name, *if_exists)),
-                _ => Ok(()),
-            },
+            S::Drop {
+                object_type:
+                    ObjectType::Table
+                    | ObjectType::Index
+                    | ObjectType::View
+                    | ObjectType::MaterializedView
+                    | ObjectType::Sequence,
+                if_exists,
+                names,
+                ..
+            } => names.iter_mut().try_for_each(|name| self.dropped(name, *if_exists)),
             _ => Ok(()),
         }
     }

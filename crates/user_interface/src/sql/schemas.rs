@@ -333,8 +333,7 @@ impl Planner<'_> {
         let procedures = self.catalog.procedures.values().map(|(procedure, _)| procedure);
         let procedures = procedures.filter(|procedure| namespace::of(&procedure.name) == schema.oid);
         contents.extend(procedures.map(|procedure| {
-            let types: Vec<&str> =
-                procedure.parameters.iter().map(|(_, data_type)| data_type.base_name()).collect();
+            let types: Vec<&str> = procedure.parameters.iter().map(|(_, data_type)| data_type.base_name()).collect();
             (procedure.oid, format!("function {}({})", qualified(&procedure.name), types.join(",")))
         }));
         contents.sort();
@@ -358,8 +357,7 @@ impl Planner<'_> {
             Some(detail) => detail.lines().map(str::to_owned).collect(),
             None => vec![notice.message.clone()],
         });
-        let lines: Vec<String> =
-            contents.iter().map(|what| format!("drop cascades to {what}")).chain(others).collect();
+        let lines: Vec<String> = contents.iter().map(|what| format!("drop cascades to {what}")).chain(others).collect();
         match lines.as_slice() {
             [] => {}
             [one] => self.notice("00000", one.clone()),

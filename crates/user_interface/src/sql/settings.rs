@@ -6,8 +6,8 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use messages::SiteId;
 use messages::concurrency::{Method, Way};
-use messages::schema::Catalog;
 use messages::namespace::PUBLIC_OID;
+use messages::schema::Catalog;
 use messages::settings::{PARAMETERS, Parameter};
 use privileges::path::{self, SearchPath};
 use std::collections::BTreeMap;

@@ -405,7 +405,8 @@ impl Words<'_> {
         let is_text = matches!(self.peek(), Some(Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_)));
         let quoted = setting == "search_path" && (is_text || self.peek_is_quoted());
         let value = self.value()?;
-        let plain = !value.is_empty() && value.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        let plain =
+            !value.is_empty() && value.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
         Ok(if quoted && !plain { format!("\"{}\"", value.replace('"', "\"\"")) } else { value })
     }
 

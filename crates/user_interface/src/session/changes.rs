@@ -1,0 +1,54 @@
+//! Planned changes of the catalog, as they are handed to the action driver.
+//!
+//! Invariant: a change commits only if the names of its statement still mean what they meant when it was compiled.
+
+use crate::errors::sqlstate;
+use crate::protocol::backend::Severity;
+use crate::session::state::{Execution, Step, Work};
+use crate::session::turn::Turn;
+use crate::sql::ddl::SchemaChange;
+use crate::sql::prepared::Prepared;
+use messages::Key;
+use std::sync::Arc;
+use values::Value;
+
+/// The class of SQLSTATEs that are warnings.
+const WARNING_CLASS: &str = "01";
+
+impl Turn<'_> {
+    /// What the statement's names mean is to be what it was when they were looked for.
+    fn rely_on_names(&self, prepared: &Prepared, change: &mut SchemaChange) {
+        let Some(program) = &mut change.program else { return };
+        let own = self.session.overlay.keys();
+        let is_written = |key: &Key| own.contains(key) || change.rows.iter().any(|(written, ..)| written == key);
+        let has = |key: &Key| program.relies_on.iter().any(|(known, _)| known == key);
+        let others: Vec<_> =
+            prepared.resolved.iter().filter(|(key, _)| !is_written(key) && !has(key)).cloned().collect();
+        if !others.is_empty() {
+            program.relies_on = program.relies_on.iter().cloned().chain(others).collect();
+        }
+    }
+
+    /// Has a planned change of the catalog done, supplied with rows.
+    pub(super) fn launch_change(
+        &mut self,
+        mut execution: Box<Execution>,
+        mut change: SchemaChange,
+        rows: Vec<Vec<Value>>,
+    ) {
+        self.rely_on_names(&execution.prepared, &mut change);
+        for notice in std::mem::take(&mut change.notices) {
+            // PostgreSQL warns of a privilege that a sequence does not have, and goes on.
+            let is_warning = notice.sqlstate.starts_with(WARNING_CLASS) || notice.sqlstate == sqlstate::INVALID_GRANT;
+            self.notice(if is_warning { Severity::Warning } else { Severity::Notice }, &notice);
+        }
+        let Some(program) = change.program.take() else {
+            return self.complete(execution);
+        };
+        execution.change = Some(change);
+        let program = Arc::new(program);
+        execution.sent_program(&program);
+        self.execute_program(&mut execution, program, rows, Step::Program);
+        self.session.work = Work::Statement(execution);
+    }
+}
