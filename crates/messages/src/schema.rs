@@ -285,6 +285,19 @@ pub enum CatalogEntry {
     Rights(Arc<Rights>),
     /// A schema, under [`CatalogEntry::namespace_key`].
     Namespace(Arc<NamespaceSchema>),
+    /// What is said of an object, under [`CatalogEntry::comment_key`].
+    Comment(Arc<str>),
+}
+
+/// What a comment is about, as `pg_description` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CommentTarget {
+    /// Object identifier of the system catalog that the object is in.
+    pub class: u32,
+    /// Object identifier.
+    pub oid: u32,
+    /// A column's number from 1; 0: the whole object.
+    pub number: i32,
 }
 
 /// What has rights without a catalog row of its own.
@@ -304,12 +317,46 @@ const SECRET: u8 = b's';
 const RIGHTS: u8 = b'g';
 const SETTING: u8 = b't';
 const NAMESPACE: u8 = b'm';
+const COMMENT: u8 = b'c';
 
 fn named(space: u8, name: &str) -> Key {
     let mut bytes = Vec::with_capacity(name.len() + 1);
     bytes.push(space);
     bytes.extend_from_slice(name.as_bytes());
     Key::new(&bytes)
+}
+
+impl CommentTarget {
+    /// `pg_class`.
+    pub const RELATIONS: u32 = 1259;
+    /// `pg_constraint`.
+    pub const CONSTRAINTS: u32 = 2606;
+    /// `pg_proc`.
+    pub const PROCEDURES: u32 = 1255;
+    /// `pg_namespace`.
+    pub const SCHEMAS: u32 = 2615;
+    /// `pg_database`, which is the same for all databases.
+    pub const DATABASES: u32 = 1262;
+    /// `pg_authid`, likewise.
+    pub const ROLES: u32 = 1260;
+    /// Object identifier of the one database.
+    pub const DATABASE: u32 = 5;
+
+    /// An object of a system catalog.
+    pub fn new(class: u32, oid: u32) -> CommentTarget {
+        CommentTarget { class, oid, number: 0 }
+    }
+
+    /// A relation or index.
+    pub fn relation(oid: u32) -> CommentTarget {
+        CommentTarget::new(CommentTarget::RELATIONS, oid)
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Option<CommentTarget> {
+        let part = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        let number = i32::try_from(part(8)?).ok()?;
+        (bytes.len() == 12).then_some(CommentTarget { class: part(0)?, oid: part(4)?, number })
+    }
 }
 
 impl Place {
@@ -353,6 +400,15 @@ impl CatalogEntry {
     /// The catalog key of a schema's name.
     pub fn namespace_key(name: &str) -> Key {
         named(NAMESPACE, name)
+    }
+
+    /// The catalog key of what is said of an object.
+    pub fn comment_key(target: CommentTarget) -> Key {
+        let mut bytes = vec![COMMENT];
+        bytes.extend_from_slice(&target.class.to_be_bytes());
+        bytes.extend_from_slice(&target.oid.to_be_bytes());
+        bytes.extend_from_slice(&target.number.to_be_bytes());
+        Key::new(&bytes)
     }
 
     /// The catalog key of a setting's name.
@@ -420,6 +476,8 @@ pub struct Catalog {
     pub settings: BTreeMap<String, (String, Timestamp)>,
     /// Schemas by name, each with the version of its catalog row. See [`Catalog::namespace`].
     pub namespaces: BTreeMap<String, (Arc<NamespaceSchema>, Timestamp)>,
+    /// What is said of objects, each with the version of its catalog row.
+    pub comments: BTreeMap<CommentTarget, (Arc<str>, Timestamp)>,
 }
 
 impl Catalog {
@@ -464,6 +522,13 @@ impl Catalog {
                     self.namespaces.insert(name(bytes), (namespace, version));
                 }
                 _ => drop(self.namespaces.remove(&name(bytes))),
+            },
+            Some((&COMMENT, bytes)) => match (CommentTarget::of_bytes(bytes), entry) {
+                (Some(target), Some(CatalogEntry::Comment(text))) => {
+                    self.comments.insert(target, (text, version));
+                }
+                (Some(target), _) => drop(self.comments.remove(&target)),
+                (None, _) => {}
             },
             _ => {
                 if let Some(CatalogEntry::Next(next)) = entry {
@@ -591,6 +656,10 @@ impl Catalog {
                 changed.map(|(_, (_, version))| *version)
             }
             Some(&SETTING) => self.settings.get(name.as_ref()).map(|(_, version)| *version),
+            Some(&COMMENT) => {
+                let target = CommentTarget::of_bytes(&bytes[1..])?;
+                self.comments.get(&target).map(|(_, version)| *version)
+            }
             Some(&NAMESPACE) => self.namespaces.get(name.as_ref()).map(|(_, version)| *version),
             _ => Some(self.next.1),
         }

@@ -83,9 +83,7 @@ const FALSE: Compute = |_, _| Some(Value::Boolean(false));
 const ZERO: Compute = |_, _| Some(Value::BigInt(0));
 
 /// Names with one meaning each: NULL texts.
-const NULL_TEXTS: [&str; 15] = [
-    "col_description",
-    "obj_description",
+const NULL_TEXTS: [&str; 12] = [
     "pg_get_function_arg_default",
     "pg_get_function_result",
     "pg_get_function_sqlbody",
@@ -96,12 +94,11 @@ const NULL_TEXTS: [&str; 15] = [
     "pg_get_statisticsobjdef_columns",
     "pg_get_triggerdef",
     "pg_relation_filepath",
-    "shobj_description",
     "pg_describe_object",
     "pg_current_logfile",
 ];
 
-/// Everything is visible: there is one schema.
+/// What is there is visible. A procedure in a schema that is not in the path is called so, too.
 const TRUTHS: [&str; 11] = [
     "pg_collation_is_visible",
     "pg_conversion_is_visible",
@@ -149,7 +146,17 @@ fn find(name: &str) -> Option<(&'static str, Type, Compute)> {
     COMPUTED.iter().find(|(known, ..)| *known == name).copied()
 }
 
-const COMPUTED: [(&str, Type, Compute); 27] = [
+const COMPUTED: [(&str, Type, Compute); 30] = [
+    ("col_description", Type::Text, |catalog, arguments| {
+        let number = i32::try_from(arguments.get(1)?.as_integer()?).ok()?;
+        catalog.comment(oid(arguments, 0)?, Some("pg_class"), number).map(Value::text)
+    }),
+    ("obj_description", Type::Text, |catalog, arguments| {
+        catalog.comment(oid(arguments, 0)?, text(arguments, 1), 0).map(Value::text)
+    }),
+    ("shobj_description", Type::Text, |catalog, arguments| {
+        catalog.comment(oid(arguments, 0)?, text(arguments, 1), 0).map(Value::text)
+    }),
     ("format_type", Type::Text, |catalog, arguments| {
         let modifier = arguments.get(1).and_then(Value::as_integer).and_then(|modifier| i32::try_from(modifier).ok());
         Some(Value::text(catalog.type_text(oid(arguments, 0)?, modifier)))

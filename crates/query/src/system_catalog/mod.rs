@@ -25,7 +25,9 @@ use definitions::DEFINITIONS;
 use messages::namespace::{self, PUBLIC, bare};
 use messages::query::SessionFacts;
 use messages::role::READ_ALL_DATA_OID;
-use messages::schema::{Catalog, ForeignKeySchema, IndexSchema, NamespaceSchema, SequenceSchema, TableSchema};
+use messages::schema::{
+    Catalog, CommentTarget, ForeignKeySchema, IndexSchema, NamespaceSchema, SequenceSchema, TableSchema,
+};
 use privileges::path::SearchPath;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -182,6 +184,27 @@ impl SystemCatalog {
     /// All views, each with its query.
     fn views(&self) -> impl Iterator<Item = (&TableSchema, &str)> {
         self.tables().filter_map(|table| Some((table, table.view.as_deref()?)))
+    }
+
+    /// What is said of objects: of those that all databases share, or of the others.
+    fn comments(&self, shared: bool) -> impl Iterator<Item = (&CommentTarget, &str)> {
+        self.show();
+        let is_shared = |class: u32| matches!(class, CommentTarget::DATABASES | CommentTarget::ROLES);
+        let comments = self.catalog.comments.iter().filter(move |(target, _)| is_shared(target.class) == shared);
+        comments.map(|(target, (text, _))| (target, text.as_ref()))
+    }
+
+    /// What is said of an object. `class`: a system catalog's name; `None`: any.
+    pub fn comment(&self, oid: u32, class: Option<&str>, number: i32) -> Option<&str> {
+        let class = match class {
+            Some(name) => Some(DEFINITIONS.find("pg_catalog", name)?.oid),
+            None => None,
+        };
+        let mut all = self.comments(false).chain(self.comments(true));
+        let is_it = |target: &CommentTarget| {
+            target.oid == oid && target.number == number && class.is_none_or(|class| class == target.class)
+        };
+        all.find(|(target, _)| is_it(target)).map(|(_, text)| text)
     }
 
     /// The query of a view, by its object identifier.

@@ -12,7 +12,7 @@ use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, OnChange
 use values::Type;
 
 /// The relations that have rows.
-pub const FILLED: [&str; 25] = [
+pub const FILLED: [&str; 27] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -23,6 +23,7 @@ pub const FILLED: [&str; 25] = [
     "pg_database",
     "pg_default_acl",
     "pg_depend",
+    "pg_description",
     "pg_index",
     "pg_indexes",
     "pg_language",
@@ -33,6 +34,7 @@ pub const FILLED: [&str; 25] = [
     "pg_sequences",
     "pg_settings",
     "pg_shadow",
+    "pg_shdescription",
     "pg_tables",
     "pg_tablespace",
     "pg_type",
@@ -72,6 +74,16 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_depend" => {
             catalog.sequences().filter_map(|(table, sequence)| dependence(catalog, table, sequence)).collect()
         }
+        "pg_description" => catalog
+            .comments(false)
+            .map(|(target, text)| {
+                row! { objoid: target.oid, classoid: target.class, objsubid: target.number, description: text }
+            })
+            .collect(),
+        "pg_shdescription" => catalog
+            .comments(true)
+            .map(|(target, text)| row! { objoid: target.oid, classoid: target.class, description: text })
+            .collect(),
         "pg_index" => catalog.relations().filter_map(|relation| index(&relation)).collect(),
         "pg_indexes" => catalog.relations().filter_map(|relation| index_text(catalog, &relation)).collect(),
         "pg_language" => vec![row! {

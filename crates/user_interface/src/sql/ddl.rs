@@ -133,7 +133,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> SchemaChange {
+    pub(super) fn finish(mut self) -> SchemaChange {
+        self.forget_comments();
         if self.rows.is_empty() {
             return SchemaChange { program: None, rows: Vec::new(), makes: Vec::new(), notices: self.notices };
         }

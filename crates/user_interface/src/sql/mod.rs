@@ -8,13 +8,14 @@
 //! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`given`], [`feed`], [`prepared`], [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
-//! * [`definitions`], [`ddl`], [`alter`], [`queried_table`], [`queried_columns`], `views`, [`schemas`]: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
+//! * [`definitions`], [`ddl`], [`alter`], [`queried_table`], [`queried_columns`], `views`, [`schemas`], `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
 //! * [`sequences`], `checks`, `foreign_keys`: what tables draw from and refer to; [`system`]: the parameters of all sites.
 
 pub mod access;
 pub mod alter;
 pub mod arrays;
 mod checks;
+mod comments;
 pub mod compile;
 pub mod copy_syntax;
 pub mod cursor_syntax;

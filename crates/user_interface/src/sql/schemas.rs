@@ -4,6 +4,7 @@
 //! to be found without being named, because it is called like a role, makes all that was compiled before stale.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::comments::{self, Comment};
 use crate::sql::ddl::{Planner, SchemaChange};
 use crate::sql::denials::not_owner;
 use crate::sql::grants::comma_separated;
@@ -24,9 +25,11 @@ use sqlparser::tokenizer::Token;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A statement about a schema.
+/// A statement about a schema, or about what is said of objects.
 #[derive(Clone, Debug)]
 pub enum SchemaStatement {
+    /// COMMENT ON.
+    Comment(Comment),
     /// CREATE SCHEMA.
     Create(NewSchema),
     /// ALTER SCHEMA ... RENAME TO.
@@ -70,6 +73,7 @@ impl SchemaStatement {
     /// The command tag.
     pub fn tag(&self) -> &'static str {
         match self {
+            SchemaStatement::Comment(_) => "COMMENT",
             SchemaStatement::Create(_) => "CREATE SCHEMA",
             SchemaStatement::Rename(..) => "ALTER SCHEMA",
             SchemaStatement::Drop(_) => "DROP SCHEMA",
@@ -86,6 +90,7 @@ impl SchemaStatement {
                 let name = lookup.existing(NameKind::Relation, &moved.name)?;
                 SchemaStatement::Move(Moved { name, ..moved.clone() })
             }
+            SchemaStatement::Comment(comment) => SchemaStatement::Comment(comment.qualified(lookup)?),
             other => other.clone(),
         })
     }
@@ -93,6 +98,7 @@ impl SchemaStatement {
     /// Catalog rows that decide what becomes of it.
     pub fn mentioned(&self, lookup: &NameLookup) -> Vec<Key> {
         let schemas = match self {
+            SchemaStatement::Comment(comment) => return comment.mentioned(lookup),
             SchemaStatement::Create(NewSchema { name, .. }) => name.iter().collect(),
             SchemaStatement::Rename(name, to) => vec![name, to],
             SchemaStatement::Drop(dropped) => dropped.names.iter().collect(),
@@ -105,10 +111,11 @@ impl SchemaStatement {
     }
 }
 
-/// Parses what stands behind CREATE, ALTER or DROP; `None`: it is about something else.
+/// Parses what stands behind CREATE, ALTER, DROP or COMMENT; `None`: it is about something else.
 pub(super) fn parse(verb: &str, words: &mut Words) -> Result<Option<SchemaStatement>> {
     let mut ahead = Words { text: words.text, rest: words.rest };
     let parsed = match verb {
+        "comment" => SchemaStatement::Comment(comments::parse(&mut ahead)?),
         "create" if ahead.skip(&["schema"]) => created(&mut ahead)?,
         "drop" if ahead.skip(&["schema"]) => dropped(&mut ahead)?,
         "alter" if ahead.skip(&["schema"]) => {
@@ -187,6 +194,7 @@ pub fn plan(
 ) -> Result<SchemaChange> {
     let mut planner = Planner::new(catalog, own, facts.role);
     match statement {
+        SchemaStatement::Comment(comment) => planner.comment(comment, facts)?,
         SchemaStatement::Create(new) => planner.create_schema(new, facts)?,
         SchemaStatement::Rename(name, to) => planner.rename_schema(name, to)?,
         SchemaStatement::Drop(dropped) => {

@@ -1,0 +1,262 @@
+//! COMMENT ON: a text about an object, planned as a catalog write (PostgreSQL's `comment.c`).
+//!
+//! Invariant: a comment goes with its object, whatever drops that.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::ddl::Planner;
+use crate::sql::denials::{denied, not_owner};
+use crate::sql::grants::{arguments, object_name};
+use crate::sql::insert::no_column;
+use crate::sql::lookup::{NameKind, NameLookup, no_schema};
+use crate::sql::names;
+use crate::sql::owned::Reach;
+use crate::sql::role_syntax::Named;
+use crate::sql::roles::find;
+use crate::sql::sequence_options::relation;
+use crate::sql::settings::Facts;
+use crate::sql::words::Words;
+use messages::Key;
+use messages::namespace;
+use messages::schema::{CatalogEntry, CommentTarget, TableSchema};
+use sqlparser::tokenizer::Token;
+use std::collections::BTreeSet;
+use values::Type;
+
+/// COMMENT ON an object IS a text; `None`: what was said of it is forgotten.
+#[derive(Clone, Debug)]
+pub struct Comment {
+    object: Commented,
+    text: Option<String>,
+}
+
+/// What a comment is about.
+#[derive(Clone, Debug)]
+enum Commented {
+    /// A relation: `table`, `view`, `sequence` or `index`, and its name.
+    Relation(&'static str, String),
+    /// A column of a table or view.
+    Column(String, String),
+    /// A constraint of a table.
+    Constraint(String, String),
+    /// A procedure; what it was called, its name, the types of its arguments if they were given.
+    Procedure(&'static str, String, Option<Vec<Type>>),
+    Schema(String),
+    Database(String),
+    Role(String),
+}
+
+/// Parses what stands behind COMMENT.
+pub(super) fn parse(words: &mut Words) -> Result<Comment> {
+    words.expect("on")?;
+    let word = words.keyword().ok_or_else(|| words.error())?;
+    let object = match word.as_str() {
+        "table" => Commented::Relation("table", relation(words)?),
+        "view" => Commented::Relation("view", relation(words)?),
+        "sequence" => Commented::Relation("sequence", relation(words)?),
+        "index" => Commented::Relation("index", relation(words)?),
+        "column" => column(words)?,
+        "constraint" => {
+            let name = words.name()?;
+            words.expect("on")?;
+            if words.peek_is("domain") {
+                return Err(SqlError::unsupported("COMMENT ON a domain's constraint"));
+            }
+            Commented::Constraint(relation(words)?, name)
+        }
+        "procedure" => Commented::Procedure("procedure", object_name(words)?, arguments(words)?),
+        "function" => Commented::Procedure("function", object_name(words)?, arguments(words)?),
+        "routine" => Commented::Procedure("routine", object_name(words)?, arguments(words)?),
+        "schema" => Commented::Schema(words.name()?),
+        "database" => Commented::Database(words.name()?),
+        "role" => Commented::Role(words.name()?),
+        other => return Err(SqlError::unsupported(format!("COMMENT ON {}", other.to_uppercase()))),
+    };
+    words.expect("is")?;
+    let text = if words.skip(&["null"]) { None } else { Some(words.string()?).filter(|text| !text.is_empty()) };
+    Ok(Comment { object, text })
+}
+
+/// `[schema.]table.column`.
+fn column(words: &mut Words) -> Result<Commented> {
+    let mut parts = vec![words.name()?];
+    while words.skip_token(&Token::Period) {
+        parts.push(words.name()?);
+    }
+    match <[String; 3]>::try_from(parts) {
+        Ok([schema, table, column]) if schema == namespace::PUBLIC => Ok(Commented::Column(table, column)),
+        Ok([schema, table, column]) => Ok(Commented::Column(names::written(&schema, &table), column)),
+        Err(parts) => match <[String; 2]>::try_from(parts) {
+            Ok([table, column]) => Ok(Commented::Column(table, column)),
+            Err(_) => Err(SqlError::new(sqlstate::SYNTAX_ERROR, "column name must be qualified")),
+        },
+    }
+}
+
+impl Comment {
+    /// With the catalog's names in the place of those that were written. Errors: 3F000, 42501.
+    pub(super) fn qualified(&self, lookup: &NameLookup) -> Result<Comment> {
+        let known = |name: &String| lookup.existing(NameKind::Relation, name);
+        let object = match &self.object {
+            Commented::Relation(word, name) => Commented::Relation(word, known(name)?),
+            Commented::Column(table, column) => Commented::Column(known(table)?, column.clone()),
+            Commented::Constraint(table, name) => Commented::Constraint(known(table)?, name.clone()),
+            Commented::Procedure(word, name, types) => {
+                Commented::Procedure(word, lookup.existing(NameKind::Procedure, name)?, types.clone())
+            }
+            other => other.clone(),
+        };
+        Ok(Comment { object, text: self.text.clone() })
+    }
+
+    /// Catalog rows that decide what becomes of it.
+    pub(super) fn mentioned(&self, lookup: &NameLookup) -> Vec<Key> {
+        match &self.object {
+            Commented::Relation(_, name) | Commented::Column(name, _) | Commented::Constraint(name, _) => {
+                lookup.keys(NameKind::Relation, name)
+            }
+            Commented::Procedure(_, name, _) => lookup.keys(NameKind::Procedure, name),
+            Commented::Schema(name) => vec![CatalogEntry::namespace_key(name)],
+            Commented::Role(name) => vec![CatalogEntry::role_key(name)],
+            Commented::Database(_) => Vec::new(),
+        }
+    }
+}
+
+impl Planner<'_> {
+    pub(super) fn comment(&mut self, comment: &Comment, facts: &Facts) -> Result<()> {
+        let target = match &comment.object {
+            Commented::Relation(word, name) => self.commented_relation(word, name)?,
+            Commented::Column(table, column) => {
+                let known = self.commented_table(table)?;
+                let position = known.column(column).ok_or_else(|| no_column(&known, column))?;
+                CommentTarget { number: position as i32 + 1, ..CommentTarget::relation(known.oid) }
+            }
+            Commented::Constraint(table, name) => {
+                let known = self.commented_table(table)?;
+                let oid = constraint(&known, name).ok_or_else(|| {
+                    let message = format!("constraint \"{name}\" for table \"{table}\" does not exist");
+                    SqlError::new(sqlstate::UNDEFINED_OBJECT, message)
+                })?;
+                CommentTarget::new(CommentTarget::CONSTRAINTS, oid)
+            }
+            Commented::Procedure(word, name, types) => {
+                let name = self.procedure_named(word, name, types.as_deref())?;
+                let Some((procedure, _)) = self.catalog.procedures.get(&name).cloned() else { return Ok(()) };
+                self.check_owns(&procedure.rights, "function", &name, Reach::Object)?;
+                self.relied.insert(CatalogEntry::procedure_key(&name));
+                CommentTarget::new(CommentTarget::PROCEDURES, procedure.oid)
+            }
+            Commented::Schema(name) => {
+                let schema = self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
+                if !self.standing.has(schema.rights.owner) {
+                    return Err(not_owner("schema", name));
+                }
+                self.relied.insert(CatalogEntry::namespace_key(name));
+                CommentTarget::new(CommentTarget::SCHEMAS, schema.oid)
+            }
+            Commented::Database(name) => {
+                crate::sql::granting::check_database(name, facts)?;
+                if !self.standing.has(self.catalog.rights(messages::schema::Place::Database).owner) {
+                    return Err(not_owner("database", name));
+                }
+                CommentTarget::new(CommentTarget::DATABASES, CommentTarget::DATABASE)
+            }
+            Commented::Role(name) => {
+                let role = find(&self.catalog, &Named::Is(name.clone()), facts)?;
+                if !(self.standing.is_superuser() || self.standing.role.create_role && !role.superuser) {
+                    return Err(denied("must be member of role \"".to_owned() + name + "\" to comment upon it"));
+                }
+                self.relied.insert(CatalogEntry::role_key(&role.name));
+                CommentTarget::new(CommentTarget::ROLES, role.oid)
+            }
+        };
+        let entry = comment.text.as_ref().map(|text| CatalogEntry::Comment(text.as_str().into()));
+        if entry.is_some() || self.catalog.comments.contains_key(&target) {
+            self.write(CatalogEntry::comment_key(target), entry);
+        }
+        Ok(())
+    }
+
+    /// A table or view of the role's own, which the plan relies on.
+    fn commented_table(&mut self, name: &str) -> Result<TableSchema> {
+        let missing = || SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"));
+        let known = self.catalog.tables.get(name).ok_or_else(missing)?.table.clone();
+        self.check_owns(&known.rights, "table", name, Reach::Object)?;
+        self.relied.insert(CatalogEntry::key(name));
+        Ok(TableSchema::clone(&known))
+    }
+
+    fn commented_relation(&mut self, word: &str, name: &str) -> Result<CommentTarget> {
+        let wrong = || SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not {}", with_article(word)));
+        if let Some((owner, _)) = self.catalog.index_names.get(name).cloned() {
+            if word != "index" {
+                return Err(wrong());
+            }
+            self.check_owns_index(name, Reach::Object)?;
+            self.relied.insert(CatalogEntry::key(&owner));
+            let table = self.table(&owner)?;
+            let index = table.indexes.iter().find(|index| index.name == name);
+            return Ok(CommentTarget::relation(index.map_or(table.primary_key_oid, |index| index.oid)));
+        }
+        let missing = || SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"));
+        let known = self.catalog.tables.get(name).ok_or_else(missing)?.table.clone();
+        let kind = match (&known.sequence, &known.view) {
+            (Some(_), _) => "sequence",
+            (_, Some(_)) => "view",
+            _ => "table",
+        };
+        if kind != word {
+            return Err(wrong());
+        }
+        self.check_owns(&known.rights, kind, name, Reach::Object)?;
+        self.relied.insert(CatalogEntry::key(name));
+        Ok(CommentTarget::relation(known.oid))
+    }
+
+    /// Forgets what was said of what is gone.
+    pub(super) fn forget_comments(&mut self) {
+        if self.catalog.comments.is_empty() {
+            return;
+        }
+        let mut relations: BTreeSet<(u32, i32)> = BTreeSet::new();
+        let mut others: BTreeSet<u32> = BTreeSet::new();
+        for known in self.catalog.tables.values() {
+            let table = &known.table;
+            let live = table.columns.iter().zip(1..).filter(|(column, _)| !column.dropped);
+            relations.extend(live.map(|(_, number)| (table.oid, number)));
+            let indexes = table.indexes.iter().map(|index| index.oid).chain([table.primary_key_oid]);
+            relations.extend([table.oid].into_iter().chain(indexes).map(|oid| (oid, 0)));
+            others.extend(constraints(table).map(|(_, oid)| oid));
+        }
+        others.extend(self.catalog.procedures.values().map(|(procedure, _)| procedure.oid));
+        others.extend(self.catalog.all_namespaces().iter().map(|schema| schema.oid));
+        others.extend(self.catalog.all_roles().iter().map(|role| role.oid));
+        others.insert(CommentTarget::DATABASE);
+        let is_gone = |target: &&CommentTarget| match target.class {
+            CommentTarget::RELATIONS => !relations.contains(&(target.oid, target.number)),
+            _ => !others.contains(&target.oid),
+        };
+        let gone: Vec<CommentTarget> = self.catalog.comments.keys().filter(is_gone).copied().collect();
+        for target in gone {
+            self.write(CatalogEntry::comment_key(target), None);
+        }
+    }
+}
+
+fn with_article(word: &str) -> String {
+    format!("{} {word}", if word.starts_with('i') { "an" } else { "a" })
+}
+
+/// A table's constraints by name, each with its object identifier; that of a key is its index's.
+fn constraints(table: &TableSchema) -> impl Iterator<Item = (&str, u32)> {
+    let key = table.primary_key_name.as_deref().map(|name| (namespace::bare(name), table.primary_key_oid));
+    let unique = table.indexes.iter().filter(|index| index.constraint);
+    key.into_iter()
+        .chain(unique.map(|index| (namespace::bare(&index.name), index.oid)))
+        .chain(table.checks.iter().map(|check| (check.name.as_str(), check.oid)))
+        .chain(table.foreign_keys.iter().map(|key| (key.name.as_str(), key.oid)))
+}
+
+fn constraint(table: &TableSchema, name: &str) -> Option<u32> {
+    constraints(table).find(|(known, _)| *known == name).map(|(_, oid)| oid)
+}
