@@ -12,6 +12,7 @@
 //! * [`settings`], [`method`], [`concurrency_report`]: what all sites are told by rows of the catalog, and the method in force; [`conflict`], [`contention`]: why transactions lost, and on what; [`item_name`]: what clients call that; [`limits`]: every shared bound; [`lease`]: how long leases last, and what follows from it; [`lineage`]: how a log is known again; [`last_words`]: what a life leaves open; [`planted`](mod@planted): the simulator's switches; [`probes`]: what it must have gone through.
 
 pub mod access;
+mod catalog;
 pub mod commit;
 pub mod concurrency;
 pub mod concurrency_report;

@@ -8,7 +8,9 @@ use super::{
 };
 use messages::namespace::{bare, of};
 use messages::privilege::{Grant, PUBLIC, Privileges, Rights};
-use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, OnChange, Place, SequenceSchema, TableSchema};
+use messages::schema::{
+    CheckSchema, Column, CommentTarget, ForeignKeySchema, Identity, OnChange, Place, SequenceSchema, TableSchema,
+};
 use values::Type;
 
 /// The relations that have rows.
@@ -74,16 +76,8 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_depend" => {
             catalog.sequences().filter_map(|(table, sequence)| dependence(catalog, table, sequence)).collect()
         }
-        "pg_description" => catalog
-            .comments(false)
-            .map(|(target, text)| {
-                row! { objoid: target.oid, classoid: target.class, objsubid: target.number, description: text }
-            })
-            .collect(),
-        "pg_shdescription" => catalog
-            .comments(true)
-            .map(|(target, text)| row! { objoid: target.oid, classoid: target.class, description: text })
-            .collect(),
+        "pg_description" => catalog.comments(false).map(|(target, text)| comment(target, text)).collect(),
+        "pg_shdescription" => catalog.comments(true).map(|(target, text)| shared_comment(target, text)).collect(),
         "pg_index" => catalog.relations().filter_map(|relation| index(&relation)).collect(),
         "pg_indexes" => catalog.relations().filter_map(|relation| index_text(catalog, &relation)).collect(),
         "pg_language" => vec![row! {
@@ -122,6 +116,14 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_type" => DEFINITIONS.types.iter().map(type_row).collect(),
         _ => vec![],
     }
+}
+
+fn comment(target: &CommentTarget, text: &str) -> Row {
+    row! { objoid: target.oid, classoid: target.class, objsubid: target.number, description: text }
+}
+
+fn shared_comment(target: &CommentTarget, text: &str) -> Row {
+    row! { objoid: target.oid, classoid: target.class, description: text }
 }
 
 /// The rights on a system schema.

@@ -8,10 +8,10 @@ use crate::limits::COLUMNS_MAX;
 use crate::sql::checks::CheckDefinition;
 use crate::sql::ddl::Planner;
 use crate::sql::definitions::{KeyDefinition, check_default, column, column_keys, default_expression, table_key};
+use crate::sql::denials::OwnerReach;
 use crate::sql::foreign_keys::{ForeignKeyDefinition, has_constraint};
 use crate::sql::insert::no_column;
 use crate::sql::names;
-use crate::sql::owned::Reach;
 use crate::sql::parse;
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
@@ -374,7 +374,7 @@ impl Planner<'_> {
         let Some((owner, _)) = self.catalog.index_names.get(old).cloned() else {
             return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{old}\" does not exist")));
         };
-        self.check_owns_index(old, Reach::Object)?;
+        self.check_owns_index(old, OwnerReach::Object)?;
         self.check_create(new)?;
         self.check_free(new)?;
         let mut table = TableSchema::clone(&*self.table(&owner)?);

@@ -3,127 +3,21 @@
 //! Invariant: a comment goes with its object, whatever drops that.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::comment_syntax::{CommentStatement, Commented};
 use crate::sql::ddl::Planner;
-use crate::sql::denials::{denied, not_owner};
-use crate::sql::grants::{arguments, object_name};
+use crate::sql::denials::{OwnerReach, denied, not_owner};
+use crate::sql::granting::check_database;
 use crate::sql::insert::no_column;
-use crate::sql::lookup::{NameKind, NameLookup, no_schema};
-use crate::sql::names;
-use crate::sql::owned::Reach;
+use crate::sql::lookup::no_schema;
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
-use crate::sql::sequence_options::relation;
 use crate::sql::settings::Facts;
-use crate::sql::words::Words;
-use messages::Key;
 use messages::namespace;
-use messages::schema::{CatalogEntry, CommentTarget, TableSchema};
-use sqlparser::tokenizer::Token;
+use messages::schema::{CatalogEntry, CommentTarget, Place, TableSchema};
 use std::collections::BTreeSet;
-use values::Type;
-
-/// COMMENT ON an object IS a text; `None`: what was said of it is forgotten.
-#[derive(Clone, Debug)]
-pub struct Comment {
-    object: Commented,
-    text: Option<String>,
-}
-
-/// What a comment is about.
-#[derive(Clone, Debug)]
-enum Commented {
-    /// A relation: `table`, `view`, `sequence` or `index`, and its name.
-    Relation(&'static str, String),
-    /// A column of a table or view.
-    Column(String, String),
-    /// A constraint of a table.
-    Constraint(String, String),
-    /// A procedure; what it was called, its name, the types of its arguments if they were given.
-    Procedure(&'static str, String, Option<Vec<Type>>),
-    Schema(String),
-    Database(String),
-    Role(String),
-}
-
-/// Parses what stands behind COMMENT.
-pub(super) fn parse(words: &mut Words) -> Result<Comment> {
-    words.expect("on")?;
-    let word = words.keyword().ok_or_else(|| words.error())?;
-    let object = match word.as_str() {
-        "table" => Commented::Relation("table", relation(words)?),
-        "view" => Commented::Relation("view", relation(words)?),
-        "sequence" => Commented::Relation("sequence", relation(words)?),
-        "index" => Commented::Relation("index", relation(words)?),
-        "column" => column(words)?,
-        "constraint" => {
-            let name = words.name()?;
-            words.expect("on")?;
-            if words.peek_is("domain") {
-                return Err(SqlError::unsupported("COMMENT ON a domain's constraint"));
-            }
-            Commented::Constraint(relation(words)?, name)
-        }
-        "procedure" => Commented::Procedure("procedure", object_name(words)?, arguments(words)?),
-        "function" => Commented::Procedure("function", object_name(words)?, arguments(words)?),
-        "routine" => Commented::Procedure("routine", object_name(words)?, arguments(words)?),
-        "schema" => Commented::Schema(words.name()?),
-        "database" => Commented::Database(words.name()?),
-        "role" => Commented::Role(words.name()?),
-        other => return Err(SqlError::unsupported(format!("COMMENT ON {}", other.to_uppercase()))),
-    };
-    words.expect("is")?;
-    let text = if words.skip(&["null"]) { None } else { Some(words.string()?).filter(|text| !text.is_empty()) };
-    Ok(Comment { object, text })
-}
-
-/// `[schema.]table.column`.
-fn column(words: &mut Words) -> Result<Commented> {
-    let mut parts = vec![words.name()?];
-    while words.skip_token(&Token::Period) {
-        parts.push(words.name()?);
-    }
-    match <[String; 3]>::try_from(parts) {
-        Ok([schema, table, column]) if schema == namespace::PUBLIC => Ok(Commented::Column(table, column)),
-        Ok([schema, table, column]) => Ok(Commented::Column(names::written(&schema, &table), column)),
-        Err(parts) => match <[String; 2]>::try_from(parts) {
-            Ok([table, column]) => Ok(Commented::Column(table, column)),
-            Err(_) => Err(SqlError::new(sqlstate::SYNTAX_ERROR, "column name must be qualified")),
-        },
-    }
-}
-
-impl Comment {
-    /// With the catalog's names in the place of those that were written. Errors: 3F000, 42501.
-    pub(super) fn qualified(&self, lookup: &NameLookup) -> Result<Comment> {
-        let known = |name: &String| lookup.existing(NameKind::Relation, name);
-        let object = match &self.object {
-            Commented::Relation(word, name) => Commented::Relation(word, known(name)?),
-            Commented::Column(table, column) => Commented::Column(known(table)?, column.clone()),
-            Commented::Constraint(table, name) => Commented::Constraint(known(table)?, name.clone()),
-            Commented::Procedure(word, name, types) => {
-                Commented::Procedure(word, lookup.existing(NameKind::Procedure, name)?, types.clone())
-            }
-            other => other.clone(),
-        };
-        Ok(Comment { object, text: self.text.clone() })
-    }
-
-    /// Catalog rows that decide what becomes of it.
-    pub(super) fn mentioned(&self, lookup: &NameLookup) -> Vec<Key> {
-        match &self.object {
-            Commented::Relation(_, name) | Commented::Column(name, _) | Commented::Constraint(name, _) => {
-                lookup.keys(NameKind::Relation, name)
-            }
-            Commented::Procedure(_, name, _) => lookup.keys(NameKind::Procedure, name),
-            Commented::Schema(name) => vec![CatalogEntry::namespace_key(name)],
-            Commented::Role(name) => vec![CatalogEntry::role_key(name)],
-            Commented::Database(_) => Vec::new(),
-        }
-    }
-}
 
 impl Planner<'_> {
-    pub(super) fn comment(&mut self, comment: &Comment, facts: &Facts) -> Result<()> {
+    pub(super) fn comment(&mut self, comment: &CommentStatement, facts: &Facts) -> Result<()> {
         let target = match &comment.object {
             Commented::Relation(word, name) => self.commented_relation(word, name)?,
             Commented::Column(table, column) => {
@@ -142,7 +36,7 @@ impl Planner<'_> {
             Commented::Procedure(word, name, types) => {
                 let name = self.procedure_named(word, name, types.as_deref())?;
                 let Some((procedure, _)) = self.catalog.procedures.get(&name).cloned() else { return Ok(()) };
-                self.check_owns(&procedure.rights, "function", &name, Reach::Object)?;
+                self.check_owns(&procedure.rights, "function", &name, OwnerReach::Object)?;
                 self.relied.insert(CatalogEntry::procedure_key(&name));
                 CommentTarget::new(CommentTarget::PROCEDURES, procedure.oid)
             }
@@ -155,8 +49,8 @@ impl Planner<'_> {
                 CommentTarget::new(CommentTarget::SCHEMAS, schema.oid)
             }
             Commented::Database(name) => {
-                crate::sql::granting::check_database(name, facts)?;
-                if !self.standing.has(self.catalog.rights(messages::schema::Place::Database).owner) {
+                check_database(name, facts)?;
+                if !self.standing.has(self.catalog.rights(Place::Database).owner) {
                     return Err(not_owner("database", name));
                 }
                 CommentTarget::new(CommentTarget::DATABASES, CommentTarget::DATABASE)
@@ -181,7 +75,7 @@ impl Planner<'_> {
     fn commented_table(&mut self, name: &str) -> Result<TableSchema> {
         let missing = || SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"));
         let known = self.catalog.tables.get(name).ok_or_else(missing)?.table.clone();
-        self.check_owns(&known.rights, "table", name, Reach::Object)?;
+        self.check_owns(&known.rights, "table", name, OwnerReach::Object)?;
         self.relied.insert(CatalogEntry::key(name));
         Ok(TableSchema::clone(&known))
     }
@@ -192,7 +86,7 @@ impl Planner<'_> {
             if word != "index" {
                 return Err(wrong());
             }
-            self.check_owns_index(name, Reach::Object)?;
+            self.check_owns_index(name, OwnerReach::Object)?;
             self.relied.insert(CatalogEntry::key(&owner));
             let table = self.table(&owner)?;
             let index = table.indexes.iter().find(|index| index.name == name);
@@ -208,7 +102,7 @@ impl Planner<'_> {
         if kind != word {
             return Err(wrong());
         }
-        self.check_owns(&known.rights, kind, name, Reach::Object)?;
+        self.check_owns(&known.rights, kind, name, OwnerReach::Object)?;
         self.relied.insert(CatalogEntry::key(name));
         Ok(CommentTarget::relation(known.oid))
     }

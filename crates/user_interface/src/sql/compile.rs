@@ -18,7 +18,7 @@ use crate::sql::qualify::qualified;
 use crate::sql::queried_table::QueriedTable;
 use crate::sql::rights::Needs;
 use crate::sql::role_syntax::RoleStatement;
-use crate::sql::schemas::SchemaStatement;
+use crate::sql::schema_syntax::SchemaStatement;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequences::SequenceStatement;
 use crate::sql::settings::reported_name_of;

@@ -9,10 +9,9 @@ use crate::sql::checks::CheckDefinition;
 use crate::sql::definitions::{
     KeyDefinition, check_create_table, check_key_columns, column, column_keys, index_columns, options, table_key,
 };
-use crate::sql::denials::denied_for;
+use crate::sql::denials::{OwnerReach, denied_for};
 use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
 use crate::sql::names;
-use crate::sql::owned::Reach;
 use crate::sql::settings::Facts;
 use messages::namespace;
 use messages::privilege::Privileges;
@@ -489,28 +488,28 @@ impl<'a> Planner<'a> {
         match kind {
             ast::ObjectType::Table => {
                 let rights = self.table(name)?.rights.clone();
-                self.check_owns(&rights, "table", name, Reach::Schema)?;
+                self.check_owns(&rights, "table", name, OwnerReach::Schema)?;
                 self.drop_table(name, cascade, all)
             }
             ast::ObjectType::View => {
                 let rights = found.map(|found| found.rights.clone()).unwrap_or_default();
-                self.check_owns(&rights, "view", name, Reach::Schema)?;
+                self.check_owns(&rights, "view", name, OwnerReach::Schema)?;
                 self.drop_view(name, cascade, all)
             }
             ast::ObjectType::Sequence => {
                 let rights = self.sequence(name)?.rights.clone();
-                self.check_owns(&rights, "sequence", name, Reach::Schema)?;
+                self.check_owns(&rights, "sequence", name, OwnerReach::Schema)?;
                 self.drop_sequence(name, cascade)
             }
             _ => {
-                self.check_owns_index(name, Reach::Schema)?;
+                self.check_owns_index(name, OwnerReach::Schema)?;
                 self.drop_index(name, false)
             }
         }
     }
 
     /// Errors: 42501 for an index of others.
-    pub(super) fn check_owns_index(&self, name: &str, reach: Reach) -> Result<()> {
+    pub(super) fn check_owns_index(&self, name: &str, reach: OwnerReach) -> Result<()> {
         let table = self.catalog.index_names.get(name).and_then(|(table, _)| self.catalog.tables.get(table));
         table.map_or(Ok(()), |known| self.check_owns(&known.table.rights, "index", name, reach))
     }

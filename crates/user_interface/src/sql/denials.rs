@@ -16,3 +16,12 @@ pub fn denied_for(kind: &str, name: &str) -> Box<SqlError> {
 pub fn not_owner(kind: &str, name: &str) -> Box<SqlError> {
     denied(format!("must be owner of {kind} {name}"))
 }
+
+/// Who may do something with what is in a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnerReach {
+    /// Its owner.
+    Object,
+    /// Whom the schema belongs to, too, as when it is dropped.
+    Schema,
+}

@@ -8,13 +8,14 @@
 //! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`given`], [`feed`], [`prepared`], [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
-//! * [`definitions`], [`ddl`], [`alter`], [`queried_table`], [`queried_columns`], `views`, [`schemas`], `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
-//! * [`sequences`], `checks`, `foreign_keys`: what tables draw from and refer to; [`system`]: the parameters of all sites.
+//! * [`definitions`], [`ddl`], [`alter`], [`queried_table`], [`queried_columns`], `views`, [`schema_syntax`], [`schemas`], `comment_syntax`, `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
+//! * [`sequences`], `sequence_names`, `checks`, `foreign_keys`: what tables draw from and refer to; [`system`]: the parameters of all sites.
 
 pub mod access;
 pub mod alter;
 pub mod arrays;
 mod checks;
+mod comment_syntax;
 mod comments;
 pub mod compile;
 pub mod copy_syntax;
@@ -51,10 +52,12 @@ pub mod queried_table;
 pub mod rights;
 pub mod role_syntax;
 pub mod roles;
+pub mod schema_syntax;
 pub mod schemas;
 pub mod scope;
 pub mod select;
 pub mod sequence_calls;
+mod sequence_names;
 pub mod sequence_options;
 pub mod sequences;
 pub mod settings;

@@ -8,7 +8,7 @@ use crate::sql::names;
 use crate::sql::parse::{Parsed, Statement};
 use crate::sql::qualify::qualified;
 use crate::sql::rights::{Need, Needs};
-use crate::sql::sequence_calls;
+use crate::sql::{sequence_calls, sequence_names};
 use messages::contention;
 use messages::namespace;
 use messages::privilege::Privileges;
@@ -152,7 +152,7 @@ impl Collector<'_> {
             Some("currval") => Privileges::USAGE | Privileges::SELECT,
             _ => return,
         };
-        let arguments = sequence_calls::arguments(function);
+        let arguments = sequence_names::arguments(function);
         let named = arguments.as_deref().and_then(<[&Expr]>::first);
         if let Some(Ok(sequence)) = named.map(|named| sequence_calls::sequence_of(self.catalog, named)) {
             self.needs.tables.push(Need::of(sequence, required));

@@ -4,7 +4,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
-use crate::sql::denials::{denied, denied_for, not_owner};
+use crate::sql::denials::{OwnerReach, denied, denied_for, not_owner};
 use crate::sql::granting::check_database;
 use crate::sql::grants::{Granting, Object};
 use crate::sql::lookup::no_schema;
@@ -18,15 +18,6 @@ use messages::schema::{Catalog, CatalogEntry, NamespaceSchema, Place, ProcedureS
 use privileges::grants::{name_role, with_owner};
 use std::sync::Arc;
 use values::Type;
-
-/// Who may do something with what is in a schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
-    /// Its owner.
-    Object,
-    /// Whom the schema belongs to, too, as when it is dropped.
-    Schema,
-}
 
 /// `procedure p(integer)` as details name it.
 fn described(procedure: &ProcedureSchema) -> String {
@@ -45,9 +36,10 @@ impl Planner<'_> {
     }
 
     /// Errors: 42501 for what is another role's, and not in reach.
-    pub(super) fn check_owns(&self, rights: &Rights, kind: &str, name: &str, reach: Reach) -> Result<()> {
+    pub(super) fn check_owns(&self, rights: &Rights, kind: &str, name: &str, reach: OwnerReach) -> Result<()> {
         let schema = self.catalog.namespace_numbered(namespace::of(name));
-        let of_schema = reach == Reach::Schema && schema.is_some_and(|schema| self.standing.has(schema.rights.owner));
+        let of_schema =
+            reach == OwnerReach::Schema && schema.is_some_and(|schema| self.standing.has(schema.rights.owner));
         match of_schema || self.standing.has(rights.owner) {
             true => Ok(()),
             false => Err(not_owner(kind, name)),
@@ -133,7 +125,7 @@ impl Planner<'_> {
             Object::Procedure(word, name, types) => {
                 let name = self.procedure_named(word, name, types.as_deref())?;
                 let Some((procedure, _)) = self.catalog.procedures.get(&name).cloned() else { return Ok(()) };
-                self.check_owns(&procedure.rights, "function", &name, Reach::Object)?;
+                self.check_owns(&procedure.rights, "function", &name, OwnerReach::Object)?;
                 if procedure.rights.owner != new.oid {
                     self.check_gives(&new, Some(&name))?;
                     self.write_owned_procedure(&procedure, new.oid);

@@ -6,9 +6,11 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::SQL_BYTES_MAX;
 use crate::sql::cursor_syntax::{self, DeclaredCursor};
+use crate::sql::names;
 use crate::sql::places::{Cursor, position, unexpected};
 use crate::sql::queried_table::{self, QueriedTable};
 use crate::sql::utility::{self, Utility};
+use messages::namespace;
 use sql_syntax::{Deep, Refused, TooDeep};
 use sqlparser::ast;
 use sqlparser::parser::{Parser, ParserError};
@@ -97,6 +99,23 @@ pub fn expression(text: &str) -> Result<ast::Expr> {
         end_of(parser, text).map(|()| expression)
     })?;
     if expression.is_shallow() { Ok(*expression.into_inner()) } else { Err(TooDeep.into()) }
+}
+
+/// The relation that a text names, with its schema as it was written. Errors: 42602.
+pub(super) fn relation_of(text: &str) -> Result<String> {
+    let parts = expression(text).ok().and_then(|tree| match tree {
+        ast::Expr::Identifier(name) => Some(vec![name]),
+        ast::Expr::CompoundIdentifier(names) => Some(names),
+        _ => None,
+    });
+    match parts.as_deref() {
+        Some([name]) => Ok(names::identifier(name)),
+        Some([schema, name]) => {
+            let (schema, name) = (names::identifier(schema), names::identifier(name));
+            Ok(if schema == namespace::PUBLIC { name } else { names::written(&schema, &name) })
+        }
+        _ => Err(SqlError::new("42602", "invalid name syntax")),
+    }
 }
 
 fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) -> Result<Parsed> {

@@ -8,7 +8,7 @@ use crate::sql::lookup::NameLookup;
 use crate::sql::queried_table::QueriedTable;
 use crate::sql::rights::{self, Needs, Verdict};
 use crate::sql::role_syntax::RoleStatement;
-use crate::sql::schemas::SchemaStatement;
+use crate::sql::schema_syntax::SchemaStatement;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequences::SequenceStatement;
 use crate::sql::system::SystemStatement;

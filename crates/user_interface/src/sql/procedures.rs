@@ -7,6 +7,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::PROCEDURE_PARAMETERS_MAX;
 use crate::sql::ddl::Planner;
+use crate::sql::denials::OwnerReach;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::given::Context;
 use crate::sql::insert::Insertion;
@@ -14,7 +15,6 @@ use crate::sql::literals::text_of;
 use crate::sql::lookup::NameLookup;
 use crate::sql::modify::Modification;
 use crate::sql::names;
-use crate::sql::owned::Reach;
 use crate::sql::parse::{self, Statement};
 use crate::sql::qualify::qualified;
 use crate::sql::types::{Stop, Typed, data_type};
@@ -246,7 +246,7 @@ impl Planner<'_> {
         procedure.rights = self.new_rights(Kind::Procedure, &name);
         procedure.oid = match self.catalog.procedures.get(&name) {
             Some((known, _)) if create.or_replace => {
-                self.check_owns(&known.rights, "function", &name, Reach::Object)?;
+                self.check_owns(&known.rights, "function", &name, OwnerReach::Object)?;
                 procedure.rights = known.rights.clone();
                 known.oid
             }
@@ -274,7 +274,7 @@ impl Planner<'_> {
         });
         if found {
             if let Some((procedure, _)) = self.catalog.procedures.get(&name) {
-                self.check_owns(&procedure.rights, "procedure", &name, Reach::Schema)?;
+                self.check_owns(&procedure.rights, "procedure", &name, OwnerReach::Schema)?;
             }
             self.write(CatalogEntry::procedure_key(&name), None);
             return Ok(());

@@ -7,7 +7,7 @@ use crate::errors::Result;
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names::{self, identifier, own_relation};
 use crate::sql::parse;
-use crate::sql::sequence_calls::{first_argument_mut, relation_of, text_of_name};
+use crate::sql::sequence_names::{first_argument_mut, text_of_name};
 use messages::namespace::{self, PUBLIC};
 use sqlparser::ast::{self, Expr, Ident, ObjectName, ObjectNamePart, SelectItem, SetExpr, TableAlias, TableFactor};
 use sqlparser::tokenizer::Span;
@@ -240,7 +240,7 @@ impl Qualifier<'_> {
     /// The sequence, or table, that the first argument of `nextval` and its like names.
     fn sequence(&mut self, function: &mut ast::Function) -> Result<()> {
         let Some(text) = first_argument_mut(function).and_then(text_of_name) else { return Ok(()) };
-        let Ok(written) = relation_of(text) else { return Ok(()) };
+        let Ok(written) = parse::relation_of(text) else { return Ok(()) };
         let known = self.lookup.existing(NameKind::Relation, &written)?;
         if known != written {
             self.is_changed = true;

@@ -4,186 +4,21 @@
 //! to be found without being named, because it is called like a role, makes all that was compiled before stale.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::sql::comments::{self, Comment};
 use crate::sql::ddl::{Planner, SchemaChange};
-use crate::sql::denials::not_owner;
-use crate::sql::grants::comma_separated;
-use crate::sql::lookup::{NameKind, NameLookup, no_schema};
+use crate::sql::denials::{OwnerReach, not_owner};
+use crate::sql::lookup::no_schema;
 use crate::sql::names::is_system_schema;
-use crate::sql::owned::Reach;
-use crate::sql::role_syntax::{Named, named};
+use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
-use crate::sql::sequence_options::relation;
+use crate::sql::schema_syntax::{MovedRelation, NewSchema, SchemaStatement};
 use crate::sql::settings::Facts;
 use crate::sql::views::TableChange;
-use crate::sql::words::Words;
 use messages::Key;
 use messages::namespace::{self, PUBLIC, PUBLIC_OID};
 use messages::privilege::{Privileges, Rights};
 use messages::schema::{Catalog, CatalogEntry, NamespaceSchema, Place, TableSchema};
-use sqlparser::tokenizer::Token;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// A statement about a schema, or about what is said of objects.
-#[derive(Clone, Debug)]
-pub enum SchemaStatement {
-    /// COMMENT ON.
-    Comment(Comment),
-    /// CREATE SCHEMA.
-    Create(NewSchema),
-    /// ALTER SCHEMA ... RENAME TO.
-    Rename(String, String),
-    /// DROP SCHEMA.
-    Drop(DroppedSchemas),
-    /// ALTER TABLE, VIEW or SEQUENCE ... SET SCHEMA.
-    Move(Moved),
-}
-
-/// A schema to be made.
-#[derive(Clone, Debug)]
-pub struct NewSchema {
-    /// Its name; `None`: that of its owner.
-    name: Option<String>,
-    /// IF NOT EXISTS.
-    if_not_exists: bool,
-    /// AUTHORIZATION; `None`: the session's role.
-    owner: Option<Named>,
-}
-
-/// Schemas to be dropped.
-#[derive(Clone, Debug)]
-pub struct DroppedSchemas {
-    names: Vec<String>,
-    if_exists: bool,
-    cascade: bool,
-}
-
-/// A relation that gets another schema.
-#[derive(Clone, Debug)]
-pub struct Moved {
-    /// `table`, `view` or `sequence`.
-    word: &'static str,
-    if_exists: bool,
-    name: String,
-    to: String,
-}
-
-impl SchemaStatement {
-    /// The command tag.
-    pub fn tag(&self) -> &'static str {
-        match self {
-            SchemaStatement::Comment(_) => "COMMENT",
-            SchemaStatement::Create(_) => "CREATE SCHEMA",
-            SchemaStatement::Rename(..) => "ALTER SCHEMA",
-            SchemaStatement::Drop(_) => "DROP SCHEMA",
-            SchemaStatement::Move(Moved { word: "view", .. }) => "ALTER VIEW",
-            SchemaStatement::Move(Moved { word: "sequence", .. }) => "ALTER SEQUENCE",
-            SchemaStatement::Move(_) => "ALTER TABLE",
-        }
-    }
-
-    /// With the catalog's names in the place of those that were written. Errors: 3F000, 42501.
-    pub fn qualified(&self, lookup: &NameLookup) -> Result<SchemaStatement> {
-        Ok(match self {
-            SchemaStatement::Move(moved) => {
-                let name = lookup.existing(NameKind::Relation, &moved.name)?;
-                SchemaStatement::Move(Moved { name, ..moved.clone() })
-            }
-            SchemaStatement::Comment(comment) => SchemaStatement::Comment(comment.qualified(lookup)?),
-            other => other.clone(),
-        })
-    }
-
-    /// Catalog rows that decide what becomes of it.
-    pub fn mentioned(&self, lookup: &NameLookup) -> Vec<Key> {
-        let schemas = match self {
-            SchemaStatement::Comment(comment) => return comment.mentioned(lookup),
-            SchemaStatement::Create(NewSchema { name, .. }) => name.iter().collect(),
-            SchemaStatement::Rename(name, to) => vec![name, to],
-            SchemaStatement::Drop(dropped) => dropped.names.iter().collect(),
-            SchemaStatement::Move(moved) => {
-                let schema = CatalogEntry::namespace_key(&moved.to);
-                return lookup.keys(NameKind::Relation, &moved.name).into_iter().chain([schema]).collect();
-            }
-        };
-        schemas.into_iter().map(|name| CatalogEntry::namespace_key(name)).collect()
-    }
-}
-
-/// Parses what stands behind CREATE, ALTER, DROP or COMMENT; `None`: it is about something else.
-pub(super) fn parse(verb: &str, words: &mut Words) -> Result<Option<SchemaStatement>> {
-    let mut ahead = Words { text: words.text, rest: words.rest };
-    let parsed = match verb {
-        "comment" => SchemaStatement::Comment(comments::parse(&mut ahead)?),
-        "create" if ahead.skip(&["schema"]) => created(&mut ahead)?,
-        "drop" if ahead.skip(&["schema"]) => dropped(&mut ahead)?,
-        "alter" if ahead.skip(&["schema"]) => {
-            let name = ahead.name()?;
-            if !ahead.skip(&["rename"]) {
-                return Ok(None);
-            }
-            ahead.expect("to")?;
-            SchemaStatement::Rename(name, ahead.name()?)
-        }
-        "alter" => match moved(&mut ahead) {
-            Some(moved) => SchemaStatement::Move(moved),
-            None => return Ok(None),
-        },
-        _ => return Ok(None),
-    };
-    *words = ahead;
-    Ok(Some(parsed))
-}
-
-fn created(words: &mut Words) -> Result<SchemaStatement> {
-    let if_not_exists = words.skip(&["if"]);
-    if if_not_exists {
-        words.expect("not")?;
-        words.expect("exists")?;
-    }
-    let name = if words.peek_is("authorization") { None } else { Some(words.name()?) };
-    let owner = if words.skip(&["authorization"]) { Some(named(words)?) } else { None };
-    if name.is_none() && owner.is_none() {
-        return Err(words.error());
-    }
-    if words.peek_is("create") || words.peek_is("grant") {
-        return Err(SqlError::unsupported("CREATE SCHEMA with what is to be in it"));
-    }
-    Ok(SchemaStatement::Create(NewSchema { name, if_not_exists, owner }))
-}
-
-fn dropped(words: &mut Words) -> Result<SchemaStatement> {
-    let if_exists = words.skip(&["if"]);
-    if if_exists {
-        words.expect("exists")?;
-    }
-    let names = comma_separated(words, |words| words.name())?;
-    let cascade = words.skip(&["cascade"]);
-    if !cascade {
-        words.skip(&["restrict"]);
-    }
-    Ok(SchemaStatement::Drop(DroppedSchemas { names, if_exists, cascade }))
-}
-
-fn moved(words: &mut Words) -> Option<Moved> {
-    let word = ["table", "view", "sequence"].into_iter().find(|word| words.skip(&[word]))?;
-    let if_exists = words.skip(&["if"]);
-    if if_exists {
-        words.expect("exists").ok()?;
-    }
-    if word == "table" {
-        words.skip(&["only"]);
-    }
-    let name = relation(words).ok()?;
-    if word == "table" {
-        words.skip_token(&Token::Mul);
-    }
-    if !(words.skip(&["set"]) && words.skip(&["schema"])) {
-        return None;
-    }
-    Some(Moved { word, if_exists, name, to: words.name().ok()? })
-}
 
 /// Plans a statement about a schema.
 pub fn plan(
@@ -410,7 +245,7 @@ impl Planner<'_> {
     }
 
     /// SET SCHEMA. Errors: 0A000 for what a view reads.
-    fn move_relation(&mut self, moved: &Moved) -> Result<()> {
+    fn move_relation(&mut self, moved: &MovedRelation) -> Result<()> {
         let Some(known) = self.catalog.tables.get(&moved.name).map(|known| known.table.clone()) else {
             let message = format!("relation \"{}\" does not exist", moved.name);
             if moved.if_exists {
@@ -428,7 +263,7 @@ impl Planner<'_> {
             let message = format!("\"{}\" is not a {}", moved.name, moved.word);
             return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
         }
-        self.check_owns(&known.rights, kind, &known.name, Reach::Object)?;
+        self.check_owns(&known.rights, kind, &known.name, OwnerReach::Object)?;
         if known.sequence.as_ref().is_some_and(|sequence| sequence.owned_by.is_some()) {
             let message = "cannot move an owned sequence into another schema";
             return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));

@@ -7,9 +7,9 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::select::relies_on;
+use crate::sql::sequence_names::{arguments, named};
 use crate::sql::sequences::{column_of, find};
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
-use messages::namespace;
 use messages::program::{Expression, Program, ResultColumn};
 use messages::schema::{Catalog, TableSchema};
 use sqlparser::ast::{self, Expr};
@@ -27,50 +27,10 @@ pub struct SetValue {
     pub source: Option<Arc<str>>,
 }
 
-/// The sequence that an argument of `nextval` names: a text, or one cast to regclass. `None`: it is computed.
-pub(super) fn named(argument: &Expr) -> Option<&str> {
-    match argument {
-        Expr::Value(value) => crate::sql::literals::text_of(&value.value),
-        Expr::Nested(inner) => named(inner),
-        Expr::Cast { expr, .. } => named(expr),
-        _ => None,
-    }
-}
-
-/// The text in such an argument, to be changed.
-pub(super) fn text_of_name(argument: &mut Expr) -> Option<&mut String> {
-    match argument {
-        Expr::Value(value) => match &mut value.value {
-            ast::Value::SingleQuotedString(text) | ast::Value::EscapedStringLiteral(text) => Some(text),
-            _ => None,
-        },
-        Expr::Nested(inner) => text_of_name(inner),
-        Expr::Cast { expr, .. } => text_of_name(expr),
-        _ => None,
-    }
-}
-
-/// The relation that a text names, with its schema as it was written. Errors: 42602.
-pub(super) fn relation_of(text: &str) -> Result<String> {
-    let parts = parse::expression(text).ok().and_then(|tree| match tree {
-        Expr::Identifier(name) => Some(vec![name]),
-        Expr::CompoundIdentifier(names) => Some(names),
-        _ => None,
-    });
-    match parts.as_deref() {
-        Some([name]) => Ok(names::identifier(name)),
-        Some([schema, name]) => {
-            let (schema, name) = (names::identifier(schema), names::identifier(name));
-            Ok(if schema == namespace::PUBLIC { name } else { names::written(&schema, &name) })
-        }
-        _ => Err(SqlError::new("42602", "invalid name syntax")),
-    }
-}
-
 /// The sequence that an argument of `nextval` and its like names. Errors: 42P01, 42809; 0A000 for a name that is computed.
 pub(super) fn sequence_of(catalog: &Catalog, argument: &Expr) -> Result<Arc<TableSchema>> {
     match (named(argument), argument) {
-        (Some(text), _) => find(catalog, &relation_of(text)?),
+        (Some(text), _) => find(catalog, &parse::relation_of(text)?),
         (None, Expr::Function(function)) => serial_sequence(catalog, function),
         _ => Err(SqlError::unsupported("a sequence whose name is computed")),
     }
@@ -87,7 +47,7 @@ fn serial_sequence(catalog: &Catalog, function: &ast::Function) -> Result<Arc<Ta
     }) else {
         return Err(computed());
     };
-    let name = relation_of(table)?;
+    let name = parse::relation_of(table)?;
     let table = catalog
         .tables
         .get(&name)
@@ -100,24 +60,6 @@ fn serial_sequence(catalog: &Catalog, function: &ast::Function) -> Result<Arc<Ta
     let all = catalog.tables.values().map(|versioned| &versioned.table);
     let mut owned = all.filter(|table| table.sequence.as_deref().is_some_and(|sequence| sequence.owned_by == owner));
     owned.next().cloned().ok_or_else(computed)
-}
-
-/// The first argument of a call, to be changed.
-pub(super) fn first_argument_mut(function: &mut ast::Function) -> Option<&mut Expr> {
-    let ast::FunctionArguments::List(list) = &mut function.args else { return None };
-    match list.args.first_mut() {
-        Some(ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expression))) => Some(expression),
-        _ => None,
-    }
-}
-
-pub(super) fn arguments(function: &ast::Function) -> Option<Vec<&Expr>> {
-    let ast::FunctionArguments::List(list) = &function.args else { return None };
-    let argument = |argument| match argument {
-        &ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ref expression)) => Some(expression),
-        _ => None,
-    };
-    list.args.iter().map(argument).collect()
 }
 
 impl Compiler<'_> {

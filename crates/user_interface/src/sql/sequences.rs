@@ -5,12 +5,12 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::{Planner, SchemaChange};
-use crate::sql::denials::denied_for;
+use crate::sql::denials::{OwnerReach, denied_for};
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names;
-use crate::sql::owned::Reach;
 use crate::sql::parse;
-use crate::sql::sequence_calls::{SetValue, named, relation_of};
+use crate::sql::sequence_calls::SetValue;
+use crate::sql::sequence_names::named;
 use crate::sql::sequence_options::{Options, identity_options, limits, options, relation, wrong};
 use crate::sql::settings::Facts;
 use crate::sql::words::Words;
@@ -147,7 +147,7 @@ pub fn plan(
         }
         SequenceStatement::Alter(name, if_exists, options) => {
             let Some(sequence) = planner.sequence_if(name, *if_exists)? else { return Ok(planner.finish()) };
-            planner.check_owns(&sequence.rights, "sequence", name, Reach::Object)?;
+            planner.check_owns(&sequence.rights, "sequence", name, OwnerReach::Object)?;
             let (mut schema, restart) = options.apply(sequence.sequence.as_deref())?;
             planner.own(&mut schema, options, sequence.rights.owner)?;
             let value = restart.map_or(SequenceValue::Kept, SequenceValue::Next);
@@ -155,7 +155,7 @@ pub fn plan(
         }
         SequenceStatement::Rename(name, if_exists, to) => {
             if let Some(sequence) = planner.sequence_if(name, *if_exists)? {
-                planner.check_owns(&sequence.rights, "sequence", name, Reach::Object)?;
+                planner.check_owns(&sequence.rights, "sequence", name, OwnerReach::Object)?;
                 planner.check_create(name)?;
                 planner.rename_sequence(&sequence, to)?;
             }
@@ -206,14 +206,14 @@ fn draws_from(default: &str, sequence: &str) -> bool {
     }
     let Ok(mut tree) = parse::expression(default) else { return false };
     let mut draws = false;
-    each_drawn(&mut tree, |name| draws |= relation_of(name).is_ok_and(|name| name == sequence));
+    each_drawn(&mut tree, |name| draws |= parse::relation_of(name).is_ok_and(|name| name == sequence));
     draws
 }
 
 /// A default whose sequences are named as PostgreSQL prints them; one of them by another name.
 pub(super) fn drawing(mut default: Expr, renamed: Option<(&str, &str)>) -> Expr {
     each_drawn(&mut default, |name| {
-        let Ok(found) = relation_of(name) else { return };
+        let Ok(found) = parse::relation_of(name) else { return };
         let to = renamed.filter(|(old, _)| *old == found).map_or(found.as_str(), |(_, new)| new);
         *name = names::quote(to);
     });
@@ -318,7 +318,7 @@ impl Planner<'_> {
         let Some(default) = default.filter(|default| default.contains("nextval")) else { return Ok(()) };
         let mut denied = Ok(());
         each_drawn(&mut parse::expression(default)?, |name| {
-            let Ok(sequence) = relation_of(name).and_then(|name| self.sequence(&name)) else { return };
+            let Ok(sequence) = parse::relation_of(name).and_then(|name| self.sequence(&name)) else { return };
             if !self.standing.on_table(&sequence).meet(Privileges::USAGE | Privileges::UPDATE) {
                 denied = Err(denied_for("sequence", &sequence.name));
             }
@@ -373,7 +373,7 @@ impl Planner<'_> {
     /// TRUNCATE ... RESTART IDENTITY.
     pub(super) fn restart_owned_sequences(&mut self, table: u32) -> Result<()> {
         for sequence in self.owned(table, None) {
-            self.check_owns(&sequence.rights, "sequence", &sequence.name, Reach::Object)?;
+            self.check_owns(&sequence.rights, "sequence", &sequence.name, OwnerReach::Object)?;
             let (schema, _) = Options::default().apply(sequence.sequence.as_deref())?;
             let start = schema.start;
             self.set_sequence(&sequence, schema, SequenceValue::Next(start));

@@ -12,7 +12,7 @@ use crate::sql::maintenance::{self, Maintenance};
 use crate::sql::owner_syntax;
 use crate::sql::places::unexpected;
 use crate::sql::role_syntax::{self, RoleStatement};
-use crate::sql::schemas::{self, SchemaStatement};
+use crate::sql::schema_syntax::{self, SchemaStatement};
 use crate::sql::sequences::{self, SequenceStatement};
 use crate::sql::system::{self, SystemStatement};
 use crate::sql::words::Words;
@@ -201,7 +201,7 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
 
 /// Roles, privileges and owners, and maintenance.
 fn other_utility(first: &str, words: &mut Words) -> Result<Option<Utility>> {
-    if let Some(statement) = schemas::parse(first, words)? {
+    if let Some(statement) = schema_syntax::parse(first, words)? {
         return Ok(Some(Utility::Schemas(Box::new(statement))));
     }
     if matches!(first, "create" | "alter") && sequences::begins(words) {
