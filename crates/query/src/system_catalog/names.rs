@@ -20,6 +20,8 @@ impl SystemCatalog {
         };
         let system = |schema: &str| DEFINITIONS.find(schema, name).map(|relation| relation.oid);
         let found = match schema {
+            // An argument of a function, in which a statement's names were settled.
+            None if namespace::is_marked(name) => self.oid_in(namespace::of(name), namespace::bare(name)),
             None => system("pg_catalog").or_else(|| self.path().iter().find_map(|schema| self.oid_in(*schema, name))),
             Some(schema) => match self.catalog().namespace(schema) {
                 Some(known) => self.oid_in(known.oid, name),

@@ -275,7 +275,7 @@ impl Qualifier<'_> {
                 }
             }
             S::AlterTable(alter) => {
-                self.existing(NameKind::Relation, &mut alter.name)?;
+                self.dropped(&mut alter.name, alter.if_exists)?;
                 let table = own_relation(&alter.name)?;
                 alter.operations.iter_mut().try_for_each(|operation| self.alteration(operation, &table))
             }
@@ -310,12 +310,12 @@ impl Qualifier<'_> {
         }
     }
 
-    /// A schema that is not there has nothing to drop.
+    /// What is changed or dropped only if it is there: nothing is in a schema that is not.
     fn dropped(&mut self, name: &mut ObjectName, if_exists: bool) -> Result<()> {
         let text = own_relation(name)?;
         let is_away = names::parts(&text).0.is_some_and(|schema| self.lookup.catalog().namespace(schema).is_none());
         if is_away && if_exists {
-            let known = namespace::within(&text.replace('\u{1e}', "."), namespace::NOWHERE);
+            let known = namespace::within(names::parts(&text).1, namespace::NOWHERE);
             self.put(name, known);
             return Ok(());
         }
