@@ -44,6 +44,7 @@ impl QueryPlanner<'_> {
 
     /// An expression of a query at a level, over a row.
     pub fn compile(&mut self, id: ExprId, level: usize, current: &ColumnFrame) -> PlanResult<CompiledExpression> {
+        self.step()?;
         if let Some(found) = self.computed(id, current) {
             return Ok(found);
         }

@@ -1,6 +1,7 @@
 //! FROM and WHERE: entries of the range table, and which conditions go to which of them.
 
 use super::frame::{ColumnFrame, EntryPlace};
+use super::join_order::{CONDITION_SHARE, ROWS_UNKNOWN};
 use super::query::FromSource;
 use super::{PlanResult, QueryPlanner, not_built};
 use crate::expression::CompiledExpression;
@@ -18,9 +19,6 @@ pub struct Conjunct {
     pub stays: bool,
     pub has_sublink: bool,
 }
-
-/// Rows that such as a function yields, where nothing is known.
-const ROWS_UNKNOWN: f64 = 1_000.0;
 
 impl<'a> QueryPlanner<'a> {
     /// The joined rows of FROM for which WHERE holds.
@@ -185,7 +183,7 @@ impl<'a> QueryPlanner<'a> {
         match self.condition(conjuncts, level, &source.frame)? {
             None => Ok(source),
             Some(filter) => {
-                let rows = (source.rows * 0.3_f64.powi(conjuncts.len() as i32)).max(1.0);
+                let rows = (source.rows * CONDITION_SHARE.powi(conjuncts.len() as i32)).max(1.0);
                 let node = Arc::new(PlanNode::Filter { input: source.node, filter });
                 Ok(FromSource { node, frame: source.frame, rows })
             }
@@ -221,7 +219,7 @@ impl<'a> QueryPlanner<'a> {
             (scan.path, scan.range, rows) = (found.path, found.range, found.rows);
             scan.exact = found.exact;
         } else if !conjuncts.is_empty() {
-            rows = (rows * 0.3_f64.powi(conjuncts.len() as i32)).max(1.0);
+            rows = (rows * CONDITION_SHARE.powi(conjuncts.len() as i32)).max(1.0);
         }
         scan.filter = self.condition(conjuncts, level, &frame)?;
         Ok(FromSource { node: Arc::new(PlanNode::Scan(scan)), frame, rows })

@@ -129,6 +129,7 @@ fn run_on(
         statement_time: NOW,
         random: &mut random,
         session: &TestSession,
+        patterns: &mut evaluation::PatternCache::default(),
     };
     let mut open: BTreeMap<executor::ScanId, Vec<Vec<Value>>> = BTreeMap::new();
     let mut found = Vec::new();

@@ -21,6 +21,7 @@ use analyzer::types::NONE;
 use analyzer::{Analyzed, TypeId};
 use catalog::SnapshotCatalog;
 use datafusion::execution::memory_pool::MemoryReservation;
+use evaluation::PatternCache;
 use evaluation::storage::storage;
 use executor::{ExecutionLimits, QueryPlan};
 use grammar::ast::Statement;
@@ -147,6 +148,7 @@ impl TypedPlan {
             session: SessionView { facts: session, backend_pid: execution.backend_pid },
             now: execution.now,
             random: RandomBits::new(execution.seed),
+            patterns: PatternCache::default(),
             scans: BTreeMap::new(),
             held,
         };

@@ -10,7 +10,7 @@ use crate::limits::{BATCH_ROWS, SLICE_ROWS};
 use crate::processor::RowStream;
 use crate::tables::{ScanBatch, ScanRequest, Tables};
 use datafusion::execution::memory_pool::MemoryReservation;
-use evaluation::CallEnvironment;
+use evaluation::{CallEnvironment, PatternCache};
 use executor::{ExecutionStep, RowNeed, ScanId, ScanOrder};
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::schema::TableSchema;
@@ -35,6 +35,8 @@ pub(crate) struct RunningPlan {
     pub now: i64,
     /// Random bits.
     pub random: RandomBits,
+    /// Regular expressions that it has met.
+    pub patterns: PatternCache,
     /// Scans that are open.
     pub scans: BTreeMap<ScanId, StreamedScan>,
     /// Memory that is set aside for it.
@@ -80,6 +82,7 @@ impl RunningPlan {
             statement_time: self.now,
             random: &mut || random.draw(),
             session: &self.session,
+            patterns: &mut self.patterns,
         };
         let step = self.execution.resume(&mut environment, SLICE_ROWS)?;
         self.held.try_resize(self.execution.memory_bytes())?;
