@@ -11,6 +11,7 @@ mod scan;
 mod sets;
 mod shared;
 mod sort;
+mod sorter;
 mod window;
 
 pub use window::is_window_function;

@@ -2,7 +2,7 @@
 //!
 //! Queries are planned inwards: `levels` has those around with their tables of WITH, `frames` the layouts of the rows
 //! that are known outside. A column's place is looked up in the row at hand, then in the frames of its query.
-//! Reading order: `frame`, `compile`, `query`, `from`, `paths`, `orders`, `join_order`, `joins`, `grouping`, `windows`, `common`.
+//! Reading order: `frame`, `compile`, `query`, `sets`, `from`, `paths`, `orders`, `join_order`, `joins`, `grouping`, `windows`, `common`.
 
 mod common;
 mod compile;
@@ -16,6 +16,7 @@ mod joins;
 mod orders;
 mod paths;
 mod query;
+mod sets;
 mod windows;
 
 use crate::access::RelationPaths;

@@ -1,6 +1,6 @@
 //! Groups and aggregates. Groups come in the order of their keys.
 
-use super::sort::{compare_keys, sort_keys};
+use super::sorter::{RowSorter, sort_key};
 use super::{MANY, RowOperator};
 use crate::equality::key_of;
 use crate::error::{ExecutionError, Interruption};
@@ -15,8 +15,10 @@ use values::Value;
 /// An aggregate for one group.
 struct Aggregated {
     accumulator: Box<dyn Accumulator>,
-    /// Rows that are to be sorted, or of which equal ones count once, with what they are sorted by.
-    collected: Vec<(RowValues, RowValues)>,
+    /// Rows that are to be sorted, or of which equal ones count once.
+    collected: RowSorter<RowValues>,
+    /// Those that were counted, where equal ones count once.
+    seen: BTreeSet<Vec<u8>>,
     size: usize,
 }
 
@@ -34,7 +36,11 @@ pub struct AggregateOperator {
     plan: Arc<PlanNode>,
     arrived: VecDeque<RowValues>,
     groups: BTreeMap<(usize, Vec<u8>), GroupState>,
-    finished: Option<std::vec::IntoIter<RowValues>>,
+    /// Whether all rows have come.
+    is_full: bool,
+    /// Values of the next group that is done.
+    values: RowValues,
+    found: Vec<RowValues>,
     memory: HeldBytes,
 }
 
@@ -58,7 +64,9 @@ impl AggregateOperator {
             plan,
             arrived: VecDeque::new(),
             groups: BTreeMap::new(),
-            finished: None,
+            is_full: false,
+            values: RowValues::new(),
+            found: Vec::new(),
             memory: HeldBytes::default(),
         }
     }
@@ -136,10 +144,10 @@ impl AggregateOperator {
         Ok(())
     }
 
-    /// The rows of all groups.
-    fn finish(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
+    /// Adds the groups that are there without a row.
+    fn add_empty_groups(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         let plan = Arc::clone(&self.plan);
-        let PlanNode::Aggregate { sets, groups, aggregates, carried, .. } = &*plan else { return Ok(()) };
+        let PlanNode::Aggregate { sets, groups, carried, .. } = &*plan else { return Ok(()) };
         for (number, _) in sets.iter().enumerate().filter(|(_, set)| set.is_empty()) {
             let place = (number, Vec::new());
             if let Entry::Vacant(vacant) = self.groups.entry(place) {
@@ -152,26 +160,32 @@ impl AggregateOperator {
                 vacant.insert(group);
             }
         }
-        let mut rows = Vec::with_capacity(self.groups.len());
-        for group in self.groups.values_mut() {
-            let set = &sets[group.set];
-            let mut row = RowValues::new();
-            let mut missing = 0_i64;
-            for (number, key) in group.keys.iter().enumerate() {
-                let within = set.contains(&number);
-                missing |= i64::from(!within) << number.min(62);
-                row.push(if within { key.clone() } else { Value::Null });
-            }
-            for (aggregate, state) in aggregates.iter().zip(&mut group.aggregates) {
-                row.push(state.finish(aggregate)?);
-            }
-            row.push(Value::BigInt(missing));
-            row.append(&mut group.carried);
-            rows.push(row);
-        }
-        self.groups.clear();
-        self.finished = Some(rows.into_iter());
         Ok(())
+    }
+
+    /// The row of the next group.
+    fn next_group(&mut self, run: &mut RunState<'_, '_>) -> Result<Option<RowValues>, Interruption> {
+        let plan = Arc::clone(&self.plan);
+        let PlanNode::Aggregate { sets, aggregates, .. } = &*plan else { return Ok(None) };
+        let Some(mut first) = self.groups.first_entry() else { return Ok(None) };
+        let group = first.get_mut();
+        while let Some(aggregate) = aggregates.get(self.values.len()) {
+            let state = &mut group.aggregates[self.values.len()];
+            self.values.push(state.finish(aggregate, &mut self.memory, run)?);
+        }
+        let group = first.remove();
+        let set = &sets[group.set];
+        let mut row = RowValues::with_capacity(group.keys.len() + self.values.len() + group.carried.len() + 1);
+        let mut missing = 0_i64;
+        for (number, key) in group.keys.into_iter().enumerate() {
+            let within = set.contains(&number);
+            missing |= i64::from(!within) << number.min(62);
+            row.push(if within { key } else { Value::Null });
+        }
+        row.append(&mut self.values);
+        row.push(Value::BigInt(missing));
+        row.extend(group.carried);
+        Ok(Some(row))
     }
 }
 
@@ -194,7 +208,7 @@ fn new_group(
     let mut states = Vec::with_capacity(aggregates.len());
     for aggregate in aggregates {
         let accumulator = accumulator(aggregate, row, run)?;
-        states.push(Aggregated { accumulator, collected: Vec::new(), size: 0 });
+        states.push(Aggregated { accumulator, collected: RowSorter::default(), seen: BTreeSet::new(), size: 0 });
     }
     Ok(GroupState { keys: computed.keys.clone(), aggregates: states, carried: computed.carried.clone(), set })
 }
@@ -216,22 +230,45 @@ impl Aggregated {
             }
             return Ok(());
         }
-        let keys = sort_keys(&aggregate.order, arguments, run)?;
-        memory.hold(size_of_row(arguments) + size_of_row(&keys), run.state)?;
-        self.collected.push((keys, arguments.to_vec()));
-        Ok(())
+        let key = sort_key(&aggregate.order, arguments, run)?;
+        if aggregate.order.is_empty() {
+            // The order does not matter, so each is counted when it comes.
+            return self.count_once(aggregate, arguments, memory, run);
+        }
+        self.collected.push(key, arguments.to_vec(), size_of_row(arguments), memory, run)
     }
 
-    fn finish(&mut self, aggregate: &Aggregation) -> Result<Value, Interruption> {
-        let mut collected = std::mem::take(&mut self.collected);
-        collected.sort_by(|left, right| compare_keys(&aggregate.order, &left.0, &right.0));
-        let mut seen = BTreeSet::new();
-        for (_, arguments) in collected {
-            let counts = aggregate.distinct.is_empty()
-                || seen.insert(key_of(aggregate.distinct.iter().map(|place| &arguments[*place])));
-            if counts {
-                self.accumulator.add(&arguments[..aggregate.types.len().min(arguments.len())])?;
+    /// Counts what was not counted before, if equal ones count once.
+    fn count_once(
+        &mut self,
+        aggregate: &Aggregation,
+        arguments: &[Value],
+        memory: &mut HeldBytes,
+        run: &mut RunState<'_, '_>,
+    ) -> Result<(), Interruption> {
+        if !aggregate.distinct.is_empty() {
+            let key = key_of(aggregate.distinct.iter().map(|place| &arguments[*place]));
+            if self.seen.contains(&key) {
+                return Ok(());
             }
+            memory.hold(key.len() + size_of::<Vec<u8>>(), run.state)?;
+            self.seen.insert(key);
+        }
+        Ok(self.accumulator.add(&arguments[..aggregate.types.len().min(arguments.len())])?)
+    }
+
+    /// The value of all rows. It may stop, and is then called again.
+    fn finish(
+        &mut self,
+        aggregate: &Aggregation,
+        memory: &mut HeldBytes,
+        run: &mut RunState<'_, '_>,
+    ) -> Result<Value, Interruption> {
+        self.collected.end();
+        loop {
+            run.spend()?;
+            let Some(arguments) = self.collected.pop() else { break };
+            self.count_once(aggregate, &arguments, memory, run)?;
         }
         Ok(self.accumulator.finish()?)
     }
@@ -239,13 +276,16 @@ impl Aggregated {
 
 impl RowOperator for AggregateOperator {
     fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
-        if self.finished.is_none() {
+        if !self.is_full {
             self.take_in(run)?;
-            self.finish(run)?;
+            self.add_empty_groups(run)?;
+            self.is_full = true;
         }
-        let Some(finished) = &mut self.finished else { return Ok(None) };
-        let rows: Vec<RowValues> = finished.take(want).collect();
-        Ok(Some(rows).filter(|rows| !rows.is_empty()))
+        while self.found.len() < want {
+            let Some(row) = self.next_group(run)? else { break };
+            self.found.push(row);
+        }
+        Ok(Some(std::mem::take(&mut self.found)).filter(|rows| !rows.is_empty()))
     }
 
     fn memory(&mut self) -> Option<&mut HeldBytes> {

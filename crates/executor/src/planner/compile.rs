@@ -11,7 +11,7 @@ use analyzer::{TypeId, Typed};
 use values::{Type, Value};
 
 /// A value as one of another type that PostgreSQL holds in the same bytes.
-fn relabelled(value: CompiledExpression, source: Type, target: Type) -> PlanResult<CompiledExpression> {
+pub fn relabelled(value: CompiledExpression, source: Type, target: Type) -> PlanResult<CompiledExpression> {
     let (source, target) = (source.unmodified(), target.unmodified());
     match (source, target) {
         (Type::Integer, Type::Oid) | (Type::Oid, Type::Integer) => Ok(match value {

@@ -16,7 +16,7 @@ use world::World;
 const NOW: i64 = 762_525_296_000_000;
 
 /// Queries that no plan is made for, at most.
-const NOT_BUILT_MAX: usize = 20;
+const NOT_BUILT_MAX: usize = 14;
 
 struct TestSession;
 

@@ -57,7 +57,8 @@ impl<'a> SnapshotCatalog<'a> {
             return Some(known);
         }
         let table = &self.tables.tables.get(name)?.table;
-        if table.sequence.is_some() {
+        // A view that is still named here was not written out before, which is somebody else's to do.
+        if !table.is_plain() {
             self.beyond.set(true);
             return None;
         }
