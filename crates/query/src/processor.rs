@@ -229,8 +229,8 @@ impl Processor {
 
     /// What plans the session's queries: `raid.query_engine`, unless the processor was made for one.
     fn engine_of(&self, session: &SessionFacts) -> Engine {
-        let asks = session.settings.iter().any(|(name, value)| name == ENGINE_SETTING && value == "executor");
-        self.engine.unwrap_or(if asks { Engine::Both } else { Engine::DataFusion })
+        let asks = session.settings.iter().any(|(name, value)| name == ENGINE_SETTING && value == "datafusion");
+        self.engine.unwrap_or(if asks { Engine::DataFusion } else { Engine::Both })
     }
 
     fn plan_anew(

@@ -134,7 +134,6 @@ SELECT interval '3 4:05:06';
 SELECT interval '1' day;
 --! missing: fields of an interval in its type
 SELECT interval '1' year;
---! unsupported
 SELECT interval '2:03' hour to minute;
 SELECT '2024-01-01 10:00'::timestamp::date;
 SELECT '2024-01-01'::date::timestamp;
@@ -182,21 +181,15 @@ SELECT 1 BETWEEN SYMMETRIC 2 AND 0;
 SELECT 5 & 3;
 SELECT 5 | 3;
 SELECT 5 # 3;
---! unsupported
 SELECT ~5;
 SELECT 1 << 4;
 SELECT 256 >> 2;
 SELECT '\x0102'::bytea || '\x03'::bytea;
 SELECT length('\x0102'::bytea);
---! missing: functions of bytea
 SELECT encode('\x0102ff', 'hex');
---! missing: functions of bytea
 SELECT encode('abc', 'base64');
---! missing: functions of bytea
 SELECT decode('YWJj', 'base64');
---! missing: the function get_byte
 SELECT get_byte('\x0102', 1);
---! missing: functions of bytea
 SELECT substring('\x010203'::bytea from 2 for 1);
 SELECT E'a\tb\n\\';
 SELECT 'it''s';
@@ -232,7 +225,6 @@ SELECT to_char(1234.5, '9999.99');
 SELECT to_char(12, '00009');
 --! missing: the function to_char
 SELECT to_char(1234567, '9,999,999');
---! missing: the function to_char
 SELECT to_char(timestamp '2024-02-29 13:04:05', 'YYYY-MM-DD HH24:MI:SS');
 --! missing: the function to_char
 SELECT to_char(timestamp '2024-02-29 13:04:05', 'Dy, DD Mon YYYY HH12:MI AM');
@@ -242,7 +234,6 @@ SELECT to_char(date '2024-02-29', 'Day Month DDD');
 SELECT to_date('2024-02-29', 'YYYY-MM-DD');
 --! missing: the function to_timestamp
 SELECT to_timestamp('2024-02-29 01:02:03', 'YYYY-MM-DD HH24:MI:SS');
---! missing: the function to_timestamp
 SELECT to_timestamp(0);
 --! missing: the function to_number
 SELECT to_number('1,234.5', '9,999.9');
@@ -310,11 +301,9 @@ DROP TABLE identified;
 SELECT '(0,1)'::tid;
 --! unsupported
 SELECT '11 22'::int2vector;
---! unsupported
 SELECT '\101'::"char";
 --! unsupported
 SELECT interval(0) '1 day 01:23:45.6789';
---! unsupported
 SELECT interval '1.234' second(2);
 --! unsupported
 SELECT to_regclass('pg_class');
