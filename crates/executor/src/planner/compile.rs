@@ -6,7 +6,7 @@ use crate::error::ExecutionError;
 use crate::expression::{Callee, CompiledExpression, ErrorPlace};
 use analyzer::facts::{FunctionKind, Volatility};
 use analyzer::tree::{Constant, EntryKind, ExprId, Node};
-use analyzer::types::{ANY, FunctionId, UNKNOWN};
+use analyzer::types::{ANY, CHAR, FunctionId, INTERVAL, NO_MODIFIER, UNKNOWN};
 use analyzer::{TypeId, Typed};
 use values::{Type, Value};
 
@@ -196,6 +196,13 @@ impl QueryPlanner<'_> {
             Constant::Number(text) | Constant::Text(text) => text,
             Constant::Bits(_) => return not_built("bit strings"),
         };
+        if typed.id == INTERVAL && typed.modifier != NO_MODIFIER {
+            return not_built("a modifier of an interval's text");
+        }
+        // Of longer ones the first character counts, or the number behind a backslash.
+        if typed.id == CHAR && (text.len() != 1 || text.as_str() == "\\") {
+            return not_built("this \"char\"");
+        }
         let parsed = values::text::parse(text, storage);
         Ok(parsed.map_err(|error| ExecutionError::from(error).at(at.0))?)
     }

@@ -66,7 +66,6 @@ SELECT md5('abc');
 SELECT to_hex(255);
 SELECT quote_literal('it''s');
 SELECT quote_ident('Mixed');
---! missing: the function format
 SELECT format('%s-%I-%L', 'a', 'B c', 'd''e');
 SELECT regexp_replace('hello', 'l+', 'L');
 SELECT regexp_replace('hello', 'l', 'L', 'g');

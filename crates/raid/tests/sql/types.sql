@@ -134,6 +134,7 @@ SELECT interval '3 4:05:06';
 SELECT interval '1' day;
 --! missing: fields of an interval in its type
 SELECT interval '1' year;
+--! unsupported
 SELECT interval '2:03' hour to minute;
 SELECT '2024-01-01 10:00'::timestamp::date;
 SELECT '2024-01-01'::date::timestamp;
@@ -301,9 +302,11 @@ DROP TABLE identified;
 SELECT '(0,1)'::tid;
 --! unsupported
 SELECT '11 22'::int2vector;
+--! unsupported
 SELECT '\101'::"char";
 --! unsupported
 SELECT interval(0) '1 day 01:23:45.6789';
+--! unsupported
 SELECT interval '1.234' second(2);
 --! unsupported
 SELECT to_regclass('pg_class');
