@@ -4,6 +4,7 @@
 mod aggregate;
 mod functions;
 mod join;
+mod keyed;
 mod lateral;
 mod limit;
 mod rows;
@@ -69,6 +70,7 @@ pub fn build(node: &Arc<PlanNode>) -> Box<dyn RowOperator> {
             Box::new(sets::SetOperation::new(build(left), build(right), plan))
         }
         PlanNode::Shared { .. } => Box::new(shared::SharedReader::new(plan)),
+        PlanNode::Keyed { .. } => Box::new(keyed::KeyedReader::new(plan)),
         PlanNode::Working { .. } => Box::new(shared::WorkingReader::new(plan)),
         PlanNode::Recursive { base, .. } => Box::new(shared::Recursive::new(build(base), plan)),
     }

@@ -19,6 +19,7 @@ pub struct QueryPlan {
     pub(crate) subplans: u32,
     pub(crate) shared: u32,
     pub(crate) working: u32,
+    pub(crate) keyed: u32,
 }
 
 impl QueryPlan {
@@ -290,6 +291,13 @@ pub enum PlanNode {
         outer: Vec<CompiledExpression>,
         frames: usize,
     },
+    /// Rows that are read once, of which those are wanted whose keys are values of rows around.
+    Keyed {
+        number: usize,
+        source: Arc<PlanNode>,
+        keys: Vec<CompiledExpression>,
+        wanted: Vec<CompiledExpression>,
+    },
     /// What the last round of a recursion has found.
     Working {
         number: usize,
@@ -323,6 +331,7 @@ impl PlanNode {
             | PlanNode::Sort { input, .. }
             | PlanNode::Distinct { input, .. }
             | PlanNode::Limit { input, .. }
+            | PlanNode::Keyed { source: input, .. }
             | PlanNode::Shared { source: input, .. } => vec![input],
             PlanNode::Join { left, right, .. }
             | PlanNode::Lateral { left, right, .. }

@@ -2,7 +2,7 @@
 //!
 //! Queries are planned inwards: `levels` has those around with their tables of WITH, `frames` the layouts of the rows
 //! that are known outside. A column's place is looked up in the row at hand, then in the frames of its query.
-//! Reading order: `frame`, `compile`, `query`, `sets`, `from`, `paths`, `orders`, `join_order`, `joins`, `grouping`, `windows`, `common`.
+//! Reading order: `frame`, `compile`, `query`, `sets`, `from`, `paths`, `orders`, `keyed`, `join_order`, `joins`, `grouping`, `windows`, `common`.
 
 mod common;
 mod compile;
@@ -13,6 +13,7 @@ mod from;
 mod grouping;
 mod join_order;
 mod joins;
+mod keyed;
 mod orders;
 mod paths;
 mod query;
@@ -93,6 +94,7 @@ pub fn plan_or_reason(
         subplans: 0,
         shared: 0,
         working: 0,
+        keyed: 0,
         outer_log: Vec::new(),
         volatile_calls: 0,
         working_reads: Vec::new(),
@@ -109,6 +111,7 @@ pub fn plan_or_reason(
             subplans: planner.subplans,
             shared: planner.shared,
             working: planner.working,
+            keyed: planner.keyed,
         }))),
         Err(Refusal::NotBuilt(what)) => Ok(Err(what)),
         Err(Refusal::Failed(error)) => Err(error),
@@ -135,6 +138,7 @@ struct QueryPlanner<'a> {
     subplans: u32,
     shared: u32,
     working: u32,
+    keyed: u32,
     /// Which places of frames were looked up, in order.
     outer_log: Vec<OuterPlace>,
     volatile_calls: u32,

@@ -9,6 +9,7 @@ use crate::equality::key_of;
 use crate::error::Interruption;
 use crate::plan::{JoinType, PlanNode};
 use crate::run::{ExecutionState, HeldBytes, RowValues, RunState, size_of_row};
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use values::Value;
@@ -38,7 +39,7 @@ pub struct Join {
     memory: HeldBytes,
     /// Rows of the right side whose keys are still to be computed.
     arrived: VecDeque<RowValues>,
-    table: BTreeMap<Vec<u8>, Vec<usize>>,
+    table: FxHashMap<Vec<u8>, Vec<usize>>,
     matched: Vec<bool>,
     built: bool,
     current: HashProbe,
@@ -59,7 +60,7 @@ impl Join {
             held: Vec::new(),
             memory: HeldBytes::default(),
             arrived: VecDeque::new(),
-            table: BTreeMap::new(),
+            table: FxHashMap::default(),
             matched: Vec::new(),
             built: false,
             current: HashProbe::default(),

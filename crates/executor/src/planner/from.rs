@@ -180,6 +180,8 @@ impl<'a> QueryPlanner<'a> {
 
     /// Rows for which conditions hold; those with subqueries come last.
     pub fn filtered(&mut self, source: FromSource, conjuncts: &[Conjunct], level: usize) -> PlanResult<FromSource> {
+        let mut source = source;
+        source.frame.rows = source.rows;
         match self.condition(conjuncts, level, &source.frame)? {
             None => Ok(source),
             Some(filter) => {
@@ -209,9 +211,17 @@ impl<'a> QueryPlanner<'a> {
         })
     }
 
-    /// A scan of a relation by the path that the conditions make best.
+    /// The rows of a relation for which conditions hold.
     fn scan(&mut self, entry: u32, conjuncts: &[Conjunct], level: usize) -> PlanResult<FromSource> {
-        let (mut scan, frame, rows) = self.bare_scan(entry, level)?;
+        match self.keyed_scan(entry, conjuncts, level)? {
+            Some(source) => Ok(source),
+            None => self.scan_by_path(entry, conjuncts, level),
+        }
+    }
+
+    /// A scan of a relation by the path that the conditions make best.
+    pub fn scan_by_path(&mut self, entry: u32, conjuncts: &[Conjunct], level: usize) -> PlanResult<FromSource> {
+        let (mut scan, mut frame, rows) = self.bare_scan(entry, level)?;
         let found = self.best_path(entry, conjuncts, &ColumnFrame::empty(level), &BTreeSet::new(), level)?;
         let mut rows = rows;
         scan.exact = conjuncts.is_empty();
@@ -221,6 +231,7 @@ impl<'a> QueryPlanner<'a> {
         } else if !conjuncts.is_empty() {
             rows = (rows * CONDITION_SHARE.powi(conjuncts.len() as i32)).max(1.0);
         }
+        frame.rows = rows;
         scan.filter = self.condition(conjuncts, level, &frame)?;
         Ok(FromSource { node: Arc::new(PlanNode::Scan(scan)), frame, rows })
     }

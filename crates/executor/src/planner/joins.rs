@@ -160,7 +160,7 @@ impl<'a> QueryPlanner<'a> {
         if matches!(kind, JoinType::Right | JoinType::Full) {
             return not_built("a lateral side that is kept");
         }
-        self.frames.push(left.frame.clone());
+        self.frames.push(ColumnFrame { rows: left.rows, ..left.frame.clone() });
         let right = self.tree(leaf.tree, own, level);
         self.frames.pop();
         let right = right?;

@@ -48,6 +48,7 @@ impl<'a> QueryPlanner<'a> {
         if query.has_target_sets {
             source = self.target_sets(query, source, level)?;
         }
+        source.frame.rows = source.rows;
         let values: Vec<ExprId> = query.targets.iter().map(|target| target.value).collect();
         let expressions = self.compile_all(&values, level, &source.frame)?;
         let all_slots = (0..source.frame.width).map(CompiledExpression::Slot);
