@@ -62,6 +62,17 @@ pub enum JoinType {
     Full,
 }
 
+impl JoinType {
+    /// The same join with the other side to the left.
+    pub fn turned(self) -> JoinType {
+        match self {
+            JoinType::Left => JoinType::Right,
+            JoinType::Right => JoinType::Left,
+            JoinType::Inner | JoinType::Full => self,
+        }
+    }
+}
+
 /// What one column of a path must be equal to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KeySource {

@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// Rows of the left side times those of the right below which looking up each is better than reading all.
 const LOOKUP_GAIN: f64 = 3.0;
 
+/// How many times more rows the right side must have to be put to the left.
+const SWAP_GAIN: f64 = 2.0;
+
 impl<'a> QueryPlanner<'a> {
     /// Inner joins of all trees, with all conditions.
     pub fn join_all(
@@ -220,6 +223,11 @@ impl<'a> QueryPlanner<'a> {
         by_key: bool,
         level: usize,
     ) -> PlanResult<FromSource> {
+        // The right side is held: that is the one of fewer rows.
+        let (kind, left, right) = match !by_key && left.rows * SWAP_GAIN < right.rows {
+            true => (kind.turned(), right, left),
+            false => (kind, left, right),
+        };
         let (mut left_keys, mut right_keys, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for conjunct in between {
             match self.hash_keys(conjunct, &left.frame, &right.frame, level)? {

@@ -8,12 +8,14 @@ use super::session::{RandomBits, SessionView};
 use crate::error::QueryError;
 use crate::limits::{BATCH_ROWS, SLICE_ROWS};
 use crate::processor::RowStream;
+use crate::sizes::TableSizes;
 use crate::tables::{ScanBatch, ScanRequest, Tables};
 use datafusion::execution::memory_pool::MemoryReservation;
 use evaluation::{CallEnvironment, PatternCache};
 use executor::{ExecutionStep, RowNeed, ScanId, ScanOrder};
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::schema::TableSchema;
+use messages::{KeyRange, TableId};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -37,6 +39,8 @@ pub(crate) struct RunningPlan {
     pub random: RandomBits,
     /// Regular expressions that it has met.
     pub patterns: PatternCache,
+    /// What was learned of tables.
+    pub sizes: Arc<TableSizes>,
     /// Scans that are open.
     pub scans: BTreeMap<ScanId, StreamedScan>,
     /// Memory that is set aside for it.
@@ -47,6 +51,14 @@ pub(crate) struct RunningPlan {
 pub(crate) struct StreamedScan {
     batches: BoxStream<'static, Result<ScanBatch, QueryError>>,
     decoder: RowDecoder,
+    /// Which table is read as a whole, and how many of its rows have come.
+    counted: Option<CountedTable>,
+}
+
+/// A table that is read as a whole.
+struct CountedTable {
+    storage: TableId,
+    rows: usize,
 }
 
 impl RunningPlan {
@@ -90,7 +102,7 @@ impl RunningPlan {
     }
 
     fn open(&mut self, scan: ScanId, order: &ScanOrder) -> Result<(), QueryError> {
-        let table = self.relations.0.get(&order.relation);
+        let table = self.relations.0.get(&order.relation).map(|sized| &sized.table);
         let table = table.ok_or_else(|| QueryError::new("XX000", "a plan reads a table that it does not name"))?;
         let request = ScanRequest {
             table: Arc::clone(table),
@@ -100,8 +112,11 @@ impl RunningPlan {
             batch_rows: BATCH_ROWS,
             limit: order.limit,
         };
+        let is_whole = request.ranges == [KeyRange::whole(table.storage)] && request.limit.is_none();
+        let counted = is_whole.then_some(CountedTable { storage: table.storage, rows: 0 });
         let batches = self.tables.scan(request);
-        self.scans.insert(scan, StreamedScan { batches, decoder: RowDecoder::new(table, &order.columns) });
+        let decoder = RowDecoder::new(table, &order.columns);
+        self.scans.insert(scan, StreamedScan { batches, decoder, counted });
         Ok(())
     }
 
@@ -113,10 +128,13 @@ impl RunningPlan {
         match open.batches.next().await {
             Some(batch) => {
                 let rows = open.decoder.rows(&batch?)?;
+                open.counted.iter_mut().for_each(|counted| counted.rows += rows.len());
                 self.execution.answer(scan, rows, false);
             }
             None => {
-                self.scans.remove(&scan);
+                if let Some(CountedTable { storage, rows }) = self.scans.remove(&scan).and_then(|open| open.counted) {
+                    self.sizes.counted(storage, rows);
+                }
                 self.execution.answer(scan, Vec::new(), true);
             }
         }
