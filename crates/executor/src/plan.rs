@@ -131,8 +131,10 @@ pub struct ScanNode {
     /// Which columns its rows have, in their order.
     pub columns: Vec<u32>,
     pub filter: Option<CompiledExpression>,
-    /// Whether the filter holds for all rows within the range.
+    /// Whether the filter holds for all rows within the range, but for NULLs behind all of them.
     pub exact: bool,
+    /// Whether there may be such NULLs.
+    pub nulls_behind: bool,
     /// The order that its rows must have; none if any will do.
     pub direction: Option<KeyDirection>,
     pub needed: Option<RowsNeeded>,

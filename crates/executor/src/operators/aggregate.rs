@@ -2,13 +2,14 @@
 
 use super::sorter::{RowSorter, sort_key};
 use super::{MANY, RowOperator};
-use crate::equality::key_of;
+use crate::equality::{equality_key, key_of};
 use crate::error::{ExecutionError, Interruption};
 use crate::plan::{Aggregation, PlanNode};
 use crate::run::{HeldBytes, RowValues, RunState, size_of_row};
+use analyzer::TypeId;
 use evaluation::Accumulator;
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use values::Value;
 
@@ -35,13 +36,30 @@ pub struct AggregateOperator {
     input: Box<dyn RowOperator>,
     plan: Arc<PlanNode>,
     arrived: VecDeque<RowValues>,
-    groups: BTreeMap<(usize, Vec<u8>), GroupState>,
-    /// Whether all rows have come.
-    is_full: bool,
-    /// Values of the next group that is done.
+    /// What the row at hand gives.
+    computed: AggregateValues,
+    /// Which group has a key, for each set.
+    places: Vec<FxHashMap<Vec<u8>, usize>>,
+    groups: Vec<GroupState>,
+    /// Groups in the order of their keys.
+    sorted: RowSorter<GroupState>,
+    stage: AggregateStage,
+    /// The group that is next, and those values of it that are done.
+    next: Option<GroupState>,
     values: RowValues,
     found: Vec<RowValues>,
     memory: HeldBytes,
+}
+
+/// How far an aggregation has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AggregateStage {
+    /// Rows come.
+    Taking,
+    /// All have come, and groups are sorted.
+    Sorting,
+    /// Groups leave.
+    Leaving,
 }
 
 /// A new accumulator.
@@ -63,8 +81,12 @@ impl AggregateOperator {
             input,
             plan,
             arrived: VecDeque::new(),
-            groups: BTreeMap::new(),
-            is_full: false,
+            computed: AggregateValues::default(),
+            places: Vec::new(),
+            groups: Vec::new(),
+            sorted: RowSorter::default(),
+            stage: AggregateStage::Taking,
+            next: None,
             values: RowValues::new(),
             found: Vec::new(),
             memory: HeldBytes::default(),
@@ -72,94 +94,77 @@ impl AggregateOperator {
     }
 
     fn take_in(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
+        let plan = Arc::clone(&self.plan);
+        let PlanNode::Aggregate { sets, .. } = &*plan else { return Ok(()) };
+        self.places.resize_with(sets.len(), FxHashMap::default);
         loop {
             while let Some(row) = self.arrived.front() {
                 run.spend()?;
-                let computed = self.compute(row, run)?;
+                self.computed.fill(&plan, row, run)?;
                 if let Some(row) = self.arrived.pop_front() {
-                    self.add(&row, computed, run)?;
+                    self.add(&plan, &row, run)?;
                 }
             }
             match self.input.next(run, MANY)? {
                 Some(rows) => self.arrived = rows.into(),
-                None => return Ok(()),
+                None => break,
             }
         }
+        for (number, _) in sets.iter().enumerate().filter(|(_, set)| set.is_empty()) {
+            if self.places[number].is_empty() {
+                self.computed.fill_with_nulls(&plan);
+                let group = new_group(&plan, number, &[], &self.computed, run)?;
+                self.places[number].insert(Vec::new(), self.groups.len());
+                self.groups.push(group);
+            }
+        }
+        Ok(())
     }
 
-    /// What a row gives, before anything is changed: grouping values, and arguments of those aggregates that take it.
-    fn compute(&self, row: &[Value], run: &mut RunState<'_, '_>) -> Result<AggregateValues, Interruption> {
-        let PlanNode::Aggregate { groups, aggregates, carried, .. } = &*self.plan else {
-            return Ok(AggregateValues::default());
-        };
-        let mut computed = AggregateValues::default();
-        for group in groups {
-            computed.keys.push(group.evaluate(row, run)?);
-        }
-        for value in carried {
-            computed.carried.push(value.evaluate(row, run)?);
-        }
-        for aggregate in aggregates {
-            let takes = match &aggregate.filter {
-                Some(filter) => filter.holds(row, run)?,
-                None => true,
-            };
-            let arguments = match takes {
-                true => {
-                    Some(aggregate.arguments.iter().map(|v| v.evaluate(row, run)).collect::<Result<RowValues, _>>()?)
-                }
-                false => None,
-            };
-            computed.arguments.push(arguments);
-        }
-        Ok(computed)
-    }
-
-    fn add(
-        &mut self,
-        row: &[Value],
-        computed: AggregateValues,
-        run: &mut RunState<'_, '_>,
-    ) -> Result<(), Interruption> {
-        let plan = Arc::clone(&self.plan);
-        let PlanNode::Aggregate { sets, aggregates, .. } = &*plan else { return Ok(()) };
+    fn add(&mut self, plan: &PlanNode, row: &[Value], run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
+        let PlanNode::Aggregate { sets, aggregates, .. } = plan else { return Ok(()) };
         for (number, set) in sets.iter().enumerate() {
-            let key = key_of(set.iter().map(|group| &computed.keys[*group]));
-            let place = (number, key);
-            if !self.groups.contains_key(&place) {
-                let group = new_group(&plan, number, row, &computed, run)?;
-                let bytes =
-                    size_of_row(&group.keys) + size_of_row(&group.carried) + place.1.len() + aggregates.len() * 64;
-                self.memory.hold(bytes, run.state)?;
-                self.groups.insert(place.clone(), group);
-            }
-            let Some(group) = self.groups.get_mut(&place) else { continue };
-            for ((aggregate, state), arguments) in aggregates.iter().zip(&mut group.aggregates).zip(&computed.arguments)
+            let computed = &mut self.computed;
+            computed.key.clear();
+            set.iter().for_each(|group| equality_key(&computed.keys[*group], TypeId(0), &mut computed.key));
+            let place = match self.places[number].get(computed.key.as_slice()) {
+                Some(place) => *place,
+                None => {
+                    let group = new_group(plan, number, row, computed, run)?;
+                    let bytes = size_of_row(&group.keys) + size_of_row(&group.carried) + computed.key.len();
+                    self.memory.hold(bytes + aggregates.len() * 64, run.state)?;
+                    self.places[number].insert(computed.key.clone(), self.groups.len());
+                    self.groups.push(group);
+                    self.groups.len() - 1
+                }
+            };
+            let mut arguments = computed.arguments.as_slice();
+            for ((aggregate, state), takes) in
+                aggregates.iter().zip(&mut self.groups[place].aggregates).zip(&computed.takes)
             {
-                if let Some(arguments) = arguments {
-                    state.add(aggregate, arguments, &mut self.memory, run)?;
+                if *takes {
+                    let (own, others) = arguments.split_at(aggregate.arguments.len());
+                    arguments = others;
+                    state.add(aggregate, own, &mut self.memory, run)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Adds the groups that are there without a row.
-    fn add_empty_groups(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
+    /// Brings the groups into the order of their keys.
+    fn sort(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         let plan = Arc::clone(&self.plan);
-        let PlanNode::Aggregate { sets, groups, carried, .. } = &*plan else { return Ok(()) };
-        for (number, _) in sets.iter().enumerate().filter(|(_, set)| set.is_empty()) {
-            let place = (number, Vec::new());
-            if let Entry::Vacant(vacant) = self.groups.entry(place) {
-                let nothing = AggregateValues {
-                    keys: vec![Value::Null; groups.len()],
-                    carried: vec![Value::Null; carried.len()],
-                    arguments: Vec::new(),
-                };
-                let group = new_group(&plan, number, &[], &nothing, run)?;
-                vacant.insert(group);
-            }
+        let PlanNode::Aggregate { sets, .. } = &*plan else { return Ok(()) };
+        self.places.clear();
+        while !self.groups.is_empty() {
+            run.spend()?;
+            let Some(group) = self.groups.pop() else { break };
+            let mut key = (group.set as u64).to_be_bytes().to_vec();
+            sets[group.set].iter().for_each(|number| equality_key(&group.keys[*number], TypeId(0), &mut key));
+            self.sorted.push(key, group, 0, &mut self.memory, run)?;
         }
+        self.sorted.end();
         Ok(())
     }
 
@@ -167,13 +172,15 @@ impl AggregateOperator {
     fn next_group(&mut self, run: &mut RunState<'_, '_>) -> Result<Option<RowValues>, Interruption> {
         let plan = Arc::clone(&self.plan);
         let PlanNode::Aggregate { sets, aggregates, .. } = &*plan else { return Ok(None) };
-        let Some(mut first) = self.groups.first_entry() else { return Ok(None) };
-        let group = first.get_mut();
+        if self.next.is_none() {
+            self.next = self.sorted.pop();
+        }
+        let Some(group) = &mut self.next else { return Ok(None) };
         while let Some(aggregate) = aggregates.get(self.values.len()) {
             let state = &mut group.aggregates[self.values.len()];
             self.values.push(state.finish(aggregate, &mut self.memory, run)?);
         }
-        let group = first.remove();
+        let Some(group) = self.next.take() else { return Ok(None) };
         let set = &sets[group.set];
         let mut row = RowValues::with_capacity(group.keys.len() + self.values.len() + group.carried.len() + 1);
         let mut missing = 0_i64;
@@ -189,12 +196,57 @@ impl AggregateOperator {
     }
 }
 
-/// What a row gives.
+/// What a row gives: kept from row to row, for its memory.
 #[derive(Default)]
 struct AggregateValues {
     keys: RowValues,
     carried: RowValues,
-    arguments: Vec<Option<RowValues>>,
+    /// Which aggregates take the row.
+    takes: Vec<bool>,
+    /// The arguments of those, one behind the other.
+    arguments: RowValues,
+    /// The key of its group.
+    key: Vec<u8>,
+}
+
+impl AggregateValues {
+    /// Computes what a row gives, before anything is changed.
+    fn fill(&mut self, plan: &PlanNode, row: &[Value], run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
+        let PlanNode::Aggregate { groups, aggregates, carried, .. } = plan else { return Ok(()) };
+        self.clear();
+        for group in groups {
+            self.keys.push(group.evaluate(row, run)?);
+        }
+        for value in carried {
+            self.carried.push(value.evaluate(row, run)?);
+        }
+        for aggregate in aggregates {
+            let takes = match &aggregate.filter {
+                Some(filter) => filter.holds(row, run)?,
+                None => true,
+            };
+            self.takes.push(takes);
+            for argument in aggregate.arguments.iter().filter(|_| takes) {
+                self.arguments.push(argument.evaluate(row, run)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// What no row gives.
+    fn fill_with_nulls(&mut self, plan: &PlanNode) {
+        let PlanNode::Aggregate { groups, carried, .. } = plan else { return };
+        self.clear();
+        self.keys.resize(groups.len(), Value::Null);
+        self.carried.resize(carried.len(), Value::Null);
+    }
+
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.carried.clear();
+        self.takes.clear();
+        self.arguments.clear();
+    }
 }
 
 fn new_group(
@@ -276,10 +328,13 @@ impl Aggregated {
 
 impl RowOperator for AggregateOperator {
     fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
-        if !self.is_full {
+        if self.stage == AggregateStage::Taking {
             self.take_in(run)?;
-            self.add_empty_groups(run)?;
-            self.is_full = true;
+            self.stage = AggregateStage::Sorting;
+        }
+        if self.stage == AggregateStage::Sorting {
+            self.sort(run)?;
+            self.stage = AggregateStage::Leaving;
         }
         while self.found.len() < want {
             let Some(row) = self.next_group(run)? else { break };

@@ -7,8 +7,9 @@ use crate::error::Interruption;
 use crate::plan::Sorting;
 use crate::run::{HeldBytes, RunState};
 use analyzer::TypeId;
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use values::Value;
 
 /// How many are sorted at once.
@@ -26,11 +27,10 @@ pub struct SortEntry<T> {
 pub struct RowSorter<T> {
     /// The run that is being filled.
     filling: Vec<SortEntry<T>>,
-    /// What is left of sorted runs, each behind its first, which is in `firsts`.
+    /// What is left of sorted runs, each behind its first.
     runs: Vec<std::vec::IntoIter<SortEntry<T>>>,
-    firsts: Vec<Option<SortEntry<T>>>,
-    /// Keys of the first ones, with their runs.
-    least: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
+    /// The first of each.
+    firsts: BinaryHeap<RunFirst<T>>,
     /// How many entries are in runs.
     count: usize,
     /// No more than these leave.
@@ -53,8 +53,7 @@ impl<T> RowSorter<T> {
         RowSorter {
             filling: Vec::new(),
             runs: Vec::new(),
-            firsts: Vec::new(),
-            least: BinaryHeap::new(),
+            firsts: BinaryHeap::new(),
             count: 0,
             most,
             bound: None,
@@ -108,9 +107,8 @@ impl<T> RowSorter<T> {
             merged.push(next);
         }
         let kept = self.merging.take().unwrap_or_default();
-        let left = self.firsts.drain(..).flatten().chain(self.runs.drain(..).flatten());
+        let left = self.firsts.drain().map(|first| first.entry).chain(self.runs.drain(..).flatten());
         memory.release(left.map(|entry| entry.bytes).sum(), run.state);
-        self.least.clear();
         self.bound = kept.last().map(|last| last.key.clone());
         self.count = kept.len();
         self.add_run(kept);
@@ -148,25 +146,46 @@ impl<T> RowSorter<T> {
     }
 
     fn add_run(&mut self, sorted: Vec<SortEntry<T>>) {
-        self.runs.push(sorted.into_iter());
-        self.firsts.push(None);
-        self.advance(self.runs.len() - 1);
-    }
-
-    fn advance(&mut self, place: usize) {
-        if let Some(next) = self.runs[place].next() {
-            self.least.push(Reverse((next.key.clone(), place)));
-            self.firsts[place] = Some(next);
-        }
+        let mut sorted = sorted.into_iter();
+        let run = self.runs.len();
+        self.firsts.extend(sorted.next().map(|entry| RunFirst { entry, run }));
+        self.runs.push(sorted);
     }
 
     fn pop_entry(&mut self) -> Option<SortEntry<T>> {
-        let Reverse((_, place)) = self.least.pop()?;
-        let found = self.firsts[place].take();
-        self.advance(place);
-        found
+        let mut least = self.firsts.peek_mut()?;
+        match self.runs[least.run].next() {
+            Some(next) => Some(std::mem::replace(&mut least.entry, next)),
+            None => Some(PeekMut::pop(least).entry),
+        }
     }
 }
+
+/// The first of a run. The greatest in a heap is the one that comes first.
+struct RunFirst<T> {
+    entry: SortEntry<T>,
+    run: usize,
+}
+
+impl<T> Ord for RunFirst<T> {
+    fn cmp(&self, other: &RunFirst<T>) -> Ordering {
+        other.entry.key.cmp(&self.entry.key).then(other.run.cmp(&self.run))
+    }
+}
+
+impl<T> PartialOrd for RunFirst<T> {
+    fn partial_cmp(&self, other: &RunFirst<T>) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for RunFirst<T> {
+    fn eq(&self, other: &RunFirst<T>) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<T> Eq for RunFirst<T> {}
 
 /// What a row is sorted by, as bytes that have its order.
 pub fn sort_key(sorting: &[Sorting], row: &[Value], run: &mut RunState<'_, '_>) -> Result<Vec<u8>, Interruption> {
@@ -194,7 +213,6 @@ pub fn append_sort_key(value: &Value, by: &Sorting, key: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use crate::expression::CompiledExpression;
-    use std::cmp::Ordering;
 
     /// Rows would come out in another order than they are compared in.
     #[test]

@@ -227,7 +227,7 @@ impl<'a> QueryPlanner<'a> {
         scan.exact = conjuncts.is_empty();
         if let Some(found) = found {
             (scan.path, scan.range, rows) = (found.path, found.range, found.rows);
-            scan.exact = found.exact;
+            (scan.exact, scan.nulls_behind) = (found.exact, found.nulls_behind);
         } else if !conjuncts.is_empty() {
             rows = (rows * CONDITION_SHARE.powi(conjuncts.len() as i32)).max(1.0);
         }
@@ -257,6 +257,7 @@ impl<'a> QueryPlanner<'a> {
             columns,
             filter: None,
             exact: false,
+            nulls_behind: false,
             direction: None,
             needed: None,
         };

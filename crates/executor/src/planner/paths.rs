@@ -28,8 +28,10 @@ pub struct ChosenPath {
     pub path: usize,
     pub range: RangeBounds,
     pub rows: f64,
-    /// Whether the conditions hold for exactly the rows within the range.
+    /// Whether the conditions hold for exactly the rows within the range, but for NULLs behind all of them.
     pub exact: bool,
+    /// Whether there may be such NULLs.
+    pub nulls_behind: bool,
 }
 
 /// What a condition says of a column.
@@ -110,9 +112,9 @@ impl QueryPlanner<'_> {
             said += self.key_ends(*next, &bounds, &mut range, frame, level)?;
         }
         // NULLs stand behind all values; only the primary key has none.
-        let without_nulls = path == 0 || range.lower.is_none() || range.upper.is_some();
-        let exact = said == conjuncts.len() && without_nulls;
-        Ok(Some(ChosenPath { path, range, rows, exact }))
+        let nulls_behind = path != 0 && range.lower.is_some() && range.upper.is_none();
+        let exact = said == conjuncts.len();
+        Ok(Some(ChosenPath { path, range, rows, exact, nulls_behind }))
     }
 
     /// How many rows are read by the best path for conditions whose other sides look at entries that are given,

@@ -69,11 +69,14 @@ fn limits_reach_scans_whose_rows_all_count() {
     assert_eq!(limit("SELECT name FROM (SELECT * FROM item) i LIMIT 2 OFFSET 3"), Some(5));
     assert_eq!(limit("SELECT amount FROM sale WHERE item_id = 2 LIMIT 1"), Some(1));
     assert_eq!(limit("SELECT name FROM item WHERE id > 3 AND id <= 6 LIMIT 1"), Some(1));
+    assert_eq!(limit("SELECT name FROM item WHERE price > 1 LIMIT 2"), Some(2), "NULLs come last");
+    assert_eq!(limit("SELECT name FROM item WHERE price > 1 ORDER BY price LIMIT 2"), Some(2));
     for more in [
         "SELECT name FROM item WHERE weight > 1 LIMIT 2",
         "SELECT name FROM item WHERE id > 1 AND weight > 1 LIMIT 2",
         "SELECT name FROM item WHERE id = 3 AND id > 1 AND id > 2 LIMIT 2",
-        "SELECT name FROM item WHERE price > 1 LIMIT 2",
+        // NULLs come first.
+        "SELECT name FROM item WHERE price > 1 ORDER BY price DESC LIMIT 2",
         "SELECT name FROM item WHERE id IN (1, 2, 3) LIMIT 2",
         "SELECT DISTINCT kind FROM item LIMIT 2",
         "SELECT count(*) FROM item LIMIT 1",

@@ -76,12 +76,7 @@ impl World {
         for range in ranges {
             check(range, columns, &table.types);
             let rows = sorted.iter().filter(|row| within(range, &key(row)));
-            found.extend(rows.map(|row| {
-                let shown = |(number, value): (usize, &Value)| {
-                    if order.columns.contains(&(number as u32)) { value.clone() } else { Value::Null }
-                };
-                row.iter().enumerate().map(shown).collect()
-            }));
+            found.extend(rows.map(|row| order.columns.iter().map(|column| row[*column as usize].clone()).collect()));
         }
         found.truncate(order.limit.unwrap_or(usize::MAX));
         found

@@ -166,19 +166,20 @@ struct RowDecoder {
 
 impl RowDecoder {
     fn new(table: &TableSchema, columns: &[u32]) -> RowDecoder {
-        let mut wanted: Vec<usize> = columns.iter().map(|column| *column as usize).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
+        let wanted = columns.iter().map(|column| *column as usize).collect();
         RowDecoder { wanted, missing: table.columns.iter().map(|column| column.missing.clone()).collect() }
     }
 
-    /// Rows of the table's full width, in which what is not wanted is NULL.
+    /// Rows of what is wanted.
     fn rows(&self, batch: &ScanBatch) -> Result<Vec<Vec<Value>>, QueryError> {
         batch.iter().map(|(_, row)| self.row(row)).collect()
     }
 
     fn row(&self, bytes: &[u8]) -> Result<Vec<Value>, QueryError> {
-        let mut row = vec![Value::Null; self.missing.len()];
+        let mut row = Vec::with_capacity(self.wanted.len());
+        if self.wanted.is_empty() {
+            return Ok(row);
+        }
         let mut reader = RowReader::new(bytes)?;
         let mut next = 0;
         for position in &self.wanted {
@@ -189,7 +190,7 @@ impl RowDecoder {
             let value = if reader.remaining() > 0 { reader.next_value()? } else { None };
             next += 1;
             // A row that ends early lacks columns that were added after it was written.
-            row[*position] = value.unwrap_or_else(|| self.missing[*position].clone());
+            row.push(value.unwrap_or_else(|| self.missing[*position].clone()));
         }
         Ok(row)
     }
