@@ -43,8 +43,8 @@ mod with;
 use grammar::ast::{Arena, Statement};
 
 use crate::catalog::Catalog;
-use crate::error::{AnalysisError, FEATURE_NOT_SUPPORTED, STACK_DEPTH_EXCEEDED};
-use crate::limits::DEPTH_MAX;
+use crate::error::{AnalysisError, FEATURE_NOT_SUPPORTED, QUERY_CANCELED, STACK_DEPTH_EXCEEDED};
+use crate::limits::{DEPTH_MAX, STEPS_UNASKED};
 use crate::parameters::Parameters;
 use crate::reliance::{LookUp, Noting};
 use crate::tree::{Command, Expr, ExprId, Node, Query, QueryId, Target, Tree};
@@ -102,6 +102,7 @@ pub fn analyze(
         parameters: Parameters::open(declared),
         levels: Vec::new(),
         depth: 0,
+        steps: 0,
         chains: 0,
     };
     let query = analyzer.statement(&parsed.statement, true)?;
@@ -119,6 +120,7 @@ struct Analyzer<'a> {
     parameters: Parameters,
     levels: Vec<Level<'a>>,
     depth: u32,
+    steps: u32,
     /// Operators of the chains that are open.
     chains: usize,
 }
@@ -160,6 +162,10 @@ impl<'a> Analyzer<'a> {
     fn deeper<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= DEPTH_MAX {
             return Err(too_deep());
+        }
+        self.steps += 1;
+        if self.steps.is_multiple_of(STEPS_UNASKED) && self.catalog.is_cancelled() {
+            return Err(AnalysisError::new(QUERY_CANCELED, "canceling statement due to user request"));
         }
         self.depth += 1;
         let result = inside(self);

@@ -17,6 +17,10 @@ pub struct Found<'c, Row> {
 
 /// What resolution asks for.
 pub trait Catalog {
+    /// Whether nobody waits for the statement any more: who works on it asks now and then, and ends.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
     /// A type by its number.
     fn type_row(&self, id: TypeId) -> Option<&TypeRow>;
     /// A type by its name, in a schema or along the search path.

@@ -17,6 +17,8 @@ pub struct AnalysisError {
     pub at: Option<u32>,
 }
 
+/// SQLSTATE query_canceled.
+pub const QUERY_CANCELED: &str = "57014";
 /// SQLSTATE feature_not_supported.
 pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
 /// SQLSTATE undefined_function: no operator or function takes these arguments.

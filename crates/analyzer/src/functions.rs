@@ -144,8 +144,10 @@ fn finish(
     all.extend(defaults.map(|id| if id.is_polymorphic() { UNKNOWN } else { *id }));
     let result = polymorphism::settle(catalog, &all, &mut arguments, function.result)?;
     let mut collected = None;
-    let variadic = candidate.expanded > 0 || (call.variadic && function.variadic != NONE);
-    if candidate.expanded > 0 && function.variadic != ANY {
+    // Those of VARIADIC "any" stay as they are.
+    let is_collected = candidate.expanded > 0 && function.variadic != ANY;
+    let variadic = is_collected || (call.variadic && function.variadic != NONE);
+    if is_collected {
         let first = arguments[arguments.len() - candidate.expanded];
         let element = if first.is_polymorphic() { sources[sources.len() - candidate.expanded] } else { first };
         let array = catalog.array_type(element).ok_or_else(|| no_array(catalog, element))?;

@@ -9,6 +9,9 @@ pub const ARGUMENTS_MAX: usize = 100;
 /// Levels of expressions, queries and joins within each other. Analysis recurses that deep, within two megabytes of stack.
 pub const DEPTH_MAX: u32 = 400;
 
+/// After so many steps it is asked whether the statement is still wanted.
+pub const STEPS_UNASKED: u32 = 256;
+
 /// Operators in chains to the left that lie within each other, all together: a chain is read by a loop, and its tree walked by recursion.
 pub const CHAINS_MAX: usize = 1_000;
 

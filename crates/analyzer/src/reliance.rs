@@ -55,6 +55,10 @@ impl<'c> Noting<'c> {
 }
 
 impl Catalog for Noting<'_> {
+    fn is_cancelled(&self) -> bool {
+        self.catalog.is_cancelled()
+    }
+
     fn type_row(&self, id: TypeId) -> Option<&TypeRow> {
         self.catalog.type_row(id)
     }

@@ -1,5 +1,6 @@
 //! A call of a function, and what may be used beside its arguments.
 
+use crate::functions::PatternCache;
 use analyzer::Typed;
 use bigdecimal::BigDecimal;
 use values::error::sqlstate;
@@ -15,6 +16,8 @@ pub struct CallEnvironment<'a> {
     pub random: &'a mut dyn FnMut() -> u64,
     /// The session and the catalog.
     pub session: &'a dyn SessionInfo,
+    /// Regular expressions that were translated before: the same for all rows of the execution.
+    pub patterns: &'a mut PatternCache,
 }
 
 /// What functions ask about the session that runs the statement.

@@ -14,3 +14,4 @@ pub mod storage;
 
 pub use aggregates::Accumulator;
 pub use call::{CallArguments, CallEnvironment, Implementation};
+pub use functions::PatternCache;

@@ -55,7 +55,7 @@ pub struct ScanOrder {
     pub ranges: Vec<KeyBounds>,
     /// Greatest keys first: the last range before those that stand before it.
     pub reverse: bool,
-    /// Columns that are looked at; others may be NULL in the answer.
+    /// Which columns the rows of the answer have, ascending.
     pub columns: Vec<u32>,
     /// More rows than these within the ranges will not be needed.
     pub limit: Option<usize>,

@@ -81,7 +81,7 @@ impl PlanExecution {
         }
     }
 
-    /// The next rows of a scan that has asked for them: each of the relation's full width, dropped columns included.
+    /// The next rows of a scan that has asked for them: each has the order's columns, in their order.
     pub fn answer(&mut self, scan: ScanId, rows: Vec<Vec<Value>>, last: bool) {
         self.state.answer(scan, rows, last);
     }

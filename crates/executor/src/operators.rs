@@ -4,6 +4,7 @@
 mod aggregate;
 mod functions;
 mod join;
+mod keyed;
 mod lateral;
 mod limit;
 mod rows;
@@ -11,6 +12,7 @@ mod scan;
 mod sets;
 mod shared;
 mod sort;
+mod sorter;
 mod window;
 
 pub use window::is_window_function;
@@ -68,6 +70,7 @@ pub fn build(node: &Arc<PlanNode>) -> Box<dyn RowOperator> {
             Box::new(sets::SetOperation::new(build(left), build(right), plan))
         }
         PlanNode::Shared { .. } => Box::new(shared::SharedReader::new(plan)),
+        PlanNode::Keyed { .. } => Box::new(keyed::KeyedReader::new(plan)),
         PlanNode::Working { .. } => Box::new(shared::WorkingReader::new(plan)),
         PlanNode::Recursive { base, .. } => Box::new(shared::Recursive::new(build(base), plan)),
     }

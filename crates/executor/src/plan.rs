@@ -19,6 +19,7 @@ pub struct QueryPlan {
     pub(crate) subplans: u32,
     pub(crate) shared: u32,
     pub(crate) working: u32,
+    pub(crate) keyed: u32,
 }
 
 impl QueryPlan {
@@ -59,6 +60,17 @@ pub enum JoinType {
     Left,
     Right,
     Full,
+}
+
+impl JoinType {
+    /// The same join with the other side to the left.
+    pub fn turned(self) -> JoinType {
+        match self {
+            JoinType::Left => JoinType::Right,
+            JoinType::Right => JoinType::Left,
+            JoinType::Inner | JoinType::Full => self,
+        }
+    }
 }
 
 /// What one column of a path must be equal to.
@@ -119,8 +131,10 @@ pub struct ScanNode {
     /// Which columns its rows have, in their order.
     pub columns: Vec<u32>,
     pub filter: Option<CompiledExpression>,
-    /// Whether the filter holds for all rows within the range.
+    /// Whether the filter holds for all rows within the range, but for NULLs behind all of them.
     pub exact: bool,
+    /// Whether there may be such NULLs.
+    pub nulls_behind: bool,
     /// The order that its rows must have; none if any will do.
     pub direction: Option<KeyDirection>,
     pub needed: Option<RowsNeeded>,
@@ -290,6 +304,13 @@ pub enum PlanNode {
         outer: Vec<CompiledExpression>,
         frames: usize,
     },
+    /// Rows that are read once, of which those are wanted whose keys are values of rows around.
+    Keyed {
+        number: usize,
+        source: Arc<PlanNode>,
+        keys: Vec<CompiledExpression>,
+        wanted: Vec<CompiledExpression>,
+    },
     /// What the last round of a recursion has found.
     Working {
         number: usize,
@@ -323,6 +344,7 @@ impl PlanNode {
             | PlanNode::Sort { input, .. }
             | PlanNode::Distinct { input, .. }
             | PlanNode::Limit { input, .. }
+            | PlanNode::Keyed { source: input, .. }
             | PlanNode::Shared { source: input, .. } => vec![input],
             PlanNode::Join { left, right, .. }
             | PlanNode::Lateral { left, right, .. }

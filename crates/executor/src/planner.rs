@@ -2,7 +2,7 @@
 //!
 //! Queries are planned inwards: `levels` has those around with their tables of WITH, `frames` the layouts of the rows
 //! that are known outside. A column's place is looked up in the row at hand, then in the frames of its query.
-//! Reading order: `frame`, `compile`, `query`, `from`, `paths`, `orders`, `joins`, `grouping`, `windows`, `common`.
+//! Reading order: `frame`, `compile`, `query`, `sets`, `from`, `paths`, `orders`, `keyed`, `join_order`, `joins`, `grouping`, `windows`, `common`.
 
 mod common;
 mod compile;
@@ -11,10 +11,13 @@ mod folding;
 mod frame;
 mod from;
 mod grouping;
+mod join_order;
 mod joins;
+mod keyed;
 mod orders;
 mod paths;
 mod query;
+mod sets;
 mod windows;
 
 use crate::access::RelationPaths;
@@ -39,6 +42,12 @@ enum Refusal {
     /// The statement is wrong.
     Failed(ExecutionError),
 }
+
+/// Steps of one planning: far more than any statement takes that is written by hand.
+const STEPS_MAX: u32 = 4 << 20;
+
+/// After so many steps it is asked whether the statement is still wanted.
+const STEPS_UNASKED: u32 = 256;
 
 type PlanResult<T> = Result<T, Refusal>;
 
@@ -85,11 +94,14 @@ pub fn plan_or_reason(
         subplans: 0,
         shared: 0,
         working: 0,
+        keyed: 0,
         outer_log: Vec::new(),
         volatile_calls: 0,
         working_reads: Vec::new(),
         wanted: BTreeMap::new(),
         case_constants: Vec::new(),
+        steps: 0,
+        patterns: evaluation::PatternCache::default(),
     };
     match planner.query(analyzed.query) {
         Ok(root) => Ok(Ok(Arc::new(QueryPlan {
@@ -99,6 +111,7 @@ pub fn plan_or_reason(
             subplans: planner.subplans,
             shared: planner.shared,
             working: planner.working,
+            keyed: planner.keyed,
         }))),
         Err(Refusal::NotBuilt(what)) => Ok(Err(what)),
         Err(Refusal::Failed(error)) => Err(error),
@@ -125,6 +138,7 @@ struct QueryPlanner<'a> {
     subplans: u32,
     shared: u32,
     working: u32,
+    keyed: u32,
     /// Which places of frames were looked up, in order.
     outer_log: Vec<OuterPlace>,
     volatile_calls: u32,
@@ -133,6 +147,10 @@ struct QueryPlanner<'a> {
     wanted: BTreeMap<QueryId, BTreeMap<u32, BTreeSet<u32>>>,
     /// Operands of the CASEs around, where they are known.
     case_constants: Vec<Option<values::Value>>,
+    /// How much was done.
+    steps: u32,
+    /// For calls that are computed already.
+    patterns: evaluation::PatternCache,
 }
 
 /// A place of a frame.
@@ -140,4 +158,19 @@ struct QueryPlanner<'a> {
 struct OuterPlace {
     frame: usize,
     slot: usize,
+}
+
+impl QueryPlanner<'_> {
+    /// Counts a step, of which each does a bounded amount of work. Errors: 57014 once nobody waits for the plan.
+    fn step(&mut self) -> PlanResult<()> {
+        self.steps += 1;
+        if self.steps > STEPS_MAX {
+            return not_built("a statement of this size");
+        }
+        if self.steps.is_multiple_of(STEPS_UNASKED) && self.catalog.is_cancelled() {
+            let message = "canceling statement due to user request";
+            return Err(Refusal::Failed(ExecutionError::new(analyzer::error::QUERY_CANCELED, message)));
+        }
+        Ok(())
+    }
 }

@@ -8,6 +8,7 @@ use crate::error::{ExecutionError, Interruption};
 use crate::execution::ExecutionLimits;
 use crate::operators::RowOperator;
 use crate::plan::QueryPlan;
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use values::Value;
@@ -37,6 +38,19 @@ pub struct SharedRows {
     pub complete: bool,
     /// The outer values for which they were computed.
     pub outer: Option<RowValues>,
+}
+
+/// Rows that are read once and found by their keys.
+#[derive(Default)]
+pub struct KeyedRows {
+    /// What they come from, while it is read.
+    pub source: Option<Box<dyn RowOperator>>,
+    /// Those whose keys are still to be computed.
+    pub arrived: VecDeque<RowValues>,
+    pub rows: Vec<RowValues>,
+    pub places: FxHashMap<Vec<u8>, Vec<usize>>,
+    /// Whether all are there.
+    pub is_full: bool,
 }
 
 /// A subquery of an expression under way, or its result for the last outer values.
@@ -74,6 +88,7 @@ pub struct ExecutionState {
     pub sublinks: Vec<RowValues>,
     pub subplans: Vec<Subplan>,
     pub shared: Vec<SharedRows>,
+    pub keyed: Vec<KeyedRows>,
     /// Working tables of recursive queries.
     pub working: Vec<Arc<Vec<RowValues>>>,
 }
@@ -94,10 +109,12 @@ impl ExecutionState {
             sublinks: Vec::new(),
             subplans: Vec::new(),
             shared: Vec::new(),
+            keyed: Vec::new(),
             working: Vec::new(),
         };
         state.subplans.resize_with(plan.subplans as usize, Subplan::default);
         state.shared.resize_with(plan.shared as usize, SharedRows::default);
+        state.keyed.resize_with(plan.keyed as usize, KeyedRows::default);
         state.working.resize_with(plan.working as usize, Arc::default);
         state
     }

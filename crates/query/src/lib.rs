@@ -1,4 +1,4 @@
-//! Relational queries over a snapshot, by DataFusion.
+//! Relational queries over a snapshot: by the executor, and by DataFusion what that has not.
 //!
 //! Everything that an action program cannot express comes here: joins, aggregates, subqueries, windows, sorting, and the
 //! system catalogs. This crate knows no socket, no clock and no transaction: rows come through [`Tables`], the time and the
@@ -8,6 +8,7 @@
 //! * [`processor`]: planning, running, explaining; `cooperation`: pauses behind joins;
 //! * `rewrite`: syntax trees; `operators` and `literals`: types of operands; `functions`;
 //! * `apart`: columns of one name; `equality`: what is equal though it differs; `membership`: IN and EXISTS; `kept_rows`: aggregates of nothing; `kept_orders`: sorts within FROM; `context`: what the planner may ask; [`tables`], `ways` and `scan`: rows; `orders`: sorting that scans do; `system_catalog`;
+//! * `typed`: the way by typed query trees, which most statements take; `sizes`: what it learns of tables;
 //! * `types` and `convert`: values and Arrow; [`error`]; [`limits`].
 
 mod apart;
@@ -30,6 +31,7 @@ mod planning;
 pub mod processor;
 mod rewrite;
 mod scan;
+mod sizes;
 mod system_catalog;
 pub mod tables;
 mod typed;

@@ -15,8 +15,10 @@ pub const COPIED_NODES_MAX: usize = 100_000;
 pub const BATCH_ROWS: usize = messages::limits::QUERY_BATCH_ROWS;
 /// Key ranges that one scan is split into; a filter that names more keys is read as one range around them.
 pub const SCAN_RANGES_MAX: usize = 1_024;
-/// Rows that a table is taken to have: nothing counts them.
+/// Rows that a table is taken to have that nobody has read to its end.
 pub const TABLE_ROWS: usize = 1_000_000;
+/// Rows that a table is taken to have that had fewer when it was read.
+pub const ROWS_KNOWN_MIN: usize = 1_000;
 /// Rows that a query works on before others have their turn.
 pub const SLICE_ROWS: usize = 8_192;
 /// Statements whose plans are kept; those that were not used for longest go.

@@ -21,6 +21,7 @@ use crate::memory::StatementPool;
 use crate::orders::OrderScans;
 use crate::planning::{Watched, settle};
 use crate::rewrite::{ExecutionParameter, Rewritten, names, rewrite};
+use crate::sizes::TableSizes;
 use crate::system_catalog::SystemCatalog;
 use crate::tables::{Tables, TablesHandle};
 use crate::typed::{self, TypedPlan, TypedReading, TypedStatement};
@@ -61,6 +62,8 @@ pub struct Processor {
     /// Whatever sessions ask for; none: what each asks for.
     engine: Option<Engine>,
     counts: Counts,
+    /// What the executor has learned of tables.
+    sizes: Arc<TableSizes>,
 }
 
 /// The setting by which a session chooses.
@@ -180,8 +183,8 @@ impl Processor {
         let builder = builder.with_analyzer_rules(Watched::analyzers(&Analyzer::new().rules));
         let builder = builder.with_optimizer_rules(Watched::optimizers(&optimizer_rules()));
         let state = builder.with_physical_optimizer_rules(Watched::physical(physical_rules())).build();
-        let (engine, counts) = (None, Counts::default());
-        Ok(Processor { state, plans: Cache::new(STATEMENTS_KEPT_MAX), engine, counts })
+        let (engine, counts, sizes) = (None, Counts::default(), Arc::default());
+        Ok(Processor { state, plans: Cache::new(STATEMENTS_KEPT_MAX), engine, counts, sizes })
     }
 
     /// The same with another engine.
@@ -214,6 +217,7 @@ impl Processor {
         let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec(), engine };
         if let Some(known) = self.plans.get(&question)
             && known.holds_in(catalog)
+            && known.fits_sizes()
         {
             return Ok(prepared(known));
         }
@@ -229,8 +233,8 @@ impl Processor {
 
     /// What plans the session's queries: `raid.query_engine`, unless the processor was made for one.
     fn engine_of(&self, session: &SessionFacts) -> Engine {
-        let asks = session.settings.iter().any(|(name, value)| name == ENGINE_SETTING && value == "executor");
-        self.engine.unwrap_or(if asks { Engine::Both } else { Engine::DataFusion })
+        let asks = session.settings.iter().any(|(name, value)| name == ENGINE_SETTING && value == "datafusion");
+        self.engine.unwrap_or(if asks { Engine::DataFusion } else { Engine::Both })
     }
 
     fn plan_anew(
@@ -242,7 +246,7 @@ impl Processor {
     ) -> Result<Planned, QueryError> {
         let engine = self.engine_of(session);
         if engine != Engine::DataFusion {
-            match typed::read(catalog, session, sql, parameters) {
+            match typed::read(catalog, session, sql, parameters, &self.sizes) {
                 TypedReading::Planned(statement) => {
                     self.counts.executor.fetch_add(1, Ordering::Relaxed);
                     return Ok(Planned::of_typed(*statement));
@@ -452,6 +456,14 @@ impl Planned {
         match self.plan {
             Computation::Logical(_) => Engine::DataFusion,
             Computation::Typed(_) => Engine::Executor,
+        }
+    }
+
+    /// Whether it was made for tables of about the size that they have.
+    fn fits_sizes(&self) -> bool {
+        match &self.plan {
+            Computation::Logical(_) => true,
+            Computation::Typed(plan) => plan.fits_sizes(),
         }
     }
 

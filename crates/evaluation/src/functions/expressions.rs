@@ -5,7 +5,6 @@
 
 use crate::call::{CallArguments, FunctionResult, Implementation};
 use regex::Regex;
-use std::sync::{Mutex, PoisonError};
 use values::error::sqlstate;
 use values::{Type, Value, ValueError};
 
@@ -15,7 +14,7 @@ const INVALID: &str = "2201B";
 const REPETITIONS_MAX: u32 = 255;
 /// Bytes of a pattern that is translated: longer ones hardly ever fit the bounds of `regex`.
 const PATTERN_BYTES_MAX: usize = 64 << 10;
-/// How many translated patterns are kept.
+/// How many translated patterns one execution keeps.
 const KEPT_MAX: usize = 32;
 
 pub(super) const TABLE: &[(&str, Implementation)] = &[
@@ -36,17 +35,22 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
 ];
 
 /// A translated pattern.
-#[derive(Clone)]
 struct TranslatedPattern {
     regex: Regex,
     /// Whether only one match can be meant at a place.
     is_determined: bool,
 }
 
-/// A pattern, whether letters of both cases are alike, and what it is translated to.
-type KeptPatterns = Vec<(String, bool, TranslatedPattern)>;
+/// A pattern, and what it is translated to.
+struct KeptPattern {
+    text: String,
+    ignore_case: bool,
+    translated: TranslatedPattern,
+}
 
-static KEPT: Mutex<KeptPatterns> = Mutex::new(Vec::new());
+/// The patterns that an execution has translated: it meets most of them again with the next row.
+#[derive(Default)]
+pub struct PatternCache(Vec<KeptPattern>);
 
 fn unsupported() -> ValueError {
     ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, "this regular expression is not supported yet")
@@ -56,29 +60,33 @@ fn invalid(what: &str) -> ValueError {
     ValueError::new(INVALID, format!("invalid regular expression: {what}"))
 }
 
-fn expression(pattern: &str, ignore_case: bool) -> Result<TranslatedPattern, ValueError> {
-    if pattern.len() > PATTERN_BYTES_MAX {
-        return Err(unsupported());
+impl PatternCache {
+    fn translated(&mut self, pattern: &str, ignore_case: bool) -> Result<&TranslatedPattern, ValueError> {
+        let is_same = |kept: &KeptPattern| kept.text == pattern && kept.ignore_case == ignore_case;
+        if let Some(place) = self.0.iter().position(is_same) {
+            return Ok(&self.0[place].translated);
+        }
+        if pattern.len() > PATTERN_BYTES_MAX {
+            return Err(unsupported());
+        }
+        let mut translation = Translation::new(pattern, ignore_case);
+        translation.run()?;
+        let regex = Regex::new(&translation.out).map_err(|_| unsupported())?;
+        let is_determined = translation.varying <= 1 && !translation.has_alternatives;
+        let translated = TranslatedPattern { regex, is_determined };
+        if self.0.len() >= KEPT_MAX {
+            self.0.remove(0);
+        }
+        let place = self.0.len();
+        self.0.push(KeptPattern { text: pattern.to_owned(), ignore_case, translated });
+        Ok(&self.0[place].translated)
     }
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, _, found)) = kept.iter().find(|(known, case, _)| known == pattern && *case == ignore_case) {
-        return Ok(found.clone());
-    }
-    let mut translation = Translation::new(pattern, ignore_case);
-    translation.run()?;
-    let regex = Regex::new(&translation.out).map_err(|_| unsupported())?;
-    let found = TranslatedPattern { regex, is_determined: translation.varying <= 1 && !translation.has_alternatives };
-    if kept.len() >= KEPT_MAX {
-        kept.remove(0);
-    }
-    kept.push((pattern.to_string(), ignore_case, found.clone()));
-    Ok(found)
-}
 
-/// One whose matches have a beginning and an end that are PostgreSQL's. Errors: 0A000 for others.
-fn determined(pattern: &str, ignore_case: bool) -> Result<Regex, ValueError> {
-    let found = expression(pattern, ignore_case)?;
-    if found.is_determined { Ok(found.regex) } else { Err(unsupported()) }
+    /// One whose matches have a beginning and an end that are PostgreSQL's. Errors: 0A000 for others.
+    fn determined(&mut self, pattern: &str, ignore_case: bool) -> Result<Regex, ValueError> {
+        let found = self.translated(pattern, ignore_case)?;
+        if found.is_determined { Ok(found.regex.clone()) } else { Err(unsupported()) }
+    }
 }
 
 /// A pattern while it is translated.
@@ -342,8 +350,9 @@ fn class_of_escape(letter: char) -> Option<&'static str> {
     })
 }
 
-fn matches(call: &CallArguments<'_, '_>, ignore_case: bool) -> Result<bool, ValueError> {
-    Ok(expression(call.text(1), ignore_case)?.regex.is_match(&super::texts::output(call, 0)?))
+fn matches(call: &mut CallArguments<'_, '_>, ignore_case: bool) -> Result<bool, ValueError> {
+    let text = super::texts::output(call, 0)?;
+    Ok(call.environment.patterns.translated(call.text(1), ignore_case)?.regex.is_match(&text))
 }
 
 /// `regexp_replace(source, pattern, replacement [, flags])`, of which the flags g and i are there.
@@ -357,7 +366,7 @@ fn replace(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     if flags.chars().any(|flag| !matches!(flag, 'g' | 'i')) {
         return Err(unsupported());
     }
-    let regex = determined(call.text(1), flags.contains('i'))?;
+    let regex = call.environment.patterns.determined(call.text(1), flags.contains('i'))?;
     if regex.is_match("") && flags.contains('g') {
         // Where empty matches follow others is another question.
         return Err(unsupported());
@@ -408,7 +417,7 @@ fn expand(replacement: &str, found: &regex::Captures<'_>, result: &mut String) {
 
 /// The groups of the first match, or all of it if there are none.
 fn first_match(call: &mut CallArguments<'_, '_>) -> FunctionResult {
-    let regex = determined(call.text(1), false)?;
+    let regex = call.environment.patterns.determined(call.text(1), false)?;
     let Some(found) = regex.captures(call.text(0)) else { return Ok(Value::Null) };
     let first = usize::from(found.len() > 1);
     let groups = found.iter().skip(first).map(|group| group.map_or(Value::Null, |group| Value::text(group.as_str())));
@@ -417,15 +426,15 @@ fn first_match(call: &mut CallArguments<'_, '_>) -> FunctionResult {
 
 /// What the first group of the first match is, or all of it.
 fn substring(call: &mut CallArguments<'_, '_>) -> FunctionResult {
-    let regex = determined(call.text(1), false)?;
+    let regex = call.environment.patterns.determined(call.text(1), false)?;
     let Some(found) = regex.captures(call.text(0)) else { return Ok(Value::Null) };
     let group = found.get(usize::from(found.len() > 1));
     Ok(group.map_or(Value::Null, |group| Value::text(group.as_str())))
 }
 
 /// The parts between matches.
-pub(crate) fn split(call: &CallArguments<'_, '_>) -> Result<Vec<Value>, ValueError> {
-    let regex = determined(call.text(1), false)?;
+pub(crate) fn split(call: &mut CallArguments<'_, '_>) -> Result<Vec<Value>, ValueError> {
+    let regex = call.environment.patterns.determined(call.text(1), false)?;
     if regex.is_match("") {
         return Err(unsupported());
     }

@@ -4,6 +4,7 @@ use analyzer::facts::Facts;
 use analyzer::tree::{Constant, EntryKind, ExprId, Node, Query, Tree};
 use analyzer::types::FunctionId;
 use analyzer::{BuiltIns, Typed, analyze};
+use evaluation::PatternCache;
 use evaluation::aggregates::aggregate;
 use evaluation::call::{CallArguments, CallEnvironment, SessionInfo};
 use evaluation::functions::function;
@@ -142,8 +143,13 @@ impl Evaluator<'_> {
         if row.strict && values.iter().any(Value::is_null) {
             return Ok(None);
         }
-        let mut environment =
-            CallEnvironment { transaction_time: 0, statement_time: 0, random: &mut || 1 << 63, session: &Nobody };
+        let mut environment = CallEnvironment {
+            transaction_time: 0,
+            statement_time: 0,
+            random: &mut || 1 << 63,
+            session: &Nobody,
+            patterns: &mut PatternCache::default(),
+        };
         let mut call = CallArguments {
             arguments: &values,
             types: &types,

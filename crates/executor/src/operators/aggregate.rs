@@ -1,22 +1,25 @@
 //! Groups and aggregates. Groups come in the order of their keys.
 
-use super::sort::{compare_keys, sort_keys};
+use super::sorter::{RowSorter, sort_key};
 use super::{MANY, RowOperator};
-use crate::equality::key_of;
+use crate::equality::{equality_key, key_of};
 use crate::error::{ExecutionError, Interruption};
 use crate::plan::{Aggregation, PlanNode};
 use crate::run::{HeldBytes, RowValues, RunState, size_of_row};
+use analyzer::TypeId;
 use evaluation::Accumulator;
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use values::Value;
 
 /// An aggregate for one group.
 struct Aggregated {
     accumulator: Box<dyn Accumulator>,
-    /// Rows that are to be sorted, or of which equal ones count once, with what they are sorted by.
-    collected: Vec<(RowValues, RowValues)>,
+    /// Rows that are to be sorted, or of which equal ones count once.
+    collected: RowSorter<RowValues>,
+    /// Those that were counted, where equal ones count once.
+    seen: BTreeSet<Vec<u8>>,
     size: usize,
 }
 
@@ -33,9 +36,30 @@ pub struct AggregateOperator {
     input: Box<dyn RowOperator>,
     plan: Arc<PlanNode>,
     arrived: VecDeque<RowValues>,
-    groups: BTreeMap<(usize, Vec<u8>), GroupState>,
-    finished: Option<std::vec::IntoIter<RowValues>>,
+    /// What the row at hand gives.
+    computed: AggregateValues,
+    /// Which group has a key, for each set.
+    places: Vec<FxHashMap<Vec<u8>, usize>>,
+    groups: Vec<GroupState>,
+    /// Groups in the order of their keys.
+    sorted: RowSorter<GroupState>,
+    stage: AggregateStage,
+    /// The group that is next, and those values of it that are done.
+    next: Option<GroupState>,
+    values: RowValues,
+    found: Vec<RowValues>,
     memory: HeldBytes,
+}
+
+/// How far an aggregation has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AggregateStage {
+    /// Rows come.
+    Taking,
+    /// All have come, and groups are sorted.
+    Sorting,
+    /// Groups leave.
+    Leaving,
 }
 
 /// A new accumulator.
@@ -57,130 +81,172 @@ impl AggregateOperator {
             input,
             plan,
             arrived: VecDeque::new(),
-            groups: BTreeMap::new(),
-            finished: None,
+            computed: AggregateValues::default(),
+            places: Vec::new(),
+            groups: Vec::new(),
+            sorted: RowSorter::default(),
+            stage: AggregateStage::Taking,
+            next: None,
+            values: RowValues::new(),
+            found: Vec::new(),
             memory: HeldBytes::default(),
         }
     }
 
     fn take_in(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
+        let plan = Arc::clone(&self.plan);
+        let PlanNode::Aggregate { sets, .. } = &*plan else { return Ok(()) };
+        self.places.resize_with(sets.len(), FxHashMap::default);
         loop {
             while let Some(row) = self.arrived.front() {
                 run.spend()?;
-                let computed = self.compute(row, run)?;
+                self.computed.fill(&plan, row, run)?;
                 if let Some(row) = self.arrived.pop_front() {
-                    self.add(&row, computed, run)?;
+                    self.add(&plan, &row, run)?;
                 }
             }
             match self.input.next(run, MANY)? {
                 Some(rows) => self.arrived = rows.into(),
-                None => return Ok(()),
+                None => break,
             }
         }
+        for (number, _) in sets.iter().enumerate().filter(|(_, set)| set.is_empty()) {
+            if self.places[number].is_empty() {
+                self.computed.fill_with_nulls(&plan);
+                let group = new_group(&plan, number, &[], &self.computed, run)?;
+                self.places[number].insert(Vec::new(), self.groups.len());
+                self.groups.push(group);
+            }
+        }
+        Ok(())
     }
 
-    /// What a row gives, before anything is changed: grouping values, and arguments of those aggregates that take it.
-    fn compute(&self, row: &[Value], run: &mut RunState<'_, '_>) -> Result<AggregateValues, Interruption> {
-        let PlanNode::Aggregate { groups, aggregates, carried, .. } = &*self.plan else {
-            return Ok(AggregateValues::default());
-        };
-        let mut computed = AggregateValues::default();
+    fn add(&mut self, plan: &PlanNode, row: &[Value], run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
+        let PlanNode::Aggregate { sets, aggregates, .. } = plan else { return Ok(()) };
+        for (number, set) in sets.iter().enumerate() {
+            let computed = &mut self.computed;
+            computed.key.clear();
+            set.iter().for_each(|group| equality_key(&computed.keys[*group], TypeId(0), &mut computed.key));
+            let place = match self.places[number].get(computed.key.as_slice()) {
+                Some(place) => *place,
+                None => {
+                    let group = new_group(plan, number, row, computed, run)?;
+                    let bytes = size_of_row(&group.keys) + size_of_row(&group.carried) + computed.key.len();
+                    self.memory.hold(bytes + aggregates.len() * 64, run.state)?;
+                    self.places[number].insert(computed.key.clone(), self.groups.len());
+                    self.groups.push(group);
+                    self.groups.len() - 1
+                }
+            };
+            let mut arguments = computed.arguments.as_slice();
+            for ((aggregate, state), takes) in
+                aggregates.iter().zip(&mut self.groups[place].aggregates).zip(&computed.takes)
+            {
+                if *takes {
+                    let (own, others) = arguments.split_at(aggregate.arguments.len());
+                    arguments = others;
+                    state.add(aggregate, own, &mut self.memory, run)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the groups into the order of their keys.
+    fn sort(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
+        let plan = Arc::clone(&self.plan);
+        let PlanNode::Aggregate { sets, .. } = &*plan else { return Ok(()) };
+        self.places.clear();
+        while !self.groups.is_empty() {
+            run.spend()?;
+            let Some(group) = self.groups.pop() else { break };
+            let mut key = (group.set as u64).to_be_bytes().to_vec();
+            sets[group.set].iter().for_each(|number| equality_key(&group.keys[*number], TypeId(0), &mut key));
+            self.sorted.push(key, group, 0, &mut self.memory, run)?;
+        }
+        self.sorted.end();
+        Ok(())
+    }
+
+    /// The row of the next group.
+    fn next_group(&mut self, run: &mut RunState<'_, '_>) -> Result<Option<RowValues>, Interruption> {
+        let plan = Arc::clone(&self.plan);
+        let PlanNode::Aggregate { sets, aggregates, .. } = &*plan else { return Ok(None) };
+        if self.next.is_none() {
+            self.next = self.sorted.pop();
+        }
+        let Some(group) = &mut self.next else { return Ok(None) };
+        while let Some(aggregate) = aggregates.get(self.values.len()) {
+            let state = &mut group.aggregates[self.values.len()];
+            self.values.push(state.finish(aggregate, &mut self.memory, run)?);
+        }
+        let Some(group) = self.next.take() else { return Ok(None) };
+        let set = &sets[group.set];
+        let mut row = RowValues::with_capacity(group.keys.len() + self.values.len() + group.carried.len() + 1);
+        let mut missing = 0_i64;
+        for (number, key) in group.keys.into_iter().enumerate() {
+            let within = set.contains(&number);
+            missing |= i64::from(!within) << number.min(62);
+            row.push(if within { key } else { Value::Null });
+        }
+        row.append(&mut self.values);
+        row.push(Value::BigInt(missing));
+        row.extend(group.carried);
+        Ok(Some(row))
+    }
+}
+
+/// What a row gives: kept from row to row, for its memory.
+#[derive(Default)]
+struct AggregateValues {
+    keys: RowValues,
+    carried: RowValues,
+    /// Which aggregates take the row.
+    takes: Vec<bool>,
+    /// The arguments of those, one behind the other.
+    arguments: RowValues,
+    /// The key of its group.
+    key: Vec<u8>,
+}
+
+impl AggregateValues {
+    /// Computes what a row gives, before anything is changed.
+    fn fill(&mut self, plan: &PlanNode, row: &[Value], run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
+        let PlanNode::Aggregate { groups, aggregates, carried, .. } = plan else { return Ok(()) };
+        self.clear();
         for group in groups {
-            computed.keys.push(group.evaluate(row, run)?);
+            self.keys.push(group.evaluate(row, run)?);
         }
         for value in carried {
-            computed.carried.push(value.evaluate(row, run)?);
+            self.carried.push(value.evaluate(row, run)?);
         }
         for aggregate in aggregates {
             let takes = match &aggregate.filter {
                 Some(filter) => filter.holds(row, run)?,
                 None => true,
             };
-            let arguments = match takes {
-                true => {
-                    Some(aggregate.arguments.iter().map(|v| v.evaluate(row, run)).collect::<Result<RowValues, _>>()?)
-                }
-                false => None,
-            };
-            computed.arguments.push(arguments);
-        }
-        Ok(computed)
-    }
-
-    fn add(
-        &mut self,
-        row: &[Value],
-        computed: AggregateValues,
-        run: &mut RunState<'_, '_>,
-    ) -> Result<(), Interruption> {
-        let plan = Arc::clone(&self.plan);
-        let PlanNode::Aggregate { sets, aggregates, .. } = &*plan else { return Ok(()) };
-        for (number, set) in sets.iter().enumerate() {
-            let key = key_of(set.iter().map(|group| &computed.keys[*group]));
-            let place = (number, key);
-            if !self.groups.contains_key(&place) {
-                let group = new_group(&plan, number, row, &computed, run)?;
-                let bytes =
-                    size_of_row(&group.keys) + size_of_row(&group.carried) + place.1.len() + aggregates.len() * 64;
-                self.memory.hold(bytes, run.state)?;
-                self.groups.insert(place.clone(), group);
-            }
-            let Some(group) = self.groups.get_mut(&place) else { continue };
-            for ((aggregate, state), arguments) in aggregates.iter().zip(&mut group.aggregates).zip(&computed.arguments)
-            {
-                if let Some(arguments) = arguments {
-                    state.add(aggregate, arguments, &mut self.memory, run)?;
-                }
+            self.takes.push(takes);
+            for argument in aggregate.arguments.iter().filter(|_| takes) {
+                self.arguments.push(argument.evaluate(row, run)?);
             }
         }
         Ok(())
     }
 
-    /// The rows of all groups.
-    fn finish(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
-        let plan = Arc::clone(&self.plan);
-        let PlanNode::Aggregate { sets, groups, aggregates, carried, .. } = &*plan else { return Ok(()) };
-        for (number, _) in sets.iter().enumerate().filter(|(_, set)| set.is_empty()) {
-            let place = (number, Vec::new());
-            if let Entry::Vacant(vacant) = self.groups.entry(place) {
-                let nothing = AggregateValues {
-                    keys: vec![Value::Null; groups.len()],
-                    carried: vec![Value::Null; carried.len()],
-                    arguments: Vec::new(),
-                };
-                let group = new_group(&plan, number, &[], &nothing, run)?;
-                vacant.insert(group);
-            }
-        }
-        let mut rows = Vec::with_capacity(self.groups.len());
-        for group in self.groups.values_mut() {
-            let set = &sets[group.set];
-            let mut row = RowValues::new();
-            let mut missing = 0_i64;
-            for (number, key) in group.keys.iter().enumerate() {
-                let within = set.contains(&number);
-                missing |= i64::from(!within) << number.min(62);
-                row.push(if within { key.clone() } else { Value::Null });
-            }
-            for (aggregate, state) in aggregates.iter().zip(&mut group.aggregates) {
-                row.push(state.finish(aggregate)?);
-            }
-            row.push(Value::BigInt(missing));
-            row.append(&mut group.carried);
-            rows.push(row);
-        }
-        self.groups.clear();
-        self.finished = Some(rows.into_iter());
-        Ok(())
+    /// What no row gives.
+    fn fill_with_nulls(&mut self, plan: &PlanNode) {
+        let PlanNode::Aggregate { groups, carried, .. } = plan else { return };
+        self.clear();
+        self.keys.resize(groups.len(), Value::Null);
+        self.carried.resize(carried.len(), Value::Null);
     }
-}
 
-/// What a row gives.
-#[derive(Default)]
-struct AggregateValues {
-    keys: RowValues,
-    carried: RowValues,
-    arguments: Vec<Option<RowValues>>,
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.carried.clear();
+        self.takes.clear();
+        self.arguments.clear();
+    }
 }
 
 fn new_group(
@@ -194,7 +260,7 @@ fn new_group(
     let mut states = Vec::with_capacity(aggregates.len());
     for aggregate in aggregates {
         let accumulator = accumulator(aggregate, row, run)?;
-        states.push(Aggregated { accumulator, collected: Vec::new(), size: 0 });
+        states.push(Aggregated { accumulator, collected: RowSorter::default(), seen: BTreeSet::new(), size: 0 });
     }
     Ok(GroupState { keys: computed.keys.clone(), aggregates: states, carried: computed.carried.clone(), set })
 }
@@ -216,22 +282,45 @@ impl Aggregated {
             }
             return Ok(());
         }
-        let keys = sort_keys(&aggregate.order, arguments, run)?;
-        memory.hold(size_of_row(arguments) + size_of_row(&keys), run.state)?;
-        self.collected.push((keys, arguments.to_vec()));
-        Ok(())
+        let key = sort_key(&aggregate.order, arguments, run)?;
+        if aggregate.order.is_empty() {
+            // The order does not matter, so each is counted when it comes.
+            return self.count_once(aggregate, arguments, memory, run);
+        }
+        self.collected.push(key, arguments.to_vec(), size_of_row(arguments), memory, run)
     }
 
-    fn finish(&mut self, aggregate: &Aggregation) -> Result<Value, Interruption> {
-        let mut collected = std::mem::take(&mut self.collected);
-        collected.sort_by(|left, right| compare_keys(&aggregate.order, &left.0, &right.0));
-        let mut seen = BTreeSet::new();
-        for (_, arguments) in collected {
-            let counts = aggregate.distinct.is_empty()
-                || seen.insert(key_of(aggregate.distinct.iter().map(|place| &arguments[*place])));
-            if counts {
-                self.accumulator.add(&arguments[..aggregate.types.len().min(arguments.len())])?;
+    /// Counts what was not counted before, if equal ones count once.
+    fn count_once(
+        &mut self,
+        aggregate: &Aggregation,
+        arguments: &[Value],
+        memory: &mut HeldBytes,
+        run: &mut RunState<'_, '_>,
+    ) -> Result<(), Interruption> {
+        if !aggregate.distinct.is_empty() {
+            let key = key_of(aggregate.distinct.iter().map(|place| &arguments[*place]));
+            if self.seen.contains(&key) {
+                return Ok(());
             }
+            memory.hold(key.len() + size_of::<Vec<u8>>(), run.state)?;
+            self.seen.insert(key);
+        }
+        Ok(self.accumulator.add(&arguments[..aggregate.types.len().min(arguments.len())])?)
+    }
+
+    /// The value of all rows. It may stop, and is then called again.
+    fn finish(
+        &mut self,
+        aggregate: &Aggregation,
+        memory: &mut HeldBytes,
+        run: &mut RunState<'_, '_>,
+    ) -> Result<Value, Interruption> {
+        self.collected.end();
+        loop {
+            run.spend()?;
+            let Some(arguments) = self.collected.pop() else { break };
+            self.count_once(aggregate, &arguments, memory, run)?;
         }
         Ok(self.accumulator.finish()?)
     }
@@ -239,13 +328,19 @@ impl Aggregated {
 
 impl RowOperator for AggregateOperator {
     fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
-        if self.finished.is_none() {
+        if self.stage == AggregateStage::Taking {
             self.take_in(run)?;
-            self.finish(run)?;
+            self.stage = AggregateStage::Sorting;
         }
-        let Some(finished) = &mut self.finished else { return Ok(None) };
-        let rows: Vec<RowValues> = finished.take(want).collect();
-        Ok(Some(rows).filter(|rows| !rows.is_empty()))
+        if self.stage == AggregateStage::Sorting {
+            self.sort(run)?;
+            self.stage = AggregateStage::Leaving;
+        }
+        while self.found.len() < want {
+            let Some(row) = self.next_group(run)? else { break };
+            self.found.push(row);
+        }
+        Ok(Some(std::mem::take(&mut self.found)).filter(|rows| !rows.is_empty()))
     }
 
     fn memory(&mut self) -> Option<&mut HeldBytes> {

@@ -5,10 +5,13 @@
 use super::scan::{ScanReader, ascending, keyed_ranges};
 use super::{MANY, RowOperator};
 use crate::access::KeyBounds;
-use crate::equality::key_of;
+use crate::equality::equality_key;
 use crate::error::Interruption;
+use crate::expression::CompiledExpression;
 use crate::plan::{JoinType, PlanNode};
 use crate::run::{ExecutionState, HeldBytes, RowValues, RunState, size_of_row};
+use analyzer::TypeId;
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use values::Value;
@@ -19,9 +22,28 @@ const PROBES: usize = 128;
 /// Where a row of the left side stands.
 #[derive(Default)]
 struct HashProbe {
+    begun: bool,
     /// The next of its partners.
-    place: usize,
+    next: Option<usize>,
     matched: bool,
+}
+
+/// The key of a row; false if a part of it is NULL, which is equal to nothing.
+fn fill_key(
+    key: &mut Vec<u8>,
+    of: &[CompiledExpression],
+    row: &[Value],
+    run: &mut RunState<'_, '_>,
+) -> Result<bool, Interruption> {
+    key.clear();
+    for part in of {
+        let value = part.evaluate(row, run)?;
+        if value.is_null() {
+            return Ok(false);
+        }
+        equality_key(&value, TypeId(0), key);
+    }
+    Ok(true)
 }
 
 /// A join under way.
@@ -38,11 +60,15 @@ pub struct Join {
     memory: HeldBytes,
     /// Rows of the right side whose keys are still to be computed.
     arrived: VecDeque<RowValues>,
-    table: BTreeMap<Vec<u8>, Vec<usize>>,
+    /// The first and the last row of each key.
+    table: FxHashMap<Vec<u8>, (usize, usize)>,
+    /// The next row with the key of each.
+    next_of_key: Vec<Option<usize>>,
+    /// Of the row at hand.
+    key: Vec<u8>,
     matched: Vec<bool>,
     built: bool,
     current: HashProbe,
-    candidates: Option<Vec<usize>>,
     unmatched: usize,
     found: Vec<RowValues>,
 }
@@ -59,11 +85,12 @@ impl Join {
             held: Vec::new(),
             memory: HeldBytes::default(),
             arrived: VecDeque::new(),
-            table: BTreeMap::new(),
+            table: FxHashMap::default(),
+            next_of_key: Vec::new(),
+            key: Vec::new(),
             matched: Vec::new(),
             built: false,
             current: HashProbe::default(),
-            candidates: None,
             unmatched: 0,
             found: Vec::new(),
         }
@@ -75,18 +102,22 @@ impl Join {
         let PlanNode::Join { right_keys, .. } = &*plan else { return Ok(()) };
         while let Some(row) = self.arrived.front() {
             run.spend()?;
-            let mut keys = Vec::with_capacity(right_keys.len());
-            for key in right_keys {
-                keys.push(key.evaluate(row, run)?);
-            }
-            let key = (!keys.iter().any(Value::is_null)).then(|| key_of(keys.iter()));
-            let bytes = size_of_row(row) + key.as_ref().map_or(0, Vec::len) + size_of::<usize>();
-            self.memory.hold(bytes, run.state)?;
-            if let Some(key) = key {
-                self.table.entry(key).or_default().push(self.held.len());
+            let has_key = fill_key(&mut self.key, right_keys, row, run)?;
+            let place = self.held.len();
+            let mut bytes = size_of_row(row) + size_of::<Option<usize>>();
+            self.next_of_key.push(None);
+            if has_key {
+                match self.table.get_mut(self.key.as_slice()) {
+                    Some((_, last)) => self.next_of_key[std::mem::replace(last, place)] = Some(place),
+                    None => {
+                        bytes += self.key.len() + size_of::<(Vec<u8>, (usize, usize))>();
+                        self.table.insert(self.key.clone(), (place, place));
+                    }
+                }
             }
             self.held.extend(self.arrived.pop_front());
             self.matched.push(false);
+            self.memory.hold(bytes, run.state)?;
         }
         Ok(())
     }
@@ -129,7 +160,7 @@ impl Join {
 
     fn take_scanned(
         &mut self,
-        filter: Option<&crate::expression::CompiledExpression>,
+        filter: Option<&CompiledExpression>,
         run: &mut RunState<'_, '_>,
     ) -> Result<(), Interruption> {
         if let Some(filter) = filter {
@@ -162,6 +193,7 @@ impl Join {
                 self.memory.release_all(run.state);
                 self.held.clear();
                 self.table.clear();
+                self.next_of_key.clear();
                 self.matched.clear();
                 self.lookup = None;
                 self.built = false;
@@ -178,38 +210,33 @@ impl Join {
         let plan = Arc::clone(&self.plan);
         let PlanNode::Join { kind, left_keys, condition, right_width, .. } = &*plan else { return Ok(()) };
         let Some(left) = self.probes.front() else { return Ok(()) };
-        if self.candidates.is_none() {
-            let mut keys = Vec::with_capacity(left_keys.len());
-            for key in left_keys {
-                keys.push(key.evaluate(left, run)?);
-            }
-            let partners = if keys.iter().any(Value::is_null) { None } else { self.table.get(&key_of(keys.iter())) };
-            self.candidates = Some(partners.cloned().unwrap_or_default());
+        if !self.current.begun {
+            let has_key = fill_key(&mut self.key, left_keys, left, run)?;
+            let partners = if has_key { self.table.get(self.key.as_slice()) } else { None };
+            self.current = HashProbe { begun: true, next: partners.map(|(first, _)| *first), matched: false };
         }
-        let candidates = self.candidates.as_deref().unwrap_or_default();
-        while let Some(partner) = candidates.get(self.current.place) {
+        while let Some(partner) = self.current.next {
             if self.found.len() >= want {
                 return Ok(());
             }
             run.spend()?;
-            let row = [left.as_slice(), self.held[*partner].as_slice()].concat();
+            let row = [left.as_slice(), self.held[partner].as_slice()].concat();
             let holds = match condition {
                 Some(condition) => condition.holds(&row, run)?,
                 None => true,
             };
-            self.current.place += 1;
+            self.current.next = self.next_of_key[partner];
             if !holds {
                 continue;
             }
             self.current.matched = true;
-            self.matched[*partner] = true;
+            self.matched[partner] = true;
             self.found.push(row);
         }
         if matches!(kind, JoinType::Left | JoinType::Full) && !self.current.matched {
             self.found.push([left.as_slice(), &vec![Value::Null; *right_width]].concat());
         }
         self.probes.pop_front();
-        self.candidates = None;
         self.current = HashProbe::default();
         Ok(())
     }

@@ -63,13 +63,7 @@ impl ScanReader {
             self.scan = None;
             return Ok(None);
         };
-        let narrow = |mut row: RowValues| -> RowValues {
-            let take = |column: &u32| {
-                row.get_mut(*column as usize).map_or(Value::Null, |at| std::mem::replace(at, Value::Null))
-            };
-            scan.columns.iter().map(take).collect()
-        };
-        Ok(Some(rows.into_iter().map(narrow).collect()))
+        Ok(Some(rows))
     }
 
     pub fn close(&mut self, state: &mut ExecutionState) {

@@ -1,6 +1,7 @@
 //! ORDER BY. With a limit only the first rows are held.
 
 use super::limit::count;
+use super::sorter::{RowSorter, sort_key};
 use super::{MANY, RowOperator};
 use crate::error::Interruption;
 use crate::expression::order;
@@ -15,10 +16,11 @@ pub struct Sort {
     input: Box<dyn RowOperator>,
     plan: Arc<PlanNode>,
     arrived: VecDeque<RowValues>,
-    /// Keys beside their rows.
-    held: Vec<(RowValues, RowValues)>,
-    sorted: Option<std::vec::IntoIter<(RowValues, RowValues)>>,
-    most: Option<Option<u64>>,
+    sorter: Option<RowSorter<RowValues>>,
+    /// Whether all rows have come.
+    is_full: bool,
+    found: Vec<RowValues>,
+    left: u64,
     memory: HeldBytes,
 }
 
@@ -66,9 +68,10 @@ impl Sort {
             input,
             plan,
             arrived: VecDeque::new(),
-            held: Vec::new(),
-            sorted: None,
-            most: None,
+            sorter: None,
+            is_full: false,
+            found: Vec::new(),
+            left: u64::MAX,
             memory: HeldBytes::default(),
         }
     }
@@ -76,49 +79,48 @@ impl Sort {
     fn take_in(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         let plan = Arc::clone(&self.plan);
         let PlanNode::Sort { order, first, skipped, .. } = &*plan else { return Ok(()) };
-        let most = match self.most {
-            Some(most) => most,
-            None => {
-                let skipped = count(skipped.as_ref(), "OFFSET", run)?.unwrap_or(0);
-                let most = count(first.as_ref(), "LIMIT", run)?.map(|first| first.saturating_add(skipped));
-                *self.most.insert(most)
-            }
-        };
+        if self.sorter.is_none() {
+            let skipped = count(skipped.as_ref(), "OFFSET", run)?.unwrap_or(0);
+            let most = count(first.as_ref(), "LIMIT", run)?.map(|first| first.saturating_add(skipped));
+            self.left = most.unwrap_or(u64::MAX);
+            self.sorter = Some(RowSorter::of_first(most.and_then(|most| usize::try_from(most).ok())));
+        }
+        let Some(sorter) = &mut self.sorter else { return Ok(()) };
         loop {
+            sorter.settle(&mut self.memory, run)?;
             while let Some(row) = self.arrived.front() {
                 run.spend()?;
-                let keys = sort_keys(order, row, run)?;
-                self.memory.hold(size_of_row(row) + size_of_row(&keys), run.state)?;
-                self.held.extend(self.arrived.pop_front().map(|row| (keys, row)));
-            }
-            if let Some(most) = most.and_then(|most| usize::try_from(most).ok())
-                && self.held.len() > most.saturating_mul(2).max(MANY)
-            {
-                self.held.sort_by(|left, right| compare_keys(order, &left.0, &right.0));
-                let dropped = self.held.drain(most..);
-                let bytes: usize = dropped.map(|(keys, row)| size_of_row(&keys) + size_of_row(&row)).sum();
-                self.memory.release(bytes, run.state);
+                let key = sort_key(order, row, run)?;
+                let bytes = size_of_row(row);
+                let Some(row) = self.arrived.pop_front() else { break };
+                if sorter.takes(&key) {
+                    sorter.push(key, row, bytes, &mut self.memory, run)?;
+                }
             }
             match self.input.next(run, MANY)? {
                 Some(rows) => self.arrived = rows.into(),
                 None => break,
             }
         }
-        let mut held = std::mem::take(&mut self.held);
-        held.sort_by(|left, right| compare_keys(order, &left.0, &right.0));
-        self.sorted = Some(held.into_iter());
+        sorter.end();
+        self.is_full = true;
         Ok(())
     }
 }
 
 impl RowOperator for Sort {
     fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
-        if self.sorted.is_none() {
+        if !self.is_full {
             self.take_in(run)?;
         }
-        let Some(sorted) = &mut self.sorted else { return Ok(None) };
-        let rows: Vec<RowValues> = sorted.take(want).map(|(_, row)| row).collect();
-        Ok(Some(rows).filter(|rows| !rows.is_empty()))
+        let Some(sorter) = &mut self.sorter else { return Ok(None) };
+        while self.found.len() < want && self.left > 0 {
+            run.spend()?;
+            let Some(row) = sorter.pop() else { break };
+            self.left -= 1;
+            self.found.push(row);
+        }
+        Ok(Some(std::mem::take(&mut self.found)).filter(|rows| !rows.is_empty()))
     }
 
     fn memory(&mut self) -> Option<&mut HeldBytes> {

@@ -2,7 +2,8 @@
 
 mod frames;
 
-use super::sort::{compare_keys, sort_keys};
+use super::sort::sort_keys;
+use super::sorter::{RowSorter, append_sort_key};
 use super::{MANY, RowOperator};
 use crate::equality::key_of;
 use crate::error::{ExecutionError, Interruption};
@@ -36,6 +37,10 @@ pub struct WindowOperator {
     input: Box<dyn RowOperator>,
     plan: Arc<PlanNode>,
     arrived: VecDeque<RowValues>,
+    sorter: RowSorter<WindowRow>,
+    /// Whether all rows have come.
+    is_full: bool,
+    /// They in their order.
     held: Vec<WindowRow>,
     sorted: bool,
     offsets: Option<[Value; 2]>,
@@ -78,6 +83,8 @@ impl WindowOperator {
             input,
             plan,
             arrived: VecDeque::new(),
+            sorter: RowSorter::default(),
+            is_full: false,
             held: Vec::new(),
             sorted: false,
             offsets: None,
@@ -97,27 +104,33 @@ impl WindowOperator {
             let start = offset(&frame.start, frame, "starting", run)?;
             self.offsets = Some([start, offset(&frame.end, frame, "ending", run)?]);
         }
-        loop {
+        while !self.is_full {
             while let Some(row) = self.arrived.front() {
                 run.spend()?;
                 let computed = WindowValues::of(row, partition, order, calls, run)?;
-                let WindowValues { partition, order, arguments } = computed;
+                let WindowValues { partition, order: by, arguments } = computed;
                 let given: usize = arguments.iter().flatten().map(|given| size_of_row(given)).sum();
-                let bytes = size_of_row(row) + size_of_row(&partition) + size_of_row(&order) + given;
-                self.memory.hold(bytes, run.state)?;
-                self.held.extend(self.arrived.pop_front().map(|row| WindowRow { row, partition, order, arguments }));
+                let bytes = size_of_row(row) + size_of_row(&partition) + size_of_row(&by) + given;
+                let mut key = key_of(partition.iter());
+                order.iter().zip(&by).for_each(|(order, value)| append_sort_key(value, order, &mut key));
+                let Some(row) = self.arrived.pop_front() else { break };
+                let row = WindowRow { row, partition, order: by, arguments };
+                self.sorter.push(key, row, bytes, &mut self.memory, run)?;
             }
             match self.input.next(run, MANY)? {
                 Some(rows) => self.arrived = rows.into(),
                 None => break,
             }
         }
-        let by: Vec<Sorting> =
-            partition.iter().map(|by| Sorting { by: by.clone(), descending: false, nulls_first: false }).collect();
-        self.held.sort_by(|left, right| {
-            compare_keys(&by, &left.partition, &right.partition)
-                .then_with(|| compare_keys(order, &left.order, &right.order))
-        });
+        if !self.is_full {
+            self.sorter.end();
+            self.is_full = true;
+        }
+        loop {
+            run.spend()?;
+            let Some(row) = self.sorter.pop() else { break };
+            self.held.push(row);
+        }
         self.sorted = true;
         Ok(())
     }

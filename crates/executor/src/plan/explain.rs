@@ -36,6 +36,7 @@ fn head(node: &PlanNode) -> String {
         PlanNode::Limit { .. } => "Limit".to_string(),
         PlanNode::SetOperation { operator, all, .. } => format!("{operator:?}{}", if *all { " All" } else { "" }),
         PlanNode::Shared { number, .. } => format!("Common Table {number}"),
+        PlanNode::Keyed { keys, .. } => format!("Hashed Rows ({} keys)", keys.len()),
         PlanNode::Working { number } => format!("Working Table {number}"),
         PlanNode::Recursive { .. } => "Recursive Union".to_string(),
         PlanNode::Functions { .. } => "Function Scan".to_string(),

@@ -107,11 +107,11 @@ impl QueryPlanner<'_> {
         let reads = self.working_reads.len();
         let frames = self.frames.len();
         self.levels.push(PlannedLevel { query, common: Vec::new(), frames });
-        let base = self.set_tree(left, level + 1);
+        let base = self.set_side(left, columns, level + 1);
         let working = self.working as usize;
         self.working += 1;
         self.levels[level].common[number] = CommonState::Recursing(working);
-        let step = self.set_tree(right, level + 1);
+        let step = self.set_side(right, columns, level + 1);
         self.levels[level].common[number] = CommonState::Unplanned;
         self.levels.pop();
         let (base, step) = (base?, step?);

@@ -6,12 +6,12 @@ use crate::error::ExecutionError;
 use crate::expression::{Callee, CompiledExpression, ErrorPlace};
 use analyzer::facts::{FunctionKind, Volatility};
 use analyzer::tree::{Constant, EntryKind, ExprId, Node};
-use analyzer::types::{ANY, FunctionId, UNKNOWN};
+use analyzer::types::{ANY, CHAR, FunctionId, INTERVAL, NO_MODIFIER, UNKNOWN};
 use analyzer::{TypeId, Typed};
 use values::{Type, Value};
 
 /// A value as one of another type that PostgreSQL holds in the same bytes.
-fn relabelled(value: CompiledExpression, source: Type, target: Type) -> PlanResult<CompiledExpression> {
+pub fn relabelled(value: CompiledExpression, source: Type, target: Type) -> PlanResult<CompiledExpression> {
     let (source, target) = (source.unmodified(), target.unmodified());
     match (source, target) {
         (Type::Integer, Type::Oid) | (Type::Oid, Type::Integer) => Ok(match value {
@@ -44,6 +44,7 @@ impl QueryPlanner<'_> {
 
     /// An expression of a query at a level, over a row.
     pub fn compile(&mut self, id: ExprId, level: usize, current: &ColumnFrame) -> PlanResult<CompiledExpression> {
+        self.step()?;
         if let Some(found) = self.computed(id, current) {
             return Ok(found);
         }
@@ -195,6 +196,13 @@ impl QueryPlanner<'_> {
             Constant::Number(text) | Constant::Text(text) => text,
             Constant::Bits(_) => return not_built("bit strings"),
         };
+        if typed.id == INTERVAL && typed.modifier != NO_MODIFIER {
+            return not_built("a modifier of an interval's text");
+        }
+        // Of longer ones the first character counts, or the number behind a backslash.
+        if typed.id == CHAR && (text.len() != 1 || text.as_str() == "\\") {
+            return not_built("this \"char\"");
+        }
         let parsed = values::text::parse(text, storage);
         Ok(parsed.map_err(|error| ExecutionError::from(error).at(at.0))?)
     }

@@ -40,7 +40,7 @@ impl SessionInfo for NoSession {
 
 impl QueryPlanner<'_> {
     /// A call, or its value if that is known.
-    pub fn folded(&self, callee: Callee, arguments: Vec<CompiledExpression>) -> PlanResult<CompiledExpression> {
+    pub fn folded(&mut self, callee: Callee, arguments: Vec<CompiledExpression>) -> PlanResult<CompiledExpression> {
         let row = self.catalog.function(callee.function);
         let immutable = row.is_some_and(|row| row.volatility == Volatility::Immutable);
         let known = |argument: &CompiledExpression| match argument {
@@ -55,8 +55,13 @@ impl QueryPlanner<'_> {
             return Ok(CompiledExpression::Constant(Value::Null));
         }
         let mut random = || 0;
-        let mut environment =
-            CallEnvironment { transaction_time: 0, statement_time: 0, random: &mut random, session: &NoSession };
+        let mut environment = CallEnvironment {
+            transaction_time: 0,
+            statement_time: 0,
+            random: &mut random,
+            session: &NoSession,
+            patterns: &mut self.patterns,
+        };
         let mut call = CallArguments {
             arguments: &values,
             types: &callee.types,

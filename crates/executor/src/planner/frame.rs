@@ -21,6 +21,8 @@ pub struct ColumnFrame {
     /// Expressions that are computed already: aggregates, windows, sets.
     pub computed: BTreeMap<ExprId, usize>,
     pub width: usize,
+    /// How many such rows there are, estimated; zero where nobody has.
+    pub rows: f64,
     /// Set once rows are groups.
     pub grouped: Option<Arc<GroupedFrame>>,
 }

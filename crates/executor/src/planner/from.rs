@@ -1,6 +1,7 @@
 //! FROM and WHERE: entries of the range table, and which conditions go to which of them.
 
 use super::frame::{ColumnFrame, EntryPlace};
+use super::join_order::{CONDITION_SHARE, ROWS_UNKNOWN};
 use super::query::FromSource;
 use super::{PlanResult, QueryPlanner, not_built};
 use crate::expression::CompiledExpression;
@@ -18,9 +19,6 @@ pub struct Conjunct {
     pub stays: bool,
     pub has_sublink: bool,
 }
-
-/// Rows that such as a function yields, where nothing is known.
-const ROWS_UNKNOWN: f64 = 1_000.0;
 
 impl<'a> QueryPlanner<'a> {
     /// The joined rows of FROM for which WHERE holds.
@@ -182,10 +180,12 @@ impl<'a> QueryPlanner<'a> {
 
     /// Rows for which conditions hold; those with subqueries come last.
     pub fn filtered(&mut self, source: FromSource, conjuncts: &[Conjunct], level: usize) -> PlanResult<FromSource> {
+        let mut source = source;
+        source.frame.rows = source.rows;
         match self.condition(conjuncts, level, &source.frame)? {
             None => Ok(source),
             Some(filter) => {
-                let rows = (source.rows * 0.3_f64.powi(conjuncts.len() as i32)).max(1.0);
+                let rows = (source.rows * CONDITION_SHARE.powi(conjuncts.len() as i32)).max(1.0);
                 let node = Arc::new(PlanNode::Filter { input: source.node, filter });
                 Ok(FromSource { node, frame: source.frame, rows })
             }
@@ -211,18 +211,27 @@ impl<'a> QueryPlanner<'a> {
         })
     }
 
-    /// A scan of a relation by the path that the conditions make best.
+    /// The rows of a relation for which conditions hold.
     fn scan(&mut self, entry: u32, conjuncts: &[Conjunct], level: usize) -> PlanResult<FromSource> {
-        let (mut scan, frame, rows) = self.bare_scan(entry, level)?;
+        match self.keyed_scan(entry, conjuncts, level)? {
+            Some(source) => Ok(source),
+            None => self.scan_by_path(entry, conjuncts, level),
+        }
+    }
+
+    /// A scan of a relation by the path that the conditions make best.
+    pub fn scan_by_path(&mut self, entry: u32, conjuncts: &[Conjunct], level: usize) -> PlanResult<FromSource> {
+        let (mut scan, mut frame, rows) = self.bare_scan(entry, level)?;
         let found = self.best_path(entry, conjuncts, &ColumnFrame::empty(level), &BTreeSet::new(), level)?;
         let mut rows = rows;
         scan.exact = conjuncts.is_empty();
         if let Some(found) = found {
             (scan.path, scan.range, rows) = (found.path, found.range, found.rows);
-            scan.exact = found.exact;
+            (scan.exact, scan.nulls_behind) = (found.exact, found.nulls_behind);
         } else if !conjuncts.is_empty() {
-            rows = (rows * 0.3_f64.powi(conjuncts.len() as i32)).max(1.0);
+            rows = (rows * CONDITION_SHARE.powi(conjuncts.len() as i32)).max(1.0);
         }
+        frame.rows = rows;
         scan.filter = self.condition(conjuncts, level, &frame)?;
         Ok(FromSource { node: Arc::new(PlanNode::Scan(scan)), frame, rows })
     }
@@ -248,6 +257,7 @@ impl<'a> QueryPlanner<'a> {
             columns,
             filter: None,
             exact: false,
+            nulls_behind: false,
             direction: None,
             needed: None,
         };

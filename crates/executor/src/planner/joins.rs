@@ -2,6 +2,7 @@
 
 use super::frame::ColumnFrame;
 use super::from::Conjunct;
+use super::join_order::Leaf;
 use super::query::FromSource;
 use super::{PlanResult, QueryPlanner, not_built};
 use crate::expression::CompiledExpression;
@@ -11,16 +12,11 @@ use grammar::ast::JoinKind;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What is to be joined: an entry or an outer join.
-struct Leaf<'a> {
-    tree: &'a JoinTree,
-    entries: BTreeSet<u32>,
-    /// Entries that it looks at.
-    needs: BTreeSet<u32>,
-}
-
 /// Rows of the left side times those of the right below which looking up each is better than reading all.
 const LOOKUP_GAIN: f64 = 3.0;
+
+/// How many times more rows the right side must have to be put to the left.
+const SWAP_GAIN: f64 = 2.0;
 
 impl<'a> QueryPlanner<'a> {
     /// Inner joins of all trees, with all conditions.
@@ -38,9 +34,9 @@ impl<'a> QueryPlanner<'a> {
         let (late, mut open): (Vec<Conjunct>, Vec<Conjunct>) =
             conjuncts.into_iter().partition(|conjunct| conjunct.stays || conjunct.entries.is_empty());
         let mut joined: Option<(FromSource, BTreeSet<u32>)> = None;
-        while !leaves.is_empty() {
-            let place = self.next_leaf(&leaves, joined.as_ref(), &open, level)?;
-            let leaf = leaves.remove(place);
+        for place in self.join_order(&leaves, &open, level)? {
+            self.step()?;
+            let leaf = &leaves[place];
             let inside = |conjunct: &Conjunct| conjunct.entries.is_subset(&leaf.entries);
             let (own, others): (Vec<Conjunct>, Vec<Conjunct>) = open.into_iter().partition(inside);
             open = others;
@@ -49,13 +45,13 @@ impl<'a> QueryPlanner<'a> {
                     if !leaf.needs.is_empty() {
                         return not_built("a lateral entry before what it looks at");
                     }
-                    (self.tree(leaf.tree, own, level)?, leaf.entries)
+                    (self.tree(leaf.tree, own, level)?, leaf.entries.clone())
                 }
                 Some((source, mut entries)) => {
                     entries.extend(leaf.entries.iter().copied());
                     let (between, others) = open.into_iter().partition(|c: &Conjunct| c.entries.is_subset(&entries));
                     open = others;
-                    (self.join(JoinType::Inner, source, &leaf, own, between, level)?, entries)
+                    (self.join(JoinType::Inner, source, leaf, own, between, level)?, entries)
                 }
             });
         }
@@ -86,55 +82,6 @@ impl<'a> QueryPlanner<'a> {
             }
             _ => leaves.push(self.leaf(tree, level)),
         }
-    }
-
-    /// Which leaf comes next: the one that the rows so far lead to, with the fewest rows.
-    fn next_leaf(
-        &mut self,
-        leaves: &[Leaf<'a>],
-        joined: Option<&(FromSource, BTreeSet<u32>)>,
-        open: &[Conjunct],
-        level: usize,
-    ) -> PlanResult<usize> {
-        let nothing = BTreeSet::new();
-        let given = joined.map_or(&nothing, |(_, entries)| entries);
-        let mut best: Option<(bool, f64, usize)> = None;
-        for (place, leaf) in leaves.iter().enumerate() {
-            if !leaf.needs.is_subset(given) {
-                continue;
-            }
-            let meets = |conjunct: &&Conjunct| {
-                let others = conjunct.entries.iter().any(|entry| given.contains(entry));
-                let own = conjunct.entries.iter().any(|entry| leaf.entries.contains(entry));
-                let all = |entry: &u32| given.contains(entry) || leaf.entries.contains(entry);
-                others && own && conjunct.entries.iter().all(all)
-            };
-            let apart = joined.is_some() && !open.iter().any(|conjunct| meets(&conjunct));
-            let own: Vec<Conjunct> =
-                open.iter().filter(|conjunct| conjunct.entries.is_subset(&leaf.entries)).cloned().collect();
-            let rows = self.estimate(leaf, &own, level)?;
-            if best.is_none_or(|(other_apart, least, _)| (apart, rows) < (other_apart, least)) {
-                best = Some((apart, rows, place));
-            }
-        }
-        match best {
-            Some((.., place)) => Ok(place),
-            None => not_built("lateral entries that look at each other"),
-        }
-    }
-
-    fn estimate(&mut self, leaf: &Leaf<'a>, own: &[Conjunct], level: usize) -> PlanResult<f64> {
-        let JoinTree::Entry(entry) = leaf.tree else { return Ok(1_000.0) };
-        let rows = self.rows_of(*entry, level);
-        let path = self.best_path(*entry, own, &ColumnFrame::empty(level), &BTreeSet::new(), level)?;
-        Ok(path.map_or(rows * 0.3_f64.powi(own.len() as i32), |path| path.rows))
-    }
-
-    /// How many rows an entry has, without conditions.
-    fn rows_of(&self, entry: u32, level: usize) -> f64 {
-        let known = &self.tree[self.levels[level].query].range_table[entry as usize];
-        let analyzer::tree::EntryKind::Relation { relation, .. } = known.kind else { return 1_000.0 };
-        self.relations.access(relation).map_or(1_000.0, |access| access.rows.max(1.0))
     }
 
     /// The rows of a tree of joins, with conditions on it.
@@ -216,7 +163,7 @@ impl<'a> QueryPlanner<'a> {
         if matches!(kind, JoinType::Right | JoinType::Full) {
             return not_built("a lateral side that is kept");
         }
-        self.frames.push(left.frame.clone());
+        self.frames.push(ColumnFrame { rows: left.rows, ..left.frame.clone() });
         let right = self.tree(leaf.tree, own, level);
         self.frames.pop();
         let right = right?;
@@ -276,6 +223,11 @@ impl<'a> QueryPlanner<'a> {
         by_key: bool,
         level: usize,
     ) -> PlanResult<FromSource> {
+        // The right side is held: that is the one of fewer rows.
+        let (kind, left, right) = match !by_key && left.rows * SWAP_GAIN < right.rows {
+            true => (kind.turned(), right, left),
+            false => (kind, left, right),
+        };
         let (mut left_keys, mut right_keys, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for conjunct in between {
             match self.hash_keys(conjunct, &left.frame, &right.frame, level)? {

@@ -109,10 +109,19 @@ pub fn limited_scan(
 
 fn limited(node: &Arc<PlanNode>, needed: &RowsNeeded) -> Option<Arc<PlanNode>> {
     Some(Arc::new(match &**node {
-        PlanNode::Scan(scan) if scan.exact => PlanNode::Scan(ScanNode { needed: Some(needed.clone()), ..scan.clone() }),
+        PlanNode::Scan(scan) if has_first_rows(scan) => {
+            PlanNode::Scan(ScanNode { needed: Some(needed.clone()), ..scan.clone() })
+        }
         PlanNode::Project { input, expressions } => {
             PlanNode::Project { input: limited(input, needed)?, expressions: expressions.clone() }
         }
         _ => return None,
     }))
+}
+
+/// Whether the first rows within the range are rows of which all conditions hold, as long as there are such rows.
+fn has_first_rows(scan: &ScanNode) -> bool {
+    // Behind NULLs there is nothing if there is one range, and it is read upwards.
+    let is_one = scan.range.equal.iter().all(|source| matches!(source, KeySource::One(_)));
+    scan.exact && (!scan.nulls_behind || (is_one && scan.direction != Some(KeyDirection::Descending)))
 }

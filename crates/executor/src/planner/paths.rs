@@ -4,7 +4,7 @@ use super::PlanResult;
 use super::QueryPlanner;
 use super::frame::ColumnFrame;
 use super::from::Conjunct;
-use crate::access::AccessPathKeys;
+use crate::access::{AccessPathKeys, TableAccess};
 use crate::expression::CompiledExpression;
 use crate::plan::{KeyEnd, KeySource, RangeBounds};
 use analyzer::tree::{EntryKind, ExprId, Node as TreeNode};
@@ -28,8 +28,10 @@ pub struct ChosenPath {
     pub path: usize,
     pub range: RangeBounds,
     pub rows: f64,
-    /// Whether the conditions hold for exactly the rows within the range.
+    /// Whether the conditions hold for exactly the rows within the range, but for NULLs behind all of them.
     pub exact: bool,
+    /// Whether there may be such NULLs.
+    pub nulls_behind: bool,
 }
 
 /// What a condition says of a column.
@@ -86,16 +88,7 @@ impl QueryPlanner<'_> {
         let Some(access) = self.relations.access(relation) else { return Ok(None) };
         let bounds: Vec<PathBound> =
             conjuncts.iter().filter_map(|conjunct| self.bound(entry, conjunct, given, level)).collect();
-        let mut best: Option<(f64, f64, usize)> = None;
-        for (path, keys) in access.paths.iter().enumerate() {
-            let Some(rows) = self.rows_by(keys, access.rows, &bounds) else { continue };
-            // A row by its own key is found at once, by another it is looked up once more.
-            let cost = rows * if path == 0 { 1.0 } else { 1.5 };
-            if best.is_none_or(|(least, ..)| cost < least) {
-                best = Some((cost, rows, path));
-            }
-        }
-        let Some((_, rows, path)) = best else { return Ok(None) };
+        let Some((path, rows)) = self.cheapest(&access, &bounds) else { return Ok(None) };
         let columns = &access.paths[path].columns;
         let mut range = RangeBounds::default();
         for column in columns {
@@ -119,9 +112,40 @@ impl QueryPlanner<'_> {
             said += self.key_ends(*next, &bounds, &mut range, frame, level)?;
         }
         // NULLs stand behind all values; only the primary key has none.
-        let without_nulls = path == 0 || range.lower.is_none() || range.upper.is_some();
-        let exact = said == conjuncts.len() && without_nulls;
-        Ok(Some(ChosenPath { path, range, rows, exact }))
+        let nulls_behind = path != 0 && range.lower.is_some() && range.upper.is_none();
+        let exact = said == conjuncts.len();
+        Ok(Some(ChosenPath { path, range, rows, exact, nulls_behind }))
+    }
+
+    /// How many rows are read by the best path for conditions whose other sides look at entries that are given,
+    /// estimated. None if no path is better than reading all.
+    pub fn rows_by_path(
+        &self,
+        entry: u32,
+        conjuncts: &[&Conjunct],
+        given: &BTreeSet<u32>,
+        level: usize,
+    ) -> Option<f64> {
+        let known = &self.tree[self.levels[level].query].range_table[entry as usize];
+        let EntryKind::Relation { relation, .. } = known.kind else { return None };
+        let access = self.relations.access(relation)?;
+        let bounds: Vec<PathBound> =
+            conjuncts.iter().filter_map(|conjunct| self.bound(entry, conjunct, given, level)).collect();
+        self.cheapest(&access, &bounds).map(|(_, rows)| rows)
+    }
+
+    /// The path that these bounds make best, and how many rows are read by it.
+    fn cheapest(&self, access: &TableAccess, bounds: &[PathBound]) -> Option<(usize, f64)> {
+        let mut best: Option<(f64, f64, usize)> = None;
+        for (path, keys) in access.paths.iter().enumerate() {
+            let Some(rows) = self.rows_by(keys, access.rows, bounds) else { continue };
+            // A row by its own key is found at once, by another it is looked up once more.
+            let cost = rows * if path == 0 { 1.0 } else { 1.5 };
+            if best.is_none_or(|(least, ..)| cost < least) {
+                best = Some((cost, rows, path));
+            }
+        }
+        best.map(|(_, rows, path)| (path, rows))
     }
 
     /// How many rows are read by a path, estimated; none if the conditions say nothing of its first column.

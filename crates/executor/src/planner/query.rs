@@ -1,11 +1,11 @@
 //! One query: where rows come from, what is computed of them, in which order they leave.
 
-use super::frame::{ColumnFrame, EntryPlace};
+use super::frame::ColumnFrame;
 use super::orders::limited_scan;
 use super::{PlanResult, PlannedLevel, QueryPlanner, not_built};
 use crate::expression::CompiledExpression;
 use crate::plan::{PlanNode, SetCall, Sorting};
-use analyzer::tree::{Command, EntryKind, ExprId, Node as TreeNode, Query, QueryId, SetTree, SortGroup};
+use analyzer::tree::{Command, ExprId, Node as TreeNode, Query, QueryId, SortGroup};
 use std::sync::Arc;
 
 /// Rows with their layout.
@@ -48,6 +48,7 @@ impl<'a> QueryPlanner<'a> {
         if query.has_target_sets {
             source = self.target_sets(query, source, level)?;
         }
+        source.frame.rows = source.rows;
         let values: Vec<ExprId> = query.targets.iter().map(|target| target.value).collect();
         let expressions = self.compile_all(&values, level, &source.frame)?;
         let all_slots = (0..source.frame.width).map(CompiledExpression::Slot);
@@ -138,38 +139,6 @@ impl<'a> QueryPlanner<'a> {
             node = Arc::new(PlanNode::Limit { input: node, limit, offset, ties });
         }
         Ok(node)
-    }
-
-    /// The rows of an operation on sets, under the columns of its first entry.
-    fn set_source(&mut self, query: &Query, tree: &SetTree, level: usize) -> PlanResult<FromSource> {
-        let node = self.set_tree(tree, level)?;
-        let mut frame = ColumnFrame { level, ..ColumnFrame::default() };
-        for (entry, known) in query.range_table.iter().enumerate() {
-            for column in 0..known.columns.len() {
-                frame.slots.insert(EntryPlace { entry: entry as u32, column: column as u32 }, column);
-                frame.width = frame.width.max(column + 1);
-            }
-        }
-        Ok(FromSource { node, frame, rows: 1_000.0 })
-    }
-
-    pub fn set_tree(&mut self, tree: &SetTree, level: usize) -> PlanResult<Arc<PlanNode>> {
-        match tree {
-            SetTree::Entry(entry) => {
-                let query = &self.tree[self.levels[level].query];
-                match query.range_table[*entry as usize].kind {
-                    EntryKind::Query(inner) => self.query(inner),
-                    _ => not_built("a set of this kind"),
-                }
-            }
-            SetTree::Operation { operator, all, left, right, columns, .. } => {
-                if !(*all && *operator == grammar::ast::SetOperator::Union) {
-                    columns.iter().try_for_each(|column| self.ordered(column.id))?;
-                }
-                let (left, right) = (self.set_tree(left, level)?, self.set_tree(right, level)?);
-                Ok(Arc::new(PlanNode::SetOperation { operator: *operator, all: *all, left, right }))
-            }
-        }
     }
 
     /// Computes the sets of targets beside each row.

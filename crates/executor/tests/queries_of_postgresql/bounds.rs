@@ -73,3 +73,27 @@ fn what_nests_is_answered_or_refused() {
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run);
     thread.expect("a thread").join().expect("no statement panics");
 }
+
+/// A planning would go on for a minute, or after its client has gone.
+#[test]
+fn planning_many_joins_takes_few_steps_and_ends_when_nobody_waits() {
+    let (mut chain, mut star) = ("SELECT count(*) FROM n t0".to_owned(), "SELECT count(*) FROM n t0".to_owned());
+    for number in 1..390 {
+        chain += &format!(" JOIN n t{number} ON t{number}.id = t{}.id", number - 1);
+        star += &format!(" JOIN n t{number} ON t{number}.id = t0.v AND t{number}.t = t0.t");
+    }
+    let run = move || {
+        for sql in [chain, star] {
+            let world = World::of(TABLE);
+            assert!(matches!(answer(&world, &sql, 1_000, 8_192), Answer::Lines(_)), "it is planned and runs");
+            let asked = world.asked.get();
+            assert!((1..40).contains(&asked), "{asked} times 256 steps");
+            let world = World::of(TABLE);
+            world.wanted.set(asked - 1);
+            let Answer::Lines(lines) = answer(&world, &sql, 1_000, 8_192) else { panic!("it is not refused") };
+            assert_eq!(lines[0], "ERROR 57014");
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run);
+    thread.expect("a thread").join().expect("it is planned in time");
+}

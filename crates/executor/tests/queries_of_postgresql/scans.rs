@@ -69,11 +69,14 @@ fn limits_reach_scans_whose_rows_all_count() {
     assert_eq!(limit("SELECT name FROM (SELECT * FROM item) i LIMIT 2 OFFSET 3"), Some(5));
     assert_eq!(limit("SELECT amount FROM sale WHERE item_id = 2 LIMIT 1"), Some(1));
     assert_eq!(limit("SELECT name FROM item WHERE id > 3 AND id <= 6 LIMIT 1"), Some(1));
+    assert_eq!(limit("SELECT name FROM item WHERE price > 1 LIMIT 2"), Some(2), "NULLs come last");
+    assert_eq!(limit("SELECT name FROM item WHERE price > 1 ORDER BY price LIMIT 2"), Some(2));
     for more in [
         "SELECT name FROM item WHERE weight > 1 LIMIT 2",
         "SELECT name FROM item WHERE id > 1 AND weight > 1 LIMIT 2",
         "SELECT name FROM item WHERE id = 3 AND id > 1 AND id > 2 LIMIT 2",
-        "SELECT name FROM item WHERE price > 1 LIMIT 2",
+        // NULLs come first.
+        "SELECT name FROM item WHERE price > 1 ORDER BY price DESC LIMIT 2",
         "SELECT name FROM item WHERE id IN (1, 2, 3) LIMIT 2",
         "SELECT DISTINCT kind FROM item LIMIT 2",
         "SELECT count(*) FROM item LIMIT 1",
@@ -130,4 +133,25 @@ fn an_execution_is_narrowed_by_its_own_values() {
     let (orders, rows) =
         asked("SELECT day FROM sale WHERE ($1 IS NULL OR item_id = $1::int) AND day = '2024-01-20'", &[Value::Null]);
     assert!(is_whole(&orders[0]) && rows.len() == 2, "{orders:?}");
+}
+
+/// A table would be read anew for each of many rows around.
+#[test]
+fn what_many_rows_ask_for_is_read_once() {
+    for (sql, rows) in [
+        ("SELECT id FROM item i WHERE EXISTS (SELECT 1 FROM item o WHERE o.parent = i.id AND o.price > 1)", 2),
+        ("SELECT id FROM item i WHERE NOT EXISTS (SELECT 1 FROM item o WHERE o.parent = i.id)", 5),
+        ("SELECT id, (SELECT sum(price) FROM item o WHERE o.parent = i.parent AND o.id <> i.id) FROM item i", 8),
+        (
+            "SELECT i.id, l.id FROM item i, LATERAL (SELECT id FROM item o WHERE o.parent = i.id ORDER BY id LIMIT 1) l",
+            3,
+        ),
+    ] {
+        let (orders, found) = asked(sql, &[]);
+        assert_eq!((orders.len(), found.len()), (2, rows), "{sql}: {orders:?}");
+    }
+    // One row around asks once, and is answered by a key if there is one.
+    let one = "SELECT id FROM item i WHERE id = 3 AND EXISTS (SELECT 1 FROM sale s WHERE s.item_id = i.id)";
+    assert_eq!(first(one, &[]).ranges, [point(3)]);
+    assert_eq!(asked(one, &[]).0[1].ranges, [point(3)]);
 }

@@ -6,6 +6,7 @@ use analyzer::relations::{Relation, RelationColumn, RelationId, RelationKind};
 use analyzer::types::{CollationId, FunctionId, OperatorId};
 use analyzer::{Catalog, TypeId, Typed};
 use executor::{AccessPathKeys, KeyBounds, RelationPaths, ScanOrder, TableAccess};
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use values::{Type, Value};
@@ -23,6 +24,10 @@ pub struct World {
     tables: BTreeMap<RelationId, Table>,
     /// Types of their rows.
     rows: BTreeMap<TypeId, TypeRow>,
+    /// How often it was asked whether the statement is still wanted.
+    pub asked: Cell<u32>,
+    /// So often the answer is yes.
+    pub wanted: Cell<u32>,
 }
 
 impl World {
@@ -48,7 +53,8 @@ impl World {
             (id, TypeRow { id, name, relation, kind: analyzer::types::TypeKind::Composite, ..record })
         };
         let rows = tables.iter().map(row_type).collect();
-        World { tables: tables.into_iter().map(|table| (table.relation.id, table)).collect(), rows }
+        let tables = tables.into_iter().map(|table| (table.relation.id, table)).collect();
+        World { tables, rows, asked: Cell::new(0), wanted: Cell::new(u32::MAX) }
     }
 
     /// The rows that a scan is answered with, all at once.
@@ -70,12 +76,7 @@ impl World {
         for range in ranges {
             check(range, columns, &table.types);
             let rows = sorted.iter().filter(|row| within(range, &key(row)));
-            found.extend(rows.map(|row| {
-                let shown = |(number, value): (usize, &Value)| {
-                    if order.columns.contains(&(number as u32)) { value.clone() } else { Value::Null }
-                };
-                row.iter().enumerate().map(shown).collect()
-            }));
+            found.extend(rows.map(|row| order.columns.iter().map(|column| row[*column as usize].clone()).collect()));
         }
         found.truncate(order.limit.unwrap_or(usize::MAX));
         found
@@ -182,6 +183,11 @@ impl RelationPaths for World {
 }
 
 impl Catalog for World {
+    fn is_cancelled(&self) -> bool {
+        self.asked.set(self.asked.get() + 1);
+        self.asked.get() > self.wanted.get()
+    }
+
     fn type_row(&self, id: TypeId) -> Option<&TypeRow> {
         BUILT_INS.type_row(id).or_else(|| self.rows.get(&id))
     }

@@ -3,6 +3,7 @@
 //! Invariant: what the analyzer finds here is what the snapshot has. What only the other engine knows (relations of system schemas, collations beyond C) is
 //! not found, and [`SnapshotCatalog::is_beyond`] says so afterwards: then nothing may be concluded from what was not found.
 
+use crate::planning::go_on;
 use crate::system_catalog::{is_system_relation, is_system_schema};
 use analyzer::catalog::{Found, SYSTEM_SCHEMA};
 use analyzer::facts::{Aggregate, Cast, Function, Operator, Range, TypeRow};
@@ -56,7 +57,8 @@ impl<'a> SnapshotCatalog<'a> {
             return Some(known);
         }
         let table = &self.tables.tables.get(name)?.table;
-        if table.sequence.is_some() {
+        // A view that is still named here was not written out before, which is somebody else's to do.
+        if !table.is_plain() {
             self.beyond.set(true);
             return None;
         }
@@ -138,6 +140,10 @@ fn row_type(relation: &Relation) -> TypeRow {
 }
 
 impl analyzer::Catalog for SnapshotCatalog<'_> {
+    fn is_cancelled(&self) -> bool {
+        go_on().is_err()
+    }
+
     fn type_row(&self, id: TypeId) -> Option<&TypeRow> {
         let own = || self.all_named().map(|known| &known.row).find(|row| row.id == id);
         BuiltIns.type_row(id).or_else(own)

@@ -14,6 +14,7 @@ use crate::error::QueryError;
 use crate::limits::STATEMENT_MEMORY_MAX;
 use crate::planning::go_on;
 use crate::processor::{Execution, RowStream};
+use crate::sizes::TableSizes;
 use crate::tables::Tables;
 use analyzer::relations::RelationId;
 use analyzer::reliance::LookUp;
@@ -21,6 +22,7 @@ use analyzer::types::NONE;
 use analyzer::{Analyzed, TypeId};
 use catalog::SnapshotCatalog;
 use datafusion::execution::memory_pool::MemoryReservation;
+use evaluation::PatternCache;
 use evaluation::storage::storage;
 use executor::{ExecutionLimits, QueryPlan};
 use grammar::ast::Statement;
@@ -28,7 +30,7 @@ use messages::Timestamp;
 use messages::program::ResultColumn;
 use messages::query::SessionFacts;
 use messages::schema::Catalog;
-use paths::StatementTables;
+use paths::{SizedTable, StatementTables};
 use rows::RunningPlan;
 use session::{RandomBits, SessionView};
 use std::collections::BTreeMap;
@@ -62,10 +64,17 @@ pub(crate) struct TypedStatement {
 pub(crate) struct TypedPlan {
     plan: Arc<QueryPlan>,
     relations: StatementTables,
+    sizes: Arc<TableSizes>,
 }
 
 /// Reads a statement over a catalog snapshot.
-pub(crate) fn read(catalog: &Catalog, session: &SessionFacts, sql: &str, declared: &[Option<Type>]) -> TypedReading {
+pub(crate) fn read(
+    catalog: &Catalog,
+    session: &SessionFacts,
+    sql: &str,
+    declared: &[Option<Type>],
+    sizes: &Arc<TableSizes>,
+) -> TypedReading {
     let parsed = match grammar::parse(sql) {
         Ok(script) => script.statements,
         Err(error) if is_bound(error.sqlstate) => return TypedReading::Elsewhere(error.message),
@@ -86,7 +95,7 @@ pub(crate) fn read(catalog: &Catalog, session: &SessionFacts, sql: &str, declare
         return TypedReading::Elsewhere("it names what is not analyzed".to_owned());
     }
     match analyzed {
-        Ok(analyzed) => planned(catalog, &names, &analyzed),
+        Ok(analyzed) => planned(catalog, &names, &analyzed, sizes),
         Err(error) if is_bound(error.sqlstate) || is_unbuilt(&error.message) => TypedReading::Elsewhere(error.message),
         Err(error) => TypedReading::Refused(error.into()),
     }
@@ -102,14 +111,21 @@ fn is_unbuilt(message: &str) -> bool {
     message.ends_with("is not supported yet") || message == "SELECT ... INTO is not allowed here"
 }
 
-fn planned(catalog: &Catalog, names: &SnapshotCatalog<'_>, analyzed: &Analyzed) -> TypedReading {
+fn planned(
+    catalog: &Catalog,
+    names: &SnapshotCatalog<'_>,
+    analyzed: &Analyzed,
+    sizes: &Arc<TableSizes>,
+) -> TypedReading {
     let mut tables = BTreeMap::new();
     let mut relations = BTreeMap::new();
     for (looked_up, _) in &analyzed.relies_on {
         let LookUp::Relation(_, name) = looked_up else { continue };
         if let Some(versioned) = catalog.tables.get(name) {
             tables.insert(name.clone(), versioned.version);
-            relations.insert(RelationId(versioned.table.oid), Arc::clone(&versioned.table));
+            let table = Arc::clone(&versioned.table);
+            let rows = sizes.rows(table.storage);
+            relations.insert(RelationId(table.oid), SizedTable { table, rows });
         }
     }
     let relations = StatementTables(relations);
@@ -125,7 +141,7 @@ fn planned(catalog: &Catalog, names: &SnapshotCatalog<'_>, analyzed: &Analyzed) 
     let Some(parameters) = parameters else {
         return TypedReading::Elsewhere("a parameter of a type that is not stored".to_owned());
     };
-    let plan = TypedPlan { plan, relations };
+    let plan = TypedPlan { plan, relations, sizes: Arc::clone(sizes) };
     TypedReading::Planned(Box::new(TypedStatement { plan, columns, parameters, tables: tables.into_iter().collect() }))
 }
 
@@ -147,10 +163,17 @@ impl TypedPlan {
             session: SessionView { facts: session, backend_pid: execution.backend_pid },
             now: execution.now,
             random: RandomBits::new(execution.seed),
+            patterns: PatternCache::default(),
+            sizes: Arc::clone(&self.sizes),
             scans: BTreeMap::new(),
             held,
         };
         running.stream()
+    }
+
+    /// Whether its tables are about as large as they were when it was made.
+    pub(crate) fn fits_sizes(&self) -> bool {
+        self.relations.0.values().all(|sized| self.sizes.is_about(sized.table.storage, sized.rows))
     }
 
     /// The plan as text, one line per operator.

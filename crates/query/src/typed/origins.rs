@@ -2,6 +2,7 @@
 
 use super::stored;
 use analyzer::tree::{EntryKind, ExprId, Node, QueryId, Tree};
+use analyzer::types::{CHAR, INTERVAL, NO_MODIFIER};
 use messages::program::ResultColumn;
 
 /// How many queries a column is followed through.
@@ -12,7 +13,9 @@ pub(crate) fn columns(tree: &Tree, query: QueryId) -> Option<Vec<ResultColumn>> 
     let shown = tree[query].targets.iter().filter(|target| !target.junk);
     shown
         .map(|target| {
-            let column_type = stored(tree[target.value].typed)?;
+            let typed = tree[target.value].typed;
+            let is_told = typed.id != CHAR && (typed.id != INTERVAL || typed.modifier == NO_MODIFIER);
+            let column_type = stored(typed).filter(|_| is_told)?;
             let origin = origin(tree, query, target.value).unwrap_or_default();
             Some(ResultColumn { name: target.name.clone(), column_type, origin })
         })

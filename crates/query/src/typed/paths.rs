@@ -3,7 +3,7 @@
 //! Invariant: the ranges of a scan hold every key within its bounds; they are in order and hold no key twice. They may hold more: filters are applied
 //! all the same.
 
-use crate::limits::{SCAN_RANGES_MAX, TABLE_ROWS};
+use crate::limits::SCAN_RANGES_MAX;
 use analyzer::relations::RelationId;
 use executor::{AccessPathKeys, KeyBounds, RelationPaths, ScanOrder, TableAccess};
 use messages::schema::TableSchema;
@@ -14,18 +14,25 @@ use values::{Type, Value};
 
 /// The tables of a statement, by their numbers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct StatementTables(pub BTreeMap<RelationId, Arc<TableSchema>>);
+pub(crate) struct StatementTables(pub BTreeMap<RelationId, SizedTable>);
+
+/// A table, and how many rows it is taken to have.
+#[derive(Clone, Debug)]
+pub(crate) struct SizedTable {
+    pub table: Arc<TableSchema>,
+    pub rows: f64,
+}
 
 impl RelationPaths for StatementTables {
     fn access(&self, relation: RelationId) -> Option<TableAccess> {
-        let table = self.0.get(&relation)?;
+        let SizedTable { table, rows } = self.0.get(&relation)?;
         let keys = |columns: &[usize], unique| AccessPathKeys {
             columns: columns.iter().map(|position| *position as u32).collect(),
             unique,
         };
         let own = keys(&table.primary_key, !table.has_hidden_key());
         let indexes = table.indexes.iter().map(|index| keys(&index.columns, index.unique));
-        Some(TableAccess { rows: TABLE_ROWS as f64, paths: std::iter::once(own).chain(indexes).collect() })
+        Some(TableAccess { rows: *rows, paths: std::iter::once(own).chain(indexes).collect() })
     }
 }
 

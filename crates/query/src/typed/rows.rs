@@ -8,12 +8,14 @@ use super::session::{RandomBits, SessionView};
 use crate::error::QueryError;
 use crate::limits::{BATCH_ROWS, SLICE_ROWS};
 use crate::processor::RowStream;
+use crate::sizes::TableSizes;
 use crate::tables::{ScanBatch, ScanRequest, Tables};
 use datafusion::execution::memory_pool::MemoryReservation;
-use evaluation::CallEnvironment;
+use evaluation::{CallEnvironment, PatternCache};
 use executor::{ExecutionStep, RowNeed, ScanId, ScanOrder};
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::schema::TableSchema;
+use messages::{KeyRange, TableId};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -35,6 +37,10 @@ pub(crate) struct RunningPlan {
     pub now: i64,
     /// Random bits.
     pub random: RandomBits,
+    /// Regular expressions that it has met.
+    pub patterns: PatternCache,
+    /// What was learned of tables.
+    pub sizes: Arc<TableSizes>,
     /// Scans that are open.
     pub scans: BTreeMap<ScanId, StreamedScan>,
     /// Memory that is set aside for it.
@@ -45,6 +51,14 @@ pub(crate) struct RunningPlan {
 pub(crate) struct StreamedScan {
     batches: BoxStream<'static, Result<ScanBatch, QueryError>>,
     decoder: RowDecoder,
+    /// Which table is read as a whole, and how many of its rows have come.
+    counted: Option<CountedTable>,
+}
+
+/// A table that is read as a whole.
+struct CountedTable {
+    storage: TableId,
+    rows: usize,
 }
 
 impl RunningPlan {
@@ -80,6 +94,7 @@ impl RunningPlan {
             statement_time: self.now,
             random: &mut || random.draw(),
             session: &self.session,
+            patterns: &mut self.patterns,
         };
         let step = self.execution.resume(&mut environment, SLICE_ROWS)?;
         self.held.try_resize(self.execution.memory_bytes())?;
@@ -87,7 +102,7 @@ impl RunningPlan {
     }
 
     fn open(&mut self, scan: ScanId, order: &ScanOrder) -> Result<(), QueryError> {
-        let table = self.relations.0.get(&order.relation);
+        let table = self.relations.0.get(&order.relation).map(|sized| &sized.table);
         let table = table.ok_or_else(|| QueryError::new("XX000", "a plan reads a table that it does not name"))?;
         let request = ScanRequest {
             table: Arc::clone(table),
@@ -97,8 +112,11 @@ impl RunningPlan {
             batch_rows: BATCH_ROWS,
             limit: order.limit,
         };
+        let is_whole = request.ranges == [KeyRange::whole(table.storage)] && request.limit.is_none();
+        let counted = is_whole.then_some(CountedTable { storage: table.storage, rows: 0 });
         let batches = self.tables.scan(request);
-        self.scans.insert(scan, StreamedScan { batches, decoder: RowDecoder::new(table, &order.columns) });
+        let decoder = RowDecoder::new(table, &order.columns);
+        self.scans.insert(scan, StreamedScan { batches, decoder, counted });
         Ok(())
     }
 
@@ -110,10 +128,13 @@ impl RunningPlan {
         match open.batches.next().await {
             Some(batch) => {
                 let rows = open.decoder.rows(&batch?)?;
+                open.counted.iter_mut().for_each(|counted| counted.rows += rows.len());
                 self.execution.answer(scan, rows, false);
             }
             None => {
-                self.scans.remove(&scan);
+                if let Some(CountedTable { storage, rows }) = self.scans.remove(&scan).and_then(|open| open.counted) {
+                    self.sizes.counted(storage, rows);
+                }
                 self.execution.answer(scan, Vec::new(), true);
             }
         }
@@ -145,19 +166,20 @@ struct RowDecoder {
 
 impl RowDecoder {
     fn new(table: &TableSchema, columns: &[u32]) -> RowDecoder {
-        let mut wanted: Vec<usize> = columns.iter().map(|column| *column as usize).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
+        let wanted = columns.iter().map(|column| *column as usize).collect();
         RowDecoder { wanted, missing: table.columns.iter().map(|column| column.missing.clone()).collect() }
     }
 
-    /// Rows of the table's full width, in which what is not wanted is NULL.
+    /// Rows of what is wanted.
     fn rows(&self, batch: &ScanBatch) -> Result<Vec<Vec<Value>>, QueryError> {
         batch.iter().map(|(_, row)| self.row(row)).collect()
     }
 
     fn row(&self, bytes: &[u8]) -> Result<Vec<Value>, QueryError> {
-        let mut row = vec![Value::Null; self.missing.len()];
+        let mut row = Vec::with_capacity(self.wanted.len());
+        if self.wanted.is_empty() {
+            return Ok(row);
+        }
         let mut reader = RowReader::new(bytes)?;
         let mut next = 0;
         for position in &self.wanted {
@@ -168,7 +190,7 @@ impl RowDecoder {
             let value = if reader.remaining() > 0 { reader.next_value()? } else { None };
             next += 1;
             // A row that ends early lacks columns that were added after it was written.
-            row[*position] = value.unwrap_or_else(|| self.missing[*position].clone());
+            row.push(value.unwrap_or_else(|| self.missing[*position].clone()));
         }
         Ok(row)
     }

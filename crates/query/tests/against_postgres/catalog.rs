@@ -51,7 +51,7 @@ fn key_filters_become_ranges() {
     assert_eq!(ranges("SELECT name FROM item WHERE id = 3 AND id = 4"), [point(3)][..0]);
     let many: Vec<String> = (0..2_000).map(|number| (2 * number).to_string()).collect();
     let many = ranges(&format!("SELECT name FROM item WHERE id IN ({})", many.join(", ")));
-    assert_eq!(many, [range(key(&id(0)), end(&id(3_998)))], "too many to be named: what lies between them");
+    assert_eq!(many, [range(key(&id(0)), point(3_998).high)], "too many to be named: what lies between them");
 }
 
 /// Further key columns narrow the range further.
@@ -121,7 +121,7 @@ fn the_first_rows_in_the_order_of_an_index_are_read_by_it() {
     assert_eq!(asked("SELECT id + 1 FROM item ORDER BY name DESC, id DESC LIMIT 2 OFFSET 1"), (Some(0), true, Some(3)));
     assert_eq!(asked("SELECT id FROM item ORDER BY id DESC LIMIT 2"), (None, true, Some(2)));
     assert_eq!(asked("SELECT id FROM item ORDER BY id DESC"), (None, true, None), "the table's own key costs nothing");
-    assert_eq!(asked("SELECT day FROM sale WHERE item_id = 1 ORDER BY day DESC LIMIT 1"), (None, true, None));
+    assert_eq!(asked("SELECT day FROM sale WHERE item_id = 1 ORDER BY day DESC LIMIT 1"), (None, true, Some(1)));
     assert_eq!(asked("SELECT id FROM item ORDER BY name"), (None, false, None), "all rows are better sorted");
     assert_eq!(asked("SELECT id FROM item ORDER BY price DESC NULLS LAST LIMIT 2"), (None, false, None));
     assert_eq!(asked("SELECT id FROM item ORDER BY name, price LIMIT 2"), (None, false, None));

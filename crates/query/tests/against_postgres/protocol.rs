@@ -1,7 +1,7 @@
 //! What the extended protocol needs: parameters and their types, plans that are kept, bounded memory.
 
 use crate::memory::{NOW, World, cell};
-use query::{Processor, SessionFacts};
+use query::{Engine, Processor, SessionFacts};
 use std::sync::Arc;
 use values::{Type, Value};
 
@@ -85,10 +85,10 @@ fn memory_is_bounded() {
     assert_eq!(world.answer(sql)[0].get(..11), Some("ERROR 53200"));
 }
 
-/// Nor may one expression.
+/// Nor may one expression. The executor makes long series row by row, so they are bounded here only.
 #[test]
 fn lists_and_texts_are_bounded() {
-    let world = World::new();
+    let world = World::with_engine(Engine::DataFusion);
     for sql in [
         "SELECT repeat('x', 2000000)",
         "SELECT repeat(name, 100000) FROM item, generate_series(1, 1000)",
@@ -122,10 +122,15 @@ fn unsupported_features_are_refused() {
 /// EXPLAIN shows the tables and how they are read.
 #[test]
 fn plans_are_shown() {
-    let world = World::new();
-    let planned = world.plan("SELECT count(*) FROM item JOIN sale ON id = item_id", &[]).expect("a plan");
-    let shown = world.explain(&planned).expect("a plan");
-    assert!(shown.contains("HashJoin") && shown.contains("Scan: item, columns=[id]"), "{shown}");
+    for (engine, wanted) in [
+        (Engine::Both, ["Hash Join (Inner)", "Scan on item"]),
+        (Engine::DataFusion, ["HashJoin", "Scan: item, columns=[id]"]),
+    ] {
+        let world = World::with_engine(engine);
+        let planned = world.plan("SELECT count(*) FROM item JOIN sale ON id = item_id", &[]).expect("a plan");
+        let shown = world.explain(&planned).expect("a plan");
+        assert!(wanted.iter().all(|wanted| shown.contains(wanted)), "{shown}");
+    }
 }
 
 /// Lists of lists have no type of their own in a result: a client would be told another than PostgreSQL's. As texts they are shown.
@@ -163,8 +168,8 @@ fn rows_of_an_array_are_found_by_key_and_index() {
         let rows = world.run(&planned, std::slice::from_ref(array)).unwrap_or_else(|error| panic!("{sql}: {error}"));
         assert_eq!(rows.len(), found, "{sql}");
         let requests = world.memory.requests.lock().expect("no panic");
-        let asked = requests.iter().filter(|request| request.ranges.len() == ranges).count();
-        assert!(asked > 0, "{sql} is not read by {ranges} ranges: {requests:?}");
+        let is_asked = requests.iter().any(|request| request.ranges.len() == ranges);
+        assert!(is_asked || (ranges == 0 && requests.is_empty()), "{sql} is not read by {ranges} ranges: {requests:?}");
     }
 }
 

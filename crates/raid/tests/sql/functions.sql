@@ -18,7 +18,6 @@ SELECT pi();
 SELECT round(2.5::float8);
 SELECT round(3.5::float8);
 SELECT round(-2.5);
---! missing: the function div
 SELECT div(7, 2);
 SELECT gcd(12, 18);
 SELECT lcm(4, 6);
@@ -63,17 +62,14 @@ SELECT concat_ws(',', 'a', NULL, 'b');
 SELECT split_part('a,b,c', ',', 2);
 SELECT ascii('A');
 SELECT chr(65);
---! missing: the function md5
 SELECT md5('abc');
 SELECT to_hex(255);
 SELECT quote_literal('it''s');
 SELECT quote_ident('Mixed');
---! missing: the function format
 SELECT format('%s-%I-%L', 'a', 'B c', 'd''e');
 SELECT regexp_replace('hello', 'l+', 'L');
 SELECT regexp_replace('hello', 'l', 'L', 'g');
 SELECT regexp_match('foobar', '(o+)b');
---! missing: regexp_split_to_array
 SELECT regexp_split_to_array('a,b', ',');
 SELECT starts_with('hello', 'he');
 SELECT overlay('hello' placing 'XX' from 2 for 3);
@@ -95,23 +91,17 @@ SELECT date_part('year', date '2024-05-06');
 SELECT date_trunc('hour', timestamp '2024-01-01 12:34:56');
 SELECT date_trunc('week', date '2024-05-08');
 SELECT date_trunc('day', interval '3 days 4 hours');
---! missing: the function make_date
 SELECT make_date(2024, 2, 29);
---! missing: the function make_timestamp
 SELECT make_timestamp(2024, 1, 2, 3, 4, 5.5);
 --! missing: the function make_interval
 SELECT make_interval(days => 3);
---! missing: the function justify_hours
 SELECT justify_hours(interval '27 hours');
---! missing: the function justify_days
 SELECT justify_days(interval '35 days');
---! missing: the function age
 SELECT age(timestamp '2024-03-01', timestamp '2023-01-15');
 SELECT date '2024-01-01' + time '10:00';
 SELECT timestamp '2024-01-01' AT TIME ZONE 'UTC';
 --! unsupported
 SELECT isfinite(date 'infinity');
---! unsupported
 SELECT (date '2024-01-01', date '2024-02-01') OVERLAPS (date '2024-01-15', date '2024-03-01');
 SELECT now() = current_timestamp;
 SELECT now() = transaction_timestamp();
@@ -163,15 +153,10 @@ SELECT current_setting('nope');
 SELECT gen_random_uuid() IS NOT NULL;
 SELECT random() BETWEEN 0 AND 1;
 SELECT length(gen_random_uuid()::text);
---! missing: the function width_bucket
 SELECT width_bucket(5.35, 0.024, 10.06, 5);
---! missing: the function bool
 SELECT bool(1);
---! missing: the function int4
 SELECT int4('5');
---! missing: the function text
 SELECT text(7);
---! missing: the function float8
 SELECT float8(1);
 SELECT array_to_string(ARRAY[1,2,3], ',');
 SELECT string_to_array('a,b', ',');
@@ -189,9 +174,7 @@ SELECT inet_server_port() IS NOT NULL;
 SELECT sha256('abc');
 --! missing: functions of bytea
 SELECT encode(sha256('abc'), 'hex');
---! missing: the function convert_to
 SELECT convert_to('abc', 'UTF8');
---! missing: the function convert_from
 SELECT convert_from('\x616263', 'UTF8');
 --! missing: the function hashtext
 SELECT hashtext('a') IS NOT NULL;
@@ -221,7 +204,6 @@ SELECT NULL::boolean IS UNKNOWN;
 SELECT (1 > 2) IS NOT FALSE;
 SELECT min(x), max(x) FROM (VALUES ('b'), ('a')) v(x);
 SELECT every(x > 0), bit_and(x), bit_or(x), corr(x, x), regr_slope(x, x) FROM (VALUES (1), (3)) v(x);
---! unsupported
 SELECT mode() WITHIN GROUP (ORDER BY x), percentile_disc(0.5) WITHIN GROUP (ORDER BY x) FROM (VALUES (1), (1), (3)) v(x);
 SELECT factorial(5), gcd(12, 18), lcm(4::bigint, 6);
 SELECT factorial(-1);

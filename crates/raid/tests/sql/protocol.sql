@@ -35,7 +35,6 @@ SELECT coalesce($1, 5), CASE WHEN $2 THEN $3 ELSE 1.5 END;
 --! describe
 INSERT INTO t (id, b) SELECT $1, $2;
 --! describe
---! missing: the type of a parameter of generate_series
 INSERT INTO t (id, b) SELECT x, $1 FROM generate_series(1, $2) x;
 --! describe
 INSERT INTO t (id, b) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET b = $3, a = EXCLUDED.a + $4;

@@ -182,21 +182,15 @@ SELECT 1 BETWEEN SYMMETRIC 2 AND 0;
 SELECT 5 & 3;
 SELECT 5 | 3;
 SELECT 5 # 3;
---! unsupported
 SELECT ~5;
 SELECT 1 << 4;
 SELECT 256 >> 2;
 SELECT '\x0102'::bytea || '\x03'::bytea;
 SELECT length('\x0102'::bytea);
---! missing: functions of bytea
 SELECT encode('\x0102ff', 'hex');
---! missing: functions of bytea
 SELECT encode('abc', 'base64');
---! missing: functions of bytea
 SELECT decode('YWJj', 'base64');
---! missing: the function get_byte
 SELECT get_byte('\x0102', 1);
---! missing: functions of bytea
 SELECT substring('\x010203'::bytea from 2 for 1);
 SELECT E'a\tb\n\\';
 SELECT 'it''s';
@@ -232,7 +226,6 @@ SELECT to_char(1234.5, '9999.99');
 SELECT to_char(12, '00009');
 --! missing: the function to_char
 SELECT to_char(1234567, '9,999,999');
---! missing: the function to_char
 SELECT to_char(timestamp '2024-02-29 13:04:05', 'YYYY-MM-DD HH24:MI:SS');
 --! missing: the function to_char
 SELECT to_char(timestamp '2024-02-29 13:04:05', 'Dy, DD Mon YYYY HH12:MI AM');
@@ -242,7 +235,6 @@ SELECT to_char(date '2024-02-29', 'Day Month DDD');
 SELECT to_date('2024-02-29', 'YYYY-MM-DD');
 --! missing: the function to_timestamp
 SELECT to_timestamp('2024-02-29 01:02:03', 'YYYY-MM-DD HH24:MI:SS');
---! missing: the function to_timestamp
 SELECT to_timestamp(0);
 --! missing: the function to_number
 SELECT to_number('1,234.5', '9,999.9');

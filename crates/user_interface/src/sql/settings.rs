@@ -165,7 +165,7 @@ const KNOWN: &[Known] = &[
     Known("plan_cache_mode", "auto", Kind::Free, false),
     Known("quote_all_identifiers", "off", Kind::Boolean, false),
     Known("random_page_cost", "4", Kind::Free, false),
-    Known("raid.query_engine", "datafusion", Kind::OneOf(&["datafusion", "executor"]), false),
+    Known("raid.query_engine", "executor", Kind::OneOf(&["datafusion", "executor"]), false),
     Known("row_security", "on", Kind::Boolean, false),
     Known("search_path", path::DEFAULT, Kind::Free, false),
     Known("server_encoding", "UTF8", Kind::Fixed, true),
