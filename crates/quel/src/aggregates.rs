@@ -5,32 +5,32 @@
 //! row for every combination of by-values that the outer scope has, unless the aggregate says `only`: so joining it leaves the number of rows as it is.
 
 use crate::error::{QuelError, Result};
-use crate::scopes::{Lowering, Occurrence, Scope, aggregates, occurs, variables};
+use crate::scopes::{Lowering, Occurrence, VariableScope, aggregates, occurs, variables};
 use crate::sql_text::SqlText;
-use crate::syntax::{Aggregate, AggregateFunction, Expr};
+use crate::syntax::{AggregateFunction, QuelAggregate, QuelExpr};
 use std::collections::BTreeMap;
 
 /// Aggregates that one derived table computes: those of the same groups and the same rows.
-struct Group<'e> {
+struct AggregateGroup<'e> {
     /// The by-list, and how it reads in SQL.
-    by: &'e [Expr],
+    by: &'e [QuelExpr],
     by_texts: Vec<SqlText>,
     /// With their places.
-    aggregates: Vec<(usize, &'e Aggregate)>,
+    aggregates: Vec<(usize, &'e QuelAggregate)>,
     /// What makes two groups one; `None`: it stays alone.
     key: Option<(Vec<String>, String, bool)>,
 }
 
 impl Lowering<'_> {
     /// The scope of expressions, over these variables and those of their own.
-    pub fn scope(&mut self, exprs: &[&Expr], given: Vec<Occurrence>) -> Result<Scope> {
-        let mut scope = Scope { direct: given, ..Scope::default() };
+    pub fn scope(&mut self, exprs: &[&QuelExpr], given: Vec<Occurrence>) -> Result<VariableScope> {
+        let mut scope = VariableScope { direct: given, ..VariableScope::default() };
         let mut found = Vec::new();
         for expr in exprs {
             variables(expr, &mut scope.direct);
             aggregates(expr, &mut found);
         }
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<AggregateGroup> = Vec::new();
         for (at, aggregate) in found {
             if aggregate.by.is_empty() {
                 let value = self.simple(aggregate)?;
@@ -49,8 +49,8 @@ impl Lowering<'_> {
     }
 
     /// An aggregate over all rows of its own variables.
-    fn simple(&mut self, aggregate: &Aggregate) -> Result<SqlText> {
-        let parts: Vec<&Expr> = [&aggregate.argument].into_iter().chain(&aggregate.qualification).collect();
+    fn simple(&mut self, aggregate: &QuelAggregate) -> Result<SqlText> {
+        let parts: Vec<&QuelExpr> = [&aggregate.argument].into_iter().chain(&aggregate.qualification).collect();
         let inner = self.scope(&parts, Vec::new())?;
         let mut sql = SqlText::of("(SELECT ");
         sql.append(&self.computed(aggregate, &inner, None)?);
@@ -60,8 +60,8 @@ impl Lowering<'_> {
     }
 
     /// A group of one aggregate. Errors: 0A000 for an aggregate in a by-list.
-    fn group<'e>(&self, at: usize, aggregate: &'e Aggregate) -> Result<Group<'e>> {
-        let nothing = Scope::default();
+    fn group<'e>(&self, at: usize, aggregate: &'e QuelAggregate) -> Result<AggregateGroup<'e>> {
+        let nothing = VariableScope::default();
         let by_texts: Vec<SqlText> = aggregate.by.iter().map(|by| self.expr(by, &nothing)).collect::<Result<_>>()?;
         let key = if has_aggregates(aggregate) {
             None
@@ -77,25 +77,27 @@ impl Lowering<'_> {
             let texts = by_texts.iter().map(|text| text.text().to_owned()).collect();
             Some((texts, format!("{} {}", over.join(" "), qualification.text()), aggregate.only))
         };
-        Ok(Group { by: &aggregate.by, by_texts, aggregates: vec![(at, aggregate)], key })
+        Ok(AggregateGroup { by: &aggregate.by, by_texts, aggregates: vec![(at, aggregate)], key })
     }
 
     /// Joins the groups' tables to a scope.
-    fn join(&mut self, mut groups: Vec<Group>, scope: &mut Scope) -> Result<()> {
+    fn join(&mut self, mut groups: Vec<AggregateGroup>, scope: &mut VariableScope) -> Result<()> {
         // What the variables that occur in by-lists only are chosen by.
         let (mut projected, mut over) = (Vec::new(), Vec::new());
         for (by, text) in groups.iter().flat_map(|group| group.by.iter().zip(&group.by_texts)) {
             let mut inside = Vec::new();
             variables(by, &mut inside);
-            let is_outside =
-                |one: &Occurrence| scope.direct.iter().any(|direct| direct.variable == one.variable);
+            let is_outside = |one: &Occurrence| scope.direct.iter().any(|direct| direct.variable == one.variable);
             let outside = inside.iter().filter(|one| is_outside(one)).count();
             if outside == inside.len() {
                 continue;
             }
             if outside > 0 {
-                return Err(QuelError::unsupported("a by-value of variables of which only some occur outside of aggregates", by.at)
-                    .with_hint("Give each variable a by-value of its own."));
+                return Err(QuelError::unsupported(
+                    "a by-value of variables of which only some occur outside of aggregates",
+                    by.at,
+                )
+                .with_hint("Give each variable a by-value of its own."));
             }
             inside.iter().for_each(|one| occurs(&one.variable, one.at, &mut over));
             if projected.iter().all(|other: &SqlText| other.text() != text.text()) {
@@ -104,7 +106,7 @@ impl Lowering<'_> {
         }
         let mut chosen: BTreeMap<String, SqlText> = BTreeMap::new();
         if !projected.is_empty() {
-            let has_all = |group: &Group| {
+            let has_all = |group: &AggregateGroup| {
                 projected.iter().all(|text| group.by_texts.iter().any(|other| other.text() == text.text()))
             };
             match groups.iter().position(has_all) {
@@ -160,12 +162,12 @@ impl Lowering<'_> {
     }
 
     /// The table of a group.
-    fn table(&mut self, group: &Group) -> Result<SqlText> {
+    fn table(&mut self, group: &AggregateGroup) -> Result<SqlText> {
         let (_, first) = group.aggregates[0];
         let mut of_by = Vec::new();
         group.by.iter().for_each(|by| variables(by, &mut of_by));
         let arguments = group.aggregates.iter().map(|(_, aggregate)| &aggregate.argument);
-        let all: Vec<&Expr> = group.by.iter().chain(arguments).chain(&first.qualification).collect();
+        let all: Vec<&QuelExpr> = group.by.iter().chain(arguments).chain(&first.qualification).collect();
         let inner = self.scope(&all, Vec::new())?;
         let has_every_group =
             group.key.is_some() && inner.direct.iter().all(|one| of_by.iter().any(|by| by.variable == one.variable));
@@ -195,8 +197,9 @@ impl Lowering<'_> {
         sql.push(" LEFT JOIN ");
         sql.append(&named(&self.grouped(group, &inner, qualification, None)?, &found));
         sql.push(" ON ");
-        let alike = (0..group.by.len())
-            .map(|place| SqlText::joined([&column(&found, 'b', place), &column(&every, 'b', place)], " IS NOT DISTINCT FROM "));
+        let alike = (0..group.by.len()).map(|place| {
+            SqlText::joined([&column(&found, 'b', place), &column(&every, 'b', place)], " IS NOT DISTINCT FROM ")
+        });
         sql.append(&SqlText::joined(&alike.collect::<Vec<_>>(), " AND "));
         Ok(sql)
     }
@@ -204,10 +207,10 @@ impl Lowering<'_> {
     /// A row for each group that has rows.
     fn grouped(
         &self,
-        group: &Group,
-        inner: &Scope,
-        filter: Option<&Expr>,
-        within: Option<&Expr>,
+        group: &AggregateGroup,
+        inner: &VariableScope,
+        filter: Option<&QuelExpr>,
+        within: Option<&QuelExpr>,
     ) -> Result<SqlText> {
         let mut sql = SqlText::of("SELECT ");
         let by: Vec<SqlText> = group.by.iter().map(|by| self.expr(by, inner)).collect::<Result<_>>()?;
@@ -222,7 +225,7 @@ impl Lowering<'_> {
     }
 
     /// The aggregate itself, of the rows that fulfil a condition.
-    fn computed(&self, aggregate: &Aggregate, inner: &Scope, within: Option<&Expr>) -> Result<SqlText> {
+    fn computed(&self, aggregate: &QuelAggregate, inner: &VariableScope, within: Option<&QuelExpr>) -> Result<SqlText> {
         let (before, behind) = match aggregate.function {
             AggregateFunction::Count => ("count(", ")"),
             AggregateFunction::CountUnique => ("count(DISTINCT ", ")"),
@@ -250,12 +253,12 @@ impl Lowering<'_> {
 }
 
 /// What an aggregate is made of.
-fn parts(aggregate: &Aggregate) -> Vec<&Expr> {
+fn parts(aggregate: &QuelAggregate) -> Vec<&QuelExpr> {
     aggregate.by.iter().chain([&aggregate.argument]).chain(&aggregate.qualification).collect()
 }
 
 /// Whether there are others within it.
-fn has_aggregates(aggregate: &Aggregate) -> bool {
+fn has_aggregates(aggregate: &QuelAggregate) -> bool {
     let mut found = Vec::new();
     parts(aggregate).into_iter().for_each(|part| aggregates(part, &mut found));
     !found.is_empty()

@@ -1,10 +1,10 @@
 //! `create`, `index`, `destroy`, `print`, `help`: types, and SQL of what needs no range.
 
 use crate::error::{QuelError, Result, sqlstate};
-use crate::lexer::TokenKind;
+use crate::lexer::QuelTokenKind;
 use crate::parser::QuelParser;
 use crate::sql_text::SqlText;
-use crate::syntax::{Create, Index, Name, NewColumn, QuelStatement};
+use crate::syntax::{NewColumn, NewIndex, NewRelation, QuelName, QuelStatement};
 
 impl QuelParser<'_> {
     /// Behind `create`.
@@ -16,7 +16,7 @@ impl QuelParser<'_> {
             columns.push(self.new_column()?);
         }
         self.expect(")")?;
-        Ok(QuelStatement::Create(Create { relation, columns }))
+        Ok(QuelStatement::Create(NewRelation { relation, columns }))
     }
 
     fn new_column(&mut self) -> Result<NewColumn> {
@@ -27,7 +27,7 @@ impl QuelParser<'_> {
         if self.skip("(")? {
             loop {
                 match &self.next.kind {
-                    TokenKind::Number(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                    QuelTokenKind::Number(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
                         sizes.push(digits.clone());
                     }
                     _ => return Err(self.unexpected()),
@@ -72,7 +72,9 @@ fn data_type(name: &str, sizes: &[String]) -> Option<String> {
         ("", [size]) if matches!(name, "c" | "char" | "vchar" | "varchar" | "text") => Some(format!("varchar({size})")),
         ("", []) if name == "text" => Some("text".to_owned()),
         ("", []) => {
-            let size = name.strip_prefix('c').filter(|size| !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit()))?;
+            let size = name
+                .strip_prefix('c')
+                .filter(|size| !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit()))?;
             Some(format!("varchar({size})"))
         }
         ("", [digits, scale]) if name == "decimal" => Some(format!("numeric({digits},{scale})")),
@@ -83,7 +85,7 @@ fn data_type(name: &str, sizes: &[String]) -> Option<String> {
 }
 
 /// `CREATE TABLE`.
-pub(crate) fn created(create: &Create) -> SqlText {
+pub(crate) fn created(create: &NewRelation) -> SqlText {
     let mut sql = SqlText::of("CREATE TABLE ");
     sql.name_at(&create.relation.text, create.relation.at);
     for (place, column) in create.columns.iter().enumerate() {
@@ -100,7 +102,7 @@ pub(crate) fn created(create: &Create) -> SqlText {
 }
 
 /// `CREATE INDEX`.
-pub(crate) fn indexed(index: &Index) -> SqlText {
+pub(crate) fn indexed(index: &NewIndex) -> SqlText {
     let mut sql = SqlText::of(if index.unique { "CREATE UNIQUE INDEX " } else { "CREATE INDEX " });
     sql.name_at(&index.name.text, index.name.at);
     sql.push(" ON ");
@@ -114,7 +116,7 @@ pub(crate) fn indexed(index: &Index) -> SqlText {
 }
 
 /// `DROP TABLE`.
-pub(crate) fn destroyed(names: &[Name]) -> SqlText {
+pub(crate) fn destroyed(names: &[QuelName]) -> SqlText {
     let mut sql = SqlText::of("DROP TABLE ");
     for (place, name) in names.iter().enumerate() {
         sql.push(if place == 0 { "" } else { ", " });
@@ -124,14 +126,14 @@ pub(crate) fn destroyed(names: &[Name]) -> SqlText {
 }
 
 /// All rows of a relation.
-pub(crate) fn printed(name: &Name) -> SqlText {
+pub(crate) fn printed(name: &QuelName) -> SqlText {
     let mut sql = SqlText::of("SELECT * FROM ");
     sql.name_at(&name.text, name.at);
     sql
 }
 
 /// The relations, or the columns of one.
-pub(crate) fn helped(name: Option<&Name>) -> SqlText {
+pub(crate) fn helped(name: Option<&QuelName>) -> SqlText {
     let Some(name) = name else {
         return SqlText::of(
             "SELECT table_name AS \"relation\", table_type AS \"kind\" FROM information_schema.tables \

@@ -1,16 +1,17 @@
-//! Target lists, expressions and conditions, weakest operators first: `or`, `and`, `not`, comparisons, `+ -`, `* / mod`, signs, `**`.
+//! QuelTarget lists, expressions and conditions, weakest operators first: `or`, `and`, `not`, comparisons, `+ -`, `* / mod`, signs, `**`.
 
 use crate::error::{QuelError, Result, sqlstate};
-use crate::lexer::TokenKind;
+use crate::lexer::QuelTokenKind;
 use crate::limits::{AGGREGATES_MAX, DEPTH_MAX};
 use crate::parser::QuelParser;
 use crate::syntax::{
-    Aggregate, AggregateFunction, ArithmeticOperator, ComparisonOperator, Expr, ExprKind, Name, Target,
+    AggregateFunction, ArithmeticOperator, ComparisonOperator, QuelAggregate, QuelExpr, QuelExprKind, QuelName,
+    QuelTarget,
 };
 
 impl QuelParser<'_> {
     /// A target list in parentheses.
-    pub(crate) fn targets(&mut self) -> Result<Vec<Target>> {
+    pub(crate) fn targets(&mut self) -> Result<Vec<QuelTarget>> {
         self.expect("(")?;
         let mut all = vec![self.target()?];
         while self.skip(",")? {
@@ -20,22 +21,22 @@ impl QuelParser<'_> {
         Ok(all)
     }
 
-    fn target(&mut self) -> Result<Target> {
+    fn target(&mut self) -> Result<QuelTarget> {
         let start = self.next.clone();
         if self.word().is_some() {
             let name = self.result_name()?;
             if self.skip("=")? {
-                return Ok(Target::Value { name, value: self.value()? });
+                return Ok(QuelTarget::Value { name, value: self.value()? });
             }
             if self.skip(".")? && !crate::keywords::is_reserved(&name.text) {
                 let column = self.result_name()?;
-                let ends = matches!(self.next.kind, TokenKind::Symbol("," | ")"));
+                let ends = matches!(self.next.kind, QuelTokenKind::Symbol("," | ")"));
                 if ends && column.text == "all" {
-                    return Ok(Target::All(name));
+                    return Ok(QuelTarget::All(name));
                 }
                 if ends {
-                    let kind = ExprKind::Column { variable: name.text, column: column.text.clone() };
-                    return Ok(Target::Value { value: self.node(kind, name.at)?, name: column });
+                    let kind = QuelExprKind::Column { variable: name.text, column: column.text.clone() };
+                    return Ok(QuelTarget::Value { value: self.node(kind, name.at)?, name: column });
                 }
             } else {
                 let near = &self.text[start.start..start.end];
@@ -44,35 +45,36 @@ impl QuelParser<'_> {
             }
         }
         let near = &self.text[start.start..start.end];
-        Err(QuelError::syntax(near, start.start).with_hint("An expression in a target list needs a name: name = expression."))
+        Err(QuelError::syntax(near, start.start)
+            .with_hint("An expression in a target list needs a name: name = expression."))
     }
 
     /// `where q`, if it is there.
-    pub(crate) fn qualification(&mut self) -> Result<Option<Expr>> {
+    pub(crate) fn qualification(&mut self) -> Result<Option<QuelExpr>> {
         if self.skip_word("where")? { Ok(Some(self.condition()?)) } else { Ok(None) }
     }
 
     /// A condition. Errors: 42601 for a value.
-    pub(crate) fn condition(&mut self) -> Result<Expr> {
+    pub(crate) fn condition(&mut self) -> Result<QuelExpr> {
         let found = self.disjunction()?;
         if found.is_condition() { Ok(found) } else { Err(self.unexpected()) }
     }
 
     /// A value. Errors: 42601 for a condition.
-    pub(crate) fn value(&mut self) -> Result<Expr> {
+    pub(crate) fn value(&mut self) -> Result<QuelExpr> {
         let found = self.sum()?;
         self.as_value(found)
     }
 
-    fn as_value(&self, found: Expr) -> Result<Expr> {
+    fn as_value(&self, found: QuelExpr) -> Result<QuelExpr> {
         if found.is_condition() { Err(self.unexpected()) } else { Ok(found) }
     }
 
     /// A node, which may not have too many levels.
-    pub(crate) fn node(&self, kind: ExprKind, at: usize) -> Result<Expr> {
-        let mut made = Expr { kind, at, depth: 1 };
+    pub(crate) fn node(&self, kind: QuelExprKind, at: usize) -> Result<QuelExpr> {
+        let mut made = QuelExpr { kind, at, depth: 1 };
         let below = match &made.kind {
-            ExprKind::Aggregate(aggregate) => {
+            QuelExprKind::Aggregate(aggregate) => {
                 let parts = aggregate.by.iter().chain([&aggregate.argument]).chain(&aggregate.qualification);
                 parts.map(|part| part.depth).max()
             }
@@ -93,7 +95,7 @@ impl QuelParser<'_> {
         done
     }
 
-    fn disjunction(&mut self) -> Result<Expr> {
+    fn disjunction(&mut self) -> Result<QuelExpr> {
         let at = self.next.start;
         let first = self.conjunction()?;
         if self.word() != Some("or") {
@@ -104,10 +106,10 @@ impl QuelParser<'_> {
             let next = self.conjunction()?;
             all.push(self.as_condition(next)?);
         }
-        self.node(ExprKind::Or(all), at)
+        self.node(QuelExprKind::Or(all), at)
     }
 
-    fn conjunction(&mut self) -> Result<Expr> {
+    fn conjunction(&mut self) -> Result<QuelExpr> {
         let at = self.next.start;
         let first = self.negation()?;
         if self.word() != Some("and") {
@@ -118,24 +120,24 @@ impl QuelParser<'_> {
             let next = self.negation()?;
             all.push(self.as_condition(next)?);
         }
-        self.node(ExprKind::And(all), at)
+        self.node(QuelExprKind::And(all), at)
     }
 
-    fn as_condition(&self, found: Expr) -> Result<Expr> {
+    fn as_condition(&self, found: QuelExpr) -> Result<QuelExpr> {
         if found.is_condition() { Ok(found) } else { Err(self.unexpected()) }
     }
 
-    fn negation(&mut self) -> Result<Expr> {
+    fn negation(&mut self) -> Result<QuelExpr> {
         let at = self.next.start;
         if self.skip_word("not")? {
             let inner = self.deeper(Self::negation)?;
             let inner = self.as_condition(inner)?;
-            return self.node(ExprKind::Not(Box::new(inner)), at);
+            return self.node(QuelExprKind::Not(Box::new(inner)), at);
         }
         self.comparison()
     }
 
-    fn comparison(&mut self) -> Result<Expr> {
+    fn comparison(&mut self) -> Result<QuelExpr> {
         let at = self.next.start;
         let left = self.sum()?;
         if self.word() == Some("is") {
@@ -145,43 +147,43 @@ impl QuelParser<'_> {
             if !self.skip_word("null")? {
                 return Err(self.unexpected());
             }
-            return self.node(if negated { ExprKind::IsNotNull(left) } else { ExprKind::IsNull(left) }, at);
+            return self.node(if negated { QuelExprKind::IsNotNull(left) } else { QuelExprKind::IsNull(left) }, at);
         }
         let operator = match self.next.kind {
-            TokenKind::Symbol("=") => ComparisonOperator::Equal,
-            TokenKind::Symbol("!=") => ComparisonOperator::NotEqual,
-            TokenKind::Symbol("<") => ComparisonOperator::Less,
-            TokenKind::Symbol("<=") => ComparisonOperator::LessOrEqual,
-            TokenKind::Symbol(">") => ComparisonOperator::Greater,
-            TokenKind::Symbol(">=") => ComparisonOperator::GreaterOrEqual,
+            QuelTokenKind::Symbol("=") => ComparisonOperator::Equal,
+            QuelTokenKind::Symbol("!=") => ComparisonOperator::NotEqual,
+            QuelTokenKind::Symbol("<") => ComparisonOperator::Less,
+            QuelTokenKind::Symbol("<=") => ComparisonOperator::LessOrEqual,
+            QuelTokenKind::Symbol(">") => ComparisonOperator::Greater,
+            QuelTokenKind::Symbol(">=") => ComparisonOperator::GreaterOrEqual,
             _ => return Ok(left),
         };
         let left = self.as_value(left)?;
         self.advance()?;
         let right = self.value()?;
-        self.node(ExprKind::Comparison(Box::new(left), operator, Box::new(right)), at)
+        self.node(QuelExprKind::Comparison(Box::new(left), operator, Box::new(right)), at)
     }
 
-    fn sum(&mut self) -> Result<Expr> {
+    fn sum(&mut self) -> Result<QuelExpr> {
         let at = self.next.start;
         let mut left = self.product()?;
         loop {
             let operator = match self.next.kind {
-                TokenKind::Symbol("+") => ArithmeticOperator::Plus,
-                TokenKind::Symbol("-") => ArithmeticOperator::Minus,
+                QuelTokenKind::Symbol("+") => ArithmeticOperator::Plus,
+                QuelTokenKind::Symbol("-") => ArithmeticOperator::Minus,
                 _ => return Ok(left),
             };
             left = self.arithmetic(left, operator, at, Self::product)?;
         }
     }
 
-    fn product(&mut self) -> Result<Expr> {
+    fn product(&mut self) -> Result<QuelExpr> {
         let at = self.next.start;
         let mut left = self.signed()?;
         loop {
             let operator = match self.next.kind {
-                TokenKind::Symbol("*") => ArithmeticOperator::Times,
-                TokenKind::Symbol("/") => ArithmeticOperator::Divide,
+                QuelTokenKind::Symbol("*") => ArithmeticOperator::Times,
+                QuelTokenKind::Symbol("/") => ArithmeticOperator::Divide,
                 _ if self.word() == Some("mod") => ArithmeticOperator::Modulo,
                 _ => return Ok(left),
             };
@@ -191,24 +193,24 @@ impl QuelParser<'_> {
 
     fn arithmetic(
         &mut self,
-        left: Expr,
+        left: QuelExpr,
         operator: ArithmeticOperator,
         at: usize,
-        right: impl FnOnce(&mut Self) -> Result<Expr>,
-    ) -> Result<Expr> {
+        right: impl FnOnce(&mut Self) -> Result<QuelExpr>,
+    ) -> Result<QuelExpr> {
         let left = self.as_value(left)?;
         self.advance()?;
         let right = right(self)?;
         let right = self.as_value(right)?;
-        self.node(ExprKind::Arithmetic(Box::new(left), operator, Box::new(right)), at)
+        self.node(QuelExprKind::Arithmetic(Box::new(left), operator, Box::new(right)), at)
     }
 
-    fn signed(&mut self) -> Result<Expr> {
+    fn signed(&mut self) -> Result<QuelExpr> {
         let at = self.next.start;
         if self.skip("-")? {
             let inner = self.deeper(Self::signed)?;
             let inner = self.as_value(inner)?;
-            return self.node(ExprKind::Minus(Box::new(inner)), at);
+            return self.node(QuelExprKind::Minus(Box::new(inner)), at);
         }
         if self.skip("+")? {
             let inner = self.deeper(Self::signed)?;
@@ -217,28 +219,28 @@ impl QuelParser<'_> {
         self.power()
     }
 
-    fn power(&mut self) -> Result<Expr> {
+    fn power(&mut self) -> Result<QuelExpr> {
         let at = self.next.start;
         let base = self.primary()?;
-        if self.next.kind == TokenKind::Symbol("**") {
+        if self.next.kind == QuelTokenKind::Symbol("**") {
             return self.arithmetic(base, ArithmeticOperator::Power, at, |parser| parser.deeper(Self::signed));
         }
         Ok(base)
     }
 
-    fn primary(&mut self) -> Result<Expr> {
+    fn primary(&mut self) -> Result<QuelExpr> {
         let at = self.next.start;
         let kind = match self.next.kind.clone() {
-            TokenKind::Number(digits) => ExprKind::Number(digits),
-            TokenKind::Text(literal) => ExprKind::Text(literal),
-            TokenKind::Parameter(number) => ExprKind::Parameter(number),
-            TokenKind::Symbol("(") => {
+            QuelTokenKind::Number(digits) => QuelExprKind::Number(digits),
+            QuelTokenKind::Text(literal) => QuelExprKind::Text(literal),
+            QuelTokenKind::Parameter(number) => QuelExprKind::Parameter(number),
+            QuelTokenKind::Symbol("(") => {
                 self.advance()?;
                 let inner = self.deeper(Self::disjunction)?;
                 self.expect(")")?;
                 return Ok(inner);
             }
-            TokenKind::Word(word) => return self.named(&word),
+            QuelTokenKind::Word(word) => return self.named(&word),
             _ => return Err(self.unexpected()),
         };
         self.advance()?;
@@ -246,7 +248,7 @@ impl QuelParser<'_> {
     }
 
     /// What begins with a word.
-    fn named(&mut self, word: &str) -> Result<Expr> {
+    fn named(&mut self, word: &str) -> Result<QuelExpr> {
         let at = self.next.start;
         if let Some(function) = AggregateFunction::of_name(word) {
             self.advance()?;
@@ -254,7 +256,7 @@ impl QuelParser<'_> {
         }
         if word == "null" {
             self.advance()?;
-            return self.node(ExprKind::Null, at);
+            return self.node(QuelExprKind::Null, at);
         }
         let name = if word == "mod" { self.result_name()? } else { self.name()? };
         if self.skip("(")? {
@@ -265,12 +267,12 @@ impl QuelParser<'_> {
             if column.text == "all" {
                 return Err(QuelError::syntax("all", column.at).with_hint("variable.all stands in target lists only."));
             }
-            return self.node(ExprKind::Column { variable: name.text, column: column.text }, at);
+            return self.node(QuelExprKind::Column { variable: name.text, column: column.text }, at);
         }
         Err(QuelError::syntax(word, at).with_hint("A column needs its range variable: variable.column."))
     }
 
-    fn call(&mut self, name: Name) -> Result<Expr> {
+    fn call(&mut self, name: QuelName) -> Result<QuelExpr> {
         let mut arguments = Vec::new();
         if !self.skip(")")? {
             loop {
@@ -281,10 +283,10 @@ impl QuelParser<'_> {
             }
             self.expect(")")?;
         }
-        self.node(ExprKind::Call(name.text, arguments), name.at)
+        self.node(QuelExprKind::Call(name.text, arguments), name.at)
     }
 
-    fn aggregate(&mut self, function: AggregateFunction, at: usize) -> Result<Expr> {
+    fn aggregate(&mut self, function: AggregateFunction, at: usize) -> Result<QuelExpr> {
         self.aggregates += 1;
         if self.aggregates > AGGREGATES_MAX {
             let message = format!("a statement has at most {AGGREGATES_MAX} aggregates");
@@ -309,6 +311,6 @@ impl QuelParser<'_> {
         }
         let qualification = self.qualification()?;
         self.expect(")")?;
-        self.node(ExprKind::Aggregate(Box::new(Aggregate { function, argument, by, only, qualification })), at)
+        self.node(QuelExprKind::Aggregate(Box::new(QuelAggregate { function, argument, by, only, qualification })), at)
     }
 }

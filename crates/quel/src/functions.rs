@@ -5,7 +5,7 @@ use crate::sql_text::SqlText;
 
 /// How a function is said in SQL.
 #[derive(Clone, Copy)]
-enum Spelling {
+enum SqlSpelling {
     /// By a function of this name.
     Function(&'static str),
     /// By a cast to this type.
@@ -16,51 +16,51 @@ enum Spelling {
 
 /// Whether what a function gives is a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Gives {
+enum GivenKind {
     Text,
     Other,
 }
 
 /// A function: its name, how many arguments it takes, what it is in SQL.
-struct Known(&'static str, usize, Spelling, Gives);
+struct QuelFunction(&'static str, usize, SqlSpelling, GivenKind);
 
 /// All of them.
-const KNOWN: &[Known] = &[
-    Known("abs", 1, Spelling::Function("abs"), Gives::Other),
-    Known("ascii", 1, Spelling::Cast("text"), Gives::Text),
-    Known("atan", 1, Spelling::Function("atan"), Gives::Other),
-    Known("c", 1, Spelling::Cast("text"), Gives::Text),
-    Known("char", 1, Spelling::Cast("text"), Gives::Text),
-    Known("concat", 2, Spelling::Operator(" || "), Gives::Text),
-    Known("cos", 1, Spelling::Function("cos"), Gives::Other),
-    Known("date", 1, Spelling::Cast("date"), Gives::Other),
-    Known("exp", 1, Spelling::Function("exp"), Gives::Other),
-    Known("float4", 1, Spelling::Cast("float4"), Gives::Other),
-    Known("float8", 1, Spelling::Cast("float8"), Gives::Other),
-    Known("ifnull", 2, Spelling::Function("coalesce"), Gives::Other),
-    Known("int1", 1, Spelling::Cast("int2"), Gives::Other),
-    Known("int2", 1, Spelling::Cast("int2"), Gives::Other),
-    Known("int4", 1, Spelling::Cast("int4"), Gives::Other),
-    Known("int8", 1, Spelling::Cast("int8"), Gives::Other),
-    Known("left", 2, Spelling::Function("left"), Gives::Text),
-    Known("length", 1, Spelling::Function("length"), Gives::Other),
-    Known("log", 1, Spelling::Function("ln"), Gives::Other),
-    Known("lowercase", 1, Spelling::Function("lower"), Gives::Text),
-    Known("mod", 2, Spelling::Function("mod"), Gives::Other),
-    Known("money", 1, Spelling::Cast("numeric(14,2)"), Gives::Other),
-    Known("right", 2, Spelling::Function("right"), Gives::Text),
-    Known("sin", 1, Spelling::Function("sin"), Gives::Other),
-    Known("sqrt", 1, Spelling::Function("sqrt"), Gives::Other),
-    Known("text", 1, Spelling::Cast("text"), Gives::Text),
-    Known("trim", 1, Spelling::Function("rtrim"), Gives::Text),
-    Known("uppercase", 1, Spelling::Function("upper"), Gives::Text),
-    Known("varchar", 1, Spelling::Cast("text"), Gives::Text),
-    Known("vchar", 1, Spelling::Cast("text"), Gives::Text),
+const KNOWN: &[QuelFunction] = &[
+    QuelFunction("abs", 1, SqlSpelling::Function("abs"), GivenKind::Other),
+    QuelFunction("ascii", 1, SqlSpelling::Cast("text"), GivenKind::Text),
+    QuelFunction("atan", 1, SqlSpelling::Function("atan"), GivenKind::Other),
+    QuelFunction("c", 1, SqlSpelling::Cast("text"), GivenKind::Text),
+    QuelFunction("char", 1, SqlSpelling::Cast("text"), GivenKind::Text),
+    QuelFunction("concat", 2, SqlSpelling::Operator(" || "), GivenKind::Text),
+    QuelFunction("cos", 1, SqlSpelling::Function("cos"), GivenKind::Other),
+    QuelFunction("date", 1, SqlSpelling::Cast("date"), GivenKind::Other),
+    QuelFunction("exp", 1, SqlSpelling::Function("exp"), GivenKind::Other),
+    QuelFunction("float4", 1, SqlSpelling::Cast("float4"), GivenKind::Other),
+    QuelFunction("float8", 1, SqlSpelling::Cast("float8"), GivenKind::Other),
+    QuelFunction("ifnull", 2, SqlSpelling::Function("coalesce"), GivenKind::Other),
+    QuelFunction("int1", 1, SqlSpelling::Cast("int2"), GivenKind::Other),
+    QuelFunction("int2", 1, SqlSpelling::Cast("int2"), GivenKind::Other),
+    QuelFunction("int4", 1, SqlSpelling::Cast("int4"), GivenKind::Other),
+    QuelFunction("int8", 1, SqlSpelling::Cast("int8"), GivenKind::Other),
+    QuelFunction("left", 2, SqlSpelling::Function("left"), GivenKind::Text),
+    QuelFunction("length", 1, SqlSpelling::Function("length"), GivenKind::Other),
+    QuelFunction("log", 1, SqlSpelling::Function("ln"), GivenKind::Other),
+    QuelFunction("lowercase", 1, SqlSpelling::Function("lower"), GivenKind::Text),
+    QuelFunction("mod", 2, SqlSpelling::Function("mod"), GivenKind::Other),
+    QuelFunction("money", 1, SqlSpelling::Cast("numeric(14,2)"), GivenKind::Other),
+    QuelFunction("right", 2, SqlSpelling::Function("right"), GivenKind::Text),
+    QuelFunction("sin", 1, SqlSpelling::Function("sin"), GivenKind::Other),
+    QuelFunction("sqrt", 1, SqlSpelling::Function("sqrt"), GivenKind::Other),
+    QuelFunction("text", 1, SqlSpelling::Cast("text"), GivenKind::Text),
+    QuelFunction("trim", 1, SqlSpelling::Function("rtrim"), GivenKind::Text),
+    QuelFunction("uppercase", 1, SqlSpelling::Function("upper"), GivenKind::Text),
+    QuelFunction("varchar", 1, SqlSpelling::Cast("text"), GivenKind::Text),
+    QuelFunction("vchar", 1, SqlSpelling::Cast("text"), GivenKind::Text),
 ];
 
 /// Whether a function gives a text.
 pub(crate) fn gives_text(name: &str) -> bool {
-    KNOWN.iter().any(|known| known.0 == name && known.3 == Gives::Text)
+    KNOWN.iter().any(|known| known.0 == name && known.3 == GivenKind::Text)
 }
 
 /// A call. Errors: 42883 for a function that QUEL has not, or with another number of arguments.
@@ -73,16 +73,16 @@ pub(crate) fn call(name: &str, arguments: &[SqlText], at: usize) -> Result<SqlTe
     let mut sql = SqlText::default();
     sql.mark(at);
     match known.2 {
-        Spelling::Function(function) => {
+        SqlSpelling::Function(function) => {
             sql.push(function);
             sql.append(&SqlText::joined(arguments, ", ").in_parentheses());
         }
-        Spelling::Cast(data_type) => {
+        SqlSpelling::Cast(data_type) => {
             sql.push("CAST(");
             sql.append(&arguments[0]);
             sql.push(&format!(" AS {data_type})"));
         }
-        Spelling::Operator(operator) => {
+        SqlSpelling::Operator(operator) => {
             let each: Vec<SqlText> = arguments.iter().map(SqlText::in_parentheses).collect();
             sql.append(&SqlText::joined(&each, operator).in_parentheses());
         }

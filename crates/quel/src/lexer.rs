@@ -5,7 +5,7 @@ use crate::patterns::TextLiteral;
 
 /// What a token is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TokenKind {
+pub enum QuelTokenKind {
     /// A word in lower case.
     Word(String),
     /// Digits, with a point or an exponent or without.
@@ -22,9 +22,9 @@ pub enum TokenKind {
 
 /// A token and its place in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
+pub struct QuelToken {
     /// What it is.
-    pub kind: TokenKind,
+    pub kind: QuelTokenKind,
     /// Where it begins.
     pub start: usize,
     /// Where it has ended.
@@ -32,37 +32,40 @@ pub struct Token {
 }
 
 /// Longer ones before those that they begin with.
-const SYMBOLS: &[&str] =
-    &["**", "!=", "<=", ">=", "(", ")", ",", ".", ":", ";", "=", "<", ">", "+", "-", "*", "/"];
+const SYMBOLS: &[&str] = &["**", "!=", "<=", ">=", "(", ")", ",", ".", ":", ";", "=", "<", ">", "+", "-", "*", "/"];
 
 /// The token that begins at or behind `from`, blanks and comments passed over.
-pub fn token(text: &str, from: usize) -> Result<Token> {
+pub fn token(text: &str, from: usize) -> Result<QuelToken> {
     let start = skip_blanks(text, from)?;
     let rest = &text[start..];
     let Some(first) = rest.chars().next() else {
-        return Ok(Token { kind: TokenKind::End, start, end: start });
+        return Ok(QuelToken { kind: QuelTokenKind::End, start, end: start });
     };
     let second_is_digit = rest[first.len_utf8()..].starts_with(|c: char| c.is_ascii_digit());
     if first.is_alphabetic() || first == '_' {
         let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(rest.len());
-        return Ok(Token { kind: TokenKind::Word(rest[..length].to_ascii_lowercase()), start, end: start + length });
+        return Ok(QuelToken {
+            kind: QuelTokenKind::Word(rest[..length].to_ascii_lowercase()),
+            start,
+            end: start + length,
+        });
     }
     if first.is_ascii_digit() || (first == '.' && second_is_digit) {
         let length = number(rest);
-        return Ok(Token { kind: TokenKind::Number(rest[..length].to_owned()), start, end: start + length });
+        return Ok(QuelToken { kind: QuelTokenKind::Number(rest[..length].to_owned()), start, end: start + length });
     }
     if first == '$' && second_is_digit {
         let digits = rest[1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - 1);
         let number = rest[1..=digits].parse().map_err(|_| QuelError::syntax(&rest[..=digits], start))?;
-        return Ok(Token { kind: TokenKind::Parameter(number), start, end: start + 1 + digits });
+        return Ok(QuelToken { kind: QuelTokenKind::Parameter(number), start, end: start + 1 + digits });
     }
     if first == '"' {
         let (literal, length) = TextLiteral::read(rest)
             .ok_or_else(|| QuelError::new(sqlstate::SYNTAX_ERROR, "unterminated quoted string", start))?;
-        return Ok(Token { kind: TokenKind::Text(literal), start, end: start + length });
+        return Ok(QuelToken { kind: QuelTokenKind::Text(literal), start, end: start + length });
     }
     match SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
-        Some(symbol) => Ok(Token { kind: TokenKind::Symbol(symbol), start, end: start + symbol.len() }),
+        Some(symbol) => Ok(QuelToken { kind: QuelTokenKind::Symbol(symbol), start, end: start + symbol.len() }),
         None => Err(QuelError::syntax(&first.to_string(), start)),
     }
 }

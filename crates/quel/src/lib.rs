@@ -30,6 +30,6 @@ pub mod syntax;
 pub mod translate;
 
 pub use error::QuelError;
-pub use ranges::{RangeDeclaration, Ranges, RelationName};
-pub use sql_text::Places;
-pub use translate::{Meaning, Relations, TranslatedStatement, Verb, statements};
+pub use ranges::{RangeDeclaration, RangedRelation, Ranges};
+pub use sql_text::QuelPlaces;
+pub use translate::{Relations, StatementMeaning, TranslatedStatement, Verb, statements};

@@ -1,26 +1,26 @@
 //! Statements that read or change rows, to SQL.
 
 use crate::error::{QuelError, Result, sqlstate};
-use crate::ranges::RelationName;
-use crate::scopes::{Lowering, Occurrence, Scope, occurs};
+use crate::ranges::RangedRelation;
+use crate::scopes::{Lowering, Occurrence, VariableScope, occurs};
 use crate::sql_text::SqlText;
-use crate::syntax::{Append, Delete, Expr, ExprKind, Name, Replace, Retrieve, SortKey, Target};
+use crate::syntax::{Append, QuelDelete, QuelExpr, QuelExprKind, QuelName, QuelTarget, Replace, Retrieve, SortTarget};
 
 /// A column's new value.
 struct NewValue {
-    name: Name,
-    value: Expr,
+    name: QuelName,
+    value: QuelExpr,
 }
 
 impl Lowering<'_> {
     /// SELECT, or CREATE TABLE AS.
     pub fn retrieve(&mut self, retrieve: &Retrieve) -> Result<SqlText> {
         let mut given = Vec::new();
-        let mut exprs: Vec<&Expr> = Vec::new();
+        let mut exprs: Vec<&QuelExpr> = Vec::new();
         for target in &retrieve.targets {
             match target {
-                Target::All(variable) => occurs(&variable.text, variable.at, &mut given),
-                Target::Value { value, .. } => exprs.push(value),
+                QuelTarget::All(variable) => occurs(&variable.text, variable.at, &mut given),
+                QuelTarget::Value { value, .. } => exprs.push(value),
             }
         }
         // Variables are joined in the order in which they occur, however they do.
@@ -44,16 +44,16 @@ impl Lowering<'_> {
         Ok(sql)
     }
 
-    fn output(&self, target: &Target, scope: &Scope) -> Result<SqlText> {
+    fn output(&self, target: &QuelTarget, scope: &VariableScope) -> Result<SqlText> {
         let mut sql = SqlText::default();
         match target {
-            Target::All(variable) => {
+            QuelTarget::All(variable) => {
                 sql.name_at(&variable.text, variable.at);
                 sql.push(".*");
             }
-            Target::Value { name, value } => {
+            QuelTarget::Value { name, value } => {
                 sql.append(&self.expr(value, scope)?);
-                let is_named = matches!(&value.kind, ExprKind::Column { column, .. } if *column == name.text);
+                let is_named = matches!(&value.kind, QuelExprKind::Column { column, .. } if *column == name.text);
                 if !is_named {
                     sql.push(" AS ");
                     sql.name_at(&name.text, name.at);
@@ -66,7 +66,7 @@ impl Lowering<'_> {
     /// INSERT.
     pub fn append(&mut self, append: &Append) -> Result<SqlText> {
         let values = self.new_values(&append.targets)?;
-        let exprs: Vec<&Expr> = values.iter().map(|new| &new.value).chain(&append.qualification).collect();
+        let exprs: Vec<&QuelExpr> = values.iter().map(|new| &new.value).chain(&append.qualification).collect();
         let scope = self.scope(&exprs, Vec::new())?;
         let mut sql = SqlText::of("INSERT INTO ");
         sql.name_at(&append.relation.text, append.relation.at);
@@ -92,7 +92,7 @@ impl Lowering<'_> {
     /// UPDATE.
     pub fn replace(&mut self, replace: &Replace) -> Result<SqlText> {
         let values = self.new_values(&replace.targets)?;
-        let exprs: Vec<&Expr> = values.iter().map(|new| &new.value).chain(&replace.qualification).collect();
+        let exprs: Vec<&QuelExpr> = values.iter().map(|new| &new.value).chain(&replace.qualification).collect();
         let scope = self.scope(&exprs, vec![changed(&replace.variable)])?;
         let mut sql = SqlText::of("UPDATE ");
         sql.append(&self.ranged(&changed(&replace.variable)));
@@ -112,8 +112,8 @@ impl Lowering<'_> {
     }
 
     /// DELETE.
-    pub fn delete(&mut self, delete: &Delete) -> Result<SqlText> {
-        let exprs: Vec<&Expr> = delete.qualification.iter().collect();
+    pub fn delete(&mut self, delete: &QuelDelete) -> Result<SqlText> {
+        let exprs: Vec<&QuelExpr> = delete.qualification.iter().collect();
         let scope = self.scope(&exprs, vec![changed(&delete.variable)])?;
         let mut sql = SqlText::of("DELETE FROM ");
         sql.append(&self.ranged(&changed(&delete.variable)));
@@ -127,18 +127,18 @@ impl Lowering<'_> {
     }
 
     /// The values of a target list, those of `v.all` by the names of its columns. Errors: 42P01.
-    fn new_values(&self, targets: &[Target]) -> Result<Vec<NewValue>> {
+    fn new_values(&self, targets: &[QuelTarget]) -> Result<Vec<NewValue>> {
         let mut values = Vec::new();
         for target in targets {
             match target {
-                Target::Value { name, value } => values.push(NewValue { name: name.clone(), value: value.clone() }),
-                Target::All(variable) => {
+                QuelTarget::Value { name, value } => values.push(NewValue { name: name.clone(), value: value.clone() }),
+                QuelTarget::All(variable) => {
                     let relation = self.relation(&variable.text, variable.at);
                     let columns = self.relations.columns(&relation).ok_or_else(|| unknown(&relation))?;
                     values.extend(columns.into_iter().map(|column| NewValue {
-                        name: Name { text: column.name.clone(), at: variable.at },
-                        value: Expr {
-                            kind: ExprKind::Column { variable: variable.text.clone(), column: column.name },
+                        name: QuelName { text: column.name.clone(), at: variable.at },
+                        value: QuelExpr {
+                            kind: QuelExprKind::Column { variable: variable.text.clone(), column: column.name },
                             at: variable.at,
                             depth: 1,
                         },
@@ -151,34 +151,35 @@ impl Lowering<'_> {
 }
 
 /// 42P01.
-pub(crate) fn unknown(relation: &RelationName) -> QuelError {
+pub(crate) fn unknown(relation: &RangedRelation) -> QuelError {
     let message = format!("relation \"{}\" does not exist", relation.name);
     QuelError::new(sqlstate::UNDEFINED_TABLE, message, relation.at)
 }
 
 /// The variable whose rows change.
-fn changed(variable: &Name) -> Occurrence {
+fn changed(variable: &QuelName) -> Occurrence {
     Occurrence { variable: variable.text.clone(), at: variable.at }
 }
 
 /// The variables of a target list.
-fn in_order(targets: &[Target]) -> Vec<Occurrence> {
+fn in_order(targets: &[QuelTarget]) -> Vec<Occurrence> {
     let mut found = Vec::new();
     for target in targets {
         match target {
-            Target::All(variable) => occurs(&variable.text, variable.at, &mut found),
-            Target::Value { value, .. } => crate::scopes::variables(value, &mut found),
+            QuelTarget::All(variable) => occurs(&variable.text, variable.at, &mut found),
+            QuelTarget::Value { value, .. } => crate::scopes::variables(value, &mut found),
         }
     }
     found
 }
 
 /// ORDER BY. Errors: 42703 for what is no target.
-fn sorted(keys: &[SortKey], targets: &[Target]) -> Result<SqlText> {
+fn sorted(keys: &[SortTarget], targets: &[QuelTarget]) -> Result<SqlText> {
     let mut sql = SqlText::default();
-    let has_all = targets.iter().any(|target| matches!(target, Target::All(_)));
+    let has_all = targets.iter().any(|target| matches!(target, QuelTarget::All(_)));
     for (place, key) in keys.iter().enumerate() {
-        let is_target = |target: &Target| matches!(target, Target::Value { name, .. } if name.text == key.name.text);
+        let is_target =
+            |target: &QuelTarget| matches!(target, QuelTarget::Value { name, .. } if name.text == key.name.text);
         if !has_all && !targets.iter().any(is_target) {
             let message = format!("column \"{}\" does not exist", key.name.text);
             return Err(QuelError::new(sqlstate::UNDEFINED_COLUMN, message, key.name.at)

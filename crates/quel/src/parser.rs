@@ -5,10 +5,10 @@
 
 use crate::error::{QuelError, Result};
 use crate::keywords::{begins_statement, is_of_session, is_reserved};
-use crate::lexer::{self, Token, TokenKind};
-use crate::ranges::{RangeDeclaration, RelationName};
+use crate::lexer::{self, QuelToken, QuelTokenKind};
+use crate::ranges::{RangeDeclaration, RangedRelation};
 use crate::syntax::{
-    Append, Delete, ExprKind, Index, Name, QuelStatement, Replace, Retrieve, SortKey, Target,
+    Append, NewIndex, QuelDelete, QuelExprKind, QuelName, QuelStatement, QuelTarget, Replace, Retrieve, SortTarget,
 };
 
 /// A statement with what it is wrapped into.
@@ -19,7 +19,7 @@ pub struct ParsedQuel {
     /// What it is.
     pub statement: QuelStatement,
     /// The names of databases before a query in the papers' form.
-    pub databases: Vec<Name>,
+    pub databases: Vec<QuelName>,
     /// Where it begins.
     pub start: usize,
 }
@@ -27,7 +27,7 @@ pub struct ParsedQuel {
 /// A text being read.
 pub struct QuelParser<'a> {
     pub(crate) text: &'a str,
-    pub(crate) next: Token,
+    pub(crate) next: QuelToken,
     /// Where the token before has ended.
     before: usize,
     /// Levels open.
@@ -60,7 +60,7 @@ impl<'a> QuelParser<'a> {
     /// The next statement; `None`: the text has no more.
     pub fn statement(&mut self) -> Result<Option<ParsedQuel>> {
         while self.skip(";")? {}
-        if self.next.kind == TokenKind::End {
+        if self.next.kind == QuelTokenKind::End {
             return Ok(None);
         }
         let start = self.next.start;
@@ -75,7 +75,7 @@ impl<'a> QuelParser<'a> {
             }
             _ => self.verb(start)?,
         };
-        let ends = matches!(self.next.kind, TokenKind::End | TokenKind::Symbol(";"))
+        let ends = matches!(self.next.kind, QuelTokenKind::End | QuelTokenKind::Symbol(";"))
             || self.word().is_some_and(|word| begins_statement(word) || word == "database" || self.is_wrapped(word));
         if !ends {
             return Err(self.unexpected());
@@ -93,7 +93,7 @@ impl<'a> QuelParser<'a> {
         match self.word() {
             Some("explain") => {
                 self.advance()?;
-                if self.next.kind == TokenKind::Symbol("(") {
+                if self.next.kind == QuelTokenKind::Symbol("(") {
                     self.balanced()?;
                 }
                 while matches!(self.word(), Some("analyze" | "verbose")) {
@@ -103,7 +103,7 @@ impl<'a> QuelParser<'a> {
             Some("prepare") => {
                 self.advance()?;
                 self.name()?;
-                if self.next.kind == TokenKind::Symbol("(") {
+                if self.next.kind == QuelTokenKind::Symbol("(") {
                     self.balanced()?;
                 }
                 if self.word() != Some("as") {
@@ -121,9 +121,9 @@ impl<'a> QuelParser<'a> {
         let mut open = 0usize;
         loop {
             match self.next.kind {
-                TokenKind::Symbol("(") => open += 1,
-                TokenKind::Symbol(")") => open -= 1,
-                TokenKind::End => return Err(self.unexpected()),
+                QuelTokenKind::Symbol("(") => open += 1,
+                QuelTokenKind::Symbol(")") => open -= 1,
+                QuelTokenKind::End => return Err(self.unexpected()),
                 _ => {}
             }
             self.advance()?;
@@ -161,7 +161,7 @@ impl<'a> QuelParser<'a> {
             }
             "delete" => {
                 let variable = self.name()?;
-                Ok(QuelStatement::Delete(Delete { variable, qualification: self.qualification()? }))
+                Ok(QuelStatement::Delete(QuelDelete { variable, qualification: self.qualification()? }))
             }
             "create" => self.create(),
             "destroy" => Ok(QuelStatement::Destroy(self.names()?)),
@@ -196,7 +196,8 @@ impl<'a> QuelParser<'a> {
 
     /// `begin transaction`, or what drivers say.
     fn begin(&mut self, start: usize) -> Result<QuelStatement> {
-        let is_plain = self.skip_word("transaction")? || matches!(self.next.kind, TokenKind::End | TokenKind::Symbol(";"));
+        let is_plain =
+            self.skip_word("transaction")? || matches!(self.next.kind, QuelTokenKind::End | QuelTokenKind::Symbol(";"));
         let next_begins = self.word().is_some_and(begins_statement);
         match self.word() {
             Some(_) if !next_begins => {
@@ -221,7 +222,7 @@ impl<'a> QuelParser<'a> {
             if self.skip(".")? {
                 schema = Some(std::mem::replace(&mut name, self.name()?.text));
             }
-            all.push(RangeDeclaration { variable, relation: RelationName { schema, name, at } });
+            all.push(RangeDeclaration { variable, relation: RangedRelation { schema, name, at } });
             if !self.skip(",")? {
                 return Ok(QuelStatement::Range(all));
             }
@@ -241,7 +242,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// `sort by name [:ascending | :descending], ...`.
-    fn sort(&mut self) -> Result<Vec<SortKey>> {
+    fn sort(&mut self) -> Result<Vec<SortTarget>> {
         let mut keys = Vec::new();
         if !self.skip_word("sort")? {
             return Ok(keys);
@@ -258,7 +259,7 @@ impl<'a> QuelParser<'a> {
                 };
                 self.advance()?;
             }
-            keys.push(SortKey { name, descending });
+            keys.push(SortTarget { name, descending });
             if !self.skip(",")? {
                 return Ok(keys);
             }
@@ -277,11 +278,11 @@ impl<'a> QuelParser<'a> {
             columns.push(self.result_name()?);
         }
         self.expect(")")?;
-        Ok(QuelStatement::Index(Index { unique, relation, name, columns }))
+        Ok(QuelStatement::Index(NewIndex { unique, relation, name, columns }))
     }
 
     /// Names after `database`.
-    fn databases(&mut self) -> Result<Vec<Name>> {
+    fn databases(&mut self) -> Result<Vec<QuelName>> {
         let mut all = Vec::new();
         loop {
             let is_get = self.word() == Some("get") && !all.is_empty();
@@ -303,13 +304,13 @@ impl<'a> QuelParser<'a> {
             targets.push(if self.skip(".")? {
                 let column = self.result_name()?;
                 if column.text == "all" {
-                    Target::All(relation)
+                    QuelTarget::All(relation)
                 } else {
-                    let kind = ExprKind::Column { variable: relation.text, column: column.text.clone() };
-                    Target::Value { value: self.node(kind, relation.at)?, name: column }
+                    let kind = QuelExprKind::Column { variable: relation.text, column: column.text.clone() };
+                    QuelTarget::Value { value: self.node(kind, relation.at)?, name: column }
                 }
             } else {
-                Target::All(relation)
+                QuelTarget::All(relation)
             });
             if !self.skip(",")? {
                 break;
@@ -320,7 +321,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// Names, of relations, with commas in between.
-    fn names(&mut self) -> Result<Vec<Name>> {
+    fn names(&mut self) -> Result<Vec<QuelName>> {
         let mut all = vec![self.name()?];
         while self.skip(",")? {
             all.push(self.name()?);
@@ -329,7 +330,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// A name that is no keyword.
-    pub(crate) fn name(&mut self) -> Result<Name> {
+    pub(crate) fn name(&mut self) -> Result<QuelName> {
         match self.word() {
             Some(word) if !is_reserved(word) => self.result_name(),
             _ => Err(self.unexpected()),
@@ -337,19 +338,19 @@ impl<'a> QuelParser<'a> {
     }
 
     /// A name where no keyword can stand.
-    pub(crate) fn result_name(&mut self) -> Result<Name> {
+    pub(crate) fn result_name(&mut self) -> Result<QuelName> {
         let Some(text) = self.word().map(str::to_owned) else {
             return Err(self.unexpected());
         };
         let at = self.next.start;
         self.advance()?;
-        Ok(Name { text, at })
+        Ok(QuelName { text, at })
     }
 
     /// The next token's word, if it is one.
     pub(crate) fn word(&self) -> Option<&str> {
         match &self.next.kind {
-            TokenKind::Word(word) => Some(word),
+            QuelTokenKind::Word(word) => Some(word),
             _ => None,
         }
     }
@@ -367,7 +368,7 @@ impl<'a> QuelParser<'a> {
 
     /// Goes behind a symbol if it is next; whether it was.
     pub(crate) fn skip(&mut self, symbol: &'static str) -> Result<bool> {
-        let found = self.next.kind == TokenKind::Symbol(symbol);
+        let found = self.next.kind == QuelTokenKind::Symbol(symbol);
         if found {
             self.advance()?;
         }

@@ -2,12 +2,12 @@
 
 use crate::error::{QuelError, Result, sqlstate};
 use crate::limits::RANGES_MAX;
-use crate::syntax::Name;
+use crate::syntax::QuelName;
 use std::collections::BTreeMap;
 
 /// A relation as `range of` names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RelationName {
+pub struct RangedRelation {
     /// Its schema, if that was said.
     pub schema: Option<String>,
     /// Its name.
@@ -20,15 +20,15 @@ pub struct RelationName {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RangeDeclaration {
     /// The variable.
-    pub variable: Name,
+    pub variable: QuelName,
     /// What it ranges over.
-    pub relation: RelationName,
+    pub relation: RangedRelation,
 }
 
 /// Variables and what they range over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges {
-    known: BTreeMap<String, RelationName>,
+    known: BTreeMap<String, RangedRelation>,
 }
 
 impl Ranges {
@@ -46,7 +46,7 @@ impl Ranges {
     }
 
     /// What a variable ranges over, if it was declared.
-    pub fn of(&self, variable: &str) -> Option<&RelationName> {
+    pub fn of(&self, variable: &str) -> Option<&RangedRelation> {
         self.known.get(variable)
     }
 

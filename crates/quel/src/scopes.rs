@@ -6,9 +6,11 @@
 use crate::error::{QuelError, Result, sqlstate};
 use crate::functions;
 use crate::patterns::Pattern;
-use crate::ranges::{Ranges, RelationName};
+use crate::ranges::{RangedRelation, Ranges};
 use crate::sql_text::SqlText;
-use crate::syntax::{self, Aggregate, AggregateFunction, ArithmeticOperator, ComparisonOperator, Expr, ExprKind};
+use crate::syntax::{
+    self, AggregateFunction, ArithmeticOperator, ComparisonOperator, QuelAggregate, QuelExpr, QuelExprKind,
+};
 use crate::translate::Relations;
 use std::collections::BTreeMap;
 
@@ -29,7 +31,7 @@ pub(crate) struct Occurrence {
 
 /// What is joined, and what the aggregates are over it.
 #[derive(Debug, Default)]
-pub(crate) struct Scope {
+pub(crate) struct VariableScope {
     /// The variables that are ranged over row by row.
     pub direct: Vec<Occurrence>,
     /// Derived tables.
@@ -50,8 +52,8 @@ enum TextKind {
 }
 
 /// The variables of an expression, each once, those inside of aggregates left out.
-pub(crate) fn variables(expr: &Expr, found: &mut Vec<Occurrence>) {
-    if let ExprKind::Column { variable, .. } = &expr.kind {
+pub(crate) fn variables(expr: &QuelExpr, found: &mut Vec<Occurrence>) {
+    if let QuelExprKind::Column { variable, .. } = &expr.kind {
         occurs(variable, expr.at, found);
     }
     expr.parts().into_iter().for_each(|part| variables(part, found));
@@ -65,8 +67,8 @@ pub(crate) fn occurs(variable: &str, at: usize, found: &mut Vec<Occurrence>) {
 }
 
 /// The aggregates of an expression, those inside of others left out.
-pub(crate) fn aggregates<'e>(expr: &'e Expr, found: &mut Vec<(usize, &'e Aggregate)>) {
-    if let ExprKind::Aggregate(aggregate) = &expr.kind {
+pub(crate) fn aggregates<'e>(expr: &'e QuelExpr, found: &mut Vec<(usize, &'e QuelAggregate)>) {
+    if let QuelExprKind::Aggregate(aggregate) = &expr.kind {
         found.push((expr.at, aggregate));
     }
     expr.parts().into_iter().for_each(|part| aggregates(part, found));
@@ -74,8 +76,8 @@ pub(crate) fn aggregates<'e>(expr: &'e Expr, found: &mut Vec<(usize, &'e Aggrega
 
 impl Lowering<'_> {
     /// What a variable ranges over.
-    pub fn relation(&self, variable: &str, at: usize) -> RelationName {
-        let declared = self.ranges.of(variable).map(|known| RelationName { at, ..known.clone() });
+    pub fn relation(&self, variable: &str, at: usize) -> RangedRelation {
+        let declared = self.ranges.of(variable).map(|known| RangedRelation { at, ..known.clone() });
         declared.unwrap_or_else(|| syntax::of_itself(variable, at))
     }
 
@@ -97,13 +99,13 @@ impl Lowering<'_> {
     }
 
     /// All that a scope joins, but for one variable.
-    pub fn joined(&self, scope: &Scope, without: Option<&str>) -> Vec<SqlText> {
+    pub fn joined(&self, scope: &VariableScope, without: Option<&str>) -> Vec<SqlText> {
         let direct = scope.direct.iter().filter(|occurrence| without != Some(occurrence.variable.as_str()));
         direct.map(|occurrence| self.ranged(occurrence)).chain(scope.derived.iter().cloned()).collect()
     }
 
     /// `FROM` and `WHERE` of a scope with a condition, as far as there are any.
-    pub fn source(&self, scope: &Scope, qualification: Option<&Expr>) -> Result<SqlText> {
+    pub fn source(&self, scope: &VariableScope, qualification: Option<&QuelExpr>) -> Result<SqlText> {
         let mut sql = SqlText::default();
         let joined = self.joined(scope, None);
         if !joined.is_empty() {
@@ -115,11 +117,11 @@ impl Lowering<'_> {
     }
 
     /// `WHERE`, if there is anything to say.
-    pub fn filter(&self, scope: &Scope, qualification: Option<&Expr>) -> Result<SqlText> {
+    pub fn filter(&self, scope: &VariableScope, qualification: Option<&QuelExpr>) -> Result<SqlText> {
         let mut conditions = scope.conditions.clone();
         if let Some(qualification) = qualification {
             let condition = self.expr(qualification, scope)?;
-            let is_alone = conditions.is_empty() || !matches!(qualification.kind, ExprKind::Or(_));
+            let is_alone = conditions.is_empty() || !matches!(qualification.kind, QuelExprKind::Or(_));
             conditions.push(if is_alone { condition } else { condition.in_parentheses() });
         }
         if conditions.is_empty() {
@@ -131,76 +133,78 @@ impl Lowering<'_> {
     }
 
     /// An expression over a scope.
-    pub fn expr(&self, expr: &Expr, scope: &Scope) -> Result<SqlText> {
+    pub fn expr(&self, expr: &QuelExpr, scope: &VariableScope) -> Result<SqlText> {
         let mut sql = SqlText::default();
         sql.mark(expr.at);
         match &expr.kind {
-            ExprKind::Number(digits) => sql.push(digits),
-            ExprKind::Text(literal) => sql.literal_at(&literal.value(), expr.at),
-            ExprKind::Parameter(number) => sql.push(&format!("${number}")),
-            ExprKind::Null => sql.push("NULL"),
-            ExprKind::Column { variable, column } => {
+            QuelExprKind::Number(digits) => sql.push(digits),
+            QuelExprKind::Text(literal) => sql.literal_at(&literal.value(), expr.at),
+            QuelExprKind::Parameter(number) => sql.push(&format!("${number}")),
+            QuelExprKind::Null => sql.push("NULL"),
+            QuelExprKind::Column { variable, column } => {
                 sql.name(variable);
                 sql.push(".");
                 sql.name(column);
             }
-            ExprKind::Minus(inner) => {
+            QuelExprKind::Minus(inner) => {
                 sql.push("-");
                 sql.append(&self.operand(inner, scope)?);
             }
-            ExprKind::Arithmetic(left, operator, right) => return self.arithmetic(expr, left, *operator, right, scope),
-            ExprKind::Call(name, arguments) => {
+            QuelExprKind::Arithmetic(left, operator, right) => {
+                return self.arithmetic(expr, left, *operator, right, scope);
+            }
+            QuelExprKind::Call(name, arguments) => {
                 let arguments: Vec<SqlText> =
                     arguments.iter().map(|argument| self.expr(argument, scope)).collect::<Result<_>>()?;
                 return functions::call(name, &arguments, expr.at);
             }
-            ExprKind::Aggregate(_) => match scope.values.get(&expr.at) {
+            QuelExprKind::Aggregate(_) => match scope.values.get(&expr.at) {
                 Some(value) => sql.append(value),
                 None => return Err(QuelError::unsupported("an aggregate in a by-list", expr.at)),
             },
-            ExprKind::Comparison(left, operator, right) => return self.comparison(left, *operator, right, scope),
-            ExprKind::IsNull(inner) => {
+            QuelExprKind::Comparison(left, operator, right) => return self.comparison(left, *operator, right, scope),
+            QuelExprKind::IsNull(inner) => {
                 sql.append(&self.operand(inner, scope)?);
                 sql.push(" IS NULL");
             }
-            ExprKind::IsNotNull(inner) => {
+            QuelExprKind::IsNotNull(inner) => {
                 sql.append(&self.operand(inner, scope)?);
                 sql.push(" IS NOT NULL");
             }
-            ExprKind::Not(inner) => {
+            QuelExprKind::Not(inner) => {
                 sql.push("NOT ");
                 sql.append(&self.expr(inner, scope)?.in_parentheses());
             }
-            ExprKind::And(all) => sql.append(&self.chain(all, " AND ", scope)?),
-            ExprKind::Or(all) => sql.append(&self.chain(all, " OR ", scope)?),
+            QuelExprKind::And(all) => sql.append(&self.chain(all, " AND ", scope)?),
+            QuelExprKind::Or(all) => sql.append(&self.chain(all, " OR ", scope)?),
         }
         Ok(sql)
     }
 
     /// Conditions with a word in between.
-    fn chain(&self, all: &[Expr], between: &str, scope: &Scope) -> Result<SqlText> {
+    fn chain(&self, all: &[QuelExpr], between: &str, scope: &VariableScope) -> Result<SqlText> {
         let each = all.iter().map(|one| {
             let condition = self.expr(one, scope)?;
-            let is_chain = matches!(one.kind, ExprKind::And(_) | ExprKind::Or(_));
+            let is_chain = matches!(one.kind, QuelExprKind::And(_) | QuelExprKind::Or(_));
             Ok(if is_chain { condition.in_parentheses() } else { condition })
         });
         Ok(SqlText::joined(&each.collect::<Result<Vec<SqlText>>>()?, between))
     }
 
     /// An expression beside an operator.
-    fn operand(&self, expr: &Expr, scope: &Scope) -> Result<SqlText> {
+    fn operand(&self, expr: &QuelExpr, scope: &VariableScope) -> Result<SqlText> {
         let sql = self.expr(expr, scope)?;
-        let binds = matches!(expr.kind, ExprKind::Minus(_) | ExprKind::Arithmetic(..)) || expr.is_condition();
+        let binds = matches!(expr.kind, QuelExprKind::Minus(_) | QuelExprKind::Arithmetic(..)) || expr.is_condition();
         Ok(if binds { sql.in_parentheses() } else { sql })
     }
 
     fn arithmetic(
         &self,
-        whole: &Expr,
-        left: &Expr,
+        whole: &QuelExpr,
+        left: &QuelExpr,
         operator: ArithmeticOperator,
-        right: &Expr,
-        scope: &Scope,
+        right: &QuelExpr,
+        scope: &VariableScope,
     ) -> Result<SqlText> {
         let (first, second) = (self.operand(left, scope)?, self.operand(right, scope)?);
         if operator == ArithmeticOperator::Power {
@@ -224,27 +228,27 @@ impl Lowering<'_> {
     }
 
     /// Whether `+` stands between texts.
-    fn joins_texts(&self, left: &Expr, right: &Expr) -> bool {
+    fn joins_texts(&self, left: &QuelExpr, right: &QuelExpr) -> bool {
         let kinds = [self.text_kind(left), self.text_kind(right)];
         kinds.contains(&TextKind::Text) || (kinds.contains(&TextKind::Literal) && !kinds.contains(&TextKind::Other))
     }
 
-    fn text_kind(&self, expr: &Expr) -> TextKind {
+    fn text_kind(&self, expr: &QuelExpr) -> TextKind {
         let certain = |is_text: bool| if is_text { TextKind::Text } else { TextKind::Other };
         match &expr.kind {
-            ExprKind::Text(_) => TextKind::Literal,
-            ExprKind::Parameter(_) | ExprKind::Null => TextKind::Unknown,
-            ExprKind::Column { variable, column } => {
+            QuelExprKind::Text(_) => TextKind::Literal,
+            QuelExprKind::Parameter(_) | QuelExprKind::Null => TextKind::Unknown,
+            QuelExprKind::Column { variable, column } => {
                 let columns = self.relations.columns(&self.relation(variable, expr.at)).unwrap_or_default();
                 let found = columns.iter().find(|known| known.name == *column);
                 found.map_or(TextKind::Unknown, |known| certain(known.is_text))
             }
-            ExprKind::Arithmetic(left, ArithmeticOperator::Plus, right) => certain(self.joins_texts(left, right)),
-            ExprKind::Call(name, arguments) if name == "ifnull" => {
+            QuelExprKind::Arithmetic(left, ArithmeticOperator::Plus, right) => certain(self.joins_texts(left, right)),
+            QuelExprKind::Call(name, arguments) if name == "ifnull" => {
                 arguments.first().map_or(TextKind::Other, |first| self.text_kind(first))
             }
-            ExprKind::Call(name, _) => certain(functions::gives_text(name)),
-            ExprKind::Aggregate(aggregate) => match aggregate.function {
+            QuelExprKind::Call(name, _) => certain(functions::gives_text(name)),
+            QuelExprKind::Aggregate(aggregate) => match aggregate.function {
                 AggregateFunction::Minimum | AggregateFunction::Maximum => self.text_kind(&aggregate.argument),
                 _ => TextKind::Other,
             },
@@ -254,15 +258,15 @@ impl Lowering<'_> {
 
     fn comparison(
         &self,
-        left: &Expr,
+        left: &QuelExpr,
         operator: ComparisonOperator,
-        right: &Expr,
-        scope: &Scope,
+        right: &QuelExpr,
+        scope: &VariableScope,
     ) -> Result<SqlText> {
         let equality = matches!(operator, ComparisonOperator::Equal | ComparisonOperator::NotEqual);
         // A pattern may stand on either side.
-        let sides = if matches!(left.kind, ExprKind::Text(_)) { (right, left) } else { (left, right) };
-        if let (true, ExprKind::Text(literal)) = (equality, &sides.1.kind) {
+        let sides = if matches!(left.kind, QuelExprKind::Text(_)) { (right, left) } else { (left, right) };
+        if let (true, QuelExprKind::Text(literal)) = (equality, &sides.1.kind) {
             let pattern = literal.pattern().ok_or_else(|| {
                 let message = "a [ in a pattern needs characters and a ] behind them";
                 QuelError::new(sqlstate::SYNTAX_ERROR, message, sides.1.at).with_hint("\\[ stands for itself.")

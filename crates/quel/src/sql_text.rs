@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 /// Where parts of a text come from. Both in characters, the second from 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct QuelPlaces {
     /// In order.
     parts: Vec<(usize, usize)>,
 }
 
-impl Places {
+impl QuelPlaces {
     /// The place in QUEL of a position in SQL, both in characters from 1. `None`: nothing before it comes from QUEL.
     pub fn quel(&self, sql: usize) -> Option<usize> {
         let behind = self.parts.partition_point(|(written, _)| *written < sql);
@@ -17,7 +17,7 @@ impl Places {
     }
 }
 
-/// SQL under way. Places are in characters of SQL, and in bytes of QUEL until it is finished.
+/// SQL under way. QuelPlaces are in characters of SQL, and in bytes of QUEL until it is finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SqlText {
     text: String,
@@ -92,7 +92,7 @@ impl SqlText {
     }
 
     /// The text and its places in a QUEL text.
-    pub fn finish(self, quel: &str) -> (Arc<str>, Places) {
+    pub fn finish(self, quel: &str) -> (Arc<str>, QuelPlaces) {
         let mut parts = self.parts;
         parts.sort_by_key(|(_, at)| *at);
         let (mut bytes, mut characters) = (0, 1);
@@ -101,6 +101,6 @@ impl SqlText {
             (bytes, *at) = (*at, characters);
         }
         parts.sort_by_key(|(written, _)| *written);
-        (Arc::from(self.text), Places { parts })
+        (Arc::from(self.text), QuelPlaces { parts })
     }
 }

@@ -1,7 +1,7 @@
 //! The tree of a statement. Each node has its place: where it begins, in bytes of the text.
 
 use crate::patterns::TextLiteral;
-use crate::ranges::{RangeDeclaration, RelationName};
+use crate::ranges::{RangeDeclaration, RangedRelation};
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,24 +15,24 @@ pub enum QuelStatement {
     /// `replace`.
     Replace(Replace),
     /// `delete`.
-    Delete(Delete),
+    Delete(QuelDelete),
     /// `create`.
-    Create(Create),
+    Create(NewRelation),
     /// `destroy`.
-    Destroy(Vec<Name>),
+    Destroy(Vec<QuelName>),
     /// `index on`.
-    Index(Index),
+    Index(NewIndex),
     /// `print`.
-    Print(Vec<Name>),
+    Print(Vec<QuelName>),
     /// `help`, of one relation or of all.
-    Help(Option<Name>),
+    Help(Option<QuelName>),
     /// What has the same words in SQL but for its spelling here: transactions.
     Session(String),
 }
 
 /// A name and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
+pub struct QuelName {
     /// In lower case.
     pub text: String,
     /// Its place.
@@ -43,22 +43,22 @@ pub struct Name {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retrieve {
     /// The relation that is made of the rows.
-    pub into: Option<Name>,
+    pub into: Option<QuelName>,
     /// Each row once.
     pub unique: bool,
     /// What is shown.
-    pub targets: Vec<Target>,
+    pub targets: Vec<QuelTarget>,
     /// Which rows.
-    pub qualification: Option<Expr>,
+    pub qualification: Option<QuelExpr>,
     /// Names of targets, and which way.
-    pub sort: Vec<SortKey>,
+    pub sort: Vec<SortTarget>,
 }
 
 /// A name to sort by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SortKey {
+pub struct SortTarget {
     /// The target.
-    pub name: Name,
+    pub name: QuelName,
     /// From the largest on.
     pub descending: bool,
 }
@@ -67,38 +67,38 @@ pub struct SortKey {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Append {
     /// Where to.
-    pub relation: Name,
+    pub relation: QuelName,
     /// Its columns' values.
-    pub targets: Vec<Target>,
+    pub targets: Vec<QuelTarget>,
     /// For which rows.
-    pub qualification: Option<Expr>,
+    pub qualification: Option<QuelExpr>,
 }
 
 /// `replace v (targets) [where q]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replace {
     /// Whose rows change.
-    pub variable: Name,
+    pub variable: QuelName,
     /// New values.
-    pub targets: Vec<Target>,
+    pub targets: Vec<QuelTarget>,
     /// Which rows.
-    pub qualification: Option<Expr>,
+    pub qualification: Option<QuelExpr>,
 }
 
 /// `delete v [where q]`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Delete {
+pub struct QuelDelete {
     /// Whose rows go.
-    pub variable: Name,
+    pub variable: QuelName,
     /// Which rows.
-    pub qualification: Option<Expr>,
+    pub qualification: Option<QuelExpr>,
 }
 
 /// `create r (column = type, ...)`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Create {
+pub struct NewRelation {
     /// Its name.
-    pub relation: Name,
+    pub relation: QuelName,
     /// Its columns.
     pub columns: Vec<NewColumn>,
 }
@@ -107,7 +107,7 @@ pub struct Create {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewColumn {
     /// Its name.
-    pub name: Name,
+    pub name: QuelName,
     /// Its type in SQL.
     pub data_type: String,
     /// Whether it is `not null`.
@@ -116,36 +116,36 @@ pub struct NewColumn {
 
 /// `index [unique] on r is i (columns)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Index {
+pub struct NewIndex {
     /// Two rows may not be alike in it.
     pub unique: bool,
     /// Of which relation.
-    pub relation: Name,
+    pub relation: QuelName,
     /// Its name.
-    pub name: Name,
+    pub name: QuelName,
     /// Its columns.
-    pub columns: Vec<Name>,
+    pub columns: Vec<QuelName>,
 }
 
 /// An item of a target list.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Target {
+pub enum QuelTarget {
     /// `name = expression`, or `v.name`, which is `name = v.name`.
     Value {
         /// The result's name.
-        name: Name,
+        name: QuelName,
         /// What it is.
-        value: Expr,
+        value: QuelExpr,
     },
     /// `v.all`.
-    All(Name),
+    All(QuelName),
 }
 
 /// An expression or a condition.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expr {
+pub struct QuelExpr {
     /// What it is.
-    pub kind: ExprKind,
+    pub kind: QuelExprKind,
     /// Its place.
     pub at: usize,
     /// How many levels it has.
@@ -154,7 +154,7 @@ pub struct Expr {
 
 /// What an expression is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ExprKind {
+pub enum QuelExprKind {
     /// A number.
     Number(String),
     /// A string.
@@ -171,25 +171,25 @@ pub enum ExprKind {
         column: String,
     },
     /// `-x`.
-    Minus(Box<Expr>),
+    Minus(Box<QuelExpr>),
     /// Arithmetic.
-    Arithmetic(Box<Expr>, ArithmeticOperator, Box<Expr>),
+    Arithmetic(Box<QuelExpr>, ArithmeticOperator, Box<QuelExpr>),
     /// A function.
-    Call(String, Vec<Expr>),
+    Call(String, Vec<QuelExpr>),
     /// An aggregate.
-    Aggregate(Box<Aggregate>),
+    Aggregate(Box<QuelAggregate>),
     /// A comparison: a condition, as all that follow.
-    Comparison(Box<Expr>, ComparisonOperator, Box<Expr>),
+    Comparison(Box<QuelExpr>, ComparisonOperator, Box<QuelExpr>),
     /// `x is null`.
-    IsNull(Box<Expr>),
+    IsNull(Box<QuelExpr>),
     /// `x is not null`.
-    IsNotNull(Box<Expr>),
+    IsNotNull(Box<QuelExpr>),
     /// `not q`.
-    Not(Box<Expr>),
+    Not(Box<QuelExpr>),
     /// All of them.
-    And(Vec<Expr>),
+    And(Vec<QuelExpr>),
     /// One of them.
-    Or(Vec<Expr>),
+    Or(Vec<QuelExpr>),
 }
 
 /// An operator of arithmetic.
@@ -228,17 +228,17 @@ pub enum ComparisonOperator {
 
 /// `f(expression [by list] [[only] where q])`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Aggregate {
+pub struct QuelAggregate {
     /// Which.
     pub function: AggregateFunction,
     /// Of what.
-    pub argument: Expr,
+    pub argument: QuelExpr,
     /// By what; empty: of all rows at once.
-    pub by: Vec<Expr>,
+    pub by: Vec<QuelExpr>,
     /// `only`: groups without a row are left out.
     pub only: bool,
     /// Of which rows.
-    pub qualification: Option<Expr>,
+    pub qualification: Option<QuelExpr>,
 }
 
 /// A function of many rows. Those with `u` count equal values once.
@@ -287,27 +287,30 @@ impl AggregateFunction {
     }
 }
 
-impl Expr {
+impl QuelExpr {
     /// Whether it is true or false, rather than a value.
     pub fn is_condition(&self) -> bool {
-        use ExprKind::{And, Comparison, IsNotNull, IsNull, Not, Or};
+        use QuelExprKind::{And, Comparison, IsNotNull, IsNull, Not, Or};
         matches!(self.kind, Comparison(..) | IsNull(_) | IsNotNull(_) | Not(_) | And(_) | Or(_))
     }
 
     /// What it is made of, aggregates left whole.
-    pub fn parts(&self) -> Vec<&Expr> {
+    pub fn parts(&self) -> Vec<&QuelExpr> {
         match &self.kind {
-            ExprKind::Minus(inner) | ExprKind::Not(inner) | ExprKind::IsNull(inner) | ExprKind::IsNotNull(inner) => {
+            QuelExprKind::Minus(inner)
+            | QuelExprKind::Not(inner)
+            | QuelExprKind::IsNull(inner)
+            | QuelExprKind::IsNotNull(inner) => {
                 vec![inner]
             }
-            ExprKind::Arithmetic(left, _, right) | ExprKind::Comparison(left, _, right) => vec![left, right],
-            ExprKind::Call(_, all) | ExprKind::And(all) | ExprKind::Or(all) => all.iter().collect(),
+            QuelExprKind::Arithmetic(left, _, right) | QuelExprKind::Comparison(left, _, right) => vec![left, right],
+            QuelExprKind::Call(_, all) | QuelExprKind::And(all) | QuelExprKind::Or(all) => all.iter().collect(),
             _ => Vec::new(),
         }
     }
 }
 
 /// The relation of a variable that was not declared: that of its name.
-pub fn of_itself(variable: &str, at: usize) -> RelationName {
-    RelationName { schema: None, name: variable.to_owned(), at }
+pub fn of_itself(variable: &str, at: usize) -> RangedRelation {
+    RangedRelation { schema: None, name: variable.to_owned(), at }
 }

@@ -3,23 +3,23 @@
 use crate::definitions;
 use crate::error::{QuelError, Result, sqlstate};
 use crate::parser::{ParsedQuel, QuelParser};
-use crate::ranges::{RangeDeclaration, Ranges, RelationName};
+use crate::ranges::{RangeDeclaration, RangedRelation, Ranges};
 use crate::scopes::Lowering;
-use crate::sql_text::{Places, SqlText};
-use crate::syntax::{Name, QuelStatement, of_itself};
+use crate::sql_text::{QuelPlaces, SqlText};
+use crate::syntax::{QuelName, QuelStatement, of_itself};
 use std::sync::Arc;
 
 /// What is asked of the catalog.
 pub trait Relations {
     /// The columns of a relation; `None`: it does not exist.
-    fn columns(&self, relation: &RelationName) -> Option<Vec<RelationColumn>>;
+    fn columns(&self, relation: &RangedRelation) -> Option<Vec<QuelColumn>>;
     /// The session's database.
     fn database(&self) -> &str;
 }
 
 /// A column, as far as QUEL has to know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RelationColumn {
+pub struct QuelColumn {
     /// Its name.
     pub name: String,
     /// Whether its values are texts, which `+` joins.
@@ -30,20 +30,20 @@ pub struct RelationColumn {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TranslatedStatement {
     /// What it is.
-    pub meaning: Meaning,
+    pub meaning: StatementMeaning,
     /// Its own text.
     pub quel: Arc<str>,
 }
 
 /// What a statement is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub enum StatementMeaning {
     /// A statement of SQL.
     Sql {
         /// Its text.
         sql: Arc<str>,
         /// Where its parts come from.
-        places: Places,
+        places: QuelPlaces,
         /// What a session treats otherwise than SQL's.
         verb: Verb,
     },
@@ -80,7 +80,7 @@ fn translated(text: &str, declared: &Ranges, relations: &dyn Relations) -> Resul
                 return Err(QuelError::unsupported("EXPLAIN or PREPARE of range", parsed.start));
             }
             ranges.declare(declarations)?;
-            all.push(TranslatedStatement { meaning: Meaning::Range(declarations.clone()), quel });
+            all.push(TranslatedStatement { meaning: StatementMeaning::Range(declarations.clone()), quel });
             continue;
         }
         check_databases(&parsed.databases, relations)?;
@@ -94,7 +94,7 @@ fn translated(text: &str, declared: &Ranges, relations: &dyn Relations) -> Resul
             }
             whole.append(&sql);
             let (sql, places) = whole.finish(text);
-            all.push(TranslatedStatement { meaning: Meaning::Sql { sql, places, verb }, quel: quel.clone() });
+            all.push(TranslatedStatement { meaning: StatementMeaning::Sql { sql, places, verb }, quel: quel.clone() });
         }
     }
     Ok(all)
@@ -127,7 +127,7 @@ fn written(parsed: &ParsedQuel, ranges: &Ranges, relations: &dyn Relations) -> R
 }
 
 /// The databases of the papers' form are relations, or the session's own. Errors: 3D000.
-fn check_databases(names: &[Name], relations: &dyn Relations) -> Result<()> {
+fn check_databases(names: &[QuelName], relations: &dyn Relations) -> Result<()> {
     for name in names {
         let exists = name.text == relations.database() || relations.columns(&of_itself(&name.text, name.at)).is_some();
         if !exists {

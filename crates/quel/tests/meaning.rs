@@ -11,7 +11,7 @@ mod support;
 #[allow(dead_code, reason = "other tests use the rest")]
 mod throwaway;
 
-use quel::{Meaning, QuelError, Ranges, RelationName, Relations, statements};
+use quel::{QuelError, RangedRelation, Ranges, Relations, StatementMeaning, statements};
 use seeded_random::Random;
 use server::Server;
 use support::calculus::{Calculus, Datum, Table};
@@ -20,9 +20,14 @@ use support::generated::Generator;
 struct Known;
 
 impl Relations for Known {
-    fn columns(&self, relation: &RelationName) -> Option<Vec<quel::translate::RelationColumn>> {
+    fn columns(&self, relation: &RangedRelation) -> Option<Vec<quel::translate::QuelColumn>> {
         let columns = support::columns(&relation.name)?;
-        Some(columns.iter().map(|name| quel::translate::RelationColumn { name: (*name).to_owned(), is_text: *name == "c" }).collect())
+        Some(
+            columns
+                .iter()
+                .map(|name| quel::translate::QuelColumn { name: (*name).to_owned(), is_text: *name == "c" })
+                .collect(),
+        )
     }
 
     fn database(&self) -> &str {
@@ -53,8 +58,8 @@ fn sql_of(text: &str, ranges: &Ranges) -> Result<String, QuelError> {
     let all = statements(text, ranges, &Known)?;
     match all.as_slice() {
         [one] => match &one.meaning {
-            Meaning::Sql { sql, .. } => Ok(sql.to_string()),
-            Meaning::Range(_) => panic!("{text} is a query"),
+            StatementMeaning::Sql { sql, .. } => Ok(sql.to_string()),
+            StatementMeaning::Range(_) => panic!("{text} is a query"),
         },
         _ => panic!("{text} is one statement"),
     }
@@ -72,7 +77,7 @@ fn postgresql_answers_as_the_calculus_says() {
     }
     let mut ranges = Ranges::default();
     let declared = statements(DECLARED, &ranges, &Known).expect("good");
-    let Meaning::Range(declarations) = &declared[0].meaning else { panic!("it declares") };
+    let StatementMeaning::Range(declarations) = &declared[0].meaning else { panic!("it declares") };
     ranges.declare(declarations).expect("few");
     let (seed, cases) = (number("QUEL_SEED", 1), number("QUEL_CASES", 2_000));
     let (mut compared, mut refused, mut rows, mut tables) = (0, 0, 0, Vec::new());

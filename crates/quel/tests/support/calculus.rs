@@ -2,7 +2,8 @@
 
 use quel::Ranges;
 use quel::syntax::{
-    Aggregate, AggregateFunction, ArithmeticOperator, ComparisonOperator, Expr, ExprKind, QuelStatement, Target,
+    AggregateFunction, ArithmeticOperator, ComparisonOperator, QuelAggregate, QuelExpr, QuelExprKind, QuelStatement,
+    QuelTarget,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,26 +67,28 @@ pub struct Calculus<'a> {
     pub ranges: &'a Ranges,
 }
 
-fn variables(expr: &Expr, found: &mut BTreeSet<String>) {
-    if let ExprKind::Column { variable, .. } = &expr.kind {
+fn variables(expr: &QuelExpr, found: &mut BTreeSet<String>) {
+    if let QuelExprKind::Column { variable, .. } = &expr.kind {
         found.insert(variable.clone());
     }
     expr.parts().into_iter().for_each(|part| variables(part, found));
 }
 
-fn aggregates<'e>(expr: &'e Expr, found: &mut Vec<(usize, &'e Aggregate)>) {
-    if let ExprKind::Aggregate(aggregate) = &expr.kind {
+fn aggregates<'e>(expr: &'e QuelExpr, found: &mut Vec<(usize, &'e QuelAggregate)>) {
+    if let QuelExprKind::Aggregate(aggregate) = &expr.kind {
         found.push((expr.at, aggregate));
     }
     expr.parts().into_iter().for_each(|part| aggregates(part, found));
 }
 
 /// A by-value's name: the same for the same expression, wherever it stands.
-fn spelled(expr: &Expr) -> String {
+fn spelled(expr: &QuelExpr) -> String {
     match &expr.kind {
-        ExprKind::Column { variable, column } => format!("{variable}.{column}"),
-        ExprKind::Number(digits) => digits.clone(),
-        ExprKind::Arithmetic(left, operator, right) => format!("({} {operator:?} {})", spelled(left), spelled(right)),
+        QuelExprKind::Column { variable, column } => format!("{variable}.{column}"),
+        QuelExprKind::Number(digits) => digits.clone(),
+        QuelExprKind::Arithmetic(left, operator, right) => {
+            format!("({} {operator:?} {})", spelled(left), spelled(right))
+        }
         other => panic!("no by-value: {other:?}"),
     }
 }
@@ -94,15 +97,15 @@ impl Calculus<'_> {
     /// The rows of a query, as they are shown.
     pub fn rows(&self, statement: &QuelStatement) -> Vec<String> {
         let QuelStatement::Retrieve(retrieve) = statement else { panic!("a query") };
-        let values: Vec<&Expr> = retrieve
+        let values: Vec<&QuelExpr> = retrieve
             .targets
             .iter()
             .map(|target| match target {
-                Target::Value { value, .. } => value,
-                Target::All(_) => panic!("values only"),
+                QuelTarget::Value { value, .. } => value,
+                QuelTarget::All(_) => panic!("values only"),
             })
             .collect();
-        let all: Vec<&Expr> = values.iter().copied().chain(&retrieve.qualification).collect();
+        let all: Vec<&QuelExpr> = values.iter().copied().chain(&retrieve.qualification).collect();
         let mut rows = Vec::new();
         for choice in self.choices(&all) {
             if self.holds(retrieve.qualification.as_ref(), &choice) {
@@ -123,7 +126,7 @@ impl Calculus<'_> {
     }
 
     /// Every way to choose rows for the variables of a scope, with the values of its aggregates.
-    fn choices(&self, exprs: &[&Expr]) -> Vec<Choice> {
+    fn choices(&self, exprs: &[&QuelExpr]) -> Vec<Choice> {
         let (mut direct, mut found) = (BTreeSet::new(), Vec::new());
         for expr in exprs {
             variables(expr, &mut direct);
@@ -179,8 +182,8 @@ impl Calculus<'_> {
     }
 
     /// An aggregate's value beside what is chosen outside; `None`: it says `only`, and there is no row.
-    fn aggregate(&self, aggregate: &Aggregate, outside: &Choice) -> Option<Datum> {
-        let parts: Vec<&Expr> =
+    fn aggregate(&self, aggregate: &QuelAggregate, outside: &Choice) -> Option<Datum> {
+        let parts: Vec<&QuelExpr> =
             aggregate.by.iter().chain([&aggregate.argument]).chain(&aggregate.qualification).collect();
         let group: Vec<Datum> = aggregate
             .by
@@ -205,55 +208,69 @@ impl Calculus<'_> {
         Some(computed(aggregate.function, values.filter(|value| *value != Datum::Null).collect()))
     }
 
-    fn value(&self, expr: &Expr, choice: &Choice) -> Datum {
+    fn value(&self, expr: &QuelExpr, choice: &Choice) -> Datum {
         match &expr.kind {
-            ExprKind::Number(digits) => Datum::Number(digits.parse().expect("a whole one")),
-            ExprKind::Text(literal) => Datum::Text(literal.value()),
-            ExprKind::Column { variable, column } => {
+            QuelExprKind::Number(digits) => Datum::Number(digits.parse().expect("a whole one")),
+            QuelExprKind::Text(literal) => Datum::Text(literal.value()),
+            QuelExprKind::Column { variable, column } => {
                 let columns = super::columns(self.table(variable).name).expect("a table");
                 let place = columns.iter().position(|name| name == column).expect("a column");
                 choice.rows[variable][place].clone()
             }
-            ExprKind::Arithmetic(left, operator, right) => {
+            QuelExprKind::Arithmetic(left, operator, right) => {
                 match (operator, self.value(left, choice), self.value(right, choice)) {
                     (ArithmeticOperator::Plus, Datum::Text(left), Datum::Text(right)) => Datum::Text(left + &right),
-                    (ArithmeticOperator::Plus, Datum::Number(left), Datum::Number(right)) => Datum::Number(left + right),
-                    (ArithmeticOperator::Minus, Datum::Number(left), Datum::Number(right)) => Datum::Number(left - right),
-                    (ArithmeticOperator::Times, Datum::Number(left), Datum::Number(right)) => Datum::Number(left * right),
+                    (ArithmeticOperator::Plus, Datum::Number(left), Datum::Number(right)) => {
+                        Datum::Number(left + right)
+                    }
+                    (ArithmeticOperator::Minus, Datum::Number(left), Datum::Number(right)) => {
+                        Datum::Number(left - right)
+                    }
+                    (ArithmeticOperator::Times, Datum::Number(left), Datum::Number(right)) => {
+                        Datum::Number(left * right)
+                    }
                     _ => Datum::Null,
                 }
             }
-            ExprKind::Aggregate(_) => choice.aggregates[&expr.at].clone(),
+            QuelExprKind::Aggregate(_) => choice.aggregates[&expr.at].clone(),
             other => panic!("no value: {other:?}"),
         }
     }
 
     /// Whether a qualification is certainly true.
-    fn holds(&self, qualification: Option<&Expr>, choice: &Choice) -> bool {
+    fn holds(&self, qualification: Option<&QuelExpr>, choice: &Choice) -> bool {
         qualification.is_none_or(|condition| self.truth(condition, choice) == Some(true))
     }
 
     /// `None`: unknown.
-    fn truth(&self, expr: &Expr, choice: &Choice) -> Option<bool> {
+    fn truth(&self, expr: &QuelExpr, choice: &Choice) -> Option<bool> {
         match &expr.kind {
-            ExprKind::And(all) => {
+            QuelExprKind::And(all) => {
                 let all: Vec<_> = all.iter().map(|one| self.truth(one, choice)).collect();
-                if all.contains(&Some(false)) { Some(false) } else { all.into_iter().collect::<Option<Vec<_>>>().map(|_| true) }
+                if all.contains(&Some(false)) {
+                    Some(false)
+                } else {
+                    all.into_iter().collect::<Option<Vec<_>>>().map(|_| true)
+                }
             }
-            ExprKind::Or(all) => {
+            QuelExprKind::Or(all) => {
                 let all: Vec<_> = all.iter().map(|one| self.truth(one, choice)).collect();
-                if all.contains(&Some(true)) { Some(true) } else { all.into_iter().collect::<Option<Vec<_>>>().map(|_| false) }
+                if all.contains(&Some(true)) {
+                    Some(true)
+                } else {
+                    all.into_iter().collect::<Option<Vec<_>>>().map(|_| false)
+                }
             }
-            ExprKind::Not(inner) => self.truth(inner, choice).map(|truth| !truth),
-            ExprKind::IsNull(inner) => Some(self.value(inner, choice) == Datum::Null),
-            ExprKind::IsNotNull(inner) => Some(self.value(inner, choice) != Datum::Null),
-            ExprKind::Comparison(left, operator, right) => {
+            QuelExprKind::Not(inner) => self.truth(inner, choice).map(|truth| !truth),
+            QuelExprKind::IsNull(inner) => Some(self.value(inner, choice) == Datum::Null),
+            QuelExprKind::IsNotNull(inner) => Some(self.value(inner, choice) != Datum::Null),
+            QuelExprKind::Comparison(left, operator, right) => {
                 let (left, text) = (self.value(left, choice), right);
                 let right = self.value(right, choice);
                 if left == Datum::Null || right == Datum::Null {
                     return None;
                 }
-                if let (Datum::Text(left), ExprKind::Text(_)) = (&left, &text.kind) {
+                if let (Datum::Text(left), QuelExprKind::Text(_)) = (&left, &text.kind) {
                     let Datum::Text(pattern) = &right else { panic!("a pattern") };
                     let matches = fits(left, pattern);
                     return Some(matches == (*operator == ComparisonOperator::Equal));

@@ -106,7 +106,8 @@ impl Generator {
         let mut by: Vec<String> = Vec::new();
         if !self.one_in(3) {
             for _ in 0..=self.below(2) {
-                let value = if self.one_in(5) { format!("{} + 1", self.column(variables)) } else { self.column(variables) };
+                let value =
+                    if self.one_in(5) { format!("{} + 1", self.column(variables)) } else { self.column(variables) };
                 by.push(value);
             }
         }
@@ -128,7 +129,11 @@ impl Generator {
             3 => format!("{} is {}null", self.column(variables), ["", "not "][self.below(2)]),
             4 => {
                 let text = self.text(variables);
-                format!("{text} {} {}", ["=", "!="][self.below(2)], ["\"a*\"", "\"?\"", "\"[a-b]\"", "\"ab\\%\"", "\"*b*\""][self.below(5)])
+                format!(
+                    "{text} {} {}",
+                    ["=", "!="][self.below(2)],
+                    ["\"a*\"", "\"?\"", "\"[a-b]\"", "\"ab\\%\"", "\"*b*\""][self.below(5)]
+                )
             }
             _ => {
                 let levels = if self.one_in(3) { levels } else { 0 };
