@@ -4,7 +4,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::expressions::Compiler;
-use crate::sql::feed::Feed;
+use crate::sql::feed::{Feed, Supplying};
 use crate::sql::given::Context;
 use crate::sql::insert::Insertion;
 use crate::sql::modify::Modification;
@@ -70,6 +70,7 @@ pub fn compile(
         Statement::Procedure(create) => of_procedure(&parsed.text, create, context)?,
     };
     prepared.role = context.facts.role;
+    prepared.is_replace = parsed.is_replace();
     prepared.declared = declared;
     prepared.outside_blocks = prepared.outside_blocks.or(parsed.concurrently);
     prepared.generation = context.generation;
@@ -112,6 +113,7 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
             return Ok(of_change(text, utility));
         }
         Utility::Maintenance(maintenance) => maintenance.tag,
+        Utility::Range(_) => "RANGE",
         Utility::Nothing(tag) => tag,
     };
     let mut prepared = Prepared::simple(text, Plan::Utility(utility.clone()), Tag::Plain(tag));
@@ -121,6 +123,10 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
         Utility::Explain(_) => vec![text_column("QUERY PLAN")],
         _ => Vec::new(),
     };
+    if let Utility::Range(_) = utility {
+        // What it says depends on no text of SQL.
+        prepared.shareable = false;
+    }
     if let Utility::Fetch(_) = utility {
         // Its columns are those of the session's cursor.
         (prepared.tag, prepared.shareable) = (Tag::Counted(tag), false);
@@ -260,7 +266,10 @@ fn of_sql(
             (plan, Tag::Insert, true)
         }
         ast::Statement::Update(update) => {
-            let modification = compiler.update(update).map_err(Stop::into_error)?;
+            let mut modification = compiler.update(update).map_err(Stop::into_error)?;
+            if let (true, Modification::Feed(feed)) = (parsed.is_replace(), &mut modification) {
+                feed.supplying = Supplying::AllAtOnceOneValueEach;
+            }
             (modified_plan(modification, &mut compiler)?, Tag::Update, true)
         }
         ast::Statement::Delete(delete) => {
@@ -426,7 +435,7 @@ fn fed_plan(mut feed: Feed, compiler: &mut Compiler) -> Result<Plan> {
     let known = compiler.parameters.known().iter().map(|data_type| data_type.unwrap_or(Type::Text));
     feed.program.parameters = known.collect();
     compiler.rely(&mut feed.program);
-    Ok(Plan::Feed(feed.sql, Arc::new(feed.program), feed.key_types, feed.reads_target))
+    Ok(Plan::Feed(feed.sql, Arc::new(feed.program), feed.key_types, feed.supplying))
 }
 
 /// `SELECT set_config('name', 'value', local)` and nothing else.

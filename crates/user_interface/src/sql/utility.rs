@@ -15,6 +15,7 @@ use crate::sql::sequences::{self, SequenceStatement};
 use crate::sql::system::{self, SystemStatement};
 use crate::sql::words::Words;
 use messages::session::AccessMode;
+use quel::RangeDeclaration;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::sync::Arc;
 use values::Type;
@@ -74,6 +75,8 @@ pub enum Utility {
     System(SystemStatement),
     /// VACUUM and its like.
     Maintenance(Maintenance),
+    /// `range of` in QUEL.
+    Range(Arc<[RangeDeclaration]>),
     /// Accepted without effect; the command tag.
     Nothing(&'static str),
 }
