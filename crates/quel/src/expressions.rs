@@ -38,6 +38,10 @@ impl QuelParser<'_> {
                     let kind = QuelExprKind::Column { variable: name.text, column: column.text.clone() };
                     return Ok(QuelTarget::Value { value: self.node(kind, name.at)?, name: column });
                 }
+                let computes = matches!(self.next.kind, QuelTokenKind::Symbol("+" | "-" | "*" | "/" | "**"));
+                if !computes && self.word() != Some("mod") {
+                    return Err(self.unexpected());
+                }
             } else {
                 let near = &self.text[start.start..start.end];
                 return Err(QuelError::syntax(near, start.start)

@@ -12,6 +12,7 @@ mod limits;
 mod memory;
 mod method;
 mod moving;
+mod quel;
 mod server;
 mod simulate;
 mod snapshot;
@@ -68,6 +69,7 @@ enum Command {
     Repair(failures::Options),
     Move(moving::Options),
     Method(method::Options),
+    Quel(quel::Options),
     Snapshot(snapshot::Options),
     Restore(snapshot::RestoreOptions),
     Site(server::SiteOptions),
@@ -94,6 +96,7 @@ fn main() -> ExitCode {
         Command::Repair(options) => failures::repair(&options),
         Command::Move(options) => moving::run(&options),
         Command::Method(options) => method::run(&options),
+        Command::Quel(options) => quel::run(&options),
         Command::Snapshot(options) => snapshot::run(&options),
         Command::Restore(options) => snapshot::restore(&options),
         Command::Site(options) => server::site(&options),
