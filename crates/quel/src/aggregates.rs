@@ -4,7 +4,7 @@
 //! derived table with a row for each group, joined to the outer scope by the by-values; two NULLs are one group. Invariant: such a table has exactly one
 //! row for every combination of by-values that the outer scope has, unless the aggregate says `only`: so joining it leaves the number of rows as it is.
 
-use crate::error::{QuelError, Result};
+use crate::error::{QuelError, QuelResult};
 use crate::scopes::{Lowering, Occurrence, VariableScope, aggregates, occurs, variables};
 use crate::sql_text::SqlText;
 use crate::syntax::{AggregateFunction, QuelAggregate, QuelExpr};
@@ -23,7 +23,7 @@ struct AggregateGroup<'e> {
 
 impl Lowering<'_> {
     /// The scope of expressions, over these variables and those of their own.
-    pub fn scope(&mut self, exprs: &[&QuelExpr], given: Vec<Occurrence>) -> Result<VariableScope> {
+    pub fn scope(&mut self, exprs: &[&QuelExpr], given: Vec<Occurrence>) -> QuelResult<VariableScope> {
         let mut scope = VariableScope { direct: given, ..VariableScope::default() };
         let mut found = Vec::new();
         for expr in exprs {
@@ -49,7 +49,7 @@ impl Lowering<'_> {
     }
 
     /// An aggregate over all rows of its own variables.
-    fn simple(&mut self, aggregate: &QuelAggregate) -> Result<SqlText> {
+    fn simple(&mut self, aggregate: &QuelAggregate) -> QuelResult<SqlText> {
         let parts: Vec<&QuelExpr> = [&aggregate.argument].into_iter().chain(&aggregate.qualification).collect();
         let inner = self.scope(&parts, Vec::new())?;
         let mut sql = SqlText::of("(SELECT ");
@@ -60,9 +60,10 @@ impl Lowering<'_> {
     }
 
     /// A group of one aggregate. Errors: 0A000 for an aggregate in a by-list.
-    fn group<'e>(&self, at: usize, aggregate: &'e QuelAggregate) -> Result<AggregateGroup<'e>> {
+    fn group<'e>(&self, at: usize, aggregate: &'e QuelAggregate) -> QuelResult<AggregateGroup<'e>> {
         let nothing = VariableScope::default();
-        let by_texts: Vec<SqlText> = aggregate.by.iter().map(|by| self.expr(by, &nothing)).collect::<Result<_>>()?;
+        let by_texts: Vec<SqlText> =
+            aggregate.by.iter().map(|by| self.expr(by, &nothing)).collect::<QuelResult<_>>()?;
         let key = if has_aggregates(aggregate) {
             None
         } else {
@@ -81,7 +82,7 @@ impl Lowering<'_> {
     }
 
     /// Joins the groups' tables to a scope.
-    fn join(&mut self, mut groups: Vec<AggregateGroup>, scope: &mut VariableScope) -> Result<()> {
+    fn join(&mut self, mut groups: Vec<AggregateGroup>, scope: &mut VariableScope) -> QuelResult<()> {
         // What the variables that occur in by-lists only are chosen by.
         let (mut projected, mut over) = (Vec::new(), Vec::new());
         for (by, text) in groups.iter().flat_map(|group| group.by.iter().zip(&group.by_texts)) {
@@ -162,7 +163,7 @@ impl Lowering<'_> {
     }
 
     /// The table of a group.
-    fn table(&mut self, group: &AggregateGroup) -> Result<SqlText> {
+    fn table(&mut self, group: &AggregateGroup) -> QuelResult<SqlText> {
         let (_, first) = group.aggregates[0];
         let mut of_by = Vec::new();
         group.by.iter().for_each(|by| variables(by, &mut of_by));
@@ -211,13 +212,13 @@ impl Lowering<'_> {
         inner: &VariableScope,
         filter: Option<&QuelExpr>,
         within: Option<&QuelExpr>,
-    ) -> Result<SqlText> {
+    ) -> QuelResult<SqlText> {
         let mut sql = SqlText::of("SELECT ");
-        let by: Vec<SqlText> = group.by.iter().map(|by| self.expr(by, inner)).collect::<Result<_>>()?;
+        let by: Vec<SqlText> = group.by.iter().map(|by| self.expr(by, inner)).collect::<QuelResult<_>>()?;
         sql.append(&numbered(&by, 'b'));
         sql.push(", ");
         let values = group.aggregates.iter().map(|(_, aggregate)| self.computed(aggregate, inner, within));
-        sql.append(&numbered(&values.collect::<Result<Vec<_>>>()?, 'a'));
+        sql.append(&numbered(&values.collect::<QuelResult<Vec<_>>>()?, 'a'));
         sql.append(&self.source(inner, filter)?);
         let places: Vec<String> = (1..=by.len()).map(|place| place.to_string()).collect();
         sql.push(&format!(" GROUP BY {}", places.join(", ")));
@@ -225,7 +226,12 @@ impl Lowering<'_> {
     }
 
     /// The aggregate itself, of the rows that fulfil a condition.
-    fn computed(&self, aggregate: &QuelAggregate, inner: &VariableScope, within: Option<&QuelExpr>) -> Result<SqlText> {
+    fn computed(
+        &self,
+        aggregate: &QuelAggregate,
+        inner: &VariableScope,
+        within: Option<&QuelExpr>,
+    ) -> QuelResult<SqlText> {
         let (before, behind) = match aggregate.function {
             AggregateFunction::Count => ("count(", ")"),
             AggregateFunction::CountUnique => ("count(DISTINCT ", ")"),

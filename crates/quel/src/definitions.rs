@@ -1,6 +1,6 @@
 //! `create`, `index`, `destroy`, `print`, `help`: types, and SQL of what needs no range.
 
-use crate::error::{QuelError, Result, sqlstate};
+use crate::error::{QuelError, QuelResult, sqlstate};
 use crate::lexer::QuelTokenKind;
 use crate::parser::QuelParser;
 use crate::sql_text::SqlText;
@@ -8,7 +8,7 @@ use crate::syntax::{NewColumn, NewIndex, NewRelation, QuelName, QuelStatement};
 
 impl QuelParser<'_> {
     /// Behind `create`.
-    pub(crate) fn create(&mut self) -> Result<QuelStatement> {
+    pub(crate) fn create(&mut self) -> QuelResult<QuelStatement> {
         let relation = self.name()?;
         self.expect("(")?;
         let mut columns = vec![self.new_column()?];
@@ -19,7 +19,7 @@ impl QuelParser<'_> {
         Ok(QuelStatement::Create(NewRelation { relation, columns }))
     }
 
-    fn new_column(&mut self) -> Result<NewColumn> {
+    fn new_column(&mut self) -> QuelResult<NewColumn> {
         let name = self.result_name()?;
         self.expect("=")?;
         let spelled = self.result_name()?;

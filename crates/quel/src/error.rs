@@ -23,7 +23,7 @@ pub mod sqlstate {
 }
 
 /// The result of reading QUEL.
-pub type Result<T> = std::result::Result<T, QuelError>;
+pub type QuelResult<T> = std::result::Result<T, QuelError>;
 
 /// An error of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl QuelError {
 }
 
 impl std::fmt::Display for QuelError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::Result {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::QuelResult {
         formatter.write_str(&self.message)
     }
 }

@@ -1,6 +1,6 @@
 //! QuelTarget lists, expressions and conditions, weakest operators first: `or`, `and`, `not`, comparisons, `+ -`, `* / mod`, signs, `**`.
 
-use crate::error::{QuelError, Result, sqlstate};
+use crate::error::{QuelError, QuelResult, sqlstate};
 use crate::lexer::QuelTokenKind;
 use crate::limits::{AGGREGATES_MAX, DEPTH_MAX};
 use crate::parser::QuelParser;
@@ -11,7 +11,7 @@ use crate::syntax::{
 
 impl QuelParser<'_> {
     /// A target list in parentheses.
-    pub(crate) fn targets(&mut self) -> Result<Vec<QuelTarget>> {
+    pub(crate) fn targets(&mut self) -> QuelResult<Vec<QuelTarget>> {
         self.expect("(")?;
         let mut all = vec![self.target()?];
         while self.skip(",")? {
@@ -21,7 +21,7 @@ impl QuelParser<'_> {
         Ok(all)
     }
 
-    fn target(&mut self) -> Result<QuelTarget> {
+    fn target(&mut self) -> QuelResult<QuelTarget> {
         let start = self.next.clone();
         if self.word().is_some() {
             let name = self.result_name()?;
@@ -54,28 +54,28 @@ impl QuelParser<'_> {
     }
 
     /// `where q`, if it is there.
-    pub(crate) fn qualification(&mut self) -> Result<Option<QuelExpr>> {
+    pub(crate) fn qualification(&mut self) -> QuelResult<Option<QuelExpr>> {
         if self.skip_word("where")? { Ok(Some(self.condition()?)) } else { Ok(None) }
     }
 
     /// A condition. Errors: 42601 for a value.
-    pub(crate) fn condition(&mut self) -> Result<QuelExpr> {
+    pub(crate) fn condition(&mut self) -> QuelResult<QuelExpr> {
         let found = self.disjunction()?;
         if found.is_condition() { Ok(found) } else { Err(self.unexpected()) }
     }
 
     /// A value. Errors: 42601 for a condition.
-    pub(crate) fn value(&mut self) -> Result<QuelExpr> {
+    pub(crate) fn value(&mut self) -> QuelResult<QuelExpr> {
         let found = self.sum()?;
         self.as_value(found)
     }
 
-    fn as_value(&self, found: QuelExpr) -> Result<QuelExpr> {
+    fn as_value(&self, found: QuelExpr) -> QuelResult<QuelExpr> {
         if found.is_condition() { Err(self.unexpected()) } else { Ok(found) }
     }
 
     /// A node, which may not have too many levels.
-    pub(crate) fn node(&self, kind: QuelExprKind, at: usize) -> Result<QuelExpr> {
+    pub(crate) fn node(&self, kind: QuelExprKind, at: usize) -> QuelResult<QuelExpr> {
         let mut made = QuelExpr { kind, at, depth: 1 };
         let below = match &made.kind {
             QuelExprKind::Aggregate(aggregate) => {
@@ -89,7 +89,7 @@ impl QuelParser<'_> {
     }
 
     /// Has `read` read one level deeper.
-    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> QuelResult<T>) -> QuelResult<T> {
         if self.level >= DEPTH_MAX {
             return Err(QuelError::too_deep(self.next.start));
         }
@@ -99,7 +99,7 @@ impl QuelParser<'_> {
         done
     }
 
-    fn disjunction(&mut self) -> Result<QuelExpr> {
+    fn disjunction(&mut self) -> QuelResult<QuelExpr> {
         let at = self.next.start;
         let first = self.conjunction()?;
         if self.word() != Some("or") {
@@ -113,7 +113,7 @@ impl QuelParser<'_> {
         self.node(QuelExprKind::Or(all), at)
     }
 
-    fn conjunction(&mut self) -> Result<QuelExpr> {
+    fn conjunction(&mut self) -> QuelResult<QuelExpr> {
         let at = self.next.start;
         let first = self.negation()?;
         if self.word() != Some("and") {
@@ -127,11 +127,11 @@ impl QuelParser<'_> {
         self.node(QuelExprKind::And(all), at)
     }
 
-    fn as_condition(&self, found: QuelExpr) -> Result<QuelExpr> {
+    fn as_condition(&self, found: QuelExpr) -> QuelResult<QuelExpr> {
         if found.is_condition() { Ok(found) } else { Err(self.unexpected()) }
     }
 
-    fn negation(&mut self) -> Result<QuelExpr> {
+    fn negation(&mut self) -> QuelResult<QuelExpr> {
         let at = self.next.start;
         if self.skip_word("not")? {
             let inner = self.deeper(Self::negation)?;
@@ -141,7 +141,7 @@ impl QuelParser<'_> {
         self.comparison()
     }
 
-    fn comparison(&mut self) -> Result<QuelExpr> {
+    fn comparison(&mut self) -> QuelResult<QuelExpr> {
         let at = self.next.start;
         let left = self.sum()?;
         if self.word() == Some("is") {
@@ -168,7 +168,7 @@ impl QuelParser<'_> {
         self.node(QuelExprKind::Comparison(Box::new(left), operator, Box::new(right)), at)
     }
 
-    fn sum(&mut self) -> Result<QuelExpr> {
+    fn sum(&mut self) -> QuelResult<QuelExpr> {
         let at = self.next.start;
         let mut left = self.product()?;
         loop {
@@ -181,7 +181,7 @@ impl QuelParser<'_> {
         }
     }
 
-    fn product(&mut self) -> Result<QuelExpr> {
+    fn product(&mut self) -> QuelResult<QuelExpr> {
         let at = self.next.start;
         let mut left = self.signed()?;
         loop {
@@ -200,8 +200,8 @@ impl QuelParser<'_> {
         left: QuelExpr,
         operator: ArithmeticOperator,
         at: usize,
-        right: impl FnOnce(&mut Self) -> Result<QuelExpr>,
-    ) -> Result<QuelExpr> {
+        right: impl FnOnce(&mut Self) -> QuelResult<QuelExpr>,
+    ) -> QuelResult<QuelExpr> {
         let left = self.as_value(left)?;
         self.advance()?;
         let right = right(self)?;
@@ -209,7 +209,7 @@ impl QuelParser<'_> {
         self.node(QuelExprKind::Arithmetic(Box::new(left), operator, Box::new(right)), at)
     }
 
-    fn signed(&mut self) -> Result<QuelExpr> {
+    fn signed(&mut self) -> QuelResult<QuelExpr> {
         let at = self.next.start;
         if self.skip("-")? {
             let inner = self.deeper(Self::signed)?;
@@ -223,7 +223,7 @@ impl QuelParser<'_> {
         self.power()
     }
 
-    fn power(&mut self) -> Result<QuelExpr> {
+    fn power(&mut self) -> QuelResult<QuelExpr> {
         let at = self.next.start;
         let base = self.primary()?;
         if self.next.kind == QuelTokenKind::Symbol("**") {
@@ -232,7 +232,7 @@ impl QuelParser<'_> {
         Ok(base)
     }
 
-    fn primary(&mut self) -> Result<QuelExpr> {
+    fn primary(&mut self) -> QuelResult<QuelExpr> {
         let at = self.next.start;
         let kind = match self.next.kind.clone() {
             QuelTokenKind::Number(digits) => QuelExprKind::Number(digits),
@@ -252,7 +252,7 @@ impl QuelParser<'_> {
     }
 
     /// What begins with a word.
-    fn named(&mut self, word: &str) -> Result<QuelExpr> {
+    fn named(&mut self, word: &str) -> QuelResult<QuelExpr> {
         let at = self.next.start;
         if let Some(function) = AggregateFunction::of_name(word) {
             self.advance()?;
@@ -276,7 +276,7 @@ impl QuelParser<'_> {
         Err(QuelError::syntax(word, at).with_hint("A column needs its range variable: variable.column."))
     }
 
-    fn call(&mut self, name: QuelName) -> Result<QuelExpr> {
+    fn call(&mut self, name: QuelName) -> QuelResult<QuelExpr> {
         let mut arguments = Vec::new();
         if !self.skip(")")? {
             loop {
@@ -290,7 +290,7 @@ impl QuelParser<'_> {
         self.node(QuelExprKind::Call(name.text, arguments), name.at)
     }
 
-    fn aggregate(&mut self, function: AggregateFunction, at: usize) -> Result<QuelExpr> {
+    fn aggregate(&mut self, function: AggregateFunction, at: usize) -> QuelResult<QuelExpr> {
         self.aggregates += 1;
         if self.aggregates > AGGREGATES_MAX {
             let message = format!("a statement has at most {AGGREGATES_MAX} aggregates");

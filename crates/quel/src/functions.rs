@@ -1,6 +1,6 @@
 //! QUEL's functions of one row, as SQL has them. What converts a value does it as SQL's casts do.
 
-use crate::error::{QuelError, Result, sqlstate};
+use crate::error::{QuelError, QuelResult, sqlstate};
 use crate::sql_text::SqlText;
 
 /// How a function is said in SQL.
@@ -64,7 +64,7 @@ pub(crate) fn gives_text(name: &str) -> bool {
 }
 
 /// A call. Errors: 42883 for a function that QUEL has not, or with another number of arguments.
-pub(crate) fn call(name: &str, arguments: &[SqlText], at: usize) -> Result<SqlText> {
+pub(crate) fn call(name: &str, arguments: &[SqlText], at: usize) -> QuelResult<SqlText> {
     let Some(known) = KNOWN.iter().find(|known| known.0 == name && known.1 == arguments.len()) else {
         let count = arguments.len();
         let message = format!("QUEL has no function {name} of {count} argument{}", if count == 1 { "" } else { "s" });

@@ -1,6 +1,6 @@
 //! Tokens, one at a time: what follows a statement of the session's own is not QUEL, and is not looked at.
 
-use crate::error::{QuelError, Result, sqlstate};
+use crate::error::{QuelError, QuelResult, sqlstate};
 use crate::patterns::TextLiteral;
 
 /// What a token is.
@@ -35,7 +35,7 @@ pub struct QuelToken {
 const SYMBOLS: &[&str] = &["**", "!=", "<=", ">=", "(", ")", ",", ".", ":", ";", "=", "<", ">", "+", "-", "*", "/"];
 
 /// The token that begins at or behind `from`, blanks and comments passed over.
-pub fn token(text: &str, from: usize) -> Result<QuelToken> {
+pub fn token(text: &str, from: usize) -> QuelResult<QuelToken> {
     let start = skip_blanks(text, from)?;
     let rest = &text[start..];
     let Some(first) = rest.chars().next() else {
@@ -71,7 +71,7 @@ pub fn token(text: &str, from: usize) -> Result<QuelToken> {
 }
 
 /// Behind blanks and comments. Errors: 42601 for a comment that does not end.
-fn skip_blanks(text: &str, from: usize) -> Result<usize> {
+fn skip_blanks(text: &str, from: usize) -> QuelResult<usize> {
     let mut at = from;
     loop {
         let rest = &text[at..];

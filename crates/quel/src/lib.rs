@@ -32,4 +32,4 @@ pub mod translate;
 pub use error::QuelError;
 pub use ranges::{RangeDeclaration, RangedRelation, Ranges};
 pub use sql_text::QuelPlaces;
-pub use translate::{Relations, StatementMeaning, TranslatedStatement, Verb, statements};
+pub use translate::{QuelRelations, StatementMeaning, TranslatedStatement, Verb, statements};

@@ -1,6 +1,6 @@
 //! Statements that read or change rows, to SQL.
 
-use crate::error::{QuelError, Result, sqlstate};
+use crate::error::{QuelError, QuelResult, sqlstate};
 use crate::ranges::RangedRelation;
 use crate::scopes::{Lowering, Occurrence, VariableScope, occurs};
 use crate::sql_text::SqlText;
@@ -14,7 +14,7 @@ struct NewValue {
 
 impl Lowering<'_> {
     /// SELECT, or CREATE TABLE AS.
-    pub fn retrieve(&mut self, retrieve: &Retrieve) -> Result<SqlText> {
+    pub fn retrieve(&mut self, retrieve: &Retrieve) -> QuelResult<SqlText> {
         let mut given = Vec::new();
         let mut exprs: Vec<&QuelExpr> = Vec::new();
         for target in &retrieve.targets {
@@ -38,13 +38,13 @@ impl Lowering<'_> {
         // A relation is a set.
         sql.push(if retrieve.unique || retrieve.into.is_some() { "SELECT DISTINCT " } else { "SELECT " });
         let outputs = retrieve.targets.iter().map(|target| self.output(target, &scope));
-        sql.append(&SqlText::joined(&outputs.collect::<Result<Vec<_>>>()?, ", "));
+        sql.append(&SqlText::joined(&outputs.collect::<QuelResult<Vec<_>>>()?, ", "));
         sql.append(&self.source(&scope, retrieve.qualification.as_ref())?);
         sql.append(&sorted(&retrieve.sort, &retrieve.targets)?);
         Ok(sql)
     }
 
-    fn output(&self, target: &QuelTarget, scope: &VariableScope) -> Result<SqlText> {
+    fn output(&self, target: &QuelTarget, scope: &VariableScope) -> QuelResult<SqlText> {
         let mut sql = SqlText::default();
         match target {
             QuelTarget::All(variable) => {
@@ -64,7 +64,7 @@ impl Lowering<'_> {
     }
 
     /// INSERT.
-    pub fn append(&mut self, append: &Append) -> Result<SqlText> {
+    pub fn append(&mut self, append: &Append) -> QuelResult<SqlText> {
         let values = self.new_values(&append.targets)?;
         let exprs: Vec<&QuelExpr> = values.iter().map(|new| &new.value).chain(&append.qualification).collect();
         let scope = self.scope(&exprs, Vec::new())?;
@@ -75,7 +75,7 @@ impl Lowering<'_> {
             sql.name_at(&new.name.text, new.name.at);
         }
         sql.push(") ");
-        let each = values.iter().map(|new| self.expr(&new.value, &scope)).collect::<Result<Vec<_>>>()?;
+        let each = values.iter().map(|new| self.expr(&new.value, &scope)).collect::<QuelResult<Vec<_>>>()?;
         let list = SqlText::joined(&each, ", ");
         let is_alone = scope.direct.is_empty() && scope.values.is_empty() && append.qualification.is_none();
         if is_alone {
@@ -90,7 +90,7 @@ impl Lowering<'_> {
     }
 
     /// UPDATE.
-    pub fn replace(&mut self, replace: &Replace) -> Result<SqlText> {
+    pub fn replace(&mut self, replace: &Replace) -> QuelResult<SqlText> {
         let values = self.new_values(&replace.targets)?;
         let exprs: Vec<&QuelExpr> = values.iter().map(|new| &new.value).chain(&replace.qualification).collect();
         let scope = self.scope(&exprs, vec![changed(&replace.variable)])?;
@@ -112,7 +112,7 @@ impl Lowering<'_> {
     }
 
     /// DELETE.
-    pub fn delete(&mut self, delete: &QuelDelete) -> Result<SqlText> {
+    pub fn delete(&mut self, delete: &QuelDelete) -> QuelResult<SqlText> {
         let exprs: Vec<&QuelExpr> = delete.qualification.iter().collect();
         let scope = self.scope(&exprs, vec![changed(&delete.variable)])?;
         let mut sql = SqlText::of("DELETE FROM ");
@@ -127,7 +127,7 @@ impl Lowering<'_> {
     }
 
     /// The values of a target list, those of `v.all` by the names of its columns. Errors: 42P01.
-    fn new_values(&self, targets: &[QuelTarget]) -> Result<Vec<NewValue>> {
+    fn new_values(&self, targets: &[QuelTarget]) -> QuelResult<Vec<NewValue>> {
         let mut values = Vec::new();
         for target in targets {
             match target {
@@ -174,7 +174,7 @@ fn in_order(targets: &[QuelTarget]) -> Vec<Occurrence> {
 }
 
 /// ORDER BY. Errors: 42703 for what is no target.
-fn sorted(keys: &[SortTarget], targets: &[QuelTarget]) -> Result<SqlText> {
+fn sorted(keys: &[SortTarget], targets: &[QuelTarget]) -> QuelResult<SqlText> {
     let mut sql = SqlText::default();
     let has_all = targets.iter().any(|target| matches!(target, QuelTarget::All(_)));
     for (place, key) in keys.iter().enumerate() {

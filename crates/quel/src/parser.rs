@@ -3,7 +3,7 @@
 //! A statement ends at a semicolon, with the text, or where the next one's first word stands. Invariant: depth is bounded, by
 //! [`DEPTH_MAX`](crate::limits::DEPTH_MAX) levels, while it is read.
 
-use crate::error::{QuelError, Result};
+use crate::error::{QuelError, QuelResult};
 use crate::keywords::{begins_statement, is_of_session, is_reserved};
 use crate::lexer::{self, QuelToken, QuelTokenKind};
 use crate::ranges::{RangeDeclaration, RangedRelation};
@@ -37,7 +37,7 @@ pub struct QuelParser<'a> {
 }
 
 /// The statements of a text.
-pub fn parse(text: &str) -> Result<Vec<ParsedQuel>> {
+pub fn parse(text: &str) -> QuelResult<Vec<ParsedQuel>> {
     let mut parser = QuelParser::new(text)?;
     let mut all = Vec::new();
     while let Some(parsed) = parser.statement()? {
@@ -48,7 +48,7 @@ pub fn parse(text: &str) -> Result<Vec<ParsedQuel>> {
 
 impl<'a> QuelParser<'a> {
     /// At the begin of a text.
-    pub fn new(text: &'a str) -> Result<QuelParser<'a>> {
+    pub fn new(text: &'a str) -> QuelResult<QuelParser<'a>> {
         Ok(QuelParser { text, next: lexer::token(text, 0)?, before: 0, level: 0, aggregates: 0 })
     }
 
@@ -58,7 +58,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// The next statement; `None`: the text has no more.
-    pub fn statement(&mut self) -> Result<Option<ParsedQuel>> {
+    pub fn statement(&mut self) -> QuelResult<Option<ParsedQuel>> {
         while self.skip(";")? {}
         if self.next.kind == QuelTokenKind::End {
             return Ok(None);
@@ -88,7 +88,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// EXPLAIN with its options, or PREPARE up to its AS.
-    fn prefix(&mut self) -> Result<String> {
+    fn prefix(&mut self) -> QuelResult<String> {
         let start = self.next.start;
         match self.word() {
             Some("explain") => {
@@ -117,7 +117,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// Passes over parentheses and what they hold.
-    fn balanced(&mut self) -> Result<()> {
+    fn balanced(&mut self) -> QuelResult<()> {
         let mut open = 0usize;
         loop {
             match self.next.kind {
@@ -133,7 +133,7 @@ impl<'a> QuelParser<'a> {
         }
     }
 
-    fn verb(&mut self, start: usize) -> Result<QuelStatement> {
+    fn verb(&mut self, start: usize) -> QuelResult<QuelStatement> {
         let Some(word) = self.word().map(str::to_owned) else {
             return Err(self.unexpected());
         };
@@ -187,7 +187,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// A statement that SQL has and QUEL has not, as it stands.
-    fn of_session(&mut self) -> Result<QuelStatement> {
+    fn of_session(&mut self) -> QuelResult<QuelStatement> {
         let start = self.next.start;
         let end = lexer::session_statement_end(self.text, start);
         self.go_to(end)?;
@@ -195,7 +195,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// `begin transaction`, or what drivers say.
-    fn begin(&mut self, start: usize) -> Result<QuelStatement> {
+    fn begin(&mut self, start: usize) -> QuelResult<QuelStatement> {
         let is_plain =
             self.skip_word("transaction")? || matches!(self.next.kind, QuelTokenKind::End | QuelTokenKind::Symbol(";"));
         let next_begins = self.word().is_some_and(begins_statement);
@@ -211,7 +211,7 @@ impl<'a> QuelParser<'a> {
         }
     }
 
-    fn range(&mut self) -> Result<QuelStatement> {
+    fn range(&mut self) -> QuelResult<QuelStatement> {
         self.expect_word("of")?;
         let mut all = Vec::new();
         loop {
@@ -229,7 +229,7 @@ impl<'a> QuelParser<'a> {
         }
     }
 
-    fn retrieve(&mut self) -> Result<QuelStatement> {
+    fn retrieve(&mut self) -> QuelResult<QuelStatement> {
         let into = if self.skip_word("into")? { Some(self.name()?) } else { None };
         let unique = self.skip_word("unique")?;
         let targets = self.targets()?;
@@ -242,7 +242,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// `sort by name [:ascending | :descending], ...`.
-    fn sort(&mut self) -> Result<Vec<SortTarget>> {
+    fn sort(&mut self) -> QuelResult<Vec<SortTarget>> {
         let mut keys = Vec::new();
         if !self.skip_word("sort")? {
             return Ok(keys);
@@ -266,7 +266,7 @@ impl<'a> QuelParser<'a> {
         }
     }
 
-    fn index(&mut self) -> Result<QuelStatement> {
+    fn index(&mut self) -> QuelResult<QuelStatement> {
         let unique = self.skip_word("unique")?;
         self.expect_word("on")?;
         let relation = self.name()?;
@@ -282,7 +282,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// Names after `database`.
-    fn databases(&mut self) -> Result<Vec<QuelName>> {
+    fn databases(&mut self) -> QuelResult<Vec<QuelName>> {
         let mut all = Vec::new();
         loop {
             let is_get = self.word() == Some("get") && !all.is_empty();
@@ -295,7 +295,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// `get [unique] TARGETS : QUALIFICATION`, behind the databases (Bhargava and Riedl 1989, section IV-A).
-    fn paper_form(&mut self) -> Result<QuelStatement> {
+    fn paper_form(&mut self) -> QuelResult<QuelStatement> {
         self.expect_word("get")?;
         let unique = self.skip_word("unique")?;
         let mut targets = Vec::new();
@@ -321,7 +321,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// Names, of relations, with commas in between.
-    fn names(&mut self) -> Result<Vec<QuelName>> {
+    fn names(&mut self) -> QuelResult<Vec<QuelName>> {
         let mut all = vec![self.name()?];
         while self.skip(",")? {
             all.push(self.name()?);
@@ -330,7 +330,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// A name that is no keyword.
-    pub(crate) fn name(&mut self) -> Result<QuelName> {
+    pub(crate) fn name(&mut self) -> QuelResult<QuelName> {
         match self.word() {
             Some(word) if !is_reserved(word) => self.result_name(),
             _ => Err(self.unexpected()),
@@ -338,7 +338,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// A name where no keyword can stand.
-    pub(crate) fn result_name(&mut self) -> Result<QuelName> {
+    pub(crate) fn result_name(&mut self) -> QuelResult<QuelName> {
         let Some(text) = self.word().map(str::to_owned) else {
             return Err(self.unexpected());
         };
@@ -356,18 +356,18 @@ impl<'a> QuelParser<'a> {
     }
 
     /// Goes behind the next token.
-    pub(crate) fn advance(&mut self) -> Result<()> {
+    pub(crate) fn advance(&mut self) -> QuelResult<()> {
         self.go_to(self.next.end)
     }
 
-    fn go_to(&mut self, end: usize) -> Result<()> {
+    fn go_to(&mut self, end: usize) -> QuelResult<()> {
         self.before = end;
         self.next = lexer::token(self.text, end)?;
         Ok(())
     }
 
     /// Goes behind a symbol if it is next; whether it was.
-    pub(crate) fn skip(&mut self, symbol: &'static str) -> Result<bool> {
+    pub(crate) fn skip(&mut self, symbol: &'static str) -> QuelResult<bool> {
         let found = self.next.kind == QuelTokenKind::Symbol(symbol);
         if found {
             self.advance()?;
@@ -376,7 +376,7 @@ impl<'a> QuelParser<'a> {
     }
 
     /// Goes behind a word if it is next; whether it was.
-    pub(crate) fn skip_word(&mut self, word: &str) -> Result<bool> {
+    pub(crate) fn skip_word(&mut self, word: &str) -> QuelResult<bool> {
         let found = self.word() == Some(word);
         if found {
             self.advance()?;
@@ -384,11 +384,11 @@ impl<'a> QuelParser<'a> {
         Ok(found)
     }
 
-    pub(crate) fn expect(&mut self, symbol: &'static str) -> Result<()> {
+    pub(crate) fn expect(&mut self, symbol: &'static str) -> QuelResult<()> {
         if self.skip(symbol)? { Ok(()) } else { Err(self.unexpected()) }
     }
 
-    fn expect_word(&mut self, word: &str) -> Result<()> {
+    fn expect_word(&mut self, word: &str) -> QuelResult<()> {
         if self.skip_word(word)? { Ok(()) } else { Err(self.unexpected()) }
     }
 

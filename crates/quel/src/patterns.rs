@@ -16,7 +16,7 @@ enum Quoting {
 
 /// What a string is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pattern {
+pub enum WildcardPattern {
     /// It has no wildcard.
     Value(String),
     /// A pattern of LIKE.
@@ -46,13 +46,13 @@ impl TextLiteral {
     }
 
     /// What it means in a comparison; `None`: a `[` has no `]`, or nothing in between.
-    pub fn pattern(&self) -> Option<Pattern> {
+    pub fn pattern(&self) -> Option<WildcardPattern> {
         let has = |wild: char| self.pieces.contains(&(wild, Quoting::Plain));
         if has('[') {
-            return self.regular().map(Pattern::Regular);
+            return self.regular().map(WildcardPattern::Regular);
         }
         if !has('*') && !has('?') {
-            return Some(Pattern::Value(self.value()));
+            return Some(WildcardPattern::Value(self.value()));
         }
         let mut like = String::new();
         for piece in &self.pieces {
@@ -63,7 +63,7 @@ impl TextLiteral {
                 (other, _) => like.push(*other),
             }
         }
-        Some(Pattern::Like(like))
+        Some(WildcardPattern::Like(like))
     }
 
     fn regular(&self) -> Option<String> {
@@ -108,7 +108,7 @@ impl TextLiteral {
 mod tests {
     use super::*;
 
-    fn pattern(text: &str) -> Option<Pattern> {
+    fn pattern(text: &str) -> Option<WildcardPattern> {
         let (literal, length) = TextLiteral::read(text).expect("it ends");
         assert_eq!(length, text.len());
         literal.pattern()
@@ -117,11 +117,11 @@ mod tests {
     /// If this fails, a comparison finds other names than the pattern's.
     #[test]
     fn wildcards_become_those_of_sql() {
-        let like = |text: &str| Some(Pattern::Like(text.to_owned()));
-        let regular = |text: &str| Some(Pattern::Regular(text.to_owned()));
+        let like = |text: &str| Some(WildcardPattern::Like(text.to_owned()));
+        let regular = |text: &str| Some(WildcardPattern::Regular(text.to_owned()));
         assert_eq!(pattern("\"Jo*\""), like("Jo%"));
         assert_eq!(pattern("\"?_%\\?*\""), like("_\\_\\%?%"));
-        assert_eq!(pattern("\"a\\*b\""), Some(Pattern::Value("a*b".to_owned())));
+        assert_eq!(pattern("\"a\\*b\""), Some(WildcardPattern::Value("a*b".to_owned())));
         assert_eq!(pattern("\"[a-c]*.x?\""), regular("^[a-c].*\\.x.$"));
         assert_eq!(pattern("\"[\\-^]\""), regular("^[\\-\\^]$"));
         for broken in ["\"[\"", "\"[]\"", "\"[ab\"", "\"[ab\\]\""] {

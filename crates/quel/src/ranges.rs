@@ -1,6 +1,6 @@
 //! The variables that a session has declared. Invariant: at most [`RANGES_MAX`](crate::limits::RANGES_MAX).
 
-use crate::error::{QuelError, Result, sqlstate};
+use crate::error::{QuelError, QuelResult, sqlstate};
 use crate::limits::RANGES_MAX;
 use crate::syntax::QuelName;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub struct Ranges {
 
 impl Ranges {
     /// Declares variables, those of the same names being declared anew. Errors: 54000 for too many.
-    pub fn declare(&mut self, declarations: &[RangeDeclaration]) -> Result<()> {
+    pub fn declare(&mut self, declarations: &[RangeDeclaration]) -> QuelResult<()> {
         for declaration in declarations {
             let is_new = !self.known.contains_key(&declaration.variable.text);
             if is_new && self.known.len() >= RANGES_MAX {

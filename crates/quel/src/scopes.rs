@@ -3,21 +3,21 @@
 //! Invariant: the joined relations of a scope have one row for each way to choose the rows of its variables. A variable that occurs in by-lists
 //! only is chosen by its by-values: each once.
 
-use crate::error::{QuelError, Result, sqlstate};
+use crate::error::{QuelError, QuelResult, sqlstate};
 use crate::functions;
-use crate::patterns::Pattern;
+use crate::patterns::WildcardPattern;
 use crate::ranges::{RangedRelation, Ranges};
 use crate::sql_text::SqlText;
 use crate::syntax::{
     self, AggregateFunction, ArithmeticOperator, ComparisonOperator, QuelAggregate, QuelExpr, QuelExprKind,
 };
-use crate::translate::Relations;
+use crate::translate::QuelRelations;
 use std::collections::BTreeMap;
 
 /// A statement being written as SQL.
 pub(crate) struct Lowering<'a> {
     pub ranges: &'a Ranges,
-    pub relations: &'a dyn Relations,
+    pub relations: &'a dyn QuelRelations,
     /// Derived tables made.
     pub derived: usize,
 }
@@ -105,7 +105,7 @@ impl Lowering<'_> {
     }
 
     /// `FROM` and `WHERE` of a scope with a condition, as far as there are any.
-    pub fn source(&self, scope: &VariableScope, qualification: Option<&QuelExpr>) -> Result<SqlText> {
+    pub fn source(&self, scope: &VariableScope, qualification: Option<&QuelExpr>) -> QuelResult<SqlText> {
         let mut sql = SqlText::default();
         let joined = self.joined(scope, None);
         if !joined.is_empty() {
@@ -117,7 +117,7 @@ impl Lowering<'_> {
     }
 
     /// `WHERE`, if there is anything to say.
-    pub fn filter(&self, scope: &VariableScope, qualification: Option<&QuelExpr>) -> Result<SqlText> {
+    pub fn filter(&self, scope: &VariableScope, qualification: Option<&QuelExpr>) -> QuelResult<SqlText> {
         let mut conditions = scope.conditions.clone();
         if let Some(qualification) = qualification {
             let condition = self.expr(qualification, scope)?;
@@ -133,7 +133,7 @@ impl Lowering<'_> {
     }
 
     /// An expression over a scope.
-    pub fn expr(&self, expr: &QuelExpr, scope: &VariableScope) -> Result<SqlText> {
+    pub fn expr(&self, expr: &QuelExpr, scope: &VariableScope) -> QuelResult<SqlText> {
         let mut sql = SqlText::default();
         sql.mark(expr.at);
         match &expr.kind {
@@ -155,7 +155,7 @@ impl Lowering<'_> {
             }
             QuelExprKind::Call(name, arguments) => {
                 let arguments: Vec<SqlText> =
-                    arguments.iter().map(|argument| self.expr(argument, scope)).collect::<Result<_>>()?;
+                    arguments.iter().map(|argument| self.expr(argument, scope)).collect::<QuelResult<_>>()?;
                 return functions::call(name, &arguments, expr.at);
             }
             QuelExprKind::Aggregate(_) => match scope.values.get(&expr.at) {
@@ -182,17 +182,17 @@ impl Lowering<'_> {
     }
 
     /// Conditions with a word in between.
-    fn chain(&self, all: &[QuelExpr], between: &str, scope: &VariableScope) -> Result<SqlText> {
+    fn chain(&self, all: &[QuelExpr], between: &str, scope: &VariableScope) -> QuelResult<SqlText> {
         let each = all.iter().map(|one| {
             let condition = self.expr(one, scope)?;
             let is_chain = matches!(one.kind, QuelExprKind::And(_) | QuelExprKind::Or(_));
             Ok(if is_chain { condition.in_parentheses() } else { condition })
         });
-        Ok(SqlText::joined(&each.collect::<Result<Vec<SqlText>>>()?, between))
+        Ok(SqlText::joined(&each.collect::<QuelResult<Vec<SqlText>>>()?, between))
     }
 
     /// An expression beside an operator.
-    fn operand(&self, expr: &QuelExpr, scope: &VariableScope) -> Result<SqlText> {
+    fn operand(&self, expr: &QuelExpr, scope: &VariableScope) -> QuelResult<SqlText> {
         let sql = self.expr(expr, scope)?;
         let binds = matches!(expr.kind, QuelExprKind::Minus(_) | QuelExprKind::Arithmetic(..)) || expr.is_condition();
         Ok(if binds { sql.in_parentheses() } else { sql })
@@ -205,7 +205,7 @@ impl Lowering<'_> {
         operator: ArithmeticOperator,
         right: &QuelExpr,
         scope: &VariableScope,
-    ) -> Result<SqlText> {
+    ) -> QuelResult<SqlText> {
         let (first, second) = (self.operand(left, scope)?, self.operand(right, scope)?);
         if operator == ArithmeticOperator::Power {
             let mut sql = SqlText::default();
@@ -262,7 +262,7 @@ impl Lowering<'_> {
         operator: ComparisonOperator,
         right: &QuelExpr,
         scope: &VariableScope,
-    ) -> Result<SqlText> {
+    ) -> QuelResult<SqlText> {
         let equality = matches!(operator, ComparisonOperator::Equal | ComparisonOperator::NotEqual);
         // A pattern may stand on either side.
         let sides = if matches!(left.kind, QuelExprKind::Text(_)) { (right, left) } else { (left, right) };
@@ -272,9 +272,9 @@ impl Lowering<'_> {
                 QuelError::new(sqlstate::SYNTAX_ERROR, message, sides.1.at).with_hint("\\[ stands for itself.")
             })?;
             let (operators, text) = match &pattern {
-                Pattern::Value(_) => (None, ""),
-                Pattern::Like(text) => (Some([" LIKE ", " NOT LIKE "]), text.as_str()),
-                Pattern::Regular(text) => (Some([" ~ ", " !~ "]), text.as_str()),
+                WildcardPattern::Value(_) => (None, ""),
+                WildcardPattern::Like(text) => (Some([" LIKE ", " NOT LIKE "]), text.as_str()),
+                WildcardPattern::Regular(text) => (Some([" ~ ", " !~ "]), text.as_str()),
             };
             if let Some([like, unlike]) = operators {
                 let mut sql = self.operand(sides.0, scope)?;

@@ -1,7 +1,7 @@
 //! All of a text: its statements as SQL, each with what a session has to know of it.
 
 use crate::definitions;
-use crate::error::{QuelError, Result, sqlstate};
+use crate::error::{QuelError, QuelResult, sqlstate};
 use crate::parser::{ParsedQuel, QuelParser};
 use crate::ranges::{RangeDeclaration, RangedRelation, Ranges};
 use crate::scopes::Lowering;
@@ -10,7 +10,7 @@ use crate::syntax::{QuelName, QuelStatement, of_itself};
 use std::sync::Arc;
 
 /// What is asked of the catalog.
-pub trait Relations {
+pub trait QuelRelations {
     /// The columns of a relation; `None`: it does not exist.
     fn columns(&self, relation: &RangedRelation) -> Option<Vec<QuelColumn>>;
     /// The session's database.
@@ -62,14 +62,18 @@ pub enum Verb {
 
 /// Translates a text. `declared`: the session's variables; those that the text declares count for what follows. Errors have their places in
 /// characters from 1.
-pub fn statements(text: &str, declared: &Ranges, relations: &dyn Relations) -> Result<Vec<TranslatedStatement>> {
+pub fn statements(
+    text: &str,
+    declared: &Ranges,
+    relations: &dyn QuelRelations,
+) -> QuelResult<Vec<TranslatedStatement>> {
     translated(text, declared, relations).map_err(|mut error| {
         error.at = text.get(..error.at).unwrap_or(text).chars().count() + 1;
         error
     })
 }
 
-fn translated(text: &str, declared: &Ranges, relations: &dyn Relations) -> Result<Vec<TranslatedStatement>> {
+fn translated(text: &str, declared: &Ranges, relations: &dyn QuelRelations) -> QuelResult<Vec<TranslatedStatement>> {
     let mut ranges = declared.clone();
     let mut all = Vec::new();
     let mut parser = QuelParser::new(text)?;
@@ -101,7 +105,7 @@ fn translated(text: &str, declared: &Ranges, relations: &dyn Relations) -> Resul
 }
 
 /// The statements of SQL that one of QUEL becomes.
-fn written(parsed: &ParsedQuel, ranges: &Ranges, relations: &dyn Relations) -> Result<Vec<SqlText>> {
+fn written(parsed: &ParsedQuel, ranges: &Ranges, relations: &dyn QuelRelations) -> QuelResult<Vec<SqlText>> {
     let mut lowering = Lowering { ranges, relations, derived: 0 };
     Ok(vec![match &parsed.statement {
         QuelStatement::Retrieve(retrieve) => lowering.retrieve(retrieve)?,
@@ -127,7 +131,7 @@ fn written(parsed: &ParsedQuel, ranges: &Ranges, relations: &dyn Relations) -> R
 }
 
 /// The databases of the papers' form are relations, or the session's own. Errors: 3D000.
-fn check_databases(names: &[QuelName], relations: &dyn Relations) -> Result<()> {
+fn check_databases(names: &[QuelName], relations: &dyn QuelRelations) -> QuelResult<()> {
     for name in names {
         let exists = name.text == relations.database() || relations.columns(&of_itself(&name.text, name.at)).is_some();
         if !exists {

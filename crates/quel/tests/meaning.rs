@@ -4,14 +4,14 @@
 //! them. Without PostgreSQL 15 the test says so and does nothing. `QUEL_CASES` asks for more cases, `QUEL_SEED` for others.
 
 #[path = "../../analyzer/tests/support/server.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
+#[expect(dead_code, reason = "other tests use the rest")]
 mod server;
 mod support;
 #[path = "../../analyzer/tests/support/throwaway.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
+#[expect(dead_code, reason = "other tests use the rest")]
 mod throwaway;
 
-use quel::{QuelError, RangedRelation, Ranges, Relations, StatementMeaning, statements};
+use quel::{QuelError, QuelRelations, RangedRelation, Ranges, StatementMeaning, statements};
 use seeded_random::Random;
 use server::Server;
 use support::calculus::{Calculus, Datum, Table};
@@ -19,7 +19,7 @@ use support::generated::Generator;
 
 struct Known;
 
-impl Relations for Known {
+impl QuelRelations for Known {
     fn columns(&self, relation: &RangedRelation) -> Option<Vec<quel::translate::QuelColumn>> {
         let columns = support::columns(&relation.name)?;
         Some(

@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 use quel::translate::QuelColumn;
-use quel::{RangedRelation, Ranges, Relations, StatementMeaning, statements};
+use quel::{QuelRelations, RangedRelation, Ranges, StatementMeaning, statements};
 
 struct Known;
 
-impl Relations for Known {
+impl QuelRelations for Known {
     fn columns(&self, relation: &RangedRelation) -> Option<Vec<QuelColumn>> {
         let column = |name: &str| QuelColumn { name: name.to_owned(), is_text: name == "name" };
         (relation.name == "emp").then(|| vec![column("name"), column("sal")])

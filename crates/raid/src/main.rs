@@ -69,7 +69,7 @@ enum Command {
     Repair(failures::Options),
     Move(moving::Options),
     Method(method::Options),
-    Quel(quel::Options),
+    Quel(quel::QuelOptions),
     Snapshot(snapshot::Options),
     Restore(snapshot::RestoreOptions),
     Site(server::SiteOptions),

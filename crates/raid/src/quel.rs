@@ -32,7 +32,7 @@ Examples:
 /// Types statements of QUEL, the relational calculus of INGRES, at a site, and shows what it answers.
 #[derive(Args)]
 #[command(after_help = EXPLANATION)]
-pub struct Options {
+pub struct QuelOptions {
     /// The host of a site.
     #[arg(long, default_value = "127.0.0.1")]
     host: String,
@@ -70,7 +70,7 @@ struct Monitor {
 }
 
 /// Reads to the end of the input. Exit status 1 when a file or a text had an error.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
+pub fn run(options: &QuelOptions) -> Result<ExitCode, String> {
     let is_typed = options.command.is_none() && options.file.is_none() && std::io::stdin().is_terminal();
     let mut monitor = Monitor { client: connect(options)?, buffer: String::new(), tells_time: false, goes_on: is_typed };
     monitor.speak("quel")?;
@@ -88,7 +88,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
     }
 }
 
-fn connect(options: &Options) -> Result<Client, String> {
+fn connect(options: &QuelOptions) -> Result<Client, String> {
     let mut config = postgres::Config::new();
     config.host(&options.host).port(options.port).user(&options.user).dbname(&options.database);
     config.connect_timeout(CONNECT_TIME_MAX).application_name("raid quel");

@@ -123,9 +123,7 @@ impl Turn<'_> {
             }
             Utility::CloseCursor(name) => self.close_cursor(&name)?,
             Utility::Fetch(fetch) => return self.fetch(execution, &fetch),
-            Utility::Prepare(name, types, text) => {
-                self.prepare_named(name, types, &text, execution.prepared.is_replace)?;
-            }
+            Utility::Prepare(name, types, text) => self.prepare_named(name, types, &text, &execution.prepared)?,
             Utility::Range(declarations) => self.declare_ranges(&declarations)?,
             Utility::Explain(text) => return self.explain(execution, &text),
             Utility::Copy(copy) if copy.outwards => return self.copy_out(execution, &copy),
@@ -400,13 +398,13 @@ impl Turn<'_> {
     }
 
     /// PREPARE. Errors: 42P05 for a name that is taken.
-    fn prepare_named(&mut self, name: String, types: Vec<Type>, text: &str, is_replace: bool) -> Result<()> {
+    fn prepare_named(&mut self, name: String, types: Vec<Type>, text: &str, given: &Prepared) -> Result<()> {
         if self.session.statements.contains_key(&name) {
             let message = format!("prepared statement \"{name}\" already exists");
             return Err(SqlError::new(sqlstate::DUPLICATE_STATEMENT, message));
         }
         let declared = types.into_iter().map(Some).collect();
-        let prepared = self.prepare(text, TextLanguage::Sql { is_replace }, declared)?;
+        let prepared = self.prepare(text, TextLanguage::of(given), declared)?;
         if prepared.as_ref().is_some_and(|prepared| prepared.cursor.is_some()) {
             return Err(SqlError::syntax("DECLARE"));
         }

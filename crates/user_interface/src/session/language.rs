@@ -12,7 +12,7 @@ use crate::sql::utility::Utility;
 use messages::schema::Catalog;
 use quel::translate::QuelColumn;
 use quel::{
-    QuelError, QuelPlaces, RangeDeclaration, RangedRelation, Relations, StatementMeaning, TranslatedStatement, Verb,
+    QuelError, QuelPlaces, QuelRelations, RangeDeclaration, RangedRelation, StatementMeaning, TranslatedStatement, Verb,
 };
 use std::sync::Arc;
 use values::Type;
@@ -23,7 +23,7 @@ struct CatalogRelations<'a> {
     database: &'a str,
 }
 
-impl Relations for CatalogRelations<'_> {
+impl QuelRelations for CatalogRelations<'_> {
     fn columns(&self, relation: &RangedRelation) -> Option<Vec<QuelColumn>> {
         let is_own = relation.schema.as_deref().is_none_or(|schema| schema == "public");
         let table = is_own.then(|| self.catalog.tables.get(&relation.name)).flatten()?;
