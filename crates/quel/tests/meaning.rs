@@ -3,19 +3,14 @@
 //! The evaluator here knows nothing of SQL. It loops over the rows of all variables, straight from the tree, and computes an aggregate anew for each of
 //! them. Without PostgreSQL 15 the test says so and does nothing. `QUEL_CASES` asks for more cases, `QUEL_SEED` for others.
 
-#[path = "../../analyzer/tests/support/server.rs"]
-#[expect(dead_code, reason = "other tests use the rest")]
-mod server;
 mod support;
-#[path = "../../analyzer/tests/support/throwaway.rs"]
-#[expect(dead_code, reason = "other tests use the rest")]
-mod throwaway;
 
 use quel::{QuelError, QuelRelations, RangedRelation, Ranges, StatementMeaning, statements};
 use seeded_random::Random;
-use server::Server;
 use support::calculus::{Calculus, Datum, Table};
 use support::generated::Generator;
+use support::server::Server;
+use support::throwaway::Throwaway;
 
 struct Known;
 
@@ -68,7 +63,7 @@ fn sql_of(text: &str, ranges: &Ranges) -> Result<String, QuelError> {
 /// If this fails, a query of QUEL shows other rows, or shows them another number of times, than its calculus says.
 #[test]
 fn postgresql_answers_as_the_calculus_says() {
-    let Some(postgres) = throwaway::Throwaway::start() else { return };
+    let Some(postgres) = Throwaway::start() else { return };
     let mut server = Server::connect(&postgres.address, "raid").expect("it is there");
     // What it thinks of empty statistics would have it compile each query.
     assert_eq!(server.run("SET jit = off", "").expect("it runs").error, None);

@@ -1,7 +1,12 @@
-//! Tables, a generator of queries, and an evaluator of them.
+//! Tables, a generator of queries, and an evaluator of them; a PostgreSQL, as the analyzer's tests have it.
+#![allow(dead_code, reason = "what is the analyzer's has more than is used here")]
 
 pub mod calculus;
 pub mod generated;
+#[path = "../../../analyzer/tests/support/server.rs"]
+pub mod server;
+#[path = "../../../analyzer/tests/support/throwaway.rs"]
+pub mod throwaway;
 
 /// The tables and their columns.
 pub const DEFINITIONS: [(&str, &str); 2] = [("r", "a int4, b int4, c text"), ("s", "a int4, d int4")];
