@@ -12,6 +12,8 @@ mod limits;
 mod memory;
 mod method;
 mod moving;
+mod plan;
+mod quel;
 mod server;
 mod simulate;
 mod snapshot;
@@ -68,6 +70,8 @@ enum Command {
     Repair(failures::Options),
     Move(moving::Options),
     Method(method::Options),
+    Plan(plan::PlanOptions),
+    Quel(quel::QuelOptions),
     Snapshot(snapshot::Options),
     Restore(snapshot::RestoreOptions),
     Site(server::SiteOptions),
@@ -94,6 +98,8 @@ fn main() -> ExitCode {
         Command::Repair(options) => failures::repair(&options),
         Command::Move(options) => moving::run(&options),
         Command::Method(options) => method::run(&options),
+        Command::Plan(options) => plan::run(&options),
+        Command::Quel(options) => quel::run(&options),
         Command::Snapshot(options) => snapshot::run(&options),
         Command::Restore(options) => snapshot::restore(&options),
         Command::Site(options) => server::site(&options),

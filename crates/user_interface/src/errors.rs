@@ -12,6 +12,8 @@ use values::ValueError;
 
 /// Error codes (PostgreSQL 15, appendix A).
 pub mod sqlstate {
+    /// `cardinality_violation`.
+    pub const CARDINALITY_VIOLATION: &str = "21000";
     /// `feature_not_supported`.
     pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
     /// `invalid_transaction_state`: a savepoint outside a block.

@@ -24,6 +24,7 @@ mod other_host;
 mod outcomes;
 mod postgres_programs;
 mod privileges;
+mod quel;
 mod queries;
 mod register;
 mod returning;

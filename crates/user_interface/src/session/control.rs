@@ -4,7 +4,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::backend;
-use crate::session::state::{Block, Execution, Step, Work};
+use crate::session::state::{Block, Execution, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
 use crate::sql::maintenance::Maintenance;
 use crate::sql::parse::Statement;
@@ -123,7 +123,8 @@ impl Turn<'_> {
             }
             Utility::CloseCursor(name) => self.close_cursor(&name)?,
             Utility::Fetch(fetch) => return self.fetch(execution, &fetch),
-            Utility::Prepare(name, types, text) => self.prepare_named(name, types, &text)?,
+            Utility::Prepare(name, types, text) => self.prepare_named(name, types, &text, &execution.prepared)?,
+            Utility::Range(declarations) => self.declare_ranges(&declarations)?,
             Utility::Explain(text) => return self.explain(execution, &text),
             Utility::Copy(copy) if copy.outwards => return self.copy_out(execution, &copy),
             Utility::Copy(_) => {
@@ -398,12 +399,13 @@ impl Turn<'_> {
     }
 
     /// PREPARE. Errors: 42P05 for a name that is taken.
-    fn prepare_named(&mut self, name: String, types: Vec<Type>, text: &str) -> Result<()> {
+    fn prepare_named(&mut self, name: String, types: Vec<Type>, text: &str, given: &Prepared) -> Result<()> {
         if self.session.statements.contains_key(&name) {
             let message = format!("prepared statement \"{name}\" already exists");
             return Err(SqlError::new(sqlstate::DUPLICATE_STATEMENT, message));
         }
-        let prepared = self.prepare(text, types.into_iter().map(Some).collect())?;
+        let declared = types.into_iter().map(Some).collect();
+        let prepared = self.prepare(text, TextLanguage::of(given), declared)?;
         if prepared.as_ref().is_some_and(|prepared| prepared.cursor.is_some()) {
             return Err(SqlError::syntax("DECLARE"));
         }
@@ -424,6 +426,7 @@ impl Turn<'_> {
                 ));
             }
             self.session.statements.clear();
+            self.session.ranges.clear();
             self.forget_portals();
             self.session.cursors.clear();
             self.reset_settings();
@@ -434,7 +437,8 @@ impl Turn<'_> {
 
     /// The program as text, or the query processor's plan.
     fn explain(&mut self, mut execution: Box<Execution>, text: &str) -> Result<()> {
-        let prepared = self.prepare(text, Vec::new())?.ok_or_else(|| SqlError::syntax("EXPLAIN"))?;
+        let language = TextLanguage::of(&execution.prepared);
+        let prepared = self.prepare(text, language, Vec::new())?.ok_or_else(|| SqlError::syntax("EXPLAIN"))?;
         if let Some(denied) = prepared.denied.clone() {
             return Err(denied);
         }

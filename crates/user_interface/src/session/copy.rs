@@ -7,7 +7,7 @@ use crate::limits::{SUPPLIED_BYTES, SUPPLIED_ROWS};
 use crate::protocol::backend;
 use crate::protocol::copy::{CopyColumn, Decoder, Format};
 use crate::protocol::frontend::{Follows, Frontend};
-use crate::session::state::{Again, Confirmed, CopyIn, Execution, Sink, Step, Work};
+use crate::session::state::{Again, Confirmed, CopyIn, Execution, Sink, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
 use crate::sql::expressions::Compiler;
 use crate::sql::insert::targets_by_name;
@@ -28,7 +28,9 @@ impl Turn<'_> {
         execution.prepared = match &copy.source {
             CopySource::Table(name, columns) => Arc::new(self.table_query(name, columns)?),
             CopySource::Query(text) => {
-                let prepared = self.prepare(text, Vec::new())?.ok_or_else(|| SqlError::syntax(")"))?;
+                let prepared = self
+                    .prepare(text, TextLanguage::Sql { is_replace: false }, Vec::new())?
+                    .ok_or_else(|| SqlError::syntax(")"))?;
                 if !matches!(prepared.plan, Plan::Query(_) | Plan::Program(_) | Plan::Feed(..)) {
                     return Err(SqlError::unsupported("COPY of this statement"));
                 }

@@ -101,7 +101,7 @@ impl Turn<'_> {
                 }
                 Ok(())
             }
-            Again::Parse { name, sql, types, told } => self.parse(&name, &sql, &types, told),
+            Again::Parse { name, sql, language, types, told } => self.parse_in(&name, &sql, language, &types, told),
             Again::Statement(execution) => {
                 self.recompile(execution);
                 Ok(())

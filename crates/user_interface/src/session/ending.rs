@@ -62,7 +62,8 @@ impl Turn<'_> {
         if self.session.phase == Phase::Startup {
             return self.fatal(error);
         }
-        backend::error(&mut self.session.output, Severity::Error, error);
+        let placed = self.in_quel(error);
+        backend::error(&mut self.session.output, Severity::Error, placed.as_deref().unwrap_or(error));
         self.session.is_due = true;
         if is_querying(&std::mem::replace(&mut self.session.work, Work::Idle)) {
             self.query(QueryRequest::Stop);

@@ -5,7 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{CATALOG_PATIENCE, RECOMPILATIONS_MAX};
 use crate::protocol::backend;
-use crate::session::state::{Again, Block, Confirmed, Execution, Step, Supply, Work};
+use crate::session::state::{Again, Block, Confirmed, Execution, Step, Supply, TextLanguage, Work};
 use crate::session::turn::Turn;
 use crate::sql::ddl;
 use crate::sql::expressions::{Compiler, Scope};
@@ -492,8 +492,9 @@ impl Turn<'_> {
         if !prepared.stands(&self.catalog()) {
             return Ok(None);
         }
-        let parsed: Parsed =
-            crate::sql::parse::statement(&prepared.text)?.ok_or_else(|| SqlError::syntax(&prepared.text))?;
+        let parsed: Parsed = self
+            .read_one(&prepared.text, TextLanguage::of(prepared))?
+            .ok_or_else(|| SqlError::syntax(&prepared.text))?;
         let described = Some((columns, parameters));
         let compiled = self.compile(&parsed, &prepared.text, prepared.declared.clone(), described)?;
         Ok(Some(self.keep(&prepared.text, compiled)))

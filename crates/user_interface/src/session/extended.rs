@@ -8,9 +8,8 @@ use crate::limits::{PORTALS_MAX, STATEMENTS_MAX};
 use crate::protocol::backend;
 use crate::protocol::format::{Formats, parse_parameter};
 use crate::protocol::frontend::{Bind, Follows, Frontend, Target};
-use crate::session::state::{Again, Block, Confirmed, Cycle, Execution, Portal, Work};
+use crate::session::state::{Again, Block, Confirmed, Cycle, Execution, Portal, TextLanguage, Work};
 use crate::session::turn::Turn;
-use crate::sql::parse;
 use crate::sql::prepared::{Plan, Prepared};
 use messages::query::QueryRequest;
 use std::sync::Arc;
@@ -58,7 +57,12 @@ impl Turn<'_> {
     }
 
     /// A Parse message. `told`: the client is about to be told what columns there are, so they must be those that the catalog has everywhere.
-    pub fn parse(&mut self, name: &str, sql: &str, types: &[u32], told: bool) -> Result<()> {
+    pub fn parse(&mut self, name: &str, text: &str, types: &[u32], told: bool) -> Result<()> {
+        self.parse_in(name, text, TextLanguage::Session, types, told)
+    }
+
+    /// The same of a text in this language.
+    pub fn parse_in(&mut self, name: &str, sql: &str, language: TextLanguage, types: &[u32], told: bool) -> Result<()> {
         let declared = types.iter().map(|oid| declared_type(*oid)).collect::<Result<Vec<_>>>()?;
         if !name.is_empty() && self.session.statements.contains_key(name) {
             return Err(SqlError::new(
@@ -72,14 +76,15 @@ impl Turn<'_> {
                 format!("a session has at most {STATEMENTS_MAX} prepared statements"),
             ));
         }
-        let prepared = match self.prepare(sql, declared) {
+        let prepared = match self.prepare(sql, language, declared) {
             Ok(prepared) => prepared,
             Err(error) => {
-                let parsed = parse::statement(sql).ok().flatten();
+                let parsed = self.read_one(sql, language).ok().flatten();
                 let mut mentioned = parsed.map_or_else(Vec::new, |parsed| self.mentioned(&parsed.statement));
                 mentioned.extend(self.own_rights());
                 let relied = self.relied(mentioned);
-                let again = Again::Parse { name: name.to_string(), sql: sql.into(), types: types.to_vec(), told };
+                let (name, types) = (name.to_string(), types.to_vec());
+                let again = Again::Parse { name, sql: sql.into(), language, types, told };
                 self.doubt(Confirmed::Error(error), relied, again);
                 return Ok(());
             }
@@ -114,7 +119,8 @@ impl Turn<'_> {
         match prepared {
             Some(prepared) if told && !(prepared.columns.is_empty() && prepared.parameters.is_empty()) => {
                 let (sql, types) = ((*prepared.text).into(), crate::session::queries::oids(&prepared));
-                let again = Again::Parse { name: name.clone(), sql, types, told };
+                let language = TextLanguage::of(&prepared);
+                let again = Again::Parse { name: name.clone(), sql, language, types, told };
                 let relied = prepared.mentions.clone();
                 self.doubt(Confirmed::Parsed(name, prepared), relied, again);
             }
@@ -250,6 +256,7 @@ impl Turn<'_> {
         execution.portal = Some(name.to_string());
         execution.rows_max = rows_max;
         execution.announced = !announces;
+        self.forget_places();
         self.check_plan(&execution.prepared)?;
         if matches!(execution.prepared.plan, Plan::Execute(..)) {
             return Err(SqlError::unsupported("EXECUTE in the extended protocol"));

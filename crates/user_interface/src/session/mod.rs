@@ -1,7 +1,7 @@
 //! Sessions: what each client has set up, and what is under way for it.
 //!
 //! Invariant: a session has at most one request under way at the action driver or the query processor, and consumes no message of its
-//! client meanwhile. In reading order: [`state`], [`catalog`]; [`turn`]: one input handled; [`startup`], [`login`], [`doorkeeper`]: before it is up; [`simple`] and [`extended`]
+//! client meanwhile. In reading order: [`state`], [`catalog`]; [`turn`]: one input handled; [`startup`], [`login`], [`doorkeeper`]: before it is up; `language`: SQL or QUEL; [`simple`] and [`extended`]
 //! protocol; [`execution`], [`queries`], [`copy`]: statements under way; [`control`]: the session's own statements; [`doubt`]: errors that
 //! the catalog gave; [`new_life`]: what outlives the site's servers; [`ending`]: how statements, cycles and transactions end.
 
@@ -16,6 +16,7 @@ pub mod doubt;
 pub mod ending;
 pub mod execution;
 pub mod extended;
+mod language;
 pub mod login;
 pub mod new_life;
 pub mod queries;

@@ -5,13 +5,18 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{KEPT_ROWS_MAX, OUTPUT_BYTES_HIGH, SUPPLIED_ROWS};
 use crate::protocol::backend;
-use crate::session::state::{Again, CancelReason, Confirmed, Execution, Step, Work};
+use crate::session::state::{Again, CancelReason, Confirmed, Execution, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
+use crate::sql::feed::Supplying;
 use crate::sql::modify::supplied_row;
 use crate::sql::prepared::{Plan, Prepared};
 use messages::namespace;
+use messages::program::Action;
 use messages::query::{QueryReply, QueryRequest};
+use messages::schema::Catalog;
 use messages::session::Failure;
+use messages::{Item, ItemName, Key, TableId};
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use values::{Type, Value};
 
@@ -32,7 +37,8 @@ impl Turn<'_> {
                         Ok(Some(prepared)) => self.compiled(name, Some(prepared), told),
                         Ok(None) => {
                             let types: Vec<u32> = oids(&prepared);
-                            if let Err(error) = self.parse(&name, &prepared.text, &types, told) {
+                            let language = TextLanguage::of(&prepared);
+                            if let Err(error) = self.parse_in(&name, &prepared.text, language, &types, told) {
                                 self.fail(&error);
                             }
                         }
@@ -42,7 +48,8 @@ impl Turn<'_> {
                 QueryReply::Failed(failure) => {
                     let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
                     let types = oids(&prepared);
-                    let again = Again::Parse { name, sql: (*prepared.text).into(), types, told };
+                    let language = TextLanguage::of(&prepared);
+                    let again = Again::Parse { name, sql: (*prepared.text).into(), language, types, told };
                     self.doubt(Confirmed::Error(error), prepared.mentions.clone(), again);
                 }
                 QueryReply::Rows { .. } | QueryReply::Changed | QueryReply::Stopped => {
@@ -169,18 +176,18 @@ impl Turn<'_> {
             self.session.work = Work::Statement(execution);
             return self.fail(&cancelled(reason));
         }
-        let (key_types, reads_target) = match &execution.prepared.plan {
-            Plan::Feed(_, _, key_types, reads_target) => (key_types.clone(), *reads_target),
-            Plan::Queried(..) => (Vec::new(), false),
-            Plan::SetValue(_) => (Vec::new(), true),
+        let (key_types, supplying) = match &execution.prepared.plan {
+            Plan::Feed(_, _, key_types, supplying) => (key_types.clone(), *supplying),
+            Plan::Queried(..) => (Vec::new(), Supplying::AsTheyCome),
+            Plan::SetValue(_) => (Vec::new(), Supplying::AllAtOnce),
             _ => unreachable!("only a program that is fed has a source"),
         };
         execution.supply.last = last;
-        if let Err(error) = keep(&mut execution, rows, &key_types) {
+        if let Err(error) = keep(&mut execution, rows, &key_types, supplying, &self.shared.catalog.catalog) {
             self.session.work = Work::Statement(execution);
             return self.fail(&error);
         }
-        if reads_target && !last {
+        if supplying != Supplying::AsTheyCome && !last {
             self.more(execution, Step::Source);
         } else if let Plan::SetValue(_) = execution.prepared.plan {
             let rows = execution.supply.rows.drain(..).collect();
@@ -217,7 +224,13 @@ pub fn oids(prepared: &Prepared) -> Vec<u32> {
 }
 
 /// Keeps rows for the program: for UPDATE and DELETE each key once.
-fn keep(execution: &mut Execution, rows: Vec<Vec<Value>>, key_types: &[Type]) -> Result<()> {
+fn keep(
+    execution: &mut Execution,
+    rows: Vec<Vec<Value>>,
+    key_types: &[Type],
+    supplying: Supplying,
+    catalog: &Catalog,
+) -> Result<()> {
     let supply = &mut execution.supply;
     if supply.rows.len() + rows.len() > KEPT_ROWS_MAX {
         return Err(SqlError::new(
@@ -232,13 +245,41 @@ fn keep(execution: &mut Execution, rows: Vec<Vec<Value>>, key_types: &[Type]) ->
             continue;
         }
         let row = supplied_row(row, key_types)?;
-        if let Some(Value::Bytea(key)) = row.first()
-            && supply.keys.insert(Arc::clone(key))
-        {
-            supply.rows.push_back(row);
+        let Some(Value::Bytea(key)) = row.first() else { continue };
+        match supply.keys.entry(Arc::clone(key)) {
+            Entry::Vacant(entry) => {
+                entry.insert(supply.rows.len());
+                supply.rows.push_back(row);
+            }
+            // Nothing has been taken from the rows yet: all are supplied at once.
+            Entry::Occupied(first)
+                if supplying == Supplying::AllAtOnceOneValueEach && supply.rows.get(*first.get()) != Some(&row) =>
+            {
+                let item = Item { table: storage(&execution.prepared), key: Key::from(key.as_ref()) };
+                return Err(two_values(&item, catalog));
+            }
+            Entry::Occupied(_) => {}
         }
     }
     Ok(())
+}
+
+/// The storage of the table that an UPDATE changes.
+fn storage(prepared: &Prepared) -> TableId {
+    let Plan::Feed(_, program, ..) = &prepared.plan else { return TableId::CATALOG };
+    let changed = program.actions.iter().find_map(|action| match action {
+        Action::Update { source, .. } => Some(source.table.storage),
+        _ => None,
+    });
+    changed.unwrap_or(TableId::CATALOG)
+}
+
+/// 21000: `replace` of QUEL gives a row one value.
+fn two_values(item: &Item, catalog: &Catalog) -> Box<SqlError> {
+    let ItemName { table, key, .. } = ItemName::of(item, catalog);
+    let key = key.map_or_else(String::new, |key| format!(" {key}"));
+    let table = table.map_or_else(String::new, |table| format!(" of {table}"));
+    SqlError::new(sqlstate::CARDINALITY_VIOLATION, format!("row{key}{table} has more than one new value"))
 }
 
 /// 57014.

@@ -7,7 +7,7 @@ use crate::protocol::backend;
 use crate::session::control::inside_block;
 use crate::session::state::{Again, Block, Confirmed, Cycle, Execution, Work};
 use crate::session::turn::Turn;
-use crate::sql::parse::{self, Parsed};
+use crate::sql::parse::Parsed;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ impl Turn<'_> {
         self.session.deadline = None;
         self.session.portals.remove("");
         self.session.doubts = 0;
-        match parse::statements(text) {
+        self.session.places = None;
+        match self.read(text) {
             Ok(statements) if statements.is_empty() => {
                 backend::empty_query(&mut self.session.output);
                 self.end_cycle(None);
@@ -54,13 +55,15 @@ impl Turn<'_> {
 
     fn run_simple(&mut self, text: &str, parsed: &Parsed, last: bool) -> Result<()> {
         self.check_block(&parsed.statement)?;
-        let prepared = self.compile(parsed, text, Vec::new(), None)?;
+        self.session.places = parsed.quel.clone();
+        let whole = if parsed.quel.is_some() { &parsed.text } else { text };
+        let prepared = self.compile(parsed, whole, Vec::new(), None)?;
         if !prepared.parameters.is_empty() {
             return Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
         // Whatever came of the others: a text of several statements is a block to such a one.
         if let Some(name) = prepared.outside_blocks
-            && parse::statements(text)?.len() > 1
+            && self.read(text).map_or(true, |all| all.len() > 1)
         {
             return Err(inside_block(name));
         }

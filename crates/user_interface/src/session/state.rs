@@ -10,7 +10,7 @@ use crate::session::catalog::{Overlay, OwnRow};
 use crate::session::login::{Login, Peer};
 use crate::session::sql_cursor::SqlCursor;
 use crate::sql::ddl::SchemaChange;
-use crate::sql::parse::Parsed;
+use crate::sql::parse::{Parsed, QuelOrigin};
 use crate::sql::prepared::Prepared;
 use crate::sql::settings::Settings;
 use crate::sql::utility::RoleChange;
@@ -18,9 +18,10 @@ use bytes::BytesMut;
 use messages::program::Program;
 use messages::session::AccessMode;
 use messages::{Incarnation, Key, SessionId};
+use quel::Ranges;
 use rustc_hash::FxHashMap;
 use sqlparser::ast;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use values::Value;
 
@@ -221,6 +222,18 @@ pub enum Confirmed {
     Parsed(String, Arc<Prepared>),
 }
 
+/// What a text is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextLanguage {
+    /// What the session speaks.
+    Session,
+    /// SQL that the session's text has become.
+    Sql {
+        /// That was `replace` of QUEL.
+        is_replace: bool,
+    },
+}
+
 /// A statement to be compiled, as the client sent it.
 #[derive(Debug)]
 pub enum Again {
@@ -236,6 +249,8 @@ pub enum Again {
         name: String,
         /// Its text.
         sql: Box<str>,
+        /// What that is in.
+        language: TextLanguage,
         /// Types of its parameters, by object identifier.
         types: Vec<u32>,
         /// The client is about to be told its columns.
@@ -250,8 +265,8 @@ pub enum Again {
 pub struct Supply {
     /// In order.
     pub rows: VecDeque<Vec<Value>>,
-    /// Keys that were supplied: a row that joins several times is changed once.
-    pub keys: BTreeSet<Arc<[u8]>>,
+    /// Keys that were supplied, and which of the rows each came with: a row that joins several times is changed once.
+    pub keys: BTreeMap<Arc<[u8]>, usize>,
     /// The query has no more.
     pub last: bool,
 }
@@ -355,6 +370,10 @@ pub struct Session {
     pub savepoints: Vec<(String, Overlay, SessionSettings)>,
     /// Prepared statements; `None`: of an empty text.
     pub statements: FxHashMap<String, Option<Arc<Prepared>>>,
+    /// The variables that QUEL ranges over.
+    pub ranges: Ranges,
+    /// Where the parts of the SQL under way stand in QUEL; `None`: it was SQL.
+    pub places: Option<Arc<QuelOrigin>>,
     /// Portals.
     pub portals: FxHashMap<String, Portal>,
     /// Cursors that DECLARE has made.
@@ -405,6 +424,8 @@ impl Session {
             overlay: Overlay::default(),
             savepoints: Vec::new(),
             statements: FxHashMap::default(),
+            ranges: Ranges::default(),
+            places: None,
             portals: FxHashMap::default(),
             cursors: FxHashMap::default(),
             query_portal: None,

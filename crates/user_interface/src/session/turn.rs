@@ -2,12 +2,12 @@
 //!
 //! Invariant: a statement is compiled with the catalog as the session sees it; what other sessions may use is kept in the cache.
 
-use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{CACHED_SQL_BYTES_MAX, CACHED_STATEMENTS_MAX, SQL_BYTES_MAX};
+use crate::errors::{Result, SqlError};
+use crate::limits::{CACHED_SQL_BYTES_MAX, CACHED_STATEMENTS_MAX};
 use crate::protocol::backend::{self, Severity};
 use crate::session::catalog::SharedCatalog;
 use crate::session::doorkeeper::Doorkeeper;
-use crate::session::state::Session;
+use crate::session::state::{Session, TextLanguage};
 use crate::sql::compile;
 use crate::sql::given::Context;
 use crate::sql::parse::{self, Parsed};
@@ -153,17 +153,27 @@ impl Turn<'_> {
     }
 
     /// A text compiled, from the cache if it can be; `None`: it holds no statement.
-    pub fn prepare(&mut self, text: &str, declared: Vec<Option<Type>>) -> Result<Option<Arc<Prepared>>> {
-        if text.len() > SQL_BYTES_MAX {
-            return Err(SqlError::new(
-                sqlstate::PROGRAM_LIMIT_EXCEEDED,
-                format!("a statement of {} bytes exceeds the limit of {SQL_BYTES_MAX}", text.len()),
-            ));
-        }
-        if let Some(found) = self.cached(text, &declared) {
+    pub fn prepare(
+        &mut self,
+        text: &str,
+        language: TextLanguage,
+        declared: Vec<Option<Type>>,
+    ) -> Result<Option<Arc<Prepared>>> {
+        parse::check_length(text)?;
+        let language = match language {
+            TextLanguage::Session if self.session.settings.now.speaks_quel() => {
+                return self.prepare_quel(text, declared);
+            }
+            TextLanguage::Session => {
+                self.session.places = None;
+                TextLanguage::Sql { is_replace: false }
+            }
+            of_sql => of_sql,
+        };
+        if let Some(found) = self.cached(text, language, &declared) {
             return Ok(Some(found));
         }
-        match parse::statement(text)? {
+        match self.read_one(text, language)? {
             None => Ok(None),
             Some(parsed) => {
                 let prepared = self.compile(&parsed, text, declared, None)?;
@@ -172,7 +182,8 @@ impl Turn<'_> {
         }
     }
 
-    fn cached(&self, text: &str, declared: &[Option<Type>]) -> Option<Arc<Prepared>> {
+    /// A statement of SQL that another session, or this one before, has had compiled.
+    pub fn cached(&self, text: &str, language: TextLanguage, declared: &[Option<Type>]) -> Option<Arc<Prepared>> {
         if !self.session.overlay.is_empty() {
             return None;
         }
@@ -181,7 +192,7 @@ impl Turn<'_> {
         let path = self.path();
         let is_it =
             |prepared: &&Arc<Prepared>| prepared.declared == declared && prepared.role == role && prepared.path == path;
-        let found = all.iter().find(is_it)?;
+        let found = all.iter().filter(|prepared| TextLanguage::of(prepared) == language).find(is_it)?;
         self.is_fresh(found).then(|| found.clone())
     }
 
@@ -222,9 +233,10 @@ impl Turn<'_> {
             }
             let all = self.shared.cache.entry(Arc::from(text)).or_default();
             let before = all.len();
-            all.retain(|other| {
+            let differs = |other: &Arc<Prepared>| {
                 other.declared != prepared.declared || other.role != prepared.role || other.path != prepared.path
-            });
+            };
+            all.retain(|other| differs(other) || other.is_replace != prepared.is_replace);
             all.push(prepared.clone());
             self.shared.cached = self.shared.cached + all.len() - before;
         }
@@ -260,7 +272,7 @@ impl Turn<'_> {
         if self.is_fresh(&prepared) {
             return Ok(prepared);
         }
-        match self.cached(&prepared.text, &prepared.declared) {
+        match self.cached(&prepared.text, TextLanguage::of(&prepared), &prepared.declared) {
             Some(found) => Ok(found),
             None => self.compile_anew(&prepared),
         }
@@ -269,7 +281,7 @@ impl Turn<'_> {
     /// The statement compiled with the catalog as it is now.
     pub fn compile_anew(&mut self, prepared: &Prepared) -> Result<Arc<Prepared>> {
         let text = prepared.text.clone();
-        let parsed = parse::statement(&text)?.ok_or_else(|| SqlError::syntax(&text))?;
+        let parsed = self.read_one(&text, TextLanguage::of(prepared))?.ok_or_else(|| SqlError::syntax(&text))?;
         let anew = self.compile(&parsed, &text, prepared.declared.clone(), None)?;
         Ok(self.keep(&text, anew))
     }

@@ -4,7 +4,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::expressions::Compiler;
-use crate::sql::feed::Feed;
+use crate::sql::feed::{Feed, Supplying};
 use crate::sql::given::Context;
 use crate::sql::insert::Insertion;
 use crate::sql::lookup::{NameKind, NameLookup};
@@ -58,6 +58,7 @@ pub fn compile(
     prepared.name_by(&lookup, context.own);
     prepared.role = context.facts.role;
     prepared.path = context.facts.path.clone();
+    prepared.is_replace = parsed.is_replace();
     prepared.declared = declared;
     prepared.outside_blocks = prepared.outside_blocks.or(parsed.concurrently);
     prepared.generation = context.generation;
@@ -145,6 +146,7 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
             return Ok(of_change(text, utility));
         }
         Utility::Maintenance(maintenance) => maintenance.tag,
+        Utility::Range(_) => "RANGE",
         Utility::Nothing(tag) => tag,
     };
     let mut prepared = Prepared::simple(text, Plan::Utility(utility.clone()), Tag::Plain(tag));
@@ -154,6 +156,10 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
         Utility::Explain(_) => vec![text_column("QUERY PLAN")],
         _ => Vec::new(),
     };
+    if let Utility::Range(_) = utility {
+        // What it says depends on no text of SQL.
+        prepared.shareable = false;
+    }
     if let Utility::Fetch(_) = utility {
         // Its columns are those of the session's cursor.
         (prepared.tag, prepared.shareable) = (Tag::Counted(tag), false);
@@ -300,7 +306,10 @@ fn of_sql(
             (plan, Tag::Insert, true)
         }
         ast::Statement::Update(update) => {
-            let modification = compiler.update(update).map_err(Stop::into_error)?;
+            let mut modification = compiler.update(update).map_err(Stop::into_error)?;
+            if let (true, Modification::Feed(feed)) = (parsed.is_replace(), &mut modification) {
+                feed.supplying = Supplying::AllAtOnceOneValueEach;
+            }
             (modified_plan(modification, &mut compiler)?, Tag::Update, true)
         }
         ast::Statement::Delete(delete) => {
@@ -466,7 +475,7 @@ fn fed_plan(mut feed: Feed, compiler: &mut Compiler) -> Result<Plan> {
     let known = compiler.parameters.known().iter().map(|data_type| data_type.unwrap_or(Type::Text));
     feed.program.parameters = known.collect();
     compiler.rely(&mut feed.program);
-    Ok(Plan::Feed(feed.sql, Arc::new(feed.program), feed.key_types, feed.reads_target))
+    Ok(Plan::Feed(feed.sql, Arc::new(feed.program), feed.key_types, feed.supplying))
 }
 
 /// `SELECT set_config('name', 'value', local)` and nothing else.

@@ -13,6 +13,17 @@ pub struct Feed {
     pub key_types: Vec<Type>,
     /// What takes the rows.
     pub program: Program,
-    /// The query reads the table that the program changes: all its rows are fetched before the first change.
-    pub reads_target: bool,
+    /// When rows are supplied.
+    pub supplying: Supplying,
+}
+
+/// When the rows of a query are supplied to its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supplying {
+    /// As they come.
+    AsTheyCome,
+    /// Once all have come: the query reads the table that the program changes.
+    AllAtOnce,
+    /// The same; and no row may be given two values (`replace` of QUEL).
+    AllAtOnceOneValueEach,
 }

@@ -6,7 +6,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::COLUMNS_MAX;
 use crate::sql::expressions::{Compiler, Scope};
-use crate::sql::feed::Feed;
+use crate::sql::feed::{Feed, Supplying};
 use crate::sql::names;
 use crate::sql::parse::{self, Overriding};
 use crate::sql::select::{Output, assigned, relies_on};
@@ -85,7 +85,10 @@ impl Compiler<'_> {
                 Insertion::Program(program)
             }
             Some(source) => Insertion::Feed(Feed {
-                reads_target: names::mentions(source, &table.name),
+                supplying: match names::mentions(source, &table.name) {
+                    true => Supplying::AllAtOnce,
+                    false => Supplying::AsTheyCome,
+                },
                 sql: Arc::from(as_query(source)),
                 key_types: Vec::new(),
                 program,

@@ -6,7 +6,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::access;
 use crate::sql::expressions::{Compiler, Scope};
-use crate::sql::feed::Feed;
+use crate::sql::feed::{Feed, Supplying};
 use crate::sql::insert::{pairs, program, split, supplied};
 use crate::sql::names;
 use crate::sql::select::Output;
@@ -169,7 +169,7 @@ fn supplied_source(versioned: &VersionedTable) -> Source {
 fn feed(sql: String, program: Program, versioned: &VersionedTable) -> Feed {
     let table = &versioned.table;
     let key_types = table.primary_key.iter().map(|column| table.columns[*column].column_type);
-    Feed { sql: Arc::from(sql), key_types: key_types.collect(), program, reads_target: true }
+    Feed { sql: Arc::from(sql), key_types: key_types.collect(), program, supplying: Supplying::AllAtOnce }
 }
 
 /// `SELECT key columns, new values FROM target, others WHERE condition`. Errors: 0A000 for a table without primary key, whose

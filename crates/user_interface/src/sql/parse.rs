@@ -11,6 +11,7 @@ use crate::sql::places::{Cursor, position, unexpected};
 use crate::sql::queried_table::{self, QueriedTable};
 use crate::sql::utility::{self, Utility};
 use messages::namespace;
+use quel::QuelPlaces;
 use sql_syntax::{Deep, Refused, TooDeep};
 use sqlparser::ast;
 use sqlparser::parser::{Parser, ParserError};
@@ -32,6 +33,24 @@ pub struct Parsed {
     pub into: Option<Arc<QueriedTable>>,
     /// The cursor that is declared for it: the statement is the query.
     pub cursor: Option<Arc<DeclaredCursor>>,
+    /// What it was in QUEL.
+    pub quel: Option<Arc<QuelOrigin>>,
+}
+
+/// What a statement was before it became SQL.
+#[derive(Debug)]
+pub struct QuelOrigin {
+    /// Where its parts come from.
+    pub places: QuelPlaces,
+    /// What is special about it.
+    pub verb: quel::Verb,
+}
+
+impl Parsed {
+    /// Whether it is `replace` of QUEL.
+    pub fn is_replace(&self) -> bool {
+        self.quel.as_ref().is_some_and(|origin| origin.verb == quel::Verb::Replace)
+    }
 }
 
 /// What an INSERT says of the values that it gives to identity columns.
@@ -54,14 +73,23 @@ pub enum Statement {
     Procedure(Box<ast::CreateFunction>),
 }
 
+/// Errors: 54000 for a text that is too long.
+pub fn check_length(text: &str) -> Result<()> {
+    if text.len() <= SQL_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!("a statement of {} bytes exceeds the limit of {SQL_BYTES_MAX}", text.len());
+    Err(SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message))
+}
+
+/// 42601: a prepared statement is one.
+pub fn several() -> Box<SqlError> {
+    SqlError::new(sqlstate::SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement")
+}
+
 /// Parses a text of any number of statements; empty ones are left out.
 pub fn statements(text: &str) -> Result<Vec<Parsed>> {
-    if text.len() > SQL_BYTES_MAX {
-        return Err(SqlError::new(
-            sqlstate::PROGRAM_LIMIT_EXCEEDED,
-            format!("a statement of {} bytes exceeds the limit of {SQL_BYTES_MAX}", text.len()),
-        ));
-    }
+    check_length(text)?;
     let tokens = tokenize(text)?;
     let depth = bound(&tokens)?;
     let mut parsed = Vec::new();
@@ -85,7 +113,7 @@ pub fn statements(text: &str) -> Result<Vec<Parsed>> {
 pub fn statement(text: &str) -> Result<Option<Parsed>> {
     let mut all = statements(text)?;
     if all.len() > 1 {
-        return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement"));
+        return Err(several());
     }
     Ok(all.pop())
 }
@@ -146,7 +174,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
             }
         }
     };
-    Ok(Parsed { text: Arc::from(slice), statement, concurrently, overriding, into, cursor })
+    Ok(Parsed { text: Arc::from(slice), statement, concurrently, overriding, into, cursor, quel: None })
 }
 
 /// Takes CONCURRENTLY out of DROP INDEX, where the parser does not know it. Whether it was there.

@@ -4,6 +4,7 @@
 
 use crate::errors::{Result, SqlError};
 use crate::sql::cursor_syntax::DeclaredCursor;
+use crate::sql::feed::Supplying;
 use crate::sql::lookup::NameLookup;
 use crate::sql::queried_table::QueriedTable;
 use crate::sql::rights::{self, Needs, Verdict};
@@ -31,7 +32,7 @@ pub enum Plan {
     /// By the query processor.
     Query(Arc<str>),
     /// By both.
-    Feed(Arc<str>, Arc<Program>, Vec<Type>, bool),
+    Feed(Arc<str>, Arc<Program>, Vec<Type>, Supplying),
     /// As a schema change, planned when it is executed.
     Schema(Box<ast::Statement>),
     /// As a table that is made, planned when it is executed, and then filled by this query; or as a view.
@@ -92,6 +93,8 @@ impl Tag {
 pub struct Prepared {
     /// Its text.
     pub text: Arc<str>,
+    /// It is `replace` of QUEL, which gives no row two values.
+    pub is_replace: bool,
     /// Types that the client gave its parameters.
     pub declared: Vec<Option<Type>>,
     /// Types of its parameters.
@@ -201,6 +204,7 @@ impl Prepared {
     pub fn simple(text: &Arc<str>, plan: Plan, tag: Tag) -> Prepared {
         Prepared {
             text: text.clone(),
+            is_replace: false,
             declared: Vec::new(),
             parameters: Vec::new(),
             columns: Vec::new(),

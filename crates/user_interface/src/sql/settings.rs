@@ -166,6 +166,7 @@ const KNOWN: &[Known] = &[
     Known("quote_all_identifiers", "off", Kind::Boolean, false),
     Known("random_page_cost", "4", Kind::Free, false),
     Known("raid.query_engine", "executor", Kind::OneOf(&["datafusion", "executor"]), false),
+    Known("raid.query_language", "sql", Kind::OneOf(&["sql", "quel"]), false),
     Known("row_security", "on", Kind::Boolean, false),
     Known("search_path", path::DEFAULT, Kind::Free, false),
     Known("server_encoding", "UTF8", Kind::Fixed, true),
@@ -246,6 +247,11 @@ impl Settings {
     /// Whether transactions are read-only unless they say otherwise. Asked at every statement, as the next one.
     pub fn default_read_only(&self) -> bool {
         self.changed.get("default_transaction_read_only").is_some_and(|value| value == "on")
+    }
+
+    /// Whether texts are QUEL. Asked at every one of them.
+    pub fn speaks_quel(&self) -> bool {
+        self.changed.get("raid.query_language").is_some_and(|value| value == "quel")
     }
 
     /// Milliseconds that a statement may take; 0: as long as it likes.

@@ -17,6 +17,7 @@ use crate::sql::sequences::{self, SequenceStatement};
 use crate::sql::system::{self, SystemStatement};
 use crate::sql::words::Words;
 use messages::session::AccessMode;
+use quel::RangeDeclaration;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -79,6 +80,8 @@ pub enum Utility {
     System(SystemStatement),
     /// VACUUM and its like.
     Maintenance(Maintenance),
+    /// `range of` in QUEL.
+    Range(Arc<[RangeDeclaration]>),
     /// Accepted without effect; the command tag.
     Nothing(&'static str),
 }

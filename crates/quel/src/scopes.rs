@@ -1,0 +1,296 @@
+//! What the variables of a statement, or of an aggregate's inside, range over; values and conditions over them.
+//!
+//! Invariant: the joined relations of a scope have one row for each way to choose the rows of its variables. A variable that occurs in by-lists
+//! only is chosen by its by-values: each once.
+
+use crate::error::{QuelError, QuelResult, sqlstate};
+use crate::functions;
+use crate::patterns::WildcardPattern;
+use crate::ranges::{RangedRelation, Ranges};
+use crate::sql_text::SqlText;
+use crate::syntax::{
+    self, AggregateFunction, ArithmeticOperator, ComparisonOperator, QuelAggregate, QuelExpr, QuelExprKind,
+};
+use crate::translate::QuelRelations;
+use std::collections::BTreeMap;
+
+/// A statement being written as SQL.
+pub(crate) struct Lowering<'a> {
+    pub ranges: &'a Ranges,
+    pub relations: &'a dyn QuelRelations,
+    /// Derived tables made.
+    pub derived: usize,
+}
+
+/// A variable and a place where it occurs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Occurrence {
+    pub variable: String,
+    pub at: usize,
+}
+
+/// What is joined, and what the aggregates are over it.
+#[derive(Debug, Default)]
+pub(crate) struct VariableScope {
+    /// The variables that are ranged over row by row.
+    pub direct: Vec<Occurrence>,
+    /// Derived tables.
+    pub derived: Vec<SqlText>,
+    /// What holds between them and the variables.
+    pub conditions: Vec<SqlText>,
+    /// The aggregates' values, by their places.
+    pub values: BTreeMap<usize, SqlText>,
+}
+
+/// Whether a value is a text, as far as can be told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TextKind {
+    Text,
+    Literal,
+    Unknown,
+    Other,
+}
+
+/// The variables of an expression, each once, those inside of aggregates left out.
+pub(crate) fn variables(expr: &QuelExpr, found: &mut Vec<Occurrence>) {
+    if let QuelExprKind::Column { variable, .. } = &expr.kind {
+        occurs(variable, expr.at, found);
+    }
+    expr.parts().into_iter().for_each(|part| variables(part, found));
+}
+
+/// Adds a variable that is not there yet.
+pub(crate) fn occurs(variable: &str, at: usize, found: &mut Vec<Occurrence>) {
+    if found.iter().all(|other| other.variable != variable) {
+        found.push(Occurrence { variable: variable.to_owned(), at });
+    }
+}
+
+/// The aggregates of an expression, those inside of others left out.
+pub(crate) fn aggregates<'e>(expr: &'e QuelExpr, found: &mut Vec<(usize, &'e QuelAggregate)>) {
+    if let QuelExprKind::Aggregate(aggregate) = &expr.kind {
+        found.push((expr.at, aggregate));
+    }
+    expr.parts().into_iter().for_each(|part| aggregates(part, found));
+}
+
+impl Lowering<'_> {
+    /// What a variable ranges over.
+    pub fn relation(&self, variable: &str, at: usize) -> RangedRelation {
+        let declared = self.ranges.of(variable).map(|known| RangedRelation { at, ..known.clone() });
+        declared.unwrap_or_else(|| syntax::of_itself(variable, at))
+    }
+
+    /// A relation with its variable behind it.
+    pub fn ranged(&self, occurrence: &Occurrence) -> SqlText {
+        let relation = self.relation(&occurrence.variable, occurrence.at);
+        let mut sql = SqlText::default();
+        sql.mark(occurrence.at);
+        if let Some(schema) = &relation.schema {
+            sql.name(schema);
+            sql.push(".");
+        }
+        sql.name(&relation.name);
+        if relation.name != occurrence.variable {
+            sql.push(" AS ");
+            sql.name(&occurrence.variable);
+        }
+        sql
+    }
+
+    /// All that a scope joins, but for one variable.
+    pub fn joined(&self, scope: &VariableScope, without: Option<&str>) -> Vec<SqlText> {
+        let direct = scope.direct.iter().filter(|occurrence| without != Some(occurrence.variable.as_str()));
+        direct.map(|occurrence| self.ranged(occurrence)).chain(scope.derived.iter().cloned()).collect()
+    }
+
+    /// `FROM` and `WHERE` of a scope with a condition, as far as there are any.
+    pub fn source(&self, scope: &VariableScope, qualification: Option<&QuelExpr>) -> QuelResult<SqlText> {
+        let mut sql = SqlText::default();
+        let joined = self.joined(scope, None);
+        if !joined.is_empty() {
+            sql.push(" FROM ");
+            sql.append(&SqlText::joined(&joined, ", "));
+        }
+        sql.append(&self.filter(scope, qualification)?);
+        Ok(sql)
+    }
+
+    /// `WHERE`, if there is anything to say.
+    pub fn filter(&self, scope: &VariableScope, qualification: Option<&QuelExpr>) -> QuelResult<SqlText> {
+        let mut conditions = scope.conditions.clone();
+        if let Some(qualification) = qualification {
+            let condition = self.expr(qualification, scope)?;
+            let is_alone = conditions.is_empty() || !matches!(qualification.kind, QuelExprKind::Or(_));
+            conditions.push(if is_alone { condition } else { condition.in_parentheses() });
+        }
+        if conditions.is_empty() {
+            return Ok(SqlText::default());
+        }
+        let mut sql = SqlText::of(" WHERE ");
+        sql.append(&SqlText::joined(&conditions, " AND "));
+        Ok(sql)
+    }
+
+    /// An expression over a scope.
+    pub fn expr(&self, expr: &QuelExpr, scope: &VariableScope) -> QuelResult<SqlText> {
+        let mut sql = SqlText::default();
+        sql.mark(expr.at);
+        match &expr.kind {
+            QuelExprKind::Number(digits) => sql.push(digits),
+            QuelExprKind::Text(literal) => sql.literal_at(&literal.value(), expr.at),
+            QuelExprKind::Parameter(number) => sql.push(&format!("${number}")),
+            QuelExprKind::Null => sql.push("NULL"),
+            QuelExprKind::Column { variable, column } => {
+                sql.name(variable);
+                sql.push(".");
+                sql.name(column);
+            }
+            QuelExprKind::Minus(inner) => {
+                sql.push("-");
+                sql.append(&self.operand(inner, scope)?);
+            }
+            QuelExprKind::Arithmetic(left, operator, right) => {
+                return self.arithmetic(expr, left, *operator, right, scope);
+            }
+            QuelExprKind::Call(name, arguments) => {
+                let arguments: Vec<SqlText> =
+                    arguments.iter().map(|argument| self.expr(argument, scope)).collect::<QuelResult<_>>()?;
+                return functions::call(name, &arguments, expr.at);
+            }
+            QuelExprKind::Aggregate(_) => match scope.values.get(&expr.at) {
+                Some(value) => sql.append(value),
+                None => return Err(QuelError::unsupported("an aggregate in a by-list", expr.at)),
+            },
+            QuelExprKind::Comparison(left, operator, right) => return self.comparison(left, *operator, right, scope),
+            QuelExprKind::IsNull(inner) => {
+                sql.append(&self.operand(inner, scope)?);
+                sql.push(" IS NULL");
+            }
+            QuelExprKind::IsNotNull(inner) => {
+                sql.append(&self.operand(inner, scope)?);
+                sql.push(" IS NOT NULL");
+            }
+            QuelExprKind::Not(inner) => {
+                sql.push("NOT ");
+                sql.append(&self.expr(inner, scope)?.in_parentheses());
+            }
+            QuelExprKind::And(all) => sql.append(&self.chain(all, " AND ", scope)?),
+            QuelExprKind::Or(all) => sql.append(&self.chain(all, " OR ", scope)?),
+        }
+        Ok(sql)
+    }
+
+    /// Conditions with a word in between.
+    fn chain(&self, all: &[QuelExpr], between: &str, scope: &VariableScope) -> QuelResult<SqlText> {
+        let each = all.iter().map(|one| {
+            let condition = self.expr(one, scope)?;
+            let is_chain = matches!(one.kind, QuelExprKind::And(_) | QuelExprKind::Or(_));
+            Ok(if is_chain { condition.in_parentheses() } else { condition })
+        });
+        Ok(SqlText::joined(&each.collect::<QuelResult<Vec<SqlText>>>()?, between))
+    }
+
+    /// An expression beside an operator.
+    fn operand(&self, expr: &QuelExpr, scope: &VariableScope) -> QuelResult<SqlText> {
+        let sql = self.expr(expr, scope)?;
+        let binds = matches!(expr.kind, QuelExprKind::Minus(_) | QuelExprKind::Arithmetic(..)) || expr.is_condition();
+        Ok(if binds { sql.in_parentheses() } else { sql })
+    }
+
+    fn arithmetic(
+        &self,
+        whole: &QuelExpr,
+        left: &QuelExpr,
+        operator: ArithmeticOperator,
+        right: &QuelExpr,
+        scope: &VariableScope,
+    ) -> QuelResult<SqlText> {
+        let (first, second) = (self.operand(left, scope)?, self.operand(right, scope)?);
+        if operator == ArithmeticOperator::Power {
+            let mut sql = SqlText::default();
+            sql.mark(whole.at);
+            sql.push("power(");
+            sql.append(&SqlText::joined([&first, &second], ", "));
+            sql.push(")");
+            return Ok(sql);
+        }
+        let between = match operator {
+            ArithmeticOperator::Plus if self.joins_texts(left, right) => " || ",
+            ArithmeticOperator::Plus => " + ",
+            ArithmeticOperator::Minus => " - ",
+            ArithmeticOperator::Times => " * ",
+            ArithmeticOperator::Divide => " / ",
+            ArithmeticOperator::Modulo => " % ",
+            ArithmeticOperator::Power => unreachable!("it is a function"),
+        };
+        Ok(SqlText::joined([&first, &second], between))
+    }
+
+    /// Whether `+` stands between texts.
+    fn joins_texts(&self, left: &QuelExpr, right: &QuelExpr) -> bool {
+        let kinds = [self.text_kind(left), self.text_kind(right)];
+        kinds.contains(&TextKind::Text) || (kinds.contains(&TextKind::Literal) && !kinds.contains(&TextKind::Other))
+    }
+
+    fn text_kind(&self, expr: &QuelExpr) -> TextKind {
+        let certain = |is_text: bool| if is_text { TextKind::Text } else { TextKind::Other };
+        match &expr.kind {
+            QuelExprKind::Text(_) => TextKind::Literal,
+            QuelExprKind::Parameter(_) | QuelExprKind::Null => TextKind::Unknown,
+            QuelExprKind::Column { variable, column } => {
+                let columns = self.relations.columns(&self.relation(variable, expr.at)).unwrap_or_default();
+                let found = columns.iter().find(|known| known.name == *column);
+                found.map_or(TextKind::Unknown, |known| certain(known.is_text))
+            }
+            QuelExprKind::Arithmetic(left, ArithmeticOperator::Plus, right) => certain(self.joins_texts(left, right)),
+            QuelExprKind::Call(name, arguments) if name == "ifnull" => {
+                arguments.first().map_or(TextKind::Other, |first| self.text_kind(first))
+            }
+            QuelExprKind::Call(name, _) => certain(functions::gives_text(name)),
+            QuelExprKind::Aggregate(aggregate) => match aggregate.function {
+                AggregateFunction::Minimum | AggregateFunction::Maximum => self.text_kind(&aggregate.argument),
+                _ => TextKind::Other,
+            },
+            _ => TextKind::Other,
+        }
+    }
+
+    fn comparison(
+        &self,
+        left: &QuelExpr,
+        operator: ComparisonOperator,
+        right: &QuelExpr,
+        scope: &VariableScope,
+    ) -> QuelResult<SqlText> {
+        let equality = matches!(operator, ComparisonOperator::Equal | ComparisonOperator::NotEqual);
+        // A pattern may stand on either side.
+        let sides = if matches!(left.kind, QuelExprKind::Text(_)) { (right, left) } else { (left, right) };
+        if let (true, QuelExprKind::Text(literal)) = (equality, &sides.1.kind) {
+            let pattern = literal.pattern().ok_or_else(|| {
+                let message = "a [ in a pattern needs characters and a ] behind them";
+                QuelError::new(sqlstate::SYNTAX_ERROR, message, sides.1.at).with_hint("\\[ stands for itself.")
+            })?;
+            let (operators, text) = match &pattern {
+                WildcardPattern::Value(_) => (None, ""),
+                WildcardPattern::Like(text) => (Some([" LIKE ", " NOT LIKE "]), text.as_str()),
+                WildcardPattern::Regular(text) => (Some([" ~ ", " !~ "]), text.as_str()),
+            };
+            if let Some([like, unlike]) = operators {
+                let mut sql = self.operand(sides.0, scope)?;
+                sql.push(if operator == ComparisonOperator::Equal { like } else { unlike });
+                sql.literal_at(text, sides.1.at);
+                return Ok(sql);
+            }
+        }
+        let between = match operator {
+            ComparisonOperator::Equal => " = ",
+            ComparisonOperator::NotEqual => " <> ",
+            ComparisonOperator::Less => " < ",
+            ComparisonOperator::LessOrEqual => " <= ",
+            ComparisonOperator::Greater => " > ",
+            ComparisonOperator::GreaterOrEqual => " >= ",
+        };
+        Ok(SqlText::joined([&self.operand(left, scope)?, &self.operand(right, scope)?], between))
+    }
+}
