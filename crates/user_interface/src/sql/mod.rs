@@ -53,6 +53,7 @@ pub mod select;
 pub mod sequence_calls;
 pub mod sequence_options;
 pub mod sequences;
+pub mod session_calls;
 pub mod settings;
 pub mod system;
 pub mod types;
