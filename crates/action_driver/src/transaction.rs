@@ -21,7 +21,8 @@ use messages::planted;
 use messages::planted::Planted;
 use messages::session::{AccessMode, Failure};
 use messages::{
-    Age, EpochNumber, History, Item, ItemRead, Key, KeyRange, Notification, RangeRead, Row, TableId, Timestamp, TransactionId, Write,
+    Age, EpochNumber, History, Item, ItemRead, Key, KeyRange, Notification, RangeRead, Row, TableId, Timestamp,
+    TransactionId, Write,
 };
 use savepoints::{Moment, Savepoint};
 use serde::{Deserialize, Serialize};

@@ -18,7 +18,9 @@ use messages::access::AccessReply;
 use messages::concurrency::Method;
 use messages::log_record::LogRecord;
 use messages::session::SessionRequest;
-use messages::{Envelope, Incarnation, Key, Message, Notification, Now, Outbox, Row, Server, SessionId, SiteId, Timestamp};
+use messages::{
+    Envelope, Incarnation, Key, Message, Notification, Now, Outbox, Row, Server, SessionId, SiteId, Timestamp,
+};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -539,7 +541,8 @@ fn catalog_moved(turn: &mut Turn) {
 fn cancel_statement(turn: &mut Turn, reason: CancelReason) {
     match &turn.session.work {
         Work::Idle | Work::Settling(_) => {}
-        Work::Statement(execution) if matches!(execution.step, Step::CopyData | Step::Room | Step::Catalog(_) | Step::Sleep(_)) =>
+        Work::Statement(execution)
+            if matches!(execution.step, Step::CopyData | Step::Room | Step::Catalog(_) | Step::Sleep(_)) =>
         {
             turn.fail(&cancelled(reason));
         }

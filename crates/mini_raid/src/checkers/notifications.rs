@@ -87,11 +87,7 @@ fn fates_of(history: &History) -> BTreeMap<Token, (Fate, u64, u64)> {
     fates
 }
 
-fn check_once(
-    life: (usize, u32),
-    told: &Told,
-    fates: &BTreeMap<Token, (Fate, u64, u64)>,
-) -> Result<(), String> {
+fn check_once(life: (usize, u32), told: &Told, fates: &BTreeMap<Token, (Fate, u64, u64)>) -> Result<(), String> {
     let mut known = BTreeSet::new();
     for (_, token) in &told.tokens {
         if !known.insert(*token) {

@@ -127,9 +127,8 @@ impl Compiler<'_> {
                 if reads_clock(item) {
                     return Err(SqlError::unsupported("a clock beside pg_sleep()").into());
                 }
-                let all = self.drawing(|compiler| {
-                    compiler.select_list(std::slice::from_ref(item), &Scope::empty(), None)
-                })?;
+                let all =
+                    self.drawing(|compiler| compiler.select_list(std::slice::from_ref(item), &Scope::empty(), None))?;
                 for one in all {
                     output.push(one.expression);
                     columns.push(one.column);
@@ -177,7 +176,8 @@ pub(super) fn listening_channels(query: &ast::Query) -> Option<String> {
         && select.selection.is_none()
         && select.distinct.is_none();
     let is_it = |function: &ast::Function| {
-        names::function(&function.name).as_deref() == Some(NAME) && arguments(function).is_some_and(|all| all.is_empty())
+        names::function(&function.name).as_deref() == Some(NAME)
+            && arguments(function).is_some_and(|all| all.is_empty())
     };
     match (select.projection.as_slice(), select.from.as_slice()) {
         _ if !plain => None,
