@@ -4,6 +4,7 @@ mod catalog;
 mod check;
 mod delete;
 mod insert;
+mod notify;
 mod rebuild;
 mod select;
 mod sequence;
@@ -37,6 +38,7 @@ pub(crate) enum Running {
     Check(CheckRun),
     /// Nothing is left to do: what follows looks at what was put off.
     Defer,
+    Notify,
 }
 
 impl Running {
@@ -55,6 +57,7 @@ impl Running {
             Action::SetSequence { .. } => Running::Sequence(SequenceRun),
             Action::CheckReferences { table } => Running::Check(CheckRun::begin(table)),
             Action::Defer(_) => Running::Defer,
+            Action::Notify { .. } => Running::Notify,
         })
     }
 
@@ -78,6 +81,7 @@ impl Running {
             Running::Update(run) => accesses.extend(run.access(action)),
             Running::Delete(run) => accesses.extend(run.access(action)),
             Running::Catalog(_) | Running::Rebuild(_) | Running::Sequence(_) | Running::Check(_) | Running::Defer => {}
+            Running::Notify => {}
         }
         Ok(Some(running))
     }
@@ -94,6 +98,7 @@ impl Running {
             Running::Sequence(run) => run.resume(action, scene, event),
             Running::Check(run) => run.resume(action, scene, event),
             Running::Defer => Ok(Step::Done),
+            Running::Notify => notify::run(action, scene),
         }
     }
 }

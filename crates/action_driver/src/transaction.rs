@@ -21,7 +21,8 @@ use messages::planted;
 use messages::planted::Planted;
 use messages::session::{AccessMode, Failure};
 use messages::{
-    Age, EpochNumber, History, Item, ItemRead, Key, KeyRange, RangeRead, Row, TableId, Timestamp, TransactionId, Write,
+    Age, EpochNumber, History, Item, ItemRead, Key, KeyRange, Notification, RangeRead, Row, TableId, Timestamp,
+    TransactionId, Write,
 };
 use savepoints::{Moment, Savepoint};
 use serde::{Deserialize, Serialize};
@@ -78,6 +79,11 @@ pub struct Transaction {
     summed: BTreeMap<Item, bool>,
     /// Sequences that it has made or set, the last definition of each last. While a program of it runs they are with [`crate::sequences::Sequences`].
     pub(crate) sequences: Vec<OwnSequence>,
+    /// What it notifies of, each once.
+    notifications: Vec<Notification>,
+    /// The same, to be found.
+    notified: BTreeSet<Notification>,
+    notified_bytes: usize,
     /// Keys that foreign keys have put off looking at.
     deferred: Vec<Pending>,
     /// Whether foreign keys that may be put off are, if the client has said so.
@@ -126,6 +132,9 @@ impl Transaction {
             claimed: None,
             summed: BTreeMap::new(),
             sequences: Vec::new(),
+            notifications: Vec::new(),
+            notified: BTreeSet::new(),
+            notified_bytes: 0,
             deferred: Vec::new(),
             deferral: None,
         }
@@ -164,6 +173,7 @@ impl Transaction {
             transaction.file.add(item, &increment.addends);
         }
         transaction.drops = history.drops.clone();
+        transaction.notifications = history.notifications.clone();
         transaction
     }
 
@@ -184,6 +194,8 @@ impl Transaction {
             && self.makes.is_empty()
             && self.drops.is_empty()
             && self.ahead.is_empty()
+            // What one of them notifies of is not what another one does, though it be the same.
+            && self.notifications.is_empty()
             && !self.file.writes_to(TableId::CATALOG)
     }
 
@@ -431,7 +443,7 @@ impl Transaction {
     }
 
     fn check_size(&self) -> Result<(), Failure> {
-        if self.file.bytes() + self.read_bytes > TRANSACTION_BYTES_MAX {
+        if self.file.bytes() + self.read_bytes + self.notified_bytes > TRANSACTION_BYTES_MAX {
             return Err(failure::too_large(format!(
                 "transaction reads and writes more than {} MiB of keys and rows",
                 TRANSACTION_BYTES_MAX >> 20
@@ -449,6 +461,16 @@ impl Transaction {
     pub fn change_storages(&mut self, drops: &[TableId], makes: &[TableId]) {
         self.drops.extend_from_slice(drops);
         self.makes.extend_from_slice(makes);
+    }
+
+    /// Who listens is told of this once it has committed; what it says already is said once. Errors: 54000.
+    pub fn notify(&mut self, notification: Notification) -> Result<(), Failure> {
+        let bytes = notification.bytes();
+        if self.notified.insert(notification.clone()) {
+            self.notified_bytes += bytes;
+            self.notifications.push(notification);
+        }
+        self.check_size()
     }
 
     /// Whether enough rows of private storages have gathered to commit them ahead: so many, or fewer large ones. Not within a savepoint, whose rollback
@@ -488,7 +510,11 @@ impl Transaction {
     /// Whether it has neither read nor written anything.
     pub fn is_idle(&self) -> bool {
         let no_reads = self.ranges.is_empty() && self.items.values().all(|state| state.seen.is_none());
-        no_reads && self.file.is_empty() && self.drops.is_empty() && self.ahead.is_empty()
+        no_reads && self.changes_nothing()
+    }
+
+    fn changes_nothing(&self) -> bool {
+        self.file.is_empty() && self.drops.is_empty() && self.ahead.is_empty() && self.notifications.is_empty()
     }
 
     /// From the beginning, as if nothing had been asked of it. What it held elsewhere has been given up.
@@ -518,7 +544,7 @@ impl Transaction {
             .filter_map(|(item, state)| Some(ItemRead { table: item.table, key: item.key, seen: state.seen? }));
         let reads = reads.collect();
         let (writes, increments) = self.file.into_parts();
-        History { reads, ranges: self.ranges, writes, increments, drops }
+        History { reads, ranges: self.ranges, writes, increments, drops, notifications: self.notifications }
     }
 }
 

@@ -215,7 +215,7 @@ impl GroupCommit {
             joins.push(!is_full && joined.admit(&ready.history, planted!(planted, GatheredDependent)));
             members += usize::from(joins.last() == Some(&true));
         }
-        let history = joined.into_history();
+        let mut history = joined.into_history();
         for (ready, joins) in ready.into_iter().zip(joins) {
             match joins {
                 true => group.push(ready),
@@ -223,6 +223,10 @@ impl GroupCommit {
             }
         }
         self.ready = rest;
+        if planted!(planted, NotificationsOfGroupDropped) {
+            let first: usize = group.iter().take(1).map(|ready| ready.history.notifications.len()).sum();
+            history.notifications.truncate(first);
+        }
         (group, history)
     }
 
@@ -368,6 +372,7 @@ impl<'a> Joined<'a> {
         }
         joined.writes.extend_from_slice(&history.writes);
         joined.ranges.extend_from_slice(&history.ranges);
+        joined.notifications.extend_from_slice(&history.notifications);
     }
 }
 

@@ -11,6 +11,7 @@
 //! * [`group_commit`]: transactions of this site that commit together;
 //! * [`home`]: transactions that this site coordinates;
 //! * [`participant`]: this site's votes, its own transactions included;
+//! * [`notifications`]: when who listens at this site hears of a commit;
 //! * [`snapshot`]: where read-only transactions begin;
 //! * [`resolution`]: outcomes after an epoch change;
 //! * [`last_words`]: what this life leaves open when it ends.
@@ -20,6 +21,7 @@ pub mod group_commit;
 pub mod home;
 pub mod last_words;
 pub mod limits;
+pub mod notifications;
 pub mod participant;
 pub mod resolution;
 pub mod snapshot;
@@ -37,6 +39,7 @@ use messages::{
     Age, Conflict, ConflictKind, Envelope, Epoch, EpochNumber, History, Incarnation, Message, Now, Outbox, Server,
     ServerKind, SiteId, Timestamp, TransactionId,
 };
+use notifications::HeldNotifications;
 use participant::Participants;
 use serde::{Deserialize, Serialize};
 use snapshot::WaitingReaders;
@@ -103,6 +106,7 @@ pub struct AtomicityController {
     unfinished: BTreeMap<u64, TransactionId>,
     participants: Participants,
     snapshots: WaitingReaders,
+    notifications: HeldNotifications,
     /// Requests that came while stopped.
     waiting: Vec<CommitRequest>,
     after_sync: BTreeMap<u64, AfterSync>,
@@ -134,6 +138,7 @@ impl AtomicityController {
             unfinished: BTreeMap::new(),
             participants: Participants::default(),
             snapshots: WaitingReaders::default(),
+            notifications: HeldNotifications::default(),
             waiting: Vec::new(),
             after_sync: BTreeMap::new(),
             next_sync: 1,
@@ -226,6 +231,7 @@ impl AtomicityController {
         self.standing = VotingState::Active;
         self.synced_asked = (0, now.boot);
         self.unsynced = true;
+        self.hand_on_notifications(outbox);
         self.answer_resolved(outbox);
         self.snapshots_may_begin(now, outbox);
         for request in std::mem::take(&mut self.waiting) {

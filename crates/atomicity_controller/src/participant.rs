@@ -108,6 +108,13 @@ impl Participants {
         self.undecided.values().filter_map(|transaction| self.all[transaction].voted).min()
     }
 
+    /// The lowest epoch and clock at which something undecided may commit that notifies.
+    pub(crate) fn lowest_notifying(&self) -> Option<(EpochNumber, u64)> {
+        let undecided = self.undecided.values().map(|transaction| &self.all[transaction]);
+        let notifying = undecided.filter(|participation| !participation.history.notifications.is_empty());
+        notifying.filter_map(|participation| Some((participation.epoch, participation.voted?))).min()
+    }
+
     /// Everything of this home and life below the mark is decided at every participant: forget it.
     pub(crate) fn finished_below(&mut self, home: SiteId, incarnation: Incarnation, mark: u64) {
         let known = self.marks.entry((home, incarnation)).or_default();
@@ -328,6 +335,10 @@ impl AtomicityController {
             outbox.append(participation.prepared_record(transaction, clock, mark));
         }
         let proposal = Timestamp::snapshot(participation.epoch, clock);
+        if planted!(self.planted, NotifiedAtVote) {
+            let history = participation.history.clone();
+            self.notify_anyhow(&history, outbox);
+        }
         let voted = ConcurrencyRequest::Voted { transaction, proposal: Timestamp { transaction, ..proposal } };
         outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(voted));
         let at_home = transaction.home == self.site && planted!(self.planted, LocksReleasedBeforeDecision);
@@ -431,6 +442,10 @@ impl AtomicityController {
             Some(VoteStage::Decided(..)) if planted!(self.planted, DecisionAppliedTwice) => {
                 self.apply_again(now, transaction, outcome, outbox);
             }
+            Some(VoteStage::Decided(..)) if planted!(self.planted, NotifiedAgain) => {
+                let history = self.participants.all[&transaction].history.clone();
+                self.notify_anyhow(&history, outbox);
+            }
             Some(VoteStage::Decided(..)) => {}
             Some(VoteStage::Prepared { .. }) => self.apply(transaction, outcome, epoch, outbox),
             Some(VoteStage::Locking | VoteStage::Checking | VoteStage::Refused(_)) if outcome == Outcome::Abort => {
@@ -454,7 +469,7 @@ impl AtomicityController {
         self.log_decision(transaction, outcome, by, outbox);
         let participation = self.participants.all.get_mut(&transaction).expect("only what is known is applied");
         let stage = std::mem::replace(&mut participation.stage, VoteStage::Decided(outcome, by));
-        let keep = planted!(self.planted, DecisionAppliedTwice);
+        let keep = planted!(self.planted, DecisionAppliedTwice) || planted!(self.planted, NotifiedAgain);
         let history = if keep { participation.history.clone() } else { std::mem::take(&mut participation.history) };
         if let VoteStage::Prepared { vote_number, .. } = stage {
             self.participants.undecided.remove(&vote_number);
@@ -462,10 +477,12 @@ impl AtomicityController {
         match outcome {
             Outcome::Commit(timestamp) => {
                 self.clock.merge(timestamp.clock);
+                self.hold_notifications(timestamp, &history);
                 let in_steps = self.installs_in_steps(&history);
                 self.install(timestamp, history, in_steps, outbox);
                 if in_steps && !planted!(self.planted, LocksPassInstall) {
                     self.participants.installing.insert(transaction);
+                    self.hand_on_notifications(outbox);
                     return self.snapshots_decided(outbox);
                 }
             }
@@ -476,6 +493,7 @@ impl AtomicityController {
             Outcome::Abort => {}
         }
         self.finish_locks(transaction, outbox);
+        self.hand_on_notifications(outbox);
         self.snapshots_decided(outbox);
     }
 
@@ -574,6 +592,11 @@ impl AtomicityController {
         outbox: &mut Outbox,
     ) -> Result<(), String> {
         // What is not known here is finished here, or this copy had lost it and is fail-locked for it.
+        if let Some(participation) = self.participants.all.get_mut(&transaction)
+            && planted!(self.planted, ResolvedNotNotified)
+        {
+            Arc::make_mut(&mut participation.history).notifications.clear();
+        }
         let Some(participation) = self.participants.all.get(&transaction) else { return Ok(()) };
         match (&participation.stage, outcome) {
             (VoteStage::Decided(before, _), _) if *before == outcome => {}
@@ -596,5 +619,6 @@ impl AtomicityController {
             self.finish_locks(*transaction, outbox);
         }
         self.participants.forget_all();
+        self.notifications.forget();
     }
 }

@@ -34,7 +34,7 @@ use crate::limits::{CHUNK_BYTES, POSITION_END, SEGMENT_BYTES_MAX, SEGMENT_BYTES_
 use crate::place::{Identity, Position};
 
 const MAGIC: [u8; 8] = *b"RAIDLOG\n";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const FIXED_BYTES: usize = 64;
 const CHECKED_BYTES: usize = 56;
 /// Where the slot of the first position is in the file.

@@ -3,6 +3,7 @@
 //! Protocols see keys and rows as bytes; only the action driver, the query processor and the user interface know columns.
 
 use crate::key::Key;
+use crate::notification::Notification;
 use crate::timestamp::Timestamp;
 use bytes::Bytes;
 use identifiers::TableId;
@@ -131,10 +132,12 @@ pub struct History {
     pub increments: Vec<Increment>,
     /// Storages that nobody can reach any more once this transaction has committed.
     pub drops: Vec<TableId>,
+    /// What it tells everybody who listens, once it has committed. It changes nothing that is stored.
+    pub notifications: Vec<Notification>,
 }
 
 impl History {
-    /// Whether it changes nothing.
+    /// Whether it changes nothing that is stored.
     pub fn is_read_only(&self) -> bool {
         self.writes.is_empty() && self.increments.is_empty() && self.drops.is_empty()
     }
@@ -154,7 +157,8 @@ impl History {
         let increments =
             self.increments.iter().map(|added| added.key.as_bytes().len() + size_of_val(&added.addends[..]));
         let read: usize = reads.chain(self.ranges.iter().map(ends)).sum();
-        self.written_bytes() + read + increments.sum::<usize>()
+        let notifications = self.notifications.iter().map(Notification::bytes);
+        self.written_bytes() + read + increments.sum::<usize>() + notifications.sum::<usize>()
     }
 
     /// Every item that it changes.

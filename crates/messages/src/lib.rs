@@ -9,7 +9,7 @@
 //! * [`log_record`]: what a site writes to its log;
 //! * [`server`]: the machine interface that all servers have, their outbox and envelopes; [`remaining`]: for the codecs of their states;
 //! * [`label`], [`trace`]: what messages are called, and what became of them, for who measures;
-//! * [`settings`], [`method`], [`concurrency_report`]: what all sites are told by rows of the catalog, and the method in force; [`conflict`], [`contention`]: why transactions lost, and on what; [`item_name`]: what clients call that; [`limits`]: every shared bound; [`lease`]: how long leases last, and what follows from it; [`lineage`]: how a log is known again; [`last_words`]: what a life leaves open; [`planted`](mod@planted): the simulator's switches; [`probes`]: what it must have gone through.
+//! * [`settings`], [`method`], [`concurrency_report`]: what all sites are told by rows of the catalog, and the method in force; [`conflict`], [`contention`]: why transactions lost, and on what; [`item_name`]: what clients call that; [`limits`]: every shared bound; [`lease`]: how long leases last, and what follows from it; [`lineage`]: how a log is known again; [`last_words`]: what a life leaves open; [`notification`]: what NOTIFY says; [`planted`](mod@planted): the simulator's switches; [`probes`]: what it must have gone through.
 
 pub mod access;
 mod catalog;
@@ -31,6 +31,7 @@ pub mod lineage;
 pub mod log_record;
 pub mod method;
 pub mod namespace;
+pub mod notification;
 pub mod oracle;
 pub mod planted;
 pub mod privilege;
@@ -60,6 +61,7 @@ pub use key::Key;
 pub use last_words::LastWords;
 pub use lease::LeaseLength;
 pub use lineage::{KnownMarks, Lineage, Mark};
+pub use notification::Notification;
 pub use server::{Envelope, Message, Now, Outbox, Server};
 pub use timestamp::{Age, Timestamp};
 pub use values::Addend;

@@ -196,6 +196,11 @@ bugs! {
     HomeCheckSkipped = "home-check-skipped", rule 3: "the home site takes what its method lets execute for a check of versions";
     SettingFromFile = "setting-from-file", rule 11: "a returning site runs the method of its file, whatever is set";
     SettingNotFollowed = "setting-not-followed", rule 11: "a setting that comes as a copy is installed and not followed";
+    NotificationPassesLower = "notification-passes-lower", rule 4: "who listens is told of a commit though one below it is undecided";
+    NotifiedAtVote = "notified-at-vote", rule 4: "who listens is told when this site votes, whatever becomes of the transaction";
+    NotifiedAgain = "notified-again", rule 4: "a decision that comes twice is told twice to who listens";
+    ResolvedNotNotified = "resolved-not-notified", rule 8: "who listens is not told of what commits by a resolution";
+    NotificationsOfGroupDropped = "notifications-of-group-dropped", rule 4: "of what commits as one only the first tells who listens";
     ParkedNotChecked = "parked-not-checked", rule 3: "who has left its turn is not doomed by a prepare that takes what it has read";
 }
 

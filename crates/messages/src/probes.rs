@@ -64,6 +64,7 @@ probes! {
     "younger-dies": "a transaction dies at an older one's commit-lock";
     "younger-waiter-killed": "a transaction that waits for commit-locks is killed by an older one";
     "executing-doomed": "a commit-lock ends a transaction that still executes";
+    "notification-held": "who listens is not told of a commit yet, because something may commit below it";
     "deadlock": "an access would wait for itself";
 }
 

@@ -151,6 +151,16 @@ pub enum Action {
         /// Where it goes on.
         value: SequenceValue,
     },
+    /// NOTIFY: once the transaction has committed, who listens is told. What the transaction says already is said once. Errors: 22023 for a name or a
+    /// payload that is too long, or no name; 0A000 in a read-only transaction.
+    Notify {
+        /// The channel, a text; NULL is no name.
+        channel: Expression,
+        /// The payload, a text; NULL is an empty one.
+        payload: Expression,
+        /// The process id of the session.
+        process: i32,
+    },
 }
 
 /// Where a sequence goes on.

@@ -60,6 +60,7 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
         Action::CheckReferences { table } => lines.push(format!("check what all of {} refers to", table.name)),
         Action::Defer(true) => lines.push("put off checks until the commit".to_string()),
         Action::Defer(false) => lines.push("check what was put off".to_string()),
+        Action::Notify { .. } => lines.push("notify who listens, once it has committed".to_string()),
         Action::SetSequence { sequence, value } => lines.push(set_sequence(sequence, value)),
         Action::Rebuild { from, to, index, fill } => {
             lines.push(format!("read all of {}", from.name));

@@ -10,6 +10,7 @@ use crate::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, Epoch
 use crate::concurrency::{ConcurrencyReply, ConcurrencyRequest};
 use crate::lease::{LeaseNews, LeaseOrder};
 use crate::log_record::LogRecord;
+use crate::notification::Notification;
 use crate::oracle::{OracleReply, OracleRequest};
 use crate::query::{QueryReply, QueryRequest};
 use crate::replication::{ReplicationMessage, ServiceReply, ServiceRequest, SiteNotice};
@@ -17,6 +18,7 @@ use crate::session::{SessionReply, SessionRequest};
 use identifiers::{EpochNumber, Incarnation, ServerKind, SessionId, SiteId};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// What time it is, read anew for every message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,6 +128,9 @@ pub enum Message {
     Lease(LeaseOrder),
     /// The keeper of leases to the replication controller.
     LeaseNews(Box<LeaseNews>),
+    /// Atomicity controller to the user interfaces of its site: what transactions that have committed have notified of, in the order of their timestamps. It is
+    /// said once in a life of the site, and neither lost nor repeated within it.
+    Notified(Arc<Vec<Notification>>),
 }
 
 /// Where a server puts what comes out of it.

@@ -59,7 +59,7 @@ pub enum Selection {
 }
 
 /// The protocols, by the names of [`crate::Message`]'s variants.
-const PROTOCOLS: [&str; 23] = [
+const PROTOCOLS: [&str; 24] = [
     "SessionRequest",
     "SessionReply",
     "Query",
@@ -83,6 +83,7 @@ const PROTOCOLS: [&str; 23] = [
     "Checkpoint",
     "Lease",
     "LeaseNews",
+    "Notified",
 ];
 
 impl Selection {

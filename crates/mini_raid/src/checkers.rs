@@ -5,6 +5,7 @@
 //! * [`copies`]: all sites end with equal copies, nothing stale;
 //! * [`families`]: no child lacks its parent, cascades are whole;
 //! * [`methods`]: a site runs the method of concurrency control that is installed there;
+//! * [`notifications`]: who listens is told of each commit once, in one order everywhere;
 //! * [`outcomes`]: one outcome per transaction and epoch in all logs of all sites.
 //!
 //! What a site tells as refreshed is looked for among what is stale in its copy where it is sent (`world::wires`).
@@ -15,5 +16,6 @@ pub mod copies;
 pub mod durability;
 pub mod families;
 pub mod methods;
+pub mod notifications;
 pub mod outcomes;
 pub mod serializability;

@@ -5,6 +5,7 @@
 
 mod schema;
 
+use crate::checkers::notifications::is_notified;
 use crate::families::{FamilyStep, FamilyView};
 use crate::history::{Change, Fate, Observation, Token, Transaction, companion};
 use crate::programs::{self, Programs, counted};
@@ -184,7 +185,11 @@ impl Client {
             Step::Append(key, token) => {
                 self.changes().push(Change::Append { key, token });
                 let update = random.one_in(3) && workload.exists(key);
-                let program = if update { &programs.append_update } else { &programs.append };
+                let program = match update {
+                    _ if is_notified(token) => &programs.append_and_notify,
+                    true => &programs.append_update,
+                    false => &programs.append,
+                };
                 execute(program, [key, 0], [token, 0])
             }
             Step::AppendTwo([first, second]) => {

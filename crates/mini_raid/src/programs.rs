@@ -40,6 +40,8 @@ pub struct Programs {
     pub read_two_lists: Arc<Program>,
     /// `INSERT INTO lists VALUES ($1, $2) ON CONFLICT (k) DO UPDATE SET v = lists.v || excluded.v RETURNING v`
     pub append: Arc<Program>,
+    /// The same, and `NOTIFY` of the entry.
+    pub append_and_notify: Arc<Program>,
     /// `UPDATE lists SET v = v || $2 WHERE k = $1 RETURNING v`
     pub append_update: Arc<Program>,
     /// Two appends in one program: a procedure whose parameters are bound.
@@ -262,6 +264,11 @@ fn append(key: u16) -> Action {
     insert(LISTS, key, Some(concat(Expression::Column(1), Expression::Column(3))), true)
 }
 
+fn notify() -> Action {
+    let channel = Expression::Constant(Value::text(name_of(LISTS)));
+    Action::Notify { channel, payload: Expression::Parameter(1), process: 0 }
+}
+
 fn scan(storage: TableId, reverse: bool) -> Arc<Program> {
     let bounds = Bounds {
         prefix: Vec::new(),
@@ -310,6 +317,7 @@ impl Programs {
             read_list_for_update: read(LISTS, Some(RowLock::Update)),
             read_two_lists: program(vec![select(two, both, None)], &[KEY, VALUE], true),
             append: program(vec![append(0)], &[VALUE], false),
+            append_and_notify: program(vec![notify(), append(0)], &[VALUE], false),
             append_update: program(vec![update], &[VALUE], false),
             append_two: program(vec![bind, append(2), append(0)], &[VALUE], false),
             read_register: read(REGISTERS, None),

@@ -41,6 +41,8 @@ pub fn to_arrow(column_type: Type) -> DataType {
         Type::Uuid => DataType::FixedSizeBinary(16),
         Type::Oid => DataType::UInt32,
         Type::Array(element) => DataType::new_list(to_arrow(element.data_type()), true),
+        // Of no stored column, and of nothing that the query processor computes.
+        Type::Void => DataType::Null,
     }
 }
 

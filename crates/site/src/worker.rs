@@ -331,6 +331,7 @@ impl Worker {
                 Mail::Answer(envelope) => {
                     if let Message::AccessReply(AccessReply::CatalogRows { .. })
                     | Message::SessionReply(..)
+                    | Message::Notified(_)
                     | Message::QueryReply(..) = &envelope.message
                     {
                         self.user_interface.handle(now, envelope, &mut self.outbox);

@@ -35,6 +35,12 @@ pub const STATEMENTS_MAX: usize = 10_000;
 pub const CURSOR_BYTES_MAX: usize = 64 << 20;
 /// Bytes of the rows that the cursors of all sessions of a user interface keep together.
 pub const CURSORS_BYTES_MAX: usize = 512 << 20;
+/// Channels that one session listens on.
+pub const CHANNELS_MAX: usize = 10_000;
+/// Bytes of notifications kept for a session whose client is in a transaction, their texts shared with others.
+pub const NOTIFICATIONS_BYTES_MAX: usize = 16 << 20;
+/// Bytes of output that a client has not taken, above which it is told of no more notifications.
+pub const NOTIFIED_OUTPUT_MAX: usize = 16 << 20;
 /// Portals of one session.
 pub const PORTALS_MAX: usize = 1_000;
 /// Compiled statements kept for all sessions of one user interface; when there are more, all are forgotten.

@@ -9,6 +9,7 @@ use crate::session::catalog::SharedCatalog;
 use crate::session::doorkeeper::Doorkeeper;
 use crate::session::login::{Encryption, Peer};
 use crate::session::queries::cancelled;
+use crate::session::sleeping::has_slept;
 use crate::session::startup::Started;
 use crate::session::state::{CancelReason, Cycle, Phase, Session, Step, Work};
 use crate::session::turn::{Shared, Turn};
@@ -17,7 +18,9 @@ use messages::access::AccessReply;
 use messages::concurrency::Method;
 use messages::log_record::LogRecord;
 use messages::session::SessionRequest;
-use messages::{Envelope, Incarnation, Key, Message, Now, Outbox, Row, Server, SessionId, SiteId, Timestamp};
+use messages::{
+    Envelope, Incarnation, Key, Message, Notification, Now, Outbox, Row, Server, SessionId, SiteId, Timestamp,
+};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -350,6 +353,20 @@ impl UserInterface {
         Some(result)
     }
 
+    /// Transactions have committed that notify: who listens is told, at once if its client is idle.
+    fn notified(&mut self, now: Now, notifications: &[Notification], outbox: &mut Outbox) {
+        let mut told = Vec::new();
+        for session in self.sessions.values_mut().filter(|session| session.listening.is_on()) {
+            let heard = notifications.iter().filter(|notification| session.listening.hear(notification)).count();
+            if heard > 0 {
+                told.push(session.id);
+            }
+        }
+        for session in told {
+            self.turn(now, session, outbox, |turn| turn.tell_idle_client());
+        }
+    }
+
     /// Runs one input of every session for which `when` holds.
     fn turn_where(&mut self, now: Now, outbox: &mut Outbox, when: fn(&Session, Now) -> bool, handle: fn(&mut Turn)) {
         let due: Vec<SessionId> =
@@ -381,6 +398,7 @@ impl Server for UserInterface {
                     catalog_moved(turn);
                 });
             }
+            Message::Notified(notifications) => self.notified(now, &notifications, outbox),
             _ => {}
         }
     }
@@ -397,6 +415,7 @@ impl Server for UserInterface {
             turn.session.deadline = None;
             cancel_statement(turn, CancelReason::Timeout);
         });
+        self.turn_where(now, outbox, has_slept, |turn| turn.wake());
         self.turn_where(now, outbox, is_idle_too_long, |turn| turn.idle_too_long());
         self.turn_where(now, outbox, is_impatient, |turn| {
             turn.settled();
@@ -522,7 +541,9 @@ fn catalog_moved(turn: &mut Turn) {
 fn cancel_statement(turn: &mut Turn, reason: CancelReason) {
     match &turn.session.work {
         Work::Idle | Work::Settling(_) => {}
-        Work::Statement(execution) if matches!(execution.step, Step::CopyData | Step::Room | Step::Catalog(_)) => {
+        Work::Statement(execution)
+            if matches!(execution.step, Step::CopyData | Step::Room | Step::Catalog(_) | Step::Sleep(_)) =>
+        {
             turn.fail(&cancelled(reason));
         }
         // The query processor may be computing for as long as it likes; what it reads meanwhile ends too.

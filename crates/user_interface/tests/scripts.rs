@@ -76,6 +76,18 @@ fn failures() {
     run("failures");
 }
 
+/// LISTEN takes effect at the commit, notifications come between transactions, and a site that begins anew ends the connection.
+#[test]
+fn notifications() {
+    run("notifications");
+}
+
+/// `pg_sleep`: alone, in a block, cancelled, timed out.
+#[test]
+fn sleeping() {
+    run("sleeping");
+}
+
 /// What sessions that outlive the site's servers are told, and what of theirs is run again.
 #[test]
 fn new_life() {

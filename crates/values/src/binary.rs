@@ -94,6 +94,7 @@ pub fn parse(bytes: &[u8], data_type: Type) -> Result<Value, ValueError> {
         Type::Uuid => Value::Uuid(array(bytes)?),
         Type::Oid => Value::Oid(u32::from_be_bytes(array(bytes)?)),
         Type::Array(element) => return parse_binary(bytes, element.data_type()),
+        Type::Void => return Err(text::no_input()),
     };
     modifier::fit(value, data_type, Strictness::Assignment)
 }

@@ -156,6 +156,7 @@ fn decode_value(rest: &mut &[u8], data_type: Type) -> Result<Value, ValueError> 
             *rest = &rest[1..];
             Value::array(element, values)
         }
+        Type::Void => return Err(ValueError::corrupt("a key of type void")),
     })
 }
 

@@ -35,8 +35,14 @@ pub fn parse(input: &str, data_type: Type) -> Result<Value, ValueError> {
         Type::Uuid => Value::Uuid(parse_uuid(input)?),
         Type::Oid => Value::Oid(parse_oid(input)?),
         Type::Array(element) => return array_literal::parse_text(input, element.data_type()),
+        Type::Void => return Err(no_input()),
     };
     modifier::fit(value, data_type, Strictness::Assignment)
+}
+
+/// 0A000: no client has a value of this type.
+pub(crate) fn no_input() -> ValueError {
+    ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, "cannot accept a value of type void")
 }
 
 /// As [`parse`], for bytes from a client. Errors: also 22021 for bytes that are not UTF-8.

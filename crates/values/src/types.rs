@@ -50,6 +50,8 @@ pub enum Type {
     Oid,
     /// An array of elements of another type.
     Array(Element),
+    /// `void`, what a function returns that returns nothing: the type of a result's column, of no stored one. Its only value besides NULL is an empty text.
+    Void,
 }
 
 /// The type of an array's elements: one of [`ALL`] with its modifier.
@@ -165,6 +167,7 @@ impl Type {
             Self::Numeric(_) => 1700,
             Self::Uuid => 2950,
             Self::Array(element) => element.arrays().0,
+            Self::Void => 2278,
         }
     }
 
@@ -227,6 +230,7 @@ impl Type {
         match self {
             Self::Boolean => 1,
             Self::SmallInt => 2,
+            Self::Void => 4,
             Self::Integer | Self::Real | Self::Date | Self::Oid => 4,
             Self::BigInt | Self::Double | Self::Time | Self::Timestamp | Self::TimestampTz => 8,
             Self::Interval | Self::Uuid => 16,
@@ -256,6 +260,7 @@ impl Type {
             Self::Uuid => "uuid",
             Self::Oid => "oid",
             Self::Array(element) => element.arrays().1,
+            Self::Void => "void",
         }
     }
 

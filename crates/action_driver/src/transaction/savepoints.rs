@@ -23,12 +23,14 @@ pub(super) struct Moment {
     makes: usize,
     sequences: usize,
     deferred: usize,
+    notifications: usize,
 }
 
 impl Transaction {
     pub(super) fn moment(&self) -> Moment {
         let (drops, makes, sequences) = (self.drops.len(), self.makes.len(), self.sequences.len());
-        Moment { mark: self.file.mark(), drops, makes, sequences, deferred: self.deferred.len() }
+        let (deferred, notifications) = (self.deferred.len(), self.notifications.len());
+        Moment { mark: self.file.mark(), drops, makes, sequences, deferred, notifications }
     }
 
     fn undo_to(&mut self, moment: Moment) {
@@ -37,6 +39,10 @@ impl Transaction {
         self.makes.truncate(moment.makes);
         self.sequences.truncate(moment.sequences);
         self.deferred.truncate(moment.deferred);
+        for undone in self.notifications.drain(moment.notifications..) {
+            self.notified_bytes -= undone.bytes();
+            self.notified.remove(&undone);
+        }
     }
 
     /// A statement begins.

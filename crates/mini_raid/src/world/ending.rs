@@ -269,8 +269,10 @@ impl World {
             return self.fail(wrong);
         }
         let contents: Vec<copies::Contents> = (1..=self.sites()).map(|site| self.contents(site)).collect();
+        let living = (1..=self.sites()).map(|site| (site, self.look(site).start)).collect();
         let checks = [
             self.outcomes.check(),
+            self.listeners.check(&self.history, &living),
             copies::check(&contents),
             durability::check(&self.history),
             families::check(&self.history),

@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::checkers::methods;
+use crate::client::token_of;
 use crate::event::Event;
 use crate::history::Loss;
 use crate::limits::{INCARNATE_AGAIN, TICK};
@@ -187,6 +188,7 @@ impl World {
             match envelope.message {
                 Message::SessionReply(session, reply) => self.answered_inside(done, site, session, reply),
                 Message::AccessReply(AccessReply::CatalogRows { rows }) => self.told(site, &rows),
+                Message::Notified(notifications) => self.notified(site, &notifications),
                 _ => {}
             }
         }
@@ -205,7 +207,11 @@ impl World {
     /// The servers ask for what only the world can do.
     fn asked(&mut self, site: usize, notice: SiteNotice) {
         match notice {
-            SiteNotice::Serving { epoch } => self.serving(site, epoch),
+            SiteNotice::Serving { epoch } => {
+                self.serving(site, epoch);
+                let (now, start, losses) = (self.now, self.look(site).start, self.history.losses.len());
+                self.listeners.serves(site, start, now, losses);
+            }
             SiteNotice::StartAgain { reason, .. } => {
                 self.say(|| format!("site {site} starts again: {reason}"));
                 self.look_at_log(site);
@@ -228,6 +234,18 @@ impl World {
             | SiteNotice::DiskStalled { .. }
             | SiteNotice::RestartAlone => {}
         }
+    }
+
+    /// Who listens at a site is told what has committed.
+    fn notified(&mut self, site: usize, notifications: &[messages::Notification]) {
+        let (now, start) = (self.now, self.look(site).start);
+        for notification in notifications {
+            match token_of(&values::Value::Text(notification.payload.clone())) {
+                Ok(token) => self.listeners.told(site, start, now, token),
+                Err(wrong) => self.fail(wrong),
+            }
+        }
+        *self.statistics.other.entry("notifications told").or_insert(0) += notifications.len() as u64;
     }
 
     fn serving(&mut self, site: usize, epoch: std::sync::Arc<messages::Epoch>) {

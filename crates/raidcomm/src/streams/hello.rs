@@ -9,7 +9,7 @@ use identifiers::{InstanceId, SiteId};
 use thiserror::Error;
 
 /// The version of the protocol between sites that this code speaks.
-pub const PROTOCOL_VERSION: u16 = 8;
+pub const PROTOCOL_VERSION: u16 = 9;
 
 /// The incarnation of a process that has not been given one yet; it is older than none and newer than none.
 pub const INCARNATION_UNKNOWN: u32 = 0;

@@ -215,6 +215,15 @@ pub fn copy_done(out: &mut BytesMut) {
     out.extend_from_slice(&[b'c', 0, 0, 0, 4]);
 }
 
+/// NotificationResponse.
+pub fn notification(out: &mut BytesMut, process: i32, channel: &str, payload: &str) {
+    message(out, b'A', |out| {
+        out.put_i32(process);
+        put_string(out, channel);
+        put_string(out, payload);
+    });
+}
+
 /// ErrorResponse or, for a warning or notice, NoticeResponse.
 pub fn error(out: &mut BytesMut, severity: Severity, error: &SqlError) {
     let kind = match severity {

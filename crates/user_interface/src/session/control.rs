@@ -125,6 +125,13 @@ impl Turn<'_> {
             Utility::Fetch(fetch) => return self.fetch(execution, &fetch),
             Utility::Prepare(name, types, text) => self.prepare_named(name, types, &text, &execution.prepared)?,
             Utility::Range(declarations) => self.declare_ranges(&declarations)?,
+            Utility::Listen(_) => return self.enter(execution),
+            Utility::Unlisten(channel) => self.unlisten(channel),
+            Utility::ListeningChannels(_) => {
+                let rows = self.listening_channels();
+                self.answer(execution, rows);
+                return Ok(());
+            }
             Utility::Explain(text) => return self.explain(execution, &text),
             Utility::Copy(copy) if copy.outwards => return self.copy_out(execution, &copy),
             Utility::Copy(_) => {
@@ -135,6 +142,7 @@ impl Turn<'_> {
             Utility::Maintenance(maintenance) => self.maintain(&execution.prepared, &maintenance)?,
             Utility::Nothing("CHECKPOINT") => self.check_checkpoint()?,
             Utility::Roles(_)
+            | Utility::Notify(..)
             | Utility::Sequence(_)
             | Utility::Schemas(_)
             | Utility::Constraints(_)
@@ -316,16 +324,19 @@ impl Turn<'_> {
             Plan::Utility(Utility::Savepoint(name)) => {
                 session.overlay.forbid_private();
                 session.savepoints.push((name.clone(), session.overlay.clone(), session.settings.clone()));
+                session.listening.mark();
             }
             Plan::Utility(Utility::Release(name)) => {
                 if let Some(position) = position(name) {
                     session.savepoints.truncate(position);
+                    session.listening.release(position);
                     session.cursors_at_savepoint(position, false);
                 }
             }
             Plan::Utility(Utility::RollbackTo(name)) => {
                 if let Some(position) = position(name) {
                     session.savepoints.truncate(position + 1);
+                    session.listening.roll_back_to(position);
                     session.cursors_at_savepoint(position, true);
                     session.overlay = session.savepoints[position].1.clone();
                     let before = std::mem::replace(&mut session.settings, session.savepoints[position].2.clone());
@@ -429,6 +440,7 @@ impl Turn<'_> {
             self.session.ranges.clear();
             self.forget_portals();
             self.session.cursors.clear();
+            self.unlisten(None);
             self.reset_settings();
             self.become_role(&RoleChange { of_session: true, ..RoleChange::default() })?;
         }

@@ -134,6 +134,7 @@ impl Turn<'_> {
                 self.ask(SessionRequest::Savepoint { name });
                 execution.step = Step::Savepoint;
             }
+            Utility::Listen(channel) => return self.listen(execution, channel),
             _ => unreachable!("only these enter a transaction"),
         }
         self.session.work = Work::Statement(execution);

@@ -127,6 +127,12 @@ impl Turn<'_> {
         self.session.cycle = Cycle::Idle;
         self.session.work = Work::Idle;
         self.session.deadline = self.idle_deadline();
+        if self.session.block == Block::None {
+            self.tell_notifications();
+            if self.session.phase == Phase::Finished {
+                return;
+            }
+        }
         let status = self.session.status();
         backend::ready_for_query(&mut self.session.output, status);
         self.session.is_due = true;
@@ -185,6 +191,7 @@ impl Turn<'_> {
         session.lost = false;
         session.implicit_failed = false;
         session.savepoints.clear();
+        session.listening.end_block(committed);
         session.end_cursors(committed);
         if !committed {
             session.overlay = Default::default();

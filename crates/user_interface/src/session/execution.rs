@@ -312,6 +312,14 @@ impl Turn<'_> {
                 return;
             }
         }
+        if !execution.prepared.sleeps.is_empty() {
+            return self.fall_asleep(execution, rows);
+        }
+        self.program_returned(execution, rows);
+    }
+
+    /// The program's rows are there.
+    pub fn program_returned(&mut self, mut execution: Box<Execution>, rows: Vec<Vec<Value>>) {
         if execution.prepared.cursor.is_some() {
             return self.cursor_rows(execution, rows, true);
         }

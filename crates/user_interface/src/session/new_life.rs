@@ -32,6 +32,7 @@ impl Turn<'_> {
         if life == self.session.life {
             return;
         }
+        self.session.listening.new_life();
         let asked = std::mem::take(&mut self.session.asked);
         let was_open = std::mem::replace(&mut self.session.open, false);
         self.session.stops = 0;
@@ -72,6 +73,7 @@ impl Turn<'_> {
                 }
             }
         }
+        self.tell_idle_client();
     }
 
     fn park(&mut self, parked: Parked) {
@@ -158,6 +160,7 @@ impl Execution {
         self.began = false;
         self.begins_again = true;
         self.supply = Default::default();
+        self.asleep.clear();
         self.buffered.clear();
         self.exhausted = false;
     }

@@ -8,6 +8,7 @@ use crate::protocol::copy::{CopyColumn, Decoder, Options};
 use crate::protocol::format::Formats;
 use crate::session::catalog::{Overlay, OwnRow};
 use crate::session::login::{Login, Peer};
+use crate::session::notifications::Listening;
 use crate::session::sql_cursor::SqlCursor;
 use crate::sql::ddl::SchemaChange;
 use crate::sql::parse::{Parsed, QuelOrigin};
@@ -145,6 +146,8 @@ pub enum Step {
     Catalog(u64),
     /// The end of the transaction, to begin the statement anew in another.
     Restart,
+    /// This time, by the boot clock: it sleeps.
+    Sleep(u64),
 }
 
 /// A statement under way.
@@ -178,6 +181,8 @@ pub struct Execution {
     pub was_suspended: bool,
     /// It has begun before, in a life of the site that is over.
     pub begins_again: bool,
+    /// What it returns when it has slept.
+    pub asleep: Vec<Vec<Value>>,
     /// What it waits for.
     pub step: Step,
     /// Where its rows go.
@@ -368,6 +373,8 @@ pub struct Session {
     pub overlay: Overlay,
     /// Savepoints, each with the schema changes and the settings before it.
     pub savepoints: Vec<(String, Overlay, SessionSettings)>,
+    /// The channels that it listens on.
+    pub listening: Listening,
     /// Prepared statements; `None`: of an empty text.
     pub statements: FxHashMap<String, Option<Arc<Prepared>>>,
     /// The variables that QUEL ranges over.
@@ -423,6 +430,7 @@ impl Session {
             implicit_failed: false,
             overlay: Overlay::default(),
             savepoints: Vec::new(),
+            listening: Listening::default(),
             statements: FxHashMap::default(),
             ranges: Ranges::default(),
             places: None,
@@ -448,9 +456,9 @@ impl Session {
         }
     }
 
-    /// Whether nothing of it is under way, late answers included.
+    /// Whether nothing of it is under way, late answers included, and nothing can come for it.
     pub fn is_at_rest(&self) -> bool {
-        self.phase == Phase::Ready && self.takes_input() && self.stops == 0
+        self.phase == Phase::Ready && self.takes_input() && self.stops == 0 && !self.listening.is_on()
     }
 
     /// Whether its output waits, to leave with what is under way: each packet costs both ends more than its bytes. As PostgreSQL does, nothing is
@@ -487,6 +495,7 @@ impl Execution {
             began: false,
             was_suspended: false,
             begins_again: false,
+            asleep: Vec::new(),
             step: Step::New,
             sink: Sink::Rows,
             change: None,

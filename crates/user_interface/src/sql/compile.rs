@@ -21,20 +21,21 @@ use crate::sql::role_syntax::RoleStatement;
 use crate::sql::schema_syntax::SchemaStatement;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequences::SequenceStatement;
+use crate::sql::session_calls::{SessionCalls, listening_channels};
 use crate::sql::settings::reported_name_of;
 use crate::sql::system;
 use crate::sql::types::Stop;
 use crate::sql::utility::{Copy, CopySource, Utility};
 use crate::sql::views;
 use messages::Key;
-use messages::program::{Action, Program, ResultColumn};
+use messages::program::{Action, Expression, Program, ResultColumn};
 use messages::schema::{CatalogEntry, CatalogVersions};
 use sql_syntax::limits::DEPTH_MAX;
 use sql_syntax::{Deep, TooDeep, on_stack};
 use sqlparser::ast;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use values::Type;
+use values::{Type, Value};
 
 /// Compiles a statement. `described`: what the query processor said of it, parameters' types and number of columns.
 pub fn compile(
@@ -142,9 +143,11 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
         | Utility::Sequence(_)
         | Utility::Schemas(_)
         | Utility::Constraints(_)
-        | Utility::System(_) => {
-            return Ok(of_change(text, utility));
-        }
+        | Utility::System(_) => return Ok(of_change(text, utility)),
+        Utility::Listen(_) => "LISTEN",
+        Utility::Unlisten(_) => "UNLISTEN",
+        Utility::Notify(channel, payload) => return Ok(of_notify(text, channel, payload, context)),
+        Utility::ListeningChannels(_) => "SELECT",
         Utility::Maintenance(maintenance) => maintenance.tag,
         Utility::Range(_) => "RANGE",
         Utility::Nothing(tag) => tag,
@@ -173,6 +176,23 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
         prepared.shareable = false;
     }
     Ok(prepared)
+}
+
+/// NOTIFY. The program names the session: no other may use it.
+fn of_notify(text: &Arc<str>, channel: &Arc<str>, payload: &Arc<str>, context: &Context) -> Prepared {
+    let constant = |text: &Arc<str>| Expression::Constant(Value::Text(text.clone()));
+    let process = context.facts.process;
+    let program = Program {
+        parameters: Vec::new(),
+        actions: vec![Action::Notify { channel: constant(channel), payload: constant(payload), process }],
+        columns: Vec::new(),
+        relies_on: Arc::default(),
+        read_only: false,
+        references: Arc::default(),
+    };
+    let mut prepared = Prepared::simple(text, Plan::Program(Arc::new(program)), Tag::Plain("NOTIFY"));
+    prepared.shareable = false;
+    prepared
 }
 
 /// A change of what the catalog keeps, planned when it is executed.
@@ -290,6 +310,16 @@ fn of_sql(
             if let Some((set, column)) = compiler.set_value(query).map_err(Stop::into_error)? {
                 let mentions = mentions_of(statement, &compiler, context);
                 return of_set_value(parsed, set, column, mentions, compiler, described);
+            }
+            if let Some(column) = listening_channels(query) {
+                let plan = Plan::Utility(Utility::ListeningChannels(column.clone()));
+                let mut prepared = Prepared::simple(&parsed.text, plan, Tag::Select);
+                prepared.columns = vec![text_column(&column)];
+                return Ok(prepared);
+            }
+            if let Some(calls) = compiler.session_calls(query).map_err(Stop::into_error)? {
+                let mentions = mentions_of(statement, &compiler, context);
+                return Ok(of_session_calls(parsed, calls, mentions, compiler));
             }
             of_query(expanded.as_ref().unwrap_or(&parsed.text), query, &mut compiler)?
         }
@@ -413,6 +443,23 @@ fn of_set_value(
     }
     prepared.plan = Plan::SetValue(Arc::new(set));
     Ok(prepared)
+}
+
+/// A SELECT that sleeps or notifies.
+fn of_session_calls(
+    parsed: &Parsed,
+    calls: SessionCalls,
+    mentions: CatalogVersions,
+    mut compiler: Compiler,
+) -> Prepared {
+    let SessionCalls { mut program, sleeps } = calls;
+    compiler.rely(&mut program);
+    let mut prepared = Prepared::simple(&parsed.text, Plan::Program(Arc::new(program)), Tag::Select);
+    prepared.shareable = false;
+    prepared.mentions = mentions;
+    prepared.sleeps = sleeps;
+    finish(&mut prepared, compiler, None);
+    prepared
 }
 
 /// The statement, with what the role may do of it.

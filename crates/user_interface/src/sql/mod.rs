@@ -60,6 +60,7 @@ pub mod sequence_calls;
 mod sequence_names;
 pub mod sequence_options;
 pub mod sequences;
+pub mod session_calls;
 pub mod settings;
 pub mod system;
 pub mod types;

@@ -12,6 +12,7 @@ use crate::sql::role_syntax::RoleStatement;
 use crate::sql::schema_syntax::SchemaStatement;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequences::SequenceStatement;
+use crate::sql::session_calls::SleepingColumn;
 use crate::sql::system::SystemStatement;
 use crate::sql::utility::Utility;
 use crate::sql::views::Expanded;
@@ -115,6 +116,8 @@ pub struct Prepared {
     pub generation: u64,
     /// Whether every session may use it.
     pub shareable: bool,
+    /// The columns of its program's row that say how long the session sleeps before it is told.
+    pub sleeps: Arc<[SleepingColumn]>,
     /// The cursor that keeps its rows, and their columns; it has none itself then.
     pub cursor: Option<(Arc<DeclaredCursor>, Vec<ResultColumn>)>,
     /// The query processor has yet to say what its columns and parameters are.
@@ -215,6 +218,7 @@ impl Prepared {
             mentions: Arc::default(),
             generation: 0,
             shareable: true,
+            sleeps: Arc::default(),
             cursor: None,
             undescribed: false,
             outside_blocks: None,

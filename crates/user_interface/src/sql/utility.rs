@@ -62,6 +62,14 @@ pub enum Utility {
     Fetch(FetchStatement),
     /// PREPARE name (types) AS text.
     Prepare(String, Vec<Type>, Arc<str>),
+    /// LISTEN.
+    Listen(Arc<str>),
+    /// UNLISTEN; none: of all channels.
+    Unlisten(Option<Arc<str>>),
+    /// NOTIFY: channel and payload.
+    Notify(Arc<str>, Arc<str>),
+    /// `SELECT pg_listening_channels()`: what its column is called.
+    ListeningChannels(String),
     /// EXPLAIN of this text.
     Explain(Arc<str>),
     /// COPY.
@@ -184,11 +192,12 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "checkpoint" => Utility::Nothing("CHECKPOINT"),
         "lock" => return Err(SqlError::unsupported("LOCK TABLE").with_hint("Use SELECT ... FOR UPDATE.")),
         "close" if words.skip(&["all"]) => Utility::CloseAll,
-        // There is nothing to stop listening on; pools say so before they hand a connection out again.
-        "unlisten" if words.skip_token(&Token::Mul) => Utility::Nothing("UNLISTEN"),
+        "unlisten" if words.skip_token(&Token::Mul) => Utility::Unlisten(None),
+        "unlisten" => Utility::Unlisten(Some(words.name()?.into())),
+        "listen" => Utility::Listen(words.name()?.into()),
+        "notify" => words.notify()?,
         "close" => Utility::CloseCursor(words.name()?),
         "fetch" | "move" => Utility::Fetch(cursor_syntax::fetch(first == "move", &mut words)?),
-        "listen" | "unlisten" | "notify" => return Err(SqlError::unsupported("LISTEN and NOTIFY")),
         "do" => return Err(SqlError::unsupported("DO")),
         "alter" if words.skip(&["system"]) => Utility::System(system::parse(&mut words)?),
         other => match other_utility(other, &mut words)? {
@@ -239,6 +248,12 @@ impl Words<'_> {
             "all" => Utility::ResetAll,
             name => Utility::Reset(name.to_string()),
         })
+    }
+
+    fn notify(&mut self) -> Result<Utility> {
+        let channel = self.name()?;
+        let payload = if self.skip_token(&Token::Comma) { self.string()? } else { String::new() };
+        Ok(Utility::Notify(channel.into(), payload.into()))
     }
 
     fn chain(&mut self) -> Result<bool> {

@@ -36,6 +36,10 @@ fn message(kind: u8, body: &mut Body) -> String {
             format!("NegotiateProtocolVersion {version} {options:?}")
         }
         b'S' => format!("ParameterStatus {}={}", body.string(), body.string()),
+        b'A' => {
+            let process = body.number();
+            format!("NotificationResponse {process} {} {:?}", body.string(), body.string())
+        }
         b'Z' => format!("ReadyForQuery {}", char::from(body.byte())),
         b'1' => "ParseComplete".to_string(),
         b'2' => "BindComplete".to_string(),

@@ -12,8 +12,8 @@ use messages::program::{Action, Program, ResultColumn};
 use messages::query::{QueryReply, QueryRequest};
 use messages::session::{Failure, Receipt, SessionReply, SessionRequest, StatementFailure};
 use messages::{
-    Conflict, ConflictKind, Envelope, EpochNumber, Incarnation, Item, Key, Message, Now, Outbox, Row, Server,
-    ServerKind, SessionId, SiteId, Timestamp, TransactionId,
+    Conflict, ConflictKind, Envelope, EpochNumber, Incarnation, Item, Key, Message, Notification, Now, Outbox, Row,
+    Server, ServerKind, SessionId, SiteId, Timestamp, TransactionId,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -142,6 +142,14 @@ impl Script {
                 let mut outbox = Outbox::default();
                 self.interface.new_life(Incarnation(self.life), rows, &mut outbox);
                 self.settle(outbox);
+            }
+            "notified" => {
+                // channel=payload ...: what one commit brings.
+                let of = |text: &str| {
+                    let (channel, payload) = text.split_once('=').expect("channel=payload");
+                    Notification { channel: channel.into(), payload: payload.into(), process: 7 }
+                };
+                self.deliver(Message::Notified(Arc::new(rest.split(' ').map(of).collect())));
             }
             "cancel" => self.cancel(rest),
             "left" => {
@@ -527,7 +535,10 @@ fn parse_rows(text: &str) -> Vec<Vec<Value>> {
         text => match (text.parse::<i32>(), text.strip_suffix('L').and_then(|digits| digits.parse::<i64>().ok())) {
             (Ok(number), _) => Value::Integer(number),
             (_, Some(number)) => Value::BigInt(number),
-            _ => Value::Text(Arc::from(text)),
+            _ => match text.strip_suffix('d').map(str::parse) {
+                Some(Ok(number)) => Value::Double(number),
+                _ => Value::Text(Arc::from(text)),
+            },
         },
     };
     text.split(';').filter(|row| !row.is_empty()).map(|row| row.split(',').map(value).collect()).collect()
