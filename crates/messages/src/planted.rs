@@ -196,6 +196,8 @@ bugs! {
     HomeCheckSkipped = "home-check-skipped", rule 3: "the home site takes what its method lets execute for a check of versions";
     SettingFromFile = "setting-from-file", rule 11: "a returning site runs the method of its file, whatever is set";
     SettingNotFollowed = "setting-not-followed", rule 11: "a setting that comes as a copy is installed and not followed";
+    ExpertWithoutPause = "expert-without-pause", rule 16: "the expert switches as often as its advice changes";
+    ProbationIgnored = "probation-ignored", rule 16: "a method that makes things worse stays when its probation is over";
     ParkedNotChecked = "parked-not-checked", rule 3: "who has left its turn is not doomed by a prepare that takes what it has read";
 }
 
@@ -216,5 +218,7 @@ impl Bug {
         Bug::IncrementStamped,
         Bug::SerialTurnLost,
         Bug::ParkedNotChecked,
+        Bug::ExpertWithoutPause,
+        Bug::ProbationIgnored,
     ];
 }
