@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// What came of a window's transactions, by their length: short, middle, long.
+/// What came of a window's transactions, by their length: short, middle-sized, long. See [`class_of`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadOutcome {
     /// Time that they were open without their clients thinking, in nanoseconds; tries that came to nothing, too.
@@ -37,9 +37,11 @@ pub struct LoadOutcome {
 /// How the lengths of [`LoadOutcome`] are called.
 const CLASSES: [&str; 3] = ["short", "middle-sized", "long"];
 
-/// To which of them a transaction of so many accesses belongs.
-pub fn class_of(accesses: u64) -> usize {
-    usize::from(accesses > SHORT_MAX) + usize::from(accesses > MIDDLE_MAX)
+/// To which of them a transaction of so many accesses belongs. One that reads a range is not short, and one whose client thinks is long: others have time
+/// to come between.
+pub fn class_of(accesses: u64, reads_range: bool, thinks: bool) -> usize {
+    let by_accesses = usize::from(accesses > SHORT_MAX) + usize::from(accesses > MIDDLE_MAX);
+    if thinks { 2 } else { by_accesses.max(usize::from(reads_range)) }
 }
 
 impl LoadOutcome {

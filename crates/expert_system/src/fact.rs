@@ -24,6 +24,8 @@ pub enum Fact {
     Length,
     /// Transactions with more than `MIDDLE_MAX` accesses; of all.
     Long,
+    /// Transactions that read a range of rows; of all.
+    Ranges,
     /// Near accesses on the eight items that have most of them; of all near ones.
     Hot,
     /// Pairs of transactions that met twice, in both orders; of all near accesses.
@@ -38,7 +40,7 @@ pub enum Fact {
 
 impl Fact {
     /// All of them.
-    pub const ALL: [Fact; 13] = [
+    pub const ALL: [Fact; 14] = [
         Fact::Near,
         Fact::Reads,
         Fact::Increments,
@@ -47,6 +49,7 @@ impl Fact {
         Fact::Thinking,
         Fact::Length,
         Fact::Long,
+        Fact::Ranges,
         Fact::Hot,
         Fact::Crossing,
         Fact::Together,
@@ -65,6 +68,7 @@ impl Fact {
             Fact::Thinking => "thinking",
             Fact::Length => "length",
             Fact::Long => "long",
+            Fact::Ranges => "ranges",
             Fact::Hot => "hot",
             Fact::Crossing => "crossing",
             Fact::Together => "together",
@@ -76,7 +80,9 @@ impl Fact {
     /// What it says, with its unit, as users are told.
     pub fn meaning(self) -> &'static str {
         match self {
-            Fact::Near => "of 1,000 accesses, those that conflict with one of a transaction that was open at the same time",
+            Fact::Near => {
+                "of 1,000 accesses, those that conflict with one of a transaction that was open at the same time"
+            }
             Fact::Reads => "of 1,000 accesses, those that only read",
             Fact::Increments => "of 1,000 accesses, those that only add",
             Fact::ReadThenWrite => "of 1,000 transactions, those that write what they have read before",
@@ -84,6 +90,7 @@ impl Fact {
             Fact::Thinking => "of 1,000 ms in which a transaction is open, those in which its client thinks",
             Fact::Length => "accesses of a transaction, on average",
             Fact::Long => "of 1,000 transactions, those with more than 64 accesses",
+            Fact::Ranges => "of 1,000 transactions, those that read a range of rows",
             Fact::Hot => "of 1,000 near accesses, those on the eight items that have most",
             Fact::Crossing => "of 1,000 near accesses, those to a transaction that was met before in the other order",
             Fact::Together => "transactions that are open at the same time, on average, times 1,000",

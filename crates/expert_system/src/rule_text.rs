@@ -62,9 +62,8 @@ impl Text<'_> {
         let name = rule.name.get_ref();
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(is_plain) {
-            let reason = format!(
-                "the name {name:?} of a rule is not 1 to {NAME_BYTES_MAX} small letters, digits and hyphens"
-            );
+            let reason =
+                format!("the name {name:?} of a rule is not 1 to {NAME_BYTES_MAX} small letters, digits and hyphens");
             return Err(self.error(rule.name.span().start, reason));
         }
         let Some(method) = Method::of_name(rule.method.get_ref()) else {
@@ -148,7 +147,6 @@ fn condition(text: &str) -> Result<Condition, String> {
     let operand = operand.trim();
     let is_number = !operand.is_empty() && operand.bytes().all(|byte| byte.is_ascii_digit());
     let operand: Option<u64> = operand.parse().ok().filter(|number| is_number && *number <= OPERAND_MAX);
-    let operand =
-        operand.ok_or_else(|| format!("{:?} in {text:?} is no whole number up to {OPERAND_MAX}", rest))?;
+    let operand = operand.ok_or_else(|| format!("{:?} in {text:?} is no whole number up to {OPERAND_MAX}", rest))?;
     Ok(Condition { fact, operator, operand })
 }

@@ -69,7 +69,8 @@ impl Site {
 /// A window in which this method is wanted, and a commit costs so much.
 fn window(wanted: u64, cost_micros: u64) -> LoadWindow {
     let findings = Findings::default().with(Fact::Near, wanted).with(Fact::Length, 4).with(Fact::Reads, 500);
-    let outcome = LoadOutcome { server_time: cost_micros * 1_000 * 1_000, tries: [1_200, 0, 0], commits: [1_000, 0, 0] };
+    let outcome =
+        LoadOutcome { server_time: cost_micros * 1_000 * 1_000, tries: [1_200, 0, 0], commits: [1_000, 0, 0] };
     LoadWindow { accesses: 1_000_000, findings, outcome }
 }
 

@@ -63,7 +63,13 @@ fn loads_get_the_method_that_suits_them() {
         ("a hot counter", with(&[(Fact::Near, 800), (Fact::Hot, 1_000), (Fact::Increments, 900)]), Method::Locking),
         (
             "read, then write a hot row",
-            vec![(Fact::Near, 600), (Fact::Hot, 1_000), (Fact::ReadThenWrite, 900), (Fact::Reads, 500), (Fact::Length, 2)],
+            vec![
+                (Fact::Near, 600),
+                (Fact::Hot, 1_000),
+                (Fact::ReadThenWrite, 900),
+                (Fact::Reads, 500),
+                (Fact::Length, 2),
+            ],
             Method::SimpleLocking,
         ),
         (
@@ -78,7 +84,13 @@ fn loads_get_the_method_that_suits_them() {
         ),
         (
             "scans beside updates",
-            vec![(Fact::Near, 100), (Fact::Reads, 950), (Fact::Long, 500), (Fact::Length, 500), (Fact::Together, 6_000)],
+            vec![
+                (Fact::Near, 100),
+                (Fact::Reads, 950),
+                (Fact::Ranges, 500),
+                (Fact::Length, 5),
+                (Fact::Together, 6_000),
+            ],
             Method::Locking,
         ),
     ];
@@ -93,7 +105,9 @@ fn loads_get_the_method_that_suits_them() {
 #[test]
 fn belief_adds_up_cancels_and_needs_accesses() {
     let rule = |name: &str, certainty: i64| {
-        format!("[[rule]]\nname = \"{name}\"\nwhen = []\nmethod = \"serial\"\ncertainty = {certainty}\nbecause = \"So.\"\n")
+        format!(
+            "[[rule]]\nname = \"{name}\"\nwhen = []\nmethod = \"serial\"\ncertainty = {certainty}\nbecause = \"So.\"\n"
+        )
     };
     let belief = |rules: &[i64], accesses: u64| {
         let text: String = rules.iter().enumerate().map(|(place, one)| rule(&format!("r{place}"), *one)).collect();
