@@ -29,6 +29,7 @@ pub use atomicity_controller::Counters as CommitCounters;
 pub use atomicity_controller::limits::ROUND_PACE;
 pub use concurrency_controller::limits::POINTS_MAX;
 pub use delivery::Turns;
+pub use expert_system::{RuleBook, RuleBookError};
 pub use host::Host;
 pub use place::{Call, Lost, SERVERS, Stores};
 pub use start::Start;
@@ -48,6 +49,7 @@ use messages::{
 };
 use place::{Answer, Place, Question};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use thiserror::Error;
 use watches::{DiskWatch, Growth};
 
@@ -67,6 +69,8 @@ pub struct Settings {
     pub lease: LeaseLength,
     /// The concurrency-control method, as long as none is set in the catalog.
     pub method: Method,
+    /// By which rules it judges its methods, and chooses one where it is told to.
+    pub rules: Arc<RuleBook>,
     /// Items of a storage that a transaction commit-locks one by one, at most.
     pub points_max: usize,
     /// Rows committed ahead at a time into a storage that its transaction made itself.
