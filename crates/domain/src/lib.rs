@@ -7,7 +7,7 @@
 //! * messages inside a site are delivered in the order in which they were sent;
 //! * a token of `Outbox::sync` comes back only when everything appended before it is on disk.
 //!
-//! `delivery` does that. What leaves the domain is in [`Effects`]. It knows no socket, thread or clock: time comes with every call.
+//! `delivery` does that. What comes from outside is taken in the order of its urgency ([`inbox`]). What leaves the domain is in [`Effects`]. It knows no socket, thread or clock: time comes with every call.
 //!
 //! Any server may be in another process (the layouts `two-process` and `separate`), and may be moved while the site runs: see [`place`]. It is
 //! then called, and its outbox is the reply (Raid's direct control passing), so that neither servers nor protocols know.
@@ -15,6 +15,7 @@
 mod calls;
 mod delivery;
 mod host;
+pub mod inbox;
 mod last_words;
 mod leasing;
 pub mod limits;
@@ -35,6 +36,7 @@ pub use place::{Call, Lost, SERVERS, Stores};
 pub use start::Start;
 
 use commit_log::{Log, LogError, Position};
+use inbox::Inbox;
 use leases::Servers;
 use messages::access::AccessRequest;
 use messages::concurrency::Method;
@@ -185,6 +187,9 @@ pub struct Domain<L: Log> {
     places: [Place; SERVERS.len()],
     /// Messages that each of them has taken.
     taken: [u64; SERVERS.len()],
+    /// What has come from outside and no server has taken yet.
+    inbox: Inbox,
+    /// What servers have sent each other.
     queue: VecDeque<Envelope>,
     outbox: Outbox,
     effects: Effects,
@@ -455,6 +460,7 @@ impl<L: Log> Domain<L> {
     }
 
     fn fail(&mut self, failure: Failure) {
+        self.inbox.clear();
         self.queue.clear();
         self.syncs.clear();
         self.effects.failed.get_or_insert(failure);

@@ -62,6 +62,7 @@ impl<L: Log> Start<L> {
         let mut domain = Domain {
             places,
             taken: [0; SERVERS.len()],
+            inbox: Inbox::new(planted),
             queue: VecDeque::new(),
             outbox: Outbox::default(),
             effects: Effects::default(),

@@ -196,6 +196,8 @@ bugs! {
     HomeCheckSkipped = "home-check-skipped", rule 3: "the home site takes what its method lets execute for a check of versions";
     SettingFromFile = "setting-from-file", rule 11: "a returning site runs the method of its file, whatever is set";
     SettingNotFollowed = "setting-not-followed", rule 11: "a setting that comes as a copy is installed and not followed";
+    PriorityReordersPair = "priority-reorders-pair", rule 16: "what is urgent goes before what the same server has sent earlier";
+    BackgroundStarves = "background-starves", rule 16: "what is not urgent waits as long as anything urgent comes";
     ExpertWithoutPause = "expert-without-pause", rule 16: "the expert switches as often as its advice changes";
     ProbationIgnored = "probation-ignored", rule 16: "a method that makes things worse stays when its probation is over";
     ParkedNotChecked = "parked-not-checked", rule 3: "who has left its turn is not doomed by a prepare that takes what it has read";
@@ -219,6 +221,9 @@ impl Bug {
         Bug::SerialTurnLost,
         Bug::ParkedNotChecked,
     ];
+
+    /// Found by the tests of the domain: who waits for ever waits for longer than the simulator runs, and the network may reorder more than a pair.
+    pub const OF_DELIVERY: &'static [Bug] = &[Bug::PriorityReordersPair, Bug::BackgroundStarves];
 
     /// Found by the tests of the expert system: hours of load are none of the simulator's, and no choice of a method makes anything wrong.
     pub const OF_EXPERT: &'static [Bug] = &[Bug::ExpertWithoutPause, Bug::ProbationIgnored];
