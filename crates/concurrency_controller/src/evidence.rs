@@ -12,7 +12,7 @@ use crate::limits::{EVIDENCE_WINDOW, THINKS_BEFORE_COMMIT_MIN, THINKS_MIN};
 use crate::lock_table::Mode;
 use expert_system::expert::class_of;
 use expert_system::limits::MIDDLE_MAX;
-use expert_system::{Fact, Findings, LoadOutcome, LoadWindow};
+use expert_system::{Fact, Findings, LoadWindow, WindowOutcome};
 use messages::concurrency::Target;
 use messages::{Item, KeyRange, TransactionId};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -63,7 +63,7 @@ struct OpenTry {
 
 /// What has come to pass in a window.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Tally {
+struct LoadTally {
     accesses: u64,
     near: u64,
     reads: u64,
@@ -79,22 +79,22 @@ struct Tally {
     wasted: u64,
     open_time: u64,
     thought: u64,
-    outcome: LoadOutcome,
+    outcome: WindowOutcome,
 }
 
 /// See the module's description.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct LoadEvidence {
     /// When the window began (boot clock).
     began: Option<u64>,
-    tally: Tally,
+    tally: LoadTally,
     /// What is known of items and tries begins anew where the server is moved to: no window is lost by that, some conflicts are.
     #[serde(skip)]
-    memory: Memory,
+    memory: Recollection,
 }
 
 #[derive(Debug, Default)]
-struct Memory {
+struct Recollection {
     places: Vec<LastAccesses>,
     open: FxHashMap<TransactionId, OpenTry>,
     /// Of tries from `first` on.
@@ -108,7 +108,7 @@ struct Memory {
     written: VecDeque<(TryNumber, Item)>,
 }
 
-impl Memory {
+impl Recollection {
     /// The open try of a transaction; a new one if there is none.
     fn open(&mut self, transaction: TransactionId, now: u64) -> &mut OpenTry {
         self.open.entry(transaction).or_insert_with(|| {
@@ -181,7 +181,7 @@ fn enter(list: &mut [TryNumber; 2], number: TryNumber) {
     }
 }
 
-impl Evidence {
+impl LoadEvidence {
     /// A transaction asks for something, at this time (boot clock).
     pub(crate) fn asks(&mut self, transaction: TransactionId, target: &Target, mode: Mode, now: u64) {
         let memory = &mut self.memory;
@@ -375,7 +375,7 @@ impl Evidence {
     }
 }
 
-impl Tally {
+impl LoadTally {
     fn findings(&self, hot: u64, took: u64) -> Findings {
         let per_mille = |part: u64, whole: u64| {
             let whole = u128::from(whole);

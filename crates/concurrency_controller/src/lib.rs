@@ -36,7 +36,7 @@ pub mod switching;
 pub mod timestamp;
 
 use commit_locks::{CommitLocks, Finished, Verdict};
-use evidence::Evidence;
+use evidence::LoadEvidence;
 use executing::{Answer, Answers, Doomed, Executing, How};
 use expert_system::{Expert, RuleBook};
 use lock_table::{Mode, Place, Placing};
@@ -88,7 +88,7 @@ pub struct ConcurrencyController {
     executing: Executing,
     commit_locks: CommitLocks,
     counters: Counters,
-    evidence: Evidence,
+    evidence: LoadEvidence,
     expert: Expert,
     placing: Placing,
 }
@@ -105,7 +105,7 @@ impl ConcurrencyController {
             executing: Executing::default(),
             commit_locks: CommitLocks::new(placing),
             counters: Counters::default(),
-            evidence: Evidence::default(),
+            evidence: LoadEvidence::default(),
             expert: Expert::new(Arc::new(RuleBook::standard()), planted),
             placing,
         }

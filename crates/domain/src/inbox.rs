@@ -206,9 +206,7 @@ mod tests {
             1 => replication(ReplicationMessage::Refreshed { items: Vec::new(), storages: Vec::new() }),
             2 => commit(CommitMessage::Decide { transaction, order: 0, outcome: messages::Outcome::Abort }),
             3 | 4 => commit(CommitMessage::Inquire { transactions: vec![transaction] }),
-            _ => {
-                (ServerKind::ActionDriver, Message::SessionRequest(SessionId(number), SessionRequest::Rollback))
-            }
+            _ => (ServerKind::ActionDriver, Message::SessionRequest(SessionId(number), SessionRequest::Rollback)),
         };
         let from = if site == 0 { ServerKind::Site } else { to };
         let incarnation = Incarnation(number as u32);

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 /// What came of a window's transactions, by their length: short, middle-sized, long. See [`class_of`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LoadOutcome {
+pub struct WindowOutcome {
     /// Time that they were open without their clients thinking, in nanoseconds; tries that came to nothing, too.
     pub server_time: u64,
     /// Tries that ended.
@@ -34,7 +34,7 @@ pub struct LoadOutcome {
     pub commits: [u64; 3],
 }
 
-/// How the lengths of [`LoadOutcome`] are called.
+/// How the lengths of [`WindowOutcome`] are called.
 const CLASSES: [&str; 3] = ["short", "middle-sized", "long"];
 
 /// To which of them a transaction of so many accesses belongs. One that reads a range is not short, and one whose client thinks is long: others have time
@@ -44,8 +44,8 @@ pub fn class_of(accesses: u64, reads_range: bool, thinks: bool) -> usize {
     if thinks { 2 } else { by_accesses.max(usize::from(reads_range)) }
 }
 
-impl LoadOutcome {
-    fn add(&mut self, other: &LoadOutcome) {
+impl WindowOutcome {
+    fn add(&mut self, other: &WindowOutcome) {
         self.server_time += other.server_time;
         for class in 0..CLASSES.len() {
             self.tries[class] += other.tries[class];
@@ -73,7 +73,7 @@ pub struct LoadWindow {
     /// The facts.
     pub findings: Findings,
     /// What came of it.
-    pub outcome: LoadOutcome,
+    pub outcome: WindowOutcome,
 }
 
 /// What is to be done.
@@ -267,8 +267,8 @@ impl Expert {
     }
 }
 
-fn sum(windows: &[LoadWindow]) -> LoadOutcome {
-    let mut sum = LoadOutcome::default();
+fn sum(windows: &[LoadWindow]) -> WindowOutcome {
+    let mut sum = WindowOutcome::default();
     windows.iter().for_each(|window| sum.add(&window.outcome));
     sum
 }

@@ -20,7 +20,7 @@ pub mod rule_book;
 pub mod rule_text;
 
 pub use advice::{Advice, Firing, Opinion};
-pub use expert::{Decision, Expert, LoadOutcome, LoadWindow};
+pub use expert::{Decision, Expert, LoadWindow, WindowOutcome};
 pub use fact::{Fact, Findings};
 pub use rule_book::{Condition, ExpertRule, RuleBook};
 pub use rule_text::RuleBookError;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a fact is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Operator {
+pub enum Comparator {
     /// `<`
     Below,
     /// `<=`
@@ -24,7 +24,7 @@ pub struct Condition {
     /// Of what.
     pub fact: Fact,
     /// How it is compared.
-    pub operator: Operator,
+    pub operator: Comparator,
     /// With what.
     pub operand: u64,
 }
@@ -34,10 +34,10 @@ impl Condition {
     pub fn holds(&self, findings: &Findings) -> bool {
         let value = findings.get(self.fact);
         match self.operator {
-            Operator::Below => value < self.operand,
-            Operator::AtMost => value <= self.operand,
-            Operator::AtLeast => value >= self.operand,
-            Operator::Above => value > self.operand,
+            Comparator::Below => value < self.operand,
+            Comparator::AtMost => value <= self.operand,
+            Comparator::AtLeast => value >= self.operand,
+            Comparator::Above => value > self.operand,
         }
     }
 }

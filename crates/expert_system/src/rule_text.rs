@@ -7,7 +7,7 @@ use crate::fact::Fact;
 use crate::limits::{
     BOOK_BYTES_MAX, CERTAIN, CONDITIONS_MAX, NAME_BYTES_MAX, OPERAND_MAX, RULES_MAX, SENTENCE_BYTES_MAX,
 };
-use crate::rule_book::{Condition, ExpertRule, Operator};
+use crate::rule_book::{Comparator, Condition, ExpertRule};
 use messages::method::Method;
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -49,9 +49,9 @@ struct RuleText {
 }
 
 /// Where in the text something stands.
-struct Text<'a>(&'a str);
+struct RuleSource<'a>(&'a str);
 
-impl Text<'_> {
+impl RuleSource<'_> {
     fn error(&self, at: usize, reason: impl Into<String>) -> RuleBookError {
         let before = self.0.as_bytes().get(..at).unwrap_or(self.0.as_bytes());
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
@@ -102,7 +102,7 @@ impl Text<'_> {
 /// # Errors
 /// See [`RuleBookError`].
 pub fn parse(text: &str) -> Result<Vec<ExpertRule>, RuleBookError> {
-    let place = Text(text);
+    let place = RuleSource(text);
     if text.len() > BOOK_BYTES_MAX {
         return Err(place.error(0, format!("the file has more than {BOOK_BYTES_MAX} bytes")));
     }
@@ -135,7 +135,7 @@ fn condition(text: &str) -> Result<Condition, String> {
     let at = text.find(['<', '>']).ok_or_else(wrong)?;
     let (name, rest) = text.split_at(at);
     let operators =
-        [("<=", Operator::AtMost), (">=", Operator::AtLeast), ("<", Operator::Below), (">", Operator::Above)];
+        [("<=", Comparator::AtMost), (">=", Comparator::AtLeast), ("<", Comparator::Below), (">", Comparator::Above)];
     let (operand, operator) = operators
         .into_iter()
         .find_map(|(sign, operator)| Some((rest.strip_prefix(sign)?, operator)))

@@ -92,7 +92,10 @@ pub fn run(
 
 /// The groups of all phases: each is a column.
 fn groups() -> Vec<(&'static Phase, usize, &'static str)> {
-    PHASES.iter().flat_map(|phase| phase.groups.iter().enumerate().map(move |(place, name)| (phase, place, *name))).collect()
+    PHASES
+        .iter()
+        .flat_map(|phase| phase.groups.iter().enumerate().map(move |(place, name)| (phase, place, *name)))
+        .collect()
 }
 
 fn rounds(
@@ -176,7 +179,10 @@ fn tables(found: &Found, options: &Options) -> Vec<Table> {
     commits.notes.extend(found.courses.iter().cloned());
     commits.notes.push(format!(
         "{} clients at one of three sites; {} s counted, after {} s for auto and {} s for others",
-        options.clients, options.seconds, options.settle, limits::ADAPT_SETTLE_SECONDS
+        options.clients,
+        options.seconds,
+        options.settle,
+        limits::ADAPT_SETTLE_SECONDS
     ));
     vec![commits, failures]
 }

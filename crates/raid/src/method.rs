@@ -69,7 +69,7 @@ enum Change {
     /// Let the sites choose their methods by themselves
     Auto {
         /// On: from what is in force now. Off: what was set is taken back, too, so that the sites' files decide.
-        state: State,
+        state: Toggle,
         /// One site only.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
         site: Option<u16>,
@@ -86,7 +86,7 @@ enum Change {
 
 /// Whether something is on.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum State {
+enum Toggle {
     /// It is.
     On,
     /// It is not.
@@ -181,10 +181,10 @@ fn statements(change: &Change) -> Vec<String> {
             let way = way.map(|way| set(Parameter::ConcurrencyWay, way.name()));
             way.into_iter().chain([set(Parameter::ConcurrencyMethod, method.name())]).collect()
         }
-        Change::Auto { state: State::On, site } => {
+        Change::Auto { state: Toggle::On, site } => {
             vec![format!("ALTER SYSTEM SET {} = '{AUTOMATIC}'", name(Parameter::ConcurrencyMethod, *site))]
         }
-        Change::Auto { state: State::Off, site } => {
+        Change::Auto { state: Toggle::Off, site } => {
             vec![format!("ALTER SYSTEM RESET {}", name(Parameter::ConcurrencyMethod, *site))]
         }
         Change::Advice => Vec::new(),
@@ -217,8 +217,8 @@ fn set(sites: &[(u16, SocketAddr)], change: &Change, all_are_listed: bool) -> Re
     }
     let wanted = match change {
         Change::Set { method, .. } => Some(method.name()),
-        Change::Auto { state: State::On, .. } => None,
-        Change::Auto { state: State::Off, .. } | Change::Reset { .. } | Change::Advice => return Ok(()),
+        Change::Auto { state: Toggle::On, .. } => None,
+        Change::Auto { state: Toggle::Off, .. } | Change::Reset { .. } | Change::Advice => return Ok(()),
     };
     let begun = Instant::now();
     let waits_for = |number: u16| site.is_none_or(|site| site == number);
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(statements(&set), wanted);
         let set = Change::Set { method: Method::Serial, way: None, site: None };
         assert_eq!(statements(&set), ["ALTER SYSTEM SET raid.concurrency_method = 'serial'"]);
-        let auto = Change::Auto { state: State::On, site: None };
+        let auto = Change::Auto { state: Toggle::On, site: None };
         assert_eq!(statements(&auto), ["ALTER SYSTEM SET raid.concurrency_method = 'auto'"]);
         let reset = ["ALTER SYSTEM RESET raid.concurrency_method", "ALTER SYSTEM RESET raid.concurrency_way"];
         assert_eq!(statements(&Change::Reset { site: None }), reset);

@@ -1,7 +1,7 @@
 //! When advice is followed: patience, pauses, probation, and the bound on switches.
 
 use expert_system::limits::{HOUR, PAUSE_MIN, SWITCHES_PER_HOUR_MAX};
-use expert_system::{Decision, Expert, Fact, Findings, LoadOutcome, LoadWindow, RuleBook};
+use expert_system::{Decision, Expert, Fact, Findings, LoadWindow, RuleBook, WindowOutcome};
 use messages::limits::SECOND;
 use messages::method::Method;
 use messages::planted::{Bug, Planted};
@@ -70,7 +70,7 @@ impl Site {
 fn window(wanted: u64, cost_micros: u64) -> LoadWindow {
     let findings = Findings::default().with(Fact::Near, wanted).with(Fact::Length, 4).with(Fact::Reads, 500);
     let outcome =
-        LoadOutcome { server_time: cost_micros * 1_000 * 1_000, tries: [1_200, 0, 0], commits: [1_000, 0, 0] };
+        WindowOutcome { server_time: cost_micros * 1_000 * 1_000, tries: [1_200, 0, 0], commits: [1_000, 0, 0] };
     LoadWindow { accesses: 1_000_000, findings, outcome }
 }
 

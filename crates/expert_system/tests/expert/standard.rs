@@ -1,6 +1,6 @@
 //! The rules of the tree: each fires on facts that are made for it, and loads get the method that suits them.
 
-use expert_system::rule_book::Operator;
+use expert_system::rule_book::Comparator;
 use expert_system::{Advice, ExpertRule, Fact, Findings, RuleBook};
 use messages::method::Method;
 
@@ -11,9 +11,9 @@ fn made_for(rule: &ExpertRule) -> Findings {
     let mut findings = Findings::default();
     for condition in &rule.when {
         let value = match condition.operator {
-            Operator::AtMost | Operator::AtLeast => condition.operand,
-            Operator::Below => condition.operand - 1,
-            Operator::Above => condition.operand + 1,
+            Comparator::AtMost | Comparator::AtLeast => condition.operand,
+            Comparator::Below => condition.operand - 1,
+            Comparator::Above => condition.operand + 1,
         };
         findings.set(condition.fact, value);
     }
@@ -30,8 +30,8 @@ fn each_rule_fires_on_facts_that_are_made_for_it_and_not_a_step_beside() {
         for condition in &rule.when {
             let value = findings.get(condition.fact);
             let beside = match condition.operator {
-                Operator::AtMost | Operator::Below => value + 1,
-                Operator::AtLeast | Operator::Above => value.saturating_sub(1),
+                Comparator::AtMost | Comparator::Below => value + 1,
+                Comparator::AtLeast | Comparator::Above => value.saturating_sub(1),
             };
             let is_single = rule.when.iter().filter(|other| other.fact == condition.fact).count() == 1;
             assert!(is_single, "{}: {} is compared twice", rule.name, condition.fact.name());

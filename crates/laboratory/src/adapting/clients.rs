@@ -97,5 +97,7 @@ fn work(sql: SocketAddr, phase: &Phase, number: usize, stage: &AtomicU8) -> Resu
 
 /// Another transaction has won.
 fn is_lost(error: &Error) -> bool {
-    [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].iter().any(|state| error.code() == Some(state))
+    [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED]
+        .iter()
+        .any(|state| error.code() == Some(state))
 }

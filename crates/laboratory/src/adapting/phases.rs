@@ -37,7 +37,7 @@ pub struct Phase {
 }
 
 /// All of them, in order.
-pub const PHASES: [Phase; 6] = [
+pub static PHASES: [Phase; 6] = [
     Phase { name: "a hot row", groups: &["hot row"], deeds: &[(0, Deed::HotRow)] },
     Phase { name: "read, then write", groups: &["read, then write"], deeds: &[(0, Deed::ReadThenWrite)] },
     Phase {
@@ -46,11 +46,21 @@ pub const PHASES: [Phase; 6] = [
         deeds: &[(0, Deed::Thinks), (1, Deed::SmallWrite)],
     },
     Phase { name: "one-shot calls", groups: &["calls"], deeds: &[(0, Deed::Calls)] },
-    Phase { name: "scans and updates", groups: &["scans", "updates"], deeds: &[(0, Deed::Scans), (1, Deed::SmallWrite)] },
+    Phase {
+        name: "scans and updates",
+        groups: &["scans", "updates"],
+        deeds: &[(0, Deed::Scans), (1, Deed::SmallWrite)],
+    },
     Phase {
         name: "a mixture",
         groups: &["mixture"],
-        deeds: &[(0, Deed::HotRow), (0, Deed::Scans), (0, Deed::ReadThenWrite), (0, Deed::Calls), (0, Deed::SmallWrite)],
+        deeds: &[
+            (0, Deed::HotRow),
+            (0, Deed::Scans),
+            (0, Deed::ReadThenWrite),
+            (0, Deed::Calls),
+            (0, Deed::SmallWrite),
+        ],
     },
 ];
 
@@ -99,7 +109,9 @@ pub fn audit(sql: SocketAddr, phase: &Phase, counts: &[Count]) -> Result<(), Exp
     let (found, told): (i64, i64) = (row.get(0), counts.iter().map(|count| count.added).sum());
     match found == told {
         true => Ok(()),
-        false => Err(ExperimentError::Wrong(format!("{}: clients have added {told}, and rows hold {found}", phase.name))),
+        false => {
+            Err(ExperimentError::Wrong(format!("{}: clients have added {told}, and rows hold {found}", phase.name)))
+        }
     }
 }
 
