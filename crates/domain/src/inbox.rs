@@ -186,11 +186,13 @@ fn is_notice(envelope: &Envelope) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use messages::commit::Outcome;
+    use messages::lineage::Mark;
     use messages::planted::Bug;
     use messages::replication::SiteNotice;
     use messages::session::SessionRequest;
     use messages::{EpochNumber, Incarnation, SessionId, TransactionId};
-    use proptest::prelude::*;
+    use seeded_random::Random;
 
     /// What is said, by whom: site 0 is the world.
     fn envelope(site: u16, what: u8, number: u64) -> Envelope {
@@ -203,8 +205,11 @@ mod tests {
                 (ServerKind::ReplicationController, Message::Site(notice))
             }
             0 => replication(ReplicationMessage::Current),
-            1 => replication(ReplicationMessage::Refreshed { items: Vec::new(), storages: Vec::new() }),
-            2 => commit(CommitMessage::Decide { transaction, order: 0, outcome: messages::Outcome::Abort }),
+            1 => {
+                let (items, storages, mark) = (Vec::new(), Vec::new(), Mark::default());
+                replication(ReplicationMessage::Refreshed { items, storages, everything: false, mark })
+            }
+            2 => commit(CommitMessage::Decide { transaction, order: 0, outcome: Outcome::Abort }),
             3 | 4 => commit(CommitMessage::Inquire { transactions: vec![transaction] }),
             _ => (ServerKind::ActionDriver, Message::SessionRequest(SessionId(number), SessionRequest::Rollback)),
         };
@@ -250,20 +255,22 @@ mod tests {
         if inbox.is_empty() { Ok(()) } else { Err("it is not empty".to_owned()) }
     }
 
-    fn sequences() -> impl Strategy<Value = Vec<(u16, u8, bool)>> {
-        proptest::collection::vec((0_u16..4, 0_u8..6, any::<bool>()), 0..200)
-    }
-
-    proptest! {
-        /// If this fails, a decision goes before the prepare that it decides, what a session asked before what it had asked earlier, or a message of
-        /// a site behind the notice that it is gone; or a message is lost.
-        #[test]
-        fn what_one_server_sends_another_keeps_its_order(came in sequences()) {
-            prop_assert_eq!(overtaken(Planted::none(), &came), Ok(()));
+    /// If this fails, a decision goes before the prepare that it decides, what a session asked before what it had asked earlier, or a message of a
+    /// site behind the notice that it is gone; or a message is lost.
+    #[test]
+    fn what_one_server_sends_another_keeps_its_order() {
+        for seed in 0..300 {
+            let mut random = Random::new(seed);
+            let one = |random: &mut Random| {
+                let takes = random.percent(50);
+                (random.below(4) as u16, random.below(6) as u8, takes)
+            };
+            let came: Vec<_> = (0..random.below(200)).map(|_| one(&mut random)).collect();
+            assert_eq!(overtaken(Planted::none(), &came), Ok(()), "seed {seed}");
         }
     }
 
-    /// If this fails, the property above is blind.
+    /// If this fails, the test above is blind.
     #[test]
     fn a_pair_that_is_reordered_is_seen() {
         let came = [(1, 3, false), (1, 2, false)];
@@ -281,7 +288,7 @@ mod tests {
         }
         let order: Vec<u64> = std::iter::from_fn(|| inbox.pop()).map(|envelope| number(&envelope)).collect();
         // The epochs of sites 1 and 2 with their copies before them; the decision; the inquiry; the session.
-        assert_eq!(order, [1, 6, 5, 7, 4, 3, 2]);
+        assert_eq!(order, [1, 5, 6, 7, 4, 3, 2]);
     }
 
     /// So many are taken before a copy while decisions come all the time, at most a thousand.
