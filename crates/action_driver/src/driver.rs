@@ -144,7 +144,7 @@ impl ActionDriver {
             }
         }
         // Nobody is left to be told of it.
-        let finish = Message::Concurrency(ConcurrencyRequest::Finish { transaction: id });
+        let finish = Message::Concurrency(ConcurrencyRequest::Finish { transaction: id, committed: false });
         outbox.local(ServerKind::ConcurrencyController, finish);
     }
 

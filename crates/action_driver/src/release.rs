@@ -11,7 +11,7 @@ use messages::{Conflict, ConflictKind};
 pub(crate) fn release(transaction: &mut Transaction, exchange: &mut Exchange) {
     if let Some((id, _)) = transaction.identity.take() {
         exchange.unfollow(id);
-        exchange.concurrency(ConcurrencyRequest::Finish { transaction: id });
+        exchange.concurrency(ConcurrencyRequest::Finish { transaction: id, committed: false });
     }
     if let Some(snapshot) = transaction.snapshot.take() {
         exchange.shared.snapshots.leave(snapshot);

@@ -251,11 +251,11 @@ impl AtomicityController {
         self.home[&transaction].logged_everywhere && !planted!(self.planted, ToldBeforeLogged)
     }
 
-    /// What those have accessed that have committed together, or will not be judged alone.
+    /// What those have accessed that have committed together.
     fn finish_members(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
         let home = self.home.get_mut(&transaction).expect("only a known transaction is decided");
         for member in std::mem::take(&mut home.members) {
-            self.finish_locks(member.transaction, outbox);
+            self.finish_committed(member.transaction, outbox);
         }
     }
 
@@ -485,7 +485,10 @@ impl AtomicityController {
         for (transaction, home) in std::mem::take(&mut self.home) {
             let HomePhase::Resolved(outcome) = home.phase else { panic!("an activated epoch leaves no vote open") };
             let members = home.names(transaction);
-            home.members.iter().for_each(|member| self.finish_locks(member.transaction, outbox));
+            home.members.iter().for_each(|member| match outcome {
+                Outcome::Commit(_) => self.finish_committed(member.transaction, outbox),
+                Outcome::Abort => self.finish_locks(member.transaction, outbox),
+            });
             self.counters.resolved += 1;
             match outcome {
                 Outcome::Commit(timestamp) => {

@@ -12,11 +12,13 @@
 //! * [`home`]: transactions that this site coordinates;
 //! * [`participant`]: this site's votes, its own transactions included;
 //! * [`notifications`]: when who listens at this site hears of a commit;
+//! * [`finishing`]: how a transaction lets go of what it holds;
 //! * [`snapshot`]: where read-only transactions begin;
 //! * [`resolution`]: outcomes after an epoch change;
 //! * [`last_words`]: what this life leaves open when it ends.
 
 pub mod clock;
+pub mod finishing;
 pub mod group_commit;
 pub mod home;
 pub mod last_words;
@@ -225,7 +227,7 @@ impl AtomicityController {
         assert_eq!(self.standing, VotingState::Stopped, "an epoch is activated once, after a seal");
         assert!(self.participants.undecided().is_empty(), "an activated epoch leaves nothing undecided");
         outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::NothingUndecided));
-        self.participants.installing().for_each(|transaction| self.finish_locks(transaction, outbox));
+        self.participants.installing().for_each(|transaction| self.finish_committed(transaction, outbox));
         self.participants.forget_all();
         self.epoch = Some(epoch);
         self.standing = VotingState::Active;

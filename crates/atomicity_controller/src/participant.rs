@@ -388,11 +388,6 @@ impl AtomicityController {
         }
     }
 
-    pub(crate) fn finish_locks(&self, transaction: TransactionId, outbox: &mut Outbox) {
-        let finish = ConcurrencyRequest::Finish { transaction };
-        outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(finish));
-    }
-
     /// A decision from the home site.
     pub(crate) fn decision_came(
         &mut self,
@@ -492,7 +487,10 @@ impl AtomicityController {
             }
             Outcome::Abort => {}
         }
-        self.finish_locks(transaction, outbox);
+        match outcome {
+            Outcome::Commit(_) => self.finish_committed(transaction, outbox),
+            Outcome::Abort => self.finish_locks(transaction, outbox),
+        }
         self.hand_on_notifications(outbox);
         self.snapshots_decided(outbox);
     }
@@ -505,7 +503,7 @@ impl AtomicityController {
     /// All of a large commit is there: whoever waits for its locks may go on.
     pub(crate) fn installed(&mut self, transaction: TransactionId, outbox: &mut Outbox) {
         if self.participants.installing.remove(&transaction) {
-            self.finish_locks(transaction, outbox);
+            self.finish_committed(transaction, outbox);
         }
     }
 

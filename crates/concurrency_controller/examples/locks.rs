@@ -105,7 +105,7 @@ fn accesses(method: Method) -> impl FnMut(u64) {
             ask(&mut controller, &mut outbox, access);
         }
         let transaction = id(number.saturating_sub(OPEN));
-        ask(&mut controller, &mut outbox, ConcurrencyRequest::Finish { transaction });
+        ask(&mut controller, &mut outbox, ConcurrencyRequest::Finish { transaction, committed: true });
     }
 }
 
@@ -120,6 +120,6 @@ fn commit_locks() -> impl FnMut(u64) {
         let lock = ConcurrencyRequest::CommitLock { transaction, age, history, gathered: Vec::new() };
         ask(&mut controller, &mut outbox, lock);
         let transaction = id(number.saturating_sub(OPEN));
-        ask(&mut controller, &mut outbox, ConcurrencyRequest::Finish { transaction });
+        ask(&mut controller, &mut outbox, ConcurrencyRequest::Finish { transaction, committed: true });
     }
 }

@@ -12,12 +12,14 @@
 //! * [`sequencer`]: what a method is; [`executing`]: what all methods have in common;
 //! * [`locking`], [`simple_locking`], [`optimistic`], [`serial`], [`timestamp`] with its [`ghosts`]: the methods; [`methods`] lists them;
 //! * [`switching`], with [`both`] and [`breakers`]: from one method to another, in three ways; [`setting`]: which one is set, and what is told of it;
-//!   [`recommend`]: which to choose when;
+//! * [`evidence`]: what the load is like; [`advising`]: what an expert makes of it, and when that is done;
 //! * [`limits`] names the bounds.
 
+pub mod advising;
 pub mod both;
 pub mod breakers;
 pub mod commit_locks;
+pub mod evidence;
 pub mod executing;
 pub mod ghosts;
 pub mod limits;
@@ -25,7 +27,6 @@ pub mod lock_table;
 pub mod locking;
 pub mod methods;
 pub mod optimistic;
-pub mod recommend;
 pub mod segments;
 pub mod sequencer;
 pub mod serial;
@@ -35,7 +36,9 @@ pub mod switching;
 pub mod timestamp;
 
 use commit_locks::{CommitLocks, Finished, Verdict};
+use evidence::LoadEvidence;
 use executing::{Answer, Answers, Doomed, Executing, How};
+use expert_system::{Expert, RuleBook};
 use lock_table::{Mode, Place, Placing};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, Target};
 use messages::log_record::LogRecord;
@@ -51,7 +54,7 @@ use setting::Setting;
 use std::sync::Arc;
 use switching::Switching;
 
-/// What the load has come to, for status and [`recommend`].
+/// What the load has come to in this life, whatever the methods were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Accesses asked for.
@@ -85,6 +88,8 @@ pub struct ConcurrencyController {
     executing: Executing,
     commit_locks: CommitLocks,
     counters: Counters,
+    evidence: LoadEvidence,
+    expert: Expert,
     placing: Placing,
 }
 
@@ -100,8 +105,15 @@ impl ConcurrencyController {
             executing: Executing::default(),
             commit_locks: CommitLocks::new(placing),
             counters: Counters::default(),
+            evidence: LoadEvidence::default(),
+            expert: Expert::new(Arc::new(RuleBook::standard()), planted),
             placing,
         }
+    }
+
+    /// The same with other rules than those of the tree.
+    pub fn with_rules(self, book: Arc<RuleBook>) -> ConcurrencyController {
+        ConcurrencyController { expert: Expert::new(book, self.placing.planted), ..self }
     }
 
     /// The method in force.
@@ -139,11 +151,15 @@ impl ConcurrencyController {
                 self.go_on(now, freed.iter().map(Place::from), outbox);
             }
             ConcurrencyRequest::HandOver { transaction, to } => {
+                self.evidence.handed_over(transaction, to);
                 let freed = self.executing.hand_over(transaction, to, self.ruling.sequencer_mut());
                 self.inherits(transaction, to);
                 self.go_on(now, freed.iter().map(Place::from), outbox);
             }
-            ConcurrencyRequest::Finish { transaction } => self.finish(now, transaction, outbox),
+            ConcurrencyRequest::Finish { transaction, committed } => {
+                self.evidence.ends(transaction, committed, now.boot);
+                self.finish(now, transaction, outbox);
+            }
             ConcurrencyRequest::SnapshotAccess { tag, target, snapshot } => {
                 if self.commit_locks.snapshot_access(tag, Place::from(&target), snapshot) {
                     reply_snapshot(tag, outbox);
@@ -172,8 +188,13 @@ impl ConcurrencyController {
         if planted!(self.placing.planted, RangeNotChecked) && matches!(target, Target::Range(..)) {
             return reply_access(transaction, None, outbox);
         }
+        self.evidence.asks(transaction, &target, how.mode, now.boot);
         let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
-        match self.executing.access((transaction, age), target, how, now.boot, locks, sequencer) {
+        let answer = self.executing.access((transaction, age), target, how, now.boot, locks, sequencer);
+        if answer != Answer::Waits {
+            self.evidence.answered(transaction, now.boot);
+        }
+        match answer {
             Answer::Granted => reply_access(transaction, None, outbox),
             Answer::Waits => {
                 self.counters.access_waits += 1;
@@ -198,12 +219,14 @@ impl ConcurrencyController {
         let mut granted = 0;
         for (item, kind) in accesses {
             let target = Target::Item(item);
+            self.evidence.asks(transaction, &target, Mode::from(kind), now.boot);
             let how = How { mode: Mode::from(kind), may_wait: false, precedence: false };
             match self.executing.access((transaction, age), target, how, now.boot, locks, sequencer) {
                 Answer::Granted => granted += 1,
                 Answer::Waits | Answer::Busy | Answer::Refused(_) => break,
             }
         }
+        self.evidence.answered(transaction, now.boot);
         self.counters.accesses += u64::from(granted);
         granted
     }
@@ -224,9 +247,12 @@ impl ConcurrencyController {
             Some(false) => return,
             None => self.counters.commit_locks += 1,
         }
+        std::iter::once(&transaction).chain(gathered).for_each(|one| self.evidence.commits(*one, now.boot));
         let mut executed = std::iter::once(&transaction).chain(gathered);
         if let Some(conflict) = executed.find_map(|&executed| self.executing.doomed(executed)) {
-            return reply_commit_lock(transaction, Some(conflict.clone()), outbox);
+            let conflict = conflict.clone();
+            self.evidence.ends(transaction, false, now.boot);
+            return reply_commit_lock(transaction, Some(conflict), outbox);
         }
         let first = self.executing.goes_first(
             now.boot,
@@ -237,12 +263,12 @@ impl ConcurrencyController {
         if let Some(conflict) = first.filter(|_| !planted!(self.placing.planted, LongWaiterPassed)) {
             reached!("long-waiter-first");
             self.counters.commit_lock_deaths += 1;
-            return reply_commit_lock(transaction, Some(conflict), outbox);
+            return self.refuse_commit_lock(now, transaction, conflict, outbox);
         }
         let (verdict, killed) = self.commit_locks.lock(transaction, age, history.clone());
         for dead in &killed {
             self.counters.commit_lock_deaths += 1;
-            reply_commit_lock(dead.transaction, Some(dead.conflict.clone()), outbox);
+            self.refuse_commit_lock(now, dead.transaction, dead.conflict.clone(), outbox);
         }
         let mut freed = self.executing.forget(transaction, self.ruling.sequencer_mut());
         gathered.iter().for_each(|member| self.executing.gather(*member, self.ruling.sequencer_mut()));
@@ -253,6 +279,7 @@ impl ConcurrencyController {
             for loser in doomed {
                 reached!("executing-doomed");
                 self.counters.doomed += 1;
+                self.evidence.loses(loser.transaction, loser.conflict.other);
                 tell_doomed(loser, outbox);
             }
         }
@@ -261,12 +288,19 @@ impl ConcurrencyController {
             Verdict::Waits => self.counters.commit_lock_waits += 1,
             Verdict::Dies(conflict) => {
                 self.counters.commit_lock_deaths += 1;
-                reply_commit_lock(transaction, Some(conflict), outbox);
+                self.refuse_commit_lock(now, transaction, conflict, outbox);
             }
         }
         let placing = self.placing;
         let histories = killed.iter().flat_map(|dead| placing.places(&dead.history)).map(|(place, _)| place);
         self.go_on(now, histories.chain(freed.iter().map(Place::from)), outbox);
+    }
+
+    /// Nothing of it is held here any more, and nobody says that it has ended.
+    fn refuse_commit_lock(&mut self, now: Now, transaction: TransactionId, conflict: Conflict, outbox: &mut Outbox) {
+        self.evidence.loses(transaction, conflict.other);
+        self.evidence.ends(transaction, false, now.boot);
+        reply_commit_lock(transaction, Some(conflict), outbox);
     }
 
     fn finish(&mut self, now: Now, transaction: TransactionId, outbox: &mut Outbox) {
@@ -287,12 +321,13 @@ impl ConcurrencyController {
     fn go_on<'a>(&mut self, now: Now, freed: impl Iterator<Item = Place<'a>>, outbox: &mut Outbox) {
         let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
         let answers = self.executing.go_on(freed, now.boot, locks, sequencer);
-        self.answer(answers, outbox);
+        self.answer(now, answers, outbox);
         self.ends_switch(now, outbox);
     }
 
-    fn answer(&mut self, answers: Answers, outbox: &mut Outbox) {
+    fn answer(&mut self, now: Now, answers: Answers, outbox: &mut Outbox) {
         for (transaction, conflict) in answers {
+            self.evidence.answered(transaction, now.boot);
             conflict.iter().for_each(|conflict| self.count_refusal(conflict));
             reply_access(transaction, conflict, outbox);
         }
@@ -348,6 +383,7 @@ impl Server for ConcurrencyController {
             self.go_on(now, std::iter::empty(), outbox);
         }
         self.loses_patience(now, outbox);
+        self.takes_advice(now, outbox);
     }
 
     fn replay(&mut self, _: &LogRecord, _: &mut Outbox) {}

@@ -25,8 +25,24 @@ pub const OWED_TIME: u64 = SECOND;
 /// An access with precedence keeps younger ones off for so long at most: as long as it takes to build an index of a large table.
 pub const PRECEDENCE_TIME: u64 = 600 * SECOND;
 
-/// Accesses below which a load says nothing about the method.
-pub const RECOMMENDATION_SAMPLE_MIN: u64 = 1_000;
+/// Time over which a load is judged.
+pub const EVIDENCE_WINDOW: u64 = 10 * SECOND;
+/// A client of whose transaction nothing is under way for so long thinks.
+pub const THINKS_MIN: u64 = 5 * MILLISECOND;
+/// Before a commit so long: it may have waited for others to commit with it.
+pub const THINKS_BEFORE_COMMIT_MIN: u64 = 20 * MILLISECOND;
+/// Items of which it is known who has accessed them last. A power of two.
+pub const EVIDENCE_PLACES: usize = 4_096;
+/// Tries of which it is known when they began and ended.
+pub const EVIDENCE_TRIES: usize = 4_096;
+/// Others that a try has come behind, as far as is remembered.
+pub const EVIDENCE_MEETINGS: usize = 4;
+/// Ranges that are remembered.
+pub const EVIDENCE_RANGES: usize = 16;
+/// Writes that are remembered for who reads a range behind them.
+pub const EVIDENCE_WRITES: usize = 64;
+/// Items whose conflicts are told from all.
+pub const HOT_ITEMS: usize = 8;
 
 /// Under `serial` who has the turn leaves it to others when it has asked for nothing for so long: its client thinks.
 pub const SERIAL_IDLE: u64 = 50 * MILLISECOND;
@@ -44,4 +60,6 @@ pub const SWITCH_PATIENCE: u64 = 5 * SECOND;
 /// Switches of the method that are told of.
 pub const SWITCHES_KEPT: usize = 64;
 
+const _: () = assert!(EVIDENCE_PLACES.is_power_of_two() && THINKS_MIN < THINKS_BEFORE_COMMIT_MIN);
+const _: () = assert!(THINKS_BEFORE_COMMIT_MIN < SERIAL_IDLE && SWITCH_PATIENCE < EVIDENCE_WINDOW);
 const _: () = assert!(SERIAL_IDLE < ACCESS_PATIENCE && ACCESS_PATIENCE < SWITCH_PATIENCE);

@@ -15,6 +15,7 @@ use crate::methods::Ruling;
 use crate::sequencer::Breaker;
 use crate::{CommitLocks, ConcurrencyController, reply_access, tell_doomed};
 use messages::concurrency::{Method, Way};
+use messages::method::{Switch, SwitchedBy};
 use messages::planted::Bug;
 use messages::{Conflict, ConflictKind, Now, Outbox, TransactionId};
 use serde::{Deserialize, Serialize};
@@ -34,11 +35,25 @@ pub struct Switching {
 impl ConcurrencyController {
     /// Goes over to another method. Nothing stops. The one to which it goes over already is gone on with.
     pub fn switch(&mut self, now: Now, method: Method, way: Way, outbox: &mut Outbox) {
+        self.switch_for((SwitchedBy::Setting, String::new()), now, method, way, outbox);
+    }
+
+    /// The same, by somebody and for a reason.
+    pub(crate) fn switch_for(
+        &mut self,
+        (by, because): (SwitchedBy, String),
+        now: Now,
+        method: Method,
+        way: Way,
+        outbox: &mut Outbox,
+    ) {
         if method == self.method() {
             return;
         }
         self.end_switch(now);
-        self.setting.switches(now, (self.method(), method, way));
+        let from = self.method();
+        let at_micros = now.wall_micros;
+        self.setting.switches(Switch { at_micros, from, to: method, way, took: None, doomed: 0, by, because });
         let planted = self.placing.planted;
         let before = self.executing.under_way();
         let mut ruling = Ruling::new(method, planted);
@@ -173,6 +188,6 @@ impl ConcurrencyController {
                 reply_access(transaction, conflict, outbox);
             }
         }
-        self.answer(answers, outbox);
+        self.answer(now, answers, outbox);
     }
 }

@@ -30,7 +30,7 @@ impl<L: Log> Domain<L> {
             && self.is_for_this_life(&envelope)
             && let Some(envelope) = self.lease_came(clock, envelope)
         {
-            self.queue.push_back(envelope);
+            self.inbox.push(envelope);
             self.run(clock);
         }
     }
@@ -47,8 +47,6 @@ impl<L: Log> Domain<L> {
     /// and transactions that are asked for together are ready together, and can commit as one. Where none is called, so many at once that what they need
     /// stays in the processor's caches.
     pub fn deliver_all(&mut self, clock: &mut Clock<'_>, envelopes: impl IntoIterator<Item = Envelope>) {
-        let at_once = if self.calls_out() { usize::MAX } else { limits::TOGETHER_MAX };
-        let mut together = 0;
         for envelope in envelopes {
             if self.effects.failed.is_some() {
                 return;
@@ -57,15 +55,20 @@ impl<L: Log> Domain<L> {
                 reached!("request-of-earlier-life");
                 continue;
             }
-            let Some(envelope) = self.lease_came(clock, envelope) else { continue };
-            self.queue.push_back(envelope);
-            together += 1;
-            if together == at_once {
-                together = 0;
-                self.run(clock);
+            if let Some(envelope) = self.lease_came(clock, envelope) {
+                self.inbox.push(envelope);
             }
         }
         self.run(clock);
+    }
+
+    /// Takes in what is most urgent of what came from outside, as much as may be under way at once.
+    fn take_in(&mut self) {
+        let at_once = if self.calls_out() { usize::MAX } else { limits::TOGETHER_MAX };
+        for _ in 0..at_once {
+            let Some(envelope) = self.inbox.pop() else { return };
+            self.queue.push_back(envelope);
+        }
     }
 
     /// Who may be kept waiting from now on. Whoever has turns comes back while the domain is behind.
@@ -75,7 +78,7 @@ impl<L: Log> Domain<L> {
 
     /// Whether messages wait that there was no time for: [`Domain::go_on`] delivers them.
     pub fn is_behind(&self) -> bool {
-        !self.queue.is_empty()
+        !self.queue.is_empty() || !self.inbox.is_empty()
     }
 
     /// Delivers what there was no time for.
@@ -96,7 +99,11 @@ impl<L: Log> Domain<L> {
     /// Delivers until nothing is left to deliver inside the site, or this time is over; one message at least.
     pub(crate) fn run_for(&mut self, clock: &mut Clock<'_>, time: Option<u64>) {
         let (mut delivered, mut until) = (0, None);
-        while let Some(envelope) = self.queue.pop_front() {
+        loop {
+            if self.queue.is_empty() {
+                self.take_in();
+            }
+            let Some(envelope) = self.queue.pop_front() else { return };
             delivered += 1;
             assert!(delivered < limits::MESSAGES_PER_CALL_MAX, "servers of a site send each other messages for ever");
             let kind = envelope.to;
@@ -115,6 +122,7 @@ impl<L: Log> Domain<L> {
                 reached!("turn-ended");
                 self.queue.push_front(envelope);
                 if planted!(self.settings.planted, LateMessagesForgotten) {
+                    self.inbox.clear();
                     self.queue.clear();
                 }
                 return;

@@ -19,6 +19,7 @@ impl<L: Log> Domain<L> {
             return None;
         }
         let mut committed = BTreeSet::new();
+        self.inbox.clear();
         for envelope in std::mem::take(&mut self.queue) {
             match &envelope.message {
                 Message::CommitReply(CommitReply::Committed { transaction, .. }) => {

@@ -7,7 +7,7 @@
 //! * messages inside a site are delivered in the order in which they were sent;
 //! * a token of `Outbox::sync` comes back only when everything appended before it is on disk.
 //!
-//! `delivery` does that. What leaves the domain is in [`Effects`]. It knows no socket, thread or clock: time comes with every call.
+//! `delivery` does that. What comes from outside is taken in the order of its urgency ([`inbox`]). What leaves the domain is in [`Effects`]. It knows no socket, thread or clock: time comes with every call.
 //!
 //! Any server may be in another process (the layouts `two-process` and `separate`), and may be moved while the site runs: see [`place`]. It is
 //! then called, and its outbox is the reply (Raid's direct control passing), so that neither servers nor protocols know.
@@ -15,6 +15,7 @@
 mod calls;
 mod delivery;
 mod host;
+pub mod inbox;
 mod last_words;
 mod leasing;
 pub mod limits;
@@ -29,11 +30,13 @@ pub use atomicity_controller::Counters as CommitCounters;
 pub use atomicity_controller::limits::ROUND_PACE;
 pub use concurrency_controller::limits::POINTS_MAX;
 pub use delivery::Turns;
+pub use expert_system::{RuleBook, RuleBookError};
 pub use host::Host;
 pub use place::{Call, Lost, SERVERS, Stores};
 pub use start::Start;
 
 use commit_log::{Log, LogError, Position};
+use inbox::Inbox;
 use leases::Servers;
 use messages::access::AccessRequest;
 use messages::concurrency::Method;
@@ -48,6 +51,7 @@ use messages::{
 };
 use place::{Answer, Place, Question};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use thiserror::Error;
 use watches::{DiskWatch, Growth};
 
@@ -67,6 +71,8 @@ pub struct Settings {
     pub lease: LeaseLength,
     /// The concurrency-control method, as long as none is set in the catalog.
     pub method: Method,
+    /// By which rules it judges its methods, and chooses one where it is told to.
+    pub rules: Arc<RuleBook>,
     /// Items of a storage that a transaction commit-locks one by one, at most.
     pub points_max: usize,
     /// Rows committed ahead at a time into a storage that its transaction made itself.
@@ -181,6 +187,9 @@ pub struct Domain<L: Log> {
     places: [Place; SERVERS.len()],
     /// Messages that each of them has taken.
     taken: [u64; SERVERS.len()],
+    /// What has come from outside and no server has taken yet.
+    inbox: Inbox,
+    /// What servers have sent each other.
     queue: VecDeque<Envelope>,
     outbox: Outbox,
     effects: Effects,
@@ -451,6 +460,7 @@ impl<L: Log> Domain<L> {
     }
 
     fn fail(&mut self, failure: Failure) {
+        self.inbox.clear();
         self.queue.clear();
         self.syncs.clear();
         self.effects.failed.get_or_insert(failure);

@@ -86,6 +86,7 @@ mod tests {
     use messages::planted::Planted;
     use messages::session::SessionRequest;
     use messages::{Envelope, EpochNumber, Incarnation, Message, Now, SessionId, SiteId};
+    use std::sync::Arc;
 
     struct NoStores;
 
@@ -144,6 +145,7 @@ mod tests {
             lease: messages::LeaseLength::DEFAULT,
             method: Method::Locking,
             points_max: crate::POINTS_MAX,
+            rules: Arc::default(),
             chunk_rows: messages::limits::PRIVATE_CHUNK_ROWS,
             memory_bytes_max: 1 << 20,
             unposted_bytes_max: 1 << 19,

@@ -19,6 +19,7 @@ use messages::{Message, Now, Outbox, ServerKind};
 use messages::{planted, reached};
 use replication_controller::ReplicationController;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A domain that is being started: its servers are there, and know part of what the log says.
 pub struct Start<L: Log> {
@@ -51,13 +52,17 @@ impl<L: Log> Start<L> {
                 AtomicityController::new(site, incarnation, settings.round_pace, planted)
                     .installing_at_once(settings.touched_max),
             ),
-            Place::here(ConcurrencyController::new(settings.method, settings.points_max, planted)),
+            Place::here(
+                ConcurrencyController::new(settings.method, settings.points_max, planted)
+                    .with_rules(Arc::clone(&settings.rules)),
+            ),
             Place::here(access_manager),
             Place::here(ActionDriver::new(planted, settings.seed).with_chunks_of(settings.chunk_rows)),
         ];
         let mut domain = Domain {
             places,
             taken: [0; SERVERS.len()],
+            inbox: Inbox::new(planted),
             queue: VecDeque::new(),
             outbox: Outbox::default(),
             effects: Effects::default(),

@@ -56,6 +56,10 @@ impl TableId {
     pub const CONCURRENCY: TableId = TableId(3);
     /// And its switches.
     pub const CONCURRENCY_SWITCHES: TableId = TableId(4);
+    /// What the rules of a site say of each method, and why.
+    pub const CONCURRENCY_ADVICE: TableId = TableId(5);
+    /// And what they say it by.
+    pub const CONCURRENCY_FACTS: TableId = TableId(6);
     /// The first identifier that a created storage may have: as in PostgreSQL, lower ones belong to the system.
     pub const FIRST_CREATED: TableId = TableId(16_384);
 }

@@ -63,6 +63,9 @@ pub enum ExperimentError {
         /// What the operating system says.
         source: std::io::Error,
     },
+    /// Figures cannot be told.
+    #[error("{0}")]
+    Figures(String),
     /// What a database must never do: a stale read, books that do not balance, an answer that cannot be right.
     #[error("WRONG: {0}")]
     Wrong(String),

@@ -10,6 +10,7 @@
 //! * [`demo`]: a cluster under load that loses a site and takes it back;
 //! * [`returning`]: how soon a site that was away answers again; [`interruption`]: how long the others do not when one is killed;
 //! * [`dip`]: what a site that comes back costs the clients of the others;
+//! * [`adapting`]: methods of concurrency control under several loads, and the choice among them;
 //! * [`first_answer`]: waiting until a site that was just started answers;
 //! * [`soak`]: a mixed load and a kill a minute for an hour, and what that costs in memory and disk;
 //! * [`machine`]: what figures depend on;
@@ -21,6 +22,7 @@
 //! * [`communication`]: calls and messages between processes and hosts;
 //! * [`memory`]: recoverable memory and databases over the memory of other hosts.
 
+pub mod adapting;
 pub mod communication;
 pub mod debit_credit;
 pub mod demo;

@@ -82,3 +82,12 @@ const _: () = assert!(
         && SOAK_LOAD.as_nanos() < SOAK_TURN.as_nanos()
 );
 const _: () = assert!(SCALE_MAX as u64 * 100_000 < 1 << 31);
+
+/// Rows between which clients of the experiment on methods move something.
+pub const ADAPT_ROWS: u64 = 100_000;
+/// Of them, those that thinkers read, and small writers change.
+pub const ADAPT_SCANNED: u64 = 3_000;
+/// How long such a client thinks.
+pub const ADAPT_THINK_TIME: Duration = Duration::from_millis(50);
+/// How long a fixed method has before its commits are counted, in seconds.
+pub const ADAPT_SETTLE_SECONDS: u64 = 1;

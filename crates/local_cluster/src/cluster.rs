@@ -390,6 +390,8 @@ impl Cluster {
                     clients: Clients::default(),
                     alone: false,
                     accept_lost_memory: false,
+                    expert_rules: None,
+                    rules: Default::default(),
                 }
                 .write(&path)?,
             }

@@ -118,6 +118,8 @@ pub enum ConcurrencyRequest {
     Finish {
         /// Who.
         transaction: TransactionId,
+        /// Whether it has committed, as far as is known: for what is counted, and for nothing else.
+        committed: bool,
     },
     /// Action driver: a snapshot reader is about to read the target at `snapshot`. Answered `SnapshotReply` once no transaction that
     /// holds an exclusive commit-lock on it *now* with a proposal at or below `snapshot` is undecided. (Later ones

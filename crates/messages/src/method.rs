@@ -107,6 +107,58 @@ pub struct MethodReport {
     pub load: Load,
     /// The last switches, the oldest first.
     pub switches: Vec<Switch>,
+    /// Whether the site chooses its method by itself.
+    pub is_automatic: bool,
+    /// Whether the method in force is one that it has chosen and still compares with the one before.
+    pub is_on_probation: bool,
+    /// What the site's rules say of each method, by the last window of its load. Nothing: there was none.
+    pub advice: Vec<MethodAdvice>,
+    /// What that window was like.
+    pub facts: Vec<LoadFact>,
+}
+
+/// What the rules of a site say of a method.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MethodAdvice {
+    /// Of which.
+    pub method: Method,
+    /// How far it is believed in, from -1,000 to 1,000.
+    pub belief: i64,
+    /// The rules that have fired.
+    pub reasons: Vec<AdviceReason>,
+}
+
+/// A rule that has fired.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdviceReason {
+    /// Its name.
+    pub rule: String,
+    /// How far it speaks for its method, or against it: from -1,000 to 1,000.
+    pub certainty: i64,
+    /// Its sentence.
+    pub because: String,
+}
+
+/// A number about a site's load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadFact {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: u64,
+    /// What it says, with its unit.
+    pub meaning: String,
+}
+
+/// Who has switched a site's method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SwitchedBy {
+    /// Somebody, by a setting.
+    Setting,
+    /// The site, by its rules.
+    Expert,
+    /// The site, back, as the method has not stood its probation.
+    Probation,
 }
 
 /// Accesses, and what became of them.
@@ -127,7 +179,7 @@ pub struct Load {
 }
 
 /// One switch of the method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switch {
     /// When it began: microseconds since 1970.
     pub at_micros: u64,
@@ -141,4 +193,8 @@ pub struct Switch {
     pub took: Option<u64>,
     /// Transactions that it doomed.
     pub doomed: u64,
+    /// By whom.
+    pub by: SwitchedBy,
+    /// Why, if the site has done it by itself: a sentence.
+    pub because: String,
 }

@@ -42,6 +42,8 @@ probes! {
     "joining-adds-not": "an addition is not made to what a member that is being repaired may lack";
     "copier-meets-drop": "a copy of a storage that was dropped is asked for";
     "copier-meets-newer": "a copy comes of an item that was written here meanwhile";
+    "urgent-goes-first": "a message from outside is taken before one that came earlier and is less urgent";
+    "switched-by-itself": "a site goes over to another method of concurrency control by its own rules";
     "stale-read": "a read meets an item that is stale here";
     "stale-in-scan": "a scan ends at an item that is stale here";
     "below-floor": "a snapshot is below what is known of a refreshed item's past";

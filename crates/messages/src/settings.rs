@@ -24,6 +24,9 @@ pub enum Parameter {
 /// All of them.
 pub const PARAMETERS: [Parameter; 2] = [Parameter::ConcurrencyMethod, Parameter::ConcurrencyWay];
 
+/// The value of [`Parameter::ConcurrencyMethod`] with which a site chooses its method by itself.
+pub const AUTOMATIC: &str = "auto";
+
 impl Parameter {
     /// Its name behind `raid.`
     fn short(self) -> &'static str {
@@ -62,7 +65,7 @@ impl Parameter {
     /// Its values.
     pub fn values(self) -> Vec<&'static str> {
         match self {
-            Parameter::ConcurrencyMethod => Method::ALL.into_iter().map(Method::name).collect(),
+            Parameter::ConcurrencyMethod => Method::ALL.into_iter().map(Method::name).chain([AUTOMATIC]).collect(),
             Parameter::ConcurrencyWay => Way::ALL.into_iter().map(Way::name).collect(),
         }
     }
@@ -95,7 +98,12 @@ impl Settings {
         self.rows.contains_key(&parameter.name(Some(site)))
     }
 
-    /// The method that is set for a site.
+    /// Whether a site is to choose its method by itself.
+    pub fn is_automatic(&self, site: SiteId) -> bool {
+        self.value(Parameter::ConcurrencyMethod, site) == Some(AUTOMATIC)
+    }
+
+    /// The method that is set for a site; `None` also if it is to choose by itself.
     pub fn method(&self, site: SiteId) -> Option<Method> {
         self.value(Parameter::ConcurrencyMethod, site).and_then(Method::of_name)
     }
@@ -142,6 +150,8 @@ mod tests {
         set(&mut settings, &METHOD.name(Some(site)), None);
         assert_eq!(settings.method(site), Some(Method::Serial));
         set(&mut settings, &METHOD.name(None), Some("of a later version"));
-        assert_eq!(settings.method(site), None);
+        assert_eq!((settings.method(site), settings.is_automatic(site)), (None, false));
+        set(&mut settings, &METHOD.name(None), Some("auto"));
+        assert_eq!((settings.method(site), settings.is_automatic(site)), (None, true));
     }
 }

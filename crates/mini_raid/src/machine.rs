@@ -140,6 +140,7 @@ impl Machine {
             lease: profile.leases.draw(random),
             method: profile.method,
             points_max: profile.points_max,
+            rules: std::sync::Arc::default(),
             chunk_rows: profile.chunk_rows,
             memory_bytes_max: profile.memory_bytes_max,
             unposted_bytes_max: profile.unposted_bytes_max,

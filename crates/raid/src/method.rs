@@ -2,12 +2,14 @@
 //!
 //! It is a client like any other: what it sets is a setting in SQL, and what it shows is `raid.concurrency`.
 
+mod advice;
+
 use crate::cluster_folder::ClusterFolder;
 use crate::limits::{CONNECT_TIME_MAX, LOOK_INTERVAL, METHOD_TIME_MAX};
 use clap::{Args, Subcommand, ValueEnum};
 use local_cluster::Cluster;
 use messages::concurrency;
-use messages::settings::Parameter;
+use messages::settings::{AUTOMATIC, Parameter};
 use postgres::{Client, NoTls};
 use site::SiteConfig;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -18,6 +20,7 @@ use std::time::Instant;
 const EXPLANATION: &str = "\
 What the columns mean:
   method    how transactions that execute at the site are kept apart; whatever it is, every commit checks what its transaction has read
+  auto      the site goes over to another method by itself, when its rules say so for half a minute (see `raid method advice`)
   set for   cluster: for all sites; site: for this one alone, which goes first; or nothing is set, and the site's file decides
   since     when it was switched to; empty: it has been so since the site's process began its present life
   before    transactions that execute since before the last switch
@@ -31,6 +34,8 @@ Examples:
   raid method set timestamp --way suffix          with both methods until no older transaction is left
   raid method set serial --site 2                 one site; the others stay as they are
   raid method reset --site 2                      as the others again
+  raid method advice                              what the sites' rules say of their load, and why
+  raid method auto on                             let each site follow its rules; `auto off` takes that back
   raid method --config /etc/raid/site.toml";
 
 /// Show or change the method of concurrency control
@@ -61,12 +66,31 @@ enum Change {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
         site: Option<u16>,
     },
+    /// Let the sites choose their methods by themselves
+    Auto {
+        /// On: from what is in force now. Off: what was set is taken back, too, so that the sites' files decide.
+        state: Toggle,
+        /// One site only.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+        site: Option<u16>,
+    },
+    /// Show what the rules of each site say of each method, by the last ten seconds of its load
+    Advice,
     /// Take back what was set
     Reset {
         /// For one site only.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
         site: Option<u16>,
     },
+}
+
+/// Whether something is on.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Toggle {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
 }
 
 /// A method of concurrency control.
@@ -123,6 +147,9 @@ impl Way {
 /// Changes what is to be changed, and shows what each site runs then. Exit status 1 when a site does not answer.
 pub fn run(options: &Options) -> Result<ExitCode, String> {
     let sites = addresses(options)?;
+    if let Some(Change::Advice) = &options.change {
+        return Ok(advice::show(&sites));
+    }
     if let Some(change) = &options.change {
         set(&sites, change, options.config.is_none())?;
     }
@@ -154,6 +181,13 @@ fn statements(change: &Change) -> Vec<String> {
             let way = way.map(|way| set(Parameter::ConcurrencyWay, way.name()));
             way.into_iter().chain([set(Parameter::ConcurrencyMethod, method.name())]).collect()
         }
+        Change::Auto { state: Toggle::On, site } => {
+            vec![format!("ALTER SYSTEM SET {} = '{AUTOMATIC}'", name(Parameter::ConcurrencyMethod, *site))]
+        }
+        Change::Auto { state: Toggle::Off, site } => {
+            vec![format!("ALTER SYSTEM RESET {}", name(Parameter::ConcurrencyMethod, *site))]
+        }
+        Change::Advice => Vec::new(),
         Change::Reset { site } => [Parameter::ConcurrencyMethod, Parameter::ConcurrencyWay]
             .map(|parameter| format!("ALTER SYSTEM RESET {}", name(parameter, *site)))
             .to_vec(),
@@ -163,7 +197,8 @@ fn statements(change: &Change) -> Vec<String> {
 /// By the first site that can be reached. Then waits for a moment until the others have installed it, so that what is shown is not what was before.
 fn set(sites: &[(u16, SocketAddr)], change: &Change, all_are_listed: bool) -> Result<(), String> {
     let site = match change {
-        Change::Set { site, .. } | Change::Reset { site } => *site,
+        Change::Set { site, .. } | Change::Reset { site } | Change::Auto { site, .. } => *site,
+        Change::Advice => None,
     };
     if let Some(site) = site.filter(|site| all_are_listed && sites.iter().all(|(number, _)| number != site)) {
         return Err(format!("there is no site {site}"));
@@ -180,12 +215,20 @@ fn set(sites: &[(u16, SocketAddr)], change: &Change, all_are_listed: bool) -> Re
     for statement in statements(change) {
         client.batch_execute(&statement).map_err(|error| told(&error))?;
     }
-    let Change::Set { method, .. } = change else { return Ok(()) };
+    let wanted = match change {
+        Change::Set { method, .. } => Some(method.name()),
+        Change::Auto { state: Toggle::On, .. } => None,
+        Change::Auto { state: Toggle::Off, .. } | Change::Reset { .. } | Change::Advice => return Ok(()),
+    };
     let begun = Instant::now();
     let waits_for = |number: u16| site.is_none_or(|site| site == number);
     // What is set for all does not reach a site that has one of its own.
     let runs = |sql: SocketAddr| {
-        shown(sql).map_or(true, |row| row[0] == method.name() || (site.is_none() && row[1] == "site"))
+        let is_done = |row: &[String; 6]| match wanted {
+            Some(method) => row[0] == method && row[1].is_empty(),
+            None => row[1] == "yes",
+        };
+        shown(sql).map_or(true, |row| is_done(&row) || (site.is_none() && row[2] == "site"))
     };
     while !sites.iter().all(|(number, sql)| !waits_for(*number) || runs(*sql)) && begun.elapsed() < METHOD_TIME_MAX {
         std::thread::sleep(LOOK_INTERVAL);
@@ -215,8 +258,8 @@ fn told(error: &postgres::Error) -> String {
 }
 
 /// What a site says of its method, a text for each column.
-fn shown(sql: SocketAddr) -> Result<[String; 5], String> {
-    const QUERY: &str = "SELECT method, set_for, since, way, executing_from_before FROM raid.concurrency";
+fn shown(sql: SocketAddr) -> Result<[String; 6], String> {
+    const QUERY: &str = "SELECT method, CASE WHEN automatic THEN 'yes' END, set_for, since, way, executing_from_before FROM raid.concurrency";
     let messages = connect(sql)?.simple_query(QUERY).map_err(|error| told(&error))?;
     let row = messages.iter().find_map(|message| match message {
         postgres::SimpleQueryMessage::Row(row) => Some(row),
@@ -226,13 +269,15 @@ fn shown(sql: SocketAddr) -> Result<[String; 5], String> {
     Ok(std::array::from_fn(|column| row.get(column).unwrap_or_default().to_owned()))
 }
 
-fn table(rows: &[(u16, Result<[String; 5], String>)]) -> String {
-    let mut text =
-        format!("{:>4}  {:<14}  {:<21}  {:<31}  {:<17}  {}\n", "site", "method", "set for", "since", "way", "before");
+fn table(rows: &[(u16, Result<[String; 6], String>)]) -> String {
+    let mut text = format!(
+        "{:>4}  {:<14}  {:<4}  {:<21}  {:<31}  {:<17}  {}\n",
+        "site", "method", "auto", "set for", "since", "way", "before"
+    );
     for (number, row) in rows {
         let line = match row {
-            Ok([method, origin, since, way, before]) => {
-                format!("{number:>4}  {method:<14}  {origin:<21}  {since:<31}  {way:<17}  {before}")
+            Ok([method, auto, origin, since, way, before]) => {
+                format!("{number:>4}  {method:<14}  {auto:<4}  {origin:<21}  {since:<31}  {way:<17}  {before}")
             }
             Err(error) => format!("{number:>4}  {error}"),
         };
@@ -257,6 +302,8 @@ mod tests {
         assert_eq!(statements(&set), wanted);
         let set = Change::Set { method: Method::Serial, way: None, site: None };
         assert_eq!(statements(&set), ["ALTER SYSTEM SET raid.concurrency_method = 'serial'"]);
+        let auto = Change::Auto { state: Toggle::On, site: None };
+        assert_eq!(statements(&auto), ["ALTER SYSTEM SET raid.concurrency_method = 'auto'"]);
         let reset = ["ALTER SYSTEM RESET raid.concurrency_method", "ALTER SYSTEM RESET raid.concurrency_way"];
         assert_eq!(statements(&Change::Reset { site: None }), reset);
     }

@@ -4,7 +4,7 @@ use crate::experiment;
 use clap::{Args, Subcommand};
 use laboratory::experiment::ExperimentError;
 use laboratory::larger::rows::Share;
-use laboratory::{communication, dip, interruption, larger, memory, returning, soak};
+use laboratory::{adapting, communication, dip, interruption, larger, memory, returning, soak};
 use laboratory_harness::process::Program;
 use laboratory_harness::{Failure, Outcome};
 use local_cluster::screen::Screen;
@@ -22,6 +22,7 @@ Examples:
   raid bench return --scale 1 --percent 50 --rounds 1
   raid bench gap --kills 100                     for how long a surviving site answers nothing when another one is killed
   raid bench dip --scale 100 --rate 1000         what a site that comes back costs the clients of the others
+  raid bench adapt --seconds 5 --settle 45       every method of concurrency control under six loads, and auto among them
   raid bench soak --minutes 2 --rate 100         a mixed load with a kill a minute; 60 minutes unless told otherwise
   raid bench larger --gigabytes 1 --memory-mb 200   more rows than memory: does a working set that fits stay fast?
   raid bench comm --list                         the experiments on communication
@@ -44,6 +45,7 @@ enum Experiment {
     Return(ReturnOptions),
     Gap(GapOptions),
     Dip(DipOptions),
+    Adapt(AdaptOptions),
     Soak(SoakOptions),
     Larger(LargerOptions),
     Comm(CommOptions),
@@ -186,6 +188,34 @@ struct DipOptions {
     data: Option<PathBuf>,
 }
 
+/// Every method of concurrency control under six loads, and `auto`, which follows the site's own rules.
+///
+/// Starts three sites on this machine. In each round every method goes through all loads, and then `auto`, by clients of one site. Printed are commits a
+/// second, tries that failed, what `auto` ran, and how it stands to the best of each load and to the best single method over all. Books that do not
+/// balance end the experiment with status 1.
+#[derive(Args)]
+struct AdaptOptions {
+    /// How long commits are counted, in each load.
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    seconds: u64,
+    /// How long `auto` has before that: its rules look at three windows of ten seconds, and at two more before they stay with a method.
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    settle: u64,
+    /// Clients of each load.
+    #[arg(long, value_name = "N", default_value_t = 16,
+          value_parser = clap::value_parser!(u16).range(5..=laboratory::limits::CLIENTS_MAX as i64))]
+    clients: u16,
+    /// How often all have their turn.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// Also write the figures as JSON and plots as SVG into this folder.
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Keep the data here instead of in a folder that vanishes; it must hold no other cluster.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
 /// A mixed load with a kill a minute: is anything lost, do memory and disk stay what they are?
 ///
 /// Starts three sites on this machine. Each minute clients book at all of them at a bounded rate, others read, change one row that all change, and
@@ -252,6 +282,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
         Experiment::Return(options) => measure_return(options),
         Experiment::Gap(options) => measure_gap(options),
         Experiment::Dip(options) => measure_dip(options),
+        Experiment::Adapt(options) => measure_adapt(options),
         Experiment::Soak(options) => measure_soak(options),
         Experiment::Larger(options) => measure_larger(options),
         Experiment::Comm(options) => measure_communication(options).map_err(|failure| failure.to_string()),
@@ -342,6 +373,16 @@ fn measure_dip(options: &DipOptions) -> Result<ExitCode, String> {
     let (scale, percent, rounds, clients, rate) = (*scale, *percent, *rounds, usize::from(*clients), *rate);
     let chosen = dip::Options { scale, percent, rounds, clients, rate };
     measure(dip::run, chosen, data.as_deref(), |_| true)
+}
+
+fn measure_adapt(options: &AdaptOptions) -> Result<ExitCode, String> {
+    let AdaptOptions { seconds, settle, clients, rounds, output, data } = options;
+    let (seconds, settle, clients, rounds) = (*seconds, *settle, usize::from(*clients), *rounds);
+    let chosen = adapting::Options { seconds, settle, clients, rounds, output: output.clone() };
+    experiment::run(data.as_deref(), |program, folder, stop, screen| {
+        adapting::run(program, folder, &chosen, stop, screen)?;
+        Ok(ExitCode::SUCCESS)
+    })
 }
 
 fn measure_soak(options: &SoakOptions) -> Result<ExitCode, String> {

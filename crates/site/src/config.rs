@@ -2,6 +2,7 @@
 
 use crate::layout::Layout;
 use crate::protection::{self, ProtectionError, Wanted};
+use domain::RuleBook;
 use messages::concurrency::Method;
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
 use messages::{InstanceId, LeaseLength, SiteId};
@@ -13,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// A configuration file that cannot be used.
@@ -65,6 +67,12 @@ pub struct SiteConfig {
     /// The concurrency-control method as long as no other is set in SQL.
     #[serde(default)]
     pub method: MethodName,
+    /// A file with the rules by which it judges methods of concurrency control, instead of those of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expert_rules: Option<PathBuf>,
+    /// What is in that file.
+    #[serde(skip)]
+    pub rules: Arc<RuleBook>,
     /// Threads that serve clients.
     #[serde(default = "one")]
     pub workers: usize,
@@ -287,6 +295,7 @@ keys = \"/var/lib/raid/keys\"        # folder with its keys (`raid keys`); witho
 # clear = true                     # they reach it in clear, and nobody else can reach this network
 method = \"locking\"                 # of concurrency control, until one is set (`raid method`): or \"optimistic\", \"serial\", \"simple-locking\",
                                    # \"timestamp\"
+# expert_rules = \"/etc/raid/rules.toml\"   # rules by which it judges methods (`raid method advice`) and, where `auto` is set, chooses one
 workers = 1                        # threads that serve clients
 memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store. The process takes half as
                                    # much again, twice as much while all rows are scanned, and up to 300 MB beside
@@ -331,7 +340,10 @@ hba = [                            # rules as in pg_hba.conf; these are the ones
 impl SiteConfig {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<SiteConfig, ConfigError> {
-        let config: SiteConfig = read(path)?;
+        let mut config: SiteConfig = read(path)?;
+        if let Some(rules) = &config.expert_rules {
+            config.rules = Arc::new(read_rules(rules)?);
+        }
         let wrong = |message: &str| ConfigError::Text { path: path.to_owned(), message: message.to_owned() };
         if config.id == 0 {
             return Err(wrong("id = 0 is the oracle's number; sites count from 1"));
@@ -454,6 +466,11 @@ fn sites(named: &BTreeMap<String, SocketAddr>) -> Result<BTreeMap<SiteId, Socket
 fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ConfigError> {
     let text = std::fs::read_to_string(path).map_err(|source| ConfigError::File { path: path.to_owned(), source })?;
     toml::from_str(&text).map_err(|error| ConfigError::Text { path: path.to_owned(), message: error.to_string() })
+}
+
+fn read_rules(path: &Path) -> Result<RuleBook, ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::File { path: path.to_owned(), source })?;
+    RuleBook::parse(&text).map_err(|error| ConfigError::Text { path: path.to_owned(), message: error.to_string() })
 }
 
 fn write<T: Serialize>(config: &T, path: &Path) -> Result<(), ConfigError> {

@@ -462,7 +462,12 @@ fn said(message: &Message) -> String {
         Message::Concurrency(ConcurrencyRequest::Voted { transaction, proposal }) => {
             format!("voted {transaction} {}:{}", proposal.epoch.0, proposal.clock)
         }
-        Message::Concurrency(ConcurrencyRequest::Finish { transaction }) => format!("finish {transaction}"),
+        Message::Concurrency(ConcurrencyRequest::Finish { transaction, committed: true }) => {
+            format!("finish {transaction}, which has committed")
+        }
+        Message::Concurrency(ConcurrencyRequest::Finish { transaction, committed: false }) => {
+            format!("finish {transaction}")
+        }
         Message::Access(AccessRequest::Check { transaction, .. }) => format!("check {transaction}"),
         Message::Access(AccessRequest::Install { timestamp, history, in_steps }) => {
             let steps = if *in_steps { " in steps" } else { "" };

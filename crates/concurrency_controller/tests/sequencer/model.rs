@@ -441,7 +441,7 @@ impl<'a> World<'a> {
         if ended.stage == Stage::Lost && id.home == HERE && self.random.below(2) == 0 {
             self.try_again(&ended);
         }
-        let replies = self.site.ask(ConcurrencyRequest::Finish { transaction: id });
+        let replies = self.site.ask(ConcurrencyRequest::Finish { transaction: id, committed: false });
         self.judge(replies);
     }
 

@@ -208,7 +208,7 @@ impl Site {
     }
 
     pub fn finish(&mut self, transaction: TransactionId) -> Vec<String> {
-        said(&self.ask(ConcurrencyRequest::Finish { transaction }))
+        said(&self.ask(ConcurrencyRequest::Finish { transaction, committed: true }))
     }
 
     pub fn snapshot(&mut self, tag: u64, target: Target, clock: u64) -> Vec<String> {

@@ -21,6 +21,7 @@ use messages::{
 };
 use oracle::Oracle;
 use std::cell::Cell;
+use std::sync::Arc;
 use user_interface::UserInterface;
 
 /// What every life of everybody is here.
@@ -82,6 +83,7 @@ fn settings(site: SiteId, sites: &[SiteId]) -> Settings {
         lease: messages::LeaseLength::DEFAULT,
         method: Method::Locking,
         points_max: domain::POINTS_MAX,
+        rules: Arc::default(),
         chunk_rows: messages::limits::PRIVATE_CHUNK_ROWS,
         memory_bytes_max: MEMORY_BYTES,
         unposted_bytes_max: access_manager::unposted_bytes_max(MEMORY_BYTES),

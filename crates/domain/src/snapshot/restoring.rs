@@ -119,6 +119,7 @@ pub fn settings(site: SiteId, life: Incarnation, memory_bytes: usize) -> Setting
         sites: vec![site],
         lease: LeaseLength::DEFAULT,
         points_max: crate::POINTS_MAX,
+        rules: Arc::default(),
         chunk_rows: messages::limits::PRIVATE_CHUNK_ROWS,
         memory_bytes_max: memory_bytes,
         unposted_bytes_max: access_manager::unposted_bytes_max(memory_bytes),

@@ -118,6 +118,73 @@ fn an_idle_client_does_not_stop_a_serial_site() {
     assert_eq!(sum, 11);
 }
 
+/// Rules that ask for `serial` whatever the load.
+const ALWAYS_SERIAL: &str =
+    "[[rule]]\nname = \"always\"\nwhen = []\nmethod = \"serial\"\ncertainty = 1000\nbecause = \"It is a test.\"\n";
+
+/// If this fails, a site does not read its own rules, does not follow them where `auto` is set, or follows them where it is not; or who looks is told
+/// something else.
+#[test]
+fn a_site_follows_its_own_rules_where_auto_is_set() {
+    let mut world = World::start();
+    let config = world.running.cluster().config_of(Name::Site(1));
+    let rules = world.running.cluster().folder().join("rules.toml");
+    let text = std::fs::read_to_string(&config).unwrap_or_else(|error| panic!("{}: {error}", config.display()));
+    world.kill(1);
+    world.wait_until_without(&[1]);
+    std::fs::write(&config, format!("expert_rules = {:?}\n{text}", rules)).unwrap();
+    std::fs::write(&rules, ALWAYS_SERIAL.replace("\"serial\"", "\"parallel\"")).unwrap();
+    let refused = Command::new(raid()).args(["site", "--config"]).arg(&config).output().expect("it runs");
+    assert!(!refused.status.success(), "{}", said(&refused));
+    assert!(
+        said(&refused).contains("rules.toml: line 4: always: there is no method \"parallel\""),
+        "{}",
+        said(&refused)
+    );
+    std::fs::write(&rules, ALWAYS_SERIAL).unwrap();
+    world.start_again(Name::Site(1));
+    world.wait_until_repaired();
+    let mut client = world.connect(1);
+    client.batch_execute("CREATE TABLE busy (id int PRIMARY KEY, n int); INSERT INTO busy VALUES (1, 0)").unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut client = world.connect(1);
+            while !is_over.load(Ordering::Relaxed) {
+                client.execute("UPDATE busy SET n = n * 1 + 1 WHERE id = 1", &[]).expect("it is tried again");
+            }
+        });
+        eventually("advice", || {
+            let advice =
+                "SELECT in_force, rule, because FROM raid.concurrency_advice WHERE method = 'serial' AND belief > 250";
+            let rows = client.query(advice, &[]).unwrap_or_else(|error| panic!("{}", explain(&error)));
+            rows.first().is_some_and(|row| {
+                let told: (bool, &str, &str) = (row.get(0), row.get(1), row.get(2));
+                told == (false, "always", "It is a test.")
+            })
+        });
+        let near = "SELECT value FROM raid.concurrency_facts WHERE fact = 'accesses'";
+        assert!(client.query_one(near, &[]).unwrap().get::<_, i64>(0) > 0);
+        assert_eq!(in_force(world.sql(1)).expect("it answers").0, "locking", "nobody told it to choose");
+        set(&mut client, "raid.site_1.concurrency_method", "AUTO");
+        assert_eq!(in_force(world.sql(1)), Some(("locking".to_owned(), "site".to_owned())));
+        // Three windows of ten seconds.
+        runs(&world, 1, "serial");
+        is_over.store(true, Ordering::Relaxed);
+    });
+    let switch = "SELECT switched_by, because FROM raid.concurrency_switches WHERE to_method = 'serial'";
+    let row = client.query_one(switch, &[]).unwrap_or_else(|error| panic!("{}", explain(&error)));
+    assert_eq!((row.get::<_, &str>(0), row.get::<_, &str>(1)), ("rules", "It is a test."));
+    client.batch_execute("ALTER SYSTEM RESET raid.site_1.concurrency_method").unwrap();
+    runs(&world, 1, "locking");
+    let error = refused_block(&mut client);
+    assert_eq!(error.code().code(), "25001");
+}
+
+fn refused_block(client: &mut postgres::Client) -> DbError {
+    refused(client.batch_execute("BEGIN; ALTER SYSTEM SET raid.concurrency_method = 'auto'"))
+}
+
 /// If this fails, the command does not do what its help says.
 #[test]
 fn the_command_sets_and_shows_the_method() {
@@ -138,6 +205,14 @@ fn the_command_sets_and_shows_the_method() {
     assert!(!run(&["set", "none"]).status.success() && !run(&["set", "serial", "--site", "9"]).status.success());
     assert!(run(&["reset", "--site", "2"]).status.success());
     runs(&world, 2, "locking");
+    let auto = run(&["auto", "on"]);
+    assert!(auto.status.success(), "{}", said(&auto));
+    assert_eq!(said(&auto).matches(" yes ").count(), 3, "{}", said(&auto));
+    let advice = run(&["advice"]);
+    assert!(advice.status.success() && said(&advice).matches("site ").count() == 3, "{}", said(&advice));
+    let off = run(&["auto", "off"]);
+    assert!(off.status.success(), "{}", said(&off));
+    assert!(!run(&["auto", "perhaps"]).status.success());
 }
 
 /// All ways from each method to each other one.

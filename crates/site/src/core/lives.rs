@@ -17,6 +17,7 @@ use messages::replication::SiteNotice;
 use messages::server::ORACLE_SITE;
 use messages::{Envelope, EpochNumber, Incarnation, Message, ServerKind, SiteId};
 use raidcomm::streams::INCARNATION_UNKNOWN;
+use std::sync::Arc;
 use std::time::Instant;
 
 impl Core {
@@ -70,6 +71,7 @@ impl Core {
             lease: self.config.lease(),
             method: self.config.method.into(),
             points_max: domain::POINTS_MAX,
+            rules: Arc::clone(&self.config.rules),
             chunk_rows: messages::limits::PRIVATE_CHUNK_ROWS,
             memory_bytes_max: self.config.memory_mb << 20,
             unposted_bytes_max: access_manager::unposted_bytes_max(self.config.memory_mb << 20),
