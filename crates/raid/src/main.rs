@@ -12,6 +12,7 @@ mod limits;
 mod memory;
 mod method;
 mod moving;
+mod rollback;
 mod server;
 mod simulate;
 mod snapshot;
@@ -70,6 +71,7 @@ enum Command {
     Method(method::Options),
     Snapshot(snapshot::Options),
     Restore(snapshot::RestoreOptions),
+    Rollback(rollback::Options),
     Site(server::SiteOptions),
     Oracle(server::OracleOptions),
     Host(server::HostOptions),
@@ -96,6 +98,7 @@ fn main() -> ExitCode {
         Command::Method(options) => method::run(&options),
         Command::Snapshot(options) => snapshot::run(&options),
         Command::Restore(options) => snapshot::restore(&options),
+        Command::Rollback(options) => rollback::run(&options),
         Command::Site(options) => server::site(&options),
         Command::Oracle(options) => server::oracle(&options),
         Command::Host(options) => server::host(&options),
