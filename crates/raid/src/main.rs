@@ -5,6 +5,7 @@
 
 mod cluster_folder;
 mod config;
+mod export;
 mod failures;
 mod keys;
 mod laboratory;
@@ -72,6 +73,7 @@ enum Command {
     Snapshot(snapshot::Options),
     Restore(snapshot::RestoreOptions),
     Rollback(rollback::Options),
+    Export(export::Options),
     Site(server::SiteOptions),
     Oracle(server::OracleOptions),
     Host(server::HostOptions),
@@ -99,6 +101,7 @@ fn main() -> ExitCode {
         Command::Snapshot(options) => snapshot::run(&options),
         Command::Restore(options) => snapshot::restore(&options),
         Command::Rollback(options) => rollback::run(&options),
+        Command::Export(options) => export::run(&options),
         Command::Site(options) => server::site(&options),
         Command::Oracle(options) => server::oracle(&options),
         Command::Host(options) => server::host(&options),

@@ -304,3 +304,26 @@ fn sessions_take_snapshots() {
     );
     assert_eq!(world.stop(), Vec::<String>::new());
 }
+
+/// An export must have the rows, be read again as they were, and leave nothing when it fails.
+#[test]
+fn tables_are_exported() {
+    let world = World::start_in(Layout::Merged);
+    let mut client = world.connect(2);
+    client
+        .batch_execute("CREATE TABLE \"Odd\" (k int PRIMARY KEY, t text); INSERT INTO \"Odd\" VALUES (1, 'a,\"b'), (2, NULL), (3, '')")
+        .expect("rows");
+    let data = world.running.cluster().folder().to_owned();
+    let out = data.join("odd.csv");
+    let query = "SELECT * FROM \"Odd\" ORDER BY k";
+    succeeds(&["export", "--query", query, "--data", text(&data), "--out", text(&out)]);
+    assert_eq!(std::fs::read_to_string(&out).expect("the file"), "k,t\n1,\"a,\"\"b\"\n2,\n3,\"\"\n");
+    let said = succeeds(&["export", "Odd", "--data", text(&data), "--site", "3"]);
+    assert_eq!(said.lines().count(), 4, "{said}");
+    fails(&["export", "odd", "--data", text(&data)], "42P01");
+    fails(&["export", "Odd", "--data", text(&data), "--out", text(&out)], "is there already");
+    fails(&["export", "Odd", "--data", text(&data), "--site", "9"], "has no site 9");
+    let entries = std::fs::read_dir(&data).expect("the folder").flatten();
+    assert!(entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "partial")).count() == 0);
+    assert_eq!(world.stop(), Vec::<String>::new());
+}
