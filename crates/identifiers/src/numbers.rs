@@ -60,6 +60,12 @@ impl TableId {
     pub const CONCURRENCY_ADVICE: TableId = TableId(5);
     /// And what they say it by.
     pub const CONCURRENCY_FACTS: TableId = TableId(6);
+    /// Snapshots of the instance in the site's folder: see `messages::snapshot_report`. Nothing is stored in it.
+    pub const SNAPSHOTS: TableId = TableId(7);
+    /// And their files.
+    pub const SNAPSHOT_PARTS: TableId = TableId(8);
+    /// And the one that is being taken.
+    pub const SNAPSHOT_PROGRESS: TableId = TableId(9);
     /// The first identifier that a created storage may have: as in PostgreSQL, lower ones belong to the system.
     pub const FIRST_CREATED: TableId = TableId(16_384);
 }

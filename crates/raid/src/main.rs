@@ -5,6 +5,7 @@
 
 mod cluster_folder;
 mod config;
+mod export;
 mod failures;
 mod keys;
 mod laboratory;
@@ -14,6 +15,7 @@ mod method;
 mod moving;
 mod plan;
 mod quel;
+mod rollback;
 mod server;
 mod simulate;
 mod snapshot;
@@ -74,6 +76,8 @@ enum Command {
     Quel(quel::QuelOptions),
     Snapshot(snapshot::Options),
     Restore(snapshot::RestoreOptions),
+    Rollback(rollback::Options),
+    Export(export::Options),
     Site(server::SiteOptions),
     Oracle(server::OracleOptions),
     Host(server::HostOptions),
@@ -102,6 +106,8 @@ fn main() -> ExitCode {
         Command::Quel(options) => quel::run(&options),
         Command::Snapshot(options) => snapshot::run(&options),
         Command::Restore(options) => snapshot::restore(&options),
+        Command::Rollback(options) => rollback::run(&options),
+        Command::Export(options) => export::run(&options),
         Command::Site(options) => server::site(&options),
         Command::Oracle(options) => server::oracle(&options),
         Command::Host(options) => server::host(&options),

@@ -2,11 +2,13 @@
 
 use crate::cluster_folder::ClusterFolder;
 use crate::limits;
+use crate::snapshot::progress_line;
 use clap::Args;
 use local_cluster::Cluster;
 use local_cluster::screen::{bytes, grouped};
 use local_cluster::stop;
 use site::layout::names;
+use site::snapshot::desk::ScheduleStatus;
 use site::status::{Peer, Status, ask};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -99,6 +101,19 @@ fn json(answers: &Answers) -> String {
     serde_json::to_string_pretty(&sites).expect("JSON values always encode")
 }
 
+/// What of the schedule of snapshots a person looks for.
+fn schedule_line(schedule: &ScheduleStatus) -> String {
+    let by = match schedule.taken_by {
+        Some(site) => format!("by site {site}"),
+        None => "by nobody now".to_owned(),
+    };
+    let last = schedule.last.as_deref().unwrap_or("none yet");
+    match &schedule.failure {
+        Some(failure) => format!("{by}, FAILED: {failure}"),
+        None => format!("{by}, {last}"),
+    }
+}
+
 /// One column for each site.
 fn table(answers: &Answers) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -158,6 +173,12 @@ fn table(answers: &Answers) -> String {
             milliseconds(status.log.sync_latency_us_max)
         )
     });
+    if answers.values().flatten().any(|status| status.snapshot.is_some()) {
+        row("snapshot", &|status| status.snapshot.as_ref().map_or("-".to_owned(), progress_line));
+    }
+    if answers.values().flatten().any(|status| status.schedule.is_some()) {
+        row("snapshots", &|status| status.schedule.as_ref().map_or("none by schedule".to_owned(), schedule_line));
+    }
     row("memory", &|status| bytes(status.memory.resident_bytes));
     let of = |part: u64, most: u64| format!("{} of {}", bytes(part), bytes(most));
     row("  rows", &|status| of(status.memory.row_bytes, status.memory.row_bytes_max));

@@ -28,6 +28,7 @@ mod quel;
 mod queries;
 mod register;
 mod returning;
+mod rollbacks;
 mod schema_changes;
 mod security;
 mod snapshots;

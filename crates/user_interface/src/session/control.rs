@@ -133,6 +133,7 @@ impl Turn<'_> {
                 return Ok(());
             }
             Utility::Explain(text) => return self.explain(execution, &text),
+            Utility::Snapshot(name) => return self.take_snapshot(execution, name),
             Utility::Copy(copy) if copy.outwards => return self.copy_out(execution, &copy),
             Utility::Copy(_) => {
                 self.check_plan(&execution.prepared)?;
@@ -444,6 +445,16 @@ impl Turn<'_> {
             self.reset_settings();
             self.become_role(&RoleChange { of_session: true, ..RoleChange::default() })?;
         }
+        Ok(())
+    }
+
+    /// Has the site take a snapshot of the instance.
+    fn take_snapshot(&mut self, mut execution: Box<Execution>, name: String) -> Result<()> {
+        self.check_plan(&execution.prepared)?;
+        self.check_operator()?;
+        execution.step = Step::Explain;
+        self.session.work = Work::Statement(execution);
+        self.query(QueryRequest::Snapshot { name });
         Ok(())
     }
 

@@ -90,6 +90,8 @@ pub enum Utility {
     Maintenance(Maintenance),
     /// `range of` in QUEL.
     Range(Arc<[RangeDeclaration]>),
+    /// `SELECT raid_snapshot('name')`.
+    Snapshot(String),
     /// Accepted without effect; the command tag.
     Nothing(&'static str),
 }
