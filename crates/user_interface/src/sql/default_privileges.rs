@@ -7,10 +7,11 @@ use crate::sql::ddl::Planner;
 use crate::sql::denials::denied;
 use crate::sql::granting::refused;
 use crate::sql::grants::{DefaultPrivileges, Object};
+use crate::sql::lookup::no_schema;
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::{find, write};
 use crate::sql::settings::Facts;
-use messages::namespace::{self, PUBLIC_OID};
+use messages::namespace::{self, PUBLIC, PUBLIC_OID};
 use messages::privilege::{DefaultGrants, Grants, MadeKind, Privileges, Rights};
 use messages::role::RoleSchema;
 use privileges::Kind;
@@ -37,6 +38,12 @@ fn is_same(one: &Grants, other: &Grants) -> bool {
 
 impl Planner<'_> {
     pub(super) fn alter_defaults(&mut self, statement: &DefaultPrivileges, facts: &Facts) -> Result<()> {
+        for name in &statement.in_schemas {
+            self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
+            if name != PUBLIC {
+                return Err(SqlError::unsupported("default privileges in another schema than public"));
+            }
+        }
         let grantees = self.grantees(&statement.granting.grantees, facts)?;
         let mut roles = Vec::new();
         for name in &statement.roles {
@@ -99,7 +106,7 @@ impl Planner<'_> {
 
 /// A role with its defaults after the statement. Errors: 2BP01, 0LP01.
 fn with_defaults(role: &RoleSchema, statement: &DefaultPrivileges, grantees: &[u32]) -> Result<RoleSchema> {
-    let DefaultPrivileges { granting, in_schema, .. } = statement;
+    let (granting, in_schema) = (&statement.granting, &!statement.in_schemas.is_empty());
     let unsupported = || SqlError::unsupported("default privileges on what is no table, sequence or function");
     let (kind, _) = granting.on.first().map(Object::kind).ok_or_else(unsupported)?;
     let made = made_kind(kind).ok_or_else(unsupported)?;

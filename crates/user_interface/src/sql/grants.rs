@@ -117,8 +117,8 @@ pub struct Joining {
 pub struct DefaultPrivileges {
     /// For what these roles make; empty: the session's own.
     pub roles: Vec<Named>,
-    /// Only in the schema.
-    pub in_schema: bool,
+    /// Only in these schemas; none: in all.
+    pub in_schemas: Vec<String>,
     /// What is granted or taken away.
     pub granting: Granting,
 }
@@ -133,7 +133,7 @@ impl DefaultPrivileges {
 /// Parses what stands behind ALTER DEFAULT.
 pub(super) fn parse_defaults(words: &mut Words) -> Result<DefaultPrivileges> {
     words.expect("privileges")?;
-    let (mut roles, mut in_schema) = (Vec::new(), false);
+    let (mut roles, mut in_schemas) = (Vec::new(), Vec::new());
     loop {
         if words.skip(&["for"]) {
             if !words.skip(&["role", "user"]) {
@@ -143,10 +143,7 @@ pub(super) fn parse_defaults(words: &mut Words) -> Result<DefaultPrivileges> {
         } else if words.skip(&["in"]) {
             words.expect("schema")?;
             let schemas = comma_separated(words, |words| words.name())?;
-            if schemas.iter().any(|schema| schema != PUBLIC) {
-                return Err(SqlError::unsupported("default privileges in another schema than public"));
-            }
-            in_schema = true;
+            in_schemas = schemas;
         } else {
             break;
         }
@@ -156,7 +153,7 @@ pub(super) fn parse_defaults(words: &mut Words) -> Result<DefaultPrivileges> {
         Some("revoke") => false,
         _ => return Err(words.error()),
     };
-    Ok(DefaultPrivileges { roles, in_schema, granting: parse_of_defaults(grants, words)? })
+    Ok(DefaultPrivileges { roles, in_schemas, granting: parse_of_defaults(grants, words)? })
 }
 
 /// What a text that begins with GRANT or REVOKE is.
