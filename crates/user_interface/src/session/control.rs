@@ -95,14 +95,9 @@ impl Turn<'_> {
             Utility::Release(name) => return self.at_savepoint(execution, name, false),
             Utility::RollbackTo(name) => return self.at_savepoint(execution, name, true),
             Utility::Set(name, value, local) => self.set(&name, value.as_deref(), local)?,
-            Utility::Show(name) => {
-                self.answer(execution, vec![vec![Value::text(self.show(&name)?)]]);
-                return Ok(());
-            }
-            Utility::ShowAll => {
-                let all = self.with_facts(|facts| facts.settings.all(facts));
-                let rows = all.into_iter().map(|(name, value)| vec![Value::text(name), Value::text(value)]);
-                self.answer(execution, rows.collect());
+            Utility::Show(_) | Utility::ShowAll | Utility::ListeningChannels(_) => {
+                let rows = self.rows_shown(&utility)?;
+                self.answer(execution, rows);
                 return Ok(());
             }
             Utility::Reset(name) => self.set(&name, None, false)?,
@@ -127,11 +122,6 @@ impl Turn<'_> {
             Utility::Range(declarations) => self.declare_ranges(&declarations)?,
             Utility::Listen(_) => return self.enter(execution),
             Utility::Unlisten(channel) => self.unlisten(channel),
-            Utility::ListeningChannels(_) => {
-                let rows = self.listening_channels();
-                self.answer(execution, rows);
-                return Ok(());
-            }
             Utility::Explain(text) => return self.explain(execution, &text),
             Utility::Snapshot(name) => return self.take_snapshot(execution, name),
             Utility::Copy(copy) if copy.outwards => return self.copy_out(execution, &copy),
@@ -152,6 +142,18 @@ impl Turn<'_> {
         }
         self.complete(execution);
         Ok(())
+    }
+
+    /// The rows of SHOW, and of what else a session tells of itself.
+    fn rows_shown(&self, utility: &Utility) -> Result<Vec<Vec<Value>>> {
+        Ok(match utility {
+            Utility::Show(name) => vec![vec![Value::text(self.show(name)?)]],
+            Utility::ShowAll => {
+                let all = self.with_facts(|facts| facts.settings.all(facts));
+                all.into_iter().map(|(name, value)| vec![Value::text(name), Value::text(value)]).collect()
+            }
+            _ => self.listening_channels(),
+        })
     }
 
     fn set_config(&mut self, execution: Box<Execution>, name: &str, value: &str, local: bool) -> Result<()> {

@@ -17,25 +17,21 @@ use crate::sql::procedures;
 use crate::sql::qualify::qualified;
 use crate::sql::queried_table::QueriedTable;
 use crate::sql::rights::Needs;
-use crate::sql::role_syntax::RoleStatement;
-use crate::sql::schema_syntax::SchemaStatement;
 use crate::sql::sequence_calls::SetValue;
-use crate::sql::sequences::SequenceStatement;
-use crate::sql::session_calls::{SessionCalls, listening_channels};
-use crate::sql::settings::reported_name_of;
-use crate::sql::system;
+use crate::sql::session_calls::SessionCalls;
+use crate::sql::session_plans::{of_utility, session_query};
 use crate::sql::types::Stop;
 use crate::sql::utility::{Copy, CopySource, Utility};
 use crate::sql::views;
 use messages::Key;
-use messages::program::{Action, Expression, Program, ResultColumn};
+use messages::program::ResultColumn;
 use messages::schema::{CatalogEntry, CatalogVersions};
 use sql_syntax::limits::DEPTH_MAX;
 use sql_syntax::{Deep, TooDeep, on_stack};
 use sqlparser::ast;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use values::{Type, Value};
+use values::Type;
 
 /// Compiles a statement. `described`: what the query processor said of it, parameters' types and number of columns.
 pub fn compile(
@@ -115,134 +111,6 @@ fn levels_of(tree: &Deep<ast::Statement>, context: &Context) -> usize {
     }
 }
 
-fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<Prepared> {
-    let tag = match utility {
-        Utility::Begin(_) if text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("start")) => {
-            "START TRANSACTION"
-        }
-        Utility::Begin(_) => "BEGIN",
-        Utility::Commit(_) => "COMMIT",
-        Utility::Rollback(_) | Utility::RollbackTo(_) => "ROLLBACK",
-        Utility::Savepoint(_) => "SAVEPOINT",
-        Utility::Release(_) => "RELEASE",
-        Utility::Role(change) if change.resets => "RESET",
-        Utility::Set(..) | Utility::SetTransaction(..) | Utility::Role(_) => "SET",
-        Utility::Show(_) | Utility::ShowAll => "SHOW",
-        Utility::Reset(_) | Utility::ResetAll => "RESET",
-        Utility::Discard(what) => what,
-        Utility::Deallocate(Some(_)) => "DEALLOCATE",
-        Utility::Deallocate(None) => "DEALLOCATE ALL",
-        Utility::CloseAll => "CLOSE CURSOR ALL",
-        Utility::CloseCursor(_) => "CLOSE CURSOR",
-        Utility::Fetch(fetch) if fetch.moves => "MOVE",
-        Utility::Fetch(_) => "FETCH",
-        Utility::Prepare(..) => "PREPARE",
-        Utility::Explain(_) => "EXPLAIN",
-        Utility::Copy(_) => "COPY",
-        Utility::Roles(_)
-        | Utility::Sequence(_)
-        | Utility::Schemas(_)
-        | Utility::Constraints(_)
-        | Utility::System(_) => return Ok(of_change(text, utility)),
-        Utility::Listen(_) => "LISTEN",
-        Utility::Unlisten(_) => "UNLISTEN",
-        Utility::Notify(channel, payload) => return Ok(of_notify(text, channel, payload, context)),
-        Utility::ListeningChannels(_) => "SELECT",
-        Utility::Maintenance(maintenance) => maintenance.tag,
-        Utility::Range(_) => "RANGE",
-        Utility::Snapshot(_) => "SELECT",
-        Utility::Nothing(tag) => tag,
-    };
-    let mut prepared = Prepared::simple(text, Plan::Utility(utility.clone()), Tag::Plain(tag));
-    prepared.columns = match utility {
-        Utility::Show(name) => vec![text_column(&reported_name_of(name))],
-        Utility::ShowAll => ["name", "setting"].map(text_column).to_vec(),
-        Utility::Explain(_) => vec![text_column("QUERY PLAN")],
-        _ => Vec::new(),
-    };
-    if let Utility::Range(_) = utility {
-        // What it says depends on no text of SQL.
-        prepared.shareable = false;
-    }
-    if let Utility::Fetch(_) = utility {
-        // Its columns are those of the session's cursor.
-        (prepared.tag, prepared.shareable) = (Tag::Counted(tag), false);
-    }
-    prepared.writes = matches!(utility, Utility::Copy(copy) if !copy.outwards);
-    if let Utility::Maintenance(maintenance) = utility {
-        maintenance.check(context.catalog, context.facts)?;
-        let keys = maintenance.relations().into_iter().map(|name| CatalogEntry::key(&name));
-        prepared.mentions = keys.map(|key| (key.clone(), context.catalog.version_of(&key))).collect();
-        prepared.outside_blocks = maintenance.outside_blocks;
-        prepared.shareable = false;
-    }
-    Ok(prepared)
-}
-
-/// NOTIFY. The program names the session: no other may use it.
-fn of_notify(text: &Arc<str>, channel: &Arc<str>, payload: &Arc<str>, context: &Context) -> Prepared {
-    let constant = |text: &Arc<str>| Expression::Constant(Value::Text(text.clone()));
-    let process = context.facts.process;
-    let program = Program {
-        parameters: Vec::new(),
-        actions: vec![Action::Notify { channel: constant(channel), payload: constant(payload), process }],
-        columns: Vec::new(),
-        relies_on: Arc::default(),
-        read_only: false,
-        references: Arc::default(),
-    };
-    let mut prepared = Prepared::simple(text, Plan::Program(Arc::new(program)), Tag::Plain("NOTIFY"));
-    prepared.shareable = false;
-    prepared
-}
-
-/// A change of what the catalog keeps, planned when it is executed.
-fn of_change(text: &Arc<str>, utility: &Utility) -> Prepared {
-    match utility {
-        Utility::Roles(roles) => {
-            let plan = Plan::Roles(Arc::new(RoleStatement::clone(roles)));
-            let mut prepared = Prepared::simple(text, plan, Tag::Plain(roles.tag()));
-            prepared.writes = true;
-            // Its text may have a password in it.
-            prepared.shareable = false;
-            prepared
-        }
-        Utility::Schemas(schemas) => {
-            let plan = Plan::Namespaces(Arc::new(SchemaStatement::clone(schemas)));
-            let mut prepared = Prepared::simple(text, plan, Tag::Plain(schemas.tag()));
-            prepared.writes = true;
-            prepared.shareable = false;
-            prepared
-        }
-        Utility::Sequence(sequence) => {
-            let plan = Plan::Sequence(Arc::new(SequenceStatement::clone(sequence)));
-            let mut prepared = Prepared::simple(text, plan, Tag::Plain(sequence.tag()));
-            prepared.writes = true;
-            prepared
-        }
-        Utility::Constraints(deferred) => {
-            let program = Program {
-                parameters: Vec::new(),
-                actions: vec![Action::Defer(*deferred)],
-                columns: Vec::new(),
-                relies_on: Arc::default(),
-                read_only: false,
-                references: Arc::default(),
-            };
-            let plan = Plan::Program(Arc::new(program));
-            Prepared::simple(text, plan, Tag::Plain("SET CONSTRAINTS"))
-        }
-        Utility::System(statement) => {
-            let mut prepared =
-                Prepared::simple(text, Plan::System(Arc::new(statement.clone())), Tag::Plain(system::TAG));
-            prepared.writes = true;
-            prepared.outside_blocks = Some(system::TAG);
-            prepared
-        }
-        _ => unreachable!("called for changes only"),
-    }
-}
-
 /// CREATE PROCEDURE: what its body compiles to is thrown away, but a body that does not compile is refused.
 fn of_procedure(text: &Arc<str>, create: &ast::CreateFunction, context: &Context) -> Result<Prepared> {
     procedures::body(&procedures::definition(create)?, context)?;
@@ -250,11 +118,6 @@ fn of_procedure(text: &Arc<str>, create: &ast::CreateFunction, context: &Context
     let mut prepared = Prepared::simple(text, plan, Tag::Plain("CREATE PROCEDURE"));
     prepared.writes = true;
     Ok(prepared)
-}
-
-/// A result column of type text.
-pub fn text_column(name: &str) -> ResultColumn {
-    ResultColumn { name: name.to_string(), column_type: Type::Text, origin: (0, 0) }
 }
 
 /// Every name of a relation is one that the checks of privileges know. Errors: 0A000 for one with a database in it, 42601.
@@ -303,28 +166,12 @@ fn of_sql(
     let mut compiler = Compiler::new(context.catalog, context.facts, context.text, types);
     let (plan, tag, writes) = match statement {
         ast::Statement::Query(query) => {
-            if let Some(plan) = set_config(query) {
-                let mut prepared = Prepared::simple(&parsed.text, plan, Tag::Select);
-                prepared.columns = vec![text_column("set_config")];
-                return Ok(prepared);
-            }
-            if let Some(name) = snapshot_of(query)? {
-                let plan = Plan::Utility(Utility::Snapshot(name));
-                let mut prepared = Prepared::simple(&parsed.text, plan, Tag::Select);
-                prepared.columns = vec![text_column(SNAPSHOT_FUNCTION)];
-                prepared.outside_blocks = Some("raid_snapshot()");
-                prepared.shareable = false;
+            if let Some(prepared) = session_query(&parsed.text, query)? {
                 return Ok(prepared);
             }
             if let Some((set, column)) = compiler.set_value(query).map_err(Stop::into_error)? {
                 let mentions = mentions_of(statement, &compiler, context);
                 return of_set_value(parsed, set, column, mentions, compiler, described);
-            }
-            if let Some(column) = listening_channels(query) {
-                let plan = Plan::Utility(Utility::ListeningChannels(column.clone()));
-                let mut prepared = Prepared::simple(&parsed.text, plan, Tag::Select);
-                prepared.columns = vec![text_column(&column)];
-                return Ok(prepared);
             }
             if let Some(calls) = compiler.session_calls(query).map_err(Stop::into_error)? {
                 let mentions = mentions_of(statement, &compiler, context);
@@ -335,14 +182,8 @@ fn of_sql(
         ast::Statement::Insert(insert) => {
             let fed = described.map(|(columns, _)| columns.len());
             compiler.overriding = parsed.overriding;
-            let plan = match compiler.insert(insert, context.made, fed).map_err(Stop::into_error)? {
-                Insertion::Program(mut program) => {
-                    compiler.rely(&mut program);
-                    Plan::Program(Arc::new(program))
-                }
-                Insertion::Feed(feed) => fed_plan(feed, &mut compiler)?,
-            };
-            (plan, Tag::Insert, true)
+            let insertion = compiler.insert(insert, context.made, fed).map_err(Stop::into_error)?;
+            (inserted_plan(insertion, &mut compiler)?, Tag::Insert, true)
         }
         ast::Statement::Update(update) => {
             let mut modification = compiler.update(update).map_err(Stop::into_error)?;
@@ -516,6 +357,16 @@ fn finish(prepared: &mut Prepared, compiler: Compiler, described: Option<(&[Resu
     }
 }
 
+fn inserted_plan(insertion: Insertion, compiler: &mut Compiler) -> Result<Plan> {
+    match insertion {
+        Insertion::Program(mut program) => {
+            compiler.rely(&mut program);
+            Ok(Plan::Program(Arc::new(program)))
+        }
+        Insertion::Feed(feed) => fed_plan(feed, compiler),
+    }
+}
+
 fn modified_plan(modification: Modification, compiler: &mut Compiler) -> Result<Plan> {
     match modification {
         Modification::Program(mut program) => {
@@ -532,65 +383,6 @@ fn fed_plan(mut feed: Feed, compiler: &mut Compiler) -> Result<Plan> {
     feed.program.parameters = known.collect();
     compiler.rely(&mut feed.program);
     Ok(Plan::Feed(feed.sql, Arc::new(feed.program), feed.key_types, feed.supplying))
-}
-
-/// The function that takes a snapshot of the instance.
-const SNAPSHOT_FUNCTION: &str = "raid_snapshot";
-
-/// Name and arguments of the one function that a query consists of, constants all of them.
-fn lone_call(query: &ast::Query) -> Option<(String, Option<Vec<&ast::Value>>)> {
-    let ast::SetExpr::Select(select) = query.body.as_ref() else {
-        return None;
-    };
-    let [ast::SelectItem::UnnamedExpr(ast::Expr::Function(function))] = select.projection.as_slice() else {
-        return None;
-    };
-    if !select.from.is_empty() {
-        return None;
-    }
-    let ast::FunctionArguments::List(list) = &function.args else {
-        return None;
-    };
-    let constant = |argument| match argument {
-        &ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Value(ref value))) => Some(&value.value),
-        _ => None,
-    };
-    Some((names::function(&function.name)?, list.args.iter().map(constant).collect()))
-}
-
-/// `SELECT set_config('name', 'value', local)` and nothing else.
-fn set_config(query: &ast::Query) -> Option<Plan> {
-    let (name, values) = lone_call(query)?;
-    if name != "set_config" {
-        return None;
-    }
-    let values = values?;
-    let [name, value, ast::Value::Boolean(local)] = values.as_slice() else {
-        return None;
-    };
-    let text = |value| crate::sql::literals::text_of(value).map(str::to_string);
-    Some(Plan::SetConfig(text(name)?, text(value)?, *local))
-}
-
-/// The name in `SELECT raid_snapshot('name')`, if it is that and nothing else. Errors: 42883 for other arguments, 0A000 for what is no constant.
-fn snapshot_of(query: &ast::Query) -> Result<Option<String>> {
-    let Some((name, values)) = lone_call(query).filter(|(name, _)| name == SNAPSHOT_FUNCTION) else { return Ok(None) };
-    let bare = query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none();
-    let Some(values) = values.filter(|_| bare) else {
-        return Err(SqlError::unsupported("raid_snapshot() of anything but a constant, in a SELECT of its own"));
-    };
-    match values.as_slice() {
-        [value] => match crate::sql::literals::text_of(value) {
-            Some(text) => Ok(Some(text.to_string())),
-            None => Err(no_function(&format!("{name}(integer)"))),
-        },
-        _ => Err(no_function(&format!("{name}()"))),
-    }
-}
-
-/// 42883.
-fn no_function(signature: &str) -> Box<SqlError> {
-    SqlError::new(sqlstate::UNDEFINED_FUNCTION, format!("function {signature} does not exist"))
 }
 
 /// Catalog rows of what a statement mentions, which decide whether it can be compiled.

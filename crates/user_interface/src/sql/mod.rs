@@ -61,6 +61,7 @@ mod sequence_names;
 pub mod sequence_options;
 pub mod sequences;
 pub mod session_calls;
+mod session_plans;
 pub mod settings;
 pub mod system;
 pub mod types;

@@ -1,0 +1,233 @@
+//! Statements about the session itself, and changes that are planned when they are executed: how each is executed, and what it shows.
+//!
+//! Invariant: what has a secret in its text, or a fact of the session in its plan, no other session may use.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::given::Context;
+use crate::sql::names;
+use crate::sql::prepared::{Plan, Prepared, Tag};
+use crate::sql::role_syntax::RoleStatement;
+use crate::sql::schema_syntax::SchemaStatement;
+use crate::sql::sequences::SequenceStatement;
+use crate::sql::session_calls::listening_channels;
+use crate::sql::settings::reported_name_of;
+use crate::sql::system;
+use crate::sql::utility::Utility;
+use messages::program::{Action, Expression, Program, ResultColumn};
+use messages::schema::CatalogEntry;
+use sqlparser::ast;
+use std::sync::Arc;
+use values::{Type, Value};
+
+/// A statement about the session. Errors: those of what it names.
+pub(super) fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<Prepared> {
+    let tag = match utility {
+        Utility::Begin(_) if text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("start")) => {
+            "START TRANSACTION"
+        }
+        Utility::Begin(_) => "BEGIN",
+        Utility::Commit(_) => "COMMIT",
+        Utility::Rollback(_) | Utility::RollbackTo(_) => "ROLLBACK",
+        Utility::Savepoint(_) => "SAVEPOINT",
+        Utility::Release(_) => "RELEASE",
+        Utility::Role(change) if change.resets => "RESET",
+        Utility::Set(..) | Utility::SetTransaction(..) | Utility::Role(_) => "SET",
+        Utility::Show(_) | Utility::ShowAll => "SHOW",
+        Utility::Reset(_) | Utility::ResetAll => "RESET",
+        Utility::Discard(what) => what,
+        Utility::Deallocate(Some(_)) => "DEALLOCATE",
+        Utility::Deallocate(None) => "DEALLOCATE ALL",
+        Utility::CloseAll => "CLOSE CURSOR ALL",
+        Utility::CloseCursor(_) => "CLOSE CURSOR",
+        Utility::Fetch(fetch) if fetch.moves => "MOVE",
+        Utility::Fetch(_) => "FETCH",
+        Utility::Prepare(..) => "PREPARE",
+        Utility::Explain(_) => "EXPLAIN",
+        Utility::Copy(_) => "COPY",
+        Utility::Roles(_)
+        | Utility::Sequence(_)
+        | Utility::Schemas(_)
+        | Utility::Constraints(_)
+        | Utility::System(_) => return Ok(of_change(text, utility)),
+        Utility::Listen(_) => "LISTEN",
+        Utility::Unlisten(_) => "UNLISTEN",
+        Utility::Notify(channel, payload) => return Ok(of_notify(text, channel, payload, context)),
+        Utility::ListeningChannels(_) => "SELECT",
+        Utility::Maintenance(maintenance) => maintenance.tag,
+        Utility::Range(_) => "RANGE",
+        Utility::Snapshot(_) => "SELECT",
+        Utility::Nothing(tag) => tag,
+    };
+    let mut prepared = Prepared::simple(text, Plan::Utility(utility.clone()), Tag::Plain(tag));
+    prepared.columns = match utility {
+        Utility::Show(name) => vec![text_column(&reported_name_of(name))],
+        Utility::ShowAll => ["name", "setting"].map(text_column).to_vec(),
+        Utility::Explain(_) => vec![text_column("QUERY PLAN")],
+        _ => Vec::new(),
+    };
+    if let Utility::Range(_) = utility {
+        // What it says depends on no text of SQL.
+        prepared.shareable = false;
+    }
+    if let Utility::Fetch(_) = utility {
+        // Its columns are those of the session's cursor.
+        (prepared.tag, prepared.shareable) = (Tag::Counted(tag), false);
+    }
+    prepared.writes = matches!(utility, Utility::Copy(copy) if !copy.outwards);
+    if let Utility::Maintenance(maintenance) = utility {
+        maintenance.check(context.catalog, context.facts)?;
+        let keys = maintenance.relations().into_iter().map(|name| CatalogEntry::key(&name));
+        prepared.mentions = keys.map(|key| (key.clone(), context.catalog.version_of(&key))).collect();
+        prepared.outside_blocks = maintenance.outside_blocks;
+        prepared.shareable = false;
+    }
+    Ok(prepared)
+}
+
+/// NOTIFY. The program names the session: no other may use it.
+fn of_notify(text: &Arc<str>, channel: &Arc<str>, payload: &Arc<str>, context: &Context) -> Prepared {
+    let constant = |text: &Arc<str>| Expression::Constant(Value::Text(text.clone()));
+    let process = context.facts.process;
+    let program = Program {
+        parameters: Vec::new(),
+        actions: vec![Action::Notify { channel: constant(channel), payload: constant(payload), process }],
+        columns: Vec::new(),
+        relies_on: Arc::default(),
+        read_only: false,
+        references: Arc::default(),
+    };
+    let mut prepared = Prepared::simple(text, Plan::Program(Arc::new(program)), Tag::Plain("NOTIFY"));
+    prepared.shareable = false;
+    prepared
+}
+
+/// A change of what the catalog keeps, planned when it is executed.
+fn of_change(text: &Arc<str>, utility: &Utility) -> Prepared {
+    match utility {
+        Utility::Roles(roles) => {
+            let plan = Plan::Roles(Arc::new(RoleStatement::clone(roles)));
+            let mut prepared = Prepared::simple(text, plan, Tag::Plain(roles.tag()));
+            prepared.writes = true;
+            // Its text may have a password in it.
+            prepared.shareable = false;
+            prepared
+        }
+        Utility::Schemas(schemas) => {
+            let plan = Plan::Namespaces(Arc::new(SchemaStatement::clone(schemas)));
+            let mut prepared = Prepared::simple(text, plan, Tag::Plain(schemas.tag()));
+            prepared.writes = true;
+            prepared.shareable = false;
+            prepared
+        }
+        Utility::Sequence(sequence) => {
+            let plan = Plan::Sequence(Arc::new(SequenceStatement::clone(sequence)));
+            let mut prepared = Prepared::simple(text, plan, Tag::Plain(sequence.tag()));
+            prepared.writes = true;
+            prepared
+        }
+        Utility::Constraints(deferred) => {
+            let program = Program {
+                parameters: Vec::new(),
+                actions: vec![Action::Defer(*deferred)],
+                columns: Vec::new(),
+                relies_on: Arc::default(),
+                read_only: false,
+                references: Arc::default(),
+            };
+            let plan = Plan::Program(Arc::new(program));
+            Prepared::simple(text, plan, Tag::Plain("SET CONSTRAINTS"))
+        }
+        Utility::System(statement) => {
+            let mut prepared =
+                Prepared::simple(text, Plan::System(Arc::new(statement.clone())), Tag::Plain(system::TAG));
+            prepared.writes = true;
+            prepared.outside_blocks = Some(system::TAG);
+            prepared
+        }
+        _ => unreachable!("called for changes only"),
+    }
+}
+
+/// A result column of type text.
+pub fn text_column(name: &str) -> ResultColumn {
+    ResultColumn { name: name.to_string(), column_type: Type::Text, origin: (0, 0) }
+}
+
+/// A query that the session answers by itself; `None`: another one.
+pub(super) fn session_query(text: &Arc<str>, query: &ast::Query) -> Result<Option<Prepared>> {
+    let answered = |plan: Plan, column: &str| {
+        let mut prepared = Prepared::simple(text, plan, Tag::Select);
+        prepared.columns = vec![text_column(column)];
+        prepared
+    };
+    if let Some(plan) = set_config(query) {
+        return Ok(Some(answered(plan, "set_config")));
+    }
+    if let Some(name) = snapshot_of(query)? {
+        let mut prepared = answered(Plan::Utility(Utility::Snapshot(name)), SNAPSHOT_FUNCTION);
+        prepared.outside_blocks = Some("raid_snapshot()");
+        prepared.shareable = false;
+        return Ok(Some(prepared));
+    }
+    Ok(listening_channels(query)
+        .map(|column| answered(Plan::Utility(Utility::ListeningChannels(column.clone())), &column)))
+}
+
+/// The function that takes a snapshot of the instance.
+const SNAPSHOT_FUNCTION: &str = "raid_snapshot";
+
+/// Name and arguments of the one function that a query consists of, constants all of them.
+fn lone_call(query: &ast::Query) -> Option<(String, Option<Vec<&ast::Value>>)> {
+    let ast::SetExpr::Select(select) = query.body.as_ref() else {
+        return None;
+    };
+    let [ast::SelectItem::UnnamedExpr(ast::Expr::Function(function))] = select.projection.as_slice() else {
+        return None;
+    };
+    if !select.from.is_empty() {
+        return None;
+    }
+    let ast::FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    let constant = |argument| match argument {
+        &ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Value(ref value))) => Some(&value.value),
+        _ => None,
+    };
+    Some((names::function(&function.name)?, list.args.iter().map(constant).collect()))
+}
+
+/// `SELECT set_config('name', 'value', local)` and nothing else.
+fn set_config(query: &ast::Query) -> Option<Plan> {
+    let (name, values) = lone_call(query)?;
+    if name != "set_config" {
+        return None;
+    }
+    let values = values?;
+    let [name, value, ast::Value::Boolean(local)] = values.as_slice() else {
+        return None;
+    };
+    let text = |value| crate::sql::literals::text_of(value).map(str::to_string);
+    Some(Plan::SetConfig(text(name)?, text(value)?, *local))
+}
+
+/// The name in `SELECT raid_snapshot('name')`, if it is that and nothing else. Errors: 42883 for other arguments, 0A000 for what is no constant.
+fn snapshot_of(query: &ast::Query) -> Result<Option<String>> {
+    let Some((name, values)) = lone_call(query).filter(|(name, _)| name == SNAPSHOT_FUNCTION) else { return Ok(None) };
+    let bare = query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none();
+    let Some(values) = values.filter(|_| bare) else {
+        return Err(SqlError::unsupported("raid_snapshot() of anything but a constant, in a SELECT of its own"));
+    };
+    match values.as_slice() {
+        [value] => match crate::sql::literals::text_of(value) {
+            Some(text) => Ok(Some(text.to_string())),
+            None => Err(no_function(&format!("{name}(integer)"))),
+        },
+        _ => Err(no_function(&format!("{name}()"))),
+    }
+}
+
+/// 42883.
+fn no_function(signature: &str) -> Box<SqlError> {
+    SqlError::new(sqlstate::UNDEFINED_FUNCTION, format!("function {signature} does not exist"))
+}
