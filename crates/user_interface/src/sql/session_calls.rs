@@ -8,7 +8,7 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
 use crate::sql::select::column_name;
 use crate::sql::sequence_names::arguments;
-use crate::sql::types::{Compiled, beyond};
+use crate::sql::types::Compiled;
 use messages::program::{Action, Expression, Program, ResultColumn};
 use sqlparser::ast::{self, Expr, SelectItem, SetExpr, TableFactor};
 use std::sync::Arc;
@@ -102,7 +102,7 @@ fn reads_clock(item: &SelectItem) -> bool {
 }
 
 impl Compiler<'_> {
-    /// A SELECT without FROM that sleeps or notifies; `None`: another query. Errors: 42883 for arguments that no such function has, 0A000 for anything else
+    /// A SELECT without FROM that sleeps or notifies; `None`: another query. Errors: 0A000 for anything else
     /// that cannot stand beside it.
     pub(super) fn session_calls(&mut self, query: &ast::Query) -> Compiled<Option<SessionCalls>> {
         let SetExpr::Select(select) = query.body.as_ref() else { return Ok(None) };
@@ -121,6 +121,7 @@ impl Compiler<'_> {
         if !plain {
             return Err(SqlError::unsupported("pg_sleep() or pg_notify() with more than a list of values").into());
         }
+        let before = self.parameters.clone();
         let (mut actions, mut output, mut columns, mut sleeps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for item in &select.projection {
             let Some((name, function, alias)) = called(item) else {
@@ -147,7 +148,11 @@ impl Compiler<'_> {
                     actions.push(Action::Notify { channel, payload, process: self.facts.process });
                     Expression::Constant(Value::text(""))
                 }
-                _ => return Err(beyond(&format!("{name}() with these arguments"))),
+                // No such function: the query processor says so in PostgreSQL's words.
+                _ => {
+                    self.parameters = before;
+                    return Ok(None);
+                }
             });
             let name = alias.unwrap_or(name);
             columns.push(ResultColumn { name, column_type: Type::Void, origin: (0, 0) });
