@@ -99,6 +99,8 @@ pub mod sqlstate {
     pub const SNAPSHOT_TOO_OLD: &str = "72000";
     /// `query_canceled`.
     pub const QUERY_CANCELED: &str = "57014";
+    /// `admin_shutdown`.
+    pub const ADMIN_SHUTDOWN: &str = "57P01";
     /// `cannot_connect_now`.
     pub const CANNOT_CONNECT_NOW: &str = "57P03";
     /// `dependent_objects_still_exist`.

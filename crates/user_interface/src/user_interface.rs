@@ -259,6 +259,11 @@ impl UserInterface {
         self.sessions.get(&session).is_none_or(|session| session.phase == Phase::Finished)
     }
 
+    /// The site ends: every client that has come in is told so, and hears nothing more. What sessions ask for then nobody does.
+    pub fn shut_down(&mut self, now: Now, outbox: &mut Outbox) {
+        self.turn_where(now, outbox, |session, _| session.phase == Phase::Ready, |turn| turn.shut_down());
+    }
+
     /// Sessions whose clients have had long enough to take what was said last: their connections end.
     pub fn overdue(&self, now: Now) -> Vec<SessionId> {
         let is_overdue = |session: &&Session| {

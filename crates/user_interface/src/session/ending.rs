@@ -2,7 +2,7 @@
 //!
 //! Invariant: success is told after the commit that it speaks of; each cycle ends with exactly one ReadyForQuery.
 
-use crate::errors::SqlError;
+use crate::errors::{SqlError, sqlstate};
 use crate::limits::{CATALOG_PATIENCE, FAREWELL_PATIENCE};
 use crate::protocol::backend::{self, Severity};
 use crate::protocol::copy;
@@ -148,6 +148,17 @@ impl Turn<'_> {
             Block::None | Block::Implicit => ("57P05", "idle-session"),
         };
         self.fatal(&SqlError::new(code, format!("terminating connection due to {what} timeout")));
+    }
+
+    /// The site ends. What was under way may have committed, or may not.
+    pub fn shut_down(&mut self) {
+        let message = "terminating connection due to administrator command";
+        let error = match (&self.session.work, &self.session.cycle) {
+            (Work::Idle, Cycle::Idle) => SqlError::new(sqlstate::ADMIN_SHUTDOWN, message),
+            _ => SqlError::new(sqlstate::OUTCOME_UNKNOWN, message)
+                .with_detail("Whether the transaction under way has committed is not known."),
+        };
+        self.fatal(&error);
     }
 
     /// The action driver's reply to the end of an implicit transaction.
