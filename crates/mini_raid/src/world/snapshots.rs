@@ -31,6 +31,8 @@ const TURNS_MAX: u32 = 100_000;
 const RECORDS_EACH: usize = 40;
 /// Steps that a snapshot waits for a moment that is hard for it, at most.
 const PATIENCE: u64 = 12;
+/// Steps that a snapshot waits in all until its site serves again.
+const EPOCH_PATIENCE: u32 = 200;
 
 /// Snapshots of a run.
 #[derive(Debug)]
@@ -56,6 +58,8 @@ struct UnderWay {
     is_based: bool,
     /// So many more steps it waits for a moment that is hard for it.
     patience: u32,
+    /// So many more steps it waits until its site serves, at its cut and at its end, as a real one does.
+    epoch_patience: u32,
     /// When the cut was (true time).
     cut_at: Option<u64>,
     tail: Vec<Vec<u8>>,
@@ -160,6 +164,7 @@ impl World {
             base: None,
             is_based: false,
             patience,
+            epoch_patience: EPOCH_PATIENCE,
             cut_at: None,
             tail: Vec::new(),
             settled: 0,
@@ -205,8 +210,11 @@ impl World {
             if !has_open(taking, domain.log())? && waits(&mut under_way.patience) {
                 return Ok(true);
             }
-            taking.cut(domain, clock)?;
-            under_way.cut_at = Some(now);
+            match taking.cut(domain, clock) {
+                Ok(()) => under_way.cut_at = Some(now),
+                Err(_) if waits(&mut under_way.epoch_patience) => {}
+                Err(refusal) => return Err(refusal),
+            }
             return Ok(true);
         };
         if let Some(from) = taking.reads_from() {
@@ -230,7 +238,11 @@ impl World {
             taking.read_up_to(behind);
             return Ok(true);
         }
-        taking.end(domain, clock)?;
+        match taking.end(domain, clock) {
+            Ok(()) => {}
+            Err(_) if waits(&mut under_way.epoch_patience) => return Ok(true),
+            Err(refusal) => return Err(refusal),
+        }
         let whole = WholeSnapshot {
             site,
             cut_at,
