@@ -56,6 +56,12 @@ impl TableId {
     pub const CONCURRENCY: TableId = TableId(3);
     /// And its switches.
     pub const CONCURRENCY_SWITCHES: TableId = TableId(4);
+    /// Snapshots of the instance in the site's folder: see `messages::snapshot_report`. Nothing is stored in it.
+    pub const SNAPSHOTS: TableId = TableId(5);
+    /// And their files.
+    pub const SNAPSHOT_PARTS: TableId = TableId(6);
+    /// And the one that is being taken.
+    pub const SNAPSHOT_PROGRESS: TableId = TableId(7);
     /// The first identifier that a created storage may have: as in PostgreSQL, lower ones belong to the system.
     pub const FIRST_CREATED: TableId = TableId(16_384);
 }

@@ -21,7 +21,9 @@ use crate::restoring::{self, Restoring};
 use messages::concurrency::Method;
 use messages::{InstanceId, LeaseLength, SiteId};
 use serde::{Deserialize, Serialize};
-use site::config::{Channels, Clients, ConfigError, DatagramFaults, MethodName, default_lease};
+use site::config::{
+    Channels, Clients, ConfigError, DatagramFaults, MethodName, default_keep, default_lease, default_rate,
+};
 use site::layout::Layout;
 use site::protection::make_keys;
 use site::{OracleConfig, SiteConfig};
@@ -105,6 +107,12 @@ pub enum ClusterError {
         /// What it says.
         stored: PathBuf,
     },
+    /// A snapshot.
+    #[error(transparent)]
+    Snapshot(#[from] site::snapshot::files::SnapshotError),
+    /// The cluster cannot be rolled back.
+    #[error("{0}")]
+    Rollback(String),
     /// Not enough free ports.
     #[error("no free ports found on loopback: {0}")]
     Ports(std::io::Error),
@@ -387,6 +395,10 @@ impl Cluster {
                     channels: stored.channels,
                     datagram_bytes: 0,
                     datagram_faults: DatagramFaults::default(),
+                    snapshot_every: None,
+                    snapshots_keep: default_keep(),
+                    snapshot_dir: None,
+                    snapshot_rate: default_rate(),
                     clients: Clients::default(),
                     alone: false,
                     accept_lost_memory: false,

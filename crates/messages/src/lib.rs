@@ -43,6 +43,7 @@ pub mod schema;
 pub mod server;
 pub mod session;
 pub mod settings;
+pub mod snapshot_report;
 pub mod timestamp;
 pub mod trace;
 

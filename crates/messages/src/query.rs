@@ -64,6 +64,11 @@ pub enum QueryRequest {
         /// The session.
         session: Arc<SessionFacts>,
     },
+    /// Takes a snapshot of the instance at this site. Answered by `Rows` of one text, the snapshot's folder, once it is permanent, or `Failed`.
+    Snapshot {
+        /// Its name.
+        name: String,
+    },
 }
 
 /// See [`QueryRequest::Run`].

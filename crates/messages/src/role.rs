@@ -90,8 +90,9 @@ impl RoleSchema {
     }
 }
 
-/// Predefined roles: names and object identifiers. All but the last are PostgreSQL's; that one may see what the `raid` schema shows.
-const PREDEFINED: [(&str, u32); 13] = [
+/// Predefined roles: names and object identifiers. All but the last two are PostgreSQL's: these may see what the `raid` schema shows, and take
+/// snapshots of the instance.
+const PREDEFINED: [(&str, u32); 14] = [
     ("pg_checkpoint", CHECKPOINT_OID),
     ("pg_database_owner", DATABASE_OWNER_OID),
     ("pg_execute_server_program", 4571),
@@ -105,6 +106,7 @@ const PREDEFINED: [(&str, u32); 13] = [
     ("pg_write_all_data", WRITE_ALL_DATA_OID),
     ("pg_write_server_files", 4570),
     ("raid_monitor", RAID_MONITOR_OID),
+    ("raid_operator", RAID_OPERATOR_OID),
 ];
 
 /// The role whose members may ask for checkpoints.
@@ -117,6 +119,8 @@ pub const READ_ALL_DATA_OID: u32 = 6181;
 pub const WRITE_ALL_DATA_OID: u32 = 6182;
 /// The role whose members may see what the schema `raid` shows.
 pub const RAID_MONITOR_OID: u32 = 8801;
+/// The role whose members may take snapshots of the instance, and see them.
+pub const RAID_OPERATOR_OID: u32 = 8802;
 
 /// Whether a role is predefined: nobody changes or drops it.
 pub fn is_predefined(oid: u32) -> bool {
@@ -126,7 +130,11 @@ pub fn is_predefined(oid: u32) -> bool {
 /// The roles that are there without a row: the bootstrap superuser and the predefined ones.
 pub fn built_in() -> Vec<RoleSchema> {
     let predefined = PREDEFINED.iter().map(|(name, oid)| {
-        let reaches: &[u32] = if *name == "pg_monitor" { &[3374, 3375, 3377, RAID_MONITOR_OID] } else { &[] };
+        let reaches: &[u32] = match *name {
+            "pg_monitor" => &[3374, 3375, 3377, RAID_MONITOR_OID],
+            "raid_operator" => &[RAID_MONITOR_OID],
+            _ => &[],
+        };
         let member = |role: &u32| Membership { role: *role, grantor: BOOTSTRAP_OID, admin: false };
         RoleSchema { memberships: reaches.iter().map(member).collect(), ..RoleSchema::new((*name).to_owned(), *oid) }
     });

@@ -144,6 +144,13 @@ impl Register {
         &self.state.epoch
     }
 
+    /// The highest life that it has given out, or an epoch names.
+    pub fn highest_life(&self) -> Incarnation {
+        let given = self.state.lives.values().map(|life| life.incarnation);
+        let named = self.state.epoch.members.values().map(|member| member.incarnation);
+        given.chain(named).max().unwrap_or_default()
+    }
+
     /// Sites that have to confirm before anything is swapped.
     pub fn unconfirmed(&self) -> Vec<SiteId> {
         if self.trusted || planted!(self.planted, RestoredOracleTrusted) {

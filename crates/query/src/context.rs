@@ -25,7 +25,7 @@ use datafusion::logical_expr::{AggregateUDF, Expr, HigherOrderUDF, ScalarUDF, Ta
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::sqlparser::ast;
 use messages::schema::VersionedTable;
-use messages::{Timestamp, concurrency_report, contention};
+use messages::{Timestamp, concurrency_report, contention, snapshot_report};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -104,7 +104,8 @@ impl ContextProvider for PlanningContext<'_> {
             Some("public") => self.user_table(table),
             Some(contention::SCHEMA) if table == contention::NAME => Some(self.contention()),
             Some(contention::SCHEMA) => {
-                concurrency_report::table(table).map(|table| provider_as_source(Arc::new(RowTable::new(table))))
+                let known = concurrency_report::table(table).or_else(|| snapshot_report::table(table));
+                known.map(|table| provider_as_source(Arc::new(RowTable::new(table))))
             }
             Some(schema) if is_system_schema(schema) => match self.system_table(schema, table) {
                 Some(system) => return system,

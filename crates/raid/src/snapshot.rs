@@ -3,18 +3,26 @@
 use crate::cluster_folder::ClusterFolder;
 use clap::{Args, Subcommand};
 use local_cluster::process::Name;
+use local_cluster::screen::{Screen, bytes};
 use local_cluster::{Cluster, ClusterWish};
 use site::layout::orders;
+use site::snapshot::desk::SnapshotProgress;
 use site::snapshot::files::{self, Manifest};
 use site::snapshot::{restore, take};
 use site::{OracleConfig, SiteConfig};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Where snapshots are, below a cluster's folder.
-const FOLDER: &str = "snapshots";
+pub const FOLDER: &str = "snapshots";
 /// Where a snapshot is brought together, below the new cluster's folder.
 const SCRATCH: &str = "scratch";
+
+/// How often is looked how far a snapshot is.
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -179,7 +187,8 @@ fn take(name: &str, site: u16, config: Option<&Path>, rate_mb: u64, place: &Plac
     };
     // The site has another working folder.
     let folder = std::path::absolute(place.folder()).map_err(text)?;
-    let taken = orders::take_snapshot(&data, &take::Wish { name: name.to_owned(), folder, rate_mb })?;
+    let wish = take::Wish { name: name.to_owned(), folder, rate_mb };
+    let taken = show_progress(&data, || orders::take_snapshot(&data, &wish).map_err(text))?;
     println!(
         "snapshot {name} is permanent: {} with {} bytes after {} ms",
         taken.folder.display(),
@@ -187,6 +196,37 @@ fn take(name: &str, site: u16, config: Option<&Path>, rate_mb: u64, place: &Plac
         taken.took_ms
     );
     Ok(())
+}
+
+/// Shows on a terminal how far the snapshot is, until it has ended.
+fn show_progress<T>(data: &Path, take: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    if !std::io::stdout().is_terminal() {
+        return take();
+    }
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut screen = Screen::default();
+            while !ended.load(Ordering::SeqCst) {
+                if let Ok(Some(progress)) = orders::snapshot_progress(data) {
+                    screen.progress(|| progress_line(&progress));
+                }
+                std::thread::park_timeout(LOOK_INTERVAL);
+            }
+            screen.line("");
+        });
+        let taken = take();
+        ended.store(true, Ordering::SeqCst);
+        watch.thread().unpark();
+        taken
+    })
+}
+
+/// How far a snapshot is.
+pub fn progress_line(progress: &SnapshotProgress) -> String {
+    let left = progress.seconds_left.map_or(String::new(), |seconds| format!(", about {seconds} s left"));
+    let SnapshotProgress { name, phase, .. } = progress;
+    format!("{name}: {phase}, {} of about {}{left}", bytes(progress.bytes), bytes(progress.bytes_expected))
 }
 
 fn verify(name: &str, deep: bool, place: &Place) -> Result<(), String> {

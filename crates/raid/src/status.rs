@@ -2,11 +2,13 @@
 
 use crate::cluster_folder::ClusterFolder;
 use crate::limits;
+use crate::snapshot::progress_line;
 use clap::Args;
 use local_cluster::Cluster;
 use local_cluster::screen::{bytes, grouped};
 use local_cluster::stop;
 use site::layout::names;
+use site::snapshot::desk::ScheduleStatus;
 use site::status::{Peer, Status, ask};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -99,6 +101,29 @@ fn json(answers: &Answers) -> String {
     serde_json::to_string_pretty(&sites).expect("JSON values always encode")
 }
 
+/// The snapshot that is being taken, or what is known of the schedule.
+fn snapshot_line(status: &Status) -> String {
+    let failed = status.schedule.as_ref().is_some_and(|schedule| schedule.failure.is_some());
+    match (&status.snapshot, &status.schedule) {
+        (Some(progress), _) if !failed => progress_line(progress),
+        (_, Some(schedule)) => schedule_line(schedule),
+        _ => "-".to_owned(),
+    }
+}
+
+/// What of the schedule of snapshots a person looks for.
+fn schedule_line(schedule: &ScheduleStatus) -> String {
+    let by = match schedule.taken_by {
+        Some(site) => format!("by site {site}"),
+        None => "by nobody now".to_owned(),
+    };
+    let last = schedule.last.as_deref().unwrap_or("none yet");
+    match &schedule.failure {
+        Some(failure) => format!("{by}, FAILED: {failure}"),
+        None => format!("{by}, {last}"),
+    }
+}
+
 /// One column for each site.
 fn table(answers: &Answers) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -158,6 +183,9 @@ fn table(answers: &Answers) -> String {
             milliseconds(status.log.sync_latency_us_max)
         )
     });
+    if answers.values().flatten().any(|status| status.snapshot.is_some() || status.schedule.is_some()) {
+        row("snapshots", &snapshot_line);
+    }
     row("memory", &|status| bytes(status.memory.resident_bytes));
     let of = |part: u64, most: u64| format!("{} of {}", bytes(part), bytes(most));
     row("  rows", &|status| of(status.memory.row_bytes, status.memory.row_bytes_max));

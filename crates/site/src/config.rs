@@ -95,6 +95,18 @@ pub struct SiteConfig {
     /// Which of its servers share a process: "merged", "two-process" or "separate".
     #[serde(default)]
     pub layout: Layout,
+    /// How often a snapshot is taken by schedule; none: by hand only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_every: Option<Every>,
+    /// So many snapshots of the schedule are kept.
+    #[serde(default = "default_keep", skip_serializing_if = "is_default_keep")]
+    pub snapshots_keep: u16,
+    /// The folder for snapshots by schedule and by SQL; none: `snapshots` beside `data`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_dir: Option<PathBuf>,
+    /// Megabytes that they write in a second at most.
+    #[serde(default = "default_rate", skip_serializing_if = "is_default_rate")]
+    pub snapshot_rate: u64,
     /// How clients come in.
     #[serde(default, skip_serializing_if = "Clients::is_default")]
     pub clients: Clients,
@@ -242,6 +254,68 @@ impl From<MethodName> for Method {
     }
 }
 
+/// A length of time, as `90s`, `15min`, `12h` or `7d`: 10 seconds to 366 days.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Every {
+    seconds: u64,
+}
+
+/// Units of [`Every`], the largest first, in seconds.
+const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)];
+/// The shortest length of [`Every`], in seconds,
+const EVERY_MIN: u64 = 10;
+/// and the longest.
+const EVERY_MAX: u64 = 366 * 86_400;
+
+impl Every {
+    /// In seconds.
+    pub fn seconds(self) -> u64 {
+        self.seconds
+    }
+}
+
+impl TryFrom<String> for Every {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Every, String> {
+        let wrong = || format!("{text:?} is no length of time: 90s, 15min, 12h or 7d, from 10 s to 366 d");
+        let number = text.trim_end_matches(|sign: char| sign.is_ascii_alphabetic());
+        let unit = UNITS.iter().find(|(unit, _)| *unit == &text[number.len()..]).ok_or_else(wrong)?;
+        let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit.1)).ok_or_else(wrong)?;
+        match (EVERY_MIN..=EVERY_MAX).contains(&seconds) {
+            true => Ok(Every { seconds }),
+            false => Err(wrong()),
+        }
+    }
+}
+
+impl From<Every> for String {
+    fn from(every: Every) -> String {
+        let fits = UNITS.iter().find(|(_, seconds)| every.seconds.is_multiple_of(*seconds));
+        let (unit, seconds) = fits.copied().unwrap_or(("s", 1));
+        format!("{}{unit}", every.seconds / seconds)
+    }
+}
+
+/// How many snapshots of the schedule are kept unless a site is told otherwise.
+pub const fn default_keep() -> u16 {
+    7
+}
+
+fn is_default_keep(keep: &u16) -> bool {
+    *keep == default_keep()
+}
+
+/// Megabytes that a snapshot writes in a second at most, unless a site is told otherwise.
+pub const fn default_rate() -> u64 {
+    50
+}
+
+fn is_default_rate(rate: &u64) -> bool {
+    *rate == default_rate()
+}
+
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -300,6 +374,11 @@ channels = \"fastest\"               # shared memory on one host, datagrams (UDP
 # datagram_bytes = 1452            # bytes of a datagram at most, 512 to 65000; without it as many as the network carries
 # datagram_faults = \"loss=5,double=2,reorder=5\"   # for tests only: what becomes of datagrams that it sends, in percent
 layout = \"merged\"                  # or \"two-process\": the clients' part in a process of its own; or \"separate\": every server
+
+# snapshot_every = \"24h\"           # a snapshot by schedule (docs/backup.md), by the first site that is up; the same in all sites. 90s, 15min, 12h, 7d
+# snapshots_keep = 7               # so many of them are kept; older ones go after a new one was written and read again
+# snapshot_dir = \"/backup\"         # where snapshots by schedule and by SQL go; without it `snapshots` beside `data`
+# snapshot_rate = 50               # megabytes that they write in a second, at most
 
 [peers]                            # where the other sites listen, by their number
 2 = \"10.0.0.2:7401\"
@@ -360,6 +439,12 @@ impl SiteConfig {
         if usize::from(config.memory_copies) > config.memory.len() {
             return Err(wrong("memory_copies must not be more than there are servers in memory"));
         }
+        if config.snapshots_keep == 0 {
+            return Err(wrong("snapshots_keep must be 1 or more"));
+        }
+        if !(1..=100_000).contains(&config.snapshot_rate) {
+            return Err(wrong("snapshot_rate must be 1 to 100000 megabytes in a second"));
+        }
         let servers: BTreeSet<SocketAddr> = config.memory.iter().copied().collect();
         if servers.len() < config.memory.len() {
             return Err(wrong("memory names a server twice, which has one memory"));
@@ -398,6 +483,13 @@ impl SiteConfig {
         let memory = self.memory.iter().map(|address| ("memory server".to_owned(), *address));
         let wanted = Wanted { keys: self.keys.as_ref(), clear: self.clear };
         protection::keys(wanted, self.instance(), self.site(), own.into_iter().chain(peers).chain(memory))
+    }
+
+    /// Where snapshots by schedule and by SQL go.
+    pub fn snapshot_folder(&self) -> PathBuf {
+        let beside =
+            || self.data.parent().map_or_else(|| self.data.join("snapshots"), |folder| folder.join("snapshots"));
+        self.snapshot_dir.clone().unwrap_or_else(beside)
     }
 
     /// The other sites and where they listen.
@@ -506,6 +598,19 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    /// A schedule that is read as another one takes backups too seldom, or fills the disk.
+    #[test]
+    fn lengths_of_time_are_read_as_they_are_meant() {
+        for (text, seconds) in [("10s", 10), ("90s", 90), ("15min", 900), ("12h", 43_200), ("7d", 604_800)] {
+            let every = Every::try_from(text.to_owned()).expect("it is one");
+            assert_eq!(every.seconds(), seconds);
+            assert_eq!(Every::try_from(String::from(every)), Ok(every));
+        }
+        for text in ["", "h", "7", "7 d", "9s", "-1h", "1m", "367d", "99999999999999999999d", "1\u{e9}"] {
+            assert!(Every::try_from(text.to_owned()).is_err(), "{text:?}");
         }
     }
 

@@ -141,6 +141,18 @@ pub const SNAPSHOT_FREE_SHARE: u64 = 10;
 pub const SNAPSHOT_LOG_MAX: u64 = 1 << 30;
 /// Bytes of log that a snapshot reads at once, while the site stands still.
 pub const SNAPSHOT_LOG_CHUNK: usize = 256 << 10;
+/// How long a snapshot waits for a site that changes its epoch to serve again, after which it begins anew.
+pub const SNAPSHOT_SERVES_MAX: Duration = Duration::from_secs(15);
+/// How often a snapshot is begun anew, because the site has begun a new life, or did not serve.
+pub const SNAPSHOT_TRIES_MAX: u32 = 5;
+/// How long it rests before.
+pub const SNAPSHOT_PAUSE: Duration = Duration::from_secs(2);
+/// How often is looked whether a snapshot of the schedule is due.
+pub const SCHEDULE_LOOK: Duration = Duration::from_millis(500);
+/// How long the schedule rests after a snapshot that could not be taken, at least
+pub const SCHEDULE_PAUSE_MIN: Duration = Duration::from_secs(5);
+/// and at most; between them a quarter of the time between two.
+pub const SCHEDULE_PAUSE_MAX: Duration = Duration::from_secs(600);
 /// How long a snapshot waits for the outcomes of what is open at its cut.
 pub const SNAPSHOT_OPEN_MAX: Duration = Duration::from_secs(30);
 

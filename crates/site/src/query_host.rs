@@ -7,8 +7,11 @@
 //! Invariant: once a session's query was stopped, nothing of it reaches the session or the action driver any more ([`Gate`]), however long it takes until its
 //! threads have noticed. Locks, outermost first: a gate's, the core's, those of this file's tables.
 
+use crate::config::SiteConfig;
+use crate::layout::orders;
 use crate::planners::Planners;
 use crate::shared::Shared;
+use crate::snapshot::take::{SnapshotRefusal, Wish};
 use crate::thread_time::ThreadTime;
 use crate::{clock, limits};
 use futures::future::{AbortHandle, Abortable, FutureExt};
@@ -18,6 +21,7 @@ use messages::program::ResultColumn;
 use messages::query::{QueryReply, QueryRequest, Run};
 use messages::schema::CatalogVersions;
 use messages::session::{Failure, IndexPath, SessionReply, SessionRequest, StatementFailure};
+use messages::snapshot_report;
 use messages::{Envelope, EpochNumber, Incarnation, KeyRange, Message, ServerKind, SessionId, SiteId};
 use query::{Execution, Interrupt, Prepared, Processor, QueryError, Ready, ScanBatch, ScanRequest, Tables};
 use std::collections::BTreeMap;
@@ -38,6 +42,7 @@ pub struct QueryHost {
 }
 
 struct Threads {
+    config: Arc<SiteConfig>,
     shared: Weak<Shared>,
     processor: Arc<Processor>,
     planners: Arc<Planners>,
@@ -115,10 +120,11 @@ impl QueryHost {
     }
 
     /// Starts the threads.
-    pub(crate) fn start(&self, shared: &Arc<Shared>) -> Result<(), String> {
+    pub(crate) fn start(&self, shared: &Arc<Shared>, config: &Arc<SiteConfig>) -> Result<(), String> {
         let processor = Processor::with_memory(memory_bytes()).map_err(|error| error.to_string())?;
         let executors = (0..limits::EXECUTORS).map(|_| Executor::start()).collect::<Result<_, String>>()?;
         let threads = Threads {
+            config: config.clone(),
             shared: Arc::downgrade(shared),
             processor: Arc::new(processor),
             planners: Arc::default(),
@@ -162,7 +168,8 @@ impl QueryHost {
                 let (gate, interrupt) = (Arc::<Gate>::default(), Interrupt::default());
                 let (processor, planners) = (threads.processor.clone(), threads.planners.clone());
                 let (own_gate, own_interrupt) = (gate.clone(), interrupt.clone());
-                let job = Job { session, life, shared, processor, planners, gate, interrupt, wanted };
+                let config = threads.config.clone();
+                let job = Job { session, life, config, shared, processor, planners, gate, interrupt, wanted };
                 let running = Running { gate: own_gate, abort, interrupt: own_interrupt, more };
                 self.running().insert(session, running);
                 threads.assign(job, request, registration);
@@ -262,6 +269,7 @@ fn reply(shared: &Shared, session: SessionId, reply: QueryReply) {
 struct Job {
     session: SessionId,
     life: Incarnation,
+    config: Arc<SiteConfig>,
     shared: Arc<Shared>,
     processor: Arc<Processor>,
     planners: Arc<Planners>,
@@ -354,8 +362,28 @@ impl Job {
                     }
                 }
             }
+            QueryRequest::Snapshot { name } => self.take_snapshot(name).await,
             QueryRequest::More | QueryRequest::Stop => Ok(()),
         }
+    }
+
+    /// Has the site's process take a snapshot. Whoever stops the query gives it up.
+    async fn take_snapshot(&self, name: String) -> Result<(), Failure> {
+        let folder = std::path::absolute(self.config.snapshot_folder());
+        let folder = folder.map_err(|error| statement_failure("58030", &error.to_string()))?;
+        let wish = Wish { name, folder, rate_mb: self.config.snapshot_rate };
+        let refused = |refusal: SnapshotRefusal| statement_failure(&refusal.sqlstate, &refusal.message);
+        let order = orders::order_snapshot(&self.config.data, &wish).map_err(refused)?;
+        let _hanger = order.hanger().map_err(|error| statement_failure("58000", &error.to_string()))?;
+        let (sender, answer) = oneshot::channel();
+        let waiting = std::thread::Builder::new().name("snapshot-wait".to_owned());
+        // Nobody waits any more when the query was stopped.
+        let waits = waiting.spawn(move || drop(sender.send(order.wait())));
+        waits.map_err(|error| statement_failure("53000", &error.to_string()))?;
+        let taken = answer.await.map_err(|_| failed())?.map_err(refused)?;
+        let rows = vec![vec![Value::text(taken.folder.display().to_string())]];
+        self.reply(QueryReply::Rows { rows, last: true });
+        Ok(())
     }
 
     /// What a planner makes of it, within the time that planning may take.
@@ -411,6 +439,7 @@ impl Job {
             false => planned.relies_on.iter().chain(rights.iter()).cloned().collect(),
         };
         let tables = Arc::new(SessionTables {
+            config: self.config.clone(),
             session: self.session,
             life: self.life,
             shared: self.shared.clone(),
@@ -477,6 +506,7 @@ fn of_query(error: QueryError) -> Failure {
 
 /// Tables as a session's transaction sees them.
 struct SessionTables {
+    config: Arc<SiteConfig>,
     session: SessionId,
     life: Incarnation,
     shared: Arc<Shared>,
@@ -490,6 +520,12 @@ struct SessionTables {
 
 impl Tables for SessionTables {
     fn scan(&self, request: ScanRequest) -> BoxStream<'static, Result<ScanBatch, QueryError>> {
+        if snapshot_report::is_of(request.table.storage) {
+            // No transaction has a part in what is in files.
+            let rows = crate::snapshot::tables::rows(request.table.storage, &self.config);
+            let rows = rows.map_err(|message| QueryError::new("58030", message));
+            return stream::once(std::future::ready(rows)).boxed();
+        }
         let scan = Scan {
             session: self.session,
             life: self.life,

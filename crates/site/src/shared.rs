@@ -9,6 +9,7 @@ use crate::core::{Core, NewLife, Output};
 use crate::layout::door::Door;
 use crate::layout::front::Front;
 use crate::query_host::QueryHost;
+use crate::snapshot::desk::SnapshotDesk;
 use crate::status::{self, Status};
 use crate::worker::MovedClient;
 use messages::{Envelope, Message, ServerKind, SessionId};
@@ -79,6 +80,7 @@ pub struct Shared {
     /// When the core had its turn (boot clock).
     turned_at: AtomicU64,
     query: QueryHost,
+    snapshots: SnapshotDesk,
     over: Mutex<Option<String>>,
     stop: Arc<AtomicBool>,
     clients: AtomicUsize,
@@ -92,8 +94,9 @@ impl Shared {
     pub(crate) fn new(heart: Heart, wakers: Vec<Arc<Waker>>, short: usize, stop: Arc<AtomicBool>) -> Shared {
         let mailboxes = wakers.into_iter().map(|waker| Mailbox { mail: Mutex::default(), waker }).collect();
         let (query, over, clients) = (QueryHost::new(), Mutex::default(), AtomicUsize::new(0));
+        let snapshots = SnapshotDesk::default();
         let (moved, moved_count, turned_at) = (Mutex::default(), AtomicUsize::new(0), AtomicU64::new(0));
-        Shared { heart, mailboxes, short, moved, moved_count, turned_at, query, over, stop, clients }
+        Shared { heart, mailboxes, short, moved, moved_count, turned_at, query, snapshots, over, stop, clients }
     }
 
     /// Runs requests of sessions and hands out the answers.
@@ -349,7 +352,13 @@ impl Shared {
     pub(crate) fn status(&self, config: &SiteConfig) -> Status {
         let Heart::Here { core, door } = &self.heart else { return Status::default() };
         let clients = door.as_ref().map_or_else(|| self.clients(), |door| door.clients());
-        status::of(config, &locked(core), clients)
+        let status = status::of(config, &locked(core), clients);
+        Status { snapshot: self.snapshots.progress(), schedule: self.snapshots.schedule(), ..status }
+    }
+
+    /// What is known of the site's snapshots.
+    pub(crate) fn snapshots(&self) -> &SnapshotDesk {
+        &self.snapshots
     }
 
     /// Whether the workers are to end.

@@ -4,6 +4,7 @@ use crate::config::SiteConfig;
 use crate::core::Core;
 use crate::layout::{Place, name_of};
 use crate::site_log::SiteLog;
+use crate::snapshot::desk::{ScheduleStatus, SnapshotProgress};
 use commit_log::{LogStatus, Receipt};
 use messages::MemberState;
 use raidcomm::streams::ConnectionChannel;
@@ -79,6 +80,12 @@ pub struct Status {
     /// Its servers, where they are now.
     #[serde(default)]
     pub servers: Vec<ServerStatus>,
+    /// The snapshot that it takes now.
+    #[serde(default)]
+    pub snapshot: Option<SnapshotProgress>,
+    /// Its schedule of snapshots, if it has one.
+    #[serde(default)]
+    pub schedule: Option<ScheduleStatus>,
 }
 
 /// A server of the site.

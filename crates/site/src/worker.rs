@@ -23,6 +23,7 @@ use crate::layout::door::Door;
 use crate::layout::front::Front;
 use crate::layout::{Layout, orders};
 use crate::shared::{Heart, Mail, SESSION_BITS, Shared, first_worker_of};
+use crate::snapshot::schedule;
 use crate::{clock, huge_pages, limits};
 use client::{Client, peer_of, prepare};
 use encrypted::Encrypted;
@@ -69,6 +70,7 @@ pub fn run(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
         std::thread::Builder::new().name("door".to_owned()).spawn(move || door.serve(&shared)).map_err(text)?;
     }
     orders::serve(&prepared.config, &shared)?;
+    schedule::serve(&prepared.config, &shared)?;
     prepared.run()
 }
 
@@ -137,7 +139,10 @@ impl Prepared {
         let serves_clients = listeners.sql.is_some();
         let shared = Arc::new(Shared::new(heart, wakers, workers, stop));
         if serves_clients {
-            shared.query().start(&shared).map_err(|error| format!("the query processor does not start: {error}"))?;
+            shared
+                .query()
+                .start(&shared, &config)
+                .map_err(|error| format!("the query processor does not start: {error}"))?;
         }
         Ok(Prepared { config, entrance, reload, polls, listeners, shared })
     }
@@ -268,6 +273,10 @@ impl Worker {
             }
             self.turn(&events);
         }
+        // What sessions ask for now nobody does.
+        self.user_interface.shut_down(clock::now(), &mut Outbox::default());
+        self.touched.extend(self.clients.keys());
+        self.write_clients();
         self.shared.wake_all();
     }
 

@@ -14,11 +14,12 @@ use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
 use messages::{Epoch, EpochNumber, Incarnation, LeaseLength, Mark, OracleLife, SiteId, Timestamp, planted};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The highest numbers that are found in a snapshot.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Highest {
     life: Incarnation,
     epoch: Option<Arc<Epoch>>,
@@ -29,6 +30,12 @@ impl Highest {
     /// What is known of it without its contents: the life of its site, and the epoch at the cut.
     pub fn of(life: Incarnation, epoch: EpochNumber) -> Highest {
         Highest { life, epoch: None, number: epoch }
+    }
+
+    /// What goes on is to follow this epoch and this life, too: those of the instance that is rolled back.
+    pub fn follow(&mut self, number: EpochNumber, life: Incarnation) {
+        self.number = self.number.max(number);
+        self.life = self.life.max(life);
     }
 
     /// A row has this version.

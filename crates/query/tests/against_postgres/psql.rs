@@ -114,7 +114,11 @@ fn databases_schemas_and_roles_are_listed() {
         [["public|pg_database_owner|pg_database_owner=UC/pg_database_owner\n=U/pg_database_owner|NULL"]]
     );
     assert_eq!(command!(world, "db", 0), [["pg_default|postgres|", "pg_global|postgres|"]]);
-    let roles = ["postgres|t|t|t|t|t|-1|NULL|{}|t|t", "raid_monitor|f|t|f|f|f|-1|NULL|{}|f|f"];
+    let roles = [
+        "postgres|t|t|t|t|t|-1|NULL|{}|t|t",
+        "raid_monitor|f|t|f|f|f|-1|NULL|{}|f|f",
+        "raid_operator|f|t|f|f|f|-1|NULL|{raid_monitor}|f|f",
+    ];
     assert_eq!(command!(world, "du", 0), [roles]);
 }
 

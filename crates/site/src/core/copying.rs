@@ -13,6 +13,10 @@ use domain::snapshot::taking::{Taking, serving};
 
 const OTHER_LIFE: &str = "the site has begun a new life meanwhile: take the snapshot again";
 
+/// Why a site whose log memory servers keep takes no snapshots.
+pub(crate) const IN_MEMORY: &str = "the site's log is in memory servers, which cannot keep it as long as a snapshot takes: take the snapshot at a \
+                                    site without them";
+
 /// Records of the log with their positions, and where the next one is, if there is one.
 pub(crate) type Records = (Vec<(Position, Vec<u8>)>, Option<Position>);
 
@@ -50,8 +54,7 @@ impl Core {
         let store = self.store.clone().ok_or("the site has no store now")?;
         let domain = self.copied(None)?;
         if let SiteLog::Memory(_) = domain.log() {
-            let reason = "the site's log is in memory servers, which cannot keep it as long as a snapshot takes";
-            return Err(format!("{reason}: take the snapshot at a site without them"));
+            return Err(IN_MEMORY.to_owned());
         }
         let taking = Taking::begin(domain, clock::now())?;
         Ok((Held { lives }, store, taking))

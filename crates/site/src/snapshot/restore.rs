@@ -1,4 +1,4 @@
-//! A new instance from a snapshot.
+//! A new instance from a snapshot, or new data for an instance that goes back to one.
 //!
 //! How it begins is decided in [`domain::snapshot::restoring`].
 //!
@@ -17,10 +17,13 @@ use domain::snapshot::restoring::{self, Highest};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::server::ORACLE_SITE;
-use messages::{EpochNumber, Incarnation, InstanceId, Now, SiteId};
+use messages::{EpochNumber, Incarnation, InstanceId, Now, OracleLife, SiteId};
+use oracle::register::Register;
+use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -83,11 +86,109 @@ pub fn restore(
         let records = copied.highest.first_records(&epoch);
         write_log(&site.data.join(LOG_FOLDER), repair::identity(site), copied.log_from, &records)?;
     }
-    let state = oracle::register::Register::restored(InstanceId(oracle.instance), epoch);
-    let identity = Identity { instance: oracle.instance.into(), site: ORACLE_SITE.0.into() };
-    write_log(&oracle.data.join(LOG_FOLDER), identity, Position::START, &[LogRecord::Oracle { state }])?;
+    let state = Register::restored(InstanceId(oracle.instance), epoch);
+    write_log(&oracle.data.join(LOG_FOLDER), oracle_identity(oracle), Position::START, &[LogRecord::Oracle { state }])?;
     fs::remove_dir_all(scratch).map_err(SnapshotError::file(scratch))?;
     Ok(copied.contents)
+}
+
+/// What a rollback keeps from when its stores are made until its logs are written.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RollbackPlan {
+    log_from: u64,
+    highest: Highest,
+}
+
+impl RollbackPlan {
+    /// For a file.
+    pub fn encode(&self) -> Vec<u8> {
+        postcard::to_stdvec(self).expect("a plan always encodes")
+    }
+
+    /// From a file.
+    ///
+    /// # Errors
+    /// It is no plan.
+    pub fn decode(bytes: &[u8]) -> Result<RollbackPlan, SnapshotError> {
+        postcard::from_bytes(bytes).map_err(wrong)
+    }
+}
+
+/// Makes stores from a snapshot in these folders, for a rollback.
+///
+/// # Errors
+/// What is damaged, and where; or the disk.
+pub fn prepare_rollback(
+    snapshot: &Path,
+    scratch: &Path,
+    stores: &[PathBuf],
+) -> Result<(RollbackPlan, Contents), SnapshotError> {
+    let copied = bring_together(snapshot, scratch)?;
+    for store in stores {
+        fs::create_dir_all(store).map_err(SnapshotError::file(store))?;
+        copy_store(scratch, store)?;
+    }
+    fs::remove_dir_all(scratch).map_err(SnapshotError::file(scratch))?;
+    Ok((RollbackPlan { log_from: copied.log_from.0, highest: copied.highest }, copied.contents))
+}
+
+/// Writes the logs that belong to such stores: behind all that the oracle, which does not run, has given out. `new` says where the new data of a process
+/// are, whose data are there.
+///
+/// # Errors
+/// The oracle's state cannot be read, or the disk.
+pub fn write_rolled_back(
+    plan: &RollbackPlan,
+    sites: &[SiteConfig],
+    oracle: &OracleConfig,
+    new: impl Fn(&Path) -> PathBuf,
+) -> Result<(), SnapshotError> {
+    let mut highest = plan.highest.clone();
+    if let Some(register) = last_register(oracle)? {
+        highest.follow(register.epoch().number, register.highest_life());
+    }
+    let numbers: Vec<SiteId> = sites.iter().map(SiteConfig::site).collect();
+    let epoch = highest.first_epoch(&numbers, Planted::none()).ok_or_else(|| wrong(NO_EPOCH))?;
+    for site in sites {
+        let folder = new(&site.data).join(LOG_FOLDER);
+        remove_folder(&folder)?;
+        write_log(&folder, repair::identity(site), Position(plan.log_from), &highest.first_records(&epoch))?;
+        sync_folder(&new(&site.data))?;
+    }
+    let folder = new(&oracle.data).join(LOG_FOLDER);
+    remove_folder(&folder)?;
+    let state = Register::restored(InstanceId(oracle.instance), epoch);
+    write_log(&folder, oracle_identity(oracle), Position::START, &[LogRecord::Oracle { state }])?;
+    sync_folder(&new(&oracle.data))
+}
+
+/// What the oracle has promised last; none: nothing.
+fn last_register(oracle: &OracleConfig) -> Result<Option<Register>, SnapshotError> {
+    let folder = oracle.data.join(LOG_FOLDER);
+    if !folder.exists() {
+        return Ok(None);
+    }
+    let (log, _) = MappedLog::open(&folder, LogOptions::new(oracle_identity(oracle))).map_err(wrong)?;
+    let mut last = None;
+    for entry in log.read_from(log.first()) {
+        let (_, record) = entry.map_err(wrong)?;
+        if let LogRecord::Oracle { state } = LogRecord::decode(&record).map_err(wrong)? {
+            last = Some(state);
+        }
+    }
+    let decode = |state: bytes::Bytes| Register::decode(&state, OracleLife(0), Planted::none()).map_err(wrong);
+    last.map(decode).transpose()
+}
+
+fn oracle_identity(oracle: &OracleConfig) -> Identity {
+    Identity { instance: oracle.instance.into(), site: ORACLE_SITE.0.into() }
+}
+
+fn remove_folder(folder: &Path) -> Result<(), SnapshotError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(SnapshotError::file(folder)(error)),
+        _ => Ok(()),
+    }
 }
 
 fn wrong(error: impl std::fmt::Display) -> SnapshotError {

@@ -1,11 +1,15 @@
 //! Taking a snapshot: the store first, then the log up to the cut, then what was open at the cut.
 //!
+//! An epoch change moves the cut, and costs nothing that is copied; a new life of the site costs all, so it begins anew.
+//!
 //! Invariants: a snapshot has its name, and a manifest, only when all of it is on disk; whatever fails, the site goes on, and what was written goes.
 
+use super::desk::SnapshotDesk;
 use super::files::{self, BASE, FrameWriter, Manifest, PARTIAL, SnapshotError, TAIL};
 use crate::config::SiteConfig;
 use crate::core::Core;
-use crate::core::copying::Held;
+use crate::core::copying::{Held, IN_MEMORY};
+use crate::repair::STORE_FOLDER;
 use crate::shared::Shared;
 use crate::site_log::SiteLog;
 use crate::store::{Base, StoreReader};
@@ -15,13 +19,10 @@ use domain::Domain;
 use domain::snapshot::taking::Taking;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
-
-/// Those that are asked for at once are taken one after another.
-static TURN: Mutex<()> = Mutex::new(());
 
 /// What is asked of a site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,60 +46,158 @@ pub struct Taken {
     pub took_ms: u64,
 }
 
-/// Why a snapshot is not taken, in words.
-struct Reason(String);
+/// The name is taken.
+pub const DUPLICATE: &str = "42710";
+/// The name is none.
+const INVALID_NAME: &str = "42602";
+/// The disk is full, or nearly.
+const DISK_FULL: &str = "53100";
+/// A file or folder.
+const IO_ERROR: &str = "58030";
+/// Whoever asked does not wait any more.
+const CANCELED: &str = "57014";
+/// The site is in no state for it.
+const NOT_READY: &str = "55000";
 
+/// Why a snapshot is not taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotRefusal {
+    /// SQLSTATE.
+    pub sqlstate: String,
+    /// In words.
+    pub message: String,
+}
+
+impl std::fmt::Display for SnapshotRefusal {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+/// Why a snapshot is not taken, in words.
+struct Reason {
+    sqlstate: &'static str,
+    text: String,
+    /// It may be otherwise soon: the site has begun a new life, or forms an epoch.
+    passes: bool,
+}
+
+impl Reason {
+    fn lasting(sqlstate: &'static str, text: String) -> Reason {
+        Reason { sqlstate, text, passes: false }
+    }
+}
+
+/// What the core says of a site that is in no state for a snapshot.
 impl From<String> for Reason {
     fn from(text: String) -> Reason {
-        Reason(text)
+        Reason { sqlstate: NOT_READY, text, passes: true }
     }
 }
 
 impl From<&str> for Reason {
     fn from(text: &str) -> Reason {
-        Reason(text.to_owned())
+        Reason::lasting(NOT_READY, text.to_owned())
     }
 }
 
 impl From<SnapshotError> for Reason {
     fn from(error: SnapshotError) -> Reason {
-        Reason(error.to_string())
+        let sqlstate = match &error {
+            SnapshotError::Exists { .. } => DUPLICATE,
+            SnapshotError::Name(_) => INVALID_NAME,
+            SnapshotError::File { source, .. } if source.kind() == ErrorKind::StorageFull => DISK_FULL,
+            _ => IO_ERROR,
+        };
+        Reason::lasting(sqlstate, error.to_string())
     }
 }
 
 impl From<StoreError> for Reason {
     fn from(error: StoreError) -> Reason {
-        Reason(format!("{error}; a snapshot needs the access manager in the site's own process"))
+        // A store that is being closed belongs to a life that ends.
+        format!("{error}; a snapshot needs the access manager in the site's own process").into()
     }
 }
 
-/// Takes a snapshot of the site in this process.
+/// Takes a snapshot of the site in this process. When the site does not serve at a moment that matters, or begins a new life, it begins anew, a
+/// bounded number of times. `given_up`: whether nobody waits for it any more.
 ///
 /// # Errors
-/// Why not, in words. Nothing is left of it then.
-pub(crate) fn take(config: &SiteConfig, shared: &Shared, wish: &Wish) -> Result<Taken, String> {
-    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+/// Why not. Nothing is left of it then.
+pub(crate) fn take(
+    config: &SiteConfig,
+    shared: &Shared,
+    wish: &Wish,
+    given_up: &dyn Fn() -> bool,
+) -> Result<Taken, SnapshotRefusal> {
+    let desk = shared.snapshots();
+    let _turn = desk.turn();
     let begun = Instant::now();
-    let made = prepare(config, wish).and_then(|partial| {
-        let taken = Writing { config, shared, folder: &partial, pace: Pace::new(&partial, wish.rate_mb) }.take(wish);
-        release(shared);
-        if taken.is_err() {
-            // The reason is what is told; what is left is overwritten by the next one of this name.
-            let _ = fs::remove_dir_all(&partial);
+    desk.begin(&wish.name, expected(config, &wish.folder));
+    let mut tries = 1;
+    let made = loop {
+        match once(config, shared, wish, given_up) {
+            Err(Reason { text, passes: true, .. }) if tries < limits::SNAPSHOT_TRIES_MAX && !given_up() => {
+                tracing::info!(name = wish.name, reason = text, tries, "a snapshot begins anew");
+                tries += 1;
+                desk.note(|progress| (progress.begun_again, progress.bytes) = (progress.begun_again + 1, 0));
+                std::thread::sleep(limits::SNAPSHOT_PAUSE);
+            }
+            made => break made,
         }
-        taken
-    });
+    };
+    desk.end();
     match made {
         Ok(manifest) => {
             let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             tracing::info!(name = wish.name, bytes = manifest.bytes(), took_ms, "a snapshot is permanent");
             Ok(Taken { folder: wish.folder.join(&wish.name), bytes: manifest.bytes(), took_ms })
         }
-        Err(Reason(reason)) => {
-            tracing::warn!(name = wish.name, reason, "a snapshot was not taken");
-            Err(reason)
+        Err(Reason { sqlstate, text, passes }) => {
+            let message = match passes {
+                true => format!("{text} (after {tries} tries)"),
+                false => text,
+            };
+            tracing::warn!(name = wish.name, reason = message, "a snapshot was not taken");
+            Err(SnapshotRefusal { sqlstate: sqlstate.to_owned(), message })
         }
     }
+}
+
+/// One try.
+fn once(config: &SiteConfig, shared: &Shared, wish: &Wish, given_up: &dyn Fn() -> bool) -> Result<Manifest, Reason> {
+    if !config.memory.is_empty() {
+        return Err(IN_MEMORY.into());
+    }
+    let partial = prepare(config, wish)?;
+    let pace = Pace::new(&partial, wish.rate_mb, shared.snapshots(), given_up);
+    let taken = Writing { config, shared, folder: &partial, pace }.take(wish);
+    release(shared);
+    if taken.is_err() {
+        // The reason is what is told; what is left is overwritten by the next one of this name.
+        let _ = fs::remove_dir_all(&partial);
+    }
+    taken
+}
+
+/// About how many bytes it will have: as the newest snapshot in the folder has, or the store.
+fn expected(config: &SiteConfig, folder: &Path) -> u64 {
+    let instance = config.instance.to_string();
+    let listed = files::list(folder).unwrap_or_default();
+    let known = listed.into_iter().filter_map(|(_, manifest)| manifest.ok());
+    let newest = known.filter(|manifest| manifest.instance == instance).max_by_key(|manifest| manifest.taken_us);
+    newest.map_or_else(|| bytes_below(&config.data.join(STORE_FOLDER)), |manifest| manifest.bytes())
+}
+
+fn bytes_below(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let bytes = entries.map(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => bytes_below(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    });
+    bytes.sum()
 }
 
 /// An empty folder for what is going to be the snapshot.
@@ -134,16 +233,34 @@ struct Pace<'a> {
     begun: Instant,
     bytes: u64,
     bytes_per_second: u64,
+    desk: &'a SnapshotDesk,
+    given_up: &'a dyn Fn() -> bool,
 }
 
-impl Pace<'_> {
-    fn new(folder: &Path, rate_mb: u64) -> Pace<'_> {
-        Pace { folder, begun: Instant::now(), bytes: 0, bytes_per_second: rate_mb.max(1) << 20 }
+impl<'a> Pace<'a> {
+    fn new(folder: &'a Path, rate_mb: u64, desk: &'a SnapshotDesk, given_up: &'a dyn Fn() -> bool) -> Pace<'a> {
+        let bytes_per_second = rate_mb.max(1) << 20;
+        Pace { folder, begun: Instant::now(), bytes: 0, bytes_per_second, desk, given_up }
+    }
+
+    /// A part of it begins.
+    fn phase(&self, phase: &str) {
+        self.desk.note(|progress| phase.clone_into(&mut progress.phase));
     }
 
     /// So many bytes have been written.
     fn wrote(&mut self, bytes: u64) -> Result<(), Reason> {
+        if (self.given_up)() {
+            return Err(Reason::lasting(CANCELED, "canceling statement due to user request".to_owned()));
+        }
         self.bytes += bytes;
+        let (written, elapsed) = (self.bytes, self.begun.elapsed().as_secs_f64());
+        self.desk.note(|progress| {
+            progress.bytes = written;
+            progress.bytes_expected = progress.bytes_expected.max(written);
+            let left = (progress.bytes_expected - written) as f64;
+            progress.seconds_left = (written > 0).then(|| (left * elapsed / written as f64) as u64);
+        });
         check_free(self.folder, "make room, or name another with --to")?;
         let due = Duration::from_secs_f64(self.bytes as f64 / self.bytes_per_second as f64);
         std::thread::sleep(due.saturating_sub(self.begun.elapsed()));
@@ -153,9 +270,12 @@ impl Pace<'_> {
 
 /// Errors: less than a tenth of the disk is free.
 fn check_free(folder: &Path, advice: &str) -> Result<(), Reason> {
-    let space = rustix::fs::statvfs(folder).map_err(|error| error.to_string())?;
+    let space = rustix::fs::statvfs(folder).map_err(|error| Reason::lasting(IO_ERROR, error.to_string()))?;
     match space.f_bavail < space.f_blocks / limits::SNAPSHOT_FREE_SHARE {
-        true => Err(format!("less than a tenth of the disk under {} is free: {advice}", folder.display()).into()),
+        true => {
+            let text = format!("less than a tenth of the disk under {} is free: {advice}", folder.display());
+            Err(Reason::lasting(DISK_FULL, text))
+        }
         false => Ok(()),
     }
 }
@@ -175,6 +295,7 @@ impl Writing<'_> {
 
     fn take(mut self, wish: &Wish) -> Result<Manifest, Reason> {
         self.pace.wrote(0)?;
+        self.pace.phase("posting");
         self.post()?;
         // What was waited for is no room for a burst.
         self.pace.begun = Instant::now();
@@ -229,6 +350,7 @@ impl Writing<'_> {
             taking.based(needed, domain.log());
             Ok(())
         })?;
+        self.pace.phase("copying rows");
         let mut writer = FrameWriter::create(self.folder, BASE)?;
         let metadata = base.metadata().map(|bytes| bytes.to_vec());
         writer.write(&postcard::to_stdvec(&metadata).expect("bytes always encode"))?;
@@ -249,8 +371,9 @@ impl Writing<'_> {
         let bytes = self.core(|core| core.log_bytes(held))?;
         match bytes > limits::SNAPSHOT_LOG_MAX {
             true => {
-                Err(format!("the log has grown to {bytes} bytes meanwhile: take the snapshot at a higher --rate")
-                    .into())
+                let text =
+                    format!("the log has grown to {bytes} bytes meanwhile: take the snapshot at a higher --rate");
+                Err(Reason::lasting(NOT_READY, text))
             }
             false => Ok(()),
         }
@@ -259,14 +382,19 @@ impl Writing<'_> {
     /// Copies what of the log belongs to the snapshot; the cut is where it ends now. What was open there is waited for.
     fn tail(&mut self, held: Held, taking: &mut Taking) -> Result<files::Part, Reason> {
         let mut writer = FrameWriter::create(self.folder, TAIL)?;
-        self.in_life(held, |domain| taking.cut(domain, clock::now()))?;
+        self.pace.phase("copying log");
+        self.patiently(held, |domain| taking.cut(domain, clock::now()))?;
         let mut waits_since = None;
         while let Some(from) = taking.reads_from() {
             if from >= taking.cut_at() {
                 let since: Instant = *waits_since.get_or_insert_with(Instant::now);
                 if since.elapsed() > limits::SNAPSHOT_OPEN_MAX {
                     let open = taking.open();
-                    return Err(format!("{open} transactions stay undecided: take the snapshot again").into());
+                    let text = format!("{open} transactions stay undecided: take the snapshot again");
+                    return Err(Reason::lasting(NOT_READY, text));
+                }
+                if (self.pace.given_up)() {
+                    self.pace.wrote(0)?;
                 }
             }
             let (records, behind) = self.core(|core| core.records(held, from, limits::SNAPSHOT_LOG_CHUNK))?;
@@ -283,8 +411,21 @@ impl Writing<'_> {
                 None => std::thread::sleep(limits::PREPARE_LOOK),
             }
         }
-        self.in_life(held, |domain| taking.end(domain, clock::now()))?;
+        self.patiently(held, |domain| taking.end(domain, clock::now()))?;
         Ok(writer.finish()?)
+    }
+
+    /// Asks until the site serves again: an epoch change must not cost what was copied. A new life ends that at once.
+    fn patiently(&self, held: Held, mut ask: impl FnMut(&Domain<SiteLog>) -> Result<(), String>) -> Result<(), Reason> {
+        let begun = Instant::now();
+        loop {
+            let answer = self.in_life(held, |domain| Ok(ask(domain)))?;
+            let Err(refusal) = answer else { return Ok(()) };
+            if begun.elapsed() > limits::SNAPSHOT_SERVES_MAX || (self.pace.given_up)() {
+                return Err(refusal.into());
+            }
+            std::thread::sleep(limits::PREPARE_LOOK);
+        }
     }
 
     fn in_life<T>(&self, held: Held, ask: impl FnOnce(&Domain<SiteLog>) -> Result<T, String>) -> Result<T, Reason> {

@@ -11,7 +11,7 @@ use crate::sql::denials::denied;
 use crate::sql::settings::{Identity, Settings};
 use crate::sql::utility::RoleChange;
 use messages::Key;
-use messages::role::{BOOTSTRAP_OID, CHECKPOINT_OID};
+use messages::role::{BOOTSTRAP_OID, CHECKPOINT_OID, RAID_OPERATOR_OID};
 use messages::schema::CatalogEntry;
 use privileges::Standing;
 use std::sync::Arc;
@@ -119,6 +119,15 @@ impl Turn<'_> {
         match Standing::of(&self.catalog(), role).has(CHECKPOINT_OID) {
             true => Ok(()),
             false => Err(denied("must be superuser or have privileges of pg_checkpoint to do CHECKPOINT")),
+        }
+    }
+
+    /// Errors: 42501 for a role that may take no snapshots of the instance.
+    pub fn check_operator(&mut self) -> Result<()> {
+        let (_, role) = self.session.current_user();
+        match Standing::of(&self.catalog(), role).has(RAID_OPERATOR_OID) {
+            true => Ok(()),
+            false => Err(denied("permission denied for function raid_snapshot")),
         }
     }
 

@@ -125,6 +125,7 @@ impl Turn<'_> {
             Utility::Fetch(fetch) => return self.fetch(execution, &fetch),
             Utility::Prepare(name, types, text) => self.prepare_named(name, types, &text)?,
             Utility::Explain(text) => return self.explain(execution, &text),
+            Utility::Snapshot(name) => return self.take_snapshot(execution, name),
             Utility::Copy(copy) if copy.outwards => return self.copy_out(execution, &copy),
             Utility::Copy(_) => {
                 self.check_plan(&execution.prepared)?;
@@ -428,6 +429,16 @@ impl Turn<'_> {
             self.reset_settings();
             self.become_role(&RoleChange { of_session: true, ..RoleChange::default() })?;
         }
+        Ok(())
+    }
+
+    /// Has the site take a snapshot of the instance.
+    fn take_snapshot(&mut self, mut execution: Box<Execution>, name: String) -> Result<()> {
+        self.check_plan(&execution.prepared)?;
+        self.check_operator()?;
+        execution.step = Step::Explain;
+        self.session.work = Work::Statement(execution);
+        self.query(QueryRequest::Snapshot { name });
         Ok(())
     }
 

@@ -112,6 +112,7 @@ fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) -> Result<P
             return Ok(of_change(text, utility));
         }
         Utility::Maintenance(maintenance) => maintenance.tag,
+        Utility::Snapshot(_) => "SELECT",
         Utility::Nothing(tag) => tag,
     };
     let mut prepared = Prepared::simple(text, Plan::Utility(utility.clone()), Tag::Plain(tag));
@@ -240,6 +241,9 @@ fn of_sql(
                 let mut prepared = Prepared::simple(&parsed.text, plan, Tag::Select);
                 prepared.columns = vec![text_column("set_config")];
                 return Ok(prepared);
+            }
+            if let Some(name) = snapshot_of(query)? {
+                return Ok(of_snapshot(parsed, name));
             }
             if let Some((set, column)) = compiler.set_value(query).map_err(Stop::into_error)? {
                 let mentions = mentions_of(statement, &compiler, context);
@@ -429,33 +433,71 @@ fn fed_plan(mut feed: Feed, compiler: &mut Compiler) -> Result<Plan> {
     Ok(Plan::Feed(feed.sql, Arc::new(feed.program), feed.key_types, feed.reads_target))
 }
 
-/// `SELECT set_config('name', 'value', local)` and nothing else.
-fn set_config(query: &ast::Query) -> Option<Plan> {
+/// The function that takes a snapshot of the instance.
+const SNAPSHOT_FUNCTION: &str = "raid_snapshot";
+
+/// Name and arguments of the one function that a query consists of, constants all of them.
+fn lone_call(query: &ast::Query) -> Option<(String, Option<Vec<&ast::Value>>)> {
     let ast::SetExpr::Select(select) = query.body.as_ref() else {
         return None;
     };
     let [ast::SelectItem::UnnamedExpr(ast::Expr::Function(function))] = select.projection.as_slice() else {
         return None;
     };
-    if !select.from.is_empty() || names::function(&function.name)? != "set_config" {
+    if !select.from.is_empty() {
         return None;
     }
     let ast::FunctionArguments::List(list) = &function.args else {
         return None;
     };
-    let values: Vec<&ast::Value> = list
-        .args
-        .iter()
-        .map(|argument| match argument {
-            ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Value(value))) => Some(&value.value),
-            _ => None,
-        })
-        .collect::<Option<_>>()?;
+    let constant = |argument| match argument {
+        &ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Value(ref value))) => Some(&value.value),
+        _ => None,
+    };
+    Some((names::function(&function.name)?, list.args.iter().map(constant).collect()))
+}
+
+/// `SELECT set_config('name', 'value', local)` and nothing else.
+fn set_config(query: &ast::Query) -> Option<Plan> {
+    let (name, values) = lone_call(query)?;
+    if name != "set_config" {
+        return None;
+    }
+    let values = values?;
     let [name, value, ast::Value::Boolean(local)] = values.as_slice() else {
         return None;
     };
     let text = |value| crate::sql::literals::text_of(value).map(str::to_string);
     Some(Plan::SetConfig(text(name)?, text(value)?, *local))
+}
+
+/// The name in `SELECT raid_snapshot('name')`, if it is that and nothing else. Errors: 42883 for other arguments, 0A000 for what is no constant.
+fn snapshot_of(query: &ast::Query) -> Result<Option<String>> {
+    let Some((name, values)) = lone_call(query).filter(|(name, _)| name == SNAPSHOT_FUNCTION) else { return Ok(None) };
+    let bare = query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none();
+    let Some(values) = values.filter(|_| bare) else {
+        return Err(SqlError::unsupported("raid_snapshot() of anything but a constant, in a SELECT of its own"));
+    };
+    match values.as_slice() {
+        [value] => match crate::sql::literals::text_of(value) {
+            Some(text) => Ok(Some(text.to_string())),
+            None => Err(no_function(&format!("{name}(integer)"))),
+        },
+        _ => Err(no_function(&format!("{name}()"))),
+    }
+}
+
+fn of_snapshot(parsed: &Parsed, name: String) -> Prepared {
+    let mut prepared = Prepared::simple(&parsed.text, Plan::Utility(Utility::Snapshot(name)), Tag::Select);
+    prepared.columns = vec![text_column(SNAPSHOT_FUNCTION)];
+    prepared.outside_blocks = Some("raid_snapshot()");
+    prepared.shareable = false;
+    prepared
+}
+
+/// 42883.
+fn no_function(signature: &str) -> Box<SqlError> {
+    SqlError::new(sqlstate::UNDEFINED_FUNCTION, format!("function {signature} does not exist"))
 }
 
 /// Catalog rows of what a statement mentions, which decide whether it can be compiled.

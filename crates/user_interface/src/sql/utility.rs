@@ -74,6 +74,8 @@ pub enum Utility {
     System(SystemStatement),
     /// VACUUM and its like.
     Maintenance(Maintenance),
+    /// `SELECT raid_snapshot('name')`.
+    Snapshot(String),
     /// Accepted without effect; the command tag.
     Nothing(&'static str),
 }

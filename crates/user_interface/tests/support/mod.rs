@@ -353,6 +353,7 @@ fn show_query(request: &QueryRequest, output: &mut String) {
         QueryRequest::Describe { sql, parameters, .. } => format!("Describe {sql} {parameters:?}"),
         QueryRequest::Run(run) => format!("Run {} {}", run.sql, show_row(&run.parameters)),
         QueryRequest::Explain { sql, .. } => format!("Explain {sql}"),
+        QueryRequest::Snapshot { name } => format!("Snapshot {name}"),
         other => format!("{other:?}"),
     };
     writeln!(output, "  ? {text}").expect("a string grows");
