@@ -14,6 +14,7 @@ pub mod orders;
 mod ports;
 pub mod process;
 mod restoring;
+pub mod rollback;
 pub mod running;
 pub mod screen;
 pub mod stop;

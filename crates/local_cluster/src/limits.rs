@@ -17,6 +17,8 @@ pub const START_TIME_MAX: Duration = Duration::from_secs(120);
 pub const STOP_TIME_MAX: Duration = Duration::from_secs(10);
 /// How long an order may wait until the cluster takes it.
 pub const ORDER_TIME_MAX: Duration = Duration::from_secs(15);
+/// How long an order to roll back may take: all processes end, and the data are moved.
+pub const ROLLBACK_TIME_MAX: Duration = Duration::from_secs(120);
 /// A process that dies sooner than this after its start is started again only after a pause.
 pub const SHORT_LIFE: Duration = Duration::from_secs(10);
 /// The first such pause; each further one is twice as long.
@@ -47,3 +49,4 @@ const _: () = assert!(RESTART_PAUSE_MIN.as_nanos() < RESTART_PAUSE_MAX.as_nanos(
 const _: () = assert!(LOOK_INTERVAL.as_nanos() < ORDER_TIME_MAX.as_nanos());
 // An order to kill may find the cluster busy with stopping a process.
 const _: () = assert!(STOP_TIME_MAX.as_nanos() < ORDER_TIME_MAX.as_nanos());
+const _: () = assert!(ORDER_TIME_MAX.as_nanos() < ROLLBACK_TIME_MAX.as_nanos());

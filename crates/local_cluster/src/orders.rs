@@ -23,6 +23,8 @@ pub enum ClusterOrder {
     Restart,
     /// As `Restart`, and set its copy aside first, so that it takes a new one from the other sites. For sites only.
     Repair,
+    /// End all processes, put the data of a rollback that is prepared in their place, and start them again. To the oracle only.
+    Rollback,
 }
 
 /// Why an order was not carried out.
@@ -88,10 +90,15 @@ pub fn give(cluster: &Cluster, name: Name, order: ClusterOrder) -> Result<(), Or
         ClusterOrder::Kill => "kill\n",
         ClusterOrder::Restart => "restart\n",
         ClusterOrder::Repair => "repair\n",
+        ClusterOrder::Rollback => "rollback\n",
     };
     std::fs::write(&draft, text).map_err(file_error(&draft))?;
     std::fs::rename(&draft, &path).map_err(file_error(&path))?;
-    let deadline = Instant::now() + limits::ORDER_TIME_MAX;
+    let patience = match order {
+        ClusterOrder::Rollback => limits::ROLLBACK_TIME_MAX,
+        _ => limits::ORDER_TIME_MAX,
+    };
+    let deadline = Instant::now() + patience;
     while path.exists() {
         if Instant::now() > deadline {
             std::fs::remove_file(&path).map_err(file_error(&path))?;
@@ -109,6 +116,7 @@ pub fn waiting(cluster: &Cluster, name: Name) -> Option<ClusterOrder> {
         "kill" => Some(ClusterOrder::Kill),
         "restart" => Some(ClusterOrder::Restart),
         "repair" => Some(ClusterOrder::Repair),
+        "rollback" => Some(ClusterOrder::Rollback),
         _ => None,
     }
 }

@@ -106,6 +106,9 @@ impl RunningCluster {
         networks: BTreeMap<Name, String>,
     ) -> Result<RunningCluster, ClusterRunError> {
         let lock = lock(&cluster)?.ok_or_else(|| ClusterRunError::Locked(cluster.folder().to_owned()))?;
+        if let Some(before) = crate::rollback::recover(&cluster)? {
+            eprintln!("raid: a rollback that was cut off is brought to its end; what was there before is in {before}");
+        }
         let names = cluster.names();
         let program = program.to_owned();
         let mut running = RunningCluster { cluster, program, networks, processes: BTreeMap::new(), _lock: lock };
@@ -253,6 +256,11 @@ impl RunningCluster {
 
     /// Ends all processes: asks them to, waits, and kills who does not. What did not end well is returned, in words.
     pub fn stop(mut self) -> Vec<String> {
+        self.end_all()
+    }
+
+    /// As [`RunningCluster::stop`], of a cluster whose processes will be started again.
+    pub(crate) fn end_all(&mut self) -> Vec<String> {
         let mut complaints = Vec::new();
         // Sites first: they tell the oracle nothing when they end, but what they have under way may ask it.
         let names: Vec<Name> = self.processes.keys().rev().copied().collect();

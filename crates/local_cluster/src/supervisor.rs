@@ -7,6 +7,7 @@ use crate::cluster::{Cluster, ClusterError};
 use crate::limits;
 use crate::orders::{self, ClusterOrder};
 use crate::process::{Name, ending};
+use crate::rollback;
 use crate::running::RunningCluster;
 use crate::screen::Screen;
 use site::{OracleConfig, SiteConfig};
@@ -60,6 +61,10 @@ impl Supervisor {
     }
 
     fn carry_out(&mut self, name: Name, order: ClusterOrder, tell: &mut impl FnMut(&str)) -> Result<(), ClusterError> {
+        if order == ClusterOrder::Rollback {
+            self.roll_back(tell);
+            return Ok(());
+        }
         let watch = self.watches.get_mut(&name).expect("every process is watched");
         self.running.kill(name);
         *watch = ProcessWatch { reported: true, ..ProcessWatch::default() };
@@ -71,7 +76,7 @@ impl Supervisor {
                     "{name} was killed as ordered; `raid restart {argument} --data {folder}` starts it again"
                 ));
             }
-            ClusterOrder::Restart | ClusterOrder::Repair => {
+            ClusterOrder::Restart | ClusterOrder::Repair | ClusterOrder::Rollback => {
                 let started = match order {
                     ClusterOrder::Repair => self.running.repair_process(name),
                     _ => self.running.start_process(name),
@@ -87,6 +92,35 @@ impl Supervisor {
             }
         }
         Ok(())
+    }
+
+    /// Ends all processes, moves the data that were prepared, and starts them again: all of them, those that were down, too.
+    fn roll_back(&mut self, tell: &mut impl FnMut(&str)) {
+        tell("All processes end, for a rollback");
+        // Until it is over nobody is missed.
+        self.watches.values_mut().for_each(|watch| *watch = ProcessWatch { reported: true, ..ProcessWatch::default() });
+        self.running.end_all().iter().for_each(|complaint| tell(complaint));
+        match rollback::carry_out(self.running.cluster()) {
+            Ok(before) => {
+                tell(&format!("The cluster is rolled back; what was there before is in {before} of each process"))
+            }
+            Err(error) => {
+                rollback::note_failure(self.running.cluster(), &error.to_string());
+                tell(&format!("The cluster is not rolled back: {error}"));
+                // If it was done, and its data are not in place, nobody may start.
+                if let Err(error) = rollback::recover(self.running.cluster()) {
+                    return tell(&format!("No process is started: {error}"));
+                }
+            }
+        }
+        for name in self.running.cluster().names() {
+            let watch = self.watches.get_mut(&name).expect("every process is watched");
+            *watch = ProcessWatch::default();
+            if let Err(error) = self.running.start_process(name) {
+                self.watches.get_mut(&name).expect("every process is watched").reported = true;
+                self.put_off(name, error.to_string(), tell);
+            }
+        }
     }
 
     /// Starts what has ended, if it can be.

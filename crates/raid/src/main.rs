@@ -5,6 +5,7 @@
 
 mod cluster_folder;
 mod config;
+mod export;
 mod failures;
 mod keys;
 mod laboratory;
@@ -12,6 +13,7 @@ mod limits;
 mod memory;
 mod method;
 mod moving;
+mod rollback;
 mod server;
 mod simulate;
 mod snapshot;
@@ -70,6 +72,8 @@ enum Command {
     Method(method::Options),
     Snapshot(snapshot::Options),
     Restore(snapshot::RestoreOptions),
+    Rollback(rollback::RollbackOptions),
+    Export(export::ExportOptions),
     Site(server::SiteOptions),
     Oracle(server::OracleOptions),
     Host(server::HostOptions),
@@ -96,6 +100,8 @@ fn main() -> ExitCode {
         Command::Method(options) => method::run(&options),
         Command::Snapshot(options) => snapshot::run(&options),
         Command::Restore(options) => snapshot::restore(&options),
+        Command::Rollback(options) => rollback::run(&options),
+        Command::Export(options) => export::run(&options),
         Command::Site(options) => server::site(&options),
         Command::Oracle(options) => server::oracle(&options),
         Command::Host(options) => server::host(&options),

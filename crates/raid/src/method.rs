@@ -169,7 +169,7 @@ fn set(sites: &[(u16, SocketAddr)], change: &Change, all_are_listed: bool) -> Re
         return Err(format!("there is no site {site}"));
     }
     let mut unreached = String::new();
-    let connected = sites.iter().find_map(|(number, sql)| match connect(*sql) {
+    let connected = sites.iter().find_map(|(number, sql)| match connect(*sql, "raid method") {
         Ok(client) => Some(client),
         Err(error) => {
             unreached = format!("site {number}: {error}");
@@ -193,10 +193,11 @@ fn set(sites: &[(u16, SocketAddr)], change: &Change, all_are_listed: bool) -> Re
     Ok(())
 }
 
-fn connect(sql: SocketAddr) -> Result<Client, String> {
+/// Connects as the user `postgres`, for the command of this name.
+pub fn connect(sql: SocketAddr, command: &str) -> Result<Client, String> {
     let mut config = postgres::Config::new();
     config.host(&sql.ip().to_string()).port(sql.port()).user("postgres").dbname("raid");
-    config.connect_timeout(CONNECT_TIME_MAX).application_name("raid method");
+    config.connect_timeout(CONNECT_TIME_MAX).application_name(command);
     if let Ok(password) = std::env::var("PGPASSWORD") {
         config.password(password);
     }
@@ -204,7 +205,7 @@ fn connect(sql: SocketAddr) -> Result<Client, String> {
 }
 
 /// What a site has said, or why it was not reached.
-fn told(error: &postgres::Error) -> String {
+pub fn told(error: &postgres::Error) -> String {
     match error.as_db_error() {
         Some(error) => match error.hint() {
             Some(hint) => format!("{} ({}). {hint}", error.message(), error.code().code()),
@@ -217,7 +218,7 @@ fn told(error: &postgres::Error) -> String {
 /// What a site says of its method, a text for each column.
 fn shown(sql: SocketAddr) -> Result<[String; 5], String> {
     const QUERY: &str = "SELECT method, set_for, since, way, executing_from_before FROM raid.concurrency";
-    let messages = connect(sql)?.simple_query(QUERY).map_err(|error| told(&error))?;
+    let messages = connect(sql, "raid method")?.simple_query(QUERY).map_err(|error| told(&error))?;
     let row = messages.iter().find_map(|message| match message {
         postgres::SimpleQueryMessage::Row(row) => Some(row),
         _ => None,

@@ -27,6 +27,7 @@ mod privileges;
 mod queries;
 mod register;
 mod returning;
+mod rollbacks;
 mod schema_changes;
 mod security;
 mod snapshots;

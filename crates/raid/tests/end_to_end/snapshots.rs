@@ -4,6 +4,7 @@ use crate::disks::Disk;
 use crate::harness::{World, eventually, raid, said};
 use local_cluster::process::Name;
 use site::layout::Layout;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread::JoinHandle;
 
 /// Somebody who writes rows 1, 2, 3, ... at one site, each together with a change of two balances that cancel each other, until told to stop.
-struct Writer {
+pub struct Writer {
     site: u16,
     /// The last row that is acknowledged, and the last that was begun.
     acknowledged: Arc<AtomicI64>,
@@ -22,7 +23,11 @@ struct Writer {
 
 impl Writer {
     fn start(world: &World, site: u16) -> Writer {
-        let sql = world.sql(site);
+        Writer::start_at(world.sql(site), site)
+    }
+
+    /// At this address of a site.
+    pub fn start_at(sql: SocketAddr, site: u16) -> Writer {
         let (acknowledged, begun): (Arc<AtomicI64>, Arc<AtomicI64>) = Default::default();
         let stop: Arc<AtomicBool> = Arc::default();
         let shared = (acknowledged.clone(), begun.clone(), stop.clone());
@@ -54,7 +59,7 @@ impl Writer {
         Writer { site, acknowledged, begun, stop, thread: Some(thread) }
     }
 
-    fn wait_for(&self, more: i64) {
+    pub fn wait_for(&self, more: i64) {
         let before = self.acknowledged.load(Ordering::SeqCst);
         eventually("rows", || self.acknowledged.load(Ordering::SeqCst) >= before + more);
     }
@@ -67,9 +72,8 @@ impl Drop for Writer {
     }
 }
 
-fn make_tables(world: &World) {
-    world
-        .connect(1)
+pub fn make_tables(client: &mut postgres::Client) {
+    client
         .batch_execute(
             "CREATE TABLE rows (site int, n int, PRIMARY KEY (site, n)); CREATE TABLE balances (k int PRIMARY KEY, v int); \
              CREATE TABLE keyless (n int); INSERT INTO balances VALUES (1, 0), (2, 0); CREATE ROLE guest LOGIN",
@@ -81,19 +85,19 @@ fn command(arguments: &[&str]) -> Output {
     Command::new(raid()).args(arguments).output().expect("the program runs")
 }
 
-fn succeeds(arguments: &[&str]) -> String {
+pub fn succeeds(arguments: &[&str]) -> String {
     let output = command(arguments);
     assert!(output.status.success(), "raid {arguments:?}: {}", said(&output));
     said(&output)
 }
 
-fn fails(arguments: &[&str], part: &str) {
+pub fn fails(arguments: &[&str], part: &str) {
     let output = command(arguments);
     let text = said(&output);
     assert!(!output.status.success() && text.contains(part), "raid {arguments:?} must fail with {part:?}: {text}");
 }
 
-fn text(path: &Path) -> &str {
+pub fn text(path: &Path) -> &str {
     path.to_str().expect("plain text")
 }
 
@@ -171,7 +175,7 @@ fn goes_on(world: &mut World, sites: u16) {
 fn snapshots_under_load_are_moments_of_the_instance() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let world = World::start_in(Layout::Merged);
-    make_tables(&world);
+    make_tables(&mut world.connect(1));
     let writers: Vec<Writer> = (1..=3).map(|site| Writer::start(&world, site)).collect();
     writers.iter().for_each(|writer| writer.wait_for(100));
     let mut taken = Vec::new();
@@ -207,7 +211,7 @@ fn snapshots_under_load_are_moments_of_the_instance() {
 fn a_kill_leaves_no_snapshot() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut world = World::start_in(Layout::Merged);
-    make_tables(&world);
+    make_tables(&mut world.connect(1));
     world.write_rows("wide", 8_000, 1_000);
     let data = world.running.cluster().folder().to_owned();
     for part in ["base", "tail"] {
@@ -255,7 +259,7 @@ fn a_kill_leaves_no_snapshot() {
 fn damage_is_named_and_copies_are_alike() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let world = World::start_in(Layout::Merged);
-    make_tables(&world);
+    make_tables(&mut world.connect(1));
     world.write_rows("wide", 500, 1_000);
     let to = text(folder.path());
     take(&world, &[], 1, "one", folder.path());
@@ -289,7 +293,7 @@ fn damage_is_named_and_copies_are_alike() {
 fn a_full_disk_ends_the_snapshot_and_no_site() {
     let Some(disk) = Disk::in_memory(4) else { return };
     let world = World::start_in(Layout::Merged);
-    make_tables(&world);
+    make_tables(&mut world.connect(1));
     world.write_rows("wide", 8_000, 1_000);
     let data = world.running.cluster().folder().to_owned();
     let place = text(disk.place());

@@ -1,0 +1,119 @@
+//! `raid rollback`: a cluster goes back to a snapshot of it.
+
+use crate::cluster_folder::ClusterFolder;
+use crate::limits;
+use crate::snapshot;
+use clap::Args;
+use local_cluster::orders::{ClusterOrder, OrderError, give, lock};
+use local_cluster::process::Name;
+use local_cluster::running::is_up;
+use local_cluster::screen::grouped;
+use local_cluster::{Cluster, rollback};
+use site::snapshot::files::{self, Manifest, date};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+const EXAMPLES: &str = "\
+Examples:
+  raid rollback nightly                           tells what would be lost, and does nothing
+  raid rollback nightly --yes                     to ./raid-data/snapshots/nightly
+  raid rollback nightly --to /backup --data /srv/raid --yes
+
+What was there before stays below the folder of each process, in before-rollback-*, until you remove it.";
+
+/// Put all data of a cluster back to a snapshot of it
+///
+/// For a cluster that `raid start` runs, or could. All that was committed since the snapshot is given up, at all sites, and tables, roles and settings go
+/// back, too. The new data are made while the cluster serves; then all its processes end and start again. Whatever is killed meanwhile: the cluster has
+/// all of the old state, or all of the new one.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct RollbackOptions {
+    /// The snapshot's name.
+    name: String,
+    /// Do it.
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    folder: ClusterFolder,
+    /// Where snapshots are. [default: `snapshots` in the cluster's folder]
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// What a rollback gives up.
+fn loss(manifest: &Manifest) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64);
+    let minutes = now.saturating_sub(manifest.taken_us) / 60_000_000;
+    format!(
+        "all that was committed since the snapshot is lost: from {} on, until {} UTC now ({} h {} min); all sessions end",
+        manifest.taken_at(),
+        date(now),
+        minutes / 60,
+        minutes % 60
+    )
+}
+
+/// Does it.
+pub fn run(options: &RollbackOptions) -> Result<ExitCode, String> {
+    let cluster = Cluster::open(&options.folder.data).map_err(text)?;
+    let folder = options.to.clone().unwrap_or_else(|| options.folder.data.join(snapshot::FOLDER));
+    let path = files::find(&folder, &options.name).map_err(text)?;
+    let manifest = Manifest::read(&path).map_err(text)?;
+    rollback::check(&cluster, &manifest).map_err(text)?;
+    println!("snapshot {}: {}", manifest.name, loss(&manifest));
+    if !options.yes {
+        return Err("nothing is done: say --yes to roll back".to_owned());
+    }
+    let begun = Instant::now();
+    let prepared = rollback::prepare(&cluster, &path).map_err(text)?;
+    println!("its {} rows are ready after {} ms", grouped(prepared.rows), begun.elapsed().as_millis());
+    let swapped = Instant::now();
+    // Whoever holds the lock runs the cluster. Nobody: then nothing runs, and it is done here.
+    match lock(&cluster).map_err(text)? {
+        Some(_lock) => {
+            let before = rollback::carry_out(&cluster).map_err(text)?;
+            println!(
+                "the cluster, which does not run, is rolled back; what was there before is in {before} of each process"
+            );
+            Ok(ExitCode::SUCCESS)
+        }
+        None => match give(&cluster, Name::Oracle, ClusterOrder::Rollback) {
+            Ok(()) => ended(&cluster, swapped),
+            Err(OrderError::NotTaken(folder)) => Err(format!(
+                "the rollback was not done in time: see what `raid start` says that runs the cluster in {}",
+                folder.display()
+            )),
+            Err(error) => Err(text(error)),
+        },
+    }
+}
+
+/// The order was taken: has it been done?
+fn ended(cluster: &Cluster, begun: Instant) -> Result<ExitCode, String> {
+    if let Some(failure) = rollback::failure(cluster) {
+        return Err(format!("the cluster is not rolled back: {failure}"));
+    }
+    loop {
+        let is_up = |console| site::status::ask(console).is_ok_and(|status| is_up(&status));
+        if cluster.sites().values().all(|site| is_up(site.console)) {
+            println!(
+                "the cluster is rolled back; all sites serve {} ms after the others ended",
+                begun.elapsed().as_millis()
+            );
+            return Ok(ExitCode::SUCCESS);
+        }
+        if begun.elapsed() > limits::SERVE_TIME_MAX {
+            let waited_s = limits::SERVE_TIME_MAX.as_secs();
+            return Err(format!(
+                "the cluster is rolled back, but does not serve after {waited_s} s: see `raid status`"
+            ));
+        }
+        std::thread::sleep(limits::LOOK_INTERVAL);
+    }
+}
