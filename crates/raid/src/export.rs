@@ -29,7 +29,7 @@ COPY (SELECT ...) TO STDOUT (FORMAT csv, HEADER).";
 /// All rows are of one moment. Nothing waits for it, and nothing is aborted. The first line has the names of the columns.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct ExportOptions {
     /// The table.
     #[arg(required_unless_present = "query", conflicts_with = "query")]
     table: Option<String>,
@@ -38,7 +38,7 @@ pub struct Options {
     query: Option<String>,
     /// How it is written.
     #[arg(long, value_enum, default_value = "csv")]
-    format: Format,
+    format: ExportFormat,
     /// The file, which must not be there. Without it, standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -51,7 +51,7 @@ pub struct Options {
 
 /// How rows are written.
 #[derive(Clone, Copy, ValueEnum)]
-enum Format {
+enum ExportFormat {
     /// Commas between columns, quotes where they are needed, as PostgreSQL writes it.
     Csv,
 }
@@ -61,7 +61,7 @@ fn text(error: impl std::fmt::Display) -> String {
 }
 
 /// Does it.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
+pub fn run(options: &ExportOptions) -> Result<ExitCode, String> {
     let cluster = Cluster::open(&options.folder.data).map_err(text)?;
     if !cluster.has(Name::Site(options.site)) {
         return Err(format!("{} has no site {}", options.folder.data.display(), options.site));
@@ -73,7 +73,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
         (Some(query), _) => query.clone(),
         (None, table) => format!("SELECT * FROM {}", quoted(table.as_deref().unwrap_or_default())),
     };
-    let Format::Csv = options.format;
+    let ExportFormat::Csv = options.format;
     let mut rows = transaction
         .copy_out(&format!("COPY ({query}) TO STDOUT (FORMAT csv, HEADER)"))
         .map_err(|error| told(&error))?;

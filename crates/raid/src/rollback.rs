@@ -29,7 +29,7 @@ What was there before stays below the folder of each process, in before-rollback
 /// all of the old state, or all of the new one.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct RollbackOptions {
     /// The snapshot's name.
     name: String,
     /// Do it.
@@ -60,7 +60,7 @@ fn loss(manifest: &Manifest) -> String {
 }
 
 /// Does it.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
+pub fn run(options: &RollbackOptions) -> Result<ExitCode, String> {
     let cluster = Cluster::open(&options.folder.data).map_err(text)?;
     let folder = options.to.clone().unwrap_or_else(|| options.folder.data.join(snapshot::FOLDER));
     let path = files::find(&folder, &options.name).map_err(text)?;

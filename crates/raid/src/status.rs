@@ -101,6 +101,16 @@ fn json(answers: &Answers) -> String {
     serde_json::to_string_pretty(&sites).expect("JSON values always encode")
 }
 
+/// The snapshot that is being taken, or what is known of the schedule.
+fn snapshot_line(status: &Status) -> String {
+    let failed = status.schedule.as_ref().is_some_and(|schedule| schedule.failure.is_some());
+    match (&status.snapshot, &status.schedule) {
+        (Some(progress), _) if !failed => progress_line(progress),
+        (_, Some(schedule)) => schedule_line(schedule),
+        _ => "-".to_owned(),
+    }
+}
+
 /// What of the schedule of snapshots a person looks for.
 fn schedule_line(schedule: &ScheduleStatus) -> String {
     let by = match schedule.taken_by {
@@ -173,11 +183,8 @@ fn table(answers: &Answers) -> String {
             milliseconds(status.log.sync_latency_us_max)
         )
     });
-    if answers.values().flatten().any(|status| status.snapshot.is_some()) {
-        row("snapshot", &|status| status.snapshot.as_ref().map_or("-".to_owned(), progress_line));
-    }
-    if answers.values().flatten().any(|status| status.schedule.is_some()) {
-        row("snapshots", &|status| status.schedule.as_ref().map_or("none by schedule".to_owned(), schedule_line));
+    if answers.values().flatten().any(|status| status.snapshot.is_some() || status.schedule.is_some()) {
+        row("snapshots", &snapshot_line);
     }
     row("memory", &|status| bytes(status.memory.resident_bytes));
     let of = |part: u64, most: u64| format!("{} of {}", bytes(part), bytes(most));

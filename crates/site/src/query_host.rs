@@ -522,7 +522,7 @@ impl Tables for SessionTables {
     fn scan(&self, request: ScanRequest) -> BoxStream<'static, Result<ScanBatch, QueryError>> {
         if snapshot_report::is_of(request.table.storage) {
             // No transaction has a part in what is in files.
-            let rows = crate::snapshot::rows(request.table.storage, &self.config);
+            let rows = crate::snapshot::tables::rows(request.table.storage, &self.config);
             let rows = rows.map_err(|message| QueryError::new("58030", message));
             return stream::once(std::future::ready(rows)).boxed();
         }

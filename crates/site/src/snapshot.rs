@@ -9,7 +9,5 @@ pub mod desk;
 pub mod files;
 pub mod restore;
 pub mod schedule;
-mod tables;
+pub(crate) mod tables;
 pub mod take;
-
-pub(crate) use tables::rows;

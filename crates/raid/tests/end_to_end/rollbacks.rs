@@ -274,7 +274,7 @@ fn sessions_take_snapshots() {
             client.query("SELECT name, bytes, bytes_expected, seconds_left FROM raid.snapshot_progress", &[]);
         progress.expect("the table").first().is_some_and(|row| {
             let (name, bytes, expected): (String, i64, i64) = (row.get(0), row.get(1), row.get(2));
-            name == "slow" && bytes > 0 && bytes < expected && row.get::<_, Option<i64>>(3).is_some()
+            name == "slow" && bytes > 0 && bytes <= expected && row.get::<_, Option<i64>>(3).is_some()
         })
     });
     let pid = Pid::from_raw(slow.id() as i32).expect("a process");

@@ -1,4 +1,5 @@
-//! What `raid move`, `raid snapshot take` and sessions that take snapshots ask of a site: one line of text to a socket in the site's folder, one JSON document back.
+//! What `raid move`, `raid snapshot take` and sessions that take snapshots ask of a site: one line of text to a socket in the
+//! site's folder, one JSON document back.
 //!
 //! Invariant: only who may enter the site's folder can ask.
 

@@ -21,7 +21,7 @@ pub const PREFIX: &str = "scheduled-";
 /// Runs the schedule until the process ends.
 pub(crate) fn serve(config: &SiteConfig, shared: &Arc<Shared>) -> Result<(), String> {
     let Some(every) = config.snapshot_every else { return Ok(()) };
-    let (config, shared) = (config.clone(), shared.clone());
+    let (site, config, shared) = (config.id, config.clone(), shared.clone());
     let folder = config.snapshot_folder();
     shared.snapshots().note_schedule(|status| {
         (status.every_s, status.keep, status.folder) = (every.seconds(), config.snapshots_keep, folder.clone());
@@ -51,7 +51,7 @@ pub(crate) fn serve(config: &SiteConfig, shared: &Arc<Shared>) -> Result<(), Str
         }
     };
     let thread = std::thread::Builder::new().name("schedule".to_owned()).spawn(run);
-    thread.map(drop).map_err(|error| format!("site {} cannot keep its schedule of snapshots: {error}", config.id))
+    thread.map(drop).map_err(|error| format!("site {site} cannot keep its schedule of snapshots: {error}"))
 }
 
 /// How long it rests after one that failed.

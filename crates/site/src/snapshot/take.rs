@@ -322,7 +322,13 @@ impl Writing<'_> {
             fs::rename(self.folder, &named)?;
             File::open(&wish.folder)?.sync_all()
         };
-        publish().map_err(SnapshotError::file(&named))?;
+        match publish() {
+            // Another site was faster.
+            Err(error) if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) => {
+                return Err(SnapshotError::Exists { name: wish.name.clone(), folder: wish.folder.clone() }.into());
+            }
+            published => published.map_err(SnapshotError::file(&named))?,
+        }
         Ok(manifest)
     }
 
