@@ -71,7 +71,7 @@ impl QuelError {
 }
 
 impl std::fmt::Display for QuelError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::QuelResult {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::Result {
         formatter.write_str(&self.message)
     }
 }
