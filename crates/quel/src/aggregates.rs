@@ -131,7 +131,7 @@ impl Lowering<'_> {
                 let is_projected = projected.iter().any(|other| other.text() == text.text());
                 let outer = if is_projected { chosen.get(text.text()) } else { Some(text) };
                 match outer {
-                    Some(outer) => scope.conditions.push(SqlText::joined([&own, outer], " IS NOT DISTINCT FROM ")),
+                    Some(outer) => scope.conditions.push(alike(&own, outer)),
                     None => drop(chosen.insert(text.text().to_owned(), own)),
                 }
             }
@@ -198,9 +198,7 @@ impl Lowering<'_> {
         sql.push(" LEFT JOIN ");
         sql.append(&named(&self.grouped(group, &inner, qualification, None)?, &found));
         sql.push(" ON ");
-        let alike = (0..group.by.len()).map(|place| {
-            SqlText::joined([&column(&found, 'b', place), &column(&every, 'b', place)], " IS NOT DISTINCT FROM ")
-        });
+        let alike = (0..group.by.len()).map(|place| alike(&column(&found, 'b', place), &column(&every, 'b', place)));
         sql.append(&SqlText::joined(&alike.collect::<Vec<_>>(), " AND "));
         Ok(sql)
     }
@@ -268,6 +266,11 @@ fn has_aggregates(aggregate: &QuelAggregate) -> bool {
     let mut found = Vec::new();
     parts(aggregate).into_iter().for_each(|part| aggregates(part, &mut found));
     !found.is_empty()
+}
+
+/// Two values of one group. In parentheses: the parser takes what follows `FROM` up to the end of the condition.
+fn alike(left: &SqlText, right: &SqlText) -> SqlText {
+    SqlText::joined([left, right], " IS NOT DISTINCT FROM ").in_parentheses()
 }
 
 /// A column of a derived table.

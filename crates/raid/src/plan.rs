@@ -13,9 +13,9 @@ use std::process::ExitCode;
 const EXPLANATION: &str = "\
 The file of demands (TOML; times in microseconds of a transaction, us):
   machine = \"2 processors of a shared host, 2026-11-24\"
-  processors = 1.55             how many processors' worth of work the machine does when it is busy:
+  processors = 1.552            how many processors' worth of work the machine does when it is busy:
                                 transactions per second times seconds of processor time of one, client and sites
-  spread = 0.055                how far predictions have been off, as a share
+  spread = 0.056                how far predictions have been off, as a share
   [[transaction]]               for each kind of transaction:
   name = \"TPC-B\"
   client_us = 44                processor time of its client
