@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing but the log's records reaches a server before all of them have.
 
+use crate::inbox::Inbox;
 use crate::limits::REPLAY_PART_BYTES;
 use crate::place::{Place, SERVERS};
 use crate::watches::{DiskWatch, Growth};
