@@ -3,6 +3,8 @@
 //!
 //! Each statement is asked for as a session asks: its plan is kept, it gets other parameters each time, and its rows come in
 //! batches. Tables are in memory, so what is not in it are the action driver, the network and the client.
+//!
+//! Ratios mean something as `cargo bench` builds it: the profile of tests does not optimise DataFusion, nor this crate.
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
