@@ -268,9 +268,17 @@ fn has_aggregates(aggregate: &QuelAggregate) -> bool {
     !found.is_empty()
 }
 
-/// Two values of one group. In parentheses: the parser takes what follows `FROM` up to the end of the condition.
+/// Two values of one group. Not IS NOT DISTINCT FROM: where that and an equality join the same tables, DataFusion takes NULLs as equal in both.
 fn alike(left: &SqlText, right: &SqlText) -> SqlText {
-    SqlText::joined([left, right], " IS NOT DISTINCT FROM ").in_parentheses()
+    let null = |value: &SqlText| {
+        let mut sql = value.in_parentheses();
+        sql.push(" IS NULL");
+        sql
+    };
+    let mut sql = SqlText::joined([left, &right.in_parentheses()], " = ");
+    sql.push(" OR ");
+    sql.append(&SqlText::joined([&null(left), &null(right)], " AND "));
+    sql.in_parentheses()
 }
 
 /// A column of a derived table.
