@@ -420,10 +420,10 @@ impl SiteConfig {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<SiteConfig, ConfigError> {
         let mut config: SiteConfig = read(path)?;
-        if let Some(rules) = &config.expert_rules {
-            config.rules = Arc::new(read_rules(rules)?);
-        }
         let wrong = |message: &str| ConfigError::Text { path: path.to_owned(), message: message.to_owned() };
+        if let Some(rules) = &config.expert_rules {
+            config.rules = Arc::new(read_rules(rules).map_err(|message| wrong(&message))?);
+        }
         if config.id == 0 {
             return Err(wrong("id = 0 is the oracle's number; sites count from 1"));
         }
@@ -560,9 +560,11 @@ fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ConfigError> {
     toml::from_str(&text).map_err(|error| ConfigError::Text { path: path.to_owned(), message: error.to_string() })
 }
 
-fn read_rules(path: &Path) -> Result<RuleBook, ConfigError> {
-    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::File { path: path.to_owned(), source })?;
-    RuleBook::parse(&text).map_err(|error| ConfigError::Text { path: path.to_owned(), message: error.to_string() })
+/// Errors: what is wrong, with the file and the line.
+fn read_rules(path: &Path) -> Result<RuleBook, String> {
+    let bad = |error: &dyn fmt::Display| format!("expert_rules: {}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| bad(&error))?;
+    RuleBook::parse(&text).map_err(|error| bad(&error))
 }
 
 fn write<T: Serialize>(config: &T, path: &Path) -> Result<(), ConfigError> {
