@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// What is done in steps.
 #[derive(Debug, Serialize, Deserialize)]
-enum Job {
+enum LargeJob {
     /// A check that is to be answered.
     Check {
         asker: ServerKind,
@@ -49,7 +49,7 @@ enum Job {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Large {
     touched_max: usize,
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<LargeJob>,
     /// The next step has been asked for.
     goes_on: bool,
     planted: Planted,
@@ -67,29 +67,30 @@ impl Large {
 
     /// Whether a post has to wait.
     pub(crate) fn keeps_posts(&self) -> bool {
-        !planted!(self.planted, PostPassesInstall) && self.jobs.iter().any(|job| matches!(job, Job::Install { .. }))
+        !planted!(self.planted, PostPassesInstall)
+            && self.jobs.iter().any(|job| matches!(job, LargeJob::Install { .. }))
     }
 
     pub(crate) fn check(&mut self, asker: ServerKind, transaction: TransactionId, history: Arc<History>) {
-        self.jobs.push_back(Job::Check { asker, transaction, history, warmed: 0, stood: 0 });
+        self.jobs.push_back(LargeJob::Check { asker, transaction, history, warmed: 0, stood: 0 });
     }
 
     pub(crate) fn install(&mut self, asker: ServerKind, timestamp: Timestamp, history: Arc<History>) {
-        self.jobs.push_back(Job::Install { asker, timestamp, history, installed: 0 });
+        self.jobs.push_back(LargeJob::Install { asker, timestamp, history, installed: 0 });
     }
 
     pub(crate) fn post(&mut self, asker: ServerKind, tag: u64) {
-        self.jobs.push_back(Job::Post { asker, tag });
+        self.jobs.push_back(LargeJob::Post { asker, tag });
     }
 
     /// A transaction is given up.
     pub(crate) fn abandon(&mut self, given_up: TransactionId) {
-        self.jobs.retain(|job| !matches!(job, Job::Check { transaction, .. } if *transaction == given_up));
+        self.jobs.retain(|job| !matches!(job, LargeJob::Check { transaction, .. } if *transaction == given_up));
     }
 
     /// Nobody waits for a check any more.
     pub(crate) fn forget_checks(&mut self) {
-        self.jobs.retain(|job| !matches!(job, Job::Check { .. }));
+        self.jobs.retain(|job| !matches!(job, LargeJob::Check { .. }));
     }
 
     /// Has the next step asked for, if there is one.
@@ -113,28 +114,30 @@ impl AccessManager {
         let rows = self.large.step_rows();
         let left = match self.large.jobs.pop_front() {
             None => None,
-            Some(Job::Check { asker, transaction, history, warmed, stood }) => {
+            Some(LargeJob::Check { asker, transaction, history, warmed, stood }) => {
                 match self.check_step(transaction, &history, (warmed, stood), rows)? {
-                    Step::Left(warmed, stood) => Some(Job::Check { asker, transaction, history, warmed, stood }),
-                    Step::Done(conflict) => {
+                    CheckStep::Left(warmed, stood) => {
+                        Some(LargeJob::Check { asker, transaction, history, warmed, stood })
+                    }
+                    CheckStep::Done(conflict) => {
                         let reply = AccessReply::CheckReply { transaction, conflict };
                         outbox.local(asker, Message::AccessReply(reply));
                         None
                     }
                 }
             }
-            Some(Job::Install { asker, timestamp, history, installed }) => {
+            Some(LargeJob::Install { asker, timestamp, history, installed }) => {
                 let end = changed(&history).min(installed + rows);
                 self.install_part(timestamp, &history, installed..end, outbox)?;
                 self.trim_old_versions(end - installed, outbox);
                 if end < changed(&history) {
-                    Some(Job::Install { asker, timestamp, history, installed: end })
+                    Some(LargeJob::Install { asker, timestamp, history, installed: end })
                 } else {
                     self.end_install(asker, timestamp, &history, outbox);
                     None
                 }
             }
-            Some(Job::Post { asker, tag }) => {
+            Some(LargeJob::Post { asker, tag }) => {
                 self.begin_post(asker, tag, outbox)?;
                 None
             }
@@ -152,20 +155,20 @@ impl AccessManager {
         history: &Arc<History>,
         (warmed, stood): (usize, usize),
         rows: usize,
-    ) -> Result<Step, StoreError> {
+    ) -> Result<CheckStep, StoreError> {
         if let Some(warmed) = warm(&mut self.local, history, warmed)? {
-            return Ok(Step::Left(warmed, stood));
+            return Ok(CheckStep::Left(warmed, stood));
         }
         let touched = history.reads.len() + history.writes.len() + history.increments.len();
         let end = history.reads.len().min(stood + rows);
         let conflict = self.check_items(&history.reads[stood..end])?;
         if conflict.is_some() {
-            return Ok(Step::Done(conflict));
+            return Ok(CheckStep::Done(conflict));
         }
         if end < history.reads.len() {
-            return Ok(Step::Left(touched, end));
+            return Ok(CheckStep::Left(touched, end));
         }
-        Ok(Step::Done(self.check_rest(transaction, history)?))
+        Ok(CheckStep::Done(self.check_rest(transaction, history)?))
     }
 
     /// Everything of a large commit is there.
@@ -181,7 +184,7 @@ impl AccessManager {
             return Ok(());
         }
         for job in std::mem::take(&mut self.large.jobs) {
-            let Job::Install { asker, timestamp, history, installed } = job else {
+            let LargeJob::Install { asker, timestamp, history, installed } = job else {
                 self.large.jobs.push_back(job);
                 continue;
             };
@@ -193,7 +196,7 @@ impl AccessManager {
 }
 
 /// What a step of a check has come to.
-enum Step {
+enum CheckStep {
     /// There is more to do: so many items are in memory, so many reads stand.
     Left(usize, usize),
     Done(Option<Conflict>),

@@ -48,5 +48,5 @@ pub use manager::AccessManager;
 pub use memory::MemoryStore;
 pub use old_versions::Tally;
 pub use posting::needs_log_from;
-pub use settings::Settings;
+pub use settings::StoreSettings;
 pub use store::{Store, StoreError};

@@ -34,7 +34,7 @@ impl<L: Log> Start<L> {
     /// See [`StartError`].
     pub fn begin(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Start<L>, StartError> {
         let Settings { site, incarnation, lease, planted, .. } = settings;
-        let access = access_manager::Settings {
+        let access = access_manager::StoreSettings {
             memory_bytes_max: settings.memory_bytes_max,
             unposted_bytes_max: settings.unposted_bytes_max,
             old_version_bytes_max: settings.old_version_bytes_max,
