@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Count {
+struct ContentionCount {
     count: u64,
     error_max: u64,
     waited: u64,
@@ -21,7 +21,7 @@ struct Count {
 /// Causes of lost time, and how often each was met.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Contention {
-    rows: BTreeMap<(Cause, Option<Item>), Count>,
+    rows: BTreeMap<(Cause, Option<Item>), ContentionCount>,
 }
 
 impl Contention {
@@ -45,7 +45,11 @@ impl Contention {
             self.rows.remove(&least);
             error_max = count;
         }
-        let row = self.rows.entry(met).or_insert(Count { count: error_max, error_max, ..Count::default() });
+        let row = self.rows.entry(met).or_insert(ContentionCount {
+            count: error_max,
+            error_max,
+            ..ContentionCount::default()
+        });
         row.count += 1;
         row.waited += time;
         row.last_micros = now.wall_micros;

@@ -4,7 +4,7 @@
 //! does not name it; what has been answered once is answered the same again, until the session asks for something else: an answer may be lost with
 //! this life, too.
 
-use crate::session::Session;
+use crate::session::DriverSession;
 use crate::work::Waits;
 use messages::last_words::{Doubt, LastWords, Left, LeftRequest, OutcomeTable, Testimony};
 use messages::limits::SERVICE_PATIENCE;
@@ -148,7 +148,7 @@ fn verdict(doubt: &Doubt, table: Option<&OutcomeTable>, planted: Planted) -> Lef
     }
 }
 
-impl Session {
+impl DriverSession {
     /// What this life leaves of the session.
     pub fn left(&self) -> Left {
         let work = self.work.as_ref().filter(|work| work.reply_to == ServerKind::UserInterface);

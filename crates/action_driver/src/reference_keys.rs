@@ -9,20 +9,20 @@ use values::Value;
 
 /// A key to be looked at.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Pending {
+pub struct PendingReference {
     /// Which constraint.
     pub reference: Reference,
     /// Values of the columns of the table that is referred to.
     pub key: Vec<Value>,
     /// Why.
-    pub cause: Cause,
+    pub cause: ReferenceCause,
     /// Whether rows that named it have been changed already: no row may name it any more.
     pub is_settled: bool,
 }
 
 /// Why a key is looked at.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Cause {
+pub enum ReferenceCause {
     /// A row that names it has come.
     Named,
     /// Its row has been deleted.
@@ -39,7 +39,7 @@ pub fn definition(reference: &Reference) -> &ForeignKeySchema {
 /// A row of a table has changed: notes what has to be looked at. Errors: 23503 for a key that is partly NULL where that is not allowed.
 pub fn note_change(
     references: &[Reference],
-    changes: &mut Vec<Pending>,
+    changes: &mut Vec<PendingReference>,
     table: &TableSchema,
     old: Option<&[Value]>,
     new: Option<&[Value]>,
@@ -51,7 +51,12 @@ pub fn note_change(
             && !old.is_some_and(|old| foreign_key.columns.iter().all(|&column| old[column] == new[column]))
             && let Some(key) = named_key(reference, new)?
         {
-            changes.push(Pending { reference: reference.clone(), key, cause: Cause::Named, is_settled: false });
+            changes.push(PendingReference {
+                reference: reference.clone(),
+                key,
+                cause: ReferenceCause::Named,
+                is_settled: false,
+            });
         }
         if reference.parent.oid == table.oid
             && let Some(old) = old
@@ -62,8 +67,8 @@ pub fn note_change(
             if key.iter().any(Value::is_null) || after.as_ref() == Some(&key) {
                 continue;
             }
-            let cause = after.map_or(Cause::Deleted, Cause::Changed);
-            changes.push(Pending { reference: reference.clone(), key, cause, is_settled: false });
+            let cause = after.map_or(ReferenceCause::Deleted, ReferenceCause::Changed);
+            changes.push(PendingReference { reference: reference.clone(), key, cause, is_settled: false });
         }
     }
     Ok(())
@@ -89,14 +94,14 @@ fn named_key(reference: &Reference, row: &[Value]) -> Result<Option<Vec<Value>>,
     Ok(Some(foreign_key.columns.iter().map(|&column| row[column].clone()).collect()))
 }
 
-impl Pending {
+impl PendingReference {
     /// What is done with the rows that name it.
     pub fn on_change(&self) -> OnChange {
         match self.cause {
             _ if self.is_settled => OnChange::NoAction,
-            Cause::Named => OnChange::NoAction,
-            Cause::Deleted => definition(&self.reference).on_delete,
-            Cause::Changed(_) => definition(&self.reference).on_update,
+            ReferenceCause::Named => OnChange::NoAction,
+            ReferenceCause::Deleted => definition(&self.reference).on_delete,
+            ReferenceCause::Changed(_) => definition(&self.reference).on_update,
         }
     }
 
@@ -112,7 +117,7 @@ impl Pending {
             columns.iter().map(|&column| table.columns[column].name.as_str()).collect::<Vec<_>>().join(", ")
         };
         let (message, detail) = match self.cause {
-            Cause::Named => (
+            ReferenceCause::Named => (
                 format!(
                     "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
                     child.name, foreign_key.name
@@ -124,7 +129,7 @@ impl Pending {
                     parent.name
                 ),
             ),
-            Cause::Deleted | Cause::Changed(_) => (
+            ReferenceCause::Deleted | ReferenceCause::Changed(_) => (
                 format!(
                     "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
                     parent.name, foreign_key.name, child.name

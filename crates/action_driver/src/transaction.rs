@@ -12,7 +12,7 @@ use crate::failure;
 use crate::limits::{
     JOINT_BYTES_MAX, JOINT_ITEMS_MAX, LOCKED_AGAIN_MAX, PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED, SUMMED_REMEMBERED,
 };
-use crate::reference_keys::Pending;
+use crate::reference_keys::PendingReference;
 use crate::sequences::{self, OwnSequence};
 use messages::concurrency::{AccessKind, Target};
 use messages::conflict::{Conflict, ConflictKind};
@@ -31,7 +31,7 @@ use values::Addend;
 
 /// A transaction that is executing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Transaction {
+pub struct ExecutingTransaction {
     /// What it may do.
     pub mode: AccessMode,
     /// Whether the client opened it, so that it outlives a request.
@@ -79,7 +79,7 @@ pub struct Transaction {
     /// Sequences that it has made or set, the last definition of each last. While a program of it runs they are with [`crate::sequences::Sequences`].
     pub(crate) sequences: Vec<OwnSequence>,
     /// Keys that foreign keys have put off looking at.
-    deferred: Vec<Pending>,
+    deferred: Vec<PendingReference>,
     /// Whether foreign keys that may be put off are, if the client has said so.
     deferral: Option<bool>,
 }
@@ -92,10 +92,10 @@ struct ItemState {
     order: u32,
 }
 
-impl Transaction {
+impl ExecutingTransaction {
     /// A transaction that has done nothing.
-    pub fn new(mode: AccessMode, explicit: bool, time_micros: i64) -> Transaction {
-        Transaction {
+    pub fn new(mode: AccessMode, explicit: bool, time_micros: i64) -> ExecutingTransaction {
+        ExecutingTransaction {
             mode,
             explicit,
             time_micros,
@@ -137,8 +137,8 @@ impl Transaction {
         locks: &[(Item, AccessKind)],
         time_micros: i64,
         planted: Planted,
-    ) -> Transaction {
-        let mut transaction = Transaction::new(AccessMode::ReadWrite, true, time_micros);
+    ) -> ExecutingTransaction {
+        let mut transaction = ExecutingTransaction::new(AccessMode::ReadWrite, true, time_micros);
         transaction.answered = true;
         // No statement of it can be undone any more.
         transaction.file = DifferentialFile::new(false);
@@ -494,7 +494,7 @@ impl Transaction {
     /// From the beginning, as if nothing had been asked of it. What it held elsewhere has been given up.
     pub fn start_over(&mut self) {
         assert!(!self.has_begun() && self.ahead.is_empty(), "it still holds something");
-        let mut fresh = Transaction::new(self.mode, self.explicit, self.time_micros);
+        let mut fresh = ExecutingTransaction::new(self.mode, self.explicit, self.time_micros);
         // An explicit transaction starts over only as a reader, before its first rows: its savepoints mark nothing yet.
         fresh.savepoints = std::mem::take(&mut self.savepoints);
         fresh.statement = self.statement;

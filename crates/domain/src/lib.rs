@@ -24,7 +24,7 @@ pub mod snapshot;
 mod start;
 mod watches;
 
-pub use action_driver::Counters as CompanionCounters;
+pub use action_driver::CompanionCounters;
 pub use atomicity_controller::Counters as CommitCounters;
 pub use atomicity_controller::limits::ROUND_PACE;
 pub use concurrency_controller::limits::POINTS_MAX;
@@ -271,10 +271,10 @@ impl<L: Log> Domain<L> {
     }
 
     /// Programs that have committed in the transaction of another.
-    pub fn companions(&self) -> action_driver::Counters {
+    pub fn companions(&self) -> action_driver::CompanionCounters {
         match self.ask(ServerKind::ActionDriver, Question::Companions) {
             Ok(Answer::Companions(counters)) => counters,
-            _ => action_driver::Counters::default(),
+            _ => action_driver::CompanionCounters::default(),
         }
     }
 

@@ -84,7 +84,7 @@ pub enum Answer {
     /// To [`Question::Commits`].
     Commits(atomicity_controller::Counters),
     /// To [`Question::Companions`].
-    Companions(action_driver::Counters),
+    Companions(action_driver::CompanionCounters),
     /// To [`Question::Memory`].
     Memory(access_manager::Tally),
     /// To [`Question::Stale`].
