@@ -6,7 +6,7 @@
 
 use crate::group_commit::ReadyTransaction;
 use crate::participant::PrepareRequest;
-use crate::{AfterSync, AtomicityController, VotingState, limits};
+use crate::{AtomicityController, CommitContinuation, VotingState, limits};
 use messages::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, Outcome, Vote};
 use messages::limits::{CLOCK_JUMP_MICROS_MAX, CLOCK_LOGICAL_BITS, RESEND, SILENT_VOTER};
 use messages::log_record::LogRecord;
@@ -307,7 +307,7 @@ impl AtomicityController {
         if let Some(HomeTransaction { phase: HomePhase::Decided { missing, .. }, .. }) = self.home.get_mut(&transaction)
         {
             missing.insert(self.site);
-            self.sync_then(AfterSync::Acknowledge(self.site, transaction), outbox);
+            self.sync_then(CommitContinuation::Acknowledge(self.site, transaction), outbox);
         }
     }
 
@@ -494,7 +494,7 @@ impl AtomicityController {
                     if copies >= epoch.required_copies {
                         self.answer_commit(&members, timestamp, Receipt::Memory { copies }, outbox);
                     } else {
-                        self.sync_then(AfterSync::Answer(members, timestamp), outbox);
+                        self.sync_then(CommitContinuation::Answer(members, timestamp), outbox);
                     }
                 }
                 Outcome::Abort => {

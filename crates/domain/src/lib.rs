@@ -25,7 +25,7 @@ mod start;
 mod watches;
 
 pub use action_driver::CompanionCounters;
-pub use atomicity_controller::Counters as CommitCounters;
+pub use atomicity_controller::CommitCounters;
 pub use atomicity_controller::limits::ROUND_PACE;
 pub use concurrency_controller::limits::POINTS_MAX;
 pub use delivery::Turns;
@@ -263,10 +263,10 @@ impl<L: Log> Domain<L> {
     }
 
     /// What commits and aborts have come to.
-    pub fn commits(&self) -> atomicity_controller::Counters {
+    pub fn commits(&self) -> atomicity_controller::CommitCounters {
         match self.ask(ServerKind::AtomicityController, Question::Commits) {
             Ok(Answer::Commits(counters)) => counters,
-            _ => atomicity_controller::Counters::default(),
+            _ => atomicity_controller::CommitCounters::default(),
         }
     }
 

@@ -82,7 +82,7 @@ pub enum Answer {
     /// To [`Question::Replication`].
     Replication(Box<replication_controller::Status>),
     /// To [`Question::Commits`].
-    Commits(atomicity_controller::Counters),
+    Commits(atomicity_controller::CommitCounters),
     /// To [`Question::Companions`].
     Companions(action_driver::CompanionCounters),
     /// To [`Question::Memory`].
