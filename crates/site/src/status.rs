@@ -4,7 +4,7 @@ use crate::config::SiteConfig;
 use crate::core::Core;
 use crate::layout::{Place, name_of};
 use crate::site_log::SiteLog;
-use commit_log::{LogStatus, Receipt};
+use commit_log::{LogReceipt, LogStatus};
 use messages::MemberState;
 use raidcomm::streams::ConnectionChannel;
 use serde::{Deserialize, Serialize};
@@ -332,11 +332,11 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
 }
 
 /// What makes a commit durable while so many members are up.
-fn durability(up: usize, required_copies: u16, receipt: Receipt) -> String {
+fn durability(up: usize, required_copies: u16, receipt: LogReceipt) -> String {
     match (up >= usize::from(required_copies), receipt) {
         (true, _) => format!("memory, {up} copies"),
-        (false, Receipt::Memory { copies }) => format!("memory, {copies} memory servers"),
-        (false, Receipt::Disk) => "disk".to_owned(),
+        (false, LogReceipt::Memory { copies }) => format!("memory, {copies} memory servers"),
+        (false, LogReceipt::Disk) => "disk".to_owned(),
     }
 }
 

@@ -12,7 +12,7 @@ use super::{HostClock, draw};
 use crate::limits::{PROBE_PAUSE, RECEIPTS_MAX, TURN_LOOKS_MAX};
 use crate::names::{DiskId, LogId, Receipt, RecordNumber, RecoveryDoubt, ServerId};
 use crate::writer::{Boot, LogEvent, LogWriter, WriterDisk, WriterStatus, WriterStop, WriterTerms};
-use commit_log::{Identity, Log, LogOptions, LogStatus, MappedLog};
+use commit_log::{Log, LogIdentity, LogOptions, LogStatus, MappedLog};
 use raidcomm::keys::Keys;
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
@@ -120,7 +120,7 @@ impl RemoteLog {
         let disk = match &terms.folder {
             Some(folder) => {
                 let rung = bell.clone();
-                let identity = Identity { instance: terms.log.0.into(), site: 0 };
+                let identity = LogIdentity { instance: terms.log.0.into(), site: 0 };
                 let options =
                     LogOptions { on_synced: Some(Box::new(move || rung.ring())), ..LogOptions::new(identity) };
                 let (log, opened) = MappedLog::open(folder, options)?;
