@@ -17,7 +17,7 @@ mod waits;
 
 use crate::commit_locks::CommitLocks;
 use crate::limits::{ACCESS_PATIENCE, ALONE_MAX, OWED_TIME, PRECEDENCE_TIME};
-use crate::lock_table::{Holder, LockTable, Mode, Place, Placing, Standing};
+use crate::lock_table::{Holder, LockPlace, LockStanding, LockTable, Mode, Placing};
 use crate::sequencer::{Judgement, Judges, Sequencer};
 use messages::concurrency::Target;
 use messages::{Age, Conflict, ConflictKind, History, Item, TransactionId};
@@ -28,7 +28,7 @@ use std::ops::ControlFlow;
 
 /// An access that is asked for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Request {
+pub struct LockRequest {
     /// Who asks.
     pub transaction: TransactionId,
     /// What it wants.
@@ -52,24 +52,24 @@ pub struct How {
     pub mode: Mode,
     /// Whether it may wait.
     pub may_wait: bool,
-    /// See [`Request::precedence`].
+    /// See [`LockRequest::precedence`].
     pub precedence: bool,
 }
 
-impl Request {
+impl LockRequest {
     /// What it wants, borrowed.
-    pub fn place(&self) -> Place<'_> {
-        Place::from(&self.target)
+    pub fn place(&self) -> LockPlace<'_> {
+        LockPlace::from(&self.target)
     }
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Transaction {
+struct LockingTransaction {
     /// What it has been granted: what to remove from the table of accesses.
     holds: Vec<(Target, Mode)>,
     /// Of that, the items for which it has been granted more since than `holds` says.
     upgraded: Vec<Target>,
-    request: Option<Request>,
+    request: Option<LockRequest>,
     doomed: Option<Conflict>,
     /// Its age, from its first access on.
     age: Option<Age>,
@@ -92,7 +92,7 @@ struct Owed {
 
 /// What becomes of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum LockReply {
     /// Go on.
     Granted,
     /// A later answer follows.
@@ -118,7 +118,7 @@ pub struct Doomed {
 pub type Freed = Vec<Target>;
 
 /// Requests that waited, and what became of them: nothing said against them, they go on.
-pub type Answers = Vec<(TransactionId, Option<Conflict>)>;
+pub type WaiterReplies = Vec<(TransactionId, Option<Conflict>)>;
 
 /// All executing transactions of a site.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -128,7 +128,7 @@ pub struct Executing {
     /// The only transaction that executes, as long as it is that and its own list suffices.
     alone: Option<TransactionId>,
     waiting: LockTable,
-    transactions: FxHashMap<TransactionId, Transaction>,
+    transactions: FxHashMap<TransactionId, LockingTransaction>,
     /// Who waits, in the order in which they asked.
     queue: BTreeMap<u64, TransactionId>,
     requests: u64,
@@ -136,7 +136,7 @@ pub struct Executing {
     owed_until: u64,
 }
 
-impl Transaction {
+impl LockingTransaction {
     /// Whether it needs no lock for this, as far as its list tells.
     fn has(&self, target: &Target, mode: Mode) -> bool {
         self.holds.iter().any(|(held, how)| held == target && how.covers(mode))
@@ -168,7 +168,7 @@ impl Executing {
     }
 
     /// What this transaction waits for.
-    pub fn request_of(&self, transaction: TransactionId) -> Option<&Request> {
+    pub fn request_of(&self, transaction: TransactionId) -> Option<&LockRequest> {
         self.transactions.get(&transaction)?.request.as_ref()
     }
 
@@ -183,7 +183,7 @@ impl Executing {
     }
 
     /// What waits, in the order in which it came.
-    pub fn requests(&self) -> impl Iterator<Item = &Request> {
+    pub fn requests(&self) -> impl Iterator<Item = &LockRequest> {
         self.queue.values().map(|transaction| self.request_of(*transaction).expect("who is queued has a request"))
     }
 
@@ -205,13 +205,14 @@ impl Executing {
 
     /// Whether it has been granted something and goes on with it: it is neither doomed nor being prepared with others.
     pub fn is_under_way(&self, transaction: TransactionId) -> bool {
-        let goes_on = |known: &Transaction| known.doomed.is_none() && !known.is_gathered && !known.holds.is_empty();
+        let goes_on =
+            |known: &LockingTransaction| known.doomed.is_none() && !known.is_gathered && !known.holds.is_empty();
         self.transactions.get(&transaction).is_some_and(goes_on)
     }
 
     /// Those that have been granted something and go on with it, oldest first.
     pub fn under_way(&self) -> Vec<(Age, TransactionId)> {
-        let of_age = |(transaction, known): (&TransactionId, &Transaction)| {
+        let of_age = |(transaction, known): (&TransactionId, &LockingTransaction)| {
             let age = known.age.unwrap_or(Age { clock: 0, first: *transaction });
             self.is_under_way(*transaction).then_some((age, *transaction))
         };
@@ -237,50 +238,50 @@ impl Executing {
         now: u64,
         commit_locks: &mut CommitLocks,
         sequencer: &mut dyn Sequencer,
-    ) -> Answer {
+    ) -> LockReply {
         let known = self.transactions.entry(transaction).or_default();
         assert!(known.request.is_none(), "a transaction has one access under way at most: {transaction}");
         if let Some(conflict) = &known.doomed {
-            return Answer::Refused(conflict.clone());
+            return LockReply::Refused(conflict.clone());
         }
         (known.age, known.is_gathered) = (Some(age), false);
         let standing = match self.is_alone(transaction) {
-            true if self.transactions[&transaction].has(&target, mode) => Standing::Covered,
-            true => Standing::Free,
-            false => self.held.standing(transaction, Place::from(&target), mode),
+            true if self.transactions[&transaction].has(&target, mode) => LockStanding::Covered,
+            true => LockStanding::Free,
+            false => self.held.standing(transaction, LockPlace::from(&target), mode),
         };
         let judges = sequencer.judges();
-        if standing == Standing::Covered && judges < Judges::Everything {
-            return Answer::Granted;
+        if standing == LockStanding::Covered && judges < Judges::Everything {
+            return LockReply::Granted;
         }
         self.requests += 1;
-        let request = Request { transaction, target, mode, order: self.requests, age, since: now, precedence };
+        let request = LockRequest { transaction, target, mode, order: self.requests, age, since: now, precedence };
         sequencer.asks(&request);
-        let uncontested = standing == Standing::Free && self.waiting.is_empty() && judges == Judges::Contested;
-        let judgement = match standing != Standing::Covered && is_commit_locked(&request, commit_locks) {
+        let uncontested = standing == LockStanding::Free && self.waiting.is_empty() && judges == Judges::Contested;
+        let judgement = match standing != LockStanding::Covered && is_commit_locked(&request, commit_locks) {
             true => Judgement::Wait,
             false if uncontested => Judgement::Go,
             false => sequencer.judge(self, &request),
         };
         match judgement {
-            Judgement::Go if standing == Standing::Covered => {
+            Judgement::Go if standing == LockStanding::Covered => {
                 sequencer.granted(&request, now);
-                return Answer::Granted;
+                return LockReply::Granted;
             }
             Judgement::Go => {
                 self.grant(request, now, sequencer);
-                return Answer::Granted;
+                return LockReply::Granted;
             }
             Judgement::Refuse(conflict) => {
                 sequencer.refused(transaction);
-                return Answer::Refused(conflict);
+                return LockReply::Refused(conflict);
             }
-            Judgement::Wait if !may_wait => return Answer::Busy,
+            Judgement::Wait if !may_wait => return LockReply::Busy,
             Judgement::Wait => self.wait(request),
         }
         match self.refused_for_a_circle(transaction, sequencer) {
-            Some(conflict) => Answer::Refused(conflict),
-            None => Answer::Waits,
+            Some(conflict) => LockReply::Refused(conflict),
+            None => LockReply::Waits,
         }
     }
 
@@ -300,19 +301,19 @@ impl Executing {
     fn list(&mut self) {
         if let Some(alone) = self.alone.take() {
             for (target, mode) in &self.transactions[&alone].holds {
-                self.held.add(Place::from(target), alone, *mode);
+                self.held.add(LockPlace::from(target), alone, *mode);
             }
         }
     }
 
-    fn wait(&mut self, request: Request) {
+    fn wait(&mut self, request: LockRequest) {
         let transaction = request.transaction;
         self.waiting.add(request.place(), transaction, request.mode);
         self.queue.insert(request.order, transaction);
         self.transactions.get_mut(&transaction).expect("who asks is known").request = Some(request);
     }
 
-    fn grant(&mut self, request: Request, now: u64, sequencer: &mut dyn Sequencer) {
+    fn grant(&mut self, request: LockRequest, now: u64, sequencer: &mut dyn Sequencer) {
         sequencer.granted(&request, now);
         let time = match request.precedence {
             true => PRECEDENCE_TIME,
@@ -340,7 +341,7 @@ impl Executing {
         }
     }
 
-    fn withdraw(&mut self, transaction: TransactionId) -> Option<Request> {
+    fn withdraw(&mut self, transaction: TransactionId) -> Option<LockRequest> {
         let request = self.transactions.get_mut(&transaction)?.request.take()?;
         self.queue.remove(&request.order);
         self.waiting.remove(request.place(), transaction, request.mode);
@@ -384,10 +385,10 @@ impl Executing {
         }
         let mut freed: Freed = freed.into_iter().collect();
         for (target, mode) in ended.holds {
-            self.held.remove(Place::from(&target), transaction, mode);
+            self.held.remove(LockPlace::from(&target), transaction, mode);
             if is_doomed {
                 freed.push(target);
-            } else if self.held.add(Place::from(&target), to, mode) {
+            } else if self.held.add(LockPlace::from(&target), to, mode) {
                 let heir = self.transactions.get_mut(&to).expect("entered above");
                 heir.holds.push((target, mode));
             }
@@ -417,14 +418,14 @@ impl Executing {
     }
 
     /// A transaction no longer waits for this, and no longer holds that.
-    fn free(&mut self, transaction: TransactionId, request: Option<Request>, holds: Vec<(Target, Mode)>) -> Freed {
+    fn free(&mut self, transaction: TransactionId, request: Option<LockRequest>, holds: Vec<(Target, Mode)>) -> Freed {
         if let Some(request) = &request {
             self.queue.remove(&request.order);
             self.waiting.remove(request.place(), transaction, request.mode);
         }
         if self.alone.take_if(|alone| *alone == transaction).is_none() {
             for (target, mode) in &holds {
-                self.held.remove(Place::from(target), transaction, *mode);
+                self.held.remove(LockPlace::from(target), transaction, *mode);
             }
         }
         if self.waiting.is_empty() {
@@ -448,7 +449,7 @@ impl Executing {
         self.list();
         let owed = |holder: TransactionId| {
             let known = &self.transactions[&holder];
-            let is_owed = |request: &&Request| request.precedence || now >= request.since + ACCESS_PATIENCE;
+            let is_owed = |request: &&LockRequest| request.precedence || now >= request.since + ACCESS_PATIENCE;
             let waits = known.request.as_ref().filter(is_owed).map(|request| (request.age, request.precedence));
             let granted = known.owed.filter(|owed| now < owed.until).map(|owed| (owed.age, owed.by_all));
             [waits, granted].into_iter().flatten().any(|(own_age, by_all)| {
@@ -532,6 +533,6 @@ impl Executing {
     }
 }
 
-fn is_commit_locked(request: &Request, commit_locks: &mut CommitLocks) -> bool {
+fn is_commit_locked(request: &LockRequest, commit_locks: &mut CommitLocks) -> bool {
     commit_locks.conflict(request.place(), request.transaction, request.mode).is_some()
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: every ghost has a larger stamp than the smallest for which [`Ghosts::forget_below`] was called.
 
-use crate::lock_table::{LockTable, Mode, Place};
+use crate::lock_table::{LockPlace, LockTable, Mode};
 use messages::TransactionId;
 use messages::concurrency::Target;
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ impl Ghosts {
         self.forget(transaction);
         let mut kept = Vec::new();
         for (target, mode) in accesses.filter(|(_, mode)| *mode != Mode::Increment) {
-            if self.table.add(Place::from(target), transaction, mode) {
+            if self.table.add(LockPlace::from(target), transaction, mode) {
                 kept.push((target.clone(), mode));
             }
         }
@@ -65,12 +65,18 @@ impl Ghosts {
         self.by_stamp.remove(&ghost.stamp);
         self.accesses -= ghost.accesses.len();
         for (target, mode) in ghost.accesses {
-            self.table.remove(Place::from(&target), transaction, mode);
+            self.table.remove(LockPlace::from(&target), transaction, mode);
         }
     }
 
     /// One with a larger stamp that has accessed this in a conflicting way.
-    pub fn later_than(&self, stamp: u64, place: Place<'_>, own: TransactionId, mode: Mode) -> Option<TransactionId> {
+    pub fn later_than(
+        &self,
+        stamp: u64,
+        place: LockPlace<'_>,
+        own: TransactionId,
+        mode: Mode,
+    ) -> Option<TransactionId> {
         let mut found = None;
         let _ = self.table.conflicts(place, own, mode, |holder| {
             if self.by_transaction[&holder.transaction].stamp < stamp {

@@ -34,9 +34,9 @@ pub mod simple_locking;
 pub mod switching;
 pub mod timestamp;
 
-use commit_locks::{CommitLocks, Finished, Verdict};
-use executing::{Answer, Answers, Doomed, Executing, How};
-use lock_table::{Mode, Place, Placing};
+use commit_locks::{CommitLockVerdict, CommitLocks, Finished};
+use executing::{Doomed, Executing, How, LockReply, WaiterReplies};
+use lock_table::{LockPlace, Mode, Placing};
 use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, Target};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
@@ -47,13 +47,13 @@ use messages::{
 use messages::{planted, reached};
 use methods::Ruling;
 use serde::{Deserialize, Serialize};
-use setting::Setting;
+use setting::MethodSetting;
 use std::sync::Arc;
 use switching::Switching;
 
 /// What the load has come to, for status and [`recommend`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counters {
+pub struct LockCounters {
     /// Accesses asked for.
     pub accesses: u64,
     /// Of them, those that waited.
@@ -79,12 +79,12 @@ pub struct Counters {
 pub struct ConcurrencyController {
     ruling: Ruling,
     /// Which method is to be in force.
-    setting: Setting,
+    setting: MethodSetting,
     /// The last switch of the method, until nothing executes from before it.
     switching: Option<Switching>,
     executing: Executing,
     commit_locks: CommitLocks,
-    counters: Counters,
+    counters: LockCounters,
     placing: Placing,
 }
 
@@ -95,11 +95,11 @@ impl ConcurrencyController {
         let placing = Placing { points_max, planted };
         ConcurrencyController {
             ruling: Ruling::new(method, planted),
-            setting: Setting::new(method),
+            setting: MethodSetting::new(method),
             switching: None,
             executing: Executing::default(),
             commit_locks: CommitLocks::new(placing),
-            counters: Counters::default(),
+            counters: LockCounters::default(),
             placing,
         }
     }
@@ -110,7 +110,7 @@ impl ConcurrencyController {
     }
 
     /// What the load has come to.
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> LockCounters {
         self.counters
     }
 
@@ -136,16 +136,16 @@ impl ConcurrencyController {
             ConcurrencyRequest::Voted { transaction, proposal } => self.commit_locks.voted(transaction, proposal),
             ConcurrencyRequest::GiveUp { transaction, items } => {
                 let freed = self.executing.give_up(transaction, &items);
-                self.go_on(now, freed.iter().map(Place::from), outbox);
+                self.go_on(now, freed.iter().map(LockPlace::from), outbox);
             }
             ConcurrencyRequest::HandOver { transaction, to } => {
                 let freed = self.executing.hand_over(transaction, to, self.ruling.sequencer_mut());
                 self.inherits(transaction, to);
-                self.go_on(now, freed.iter().map(Place::from), outbox);
+                self.go_on(now, freed.iter().map(LockPlace::from), outbox);
             }
             ConcurrencyRequest::Finish { transaction } => self.finish(now, transaction, outbox),
             ConcurrencyRequest::SnapshotAccess { tag, target, snapshot } => {
-                if self.commit_locks.snapshot_access(tag, Place::from(&target), snapshot) {
+                if self.commit_locks.snapshot_access(tag, LockPlace::from(&target), snapshot) {
                     reply_snapshot(tag, outbox);
                 }
             }
@@ -174,13 +174,13 @@ impl ConcurrencyController {
         }
         let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
         match self.executing.access((transaction, age), target, how, now.boot, locks, sequencer) {
-            Answer::Granted => reply_access(transaction, None, outbox),
-            Answer::Waits => {
+            LockReply::Granted => reply_access(transaction, None, outbox),
+            LockReply::Waits => {
                 self.counters.access_waits += 1;
                 busy(transaction, outbox);
             }
-            Answer::Busy => busy(transaction, outbox),
-            Answer::Refused(conflict) => {
+            LockReply::Busy => busy(transaction, outbox),
+            LockReply::Refused(conflict) => {
                 self.count_refusal(&conflict);
                 reply_access(transaction, Some(conflict), outbox);
             }
@@ -200,8 +200,8 @@ impl ConcurrencyController {
             let target = Target::Item(item);
             let how = How { mode: Mode::from(kind), may_wait: false, precedence: false };
             match self.executing.access((transaction, age), target, how, now.boot, locks, sequencer) {
-                Answer::Granted => granted += 1,
-                Answer::Waits | Answer::Busy | Answer::Refused(_) => break,
+                LockReply::Granted => granted += 1,
+                LockReply::Waits | LockReply::Busy | LockReply::Refused(_) => break,
             }
         }
         self.counters.accesses += u64::from(granted);
@@ -246,7 +246,7 @@ impl ConcurrencyController {
         }
         let mut freed = self.executing.forget(transaction, self.ruling.sequencer_mut());
         gathered.iter().for_each(|member| self.executing.gather(*member, self.ruling.sequencer_mut()));
-        if !matches!(verdict, Verdict::Dies(_)) {
+        if !matches!(verdict, CommitLockVerdict::Dies(_)) {
             let locks = (self.placing, &*history);
             let (doomed, more) = self.executing.doom(transaction, gathered, locks, self.ruling.sequencer_mut());
             freed.extend(more);
@@ -257,21 +257,21 @@ impl ConcurrencyController {
             }
         }
         match verdict {
-            Verdict::Locked => reply_commit_lock(transaction, None, outbox),
-            Verdict::Waits => self.counters.commit_lock_waits += 1,
-            Verdict::Dies(conflict) => {
+            CommitLockVerdict::Locked => reply_commit_lock(transaction, None, outbox),
+            CommitLockVerdict::Waits => self.counters.commit_lock_waits += 1,
+            CommitLockVerdict::Dies(conflict) => {
                 self.counters.commit_lock_deaths += 1;
                 reply_commit_lock(transaction, Some(conflict), outbox);
             }
         }
         let placing = self.placing;
         let histories = killed.iter().flat_map(|dead| placing.places(&dead.history)).map(|(place, _)| place);
-        self.go_on(now, histories.chain(freed.iter().map(Place::from)), outbox);
+        self.go_on(now, histories.chain(freed.iter().map(LockPlace::from)), outbox);
     }
 
     fn finish(&mut self, now: Now, transaction: TransactionId, outbox: &mut Outbox) {
         let freed = self.executing.forget(transaction, self.ruling.sequencer_mut());
-        self.go_on(now, freed.iter().map(Place::from), outbox);
+        self.go_on(now, freed.iter().map(LockPlace::from), outbox);
         let Some(Finished { history, granted, readers }) = self.commit_locks.finish(transaction) else {
             return;
         };
@@ -284,14 +284,14 @@ impl ConcurrencyController {
         self.go_on(now, self.placing.places(&history).map(|(place, _)| place), outbox);
     }
 
-    fn go_on<'a>(&mut self, now: Now, freed: impl Iterator<Item = Place<'a>>, outbox: &mut Outbox) {
+    fn go_on<'a>(&mut self, now: Now, freed: impl Iterator<Item = LockPlace<'a>>, outbox: &mut Outbox) {
         let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
         let answers = self.executing.go_on(freed, now.boot, locks, sequencer);
         self.answer(answers, outbox);
         self.ends_switch(now, outbox);
     }
 
-    fn answer(&mut self, answers: Answers, outbox: &mut Outbox) {
+    fn answer(&mut self, answers: WaiterReplies, outbox: &mut Outbox) {
         for (transaction, conflict) in answers {
             conflict.iter().for_each(|conflict| self.count_refusal(conflict));
             reply_access(transaction, conflict, outbox);

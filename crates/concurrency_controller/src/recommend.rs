@@ -6,7 +6,7 @@
 //! * **Optimistic** when they hardly ever meet, or when transactions stay open for long while a client thinks: nobody
 //!   waits for them, and what is doomed is rare.
 
-use crate::Counters;
+use crate::LockCounters;
 use crate::limits::RECOMMENDATION_SAMPLE_MIN;
 use messages::concurrency::Method;
 
@@ -26,7 +26,7 @@ pub struct Recommendation {
 
 /// Judges the load of one interval, counted while `current` ran. Under either method a conflict is an access that waited, was refused or was
 /// lost to a commit-lock.
-pub fn recommend(current: Method, interval: &Counters) -> Recommendation {
+pub fn recommend(current: Method, interval: &LockCounters) -> Recommendation {
     let conflicts = interval.access_waits + interval.deadlocks + interval.doomed;
     let per_million = conflicts.saturating_mul(1_000_000) / interval.accesses.max(1);
     if interval.accesses < RECOMMENDATION_SAMPLE_MIN || (RARE_PER_MILLION..FREQUENT_PER_MILLION).contains(&per_million)
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     fn judge(accesses: u64, conflicts: u64) -> Recommendation {
-        let interval = Counters { accesses, access_waits: conflicts, ..Counters::default() };
+        let interval = LockCounters { accesses, access_waits: conflicts, ..LockCounters::default() };
         recommend(Method::Locking, &interval)
     }
 

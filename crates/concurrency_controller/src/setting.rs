@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 /// See the module's description.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Setting {
+pub struct MethodSetting {
     /// What the site's file says.
     own: Method,
     /// What is installed, of all sites.
@@ -22,10 +22,10 @@ pub struct Setting {
     switches: VecDeque<Switch>,
 }
 
-impl Setting {
+impl MethodSetting {
     /// Nothing is installed.
-    pub(crate) fn new(own: Method) -> Setting {
-        Setting { own, installed: Settings::default(), switches: VecDeque::new() }
+    pub(crate) fn new(own: Method) -> MethodSetting {
+        MethodSetting { own, installed: Settings::default(), switches: VecDeque::new() }
     }
 
     /// The method that is to be in force at this site, and where it comes from.
