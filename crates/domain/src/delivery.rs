@@ -4,7 +4,7 @@
 //! the caller is given its turn after [`limits::RUN_TIME_MAX`], for leases are among what waits in other queues, and comes back for the rest, if
 //! it has said that it will. Invariant: that changes no order, neither of messages nor of records.
 
-use crate::place::{Place, SERVERS};
+use crate::place::{SERVERS, ServerPlace};
 use crate::{Clock, Domain, Remote, index, limits};
 use commit_log::{Log, LogError};
 use messages::access::AccessReply;
@@ -85,7 +85,7 @@ impl<L: Log> Domain<L> {
 
     /// Whether a server is in another process.
     fn calls_out(&self) -> bool {
-        self.places.iter().any(|place| matches!(place, Place::Elsewhere(_)))
+        self.places.iter().any(|place| matches!(place, ServerPlace::Elsewhere(_)))
     }
 
     /// Delivers until nothing is left to deliver inside the site, or its time is over.

@@ -3,7 +3,7 @@
 //! Invariants: whatever was answered inside the site leaves it, before anybody hears of another life; a commit that the action driver has not heard of
 //! yet counts as heard; what is said of a request to be undone, no server of this life has done, and none ever will.
 
-use crate::place::{Answer, Question, SERVERS};
+use crate::place::{SERVERS, ServerAnswer, ServerQuestion};
 use crate::{Domain, index};
 use commit_log::Log;
 use messages::commit::CommitReply;
@@ -28,13 +28,13 @@ impl<L: Log> Domain<L> {
                 _ => {}
             }
         }
-        let open = match self.places[index(ServerKind::AtomicityController)].ask(Question::Open) {
-            Ok(Answer::Open(open)) => open,
+        let open = match self.places[index(ServerKind::AtomicityController)].ask(ServerQuestion::Open) {
+            Ok(ServerAnswer::Open(open)) => open,
             _ => return None,
         };
         let open = open.into_iter().map(|open| (open.transaction, open)).collect();
-        let (mut left, mut words) = match self.places[index(ServerKind::ActionDriver)].ask(Question::Left) {
-            Ok(Answer::Left(left, earlier)) => (left, earlier),
+        let (mut left, mut words) = match self.places[index(ServerKind::ActionDriver)].ask(ServerQuestion::Left) {
+            Ok(ServerAnswer::Left(left, earlier)) => (left, earlier),
             _ => return None,
         };
         left.values_mut().for_each(|left| settle(left, &open, &committed));

@@ -13,7 +13,7 @@ use crate::random::Random;
 use crate::seat::Seat;
 use access_manager::MemoryStore;
 use commit_log::{Log, MemoryLog, Position};
-use domain::{Domain, Settings, StartError, Turns};
+use domain::{Domain, DomainSettings, DomainStartError, Turns};
 use messages::planted::{Bug, Planted};
 use messages::schema::Catalog;
 use messages::{Envelope, Incarnation, Key, LastWords, Now, Row, SessionId, SiteId, Timestamp};
@@ -96,7 +96,7 @@ pub struct Machine {
     /// Its disk has gone back, and it was not made up since. True time of the copy.
     pub set_back: Option<u64>,
     store: MemoryStore,
-    settings: Settings,
+    settings: DomainSettings,
     /// Its host is late now and then.
     is_late: bool,
     /// Chance of this machine alone: pauses between messages.
@@ -133,7 +133,7 @@ impl Machine {
         planted: Planted,
         bounds: Bounds,
     ) -> Machine {
-        let settings = Settings {
+        let settings = DomainSettings {
             site: SiteId(site as u16),
             incarnation: Incarnation(0),
             sites: (1..=sites as u16).map(SiteId).collect(),
@@ -366,7 +366,7 @@ impl Machine {
     }
 
     /// The oracle has given a life. Errors: the log cannot be replayed.
-    pub fn begin_life(&mut self, incarnation: Incarnation, planted: Planted) -> Result<(), StartError> {
+    pub fn begin_life(&mut self, incarnation: Incarnation, planted: Planted) -> Result<(), DomainStartError> {
         let log = self.take_log();
         self.start += 1;
         // A process that was killed believes to be the one that it was.
@@ -374,7 +374,7 @@ impl Machine {
         let keeps = plant && !self.again && self.incarnation > Incarnation(0);
         let incarnation = if keeps { self.incarnation } else { incarnation };
         self.incarnation = incarnation;
-        let settings = Settings { incarnation, seed: self.random.draw(), ..self.settings.clone() };
+        let settings = DomainSettings { incarnation, seed: self.random.draw(), ..self.settings.clone() };
         let mut domain = Domain::start(settings, log, Box::new(self.store.reopened()))?;
         domain.take_over(std::mem::take(&mut self.words));
         domain.give_turns(self.turns);

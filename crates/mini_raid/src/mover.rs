@@ -7,7 +7,7 @@
 use crate::random::Random;
 use access_manager::{Store, StoreError};
 use commit_log::Log;
-use domain::{Call, Domain, Host, Lost, SERVERS, Stores};
+use domain::{Domain, Lost, ProcessConnection, SERVERS, ServerHost, Stores};
 use std::sync::{Arc, Mutex};
 
 /// Which moves there are.
@@ -42,7 +42,7 @@ impl Mover {
         let kind = SERVERS[self.random.index(SERVERS.len())];
         let moved = match self.moves.elsewhere && self.random.below(2) == 0 {
             true => {
-                let process = Process(Host::new(Box::new(self.store.clone())));
+                let process = Process(ServerHost::new(Box::new(self.store.clone())));
                 domain.give(kind, Box::new(process), &mut self.store)
             }
             false => domain.fetch(kind, &mut self.store),
@@ -52,9 +52,9 @@ impl Mover {
 }
 
 /// A process that is called, without the process.
-struct Process(Host);
+struct Process(ServerHost);
 
-impl Call for Process {
+impl ProcessConnection for Process {
     fn call(&mut self, request: &[u8], reply: &mut Vec<u8>) -> Result<(), Lost> {
         self.0.execute(request, reply);
         Ok(())

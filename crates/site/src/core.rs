@@ -22,7 +22,7 @@ use crate::store::StoreReader;
 use crate::trace_file::TraceFile;
 use crate::{channels, clock, limits};
 use commit_log::{Log, Position};
-use domain::{Domain, Effects, Failure, Remote};
+use domain::{Domain, DomainFailure, Effects, Remote};
 use messages::oracle::OracleReply;
 use messages::replication::{ReplicationMessage, SiteNotice};
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
@@ -98,11 +98,11 @@ pub enum StartError {
     Protection(#[from] ProtectionError),
     /// The servers.
     #[error("{0}{advice}", advice = advice(is_damage(.0)))]
-    Domain(#[from] domain::StartError),
+    Domain(#[from] domain::DomainStartError),
 }
 
-fn is_damage(error: &domain::StartError) -> bool {
-    use domain::StartError::{Log, OtherStore};
+fn is_damage(error: &domain::DomainStartError) -> bool {
+    use domain::DomainStartError::{Log, OtherStore};
     matches!(error, Log(commit_log::LogError::Corrupt { .. }) | OtherStore { .. })
 }
 
@@ -367,7 +367,7 @@ impl Core {
             let reason = "this site is starting: it waits for the oracle to give it a new incarnation".to_owned();
             let reply = match request {
                 SessionRequest::Rollback => SessionReply::RolledBack,
-                _ => SessionReply::Failed(Failure::Unavailable { reason }),
+                _ => SessionReply::Failed(DomainFailure::Unavailable { reason }),
             };
             self.output.local.push(Envelope {
                 from: ServerKind::ActionDriver,
@@ -516,11 +516,11 @@ impl Core {
             }
         }
         match failed {
-            Some(Failure::Log(error)) => {
+            Some(DomainFailure::Log(error)) => {
                 self.end(format!("site {} stops and gives up its leases: {error}", self.config.id));
             }
             // Nothing is sent any more, leases least of all: the others go on without this life.
-            Some(ref failure @ Failure::Server { kind, ref lost }) => {
+            Some(ref failure @ DomainFailure::Server { kind, ref lost }) => {
                 self.processes.lost(kind);
                 self.server_lost(lost, &failure.to_string());
             }

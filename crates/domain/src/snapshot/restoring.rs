@@ -7,7 +7,7 @@
 //! lives that follow all that are found there. So new versions of rows are above the old ones, and no identifier or hidden
 //! key is given out twice. Its sites start as after a total failure, all of them up and current.
 
-use crate::{Clock, Domain, Settings};
+use crate::{Clock, Domain, DomainSettings};
 use commit_log::{Log, Position};
 use messages::epoch::{Member, MemberState, Placement, ProposalId};
 use messages::log_record::LogRecord;
@@ -111,8 +111,8 @@ impl Highest {
 }
 
 /// How a domain is set up that only brings a snapshot's log to its store, with so many bytes of memory.
-pub fn settings(site: SiteId, life: Incarnation, memory_bytes: usize) -> Settings {
-    Settings {
+pub fn settings(site: SiteId, life: Incarnation, memory_bytes: usize) -> DomainSettings {
+    DomainSettings {
         method: messages::concurrency::Method::default(),
         site,
         incarnation: Incarnation(life.0 + 1),

@@ -7,7 +7,7 @@ use crate::history::Loss;
 use crate::limits::{INCARNATE_AGAIN, TICK};
 use crate::machine::Process;
 use commit_log::Log;
-use domain::{Effects, Remote, StartError};
+use domain::{DomainStartError, Effects, Remote};
 use messages::access::AccessReply;
 use messages::oracle::OracleRequest;
 use messages::planted::Bug;
@@ -137,7 +137,7 @@ impl World {
             return;
         }
         match machine.begin_life(incarnation, planted) {
-            Err(StartError::OtherStore { .. }) if machine.set_back.is_some() => return self.repair_disk(site),
+            Err(DomainStartError::OtherStore { .. }) if machine.set_back.is_some() => return self.repair_disk(site),
             Err(error) => return self.fail(format!("site {site} cannot start: {error}")),
             Ok(()) => {}
         }

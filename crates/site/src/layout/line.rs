@@ -6,7 +6,7 @@
 
 use crate::layout::Meeting;
 use crate::limits;
-use domain::{Call, Lost};
+use domain::{Lost, ProcessConnection};
 use raidcomm::remote::{self, RemoteError};
 use raidcomm::shared::{self, LineCallError, LineError, Shape};
 use std::sync::{Arc, Mutex};
@@ -195,7 +195,7 @@ impl Way {
     }
 }
 
-impl Call for Way {
+impl ProcessConnection for Way {
     fn call(&mut self, request: &[u8], reply: &mut Vec<u8>) -> Result<(), Lost> {
         let mut line = self.line.lock().expect("no holder of a line panics");
         line.call(request, reply, Some(self.time_max))

@@ -7,7 +7,7 @@ use crate::config::SiteConfig;
 use crate::layout::{line, starting};
 use crate::{huge_pages, limits};
 use access_manager::{Store, StoreError};
-use domain::{Host, Stores};
+use domain::{ServerHost, Stores};
 use raidcomm::remote::{Closer, LineIdentity, RemoteLineListener, RemoteLineServer, Stranger};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -96,7 +96,7 @@ impl Waiting {
         before.iter().for_each(Closer::close);
         self.lines.fetch_add(1, Ordering::SeqCst);
         tracing::info!(%site, %from, "the site gives servers to this host");
-        let mut host = Host::new(Box::new(NoStores));
+        let mut host = ServerHost::new(Box::new(NoStores));
         let served = line::serve(&mut server, |request, reply| host.execute(request, reply));
         self.lines.fetch_sub(1, Ordering::SeqCst);
         match served {
