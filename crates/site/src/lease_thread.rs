@@ -8,7 +8,7 @@
 
 use crate::lateness::Lateness;
 use crate::{clock, limits};
-use leases::{Keeper, LeaseSaid, Taken};
+use leases::{Keeper, LeaseSaid, MessageTaken};
 use messages::replication::ReplicationMessage;
 use messages::{Envelope, EpochNumber, Incarnation, InstanceId, Message, ServerKind, SiteId};
 use raidcomm::datagrams::notes::{self, Correspondence, NoteKeys};
@@ -309,7 +309,7 @@ impl Runner {
                 keeper.look();
                 keeper.handle(now, &envelope, &mut said)
             });
-            if taken == Some(Taken::Stray) && self.strays.len() < limits::LEASES_BY_CONNECTION_MAX {
+            if taken == Some(MessageTaken::Stray) && self.strays.len() < limits::LEASES_BY_CONNECTION_MAX {
                 self.strays.push(envelope);
             }
             self.send(now, said);

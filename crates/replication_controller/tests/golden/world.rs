@@ -13,7 +13,7 @@
 //! * `refresh S X`, `adds S X` (may a transaction there, without reading it?), `silent S by T`, `late S` (its disk does not sync), `prompt S` (it does, what waits included), `serves`, `tables`, `stale`
 
 use crate::words::{described, item, key, point};
-use leases::{Keeper, LeaseSaid, Servers, Taken};
+use leases::{Keeper, LeaseSaid, MessageTaken, Servers};
 use messages::access::{AccessReply, AccessRequest, StaleSet};
 use messages::commit::{EpochReply, EpochRequest, Outcome, TransactionReport, TransactionState, TransactionsReport};
 use messages::epoch::{Member, MemberState, Placement, ProposalId};
@@ -475,7 +475,7 @@ impl World {
                         let mut said = LeaseSaid::new();
                         let taken = node.keeper.handle(now.boot, &envelope, &mut said);
                         self.send_leases(who, said);
-                        if taken == Taken::Yes {
+                        if taken == MessageTaken::Yes {
                             continue;
                         }
                     }
