@@ -3,9 +3,9 @@
 use crate::cluster_folder::ClusterFolder;
 use crate::limits;
 use clap::Args;
-use local_cluster::Cluster;
+use local_cluster::ClusterDirectory;
 use local_cluster::orders::{ClusterOrder, give};
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::serves;
 use local_cluster::screen::grouped;
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ Examples:
 pub struct Options {
     /// A site's number, or `oracle`.
     #[arg(value_name = "N")]
-    name: Name,
+    name: ProcessName,
     #[command(flatten)]
     folder: ClusterFolder,
 }
@@ -47,15 +47,15 @@ pub fn restart(options: &Options) -> Result<ExitCode, String> {
 /// `raid repair N`.
 pub fn repair(options: &Options) -> Result<ExitCode, String> {
     match options.name {
-        Name::Site(_) => start(options, ClusterOrder::Repair),
-        Name::Oracle => Err("the oracle has no copy of the data: give a site's number".to_owned()),
+        ProcessName::Site(_) => start(options, ClusterOrder::Repair),
+        ProcessName::Oracle => Err("the oracle has no copy of the data: give a site's number".to_owned()),
     }
 }
 
 fn start(options: &Options, wanted: ClusterOrder) -> Result<ExitCode, String> {
     let begun = Instant::now();
     let cluster = order(options, wanted)?;
-    let Name::Site(number) = options.name else {
+    let ProcessName::Site(number) = options.name else {
         println!("{} is started", options.name);
         return Ok(ExitCode::SUCCESS);
     };
@@ -86,8 +86,8 @@ fn start(options: &Options, wanted: ClusterOrder) -> Result<ExitCode, String> {
     }
 }
 
-fn order(options: &Options, order: ClusterOrder) -> Result<Cluster, String> {
-    let cluster = Cluster::open(&options.folder.data).map_err(|error| error.to_string())?;
+fn order(options: &Options, order: ClusterOrder) -> Result<ClusterDirectory, String> {
+    let cluster = ClusterDirectory::open(&options.folder.data).map_err(|error| error.to_string())?;
     give(&cluster, options.name, order).map_err(|error| error.to_string())?;
     Ok(cluster)
 }

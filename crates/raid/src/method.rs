@@ -5,7 +5,7 @@
 use crate::cluster_folder::ClusterFolder;
 use crate::limits::{CONNECT_TIME_MAX, LOOK_INTERVAL, METHOD_TIME_MAX};
 use clap::{Args, Subcommand, ValueEnum};
-use local_cluster::Cluster;
+use local_cluster::ClusterDirectory;
 use messages::concurrency;
 use messages::settings::Parameter;
 use postgres::{Client, NoTls};
@@ -141,7 +141,7 @@ fn addresses(options: &Options) -> Result<Vec<(u16, SocketAddr)>, String> {
         }
         return Ok(vec![(config.id, sql)]);
     }
-    let cluster = Cluster::open(&options.folder.data).map_err(|error| error.to_string())?;
+    let cluster = ClusterDirectory::open(&options.folder.data).map_err(|error| error.to_string())?;
     Ok(cluster.sites().iter().map(|(number, addresses)| (*number, addresses.sql)).collect())
 }
 

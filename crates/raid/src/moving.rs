@@ -2,8 +2,8 @@
 
 use crate::cluster_folder::ClusterFolder;
 use clap::Args;
-use local_cluster::Cluster;
-use local_cluster::process::Name;
+use local_cluster::ClusterDirectory;
+use local_cluster::process::ProcessName;
 use site::SiteConfig;
 use site::layout::{Place, ServerKind, orders, server};
 use std::path::PathBuf;
@@ -53,11 +53,11 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
     let data = match (&options.config, options.site) {
         (Some(path), _) => SiteConfig::read(path).map_err(|error| error.to_string())?.data,
         (None, Some(site)) => {
-            let cluster = Cluster::open(&options.folder.data).map_err(|error| error.to_string())?;
-            if !cluster.has(Name::Site(site)) {
+            let cluster = ClusterDirectory::open(&options.folder.data).map_err(|error| error.to_string())?;
+            if !cluster.has(ProcessName::Site(site)) {
                 return Err(format!("{} has no site {site}", options.folder.data.display()));
             }
-            cluster.folder_of(Name::Site(site))
+            cluster.folder_of(ProcessName::Site(site))
         }
         (None, None) => return Err("give --site or --config".to_owned()),
     };

@@ -2,8 +2,8 @@
 
 use crate::cluster_folder::ClusterFolder;
 use clap::{Args, Subcommand};
-use local_cluster::process::Name;
-use local_cluster::{Cluster, ClusterWish};
+use local_cluster::process::ProcessName;
+use local_cluster::{ClusterDirectory, ClusterWish};
 use site::layout::orders;
 use site::snapshot::files::{self, Manifest};
 use site::snapshot::{restore, take};
@@ -170,11 +170,11 @@ fn take(name: &str, site: u16, config: Option<&Path>, rate_mb: u64, place: &Plac
     let data = match config {
         Some(path) => SiteConfig::read(path).map_err(text)?.data,
         None => {
-            let cluster = Cluster::open(&place.folder.data).map_err(text)?;
-            if !cluster.has(Name::Site(site)) {
+            let cluster = ClusterDirectory::open(&place.folder.data).map_err(text)?;
+            if !cluster.has(ProcessName::Site(site)) {
                 return Err(format!("{} has no site {site}", place.folder.data.display()));
             }
-            SiteConfig::read(&cluster.config_of(Name::Site(site))).map_err(text)?.data
+            SiteConfig::read(&cluster.config_of(ProcessName::Site(site))).map_err(text)?.data
         }
     };
     // The site has another working folder.
@@ -211,12 +211,12 @@ fn verify(name: &str, deep: bool, place: &Place) -> Result<(), String> {
 pub fn restore(options: &RestoreOptions) -> Result<ExitCode, String> {
     // Before anything is made of it.
     let manifest = files::verify(&options.from).map_err(text)?;
-    let restoring = Cluster::begin_restore(&options.data).map_err(text)?;
+    let restoring = ClusterDirectory::begin_restore(&options.data).map_err(text)?;
     let wish = ClusterWish { sites: options.sites, port: options.port, ..ClusterWish::default() };
     let cluster = restoring.cluster(&wish).map_err(text)?;
-    let site = |number: &u16| SiteConfig::read(&cluster.config_of(Name::Site(*number))).map_err(text);
+    let site = |number: &u16| SiteConfig::read(&cluster.config_of(ProcessName::Site(*number))).map_err(text);
     let sites: Vec<SiteConfig> = cluster.sites().keys().map(site).collect::<Result<_, _>>()?;
-    let oracle = OracleConfig::read(&cluster.config_of(Name::Oracle)).map_err(text)?;
+    let oracle = OracleConfig::read(&cluster.config_of(ProcessName::Oracle)).map_err(text)?;
     let contents = restore::restore(&options.from, &cluster.folder().join(SCRATCH), &sites, &oracle).map_err(text)?;
     restoring.finish().map_err(text)?;
     println!(

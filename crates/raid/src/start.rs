@@ -6,7 +6,7 @@ use local_cluster::running::RunningCluster;
 use local_cluster::screen::Screen;
 use local_cluster::stop;
 use local_cluster::supervisor::{Supervisor, end, print_psql};
-use local_cluster::{Cluster, ClusterWish};
+use local_cluster::{ClusterDirectory, ClusterWish};
 use site::config::{Channels, MethodName};
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -170,7 +170,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
     let program = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
     let stop = stop::on_signal()?;
     let begun = Instant::now();
-    let cluster = Cluster::open_or_create(&options.folder.data, &wish).map_err(|error| text(&error))?;
+    let cluster = ClusterDirectory::open_or_create(&options.folder.data, &wish).map_err(|error| text(&error))?;
     let mut screen = Screen::default();
     let count = cluster.sites().len();
     screen.line(&format!("raid: {count} sites and an oracle from {}", cluster.folder().display()));

@@ -3,7 +3,7 @@
 use crate::cluster_folder::ClusterFolder;
 use crate::limits;
 use clap::Args;
-use local_cluster::Cluster;
+use local_cluster::ClusterDirectory;
 use local_cluster::screen::{bytes, grouped};
 use local_cluster::stop;
 use site::layout::names;
@@ -65,7 +65,7 @@ type Answers = BTreeMap<u16, Result<Status, String>>;
 
 /// Shows it. Exit status 1 when a site does not answer.
 pub fn run(options: &Options) -> Result<ExitCode, String> {
-    let cluster = Cluster::open(&options.folder.data).map_err(|error| error.to_string())?;
+    let cluster = ClusterDirectory::open(&options.folder.data).map_err(|error| error.to_string())?;
     let stop = stop::on_signal()?;
     loop {
         let asked_at = Instant::now();
