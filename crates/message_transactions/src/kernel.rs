@@ -25,7 +25,7 @@ mod relocation;
 mod sending;
 
 pub use gather::{GatherUntil, Gathering};
-pub use naming::Scope;
+pub use naming::NameScope;
 pub use process::ProcessError;
 pub use receiving::ReplyError;
 pub use relocation::{DecodeError, Relocated, RelocationError};
@@ -38,7 +38,7 @@ use super::limits::{ALIENS_MAX, PROCESSES_MAX};
 use super::memory::LentMemory;
 use super::outbox::{Completion, KernelOutbox, PacketRoute};
 use super::packet::{PacketBody, PacketHeader, RequestIdentity};
-use super::planted::Planted;
+use super::planted::PlantedInKernel;
 use naming::Claim;
 use process::{Activity, KernelProcess};
 use receiving::Alien;
@@ -70,7 +70,7 @@ pub struct Kernel<A, M> {
     aliens: BTreeMap<(ProcessId, ProcessId), Alien<A>>,
     hints: Hints<A>,
     groups: BTreeMap<ProcessGroupId, BTreeSet<ProcessId>>,
-    names: BTreeMap<u32, (ProcessId, Scope)>,
+    names: BTreeMap<u32, (ProcessId, NameScope)>,
     /// Processes that were here, and the kernel that has them now.
     moved: BTreeMap<ProcessId, MovedProcess>,
     /// Adopted processes that ended here.
@@ -78,7 +78,7 @@ pub struct Kernel<A, M> {
     timers: BTreeSet<(u64, Timer)>,
     sweep: bool,
     outbox: KernelOutbox<A, M>,
-    planted: Option<Planted>,
+    planted: Option<PlantedInKernel>,
     aliens_max: usize,
 }
 
@@ -111,7 +111,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     }
 
     /// Plants a bug, for the simulator.
-    pub fn plant(&mut self, bug: Option<Planted>) {
+    pub fn plant(&mut self, bug: Option<PlantedInKernel>) {
         self.planted = bug;
     }
 
@@ -120,7 +120,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         self.aliens_max = aliens_max.min(ALIENS_MAX);
     }
 
-    fn has(&self, bug: Planted) -> bool {
+    fn has(&self, bug: PlantedInKernel) -> bool {
         self.planted == Some(bug)
     }
 

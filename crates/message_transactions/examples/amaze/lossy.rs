@@ -4,7 +4,7 @@
 
 use message_transactions::host::transport::{Arrival, PacketReceiver, PacketTransport};
 use message_transactions::host::udp::UdpTransport;
-use message_transactions::outbox::Membership;
+use message_transactions::outbox::GroupMembership;
 use message_transactions::{MessageDestination, ProcessGroupId, codec};
 use seeded_random::Random;
 use std::io;
@@ -102,7 +102,7 @@ impl PacketTransport for Lossy {
         })))
     }
 
-    fn membership(&self, membership: Membership) {
+    fn membership(&self, membership: GroupMembership) {
         self.inner.membership(membership);
     }
 }

@@ -4,7 +4,7 @@
 
 use super::transport::{Arrival, PacketReceiver, PacketTransport};
 use crate::identifier::ProcessGroupId;
-use crate::outbox::Membership;
+use crate::outbox::GroupMembership;
 use seeded_random::Random;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -124,7 +124,7 @@ impl<T: PacketTransport> PacketTransport for FaultyTransport<T> {
         self.inner.multicast_receiver()
     }
 
-    fn membership(&self, membership: Membership) {
+    fn membership(&self, membership: GroupMembership) {
         self.inner.membership(membership);
     }
 }

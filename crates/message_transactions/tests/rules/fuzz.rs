@@ -30,7 +30,7 @@ fn damaged_packets_never_panic_a_kernel() {
         let message = OutgoingMessage::exactly_once(vec![round as u8; 20]);
         let sent = match round % 4 {
             0 => net.kernels[0].send(now, client, group, message.with_replies(WantedReplies::Many)),
-            1 => net.kernels[0].get_pid(now, client, 5, message_transactions::kernel::Scope::Any),
+            1 => net.kernels[0].get_pid(now, client, 5, message_transactions::kernel::NameScope::Any),
             _ => net.kernels[0].send(now, client, server, message.with_segment(OwnedMemory::Both(vec![1; 100_000]))),
         };
         sent.expect("the client is new");
