@@ -3,7 +3,7 @@
 //! Invariant: each that changes something names all the foreign keys between the two tables.
 
 use crate::families::{Bond, CHILDREN, FamilyStep, LINKED, LINKS, PARENTS};
-use crate::history::Token;
+use crate::history::WriteToken;
 use crate::programs::{point_at, with_references};
 use messages::program::{AccessPath, Action, Bounds, Expression, InsertInput, Program, Reference, Source};
 use messages::schema::{Column, ForeignKeySchema, IndexSchema, OnChange, TableSchema};
@@ -125,7 +125,7 @@ impl FamilyPrograms {
     }
 
     /// The program of a step, and the two keys that it is given.
-    pub fn of(&self, step: FamilyStep) -> (&Arc<Program>, [Token; 2]) {
+    pub fn of(&self, step: FamilyStep) -> (&Arc<Program>, [WriteToken; 2]) {
         match step {
             FamilyStep::Parent(key) => (&self.parent, [key, 0]),
             FamilyStep::EndParent(key) => (&self.end_parent, [key, 0]),

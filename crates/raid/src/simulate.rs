@@ -62,7 +62,7 @@ pub fn run(options: Options) -> Result<ExitCode, String> {
     let Options { seed, runs, sites, seconds, jobs, virtual_seconds, steps, plant, list_plants, probes } = options;
     let seconds = seconds.or((plant.is_some() && runs.is_none()).then_some(PLANT_SECONDS));
     let runs = runs.unwrap_or(if seconds.is_some() { u64::MAX } else { 1 });
-    let options = mini_raid::cli::Options {
+    let options = mini_raid::cli::SimulationArguments {
         seed,
         runs,
         sites,
