@@ -4,7 +4,7 @@ use clap::Args;
 use messages::{InstanceId, SiteId};
 use network_memory::host::command::{metrics, read_bytes};
 use network_memory::host::log_folder::read_servers;
-use network_memory::host::memory_server::{MemoryServer, Reloaded, ServerOptions, read_status};
+use network_memory::host::memory_server::{MemoryServer, MemoryServerOptions, Reloaded, read_status};
 use site::protection::{Wanted, keys};
 use std::io::Write;
 use std::net::SocketAddr;
@@ -87,7 +87,8 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
         return Err("say where it listens and how much memory it has: --listen and --capacity".to_owned());
     };
     crate::server::log_lines()?;
-    let server = ServerOptions { listen, capacity_bytes, quota_bytes: options.quota, save: options.save.clone(), keys };
+    let server =
+        MemoryServerOptions { listen, capacity_bytes, quota_bytes: options.quota, save: options.save.clone(), keys };
     let server = MemoryServer::start(server).map_err(|error| error.to_string())?;
     let address = server.address().map_err(|error| error.to_string())?;
     let begun = match server.reloaded() {

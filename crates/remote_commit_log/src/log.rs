@@ -351,8 +351,8 @@ impl Log for RemoteCommitLog {
     fn status(&self) -> LogStatus {
         let status = self.log.status();
         let receipt = match status.in_force {
-            Some(names::Receipt::Memory { copies }) => LogReceipt::Memory { copies },
-            Some(names::Receipt::Disk) | None => LogReceipt::Disk,
+            Some(names::RecordReceipt::Memory { copies }) => LogReceipt::Memory { copies },
+            Some(names::RecordReceipt::Disk) | None => LogReceipt::Disk,
         };
         let disk = self.log.disk_status().unwrap_or_default();
         LogStatus { bytes_appended: self.bytes_appended, receipt, window_bytes: status.window_bytes, ..disk }

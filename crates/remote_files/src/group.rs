@@ -16,7 +16,7 @@
 //! What its threads share is in `shared`.
 
 use network_memory::host::log_folder::LogFolder;
-use network_memory::names::Receipt;
+use network_memory::names::RecordReceipt;
 use std::sync::Arc;
 
 use crate::change::{FileChange, FileNumber, append_keyed};
@@ -142,7 +142,7 @@ impl RemoteFiles {
     ///
     /// # Errors
     /// It is not known whether it is, and nothing is taken any more.
-    pub fn sync(&self) -> Result<Option<Receipt>, DurabilityFailure> {
+    pub fn sync(&self) -> Result<Option<RecordReceipt>, DurabilityFailure> {
         self.shared.sync()
     }
 

@@ -4,7 +4,7 @@
 
 use network_memory::host::fork::ForkMark;
 use network_memory::host::remote_log::RemoteLog;
-use network_memory::names::{Receipt, RecordNumber};
+use network_memory::names::{RecordNumber, RecordReceipt};
 use network_memory::writer::LogEvent;
 use std::fs::File;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub(crate) struct GroupShared {
 pub(crate) struct LogState {
     pub(crate) log: RemoteLog,
     /// Everything has a receipt, this one being the last.
-    pub(crate) receipt: Option<Receipt>,
+    pub(crate) receipt: Option<RecordReceipt>,
     /// Something was appended and not waited for.
     is_behind: bool,
     spare: Vec<u8>,
@@ -197,13 +197,13 @@ impl GroupShared {
     }
 
     /// Waits until all that is in the log has a receipt.
-    pub(crate) fn wait_receipt(&self, state: &mut LogState) -> Result<Option<Receipt>, DurabilityFailure> {
+    pub(crate) fn wait_receipt(&self, state: &mut LogState) -> Result<Option<RecordReceipt>, DurabilityFailure> {
         if state.is_behind {
             let receipt = state.log.flush(self.wait).map_err(|error| self.fail(&error))?;
             state.is_behind = false;
             state.receipt = receipt.or(state.receipt);
             let count = match state.receipt {
-                Some(Receipt::Disk) => &self.counts.syncs_disk,
+                Some(RecordReceipt::Disk) => &self.counts.syncs_disk,
                 _ => &self.counts.syncs_memory,
             };
             count.fetch_add(1, Ordering::Relaxed);
@@ -227,7 +227,7 @@ impl GroupShared {
         std::mem::take(&mut *lock(&self.events))
     }
 
-    pub(crate) fn sync(&self) -> Result<Option<Receipt>, DurabilityFailure> {
+    pub(crate) fn sync(&self) -> Result<Option<RecordReceipt>, DurabilityFailure> {
         self.check()?;
         let mut state = lock(&self.log);
         self.put(&mut state)?;

@@ -186,8 +186,8 @@ impl DeviceState {
 
     fn flush(&mut self, wait: Duration) -> Result<(), RemoteLogError> {
         match self.log.flush(wait)? {
-            Some(names::Receipt::Memory { copies }) => self.receipt = Receipt::Memory { copies },
-            Some(names::Receipt::Disk) => self.receipt = Receipt::Disk,
+            Some(names::RecordReceipt::Memory { copies }) => self.receipt = Receipt::Memory { copies },
+            Some(names::RecordReceipt::Disk) => self.receipt = Receipt::Disk,
             // It came in the background, and nobody has kept its kind: that of an earlier flush says nothing of these bytes.
             None => self.receipt = self.known(),
         }
