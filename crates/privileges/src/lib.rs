@@ -13,6 +13,6 @@ pub mod kind;
 pub mod standing;
 pub mod text;
 
-pub use grants::{Behavior, Change, Refused};
+pub use grants::{Behavior, GrantChange, GrantRefused};
 pub use kind::Kind;
 pub use standing::{Standing, is_member};
