@@ -34,7 +34,7 @@ Log lines go to standard error; the environment variable RAID_LOG says which, as
 /// uses the library network_memory can use it. Runs in the foreground.
 #[derive(Args)]
 #[command(after_help = HELP)]
-pub struct Options {
+pub struct MemoryArguments {
     /// Where programs reach it.
     #[arg(long, value_name = "ADDRESS:PORT", required_unless_present = "show")]
     listen: Option<SocketAddr>,
@@ -68,7 +68,7 @@ pub fn read_server(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Runs a memory server until it is told to end, or asks one.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
+pub fn run(options: &MemoryArguments) -> Result<ExitCode, String> {
     let keys = match (&options.keys, options.instance, options.id) {
         (Some(folder), Some(instance), Some(id)) => {
             let wanted = Wanted { keys: Some(folder), clear: false };

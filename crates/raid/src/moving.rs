@@ -31,7 +31,7 @@ because its store is on this one.";
 /// The move lasts until the site's process ends, or the server moves again: a later start follows the site's layout.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct MoveArguments {
     /// Which server.
     #[arg(value_name = "SERVER", value_parser = server)]
     server: ServerKind,
@@ -49,7 +49,7 @@ pub struct Options {
 }
 
 /// Moves it.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
+pub fn run(options: &MoveArguments) -> Result<ExitCode, String> {
     let data = match (&options.config, options.site) {
         (Some(path), _) => SiteConfig::read(path).map_err(|error| error.to_string())?.data,
         (None, Some(site)) => {

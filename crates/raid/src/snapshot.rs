@@ -31,14 +31,14 @@ folder to another machine: on the disk of its site it is lost together with that
 /// Take, list, show, verify and drop snapshots of a running instance: its backups
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct SnapshotArguments {
     #[command(subcommand)]
-    command: Command,
+    command: SnapshotCommand,
 }
 
 /// Which snapshots.
 #[derive(Args)]
-struct Place {
+struct SnapshotFolder {
     #[command(flatten)]
     folder: ClusterFolder,
     /// Where snapshots are. [default: `snapshots` in the cluster's folder]
@@ -47,7 +47,7 @@ struct Place {
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum SnapshotCommand {
     /// Take a snapshot, and return when it is on disk
     ///
     /// One site writes it: letters, digits, `_` and `-` may be in its name. It is refused while that site's copy is being repaired, and ends when
@@ -65,19 +65,19 @@ enum Command {
         #[arg(long, value_name = "MB", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=100_000))]
         rate: u64,
         #[command(flatten)]
-        place: Place,
+        place: SnapshotFolder,
     },
     /// List all snapshots in a folder
     List {
         #[command(flatten)]
-        place: Place,
+        place: SnapshotFolder,
     },
     /// Show what a snapshot is
     Show {
         /// Its name.
         name: String,
         #[command(flatten)]
-        place: Place,
+        place: SnapshotFolder,
     },
     /// Read all of a snapshot and compare it with its checksums
     ///
@@ -90,14 +90,14 @@ enum Command {
         #[arg(long)]
         deep: bool,
         #[command(flatten)]
-        place: Place,
+        place: SnapshotFolder,
     },
     /// Remove a snapshot
     Drop {
         /// Its name.
         name: String,
         #[command(flatten)]
-        place: Place,
+        place: SnapshotFolder,
     },
 }
 
@@ -126,17 +126,19 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-impl Place {
+impl SnapshotFolder {
     fn folder(&self) -> PathBuf {
         self.to.clone().unwrap_or_else(|| self.folder.data.join(FOLDER))
     }
 }
 
 /// Does what is asked for.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
+pub fn run(options: &SnapshotArguments) -> Result<ExitCode, String> {
     match &options.command {
-        Command::Take { name, site, config, rate, place } => take(name, *site, config.as_deref(), *rate, place)?,
-        Command::List { place } => {
+        SnapshotCommand::Take { name, site, config, rate, place } => {
+            take(name, *site, config.as_deref(), *rate, place)?
+        }
+        SnapshotCommand::List { place } => {
             for (name, manifest) in files::list(&place.folder()).map_err(text)? {
                 match manifest {
                     Ok(manifest) => {
@@ -146,15 +148,15 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
                 }
             }
         }
-        Command::Show { name, place } => {
+        SnapshotCommand::Show { name, place } => {
             let manifest = Manifest::read(&files::find(&place.folder(), name).map_err(text)?).map_err(text)?;
             println!("snapshot {} of instance {}, {}", manifest.name, manifest.instance, taken(&manifest));
             println!("written by site {} in its life {}, epoch {}", manifest.site, manifest.life, manifest.epoch);
             println!("the log from {} to the cut at {}", manifest.log_from, manifest.cut);
             manifest.parts.iter().for_each(|part| println!("{}  {} bytes", part.file, part.bytes));
         }
-        Command::Verify { name, deep, place } => verify(name, *deep, place)?,
-        Command::Drop { name, place } => {
+        SnapshotCommand::Verify { name, deep, place } => verify(name, *deep, place)?,
+        SnapshotCommand::Drop { name, place } => {
             files::remove(&place.folder(), name).map_err(text)?;
             println!("snapshot {name} is removed");
         }
@@ -166,7 +168,7 @@ fn taken(manifest: &Manifest) -> String {
     format!("taken {}", manifest.taken_at())
 }
 
-fn take(name: &str, site: u16, config: Option<&Path>, rate_mb: u64, place: &Place) -> Result<(), String> {
+fn take(name: &str, site: u16, config: Option<&Path>, rate_mb: u64, place: &SnapshotFolder) -> Result<(), String> {
     let data = match config {
         Some(path) => SiteConfig::read(path).map_err(text)?.data,
         None => {
@@ -189,7 +191,7 @@ fn take(name: &str, site: u16, config: Option<&Path>, rate_mb: u64, place: &Plac
     Ok(())
 }
 
-fn verify(name: &str, deep: bool, place: &Place) -> Result<(), String> {
+fn verify(name: &str, deep: bool, place: &SnapshotFolder) -> Result<(), String> {
     let path = files::find(&place.folder(), name).map_err(text)?;
     let manifest = files::verify(&path).map_err(text)?;
     println!("snapshot {name} is whole: {} bytes", manifest.bytes());

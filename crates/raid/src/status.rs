@@ -50,7 +50,7 @@ Examples:
 /// Show the state of every site.
 #[derive(Args)]
 #[command(after_help = EXPLANATION)]
-pub struct Options {
+pub struct StatusArguments {
     #[command(flatten)]
     folder: ClusterFolder,
     /// Show it again every second, until Ctrl-C.
@@ -61,15 +61,15 @@ pub struct Options {
     json: bool,
 }
 
-type Answers = BTreeMap<u16, Result<Status, String>>;
+type SiteAnswers = BTreeMap<u16, Result<Status, String>>;
 
 /// Shows it. Exit status 1 when a site does not answer.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
+pub fn run(options: &StatusArguments) -> Result<ExitCode, String> {
     let cluster = ClusterDirectory::open(&options.folder.data).map_err(|error| error.to_string())?;
     let stop = stop::on_signal()?;
     loop {
         let asked_at = Instant::now();
-        let answers: Answers =
+        let answers: SiteAnswers =
             cluster.sites().iter().map(|(site, addresses)| (*site, ask(addresses.console))).collect();
         let text = if options.json { json(&answers) } else { table(&answers) };
         let erase = if options.watch && !options.json { "\x1b[H\x1b[2J" } else { "" };
@@ -87,7 +87,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
     }
 }
 
-fn json(answers: &Answers) -> String {
+fn json(answers: &SiteAnswers) -> String {
     let one = |(site, answer): (&u16, &Result<Status, String>)| {
         let value = match answer {
             Ok(status) => serde_json::to_value(status).expect("a status always encodes"),
@@ -100,7 +100,7 @@ fn json(answers: &Answers) -> String {
 }
 
 /// One column for each site.
-fn table(answers: &Answers) -> String {
+fn table(answers: &SiteAnswers) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut cells = |name: &str, cell: &dyn Fn(u16, &Result<Status, String>) -> String| {
         let each = answers.iter().map(|(site, answer)| cell(*site, answer));
@@ -193,10 +193,10 @@ fn laid_out(rows: &[Vec<String>]) -> String {
 const COLUMN_MIN: usize = 18;
 
 /// Makes a row of the table.
-type Row<'a> = dyn FnMut(&str, &dyn Fn(&Status) -> String) + 'a;
+type RowMaker<'a> = dyn FnMut(&str, &dyn Fn(&Status) -> String) + 'a;
 
 /// With whom the sites talk, and how.
-fn connections(row: &mut Row<'_>) {
+fn connections(row: &mut RowMaker<'_>) {
     row("connected with", &|status| joined(status.peers.iter().filter(|peer| peer.connected).map(peer_name), " "));
     row("  channels", &|status| {
         // Of the other sites: what most messages go by.
@@ -216,7 +216,7 @@ fn connections(row: &mut Row<'_>) {
 }
 
 /// Where the sites' servers are.
-fn places(row: &mut Row<'_>) {
+fn places(row: &mut RowMaker<'_>) {
     row("layout", &|status| if status.layout.is_empty() { "-".to_owned() } else { status.layout.clone() });
     for kind in names() {
         row(&format!("  {kind}"), &|status| place(status, &kind));
@@ -224,7 +224,7 @@ fn places(row: &mut Row<'_>) {
 }
 
 /// What a table has no room for.
-fn remarks(answers: &Answers) -> String {
+fn remarks(answers: &SiteAnswers) -> String {
     let mut text = String::new();
     for (site, answer) in answers {
         let remark = match answer {
@@ -315,7 +315,7 @@ mod tests {
             durability: "memory, 2 copies".to_owned(),
             ..Status::default()
         };
-        let answers: Answers = [(1, Ok(status)), (2, Err("no answer".to_owned()))].into();
+        let answers: SiteAnswers = [(1, Ok(status)), (2, Err("no answer".to_owned()))].into();
         let text = table(&answers);
         for part in ["1 3(recovering)", "2:1,234", "memory, 2 copies", "1.00", "0.00", "site 2: no answer"] {
             assert!(text.contains(part), "{part:?} is missing:\n{text}");
