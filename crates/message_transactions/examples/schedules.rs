@@ -44,9 +44,15 @@ const MACHINES: [Machine; 2] = [
     },
     Machine {
         name: "datagrams",
-        plants: || datagrams::planted::Planted::ALL.into_iter().map(datagrams::planted::Planted::name).collect(),
+        plants: || {
+            datagrams::planted::PlantedInDatagrams::ALL
+                .into_iter()
+                .map(datagrams::planted::PlantedInDatagrams::name)
+                .collect()
+        },
         run: |seed, plant| {
-            let run = datagrams::simulation::run(seed, plant.map(|place| datagrams::planted::Planted::ALL[place]));
+            let run =
+                datagrams::simulation::run(seed, plant.map(|place| datagrams::planted::PlantedInDatagrams::ALL[place]));
             let counts = [("frames", run.frames), ("datagrams", run.datagrams), ("of them again", run.again)];
             Outcome { seed, failure: run.failure, counts }
         },

@@ -4,7 +4,7 @@
 //! its sender has promised not to go there.
 
 use super::packet::{SeenDatagrams, WORDS};
-use super::planted::Planted;
+use super::planted::PlantedInDatagrams;
 use crate::limits::{ACKNOWLEDGE_AFTER, ACKNOWLEDGE_DELAY, DATAGRAMS_AHEAD_MAX};
 
 /// What is to become of a datagram.
@@ -39,12 +39,12 @@ pub(super) struct ReceivedDatagrams {
     owed_since: u64,
     /// One has come that says to its sender at once that another is missing, or that one need not be sent again.
     urgent: bool,
-    planted: Option<Planted>,
+    planted: Option<PlantedInDatagrams>,
 }
 
 impl ReceivedDatagrams {
     /// Counts from a number on.
-    pub(super) fn new(from: u64, planted: Option<Planted>) -> ReceivedDatagrams {
+    pub(super) fn new(from: u64, planted: Option<PlantedInDatagrams>) -> ReceivedDatagrams {
         ReceivedDatagrams {
             below: from,
             end: from,
@@ -107,7 +107,7 @@ impl ReceivedDatagrams {
         }
         (self.owed, self.urgent) = (0, false);
         let seen = self.seen(now);
-        let below = if self.planted == Some(Planted::GapAcknowledged) { self.end } else { seen.below };
+        let below = if self.planted == Some(PlantedInDatagrams::GapAcknowledged) { self.end } else { seen.below };
         Some(SeenDatagrams { below, ..seen })
     }
 

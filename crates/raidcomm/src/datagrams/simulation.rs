@@ -8,7 +8,7 @@
 mod ledger;
 
 use super::packet::{HEADER_BYTES, MATERIAL_BYTES};
-use super::planted::Planted;
+use super::planted::PlantedInDatagrams;
 use super::{AssociationKeys, AssociationStatus, DatagramTerms, Datagrams, Seeds, To, Untaken};
 use crate::limits::{DATAGRAM_BYTES, DATAGRAM_SILENCE, MILLISECOND, SECOND};
 use identifiers::SiteId;
@@ -123,7 +123,7 @@ fn pair(one: SiteId, other: SiteId) -> (SiteId, SiteId) {
 }
 
 /// Runs the schedule of a seed, with a planted bug or none.
-pub fn run(seed: u64, planted: Option<Planted>) -> DatagramRunOutcome {
+pub fn run(seed: u64, planted: Option<PlantedInDatagrams>) -> DatagramRunOutcome {
     let mut random = Random::new(seed);
     let profile = DatagramRunProfile::of(&mut random);
     let mut world = DatagramWorld::new(random, profile, planted);
@@ -133,7 +133,7 @@ pub fn run(seed: u64, planted: Option<Planted>) -> DatagramRunOutcome {
 }
 
 impl DatagramWorld {
-    fn new(mut random: Random, profile: DatagramRunProfile, planted: Option<Planted>) -> DatagramWorld {
+    fn new(mut random: Random, profile: DatagramRunProfile, planted: Option<PlantedInDatagrams>) -> DatagramWorld {
         let mut sites = BTreeMap::new();
         let mut deaf = BTreeSet::new();
         for site in (1..=profile.sites).map(SiteId) {
@@ -448,7 +448,7 @@ mod tests {
     /// If this failed, the checkers would not find what they are for.
     #[test]
     fn each_planted_bug_is_found() {
-        for planted in Planted::ALL {
+        for planted in PlantedInDatagrams::ALL {
             let found = (1..=1_000).any(|seed| run(seed, Some(planted)).failure.is_some());
             assert!(found, "{planted:?} is not found");
         }
