@@ -25,7 +25,7 @@ use crate::limits::WRITE_BYTES_MAX;
 use crate::opening::OpenedFiles;
 use crate::remembered::Remembered;
 use crate::settling::Settler;
-use crate::shared::{GroupShared, Pending, lock};
+use crate::shared::{GroupShared, PendingChanges, lock};
 use crate::status::FilesStatus;
 
 pub use crate::shared::NotifyOperator;
@@ -88,7 +88,8 @@ impl RemoteFiles {
             return self.wrote(file, offset, bytes);
         }
         self.shared.wait_for_room()?;
-        self.shared.told(|Pending { record, remembered }| append_keyed(record, remembered, file, offset, key, bytes))
+        self.shared
+            .told(|PendingChanges { record, remembered }| append_keyed(record, remembered, file, offset, key, bytes))
     }
 
     /// Tells that a file has been made longer, with zeros.

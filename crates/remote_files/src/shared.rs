@@ -36,7 +36,7 @@ pub(crate) struct GroupShared {
     events: Mutex<Vec<LogEvent>>,
     /// Whoever has the log is to put there what has happened to it.
     asks_events: AtomicBool,
-    pub(crate) pending: Mutex<Pending>,
+    pub(crate) pending: Mutex<PendingChanges>,
     failure: OnceLock<DurabilityFailure>,
     /// The first file, to be synced. Programs lock it, and closing any descriptor of a file gives up the process's locks of it
     /// (fcntl(2)): so it stays open until nobody has the group open.
@@ -60,7 +60,7 @@ pub(crate) struct LogState {
 
 /// Changes that are not in the log yet, and what the log has so far.
 #[derive(Default)]
-pub(crate) struct Pending {
+pub(crate) struct PendingChanges {
     pub(crate) record: Vec<u8>,
     pub(crate) remembered: Remembered,
 }
@@ -110,7 +110,7 @@ impl GroupShared {
             log: Mutex::new(LogState { log, receipt: None, is_behind: false, spare: Vec::new() }),
             events: Mutex::default(),
             asks_events: AtomicBool::new(false),
-            pending: Mutex::new(Pending::default()),
+            pending: Mutex::new(PendingChanges::default()),
             failure: OnceLock::new(),
             first: Mutex::new(None),
             counts: GroupCounts::default(),
@@ -154,7 +154,7 @@ impl GroupShared {
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (self.notify)(text)));
     }
 
-    pub(crate) fn told(&self, append: impl FnOnce(&mut Pending)) -> Result<(), DurabilityFailure> {
+    pub(crate) fn told(&self, append: impl FnOnce(&mut PendingChanges)) -> Result<(), DurabilityFailure> {
         loop {
             self.check()?;
             let mut pending = lock(&self.pending);
