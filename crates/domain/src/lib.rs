@@ -255,10 +255,13 @@ impl<L: Log> Domain<L> {
     }
 
     /// What replication looks like from here.
-    pub fn replication(&self) -> replication_controller::Status {
+    pub fn replication(&self) -> replication_controller::ReplicationStatus {
         match self.ask(ServerKind::ReplicationController, ServerQuestion::Replication) {
             Ok(ServerAnswer::Replication(status)) => *status,
-            _ => replication_controller::Status { state: "lost".into(), ..replication_controller::Status::default() },
+            _ => replication_controller::ReplicationStatus {
+                state: "lost".into(),
+                ..replication_controller::ReplicationStatus::default()
+            },
         }
     }
 

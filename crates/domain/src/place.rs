@@ -80,7 +80,7 @@ pub enum ServerAnswer {
     /// To [`ServerQuestion::Refusal`].
     Refusal(Option<String>),
     /// To [`ServerQuestion::Replication`].
-    Replication(Box<replication_controller::Status>),
+    Replication(Box<replication_controller::ReplicationStatus>),
     /// To [`ServerQuestion::Commits`].
     Commits(atomicity_controller::CommitCounters),
     /// To [`ServerQuestion::Companions`].

@@ -5,7 +5,7 @@
 //! that has all marks that are remembered of its site has all that others count on. One that lacks a mark was put back: everything in its copy is stale, and
 //! after a total failure nothing follows from what is missing in it.
 
-use crate::{AfterSync, ReplicationController};
+use crate::{EpochContinuation, ReplicationController};
 use messages::epoch::Member;
 use messages::log_record::LogRecord;
 use messages::replication::MemberReport;
@@ -75,7 +75,7 @@ impl ReplicationController {
         if planted!(self.planted, LifeNotSynced) {
             self.mark_is_synced(mark);
         }
-        self.sync_then(AfterSync::Marked(mark), outbox);
+        self.sync_then(EpochContinuation::Marked(mark), outbox);
     }
 
     /// A mark behind all that is in the log. It may be told once it is on disk.
