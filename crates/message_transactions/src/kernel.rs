@@ -43,7 +43,7 @@ use naming::Claim;
 use process::{Activity, KernelProcess};
 use receiving::Alien;
 use relocation::MovedProcess;
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What must be looked at when its time comes.
@@ -59,7 +59,7 @@ enum Timer {
 pub struct Kernel<A, M> {
     /// The time of the last call.
     now: u64,
-    random: Random,
+    random: SplitMix64,
     /// A random number that tells this life of the kernel from others.
     life: u64,
     host: LogicalHostId,
@@ -85,7 +85,7 @@ pub struct Kernel<A, M> {
 impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     /// A kernel that begins to claim a host identifier. The seed must differ between kernels and between lives of one.
     pub fn new(now: u64, seed: u64) -> Kernel<A, M> {
-        let mut random = Random::new(seed);
+        let mut random = SplitMix64::new(seed);
         let mut kernel = Kernel {
             now,
             life: random.draw(),

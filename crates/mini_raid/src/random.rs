@@ -3,7 +3,7 @@
 //! Invariant: what it gives depends on its seed and on the calls made so far, on nothing else, on any machine. (xoshiro256++ by Blackman
 //! and Vigna, seeded by splitmix64.)
 
-use seeded_random::Random as SplitMix;
+use seeded_random::SplitMix64 as SplitMix;
 
 /// A seeded generator.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@
 use super::transport::{Arrival, PacketReceiver, PacketTransport};
 use crate::identifier::ProcessGroupId;
 use crate::outbox::GroupMembership;
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -27,7 +27,7 @@ pub struct PacketFaults {
 pub struct FaultyTransport<T: PacketTransport> {
     inner: T,
     faults: PacketFaults,
-    random: Mutex<Random>,
+    random: Mutex<SplitMix64>,
     kept_back: Mutex<Option<(T::Place, Vec<u8>)>>,
     packets: AtomicU64,
     bytes: AtomicU64,
@@ -39,7 +39,7 @@ impl<T: PacketTransport> FaultyTransport<T> {
         FaultyTransport {
             inner,
             faults,
-            random: Mutex::new(Random::new(seed)),
+            random: Mutex::new(SplitMix64::new(seed)),
             kept_back: Mutex::new(None),
             packets: AtomicU64::new(0),
             bytes: AtomicU64::new(0),

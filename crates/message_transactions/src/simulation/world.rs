@@ -12,7 +12,7 @@ use crate::outbox::{Completion, PacketRoute};
 use crate::packet::PacketBody;
 use crate::planted::PlantedInKernel;
 use raidcomm::limits::{MILLISECOND, SECOND};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The group of all servers.
@@ -58,7 +58,7 @@ pub struct SimulatedKernel {
 /// See the module's description.
 pub struct KernelWorld {
     pub now: u64,
-    pub random: Random,
+    pub random: SplitMix64,
     pub profile: KernelRunProfile,
     planted: Option<PlantedInKernel>,
     pub nodes: Vec<SimulatedKernel>,
@@ -78,7 +78,7 @@ impl KernelWorld {
     pub fn new(seed: u64, profile: KernelRunProfile, planted: Option<PlantedInKernel>) -> KernelWorld {
         let mut world = KernelWorld {
             now: 0,
-            random: Random::new(seed),
+            random: SplitMix64::new(seed),
             profile,
             planted,
             nodes: Vec::new(),

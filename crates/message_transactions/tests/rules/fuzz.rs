@@ -3,7 +3,7 @@
 use super::net::{Fate, Net};
 use message_transactions::kernel::OutgoingMessage;
 use message_transactions::{OwnedMemory, ProcessGroupId, WantedReplies};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ const COPIES: u64 = 60;
 
 /// A packet that was damaged on its way, or made by somebody hostile, may end an exchange; it must not end a kernel.
 fn damaged_packets_never_panic_a_kernel() {
-    let mut random = Random::new(11);
+    let mut random = SplitMix64::new(11);
     let mut net = Net::new(2);
     let seen: Rc<RefCell<Vec<Vec<u8>>>> = Rc::default();
     let keep = seen.clone();
@@ -62,7 +62,7 @@ fn damaged_packets_never_panic_a_kernel() {
 }
 
 /// Gives both kernels copies of what was sent, each with some bytes changed, and sometimes cut.
-fn damage(net: &mut Net, seen: &Rc<RefCell<Vec<Vec<u8>>>>, random: &mut Random) {
+fn damage(net: &mut Net, seen: &Rc<RefCell<Vec<Vec<u8>>>>, random: &mut SplitMix64) {
     net.settle();
     let packets = seen.borrow().clone();
     for _ in 0..COPIES.min(packets.len() as u64 * 4) {

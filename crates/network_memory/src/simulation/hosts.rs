@@ -5,7 +5,7 @@ use crate::planted::PlantedInLog;
 use crate::server::{LogServer, Room, image};
 use crate::writer::LogWriter;
 use commit_log::MemoryLog;
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A clock that is faster or slower than others.
@@ -17,7 +17,7 @@ pub(super) struct DriftingClock {
 }
 
 impl DriftingClock {
-    pub(super) fn new(random: &mut Random, drift: u64) -> DriftingClock {
+    pub(super) fn new(random: &mut SplitMix64, drift: u64) -> DriftingClock {
         DriftingClock {
             rate: random.below(2 * drift + 1) as i64 - drift as i64,
             offset: random.below(1_000_000_000_000),

@@ -12,7 +12,7 @@ use crate::server::Room;
 use crate::writer::{Intent, LogWriter};
 use commit_log::MemoryLog;
 use raidcomm::limits::{MILLISECOND, SECOND};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
@@ -68,7 +68,7 @@ pub(super) struct WorldCounts {
 
 pub(super) struct LogWorld {
     pub(super) now: u64,
-    pub(super) random: Random,
+    pub(super) random: SplitMix64,
     pub(super) profile: LogRunProfile,
     pub(super) planted: Option<PlantedInLog>,
     pub(super) servers: Vec<SimServer>,
@@ -96,7 +96,7 @@ pub(super) fn address(index: usize) -> ServerId {
 
 impl LogWorld {
     pub(super) fn new(seed: u64, planted: Option<PlantedInLog>) -> LogWorld {
-        let mut random = Random::new(seed);
+        let mut random = SplitMix64::new(seed);
         let profile = LogRunProfile::of(&mut random);
         let room = Room { capacity_bytes: profile.capacity_bytes, quota_bytes: profile.quota_bytes };
         let servers = (0..usize::from(profile.servers)).map(|index| SimServer {
@@ -308,7 +308,7 @@ impl LogWorld {
             return Vec::new();
         }
         let copies = 1 + usize::from(self.random.percent(double_percent));
-        let arrival = |random: &mut Random| {
+        let arrival = |random: &mut SplitMix64| {
             let most = if random.percent(slow_percent) { 300 * MILLISECOND } else { latency };
             self.now + most / 10 + random.below(most)
         };

@@ -129,14 +129,14 @@ impl ReceivedDatagrams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use seeded_random::Random;
+    use seeded_random::SplitMix64;
     use std::collections::BTreeSet;
 
     /// If a datagram were taken twice, a frame would be delivered twice; if what is told were not what has come, one would be lost.
     #[test]
     fn it_remembers_what_a_set_remembers() {
         for seed in 0..10 {
-            let mut random = Random::new(seed);
+            let mut random = SplitMix64::new(seed);
             let from = random.below(1 << 40);
             let (mut received, mut set) = (ReceivedDatagrams::new(from, None), BTreeSet::new());
             for now in 0..2_000 {
