@@ -5,7 +5,7 @@ use messages::{InstanceId, SiteId};
 use network_memory::host::command::{metrics, read_bytes};
 use network_memory::host::log_folder::read_servers;
 use network_memory::host::memory_server::{MemoryServer, MemoryServerOptions, Reloaded, read_status};
-use site::protection::{Wanted, keys};
+use site::protection::{WantedProtection, keys};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ pub fn read_server(text: &str) -> Result<SocketAddr, String> {
 pub fn run(options: &MemoryArguments) -> Result<ExitCode, String> {
     let keys = match (&options.keys, options.instance, options.id) {
         (Some(folder), Some(instance), Some(id)) => {
-            let wanted = Wanted { keys: Some(folder), clear: false };
+            let wanted = WantedProtection { keys: Some(folder), clear: false };
             keys(wanted, InstanceId(instance), SiteId(id), []).map_err(|error| error.to_string())?
         }
         _ => None,

@@ -5,7 +5,7 @@ use clap::Args;
 use local_cluster::ClusterDirectory;
 use local_cluster::process::ProcessName;
 use site::SiteConfig;
-use site::layout::{Place, ServerKind, orders, server};
+use site::layout::{ProcessPlace, ServerKind, orders, server};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -40,7 +40,7 @@ pub struct MoveArguments {
     site: Option<u16>,
     /// To which process, or to `raid host` at HOST:PORT.
     #[arg(long, value_name = "PROCESS")]
-    to: Place,
+    to: ProcessPlace,
     #[command(flatten)]
     folder: ClusterFolder,
     /// Instead of folder and number: the site's configuration file.

@@ -7,7 +7,7 @@ use local_cluster::ClusterDirectory;
 use local_cluster::screen::{bytes, grouped};
 use local_cluster::stop;
 use site::layout::names;
-use site::status::{Peer, Status, ask};
+use site::status::{PeerReport, Status, ask};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -114,7 +114,7 @@ fn table(answers: &SiteAnswers) -> String {
     row("incarnation", &|status| status.incarnation.to_string());
     row("epoch", &|status| status.epoch.to_string());
     row("members", &|status| {
-        let member = |member: &site::status::Member| match member.state.as_str() {
+        let member = |member: &site::status::MemberState| match member.state.as_str() {
             "up" => member.site.to_string(),
             _ => format!("{}({})", member.site, member.state),
         };
@@ -253,12 +253,12 @@ fn remarks(answers: &SiteAnswers) -> String {
     text
 }
 
-fn peer_name(peer: &Peer) -> String {
+fn peer_name(peer: &PeerReport) -> String {
     if peer.site == 0 { "oracle".to_owned() } else { peer.site.to_string() }
 }
 
 /// What there is of each other site, behind its number.
-fn by_site(status: &Status, of: impl Fn(&Peer) -> Option<String>) -> String {
+fn by_site(status: &Status, of: impl Fn(&PeerReport) -> Option<String>) -> String {
     let sites = status.peers.iter().filter(|peer| peer.site != 0 && peer.connected);
     joined(sites.filter_map(|peer| Some(format!("{}:{}", peer.site, of(peer)?))), " ")
 }
@@ -271,7 +271,7 @@ fn microseconds(time: u64) -> String {
 }
 
 /// Datagrams or segments sent again, with their share of all.
-fn sent_again(peer: &Peer) -> Option<String> {
+fn sent_again(peer: &PeerReport) -> Option<String> {
     match peer.loss_percent {
         Some(percent) => Some(format!("{} ({percent:.1}%)", grouped(peer.sent_again))),
         None => (peer.channel == "stream").then(|| grouped(peer.sent_again)),
@@ -300,12 +300,12 @@ fn ratio(of: u64, to: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use site::status::{Commits, Member};
+    use site::status::{Commits, MemberState};
 
     /// An operator must see a site that does not answer, and the proof of one round and no sync.
     #[test]
     fn the_table_shows_what_matters() {
-        let member = |site, state: &str| Member { site, incarnation: 1, state: state.to_owned() };
+        let member = |site, state: &str| MemberState { site, incarnation: 1, state: state.to_owned() };
         let status = Status {
             site: 1,
             state: "up".to_owned(),

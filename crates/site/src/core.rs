@@ -10,10 +10,10 @@ mod lives;
 
 use crate::config::SiteConfig;
 use crate::huge_pages;
-use crate::layout::Place;
+use crate::layout::ProcessPlace;
 use crate::layout::door::Door;
-use crate::layout::processes::{Moved, Processes};
-use crate::layout::starting::{Running, Starter};
+use crate::layout::processes::{MovedServer, Processes};
+use crate::layout::starting::{RunningProcess, Starter};
 use crate::lease_thread::LeaseThread;
 use crate::protection::{ProtectionError, Watch};
 use crate::repair;
@@ -129,7 +129,7 @@ enum Life {
 
 /// What came out of the core for the rest of the process.
 #[derive(Default)]
-pub struct Output {
+pub struct CoreOutput {
     /// Outputs with anything in them are counted from 1, anew for each process that serves clients; 0: there is nothing in it.
     pub number: u64,
     /// To user interfaces and the query processor.
@@ -163,7 +163,7 @@ pub struct Core {
     processes: Processes,
     /// When servers were lost lately (boot clock).
     losses: VecDeque<u64>,
-    output: Output,
+    output: CoreOutput,
     outputs: u64,
     trace: TraceFile,
     incoming: Vec<Incoming>,
@@ -227,7 +227,7 @@ impl Core {
             held_until: 0,
             processes,
             losses: VecDeque::new(),
-            output: Output::default(),
+            output: CoreOutput::default(),
             outputs: 0,
             trace: TraceFile::default(),
             incoming: Vec::new(),
@@ -288,12 +288,12 @@ impl Core {
     }
 
     /// Whether a server can be moved there at all; an error says what to do instead.
-    pub(crate) fn may_move(&self, kind: ServerKind, to: Place) -> Result<(), String> {
+    pub(crate) fn may_move(&self, kind: ServerKind, to: ProcessPlace) -> Result<(), String> {
         self.processes.may_move(kind, to)
     }
 
     /// What starts the process that a server shall be moved to, if it does not run.
-    pub(crate) fn starter_for(&mut self, to: Place) -> Option<Starter> {
+    pub(crate) fn starter_for(&mut self, to: ProcessPlace) -> Option<Starter> {
         self.processes.starter_for(to)
     }
 
@@ -302,9 +302,9 @@ impl Core {
     pub(crate) fn move_server(
         &mut self,
         kind: ServerKind,
-        to: Place,
-        started: Option<Running>,
-    ) -> Result<Moved, String> {
+        to: ProcessPlace,
+        started: Option<RunningProcess>,
+    ) -> Result<MovedServer, String> {
         let Life::Running(domain) = &mut self.life else {
             return Err("the site has no servers now: it waits for the oracle to give it a new incarnation".to_owned());
         };
@@ -557,7 +557,7 @@ impl Core {
     }
 
     /// What came out since the last call.
-    pub fn take_output(&mut self) -> Output {
+    pub fn take_output(&mut self) -> CoreOutput {
         let mut output = std::mem::take(&mut self.output);
         if !output.local.is_empty() || output.new_life.is_some() {
             self.outputs += 1;

@@ -6,7 +6,7 @@ use local_cluster::ClusterWish;
 use local_cluster::process::ProcessName;
 use rustix::process::Signal;
 use site::config::Channels;
-use site::status::Peer;
+use site::status::PeerReport;
 
 /// Losing a site must lose no acknowledged transaction and double none, and must not stop the others, whatever carries the messages.
 #[test]
@@ -27,7 +27,7 @@ fn a_bad_network_loses_nothing() {
     let world = World::start_over("loss=10,double=5,reorder=5");
     let world = a_killed_site_comes_back(world, "datagrams");
     let peers = world.running.status(1).expect("it answers").peers;
-    let counts = |count: fn(&Peer) -> u64| peers.iter().map(count).sum::<u64>();
+    let counts = |count: fn(&PeerReport) -> u64| peers.iter().map(count).sum::<u64>();
     assert!(counts(|peer| peer.sent_again) > 0 && counts(|peer| peer.received_twice) > 0, "{peers:?}");
 }
 

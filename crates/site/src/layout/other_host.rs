@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What all threads of the process share.
-struct Waiting {
+struct OtherHostShared {
     identity: LineIdentity,
     /// Ends the line of the site's current life.
     current: Mutex<Option<Closer>>,
@@ -39,7 +39,7 @@ pub fn run(
     let text = |error: std::io::Error| format!("cannot listen at {listen}: {error}");
     let listener = RemoteLineListener::bind(listen).map_err(text)?;
     ready(listener.address().map_err(text)?);
-    let waiting = Arc::new(Waiting {
+    let waiting = Arc::new(OtherHostShared {
         identity,
         current: Mutex::default(),
         lines: AtomicUsize::new(0),
@@ -62,7 +62,7 @@ pub fn run(
     Ok(())
 }
 
-impl Waiting {
+impl OtherHostShared {
     /// Greets who has come, on a thread of its own.
     fn admit(self: &Arc<Self>, stranger: Stranger) {
         let from = stranger.address();

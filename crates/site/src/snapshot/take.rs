@@ -5,8 +5,8 @@
 use super::files::{self, BASE, FrameWriter, Manifest, PARTIAL, SnapshotError, TAIL};
 use crate::config::SiteConfig;
 use crate::core::Core;
-use crate::core::copying::Held;
-use crate::shared::Shared;
+use crate::core::copying::HeldLife;
+use crate::shared::SiteShared;
 use crate::site_log::SiteLog;
 use crate::store::{Base, StoreReader};
 use crate::{clock, limits};
@@ -76,7 +76,7 @@ impl From<StoreError> for Reason {
 ///
 /// # Errors
 /// Why not, in words. Nothing is left of it then.
-pub(crate) fn take(config: &SiteConfig, shared: &Shared, wish: &Wish) -> Result<Taken, String> {
+pub(crate) fn take(config: &SiteConfig, shared: &SiteShared, wish: &Wish) -> Result<Taken, String> {
     let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let begun = Instant::now();
     let made = prepare(config, wish).and_then(|partial| {
@@ -122,7 +122,7 @@ fn prepare(config: &SiteConfig, wish: &Wish) -> Result<PathBuf, Reason> {
     Ok(partial)
 }
 
-fn release(shared: &Shared) {
+fn release(shared: &SiteShared) {
     if let Some(mut core) = shared.core() {
         core.release_log();
     }
@@ -162,7 +162,7 @@ fn check_free(folder: &Path, advice: &str) -> Result<(), Reason> {
 
 struct Writing<'a> {
     config: &'a SiteConfig,
-    shared: &'a Shared,
+    shared: &'a SiteShared,
     folder: &'a Path,
     pace: Pace<'a>,
 }
@@ -222,7 +222,12 @@ impl Writing<'_> {
     }
 
     /// Copies the store.
-    fn base(&mut self, held: Held, reader: &StoreReader, taking: &mut Taking) -> Result<(files::Part, u64), Reason> {
+    fn base(
+        &mut self,
+        held: HeldLife,
+        reader: &StoreReader,
+        taking: &mut Taking,
+    ) -> Result<(files::Part, u64), Reason> {
         let base: Base = reader.base()?;
         let needed = access_manager::needs_log_from(base.metadata())?;
         self.in_life(held, |domain| {
@@ -244,7 +249,7 @@ impl Writing<'_> {
     }
 
     /// The log is held meanwhile: that must not fill the site's disk.
-    fn check_log(&self, held: Held) -> Result<(), Reason> {
+    fn check_log(&self, held: HeldLife) -> Result<(), Reason> {
         check_free(&self.config.data, "the site's own log grows there while the snapshot is written: make room")?;
         let bytes = self.core(|core| core.log_bytes(held))?;
         match bytes > limits::SNAPSHOT_LOG_MAX {
@@ -257,7 +262,7 @@ impl Writing<'_> {
     }
 
     /// Copies what of the log belongs to the snapshot; the cut is where it ends now. What was open there is waited for.
-    fn tail(&mut self, held: Held, taking: &mut Taking) -> Result<files::Part, Reason> {
+    fn tail(&mut self, held: HeldLife, taking: &mut Taking) -> Result<files::Part, Reason> {
         let mut writer = FrameWriter::create(self.folder, TAIL)?;
         self.in_life(held, |domain| taking.cut(domain, clock::now()))?;
         let mut waits_since = None;
@@ -287,7 +292,7 @@ impl Writing<'_> {
         Ok(writer.finish()?)
     }
 
-    fn in_life<T>(&self, held: Held, ask: impl FnOnce(&Domain<SiteLog>) -> Result<T, String>) -> Result<T, Reason> {
+    fn in_life<T>(&self, held: HeldLife, ask: impl FnOnce(&Domain<SiteLog>) -> Result<T, String>) -> Result<T, Reason> {
         self.core(|core| core.in_life(held, ask))
     }
 }
