@@ -15,7 +15,7 @@ pub const LIST: &str = "crates/tidy/names.txt";
 const EXPERIMENTS: [&str; 5] = ["compare_queries", "laboratory", "laboratory_harness", "raid_lab", "rivals"];
 
 /// Where each name is defined that is defined more than once: files and lines, counted from one.
-type Definitions<'a> = BTreeMap<&'a str, Vec<(&'a str, usize)>>;
+type TypeDefinitions<'a> = BTreeMap<&'a str, Vec<(&'a str, usize)>>;
 
 /// Applies the rule.
 pub fn check(tree: &WorkTree) -> Vec<Violation> {
@@ -59,8 +59,8 @@ fn count_in(list: &str, name: &str) -> usize {
     entry.and_then(|(count, _)| count.parse().ok()).unwrap_or(0)
 }
 
-fn measure(tree: &WorkTree) -> Definitions<'_> {
-    let mut defined = Definitions::new();
+fn measure(tree: &WorkTree) -> TypeDefinitions<'_> {
+    let mut defined = TypeDefinitions::new();
     for file in tree.rust_files() {
         let is_source = file.path.starts_with(&format!("crates/{}/src/", file.krate));
         if !is_source || EXPERIMENTS.contains(&file.krate) {
