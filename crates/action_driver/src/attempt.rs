@@ -26,7 +26,7 @@ use messages::planted;
 use messages::planted::Planted;
 use messages::replication::{Additions, Service, ServiceRequest};
 use messages::schema::CatalogEntry;
-use messages::session::{AccessMode, Failure, Receipt, SessionReply};
+use messages::session::{AccessMode, CommitReceipt, Failure, SessionReply};
 use messages::{Age, History, Item, Row, TableId, Timestamp, TransactionId};
 use std::sync::Arc;
 
@@ -333,7 +333,7 @@ impl DriverSession {
         }
         match failure {
             Some(failure) => self.finish(SessionReply::Failed(failure), exchange),
-            None => self.succeed(Receipt::Nothing, exchange),
+            None => self.succeed(CommitReceipt::Nothing, exchange),
         }
     }
 
@@ -344,7 +344,7 @@ impl DriverSession {
         }
     }
 
-    pub(crate) fn succeed(&mut self, receipt: Receipt, exchange: &mut SessionExchange) {
+    pub(crate) fn succeed(&mut self, receipt: CommitReceipt, exchange: &mut SessionExchange) {
         let work = self.work.take().expect("a request is under way");
         exchange.reply(work.reply_to, work.job.reply(receipt));
     }
@@ -353,7 +353,7 @@ impl DriverSession {
     pub fn committed(
         &mut self,
         id: TransactionId,
-        (timestamp, receipt): (Timestamp, Receipt),
+        (timestamp, receipt): (Timestamp, CommitReceipt),
         exchange: &mut SessionExchange,
     ) {
         exchange.unfollow(id);

@@ -15,7 +15,7 @@ use messages::commit::CommitRequest;
 use messages::concurrency::{AccessKind, ConcurrencyRequest};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::replication::ServiceRequest;
-use messages::session::Receipt;
+use messages::session::CommitReceipt;
 use messages::{Item, KeyRange};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -120,7 +120,7 @@ impl DriverSession {
         let is_idle = transaction.is_idle();
         if is_idle {
             release(&mut transaction, exchange);
-            return self.succeed(Receipt::Nothing, exchange);
+            return self.succeed(CommitReceipt::Nothing, exchange);
         }
         if transaction.is_guest() {
             age = self.lost_age.expect("a guest has an age of its own");

@@ -12,7 +12,7 @@
 use crate::companion::Companion;
 use crate::transaction::ExecutingTransaction;
 use messages::commit::CommitReply;
-use messages::session::Receipt;
+use messages::session::CommitReceipt;
 use messages::{Age, Conflict, Item, SessionId, TransactionId};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub enum Errand {
     /// A guest has left: one of the companions goes on with it.
     TakeBack(Box<ExecutingTransaction>),
     /// The transaction that it was a companion of is over.
-    Over(SessionId, TransactionId, Result<Receipt, Conflict>),
+    Over(SessionId, TransactionId, Result<CommitReceipt, Conflict>),
 }
 
 /// Programs that wait for an item, and the companions of what is being committed.
@@ -92,13 +92,18 @@ impl Companions {
         let companions = self.committing.remove(&transaction).unwrap_or_default();
         if let Ok(receipt) = outcome {
             self.counters.committed += companions.len() as u64;
-            let in_memory = matches!(receipt, Receipt::Memory { .. });
+            let in_memory = matches!(receipt, CommitReceipt::Memory { .. });
             self.counters.in_memory += if in_memory { companions.len() as u64 } else { 0 };
         }
         self.tell(companions, transaction, &outcome);
     }
 
-    fn tell(&mut self, companions: Vec<Companion>, transaction: TransactionId, outcome: &Result<Receipt, Conflict>) {
+    fn tell(
+        &mut self,
+        companions: Vec<Companion>,
+        transaction: TransactionId,
+        outcome: &Result<CommitReceipt, Conflict>,
+    ) {
         let over = |companion: Companion| Errand::Over(companion.session, transaction, outcome.clone());
         self.errands.extend(companions.into_iter().map(over));
     }

@@ -9,7 +9,7 @@ use crate::need::{Access, ExecutorEvent, ExecutorNeed, RangeNeed};
 use crate::ranges;
 use crate::rows;
 use messages::concurrency::AccessKind;
-use messages::program::{AccessPath, Source};
+use messages::program::{AccessPath, RowSource};
 use messages::remaining;
 use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
@@ -72,7 +72,7 @@ pub enum CursorStep {
 impl SourceCursor {
     /// Reads the source; `hint` rows will be enough, if given.
     pub fn new(
-        source: &Source,
+        source: &RowSource,
         kind: AccessKind,
         hint: Option<u64>,
         scope: &ExpressionScope,
@@ -119,7 +119,7 @@ impl SourceCursor {
     }
 
     /// The one row that it will ask for, if that is known by its key.
-    pub fn access(&self, source: &Source) -> Option<Access> {
+    pub fn access(&self, source: &RowSource) -> Option<Access> {
         let item = rows::table_item(&source.table, self.only_key()?.clone());
         Some(Access { item, kind: self.kind, reads: true })
     }
@@ -127,7 +127,7 @@ impl SourceCursor {
     /// The next row. `event` answers the last need, or is [`ExecutorEvent::Go`].
     pub fn next(
         &mut self,
-        source: &Source,
+        source: &RowSource,
         supplied: &[Vec<Value>],
         event: ExecutorEvent,
     ) -> Result<CursorStep, Failure> {

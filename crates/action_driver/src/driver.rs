@@ -12,7 +12,7 @@ use crate::transaction::ExecutingTransaction;
 use messages::access::AccessReply;
 use messages::commit::{CommitReply, CommitRequest};
 use messages::concurrency::{ConcurrencyReply, ConcurrencyRequest};
-use messages::last_words::{LastWords, Left};
+use messages::last_words::{LastWords, LeftSession};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::ServiceReply;
@@ -55,7 +55,7 @@ impl ActionDriver {
     }
 
     /// What this life leaves of its sessions, and what it still has of earlier lives. How commits were sent the atomicity controller knows.
-    pub fn left_behind(&self) -> (BTreeMap<SessionId, Left>, LastWords) {
+    pub fn left_behind(&self) -> (BTreeMap<SessionId, LeftSession>, LastWords) {
         let left = self.sessions.iter().map(|(session, state)| (*session, state.left()));
         (left.collect(), self.left_behind.words().clone())
     }

@@ -10,7 +10,7 @@ use crate::work::{RequestedJob, Waits};
 use messages::concurrency::ConcurrencyRequest;
 use messages::limits::SERVICE_PATIENCE;
 use messages::planted;
-use messages::session::{AccessMode, Receipt};
+use messages::session::{AccessMode, CommitReceipt};
 use messages::{Conflict, TransactionId};
 
 impl DriverSession {
@@ -53,7 +53,7 @@ impl DriverSession {
         exchange.unfollow(id);
         let early = planted!(exchange.shared.planted, CompanionAnsweredEarly);
         if early {
-            self.succeed(Receipt::Nothing, exchange);
+            self.succeed(CommitReceipt::Nothing, exchange);
         } else {
             self.work.as_mut().expect("a request is under way").waits = Waits::Joint { transaction: id, changed };
         }
@@ -111,7 +111,7 @@ impl DriverSession {
     }
 
     /// The transaction that it was a companion of is over.
-    pub fn companion_over(&mut self, outcome: Result<Receipt, Conflict>, exchange: &mut SessionExchange) {
+    pub fn companion_over(&mut self, outcome: Result<CommitReceipt, Conflict>, exchange: &mut SessionExchange) {
         match outcome {
             Ok(receipt) => {
                 self.lost_age = None;

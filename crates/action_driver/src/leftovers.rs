@@ -8,7 +8,7 @@ use crate::answers::{Owner, Surroundings};
 use crate::limits::{DROP_RETRY, SCAN_ROWS_MAX};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::commit::CommitRequest;
-use messages::concurrency::{ConcurrencyRequest, Target};
+use messages::concurrency::{AccessTarget, ConcurrencyRequest};
 use messages::planted;
 use messages::schema::CatalogEntry;
 use messages::{
@@ -153,7 +153,7 @@ impl Leftovers {
         around.snapshots.enter(snapshot);
         let tag = around.answers.new_tag(Owner::Leftovers);
         self.enter_stage(LeftoverStage::Settling { tag });
-        let target = Target::Range(Box::new(KeyRange::whole(TableId::CATALOG)));
+        let target = AccessTarget::Range(Box::new(KeyRange::whole(TableId::CATALOG)));
         let access = ConcurrencyRequest::SnapshotAccess { tag, target, snapshot };
         around.outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(access));
     }

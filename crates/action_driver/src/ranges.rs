@@ -4,7 +4,7 @@
 //! with a lower bound only ends before them.
 
 use crate::expression::ExpressionScope;
-use messages::program::{Bounds, Expression, OneOf, Values};
+use messages::program::{Expression, OneOf, PrefixBounds, Values};
 use messages::session::Failure;
 use messages::{Key, KeyRange, TableId};
 use values::{Value, key};
@@ -16,7 +16,7 @@ pub fn point(columns: &[Expression], scope: &ExpressionScope) -> Result<Option<K
 }
 
 /// The range of keys within bounds; `None` when a bound is NULL, so that nothing is.
-pub fn range(table: TableId, bounds: &Bounds, scope: &ExpressionScope) -> Result<Option<KeyRange>, Failure> {
+pub fn range(table: TableId, bounds: &PrefixBounds, scope: &ExpressionScope) -> Result<Option<KeyRange>, Failure> {
     let mut prefix = Vec::with_capacity(24);
     if !append_all(&bounds.prefix, scope, &mut prefix)? {
         return Ok(None);
@@ -132,7 +132,7 @@ mod tests {
             high in bound(),
             columns in prop::array::uniform3(value()),
         ) {
-            let bounds = Bounds {
+            let bounds = PrefixBounds {
                 prefix: prefix.iter().map(|value| constant(*value)).collect(),
                 low: low.map(|(value, included)| (constant(value), included)),
                 high: high.map(|(value, included)| (constant(value), included)),

@@ -9,7 +9,7 @@ use crate::need::{Ahead, ExecutorEvent, ExecutorNeed, catalog_item};
 use crate::transaction::ExecutingTransaction;
 use messages::access::{AccessReply, AccessRequest};
 use messages::commit::CommitRequest;
-use messages::concurrency::{AccessKind, ConcurrencyRequest, Target};
+use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyRequest};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::SERVICE_PATIENCE;
 use messages::planted;
@@ -119,19 +119,19 @@ impl ReadState {
                 if !transaction.is_snapshot() && transaction.holds(item, *kind) {
                     return self.fetch(transaction, exchange);
                 }
-                (Target::Item(item.clone()), *kind)
+                (AccessTarget::Item(item.clone()), *kind)
             }
-            ExecutorNeed::Lock(item) => (Target::Item(item.clone()), AccessKind::Write),
+            ExecutorNeed::Lock(item) => (AccessTarget::Item(item.clone()), AccessKind::Write),
             ExecutorNeed::Presence(item) if transaction.holds(item, AccessKind::Increment) => {
                 return self.fetch(transaction, exchange);
             }
-            ExecutorNeed::Presence(item) => (Target::Item(item.clone()), AccessKind::Increment),
+            ExecutorNeed::Presence(item) => (AccessTarget::Item(item.clone()), AccessKind::Increment),
             // A batch asks anew: rows that another transaction has prepared to change since the last one are waited for.
             ExecutorNeed::Range(need) => {
                 if transaction.is_private(need.range.table) {
                     return self.fetch(transaction, exchange);
                 }
-                (Target::Range(Box::new(need.range.clone())), need.kind)
+                (AccessTarget::Range(Box::new(need.range.clone())), need.kind)
             }
             ExecutorNeed::Unchanged(_, accesses) if !accesses.is_empty() => {
                 let (transaction, age) = transaction.identity.expect("a transaction has begun before it reads");
@@ -150,7 +150,7 @@ impl ReadState {
                 return self.fetch(transaction, exchange);
             }
             ExecutorNeed::Relied(key) | ExecutorNeed::Confirmed(key) => {
-                (Target::Item(catalog_item(key)), AccessKind::Read)
+                (AccessTarget::Item(catalog_item(key)), AccessKind::Read)
             }
             ExecutorNeed::Method => {
                 let tag = exchange.tag();
@@ -174,7 +174,7 @@ impl ReadState {
                 self.stage = ReadStage::AskingSnapshot { tag };
             }
             (None, Some((transaction, age))) => {
-                let precedence = takes_precedence && matches!(target, Target::Range(_));
+                let precedence = takes_precedence && matches!(target, AccessTarget::Range(_));
                 let access = ConcurrencyRequest::Access { transaction, age, target, kind, may_wait, precedence };
                 exchange.concurrency(access);
                 self.stage = ReadStage::Asking;
@@ -274,16 +274,16 @@ impl ReadState {
         }
         if !transaction.is_snapshot() {
             match &self.need {
-                ExecutorNeed::Item(item, kind) => transaction.note_granted(Target::Item(item.clone()), *kind),
+                ExecutorNeed::Item(item, kind) => transaction.note_granted(AccessTarget::Item(item.clone()), *kind),
                 ExecutorNeed::Range(need) => {
-                    transaction.note_granted(Target::Range(Box::new(need.range.clone())), need.kind)
+                    transaction.note_granted(AccessTarget::Range(Box::new(need.range.clone())), need.kind)
                 }
                 ExecutorNeed::Lock(item) => {
-                    transaction.note_granted(Target::Item(item.clone()), AccessKind::Write);
+                    transaction.note_granted(AccessTarget::Item(item.clone()), AccessKind::Write);
                     return ReadProgress::Ready(ExecutorEvent::Locked);
                 }
                 ExecutorNeed::Presence(item) => {
-                    transaction.note_granted(Target::Item(item.clone()), AccessKind::Increment);
+                    transaction.note_granted(AccessTarget::Item(item.clone()), AccessKind::Increment);
                 }
                 ExecutorNeed::Unchanged(..) | ExecutorNeed::Relied(_) | ExecutorNeed::Confirmed(_) => {}
                 ExecutorNeed::Numbers
@@ -308,7 +308,7 @@ impl ReadState {
         let ExecutorNeed::Unchanged(_, accesses) = &mut self.need else { unreachable!("nothing was asked for ahead") };
         accesses.truncate(usize::try_from(granted).unwrap_or(usize::MAX));
         for access in accesses {
-            transaction.note_granted(Target::Item(access.item.clone()), access.kind);
+            transaction.note_granted(AccessTarget::Item(access.item.clone()), access.kind);
         }
         self.fetch(transaction, exchange);
     }

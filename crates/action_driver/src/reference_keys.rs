@@ -1,7 +1,7 @@
 //! Keys that foreign keys have to be held against: what has changed, and what is wrong with it.
 
 use crate::failure;
-use messages::program::Reference;
+use messages::program::ForeignKeyReference;
 use messages::schema::{ForeignKeySchema, OnChange, TableSchema};
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use values::Value;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PendingReference {
     /// Which constraint.
-    pub reference: Reference,
+    pub reference: ForeignKeyReference,
     /// Values of the columns of the table that is referred to.
     pub key: Vec<Value>,
     /// Why.
@@ -32,13 +32,13 @@ pub enum ReferenceCause {
 }
 
 /// What its constraint says.
-pub fn definition(reference: &Reference) -> &ForeignKeySchema {
+pub fn definition(reference: &ForeignKeyReference) -> &ForeignKeySchema {
     &reference.child.foreign_keys[reference.foreign_key]
 }
 
 /// A row of a table has changed: notes what has to be looked at. Errors: 23503 for a key that is partly NULL where that is not allowed.
 pub fn note_change(
-    references: &[Reference],
+    references: &[ForeignKeyReference],
     changes: &mut Vec<PendingReference>,
     table: &TableSchema,
     old: Option<&[Value]>,
@@ -75,7 +75,7 @@ pub fn note_change(
 }
 
 /// The key that a row names; `None`: none. Errors: 23503.
-fn named_key(reference: &Reference, row: &[Value]) -> Result<Option<Vec<Value>>, Failure> {
+fn named_key(reference: &ForeignKeyReference, row: &[Value]) -> Result<Option<Vec<Value>>, Failure> {
     let foreign_key = definition(reference);
     let nulls = foreign_key.columns.iter().filter(|&&column| row[column].is_null()).count();
     if nulls > 0 {
@@ -107,7 +107,7 @@ impl PendingReference {
 
     /// 23503.
     pub fn violated(&self) -> Failure {
-        let Reference { child, parent, .. } = &self.reference;
+        let ForeignKeyReference { child, parent, .. } = &self.reference;
         let foreign_key = definition(&self.reference);
         let texts = |values: &[Value]| {
             let text = |value: &Value| values::text::to_string(value).unwrap_or_else(|| "null".to_string());

@@ -15,7 +15,7 @@ use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
 use messages::planted;
-use messages::program::{AccessPath, Bounds, Expression, Reference, Source};
+use messages::program::{AccessPath, Expression, ForeignKeyReference, PrefixBounds, RowSource};
 use messages::schema::OnChange;
 use messages::session::Failure;
 use messages::{Item, Key};
@@ -48,7 +48,7 @@ enum ReferenceStage {
 }
 
 /// The item of the key in the table that is referred to; `None`: a value that no key of its type has.
-fn item_of(reference: &Reference, key: &[Value]) -> Option<Item> {
+fn item_of(reference: &ForeignKeyReference, key: &[Value]) -> Option<Item> {
     let (parent, foreign_key) = (&reference.parent, definition(reference));
     let mut row = vec![Value::Null; parent.columns.len()];
     for (&column, value) in foreign_key.parent_columns.iter().zip(key) {
@@ -68,7 +68,7 @@ fn item_of(reference: &Reference, key: &[Value]) -> Option<Item> {
 }
 
 /// How the rows that name a key are found: by an index over these columns if there is one.
-fn source_of(reference: &Reference, key: &[Value]) -> Source {
+fn source_of(reference: &ForeignKeyReference, key: &[Value]) -> RowSource {
     let (child, foreign_key) = (&reference.child, definition(reference));
     let covers = |columns: &[usize]| {
         let leading = columns.get(..foreign_key.columns.len());
@@ -81,19 +81,19 @@ fn source_of(reference: &Reference, key: &[Value]) -> Source {
             let value = cast::assign(&key[place], child.columns[*column].column_type).unwrap_or(Value::Null);
             Expression::Constant(value)
         };
-        Bounds { prefix: leading.map(value).collect(), low: None, high: None }
+        PrefixBounds { prefix: leading.map(value).collect(), low: None, high: None }
     };
     let index = child.indexes.iter().position(|index| covers(&index.columns));
     let path = match index {
         Some(index) => AccessPath::IndexRange(index, bounds(&child.indexes[index].columns)),
         None if covers(&child.primary_key) => AccessPath::KeyRange(bounds(&child.primary_key)),
-        None => AccessPath::KeyRange(Bounds::default()),
+        None => AccessPath::KeyRange(PrefixBounds::default()),
     };
-    Source { table: Arc::clone(child), path, reverse: false }
+    RowSource { table: Arc::clone(child), path, reverse: false }
 }
 
 /// Whether a row names this key.
-fn names(reference: &Reference, row: &[Value], key: &[Value]) -> bool {
+fn names(reference: &ForeignKeyReference, row: &[Value], key: &[Value]) -> bool {
     let equal = |left: &Value, right: &Value| {
         operators::binary(operators::BinaryOperator::Equal, left, right).is_ok_and(|is| is.as_boolean() == Some(true))
     };
@@ -143,7 +143,7 @@ impl ReferenceRun {
     /// Goes on with what has changed, deferred or not. Errors: 23503, and those of the changes that follow.
     pub fn resume(
         &mut self,
-        references: &[Reference],
+        references: &[ForeignKeyReference],
         scene: &mut Scene,
         event: ExecutorEvent,
     ) -> Result<ExecutorStep, Failure> {

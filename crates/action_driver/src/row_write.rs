@@ -8,7 +8,7 @@ use crate::need::{Access, ExecutorEvent, ExecutorNeed};
 use crate::rows;
 use crate::transaction::ExecutingTransaction;
 use messages::concurrency::AccessKind;
-use messages::program::ConflictTarget;
+use messages::program::ConflictKey;
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Item, Key, Row};
@@ -49,7 +49,7 @@ struct RowWriteStep {
     item: Item,
     row: Option<Row>,
     /// Which unique key this is, when it must not exist yet.
-    claims: Option<ConflictTarget>,
+    claims: Option<ConflictKey>,
 }
 
 /// How far a row's writes have come.
@@ -58,7 +58,7 @@ pub enum RowWriteProgress {
     /// Something is needed first.
     Need(ExecutorNeed),
     /// Nothing was written, because this unique key exists, with this row.
-    Exists(ConflictTarget, Row),
+    Exists(ConflictKey, Row),
     /// Everything is written.
     Done,
 }
@@ -81,7 +81,7 @@ impl RowWrite {
         {
             // A hidden key is new by construction.
             let fresh = old_key != Some(new.key) && !table.has_hidden_key();
-            let claims = fresh.then_some(ConflictTarget::PrimaryKey);
+            let claims = fresh.then_some(ConflictKey::PrimaryKey);
             let item = rows::table_item(table, new.key.clone());
             write.put(item, rows::encode(table, new.values), claims);
         }
@@ -107,7 +107,7 @@ impl RowWrite {
             if let Some(new) = new
                 && additions
             {
-                let claims = (new.unique && !same_place).then_some(ConflictTarget::Index(position));
+                let claims = (new.unique && !same_place).then_some(ConflictKey::Index(position));
                 write.put(new.item, new.row, claims);
             }
         }
@@ -118,13 +118,13 @@ impl RowWrite {
     pub fn plan_index(table: &TableSchema, position: usize, new: Image) -> RowWrite {
         let mut write = RowWrite::default();
         let entry = rows::index_entry(table, &table.indexes[position], new.key, new.values);
-        let claims = entry.unique.then_some(ConflictTarget::Index(position));
+        let claims = entry.unique.then_some(ConflictKey::Index(position));
         write.put(entry.item, entry.row, claims);
         write
     }
 
     /// Looks at this unique key before all others: it decides whether ON CONFLICT applies.
-    pub fn check_first(&mut self, target: ConflictTarget) {
+    pub fn check_first(&mut self, target: ConflictKey) {
         if let Some(position) = self.steps.iter().position(|step| step.claims == Some(target)) {
             self.steps[..=position].rotate_right(1);
         }
@@ -144,7 +144,7 @@ impl RowWrite {
         self.steps.push(RowWriteStep { item, row: None, claims: None });
     }
 
-    fn put(&mut self, item: Item, row: Row, claims: Option<ConflictTarget>) {
+    fn put(&mut self, item: Item, row: Row, claims: Option<ConflictKey>) {
         let row = Some(row);
         self.steps.push(RowWriteStep { item, row, claims });
     }
@@ -180,13 +180,13 @@ impl RowWrite {
 }
 
 /// 23505 for a unique key that exists.
-pub fn exists(table: &TableSchema, target: ConflictTarget, values: &[Value]) -> Failure {
+pub fn exists(table: &TableSchema, target: ConflictKey, values: &[Value]) -> Failure {
     match target {
-        ConflictTarget::PrimaryKey => {
+        ConflictKey::PrimaryKey => {
             let name = table.primary_key_name.as_deref().unwrap_or(&table.name);
             failure::duplicate_key(table, name, &table.primary_key, values)
         }
-        ConflictTarget::Index(position) => {
+        ConflictKey::Index(position) => {
             let index = &table.indexes[position];
             failure::duplicate_key(table, &index.name, &index.columns, values)
         }

@@ -13,7 +13,7 @@ use crate::sequences::Sequences;
 use crate::sums::Sums;
 use crate::transaction::ExecutingTransaction;
 use messages::planted::Planted;
-use messages::program::{Action, Reference, SequenceValue};
+use messages::program::{Action, ForeignKeyReference, SequenceValue};
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ pub struct Scene<'a> {
     /// What is the same for all programs.
     pub rules: SiteRules,
     /// Foreign keys that what it changes may concern.
-    pub references: &'a [Reference],
+    pub references: &'a [ForeignKeyReference],
     /// What it has changed that they concern.
     pub changes: &'a mut Vec<PendingReference>,
 }

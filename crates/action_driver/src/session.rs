@@ -15,7 +15,7 @@ use crate::work::{DriverRequest, RequestedJob, Waits};
 use messages::commit::CommitRequest;
 use messages::conflict::{Conflict, ConflictKind};
 use messages::planted;
-use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
+use messages::session::{AccessMode, CommitReceipt, Failure, SessionReply, SessionRequest};
 use messages::{Age, ServerKind, TransactionId};
 use serde::{Deserialize, Serialize};
 
@@ -165,7 +165,7 @@ impl DriverSession {
             }
             _ => {
                 self.end_transaction(exchange);
-                let receipt = Receipt::Nothing;
+                let receipt = CommitReceipt::Nothing;
                 exchange.reply(from, SessionReply::Committed { receipt });
             }
         }

@@ -7,7 +7,7 @@
 
 use crate::expression::ExpressionScope;
 use crate::limits::{READ_BACK_MAX, READ_BACK_STEP, WIDE_RANGE};
-use messages::program::{AccessPath, BinaryOperator, Expression, Source, UnaryOperator};
+use messages::program::{AccessPath, BinaryOperator, Expression, RowSource, UnaryOperator};
 use messages::schema::TableSchema;
 use messages::{Addends, Item, TableId};
 use rustc_hash::FxHashMap;
@@ -49,7 +49,7 @@ impl Sums {
 
 /// What an update adds to which item. `None`: it is of another kind, its value cannot be computed without the row, or not at all.
 pub fn of_update(
-    source: &Source,
+    source: &RowSource,
     assignments: &[(usize, Expression)],
     item: impl FnOnce() -> Option<Item>,
     scope: &ExpressionScope,

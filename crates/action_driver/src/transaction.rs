@@ -14,7 +14,7 @@ use crate::limits::{
 };
 use crate::reference_keys::PendingReference;
 use crate::sequences::{self, OwnSequence};
-use messages::concurrency::{AccessKind, Target};
+use messages::concurrency::{AccessKind, AccessTarget};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::{KEY_BYTES_MAX, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX};
 use messages::planted;
@@ -267,14 +267,14 @@ impl ExecutingTransaction {
     }
 
     /// Notes what the concurrency controller has granted.
-    pub fn note_granted(&mut self, target: Target, kind: AccessKind) {
+    pub fn note_granted(&mut self, target: AccessTarget, kind: AccessKind) {
         match target {
-            Target::Item(item) => {
+            AccessTarget::Item(item) => {
                 self.granted += 1;
                 let state = self.items.entry(item).or_insert(ItemState { order: self.granted, ..ItemState::default() });
                 state.locked = Some(state.locked.map_or(kind, |held| held.join(kind)));
             }
-            Target::Range(range) => {
+            AccessTarget::Range(range) => {
                 if self.range_locks.iter().any(|held| held.1.covers(kind) && contains(&held.0, &range)) {
                     return;
                 }

@@ -11,7 +11,7 @@ use crate::scan::ScanJob;
 use crate::settling::{SettlingItems, ToCommit};
 use crate::transaction::ExecutingTransaction;
 use messages::limits::SERVICE_PATIENCE;
-use messages::session::{Failure, Receipt, SessionReply};
+use messages::session::{CommitReceipt, Failure, SessionReply};
 use messages::{Age, History, Item, Now, ServerKind, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -181,7 +181,7 @@ impl RequestedJob {
     }
 
     /// What [`RequestedJob::reply`] will be.
-    pub(crate) fn reply_if_committed(&self, receipt: Receipt) -> SessionReply {
+    pub(crate) fn reply_if_committed(&self, receipt: CommitReceipt) -> SessionReply {
         match self {
             RequestedJob::Execute(execution) => {
                 let results = execution.results();
@@ -191,7 +191,7 @@ impl RequestedJob {
         }
     }
 
-    pub(crate) fn reply(self, receipt: Receipt) -> SessionReply {
+    pub(crate) fn reply(self, receipt: CommitReceipt) -> SessionReply {
         match self {
             RequestedJob::Execute(execution) => {
                 let results = execution.into_results();

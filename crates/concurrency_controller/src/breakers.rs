@@ -3,7 +3,7 @@
 use crate::executing::Executing;
 use crate::lock_table::{Holder, LockPlace, Mode};
 use crate::sequencer::Breaker;
-use messages::concurrency::Target;
+use messages::concurrency::AccessTarget;
 use messages::{Age, Conflict, ConflictKind, Item, TransactionId};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ pub fn conflicts_of(
     executing: &Executing,
     transaction: TransactionId,
     all_in: Option<Mode>,
-    visit: &mut dyn FnMut(&Target, Mode, Holder) -> ControlFlow<()>,
+    visit: &mut dyn FnMut(&AccessTarget, Mode, Holder) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     executing.holds_of(transaction).try_for_each(|(target, mode)| {
         let (place, wanted) = (LockPlace::from(target), all_in.unwrap_or(mode));

@@ -19,7 +19,7 @@ use crate::commit_locks::CommitLocks;
 use crate::limits::{ACCESS_PATIENCE, ALONE_MAX, OWED_TIME, PRECEDENCE_TIME};
 use crate::lock_table::{Holder, LockPlace, LockStanding, LockTable, Mode, Placing};
 use crate::sequencer::{Judgement, Judges, Sequencer};
-use messages::concurrency::Target;
+use messages::concurrency::AccessTarget;
 use messages::{Age, Conflict, ConflictKind, History, Item, TransactionId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub struct LockRequest {
     /// Who asks.
     pub transaction: TransactionId,
     /// What it wants.
-    pub target: Target,
+    pub target: AccessTarget,
     /// How.
     pub mode: Mode,
     /// Counted up: the order in which requests came.
@@ -66,9 +66,9 @@ impl LockRequest {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct LockingTransaction {
     /// What it has been granted: what to remove from the table of accesses.
-    holds: Vec<(Target, Mode)>,
+    holds: Vec<(AccessTarget, Mode)>,
     /// Of that, the items for which it has been granted more since than `holds` says.
-    upgraded: Vec<Target>,
+    upgraded: Vec<AccessTarget>,
     request: Option<LockRequest>,
     doomed: Option<Conflict>,
     /// Its age, from its first access on.
@@ -115,7 +115,7 @@ pub struct Doomed {
 }
 
 /// What was accessed or waited for and is so no more: who waits behind it may go on. Nothing if nobody waits at all.
-pub type Freed = Vec<Target>;
+pub type Freed = Vec<AccessTarget>;
 
 /// Requests that waited, and what became of them: nothing said against them, they go on.
 pub type WaiterReplies = Vec<(TransactionId, Option<Conflict>)>;
@@ -138,13 +138,13 @@ pub struct Executing {
 
 impl LockingTransaction {
     /// Whether it needs no lock for this, as far as its list tells.
-    fn has(&self, target: &Target, mode: Mode) -> bool {
+    fn has(&self, target: &AccessTarget, mode: Mode) -> bool {
         self.holds.iter().any(|(held, how)| held == target && how.covers(mode))
     }
 
     /// Lists what it has been granted; an item once.
-    fn take(&mut self, target: Target, mode: Mode) {
-        match self.holds.iter_mut().find(|(held, _)| *held == target && matches!(held, Target::Item(_))) {
+    fn take(&mut self, target: AccessTarget, mode: Mode) {
+        match self.holds.iter_mut().find(|(held, _)| *held == target && matches!(held, AccessTarget::Item(_))) {
             Some((_, how)) => *how = how.join(mode),
             None => self.holds.push((target, mode)),
         }
@@ -188,7 +188,7 @@ impl Executing {
     }
 
     /// What this transaction has been granted.
-    pub fn holds_of(&self, transaction: TransactionId) -> impl Iterator<Item = (&Target, Mode)> {
+    pub fn holds_of(&self, transaction: TransactionId) -> impl Iterator<Item = (&AccessTarget, Mode)> {
         let known = self.transactions.get(&transaction).into_iter();
         known.flat_map(|known| {
             known.holds.iter().map(|(target, mode)| match known.upgraded.contains(target) {
@@ -233,7 +233,7 @@ impl Executing {
     pub fn access(
         &mut self,
         (transaction, age): (TransactionId, Age),
-        target: Target,
+        target: AccessTarget,
         How { mode, may_wait, precedence }: How,
         now: u64,
         commit_locks: &mut CommitLocks,
@@ -332,7 +332,7 @@ impl Executing {
         } else if self.held.add(request.place(), request.transaction, request.mode) {
             let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
             known.holds.push((request.target, request.mode));
-        } else if matches!(request.target, Target::Item(_)) {
+        } else if matches!(request.target, AccessTarget::Item(_)) {
             // Two modes of which neither covers the other have been joined.
             let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
             if !known.has(&request.target, request.mode) && !known.upgraded.contains(&request.target) {
@@ -355,7 +355,7 @@ impl Executing {
         let items: FxHashSet<&Item> = items.iter().collect();
         let mut freed = Freed::new();
         known.holds.retain(|(target, mode)| {
-            let Target::Item(item) = target else { return true };
+            let AccessTarget::Item(item) = target else { return true };
             let gives_up = items.contains(item)
                 && match is_alone {
                     true => *mode == Mode::Increment,
@@ -418,7 +418,12 @@ impl Executing {
     }
 
     /// A transaction no longer waits for this, and no longer holds that.
-    fn free(&mut self, transaction: TransactionId, request: Option<LockRequest>, holds: Vec<(Target, Mode)>) -> Freed {
+    fn free(
+        &mut self,
+        transaction: TransactionId,
+        request: Option<LockRequest>,
+        holds: Vec<(AccessTarget, Mode)>,
+    ) -> Freed {
         if let Some(request) = &request {
             self.queue.remove(&request.order);
             self.waiting.remove(request.place(), transaction, request.mode);

@@ -4,7 +4,7 @@
 
 use crate::lock_table::{LockPlace, LockTable, Mode};
 use messages::TransactionId;
-use messages::concurrency::Target;
+use messages::concurrency::AccessTarget;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 #[derive(Debug, Serialize, Deserialize)]
 struct Ghost {
     stamp: u64,
-    accesses: Vec<(Target, Mode)>,
+    accesses: Vec<(AccessTarget, Mode)>,
 }
 
 /// Accesses of ended transactions.
@@ -35,7 +35,7 @@ impl Ghosts {
         &mut self,
         transaction: TransactionId,
         stamp: u64,
-        accesses: impl Iterator<Item = (&'a Target, Mode)>,
+        accesses: impl Iterator<Item = (&'a AccessTarget, Mode)>,
     ) {
         // It may have been one before, if its group came to nothing and it has gone on.
         self.forget(transaction);

@@ -37,7 +37,7 @@ pub mod timestamp;
 use commit_locks::{CommitLockVerdict, CommitLocks, Finished};
 use executing::{Doomed, Executing, How, LockReply, WaiterReplies};
 use lock_table::{LockPlace, Mode, Placing};
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, Target};
+use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyReply, ConcurrencyRequest, Method};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::{
@@ -164,12 +164,12 @@ impl ConcurrencyController {
         &mut self,
         now: Now,
         (transaction, age): (TransactionId, Age),
-        target: Target,
+        target: AccessTarget,
         how: How,
         outbox: &mut Outbox,
     ) {
         self.counters.accesses += 1;
-        if planted!(self.placing.planted, RangeNotChecked) && matches!(target, Target::Range(..)) {
+        if planted!(self.placing.planted, RangeNotChecked) && matches!(target, AccessTarget::Range(..)) {
             return reply_access(transaction, None, outbox);
         }
         let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
@@ -197,7 +197,7 @@ impl ConcurrencyController {
         let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
         let mut granted = 0;
         for (item, kind) in accesses {
-            let target = Target::Item(item);
+            let target = AccessTarget::Item(item);
             let how = How { mode: Mode::from(kind), may_wait: false, precedence: false };
             match self.executing.access((transaction, age), target, how, now.boot, locks, sequencer) {
                 LockReply::Granted => granted += 1,

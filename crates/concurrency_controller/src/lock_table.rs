@@ -6,7 +6,7 @@
 
 use crate::limits::IDLE_STORAGES_MAX;
 use crate::segments::Segments;
-use messages::concurrency::{AccessKind, Target};
+use messages::concurrency::{AccessKind, AccessTarget};
 use messages::planted;
 use messages::planted::Planted;
 use messages::{History, Item, Key, KeyRange, TableId, TransactionId};
@@ -80,7 +80,7 @@ pub enum LockStanding {
 /// The locks on one item or segment.
 pub type Holders = SmallVec<[Holder; 2]>;
 
-/// What is locked: a borrowed `Target`.
+/// What is locked: a borrowed `AccessTarget`.
 #[derive(Clone, Copy, Debug)]
 pub enum LockPlace<'a> {
     /// One item.
@@ -93,11 +93,11 @@ pub enum LockPlace<'a> {
     Whole(TableId),
 }
 
-impl<'a> From<&'a Target> for LockPlace<'a> {
-    fn from(target: &'a Target) -> LockPlace<'a> {
+impl<'a> From<&'a AccessTarget> for LockPlace<'a> {
+    fn from(target: &'a AccessTarget) -> LockPlace<'a> {
         match target {
-            Target::Item(item) => LockPlace::Point(item.table, &item.key),
-            Target::Range(range) => LockPlace::Range(range),
+            AccessTarget::Item(item) => LockPlace::Point(item.table, &item.key),
+            AccessTarget::Range(range) => LockPlace::Range(range),
         }
     }
 }

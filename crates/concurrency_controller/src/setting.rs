@@ -6,8 +6,8 @@
 use crate::ConcurrencyController;
 use crate::limits::SWITCHES_KEPT;
 use crate::methods::Ruling;
-use messages::method::{Load, Method, MethodReport, Origin, Switch, Way};
-use messages::settings::{Parameter, Settings};
+use messages::method::{AccessLoad, Method, MethodReport, Origin, Switch, SwitchStrategy};
+use messages::settings::{Parameter, SiteSettings};
 use messages::{Key, Now, Outbox, Row, SiteId};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -18,14 +18,14 @@ pub struct MethodSetting {
     /// What the site's file says.
     own: Method,
     /// What is installed, of all sites.
-    installed: Settings,
+    installed: SiteSettings,
     switches: VecDeque<Switch>,
 }
 
 impl MethodSetting {
     /// Nothing is installed.
     pub(crate) fn new(own: Method) -> MethodSetting {
-        MethodSetting { own, installed: Settings::default(), switches: VecDeque::new() }
+        MethodSetting { own, installed: SiteSettings::default(), switches: VecDeque::new() }
     }
 
     /// The method that is to be in force at this site, and where it comes from.
@@ -38,7 +38,7 @@ impl MethodSetting {
     }
 
     /// A switch begins.
-    pub(crate) fn switches(&mut self, now: Now, (from, to, way): (Method, Method, Way)) {
+    pub(crate) fn switches(&mut self, now: Now, (from, to, way): (Method, Method, SwitchStrategy)) {
         if self.switches.len() == SWITCHES_KEPT {
             self.switches.pop_front();
         }
@@ -77,7 +77,7 @@ impl ConcurrencyController {
     /// What is told of the method.
     pub fn method_report(&self, site: SiteId) -> MethodReport {
         let counters = self.counters();
-        let load = Load {
+        let load = AccessLoad {
             accesses: counters.accesses,
             waits: counters.access_waits,
             deadlocks: counters.deadlocks,

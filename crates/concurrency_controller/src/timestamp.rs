@@ -19,7 +19,7 @@ use crate::limits::{GHOSTS_MAX, REFUSALS_MAX, REFUSED_MAX};
 use crate::lock_table::{Holder, LockPlace, LockStanding, Mode};
 use crate::locking::waits_before;
 use crate::sequencer::{Breaker, Judges, Sequencer, Wakes};
-use messages::concurrency::{Method, Target};
+use messages::concurrency::{AccessTarget, Method};
 use messages::planted::{Bug, Planted};
 use messages::{Age, Conflict, ConflictKind, Item, TransactionId};
 use serde::{Deserialize, Serialize};
@@ -124,7 +124,7 @@ impl TimestampOrdering {
 
 /// What a request comes to: who adds to what it has read, or reads what it has added to, changes what it knows.
 fn joined_mode(executing: &Executing, request: &LockRequest) -> Mode {
-    let is_item = matches!(request.target, Target::Item(_));
+    let is_item = matches!(request.target, AccessTarget::Item(_));
     let has = |mode| executing.held().standing(request.transaction, request.place(), mode) == LockStanding::Covered;
     match request.mode {
         Mode::Increment if has(Mode::Shared) => Mode::Exclusive,

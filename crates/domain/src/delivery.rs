@@ -10,7 +10,7 @@ use commit_log::{Log, LogError};
 use messages::access::AccessReply;
 use messages::replication::SiteNotice;
 use messages::server::{Outgoing, SEVERAL_SITES};
-use messages::trace::{Event, Happened, Tracer};
+use messages::trace::{Happened, TraceEvent, Tracer};
 use messages::{Envelope, Message, Outbox, ServerKind};
 use messages::{planted, reached};
 
@@ -140,7 +140,7 @@ impl<L: Log> Domain<L> {
             self.collect(kind);
             if let Some(event) = event {
                 let took = clock().boot.saturating_sub(event.at);
-                self.tracer.note(Event { happened: Happened::Handled { took }, ..event });
+                self.tracer.note(TraceEvent { happened: Happened::Handled { took }, ..event });
             }
         }
     }
@@ -181,7 +181,7 @@ impl<L: Log> Domain<L> {
             }
             if let Some(event) = trace_of(&self.tracer, &envelope, self.now, Happened::Sent) {
                 let to = sites.iter().map(|to_site| (*to_site, event.to.1));
-                to.for_each(|to| self.tracer.note(Event { to, ..event }));
+                to.for_each(|to| self.tracer.note(TraceEvent { to, ..event }));
             }
             self.effects.remote.push(Remote { sites, envelope });
         }
@@ -202,7 +202,7 @@ impl<L: Log> Domain<L> {
     }
 }
 
-fn trace_of(tracer: &Tracer, envelope: &Envelope, at: u64, happened: Happened) -> Option<Event> {
+fn trace_of(tracer: &Tracer, envelope: &Envelope, at: u64, happened: Happened) -> Option<TraceEvent> {
     let label = tracer.wants(envelope)?;
-    Some(Event::of(envelope, label, at, happened))
+    Some(TraceEvent::of(envelope, label, at, happened))
 }

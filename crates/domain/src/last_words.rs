@@ -7,7 +7,7 @@ use crate::place::{SERVERS, ServerAnswer, ServerQuestion};
 use crate::{Domain, index};
 use commit_log::Log;
 use messages::commit::CommitReply;
-use messages::last_words::{LastWords, Left, LeftRequest, OpenTransaction, Testimony};
+use messages::last_words::{LastWords, LeftRequest, LeftSession, OpenTransaction, Testimony};
 use messages::{Incarnation, Message, ServerKind, SessionId, TransactionId, planted};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,12 +54,16 @@ impl<L: Log> Domain<L> {
 
 /// With an oracle that was set back a life may have the number of an earlier one. It falls as soon as the replication controller looks, so the earlier one is
 /// the one that has done something.
-fn leave(words: &mut LastWords, life: Incarnation, left: BTreeMap<SessionId, Left>) {
+fn leave(words: &mut LastWords, life: Incarnation, left: BTreeMap<SessionId, LeftSession>) {
     words.lives.entry(life).or_insert(left);
 }
 
 /// What was never sent is undone.
-fn settle(left: &mut Left, open: &BTreeMap<TransactionId, OpenTransaction>, committed: &BTreeSet<TransactionId>) {
+fn settle(
+    left: &mut LeftSession,
+    open: &BTreeMap<TransactionId, OpenTransaction>,
+    committed: &BTreeSet<TransactionId>,
+) {
     let LeftRequest::Doubt(doubt) = &mut left.request else { return };
     doubt.sent = open.get(&doubt.transaction).cloned();
     if committed.contains(&doubt.transaction) {
@@ -81,8 +85,8 @@ fn settle(left: &mut Left, open: &BTreeMap<TransactionId, OpenTransaction>, comm
 #[cfg(test)]
 mod tests {
     use super::*;
-    use messages::last_words::Doubt;
-    use messages::session::{Receipt, SessionReply};
+    use messages::last_words::InDoubtCommit;
+    use messages::session::{CommitReceipt, SessionReply};
     use messages::{EpochNumber, SiteId};
 
     fn id(sequence: u64) -> TransactionId {
@@ -94,9 +98,9 @@ mod tests {
     }
 
     fn settled(open: &[OpenTransaction], committed: &[u64]) -> LeftRequest {
-        let reply = SessionReply::Committed { receipt: Receipt::Disk };
-        let doubt = Box::new(Doubt { transaction: id(3), changed: None, reply, sent: None });
-        let mut left = Left { taken: 1, request: LeftRequest::Doubt(doubt) };
+        let reply = SessionReply::Committed { receipt: CommitReceipt::Disk };
+        let doubt = Box::new(InDoubtCommit { transaction: id(3), changed: None, reply, sent: None });
+        let mut left = LeftSession { taken: 1, request: LeftRequest::Doubt(doubt) };
         let open = open.iter().map(|open| (open.transaction, open.clone())).collect();
         settle(&mut left, &open, &committed.iter().copied().map(id).collect());
         left.request
@@ -112,7 +116,7 @@ mod tests {
     fn a_life_that_bears_an_earlier_ones_number_takes_nothing_back() {
         let request = LeftRequest::Undone;
         let mut words = LastWords::default();
-        leave(&mut words, Incarnation(6), [(SessionId(1), Left { taken: 42, request })].into());
+        leave(&mut words, Incarnation(6), [(SessionId(1), LeftSession { taken: 42, request })].into());
         let first = words.clone();
         leave(&mut words, Incarnation(6), BTreeMap::new());
         assert_eq!(words, first);

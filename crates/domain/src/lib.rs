@@ -41,7 +41,7 @@ use messages::method::MethodReport;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
 use messages::server::Sites;
-use messages::trace::{Event, Selection, Tracer};
+use messages::trace::{Selection, TraceEvent, Tracer};
 use messages::{
     Envelope, EpochNumber, Incarnation, Item, Key, LeaseLength, Message, Now, Outbox, Row, ServerKind, SiteId,
     Timestamp,
@@ -326,7 +326,7 @@ impl<L: Log> Domain<L> {
     }
 
     /// What was traced since the last call.
-    pub fn take_trace(&mut self) -> Vec<Event> {
+    pub fn take_trace(&mut self) -> Vec<TraceEvent> {
         self.tracer.take()
     }
 

@@ -8,7 +8,7 @@ use access_manager::{AccessManager, Store, StoreError};
 use action_driver::ActionDriver;
 use atomicity_controller::AtomicityController;
 use concurrency_controller::ConcurrencyController;
-use messages::last_words::{LastWords, Left, OpenTransaction};
+use messages::last_words::{LastWords, LeftSession, OpenTransaction};
 use messages::method::MethodReport;
 use messages::{Envelope, Item, Key, Now, Outbox, Row, Server, ServerKind, SessionId, SiteId, Timestamp};
 use replication_controller::ReplicationController;
@@ -96,7 +96,7 @@ pub enum ServerAnswer {
     /// To [`ServerQuestion::Open`].
     Open(Vec<OpenTransaction>),
     /// To [`ServerQuestion::Left`]: of this life, and of those before.
-    Left(BTreeMap<SessionId, Left>, LastWords),
+    Left(BTreeMap<SessionId, LeftSession>, LastWords),
     /// That is nothing this server knows.
     Unknown,
 }

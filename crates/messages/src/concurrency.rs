@@ -6,7 +6,7 @@ use crate::conflict::Conflict;
 use crate::item::{History, Item, KeyRange, Row};
 use crate::key::Key;
 use crate::method::MethodReport;
-pub use crate::method::{Method, Way};
+pub use crate::method::{Method, SwitchStrategy};
 use crate::timestamp::{Age, Timestamp};
 use identifiers::TransactionId;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What an access names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Target {
+pub enum AccessTarget {
     /// One item, present or not.
     Item(Item),
     /// Everything between two keys, present or not.
@@ -56,7 +56,7 @@ pub enum ConcurrencyRequest {
         /// Its age.
         age: Age,
         /// What it wants.
-        target: Target,
+        target: AccessTarget,
         /// How.
         kind: AccessKind,
         /// Whether it may wait. What may not is answered `AccessBusy` instead, and nothing.
@@ -126,7 +126,7 @@ pub enum ConcurrencyRequest {
         /// Names the access.
         tag: u64,
         /// What it reads.
-        target: Target,
+        target: AccessTarget,
         /// At which timestamp.
         snapshot: Timestamp,
     },

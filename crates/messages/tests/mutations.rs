@@ -12,7 +12,7 @@ use messages::program::{Expression, UnaryOperator};
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
 use messages::timestamp::Age;
 use messages::{
-    Envelope, Epoch, EpochNumber, History, Incarnation, Item, Key, KnownMarks, Mark, Member, MemberState, Message,
+    Envelope, Epoch, EpochNumber, History, Incarnation, Item, Key, KnownMarks, LogPoint, Member, MemberState, Message,
     OracleLife, Row, ServerKind, SiteId, TableId, Timestamp, TransactionId, Write,
 };
 use proptest::prelude::*;
@@ -71,8 +71,8 @@ fn report() -> TransactionsReport {
     TransactionsReport { joined: EpochNumber(1), clock: 1 << 51, transactions: [(transaction(), known)].into() }
 }
 
-fn mark() -> Mark {
-    Mark { life: Incarnation(3), number: 1 << 40 }
+fn mark() -> LogPoint {
+    LogPoint { life: Incarnation(3), number: 1 << 40 }
 }
 
 fn known_marks() -> KnownMarks {

@@ -7,7 +7,7 @@
 //! each rebuild listed, none of any other, each once.
 
 use crate::history::WriteToken;
-use messages::program::{AccessPath, Action, Bounds, Expression, InsertInput, Program, ResultColumn, Source};
+use messages::program::{AccessPath, Action, Expression, InsertInput, PrefixBounds, Program, ResultColumn, RowSource};
 use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema};
 use messages::{Key, Row, TableId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -345,10 +345,10 @@ fn schema(name: &str, table: u64) -> TableSchema {
 fn read(table: Option<&Arc<TableSchema>>, by_index: bool) -> Action {
     let source = table.map(|table| {
         let path = match by_index && !table.indexes.is_empty() {
-            true => AccessPath::IndexRange(0, Bounds::default()),
-            false => AccessPath::KeyRange(Bounds::default()),
+            true => AccessPath::IndexRange(0, PrefixBounds::default()),
+            false => AccessPath::KeyRange(PrefixBounds::default()),
         };
-        Source { table: Arc::clone(table), path, reverse: false }
+        RowSource { table: Arc::clone(table), path, reverse: false }
     });
     let output = if source.is_some() { vec![Expression::Column(0), Expression::Column(1)] } else { Vec::new() };
     Action::Select { source, filter: None, output, offset: None, limit: None, lock: None }

@@ -112,9 +112,9 @@ impl MethodOption {
 impl StrategyOption {
     fn name(self) -> &'static str {
         match self {
-            StrategyOption::Generic => concurrency::Way::Generic,
-            StrategyOption::Converting => concurrency::Way::Converting,
-            StrategyOption::SuffixSufficient => concurrency::Way::SuffixSufficient,
+            StrategyOption::Generic => concurrency::SwitchStrategy::Generic,
+            StrategyOption::Converting => concurrency::SwitchStrategy::Converting,
+            StrategyOption::SuffixSufficient => concurrency::SwitchStrategy::SuffixSufficient,
         }
         .name()
     }

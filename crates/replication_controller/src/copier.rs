@@ -9,7 +9,7 @@ use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::limits::COPY_ITEMS_MAX;
 use messages::replication::{ReplicationMessage, ServiceReply};
 use messages::{
-    Epoch, EpochNumber, Item, KeyRange, Mark, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId,
+    Epoch, EpochNumber, Item, KeyRange, LogPoint, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId,
 };
 use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
@@ -314,7 +314,13 @@ impl ReplicationController {
         }
     }
 
-    pub(crate) fn tell_refreshed(&mut self, items: Vec<Item>, storages: Vec<TableId>, mark: Mark, outbox: &mut Outbox) {
+    pub(crate) fn tell_refreshed(
+        &mut self,
+        items: Vec<Item>,
+        storages: Vec<TableId>,
+        mark: LogPoint,
+        outbox: &mut Outbox,
+    ) {
         self.mark_is_synced(mark);
         let Some(epoch) = self.serving().cloned() else { return };
         let message = ReplicationMessage::Refreshed { items, storages, everything: false, mark };
@@ -322,7 +328,7 @@ impl ReplicationController {
     }
 
     /// Nothing was stale when the sync was asked for, and nothing becomes stale within an epoch.
-    pub(crate) fn tell_current(&mut self, asked_in: EpochNumber, mark: Mark, outbox: &mut Outbox) {
+    pub(crate) fn tell_current(&mut self, asked_in: EpochNumber, mark: LogPoint, outbox: &mut Outbox) {
         self.mark_is_synced(mark);
         // A disk that has stalled tells of its sync before it is known to go on, so this site may not serve at this moment.
         let MembershipState::Member(epoch) = &self.state else { return };

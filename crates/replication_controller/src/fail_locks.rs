@@ -11,7 +11,7 @@ use messages::access::StaleSet;
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
-use messages::{Epoch, EpochNumber, History, Item, Mark, Now, Outbox, SiteId, TableId, Timestamp};
+use messages::{Epoch, EpochNumber, History, Item, LogPoint, Now, Outbox, SiteId, TableId, Timestamp};
 use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -287,7 +287,7 @@ impl ReplicationController {
     }
 
     /// This site has synced everything up to here: tell the others.
-    pub(crate) fn own_synced(&mut self, now: Now, epoch: EpochNumber, clock: u64, mark: Mark, outbox: &mut Outbox) {
+    pub(crate) fn own_synced(&mut self, now: Now, epoch: EpochNumber, clock: u64, mark: LogPoint, outbox: &mut Outbox) {
         self.mark_is_synced(mark);
         let Some(serving) = self.serving().cloned().filter(|serving| serving.number == epoch) else { return };
         self.fail_locks.complete_through = self.fail_locks.complete_through.max((epoch, clock));

@@ -7,7 +7,7 @@ use crate::{MembershipState, ReplicationController, limits};
 use messages::epoch::{Member, ProposalId};
 use messages::limits::JOIN_RETRY;
 use messages::replication::ReplicationMessage;
-use messages::{Epoch, EpochNumber, Incarnation, KnownMarks, Mark, MemberState, Now, Outbox, SiteId};
+use messages::{Epoch, EpochNumber, Incarnation, KnownMarks, LogPoint, MemberState, Now, Outbox, SiteId};
 use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ impl Joiners {
     }
 
     /// The last marks that a site has told those who want in.
-    pub(crate) fn marks_told(&self, site: SiteId) -> impl Iterator<Item = Mark> + '_ {
+    pub(crate) fn marks_told(&self, site: SiteId) -> impl Iterator<Item = LogPoint> + '_ {
         self.wishes.values().filter_map(move |wish| wish.marks.told.get(&site).copied())
     }
 

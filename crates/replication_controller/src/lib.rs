@@ -50,7 +50,7 @@ use messages::planted::Planted;
 use messages::replication::{ReplicationMessage, SiteNotice};
 use messages::server::ORACLE_SITE;
 use messages::{
-    Envelope, Epoch, EpochNumber, Incarnation, LeaseLength, Mark, MemberState, Message, Now, OracleLife, Outbox,
+    Envelope, Epoch, EpochNumber, Incarnation, LeaseLength, LogPoint, MemberState, Message, Now, OracleLife, Outbox,
     Server, ServerKind, SiteId,
 };
 use messages::{planted, reached};
@@ -82,13 +82,13 @@ pub(crate) enum EpochContinuation {
     /// The outcomes and fail-locks of this epoch are on disk.
     Logged(EpochNumber),
     /// A mark is on disk.
-    Marked(Mark),
+    Marked(LogPoint),
     /// Everything that commits in this epoch at or below this clock is on disk, and a mark behind it: tell the others.
-    Through(EpochNumber, u64, Mark),
+    Through(EpochNumber, u64, LogPoint),
     /// These refreshed items are on disk, and a mark behind them: tell the others.
-    Refreshed(Vec<messages::Item>, Vec<messages::TableId>, Mark),
+    Refreshed(Vec<messages::Item>, Vec<messages::TableId>, LogPoint),
     /// Nothing is stale any more in this epoch, and that is on disk, and a mark behind it.
-    Current(EpochNumber, Mark),
+    Current(EpochNumber, LogPoint),
     /// The seal of this epoch is on disk, and everything that was voted for in it: tell who proposes.
     Sealed(SealAsked),
 }

@@ -8,7 +8,7 @@ use crate::row_write::{Image, RowWrite, RowWriteProgress, WritePart};
 use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, Expression, Source};
+use messages::program::{Action, Expression, RowSource};
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
 use values::Value;
@@ -90,7 +90,7 @@ impl DeleteRun {
         }
     }
 
-    fn finish_row(&self, source: &Source, returning: &[Expression], scene: &mut Scene) -> Result<(), Failure> {
+    fn finish_row(&self, source: &RowSource, returning: &[Expression], scene: &mut Scene) -> Result<(), Failure> {
         scene.results.affected += 1;
         scene.note_change(&source.table, Some(&self.row), None)?;
         if !returning.is_empty() {

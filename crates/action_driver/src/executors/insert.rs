@@ -9,7 +9,7 @@ use crate::row_write::{self, Image, RowWrite, RowWriteProgress, WritePart};
 use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, ConflictTarget, Expression, InsertInput, OnConflict};
+use messages::program::{Action, ConflictClause, ConflictKey, Expression, InsertInput};
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Key, Row};
@@ -44,7 +44,7 @@ struct InsertAction<'a> {
     table: &'a TableSchema,
     values: &'a [Expression],
     input: &'a InsertInput,
-    on_conflict: Option<&'a OnConflict>,
+    on_conflict: Option<&'a ConflictClause>,
     returning: &'a [Expression],
     private: bool,
 }
@@ -178,7 +178,7 @@ impl InsertRun {
             }
             RowWriteProgress::Exists(target, row) => (target, row),
         };
-        let applies = |on_conflict: &&OnConflict| on_conflict.target.is_none_or(|wanted| wanted == target);
+        let applies = |on_conflict: &&ConflictClause| on_conflict.target.is_none_or(|wanted| wanted == target);
         let Some(on_conflict) = insertion.on_conflict.filter(applies) else {
             return Err(row_write::exists(table, target, &new));
         };
@@ -186,11 +186,11 @@ impl InsertRun {
             return Ok(None);
         }
         match target {
-            ConflictTarget::PrimaryKey => {
+            ConflictKey::PrimaryKey => {
                 self.update_existing(insertion, scene, key, &row, &new)?;
                 Ok(None)
             }
-            ConflictTarget::Index(position) => {
+            ConflictKey::Index(position) => {
                 let index = &table.indexes[position];
                 // Only unique entries are claimed, and their row alone leads to the table's.
                 let key = rows::indexed_key(table, index, &Key::lowest(), &row)?;

@@ -10,7 +10,7 @@ use crate::row_write::{self, Image, RowWrite, RowWriteProgress, WritePart};
 use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, ConflictTarget, Expression};
+use messages::program::{Action, ConflictKey, Expression};
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
@@ -116,7 +116,7 @@ impl RebuildRun {
 }
 
 /// PostgreSQL's words for a duplicate found while an index is built.
-fn duplicate(table: &TableSchema, target: ConflictTarget, values: &[Value]) -> Failure {
+fn duplicate(table: &TableSchema, target: ConflictKey, values: &[Value]) -> Failure {
     let mut failure = row_write::exists(table, target, values);
     if let Failure::Statement(wrong) = &mut failure
         && let Some(name) = &wrong.constraint

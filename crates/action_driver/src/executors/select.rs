@@ -9,7 +9,7 @@ use crate::need::{Access, ExecutorEvent};
 use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, Expression, RowLock};
+use messages::program::{Action, Expression, RowLockStrength};
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
 use values::Value;
@@ -34,8 +34,8 @@ impl SelectRun {
         let skip = count(offset.as_ref(), &scene.scope, "2201X", "OFFSET")?.unwrap_or(0);
         let left = count(limit.as_ref(), &scene.scope, "2201W", "LIMIT")?;
         let kind = match lock {
-            Some(RowLock::Update) => AccessKind::Write,
-            Some(RowLock::Share) | None => AccessKind::Read,
+            Some(RowLockStrength::Update) => AccessKind::Write,
+            Some(RowLockStrength::Share) | None => AccessKind::Read,
         };
         let hint = left.filter(|_| filter.is_none()).map(|left| left.saturating_add(skip));
         let cursor = source.as_ref().map(|source| SourceCursor::new(source, kind, hint, &scene.scope)).transpose()?;

@@ -15,7 +15,7 @@ use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
 use crate::sums;
 use messages::concurrency::AccessKind;
-use messages::program::{Action, Expression, Source};
+use messages::program::{Action, Expression, RowSource};
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Addends, Item, Key};
@@ -60,7 +60,7 @@ struct RowChange {
 
 /// The parts of the action.
 struct UpdateAction<'a> {
-    source: &'a Source,
+    source: &'a RowSource,
     filter: Option<&'a Expression>,
     assignments: &'a [(usize, Expression)],
     returning: &'a [Expression],

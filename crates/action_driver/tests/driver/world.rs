@@ -6,12 +6,12 @@
 use action_driver::ActionDriver;
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::commit::{CommitReply, CommitRequest};
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
+use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyReply, ConcurrencyRequest};
 use messages::planted::Planted;
 use messages::program::{Action, Expression, Program};
 use messages::replication::{Additions, Service, ServiceReply, ServiceRequest};
 use messages::schema::{Column, IndexSchema, TableSchema};
-use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
+use messages::session::{AccessMode, CommitReceipt, Failure, SessionReply, SessionRequest};
 use messages::{
     Age, Conflict, ConflictKind, Envelope, EpochNumber, History, Incarnation, Item, Key, KeyRange, Message, Now,
     Outbox, Row, Server, ServerKind, SessionId, SiteId, TableId, Timestamp, TransactionId,
@@ -319,14 +319,14 @@ impl World {
         }
         self.drops.extend(&history.drops);
         self.histories.push((transaction, history));
-        CommitReply::Committed { transaction, timestamp, receipt: Receipt::Memory { copies: 2 } }
+        CommitReply::Committed { transaction, timestamp, receipt: CommitReceipt::Memory { copies: 2 } }
     }
 
     fn concurrency(&mut self, request: ConcurrencyRequest) -> Option<ConcurrencyReply> {
         match request {
             ConcurrencyRequest::Access {
                 transaction,
-                target: Target::Item(item),
+                target: AccessTarget::Item(item),
                 kind: AccessKind::Write,
                 may_wait: false,
                 ..
@@ -458,9 +458,9 @@ fn describe(message: &Message) -> Option<String> {
         let high = range.high.as_ref().map_or(String::new(), |high| format!("{high:?}"));
         format!("{}[{:?}..{high}]", storage(range.table), range.low)
     };
-    let target = |target: &Target| match target {
-        Target::Item(named) => item(named),
-        Target::Range(named) => range(named),
+    let target = |target: &AccessTarget| match target {
+        AccessTarget::Item(named) => item(named),
+        AccessTarget::Range(named) => range(named),
     };
     let at =
         |snapshot: &Option<Timestamp>| snapshot.map_or(String::new(), |snapshot| format!(" at {}", snapshot.clock));

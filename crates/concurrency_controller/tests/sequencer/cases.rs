@@ -2,7 +2,7 @@
 
 use crate::support::{Site, TABLE, THERE, adding, history, item, key, own, range, said, transaction};
 use concurrency_controller::limits::{ACCESS_PATIENCE, ALONE_MAX, OWED_TIME, POINTS_MAX};
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, Target};
+use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyReply, ConcurrencyRequest, Method};
 use messages::item::Write;
 use messages::planted::{Bug, Planted};
 use messages::{ConflictKind, History, Item, Key, KeyRange};
@@ -563,7 +563,7 @@ fn large_histories_are_locked_in_one_pass() {
     let mut site = locking();
     for number in 0..5_000_u32 {
         let range = KeyRange { table: TABLE, low: key(number * 20), high: Some(key(number * 20 + 10)) };
-        assert_eq!(site.read(own(1), Target::Range(Box::new(range))), ["1 granted"]);
+        assert_eq!(site.read(own(1), AccessTarget::Range(Box::new(range))), ["1 granted"]);
     }
     assert_eq!(site.commit_lock(own(9), large.clone()), ["1 doomed: stale", "9 commit-locks granted"]);
     assert_eq!(site.commit_lock(own(3), large), NOTHING);

@@ -7,7 +7,7 @@
 use crate::properties::Era;
 use crate::support::{HERE, Site, THERE, adding, age, at, history, item, range, transaction};
 use concurrency_controller::limits::ACCESS_PATIENCE;
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, Way};
+use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, SwitchStrategy};
 use messages::planted::Planted;
 use messages::{Age, TransactionId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -108,7 +108,7 @@ impl Running {
 pub struct Setting<'a> {
     pub method: Method,
     /// Go over to these now and then, one after the other, from the last one to the first again.
-    pub switches: &'a [(Method, Way)],
+    pub switches: &'a [(Method, SwitchStrategy)],
     /// Transactions of another site prepare here, too.
     pub remote: bool,
     pub planted: Planted,

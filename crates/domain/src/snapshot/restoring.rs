@@ -13,7 +13,7 @@ use messages::epoch::{Member, MemberState, Placement, ProposalId};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
-use messages::{Epoch, EpochNumber, Incarnation, LeaseLength, Mark, OracleLife, SiteId, Timestamp, planted};
+use messages::{Epoch, EpochNumber, Incarnation, LeaseLength, LogPoint, OracleLife, SiteId, Timestamp, planted};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ impl Highest {
     pub fn first_records(&self, epoch: &Arc<Epoch>) -> [LogRecord; 3] {
         [
             LogRecord::EpochSeen { epoch: epoch.clone() },
-            LogRecord::Marked { mark: Mark { life: self.life, number: 0 } },
+            LogRecord::Marked { mark: LogPoint { life: self.life, number: 0 } },
             LogRecord::EpochLogged {
                 epoch: epoch.clone(),
                 incarnation: self.life,
