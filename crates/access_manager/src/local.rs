@@ -222,7 +222,7 @@ impl Local {
 
     /// Brings an item to memory, where it stays for a while. Returns what that costs: nothing if it is there, or known to be absent, 1 if the store
     /// has it not, and 4 if it has it.
-    pub(crate) fn warm(&mut self, table: TableId, key: &Key) -> Result<usize, StoreError> {
+    pub(crate) fn prefetch(&mut self, table: TableId, key: &Key) -> Result<usize, StoreError> {
         let Some(storage) = self.storages.get_mut(&table) else { return Ok(0) };
         let place = match storage.look(key) {
             MemoryPlace::Known(chain) => {

@@ -15,8 +15,8 @@ use crate::old_versions::Tally;
 use crate::posting::{Metadata, Poster};
 use crate::settings::StoreSettings;
 use crate::stale::Stale;
-use crate::stood::Stood;
 use crate::store::{Store, StoreError, away};
+use crate::validated::ValidatedRows;
 use messages::access::{AccessReply, AccessRequest, Copies, StaleSet};
 use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX};
 use messages::log_record::LogRecord;
@@ -42,7 +42,7 @@ pub struct AccessManager {
     pub(crate) poster: Poster,
     pub(crate) garbage: Garbage,
     pub(crate) planted: Planted,
-    pub(crate) stood: Stood,
+    pub(crate) validated: ValidatedRows,
     graveyard: Graveyard,
     sweeper: Sweeper,
     backlog: Backlog,
@@ -68,7 +68,7 @@ impl AccessManager {
             poster: Poster::new(drops, replay_from, needs_log),
             garbage: Garbage::default(),
             planted: settings.planted,
-            stood: Stood::default(),
+            validated: ValidatedRows::default(),
             graveyard: Graveyard::default(),
             sweeper: Sweeper::new(settings.memory_bytes_max),
             backlog: Backlog::new(settings.unposted_bytes_max, settings.planted),
@@ -155,7 +155,7 @@ impl AccessManager {
 
     fn serve(&mut self, from: ServerKind, request: AccessRequest, outbox: &mut Outbox) -> Result<(), StoreError> {
         if !leaves_catalog(&request) {
-            self.forget_stood();
+            self.forget_validated();
         }
         if !passes_installs(&request) {
             self.finish_installs(outbox)?;
@@ -245,9 +245,9 @@ impl AccessManager {
     }
 
     /// Rows of the catalog may change.
-    fn forget_stood(&mut self) {
-        if !planted!(self.planted, StoodRemembered) {
-            self.stood.forget();
+    fn forget_validated(&mut self) {
+        if !planted!(self.planted, ValidatedRemembered) {
+            self.validated.forget();
         }
     }
 
@@ -467,7 +467,7 @@ impl Server for AccessManager {
         let outcome = match envelope.message {
             Message::Access(request) => self.serve(envelope.from, request, outbox),
             Message::Synced(tag) => {
-                self.forget_stood();
+                self.forget_validated();
                 self.poster.logged(tag);
                 self.post(now, outbox)
             }
@@ -493,7 +493,7 @@ impl Server for AccessManager {
         if self.halted {
             return;
         }
-        self.forget_stood();
+        self.forget_validated();
         let outcome = self.post(now, outbox);
         self.stop_if(outcome, outbox);
         self.trim_old_versions(OLD_VERSIONS_PER_TICK, outbox);
@@ -507,7 +507,7 @@ impl Server for AccessManager {
         if self.halted {
             return;
         }
-        self.forget_stood();
+        self.forget_validated();
         let looks = matches!(record, LogRecord::Copied { .. } | LogRecord::Unsettled { .. });
         let caught_up = if looks { self.local.catch_up() } else { Ok(()) };
         self.stop_if(caught_up, outbox);

@@ -353,7 +353,8 @@ impl DriverSession {
     pub fn committed(
         &mut self,
         id: TransactionId,
-        (timestamp, receipt): (Timestamp, CommitReceipt),
+        timestamp: Timestamp,
+        receipt: CommitReceipt,
         exchange: &mut SessionExchange,
     ) {
         exchange.unfollow(id);

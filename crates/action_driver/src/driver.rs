@@ -181,13 +181,13 @@ impl ActionDriver {
 
     fn concurrency_reply(&mut self, now: Now, reply: ConcurrencyReply, outbox: &mut Outbox) {
         match reply {
-            ConcurrencyReply::AccessReply { transaction, conflict } => {
+            ConcurrencyReply::LockReply { transaction, conflict } => {
                 self.about(transaction, now, outbox, |session, exchange| session.granted(conflict, exchange));
             }
-            ConcurrencyReply::AccessAheadReply { transaction, granted } => {
+            ConcurrencyReply::LockPrefetchReply { transaction, granted } => {
                 self.about(transaction, now, outbox, |session, exchange| session.granted_ahead(granted, exchange));
             }
-            ConcurrencyReply::AccessBusy { transaction } => {
+            ConcurrencyReply::LockBusy { transaction } => {
                 self.about(transaction, now, outbox, |session, exchange| session.access_is_busy(exchange));
             }
             ConcurrencyReply::Doomed { transaction, conflict } => {
@@ -263,7 +263,7 @@ impl ActionDriver {
                     return;
                 }
                 self.about(transaction, now, outbox, |session, exchange| {
-                    session.committed(transaction, (timestamp, receipt), exchange);
+                    session.committed(transaction, timestamp, receipt, exchange);
                 });
             }
             CommitReply::Aborted { transaction, conflict } => {

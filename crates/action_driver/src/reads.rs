@@ -136,7 +136,7 @@ impl ReadState {
             ExecutorNeed::Unchanged(_, accesses) if !accesses.is_empty() => {
                 let (transaction, age) = transaction.identity.expect("a transaction has begun before it reads");
                 let accesses = accesses.iter().map(|access| (access.item.clone(), access.kind)).collect();
-                exchange.concurrency(ConcurrencyRequest::AccessAhead { transaction, age, accesses });
+                exchange.concurrency(ConcurrencyRequest::LockPrefetch { transaction, age, accesses });
                 self.stage = ReadStage::Asking;
                 return;
             }
@@ -175,7 +175,7 @@ impl ReadState {
             }
             (None, Some((transaction, age))) => {
                 let precedence = takes_precedence && matches!(target, AccessTarget::Range(_));
-                let access = ConcurrencyRequest::Access { transaction, age, target, kind, may_wait, precedence };
+                let access = ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait, precedence };
                 exchange.concurrency(access);
                 self.stage = ReadStage::Asking;
             }

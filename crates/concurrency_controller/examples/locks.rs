@@ -100,8 +100,7 @@ fn accesses(method: Method) -> impl FnMut(u64) {
         for item in 0..ITEMS {
             let kind = if item % 2 == 0 { AccessKind::Read } else { AccessKind::Write };
             let target = AccessTarget::Item(Item { table: TableId(20), key: key(number, item) });
-            let access =
-                ConcurrencyRequest::Access { transaction, age, target, kind, may_wait: true, precedence: false };
+            let access = ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait: true, precedence: false };
             ask(&mut controller, &mut outbox, access);
         }
         let transaction = id(number.saturating_sub(OPEN));

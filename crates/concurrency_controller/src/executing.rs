@@ -45,6 +45,28 @@ pub struct LockRequest {
     pub precedence: bool,
 }
 
+/// A transaction with its age, which decides who goes first.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner {
+    /// Which.
+    pub transaction: TransactionId,
+    /// Its age.
+    pub age: Age,
+}
+
+/// A transaction that takes its commit-locks.
+#[derive(Clone, Copy)]
+pub struct Committing<'a> {
+    /// Which, and its age.
+    pub owner: Owner,
+    /// The transactions that it consists of, if it is a group commit.
+    pub gathered: &'a [TransactionId],
+    /// What is locked.
+    pub history: &'a History,
+    /// Which locks a history needs.
+    pub placing: Placing,
+}
+
 /// How something is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
@@ -232,7 +254,7 @@ impl Executing {
     /// A transaction wants to access something. It has no request waiting.
     pub fn access(
         &mut self,
-        (transaction, age): (TransactionId, Age),
+        Owner { transaction, age }: Owner,
         target: AccessTarget,
         How { mode, may_wait, precedence }: How,
         now: u64,
@@ -441,13 +463,8 @@ impl Executing {
 
     /// An older transaction of this site that has waited long for something, or takes precedence, and which another, which is about to take that, has
     /// to let go first. It is none of those that the other consists of.
-    pub fn goes_first(
-        &mut self,
-        now: u64,
-        (other, age, gathered): (TransactionId, Age, &[TransactionId]),
-        (placing, history): (Placing, &History),
-        sequencer: &dyn Sequencer,
-    ) -> Option<Conflict> {
+    pub fn goes_first(&mut self, now: u64, committing: Committing, sequencer: &dyn Sequencer) -> Option<Conflict> {
+        let Committing { owner: Owner { transaction: other, age }, gathered, history, placing } = committing;
         if self.waiting.is_empty() && now >= self.owed_until {
             return None;
         }
@@ -486,13 +503,8 @@ impl Executing {
 
     /// Dooms whoever loses an access to the commit-locks of this transaction, in the order of their identifiers, but for those that it consists
     /// of.
-    pub fn doom(
-        &mut self,
-        prepared: TransactionId,
-        gathered: &[TransactionId],
-        (placing, history): (Placing, &History),
-        sequencer: &mut dyn Sequencer,
-    ) -> (Vec<Doomed>, Freed) {
+    pub fn doom(&mut self, committing: Committing, sequencer: &mut dyn Sequencer) -> (Vec<Doomed>, Freed) {
+        let Committing { owner: Owner { transaction: prepared, .. }, gathered, history, placing } = committing;
         self.list();
         let mut losers = BTreeMap::new();
         if !self.held.is_empty() {

@@ -35,14 +35,13 @@ pub mod switching;
 pub mod timestamp;
 
 use commit_locks::{CommitLockVerdict, CommitLocks, Finished};
-use executing::{Doomed, Executing, How, LockReply, WaiterReplies};
+use executing::{Committing, Doomed, Executing, How, LockReply, Owner, WaiterReplies};
 use lock_table::{LockPlace, Mode, Placing};
 use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyReply, ConcurrencyRequest, Method};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::{
-    Age, Conflict, ConflictKind, Envelope, History, Item, Message, Now, Outbox, Server, ServerKind, SiteId,
-    TransactionId,
+    Conflict, ConflictKind, Envelope, History, Item, Message, Now, Outbox, Server, ServerKind, SiteId, TransactionId,
 };
 use messages::{planted, reached};
 use methods::Ruling;
@@ -121,17 +120,17 @@ impl ConcurrencyController {
 
     fn request(&mut self, now: Now, site: SiteId, request: ConcurrencyRequest, outbox: &mut Outbox) {
         match request {
-            ConcurrencyRequest::Access { transaction, age, target, kind, may_wait, precedence } => {
+            ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait, precedence } => {
                 let how = How { mode: Mode::from(kind), may_wait, precedence };
-                self.access(now, (transaction, age), target, how, outbox);
+                self.access(now, Owner { transaction, age }, target, how, outbox);
             }
-            ConcurrencyRequest::AccessAhead { transaction, age, accesses } => {
-                let granted = self.access_ahead(now, (transaction, age), accesses);
-                let reply = ConcurrencyReply::AccessAheadReply { transaction, granted };
+            ConcurrencyRequest::LockPrefetch { transaction, age, accesses } => {
+                let granted = self.prefetch(now, Owner { transaction, age }, accesses);
+                let reply = ConcurrencyReply::LockPrefetchReply { transaction, granted };
                 outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
             }
             ConcurrencyRequest::CommitLock { transaction, age, history, gathered } => {
-                self.commit_lock(now, (transaction, age), history, &gathered, outbox);
+                self.commit_lock(now, Owner { transaction, age }, history, &gathered, outbox);
             }
             ConcurrencyRequest::Voted { transaction, proposal } => self.commit_locks.voted(transaction, proposal),
             ConcurrencyRequest::GiveUp { transaction, items } => {
@@ -160,20 +159,14 @@ impl ConcurrencyController {
         }
     }
 
-    fn access(
-        &mut self,
-        now: Now,
-        (transaction, age): (TransactionId, Age),
-        target: AccessTarget,
-        how: How,
-        outbox: &mut Outbox,
-    ) {
+    fn access(&mut self, now: Now, owner: Owner, target: AccessTarget, how: How, outbox: &mut Outbox) {
+        let transaction = owner.transaction;
         self.counters.accesses += 1;
         if planted!(self.placing.planted, RangeNotChecked) && matches!(target, AccessTarget::Range(..)) {
             return reply_access(transaction, None, outbox);
         }
         let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
-        match self.executing.access((transaction, age), target, how, now.boot, locks, sequencer) {
+        match self.executing.access(owner, target, how, now.boot, locks, sequencer) {
             LockReply::Granted => reply_access(transaction, None, outbox),
             LockReply::Waits => {
                 self.counters.access_waits += 1;
@@ -188,18 +181,13 @@ impl ConcurrencyController {
     }
 
     /// Grants accesses up to the first that cannot be had at once. How many.
-    fn access_ahead(
-        &mut self,
-        now: Now,
-        (transaction, age): (TransactionId, Age),
-        accesses: Vec<(Item, AccessKind)>,
-    ) -> u32 {
+    fn prefetch(&mut self, now: Now, owner: Owner, accesses: Vec<(Item, AccessKind)>) -> u32 {
         let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
         let mut granted = 0;
         for (item, kind) in accesses {
             let target = AccessTarget::Item(item);
             let how = How { mode: Mode::from(kind), may_wait: false, precedence: false };
-            match self.executing.access((transaction, age), target, how, now.boot, locks, sequencer) {
+            match self.executing.access(owner, target, how, now.boot, locks, sequencer) {
                 LockReply::Granted => granted += 1,
                 LockReply::Waits | LockReply::Busy | LockReply::Refused(_) => break,
             }
@@ -214,11 +202,12 @@ impl ConcurrencyController {
     fn commit_lock(
         &mut self,
         now: Now,
-        (transaction, age): (TransactionId, Age),
+        owner: Owner,
         history: Arc<History>,
         gathered: &[TransactionId],
         outbox: &mut Outbox,
     ) {
+        let Owner { transaction, age } = owner;
         match self.commit_locks.holds(transaction) {
             Some(true) => return reply_commit_lock(transaction, None, outbox),
             Some(false) => return,
@@ -228,12 +217,8 @@ impl ConcurrencyController {
         if let Some(conflict) = executed.find_map(|&executed| self.executing.doomed(executed)) {
             return reply_commit_lock(transaction, Some(conflict.clone()), outbox);
         }
-        let first = self.executing.goes_first(
-            now.boot,
-            (transaction, age, gathered),
-            (self.placing, &history),
-            self.ruling.sequencer(),
-        );
+        let committing = Committing { owner, gathered, history: &history, placing: self.placing };
+        let first = self.executing.goes_first(now.boot, committing, self.ruling.sequencer());
         if let Some(conflict) = first.filter(|_| !planted!(self.placing.planted, LongWaiterPassed)) {
             reached!("long-waiter-first");
             self.counters.commit_lock_deaths += 1;
@@ -247,8 +232,7 @@ impl ConcurrencyController {
         let mut freed = self.executing.forget(transaction, self.ruling.sequencer_mut());
         gathered.iter().for_each(|member| self.executing.gather(*member, self.ruling.sequencer_mut()));
         if !matches!(verdict, CommitLockVerdict::Dies(_)) {
-            let locks = (self.placing, &*history);
-            let (doomed, more) = self.executing.doom(transaction, gathered, locks, self.ruling.sequencer_mut());
+            let (doomed, more) = self.executing.doom(committing, self.ruling.sequencer_mut());
             freed.extend(more);
             for loser in doomed {
                 reached!("executing-doomed");
@@ -305,7 +289,7 @@ impl ConcurrencyController {
 }
 
 fn reply_access(transaction: TransactionId, conflict: Option<Conflict>, outbox: &mut Outbox) {
-    let reply = ConcurrencyReply::AccessReply { transaction, conflict };
+    let reply = ConcurrencyReply::LockReply { transaction, conflict };
     outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
 }
 
@@ -319,7 +303,7 @@ fn tell_doomed(loser: Doomed, outbox: &mut Outbox) {
 }
 
 fn busy(transaction: TransactionId, outbox: &mut Outbox) {
-    let reply = ConcurrencyReply::AccessBusy { transaction };
+    let reply = ConcurrencyReply::LockBusy { transaction };
     outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
 }
 

@@ -30,7 +30,7 @@ pub use atomicity_controller::limits::ROUND_PACE;
 pub use concurrency_controller::limits::POINTS_MAX;
 pub use delivery::Turns;
 pub use host::ServerHost;
-pub use place::{Lost, ProcessConnection, SERVERS, Stores};
+pub use place::{CatalogRows, Lost, ProcessConnection, SERVERS, Stores};
 pub use start::Start;
 
 use commit_log::{Log, LogError, Position};

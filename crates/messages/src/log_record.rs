@@ -4,7 +4,7 @@
 
 use crate::access::{Copies, StaleSet};
 use crate::commit::{Outcome, TransactionsReport};
-use crate::epoch::{Epoch, ProposalId};
+use crate::epoch::{Epoch, EpochId};
 use crate::item::{History, Item, Row};
 use crate::lineage::{KnownMarks, LogPoint};
 use crate::replication::FailLockTable;
@@ -83,7 +83,7 @@ pub enum LogRecord {
         /// The first epoch in which this copy has taken part without a break.
         joined: EpochNumber,
         /// The chain of epochs.
-        chain: Vec<(EpochNumber, ProposalId)>,
+        chain: Vec<EpochId>,
         /// Tables of all other sites.
         fail_locks: BTreeMap<SiteId, FailLockTable>,
         /// What is stale in the own copy, in addition to what was already.

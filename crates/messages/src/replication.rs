@@ -4,7 +4,7 @@
 
 use crate::access::{Copies, CopyRequest, StaleSet};
 use crate::commit::TransactionsReport;
-use crate::epoch::{Epoch, ProposalId};
+use crate::epoch::{Epoch, EpochId, ProposalId};
 use crate::item::{Item, KeyRange};
 use crate::last_words::{HomesKnown, OutcomeTable};
 use crate::lease::LeaseLength;
@@ -88,7 +88,7 @@ pub enum ReplicationMessage {
     /// A site that belongs to no epoch to every site: take me in. Resent until an epoch has it as a member.
     Join {
         /// The last epoch that it logged, if any.
-        last: Option<(EpochNumber, ProposalId)>,
+        last: Option<EpochId>,
         /// Whether its copy was current there: after a total failure only such sites may restart the instance.
         was_up: bool,
         /// Sites that it has heard from lately: a member is taken in only when it has contact with all members.
@@ -137,9 +137,9 @@ pub enum ReplicationMessage {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberReport {
     /// The last epoch whose outcomes and fail-locks it has logged.
-    pub basis: Option<(EpochNumber, ProposalId)>,
+    pub basis: Option<EpochId>,
     /// The chain of epochs it knows, oldest first (bounded).
-    pub chain: Vec<(EpochNumber, ProposalId)>,
+    pub chain: Vec<EpochId>,
     /// Whether it was recovering and nothing is stale in its copy any more, which is synced: fail-locks of it are void, whether or not
     /// everybody has heard so before.
     pub current: bool,

@@ -39,7 +39,7 @@ pub enum MachineProcess {
 }
 
 /// A disk with its moods.
-#[derive(Clone, DiskCopy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Disk {
     /// A sync is under way.
     pub syncing: bool,
@@ -111,7 +111,7 @@ pub struct SimulatedMachine {
 }
 
 /// Pauses of a process between any two messages inside it.
-#[derive(Clone, DiskCopy, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Stall {
     /// Messages until the next pause.
     left: u64,

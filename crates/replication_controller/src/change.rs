@@ -8,7 +8,7 @@ use crate::outcomes::tables_of;
 use crate::{EpochContinuation, MembershipState, ReplicationController, limits};
 use messages::access::{AccessRequest, StaleSet};
 use messages::commit::{EpochRequest, TransactionsReport};
-use messages::epoch::ProposalId;
+use messages::epoch::EpochId;
 use messages::last_words::HomesKnown;
 use messages::limits::RESEND;
 use messages::log_record::LogRecord;
@@ -67,8 +67,8 @@ impl EpochChange {
         self.began_at = now.boot;
     }
 
-    fn is(&self, id: (EpochNumber, ProposalId)) -> bool {
-        (self.epoch.number, self.epoch.proposal) == id
+    fn is(&self, id: EpochId) -> bool {
+        self.epoch.id() == id
     }
 }
 
@@ -148,7 +148,7 @@ impl ReplicationController {
         if epoch.number > EpochNumber(0) || !self.chain.is_empty() || !epoch.members.contains_key(&self.site) {
             return;
         }
-        self.chain = vec![(epoch.number, epoch.proposal)];
+        self.chain = vec![epoch.id()];
         self.fail_locks.begin(epoch, self.site);
         outbox.append(self.logged_record(epoch, Arc::default()));
         self.sync_then(EpochContinuation::Empty(epoch.clone()), outbox);
@@ -174,7 +174,7 @@ impl ReplicationController {
         };
         self.leases.enter(&epoch, self.site, now);
         self.copiers.stop();
-        self.attempted.push((EpochNumber(epoch.number.0.saturating_sub(1)), epoch.parent));
+        self.attempted.push(epoch.parent_id());
         let tag = epoch.number.0;
         self.state = MembershipState::Changing(EpochChange {
             epoch,
@@ -220,7 +220,7 @@ impl ReplicationController {
         let fresh = self.is_fresh(&epoch);
         let joined = if fresh { epoch.number } else { self.joined };
         let transactions = Arc::new(TransactionsReport { joined, ..transactions.clone() });
-        let basis = self.logged.as_ref().map(|logged| (logged.number, logged.proposal));
+        let basis = self.logged.as_ref().map(|logged| logged.id());
         let report = Arc::new(match fresh {
             true => MemberReport { basis, transactions, ..MemberReport::default() },
             false => MemberReport {
@@ -247,7 +247,7 @@ impl ReplicationController {
         now: Now,
         from: SiteId,
         life: Incarnation,
-        id: (EpochNumber, ProposalId),
+        id: EpochId,
         report: Arc<MemberReport>,
         outbox: &mut Outbox,
     ) {
@@ -256,11 +256,11 @@ impl ReplicationController {
                 change.reports.insert(from, report);
                 self.resolve_if_complete(outbox);
             }
-            MembershipState::Member(epoch) if (epoch.number, epoch.proposal) == id => {
-                let logged = ReplicationMessage::Logged { epoch: id.0, proposal: id.1, complete: true };
+            MembershipState::Member(epoch) if epoch.id() == id => {
+                let logged = ReplicationMessage::Logged { epoch: id.number, proposal: id.proposal, complete: true };
                 self.to_peer(from, logged, outbox);
             }
-            _ => self.answer_if_behind(now, from, id.0, outbox),
+            _ => self.answer_if_behind(now, from, id.number, outbox),
         }
     }
 
@@ -353,17 +353,17 @@ impl ReplicationController {
 
     fn append_chain(&mut self, epoch: &Epoch, reports: &BTreeMap<SiteId, Arc<MemberReport>>) {
         for report in reports.values() {
-            let longer = report.chain.last().map(|last| last.0) > self.chain.last().map(|last| last.0);
+            let longer = report.chain.last().map(|last| last.number) > self.chain.last().map(|last| last.number);
             if longer {
                 self.chain = report.chain.clone();
             }
         }
         // An epoch that failed before everybody had logged it is an ancestor all the same: what it resolved, its successor resolves again, and
         // what that commits is fail-locked for whoever had logged the failed one.
-        let last = self.chain.last().map_or(epoch.number, |last| last.0);
+        let last = self.chain.last().map_or(epoch.number, |last| last.number);
         let attempted = std::mem::take(&mut self.attempted).into_iter();
-        self.chain.extend(attempted.filter(|(number, _)| *number > last));
-        self.chain.push((epoch.number, epoch.proposal));
+        self.chain.extend(attempted.filter(|epoch| epoch.number > last));
+        self.chain.push(epoch.id());
         let surplus = self.chain.len().saturating_sub(limits::CHAIN_MAX);
         self.chain.drain(..surplus);
     }
@@ -447,7 +447,7 @@ impl ReplicationController {
         now: Now,
         from: SiteId,
         life: Incarnation,
-        id: (EpochNumber, ProposalId),
+        id: EpochId,
         complete: bool,
         outbox: &mut Outbox,
     ) {
@@ -461,13 +461,13 @@ impl ReplicationController {
                 }
                 self.activate_if_complete(now, outbox);
             }
-            MembershipState::Member(epoch) if (epoch.number, epoch.proposal) == id => {
+            MembershipState::Member(epoch) if epoch.id() == id => {
                 if !complete {
-                    let logged = ReplicationMessage::Logged { epoch: id.0, proposal: id.1, complete: true };
+                    let logged = ReplicationMessage::Logged { epoch: id.number, proposal: id.proposal, complete: true };
                     self.to_peer(from, logged, outbox);
                 }
             }
-            _ => self.answer_if_behind(now, from, id.0, outbox),
+            _ => self.answer_if_behind(now, from, id.number, outbox),
         }
     }
 

@@ -393,8 +393,8 @@ impl ReplicationController {
             return everything;
         };
         let chain: BTreeSet<_> = carriers.iter().flat_map(|report| report.chain.iter().copied()).collect();
-        let last = self.logged.as_ref().map(|logged| (logged.number, logged.proposal));
-        let descends = last.is_some_and(|last| chain.contains(&last) && last.0 >= high.0);
+        let last = self.logged.as_ref().map(|logged| logged.id());
+        let descends = last.is_some_and(|last| chain.contains(&last) && last.number >= high.0);
         if self.was_set_back(carriers) || !descends || stale.everything {
             reached!("joiner-locks-everything");
             return everything;

@@ -4,10 +4,10 @@
 //! members of the last epoch restart it together: one of them proposes the next epoch once it has heard all of them in a new life.
 
 use crate::{MembershipState, ReplicationController, limits};
-use messages::epoch::{Member, ProposalId};
+use messages::epoch::{EpochId, Member};
 use messages::limits::JOIN_RETRY;
 use messages::replication::ReplicationMessage;
-use messages::{Epoch, EpochNumber, Incarnation, KnownMarks, LogPoint, MemberState, Now, Outbox, SiteId};
+use messages::{Epoch, Incarnation, KnownMarks, LogPoint, MemberState, Now, Outbox, SiteId};
 use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct JoinWish {
     pub(crate) life: Incarnation,
-    pub(crate) last: Option<(EpochNumber, ProposalId)>,
+    pub(crate) last: Option<EpochId>,
     pub(crate) reachable: Vec<SiteId>,
     pub(crate) marks: Box<KnownMarks>,
     pub(crate) at: u64,
@@ -163,7 +163,7 @@ impl ReplicationController {
         }
         self.joiners.asked = (now.boot, reachable.clone());
         self.read_oracle(now, outbox);
-        let last = self.logged.as_ref().map(|logged| (logged.number, logged.proposal));
+        let last = self.logged.as_ref().map(|logged| logged.id());
         let was_up = self
             .logged
             .as_ref()
@@ -285,7 +285,7 @@ impl ReplicationController {
     /// A copy that has lost its log is empty, whatever the last epoch says of it.
     fn may_restart(&self, last: &Epoch, wish: Option<&JoinWish>) -> bool {
         let logged = match wish {
-            Some(wish) => wish.last.map(|(number, _)| number),
+            Some(wish) => wish.last.map(|last| last.number),
             None => self.logged.as_ref().map(|logged| logged.number),
         };
         logged.is_some_and(|logged| logged <= last.number)

@@ -42,7 +42,7 @@ use joining::{JoinWish, Joiners};
 use leases::Leases;
 use marks::Marks;
 use messages::commit::EpochReply;
-use messages::epoch::ProposalId;
+use messages::epoch::EpochId;
 use messages::lease::OWN_PAUSE;
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
@@ -115,9 +115,9 @@ pub struct ReplicationController {
     /// Since which epoch this copy takes part without a break.
     pub(crate) joined: EpochNumber,
     /// The chain of epochs, oldest first.
-    pub(crate) chain: Vec<(EpochNumber, ProposalId)>,
+    pub(crate) chain: Vec<EpochId>,
     /// Parents of the epochs that this site has tried to enter since it last logged one.
-    pub(crate) attempted: Vec<(EpochNumber, ProposalId)>,
+    pub(crate) attempted: Vec<EpochId>,
     /// No vote, no grant in this epoch or any before.
     pub(crate) sealed_through: EpochNumber,
     /// Since when the present epoch is sealed (boot clock).
@@ -377,13 +377,20 @@ impl ReplicationController {
                 self.seal_asked(now, SealAsked { proposer: from, epoch, proposal }, outbox);
             }
             ReplicationMessage::Sealed { epoch, proposal, current, mark } => {
-                self.sealed_came(now, (from, life), (epoch, proposal), Whole { current, mark: mark.number }, outbox);
+                self.sealed_came(
+                    now,
+                    from,
+                    life,
+                    EpochId { number: epoch, proposal },
+                    Whole { current, mark: mark.number },
+                    outbox,
+                );
             }
             ReplicationMessage::Report { epoch, proposal, report } => {
-                self.report_came(now, from, life, (epoch, proposal), report, outbox);
+                self.report_came(now, from, life, EpochId { number: epoch, proposal }, report, outbox);
             }
             ReplicationMessage::Logged { epoch, proposal, complete } => {
-                self.logged_came(now, from, life, (epoch, proposal), complete, outbox);
+                self.logged_came(now, from, life, EpochId { number: epoch, proposal }, complete, outbox);
             }
             inside => self.member_message(now, &Header::of(&envelope), inside, outbox),
         }

@@ -4,7 +4,7 @@
 //! its absence disturbs nobody. A swap whose answer is lost is sent again: it is settled by its proposal identifier.
 
 use crate::{EpochContinuation, MembershipState, ReplicationController, limits};
-use messages::epoch::{Member, ProposalId};
+use messages::epoch::{EpochId, Member, ProposalId};
 use messages::lease::SEAL_ANSWER;
 use messages::limits::RESEND;
 use messages::log_record::LogRecord;
@@ -292,8 +292,15 @@ impl ReplicationController {
         };
         let mark = self.marks.on_disk();
         if proposer == self.site {
-            let own = (self.site, self.incarnation);
-            self.sealed_came(now, own, (epoch, proposal), Whole { current, mark: mark.number }, outbox);
+            let (site, life) = (self.site, self.incarnation);
+            self.sealed_came(
+                now,
+                site,
+                life,
+                EpochId { number: epoch, proposal },
+                Whole { current, mark: mark.number },
+                outbox,
+            );
         } else {
             self.to_peer(proposer, ReplicationMessage::Sealed { epoch, proposal, current, mark }, outbox);
         }
@@ -317,14 +324,15 @@ impl ReplicationController {
     pub(crate) fn sealed_came(
         &mut self,
         now: Now,
-        (from, life): (SiteId, Incarnation),
-        (epoch, id): (EpochNumber, ProposalId),
+        from: SiteId,
+        life: Incarnation,
+        id: EpochId,
         whole: Whole,
         outbox: &mut Outbox,
     ) {
         let Some(proposal) = &mut self.proposals.under_way else { return };
         let ProposalStage::Sealing { sealed } = &mut proposal.stage else { return };
-        if proposal.id != id || proposal.base.number != epoch || !proposal.base.has(from, life) {
+        if proposal.id != id.proposal || proposal.base.number != id.number || !proposal.base.has(from, life) {
             return;
         }
         sealed.insert(from, whole);
@@ -357,7 +365,7 @@ impl ReplicationController {
         }
         take_in(&mut epoch, &reachable_joiners);
         let tag = now.boot.max(1);
-        let expected = (base.number, base.proposal);
+        let expected = base.id();
         let epoch = Arc::new(epoch);
         proposal.stage = ProposalStage::Swapping { tag, epoch: epoch.clone() };
         proposal.stage_since = now.boot;
@@ -373,7 +381,7 @@ impl ReplicationController {
         let oracle = self.oracle.map_or(OracleLife(0), |(life, _)| life);
         let epoch = Arc::new(Epoch { proposal: id, oracle, ..epoch });
         let tag = now.boot.max(1);
-        let expected = (base.number, base.proposal);
+        let expected = base.id();
         self.proposals.under_way = Some(Proposal {
             id,
             base,
@@ -415,7 +423,7 @@ impl ReplicationController {
             }
             ProposalStage::Swapping { tag, epoch } if due => {
                 proposal.sent_at = now.boot;
-                let expected = (proposal.base.number, proposal.base.proposal);
+                let expected = proposal.base.id();
                 let request = OracleRequest::SwapEpoch { tag: *tag, expected, epoch: epoch.clone() };
                 self.to_oracle(request, outbox);
             }

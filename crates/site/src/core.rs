@@ -22,12 +22,12 @@ use crate::store::StoreReader;
 use crate::trace_file::TraceFile;
 use crate::{channels, clock, limits};
 use commit_log::{Log, Position};
-use domain::{Domain, DomainFailure, Effects, Remote};
+use domain::{CatalogRows, Domain, DomainFailure, Effects, Remote};
 use messages::oracle::OracleReply;
 use messages::replication::{ReplicationMessage, SiteNotice};
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
 use messages::trace::Selection;
-use messages::{Envelope, Incarnation, Key, LastWords, Message, Row, ServerKind, Timestamp};
+use messages::{Envelope, Incarnation, LastWords, Message, ServerKind};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token};
 use raidcomm::keys::Keys;
@@ -47,9 +47,6 @@ use thiserror::Error;
 const TOKEN_LOG: Token = Token(0);
 /// and those with other sites.
 const TOKENS_STREAMS: Range<usize> = 16..16 + raidcomm::limits::TOKENS;
-
-/// Rows of the catalog as a user interface takes them.
-pub type CatalogRows = Vec<(Key, Timestamp, Option<Row>)>;
 
 /// A life that has begun, as those who serve clients hear of it: everything under way is gone. What they ask from now on says that it is
 /// for this one.

@@ -41,7 +41,7 @@ impl SequenceRun {
                         let alone = [Vec::new()];
                         let rows = if *supplied { scene.supplied } else { &alone };
                         for row in rows {
-                            set(sequence, (value, is_called), row, scene)?;
+                            set(sequence, SetvalArguments { value, is_called }, row, scene)?;
                         }
                         return Ok(ExecutorStep::Done);
                     }
@@ -61,10 +61,17 @@ impl SequenceRun {
     }
 }
 
+/// What `setval` is told beside the sequence.
+#[derive(Clone, Copy)]
+struct SetvalArguments<'a> {
+    value: &'a Expression,
+    is_called: &'a Expression,
+}
+
 /// `setval`. NULL sets nothing.
 fn set(
     sequence: &Arc<TableSchema>,
-    (value, is_called): (&Expression, &Expression),
+    SetvalArguments { value, is_called }: SetvalArguments,
     supplied: &[Value],
     scene: &mut Scene,
 ) -> Result<(), Failure> {

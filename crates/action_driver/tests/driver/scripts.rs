@@ -287,7 +287,7 @@ fn a_doom_while_waiting_tries_again() {
     };
     let reply = world.tell(ServerKind::ConcurrencyController, Message::ConcurrencyReply(doomed));
     assert!(matches!(reply, Some(SessionReply::Executed { .. })), "{reply:?}");
-    let late = ConcurrencyReply::AccessReply { transaction: transaction(3), conflict: None };
+    let late = ConcurrencyReply::LockReply { transaction: transaction(3), conflict: None };
     world.said();
     world.tell(ServerKind::ConcurrencyController, Message::ConcurrencyReply(late));
     assert_eq!(world.said(), "");

@@ -168,7 +168,7 @@ fn what_waits_for_a_scan_shares_its_fate() {
     assert_eq!(world.ask(scan(vec![KeyRange::whole(ACCOUNTS)], None, false)), None);
     assert_eq!(world.execute(&add_balance(), &[1.into(), Value::BigInt(1)]), None);
     world.hold_accesses = false;
-    let lost = ConcurrencyReply::AccessReply {
+    let lost = ConcurrencyReply::LockReply {
         transaction: world.begun(),
         conflict: Some(Conflict::of(ConflictKind::Deadlock)),
     };

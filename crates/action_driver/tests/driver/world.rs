@@ -324,19 +324,19 @@ impl World {
 
     fn concurrency(&mut self, request: ConcurrencyRequest) -> Option<ConcurrencyReply> {
         match request {
-            ConcurrencyRequest::Access {
+            ConcurrencyRequest::Lock {
                 transaction,
                 target: AccessTarget::Item(item),
                 kind: AccessKind::Write,
                 may_wait: false,
                 ..
-            } if self.busy.contains(&item) => Some(ConcurrencyReply::AccessBusy { transaction }),
-            ConcurrencyRequest::Access { transaction, .. } if !self.hold_accesses => {
+            } if self.busy.contains(&item) => Some(ConcurrencyReply::LockBusy { transaction }),
+            ConcurrencyRequest::Lock { transaction, .. } if !self.hold_accesses => {
                 let conflict = self.accesses.pop_front().flatten().map(Conflict::of);
-                Some(ConcurrencyReply::AccessReply { transaction, conflict })
+                Some(ConcurrencyReply::LockReply { transaction, conflict })
             }
             // Nothing is waited for here: what is held back is asked for again.
-            ConcurrencyRequest::AccessAhead { transaction, accesses, .. } => {
+            ConcurrencyRequest::LockPrefetch { transaction, accesses, .. } => {
                 let mut granted = 0;
                 for (item, _) in accesses {
                     let is_refused = matches!(self.accesses.front(), Some(Some(_)));
@@ -346,7 +346,7 @@ impl World {
                     self.accesses.pop_front();
                     granted += 1;
                 }
-                Some(ConcurrencyReply::AccessAheadReply { transaction, granted })
+                Some(ConcurrencyReply::LockPrefetchReply { transaction, granted })
             }
             ConcurrencyRequest::SnapshotAccess { tag, .. } => Some(ConcurrencyReply::SnapshotReply { tag }),
             _ => None,
@@ -497,10 +497,10 @@ fn describe(message: &Message) -> Option<String> {
                 writes.join(" ")
             )
         }
-        Message::Concurrency(ConcurrencyRequest::Access { transaction, target: named, kind, .. }) => {
+        Message::Concurrency(ConcurrencyRequest::Lock { transaction, target: named, kind, .. }) => {
             format!("may T{} {} {}?", transaction.sequence, verb(*kind), target(named))
         }
-        Message::Concurrency(ConcurrencyRequest::AccessAhead { transaction, accesses, .. }) => {
+        Message::Concurrency(ConcurrencyRequest::LockPrefetch { transaction, accesses, .. }) => {
             let accesses = accesses.iter().map(|(named, kind)| format!("{} {}", verb(*kind), item(named)));
             format!("may T{} at once {}?", transaction.sequence, accesses.collect::<Vec<_>>().join(", "))
         }

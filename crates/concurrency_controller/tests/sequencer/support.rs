@@ -137,7 +137,7 @@ impl Site {
         target: AccessTarget,
         kind: AccessKind,
     ) -> Vec<ConcurrencyReply> {
-        self.ask(ConcurrencyRequest::Access {
+        self.ask(ConcurrencyRequest::Lock {
             transaction,
             age: age(transaction),
             target,
@@ -151,26 +151,26 @@ impl Site {
     pub fn read_as(&mut self, transaction: TransactionId, clock: u64, target: AccessTarget) -> Vec<ConcurrencyReply> {
         let age = Age { clock, first: own(clock) };
         let kind = AccessKind::Read;
-        self.ask(ConcurrencyRequest::Access { transaction, age, target, kind, may_wait: true, precedence: false })
+        self.ask(ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait: true, precedence: false })
     }
 
     /// An access with precedence.
     pub fn read_before_all(&mut self, transaction: TransactionId, target: AccessTarget) -> Vec<String> {
         let (age, kind) = (age(transaction), AccessKind::Read);
-        said(&self.ask(ConcurrencyRequest::Access { transaction, age, target, kind, may_wait: true, precedence: true }))
+        said(&self.ask(ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait: true, precedence: true }))
     }
 
     /// Writes of items that are asked for together.
     pub fn write_ahead(&mut self, transaction: TransactionId, numbers: &[u8]) -> Vec<String> {
         let item = |number: &u8| Item { table: TABLE, key: key(*number) };
         let accesses = numbers.iter().map(|number| (item(number), AccessKind::Write)).collect();
-        said(&self.ask(ConcurrencyRequest::AccessAhead { transaction, age: age(transaction), accesses }))
+        said(&self.ask(ConcurrencyRequest::LockPrefetch { transaction, age: age(transaction), accesses }))
     }
 
     /// An access that may not wait.
     pub fn try_write(&mut self, transaction: TransactionId, target: AccessTarget) -> Vec<ConcurrencyReply> {
         let (age, kind) = (age(transaction), AccessKind::Write);
-        self.ask(ConcurrencyRequest::Access { transaction, age, target, kind, may_wait: false, precedence: false })
+        self.ask(ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait: false, precedence: false })
     }
 
     /// What it may only add to it may no more.
@@ -246,11 +246,11 @@ pub fn said(replies: &[ConcurrencyReply]) -> Vec<String> {
         Some(conflict) => kind(conflict.kind).to_string(),
     };
     let one = |reply: &ConcurrencyReply| match reply {
-        ConcurrencyReply::AccessBusy { .. } => None,
-        ConcurrencyReply::AccessAheadReply { transaction, granted } => {
+        ConcurrencyReply::LockBusy { .. } => None,
+        ConcurrencyReply::LockPrefetchReply { transaction, granted } => {
             Some(format!("{} granted {granted} ahead", transaction.sequence))
         }
-        ConcurrencyReply::AccessReply { transaction, conflict } => {
+        ConcurrencyReply::LockReply { transaction, conflict } => {
             Some(format!("{} {}", transaction.sequence, why(conflict)))
         }
         ConcurrencyReply::Doomed { transaction, conflict } => {

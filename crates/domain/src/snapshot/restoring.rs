@@ -102,7 +102,7 @@ impl Highest {
                 epoch: epoch.clone(),
                 incarnation: self.life,
                 joined: epoch.number,
-                chain: vec![(epoch.number, epoch.proposal)],
+                chain: vec![epoch.id()],
                 fail_locks: BTreeMap::new(),
                 stale: Arc::default(),
             },

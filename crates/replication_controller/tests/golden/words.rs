@@ -62,7 +62,7 @@ fn report(report: &MemberReport) -> String {
 pub fn described(message: &Message) -> String {
     match message {
         Message::Oracle(OracleRequest::SwapEpoch { expected, epoch: new, .. }) => {
-            format!("swap {} for {}", expected.0.0, epoch(new))
+            format!("swap {} for {}", expected.number.0, epoch(new))
         }
         Message::OracleReply(OracleReply::EpochSwapped { won, epoch: held, .. }) => {
             format!("swapped {won}: {}", epoch(held))

@@ -543,7 +543,7 @@ impl World {
             },
             OracleRequest::SwapEpoch { tag, expected, epoch } => {
                 let to_this = epoch.oracle == self.oracle_life && self.settled;
-                if to_this && (self.oracle.number, self.oracle.proposal) == expected {
+                if to_this && self.oracle.id() == expected {
                     self.before.push(std::mem::replace(&mut self.oracle, epoch.clone()));
                 }
                 let won = self.oracle.proposal == epoch.proposal && self.oracle.number == epoch.number;
