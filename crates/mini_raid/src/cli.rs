@@ -93,7 +93,7 @@ fn sweep_and_tell(options: &SimulationArguments, sweep: &Sweep) -> i32 {
     progress.end();
     println!("{}", summary.text());
     if options.probes {
-        print!("{}", probes_text(counts().collect()));
+        print!("{}", probes_text());
     }
     let Some(outcome) = summary.failed.first() else { return 0 };
     println!("seed {} with {} sites failed {}", outcome.seed, outcome.sites, outcome.failure.as_deref().unwrap_or(""));
@@ -101,8 +101,9 @@ fn sweep_and_tell(options: &SimulationArguments, sweep: &Sweep) -> i32 {
     1
 }
 
-/// What was reached, the rarest first, and what never was.
-fn probes_text(mut counted: Vec<(Probe, u64)>) -> String {
+/// What the runs of this process have reached, the rarest first, and what they never did.
+pub fn probes_text() -> String {
+    let mut counted: Vec<(Probe, u64)> = counts().collect();
     counted.sort_by_key(|(_, count)| *count);
     let missed = counted.iter().filter(|(_, count)| *count == 0).count();
     let lines = counted.iter().map(|(probe, count)| match count {
