@@ -38,7 +38,7 @@ impl MethodSetting {
     }
 
     /// A switch begins.
-    pub(crate) fn switches(&mut self, now: Now, (from, to, way): (Method, Method, SwitchStrategy)) {
+    pub(crate) fn switches(&mut self, now: Now, from: Method, to: Method, way: SwitchStrategy) {
         if self.switches.len() == SWITCHES_KEPT {
             self.switches.pop_front();
         }

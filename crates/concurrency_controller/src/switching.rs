@@ -38,7 +38,7 @@ impl ConcurrencyController {
             return;
         }
         self.end_switch(now);
-        self.setting.switches(now, (self.method(), method, way));
+        self.setting.switches(now, self.method(), method, way);
         let planted = self.placing.planted;
         let before = self.executing.under_way();
         let mut ruling = Ruling::new(method, planted);

@@ -225,7 +225,7 @@ impl Keeper {
         }
         member.heard_at.fetch_max(now, Ordering::SeqCst);
         match message {
-            ReplicationMessage::LeaseRequest { sent_at, length } => self.asked(now, member, (*sent_at, *length), said),
+            ReplicationMessage::LeaseRequest { sent_at, length } => self.asked(now, member, *sent_at, *length, said),
             ReplicationMessage::LeaseGrant { sent_at, length } => self.granted(now, member, *sent_at, *length),
             _ => return MessageTaken::Stray,
         }
@@ -233,7 +233,7 @@ impl Keeper {
         MessageTaken::Yes
     }
 
-    fn asked(&self, now: u64, member: &term::LeaseMember, (sent_at, length): (u64, LeaseLength), said: &mut LeaseSaid) {
+    fn asked(&self, now: u64, member: &term::LeaseMember, sent_at: u64, length: LeaseLength, said: &mut LeaseSaid) {
         if member.refused.load(Ordering::SeqCst) || !self.acts(now) {
             return;
         }
