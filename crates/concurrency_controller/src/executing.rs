@@ -47,7 +47,7 @@ pub struct LockRequest {
 
 /// A transaction with its age, which decides who goes first.
 #[derive(Clone, Copy, Debug)]
-pub struct Owner {
+pub struct LockOwner {
     /// Which.
     pub transaction: TransactionId,
     /// Its age.
@@ -58,7 +58,7 @@ pub struct Owner {
 #[derive(Clone, Copy)]
 pub struct Committing<'a> {
     /// Which, and its age.
-    pub owner: Owner,
+    pub owner: LockOwner,
     /// The transactions that it consists of, if it is a group commit.
     pub gathered: &'a [TransactionId],
     /// What is locked.
@@ -254,7 +254,7 @@ impl Executing {
     /// A transaction wants to access something. It has no request waiting.
     pub fn access(
         &mut self,
-        Owner { transaction, age }: Owner,
+        LockOwner { transaction, age }: LockOwner,
         target: AccessTarget,
         How { mode, may_wait, precedence }: How,
         now: u64,
@@ -464,7 +464,7 @@ impl Executing {
     /// An older transaction of this site that has waited long for something, or takes precedence, and which another, which is about to take that, has
     /// to let go first. It is none of those that the other consists of.
     pub fn goes_first(&mut self, now: u64, committing: Committing, sequencer: &dyn Sequencer) -> Option<Conflict> {
-        let Committing { owner: Owner { transaction: other, age }, gathered, history, placing } = committing;
+        let Committing { owner: LockOwner { transaction: other, age }, gathered, history, placing } = committing;
         if self.waiting.is_empty() && now >= self.owed_until {
             return None;
         }
@@ -504,7 +504,7 @@ impl Executing {
     /// Dooms whoever loses an access to the commit-locks of this transaction, in the order of their identifiers, but for those that it consists
     /// of.
     pub fn doom(&mut self, committing: Committing, sequencer: &mut dyn Sequencer) -> (Vec<Doomed>, Freed) {
-        let Committing { owner: Owner { transaction: prepared, .. }, gathered, history, placing } = committing;
+        let Committing { owner: LockOwner { transaction: prepared, .. }, gathered, history, placing } = committing;
         self.list();
         let mut losers = BTreeMap::new();
         if !self.held.is_empty() {

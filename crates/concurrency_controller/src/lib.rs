@@ -35,7 +35,7 @@ pub mod switching;
 pub mod timestamp;
 
 use commit_locks::{CommitLockVerdict, CommitLocks, Finished};
-use executing::{Committing, Doomed, Executing, How, LockReply, Owner, WaiterReplies};
+use executing::{Committing, Doomed, Executing, How, LockOwner, LockReply, WaiterReplies};
 use lock_table::{LockPlace, Mode, Placing};
 use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyReply, ConcurrencyRequest, Method};
 use messages::log_record::LogRecord;
@@ -122,15 +122,15 @@ impl ConcurrencyController {
         match request {
             ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait, precedence } => {
                 let how = How { mode: Mode::from(kind), may_wait, precedence };
-                self.access(now, Owner { transaction, age }, target, how, outbox);
+                self.access(now, LockOwner { transaction, age }, target, how, outbox);
             }
             ConcurrencyRequest::LockPrefetch { transaction, age, accesses } => {
-                let granted = self.prefetch(now, Owner { transaction, age }, accesses);
+                let granted = self.prefetch(now, LockOwner { transaction, age }, accesses);
                 let reply = ConcurrencyReply::LockPrefetchReply { transaction, granted };
                 outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
             }
             ConcurrencyRequest::CommitLock { transaction, age, history, gathered } => {
-                self.commit_lock(now, Owner { transaction, age }, history, &gathered, outbox);
+                self.commit_lock(now, LockOwner { transaction, age }, history, &gathered, outbox);
             }
             ConcurrencyRequest::Voted { transaction, proposal } => self.commit_locks.voted(transaction, proposal),
             ConcurrencyRequest::GiveUp { transaction, items } => {
@@ -159,7 +159,7 @@ impl ConcurrencyController {
         }
     }
 
-    fn access(&mut self, now: Now, owner: Owner, target: AccessTarget, how: How, outbox: &mut Outbox) {
+    fn access(&mut self, now: Now, owner: LockOwner, target: AccessTarget, how: How, outbox: &mut Outbox) {
         let transaction = owner.transaction;
         self.counters.accesses += 1;
         if planted!(self.placing.planted, RangeNotChecked) && matches!(target, AccessTarget::Range(..)) {
@@ -181,7 +181,7 @@ impl ConcurrencyController {
     }
 
     /// Grants accesses up to the first that cannot be had at once. How many.
-    fn prefetch(&mut self, now: Now, owner: Owner, accesses: Vec<(Item, AccessKind)>) -> u32 {
+    fn prefetch(&mut self, now: Now, owner: LockOwner, accesses: Vec<(Item, AccessKind)>) -> u32 {
         let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
         let mut granted = 0;
         for (item, kind) in accesses {
@@ -202,12 +202,12 @@ impl ConcurrencyController {
     fn commit_lock(
         &mut self,
         now: Now,
-        owner: Owner,
+        owner: LockOwner,
         history: Arc<History>,
         gathered: &[TransactionId],
         outbox: &mut Outbox,
     ) {
-        let Owner { transaction, age } = owner;
+        let LockOwner { transaction, age } = owner;
         match self.commit_locks.holds(transaction) {
             Some(true) => return reply_commit_lock(transaction, None, outbox),
             Some(false) => return,

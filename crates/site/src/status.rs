@@ -30,7 +30,7 @@ pub struct Status {
     /// The number of the highest epoch that it knows.
     pub epoch: u64,
     /// Members of that epoch.
-    pub members: Vec<MemberState>,
+    pub members: Vec<MemberShown>,
     /// The session vector: how often each site has come back.
     pub sessions: BTreeMap<u16, u64>,
     /// Fail-locked items of every other site.
@@ -98,7 +98,7 @@ pub struct ServerStatus {
 
 /// A member of the epoch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MemberState {
+pub struct MemberShown {
     /// Which site.
     pub site: u16,
     /// In which life.
@@ -318,7 +318,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         status.required_copies = epoch.required_copies;
         status.durability = durability(up, epoch.required_copies, log.receipt);
         status.sessions = epoch.sessions.iter().map(|(site, count)| (site.0, *count)).collect();
-        let member = |(site, member): (&messages::SiteId, &messages::Member)| MemberState {
+        let member = |(site, member): (&messages::SiteId, &messages::Member)| MemberShown {
             site: site.0,
             incarnation: member.incarnation.0,
             state: match member.state {
