@@ -114,7 +114,7 @@ fn table(answers: &SiteAnswers) -> String {
     row("incarnation", &|status| status.incarnation.to_string());
     row("epoch", &|status| status.epoch.to_string());
     row("members", &|status| {
-        let member = |member: &site::status::MemberState| match member.state.as_str() {
+        let member = |member: &site::status::MemberShown| match member.state.as_str() {
             "up" => member.site.to_string(),
             _ => format!("{}({})", member.site, member.state),
         };
@@ -300,12 +300,12 @@ fn ratio(of: u64, to: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use site::status::{Commits, MemberState};
+    use site::status::{Commits, MemberShown};
 
     /// An operator must see a site that does not answer, and the proof of one round and no sync.
     #[test]
     fn the_table_shows_what_matters() {
-        let member = |site, state: &str| MemberState { site, incarnation: 1, state: state.to_owned() };
+        let member = |site, state: &str| MemberShown { site, incarnation: 1, state: state.to_owned() };
         let status = Status {
             site: 1,
             state: "up".to_owned(),
