@@ -3,9 +3,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use message_transactions::codec::{HEADER_BYTES, decode};
-use message_transactions::kernel::{Kernel, OutgoingMessage, Scope};
+use message_transactions::kernel::{Kernel, OutgoingMessage, NameScope};
 use message_transactions::limits::VERSION;
-use message_transactions::outbox::{ReceivedMessage, Membership};
+use message_transactions::outbox::{ReceivedMessage, GroupMembership};
 use message_transactions::{ProcessGroupId, LogicalHostId, OwnedMemory, ProcessId, WantedReplies};
 use raidcomm_fuzz::Script;
 
@@ -43,7 +43,7 @@ impl World {
         }
         outbox.clear_packets();
         while outbox.next_completion().is_some() {}
-        while let Some(Membership::Join(_) | Membership::Leave(_)) = outbox.next_membership() {}
+        while let Some(GroupMembership::Join(_) | GroupMembership::Leave(_)) = outbox.next_membership() {}
         let surplus = self.sent.len().saturating_sub(8);
         self.sent.drain(..surplus);
     }
@@ -123,7 +123,7 @@ impl World {
             9 => self.delivery = self.kernel.receive(now, server).ok().flatten(),
             10 => self.kernel.stop_receiving(server),
             11 => drop(self.kernel.cancel(script.one_of(&[client, server]))),
-            12 => drop(self.kernel.get_pid(now, client, 5, Scope::Any)),
+            12 => drop(self.kernel.get_pid(now, client, 5, NameScope::Any)),
             _ => self.answer(script),
         }
         self.drain();

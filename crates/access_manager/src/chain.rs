@@ -4,7 +4,7 @@
 //! that may be read sees. What lies below the first is "absent", unless `history_unknown`. `old_bytes` is what the versions cost that are
 //! not the newest, so an install costs the same however many there are.
 
-use crate::snapshots::Snapshots;
+use crate::snapshots::ReadableSnapshots;
 use messages::{Row, Timestamp};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -26,7 +26,7 @@ pub(crate) struct Version {
 
 /// What a reader sees of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum SeenVersion {
     /// A row.
     Row(Timestamp, Row),
     /// No row; the version of its deletion, or zero when nothing is known.
@@ -45,7 +45,7 @@ pub(crate) struct Chain {
     owed: Option<Box<Version>>,
     /// Bytes of all `versions` but the newest.
     old_bytes: usize,
-    /// [`Snapshots::changes`] when it was trimmed last; 0: there may be something to trim.
+    /// [`ReadableSnapshots::changes`] when it was trimmed last; 0: there may be something to trim.
     trimmed: u32,
     /// The store's write that brings, or has brought, the newest version, unless it is `dirty`.
     batch: Batch,
@@ -107,7 +107,7 @@ impl Chain {
     }
 
     /// The newest version at or below `snapshot`, which may be read; `None`: the newest.
-    pub(crate) fn read(&self, snapshot: Option<Timestamp>) -> Seen {
+    pub(crate) fn read(&self, snapshot: Option<Timestamp>) -> SeenVersion {
         let newest = self.newest();
         let version = match snapshot {
             Some(snapshot) if snapshot < newest.timestamp => {
@@ -117,10 +117,10 @@ impl Chain {
             _ => Some(newest),
         };
         match version {
-            Some(Version { timestamp, row: Some(row), .. }) => Seen::Row(*timestamp, row.clone()),
-            Some(Version { timestamp, row: None, .. }) => Seen::Absent(*timestamp),
-            None if self.history_unknown => Seen::Gone,
-            None => Seen::Absent(Timestamp::ZERO),
+            Some(Version { timestamp, row: Some(row), .. }) => SeenVersion::Row(*timestamp, row.clone()),
+            Some(Version { timestamp, row: None, .. }) => SeenVersion::Absent(*timestamp),
+            None if self.history_unknown => SeenVersion::Gone,
+            None => SeenVersion::Absent(Timestamp::ZERO),
         }
     }
 
@@ -156,7 +156,7 @@ impl Chain {
     }
 
     /// Drops versions that no snapshot needs. The newest one of generation `posting` at most is set aside.
-    pub(crate) fn trim(&mut self, snapshots: &Snapshots, posting: Option<Generation>) {
+    pub(crate) fn trim(&mut self, snapshots: &ReadableSnapshots, posting: Option<Generation>) {
         let posting = posting.filter(|_| self.dirty);
         if posting.is_none() {
             self.owed = None;
@@ -200,7 +200,7 @@ impl Chain {
     }
 
     /// Bytes that only snapshots in use hold, once it is trimmed.
-    pub(crate) fn held_bytes(&self, snapshots: &Snapshots) -> usize {
+    pub(crate) fn held_bytes(&self, snapshots: &ReadableSnapshots) -> usize {
         let known = self.versions.partition_point(|version| version.timestamp <= snapshots.from());
         self.versions[..known.saturating_sub(1)].iter().map(Version::old_bytes).sum()
     }
@@ -277,16 +277,16 @@ impl Chain {
     }
 
     /// Whether memory may forget it, because the store, which has done so many writes, tells every reader the same.
-    pub(crate) fn is_evictable(&self, snapshots: &Snapshots, stored: Batch) -> bool {
+    pub(crate) fn is_evictable(&self, snapshots: &ReadableSnapshots, stored: Batch) -> bool {
         self.is_settled(snapshots, stored) && self.newest().row.is_some()
     }
 
     /// Whether it is a deletion that the store has too and every snapshot sees.
-    pub(crate) fn is_buried(&self, snapshots: &Snapshots, stored: Batch) -> bool {
+    pub(crate) fn is_buried(&self, snapshots: &ReadableSnapshots, stored: Batch) -> bool {
         self.is_settled(snapshots, stored) && self.newest().row.is_none()
     }
 
-    fn is_settled(&self, snapshots: &Snapshots, stored: Batch) -> bool {
+    fn is_settled(&self, snapshots: &ReadableSnapshots, stored: Batch) -> bool {
         let is_stored = !self.dirty && self.batch <= stored;
         is_stored && self.versions.len() == 1 && self.newest().timestamp <= snapshots.oldest()
     }
@@ -324,8 +324,8 @@ mod tests {
     }
 
     /// These are in use, and those to come lie at or above the last.
-    fn in_use(clocks: &[u64]) -> Snapshots {
-        let mut snapshots = Snapshots::new(Planted::none());
+    fn in_use(clocks: &[u64]) -> ReadableSnapshots {
+        let mut snapshots = ReadableSnapshots::new(Planted::none());
         let all: Vec<Timestamp> = clocks.iter().map(|clock| at(*clock)).collect();
         snapshots.report(all.clone(), *all.last().expect("where others are to come"));
         snapshots
@@ -338,9 +338,9 @@ mod tests {
 
     fn seen(chain: &Chain, clock: u64) -> Option<u64> {
         match chain.read(Some(at(clock))) {
-            Seen::Row(timestamp, _) => Some(timestamp.clock),
-            Seen::Absent(_) => None,
-            Seen::Gone => Some(u64::MAX),
+            SeenVersion::Row(timestamp, _) => Some(timestamp.clock),
+            SeenVersion::Absent(_) => None,
+            SeenVersion::Gone => Some(u64::MAX),
         }
     }
 
@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn a_post_keeps_one_version_of_a_row_that_changes_all_the_time() {
         let mut chain = Chain::written(version(10, 0), false);
-        let mut snapshots = Snapshots::new(Planted::none());
+        let mut snapshots = ReadableSnapshots::new(Planted::none());
         for clock in 11..1_000 {
             chain.insert(version(clock, 1));
             snapshots.report(Vec::new(), at(clock - 1));

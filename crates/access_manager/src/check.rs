@@ -96,12 +96,12 @@ impl AccessManager {
         first: bool,
     ) -> Result<Result<(), Timestamp>, StoreError> {
         let is_noted = table == TableId::CATALOG && !first;
-        if is_noted && self.stood.knows(key, seen) {
+        if is_noted && self.validated.knows(key, seen) {
             return Ok(Ok(()));
         }
         let stands = stands(self.local.version(table, key, first)?, seen);
         if is_noted && stands.is_ok() {
-            self.stood.note(key, seen);
+            self.validated.note(key, seen);
         }
         Ok(stands)
     }

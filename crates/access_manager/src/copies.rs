@@ -14,7 +14,7 @@ use messages::{planted, reached};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-type Rows = Vec<(Key, Timestamp, Option<Row>)>;
+type CopiedRows = Vec<(Key, Timestamp, Option<Row>)>;
 
 /// What became of copies.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(crate) struct Installed {
     /// Bytes of keys and rows.
     pub(crate) bytes: u64,
     /// Catalog rows that changed.
-    pub(crate) catalog: Rows,
+    pub(crate) catalog: CopiedRows,
 }
 
 impl AccessManager {
@@ -143,7 +143,12 @@ impl AccessManager {
     }
 
     /// Each stale part of the range gets a record of its own, so that a replay touches nothing that was fresh.
-    fn install_range(&mut self, range: &KeyRange, rows: &Rows, installed: &mut Installed) -> Result<(), StoreError> {
+    fn install_range(
+        &mut self,
+        range: &KeyRange,
+        rows: &CopiedRows,
+        installed: &mut Installed,
+    ) -> Result<(), StoreError> {
         let table = range.table;
         if rows.is_empty() {
             self.note_emptied(table);

@@ -8,7 +8,7 @@
 //! * a request that looks at this copy without locks (copies, a new epoch) finds all of it installed ([`AccessManager::finish_installs`]), and a post
 //!   begins only then, because the log of what it covers goes.
 
-use crate::limits::{STEP_ROWS, WARMED_LOOKS_PER_STEP, WARMED_PER_STEP};
+use crate::limits::{PREFETCH_LOOKS_PER_STEP, PREFETCHES_PER_STEP, STEP_ROWS};
 use crate::local::Local;
 use crate::manager::AccessManager;
 use crate::store::StoreError;
@@ -20,19 +20,20 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// How far a check has come.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct CheckProgress {
+    /// How many of the items that it touches have been brought to memory.
+    prefetched: usize,
+    /// How many of its reads are validated.
+    validated: usize,
+}
+
 /// What is done in steps.
 #[derive(Debug, Serialize, Deserialize)]
-enum Job {
+enum LargeJob {
     /// A check that is to be answered.
-    Check {
-        asker: ServerKind,
-        transaction: TransactionId,
-        history: Arc<History>,
-        /// How many of the items that it touches have been brought to memory.
-        warmed: usize,
-        /// How many of its reads stand.
-        stood: usize,
-    },
+    Check { asker: ServerKind, transaction: TransactionId, history: Arc<History>, progress: CheckProgress },
     /// A commit whose locks wait for it.
     Install {
         asker: ServerKind,
@@ -49,7 +50,7 @@ enum Job {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Large {
     touched_max: usize,
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<LargeJob>,
     /// The next step has been asked for.
     goes_on: bool,
     planted: Planted,
@@ -67,29 +68,30 @@ impl Large {
 
     /// Whether a post has to wait.
     pub(crate) fn keeps_posts(&self) -> bool {
-        !planted!(self.planted, PostPassesInstall) && self.jobs.iter().any(|job| matches!(job, Job::Install { .. }))
+        !planted!(self.planted, PostPassesInstall)
+            && self.jobs.iter().any(|job| matches!(job, LargeJob::Install { .. }))
     }
 
     pub(crate) fn check(&mut self, asker: ServerKind, transaction: TransactionId, history: Arc<History>) {
-        self.jobs.push_back(Job::Check { asker, transaction, history, warmed: 0, stood: 0 });
+        self.jobs.push_back(LargeJob::Check { asker, transaction, history, progress: CheckProgress::default() });
     }
 
     pub(crate) fn install(&mut self, asker: ServerKind, timestamp: Timestamp, history: Arc<History>) {
-        self.jobs.push_back(Job::Install { asker, timestamp, history, installed: 0 });
+        self.jobs.push_back(LargeJob::Install { asker, timestamp, history, installed: 0 });
     }
 
     pub(crate) fn post(&mut self, asker: ServerKind, tag: u64) {
-        self.jobs.push_back(Job::Post { asker, tag });
+        self.jobs.push_back(LargeJob::Post { asker, tag });
     }
 
     /// A transaction is given up.
     pub(crate) fn abandon(&mut self, given_up: TransactionId) {
-        self.jobs.retain(|job| !matches!(job, Job::Check { transaction, .. } if *transaction == given_up));
+        self.jobs.retain(|job| !matches!(job, LargeJob::Check { transaction, .. } if *transaction == given_up));
     }
 
     /// Nobody waits for a check any more.
     pub(crate) fn forget_checks(&mut self) {
-        self.jobs.retain(|job| !matches!(job, Job::Check { .. }));
+        self.jobs.retain(|job| !matches!(job, LargeJob::Check { .. }));
     }
 
     /// Has the next step asked for, if there is one.
@@ -113,28 +115,28 @@ impl AccessManager {
         let rows = self.large.step_rows();
         let left = match self.large.jobs.pop_front() {
             None => None,
-            Some(Job::Check { asker, transaction, history, warmed, stood }) => {
-                match self.check_step(transaction, &history, (warmed, stood), rows)? {
-                    Step::Left(warmed, stood) => Some(Job::Check { asker, transaction, history, warmed, stood }),
-                    Step::Done(conflict) => {
+            Some(LargeJob::Check { asker, transaction, history, progress }) => {
+                match self.check_step(transaction, &history, progress, rows)? {
+                    CheckStep::Left(progress) => Some(LargeJob::Check { asker, transaction, history, progress }),
+                    CheckStep::Done(conflict) => {
                         let reply = AccessReply::CheckReply { transaction, conflict };
                         outbox.local(asker, Message::AccessReply(reply));
                         None
                     }
                 }
             }
-            Some(Job::Install { asker, timestamp, history, installed }) => {
+            Some(LargeJob::Install { asker, timestamp, history, installed }) => {
                 let end = changed(&history).min(installed + rows);
                 self.install_part(timestamp, &history, installed..end, outbox)?;
                 self.trim_old_versions(end - installed, outbox);
                 if end < changed(&history) {
-                    Some(Job::Install { asker, timestamp, history, installed: end })
+                    Some(LargeJob::Install { asker, timestamp, history, installed: end })
                 } else {
                     self.end_install(asker, timestamp, &history, outbox);
                     None
                 }
             }
-            Some(Job::Post { asker, tag }) => {
+            Some(LargeJob::Post { asker, tag }) => {
                 self.begin_post(asker, tag, outbox)?;
                 None
             }
@@ -150,22 +152,22 @@ impl AccessManager {
         &mut self,
         transaction: TransactionId,
         history: &Arc<History>,
-        (warmed, stood): (usize, usize),
+        CheckProgress { prefetched, validated }: CheckProgress,
         rows: usize,
-    ) -> Result<Step, StoreError> {
-        if let Some(warmed) = warm(&mut self.local, history, warmed)? {
-            return Ok(Step::Left(warmed, stood));
+    ) -> Result<CheckStep, StoreError> {
+        if let Some(prefetched) = prefetch(&mut self.local, history, prefetched)? {
+            return Ok(CheckStep::Left(CheckProgress { prefetched, validated }));
         }
         let touched = history.reads.len() + history.writes.len() + history.increments.len();
-        let end = history.reads.len().min(stood + rows);
-        let conflict = self.check_items(&history.reads[stood..end])?;
+        let end = history.reads.len().min(validated + rows);
+        let conflict = self.check_items(&history.reads[validated..end])?;
         if conflict.is_some() {
-            return Ok(Step::Done(conflict));
+            return Ok(CheckStep::Done(conflict));
         }
         if end < history.reads.len() {
-            return Ok(Step::Left(touched, end));
+            return Ok(CheckStep::Left(CheckProgress { prefetched: touched, validated: end }));
         }
-        Ok(Step::Done(self.check_rest(transaction, history)?))
+        Ok(CheckStep::Done(self.check_rest(transaction, history)?))
     }
 
     /// Everything of a large commit is there.
@@ -181,7 +183,7 @@ impl AccessManager {
             return Ok(());
         }
         for job in std::mem::take(&mut self.large.jobs) {
-            let Job::Install { asker, timestamp, history, installed } = job else {
+            let LargeJob::Install { asker, timestamp, history, installed } = job else {
                 self.large.jobs.push_back(job);
                 continue;
             };
@@ -193,9 +195,9 @@ impl AccessManager {
 }
 
 /// What a step of a check has come to.
-enum Step {
-    /// There is more to do: so many items are in memory, so many reads stand.
-    Left(usize, usize),
+enum CheckStep {
+    /// There is more to do.
+    Left(CheckProgress),
     Done(Option<Conflict>),
 }
 
@@ -205,14 +207,14 @@ pub(crate) fn changed(history: &History) -> usize {
 }
 
 /// Brings more of what a history touches to memory, for as long as a step may take. Returns how much is there; `None`: all was there already.
-fn warm(local: &mut Local, history: &History, mut warmed: usize) -> Result<Option<usize>, StoreError> {
-    let (first, mut cost) = (warmed, 0);
-    while warmed < first + WARMED_LOOKS_PER_STEP && cost < WARMED_PER_STEP {
-        let Some((table, key)) = touched(history, warmed) else { break };
-        cost += local.warm(table, key)?;
-        warmed += 1;
+fn prefetch(local: &mut Local, history: &History, mut prefetched: usize) -> Result<Option<usize>, StoreError> {
+    let (first, mut cost) = (prefetched, 0);
+    while prefetched < first + PREFETCH_LOOKS_PER_STEP && cost < PREFETCHES_PER_STEP {
+        let Some((table, key)) = touched(history, prefetched) else { break };
+        cost += local.prefetch(table, key)?;
+        prefetched += 1;
     }
-    Ok((warmed > first).then_some(warmed))
+    Ok((prefetched > first).then_some(prefetched))
 }
 
 /// The items that a history touches, by number.

@@ -13,7 +13,7 @@
 //! * `local`: all storages, in memory and in the store; `memory_budget`: what memory forgets; `old_versions`: what
 //!   readers may cost; `backlog`: what writers may;
 //! * `replaying`: how a start makes what the log says many rows at a time;
-//! * `check`: whether what a transaction has read still stands; `stood`: what was found to; `escrow`: what is undecided and will be added to rows;
+//! * `check`: whether what a transaction has read still stands; `validated`: what was found to; `escrow`: what is undecided and will be added to rows;
 //! * `installing`: what has committed; `large`: how a large transaction is checked and installed in steps;
 //! * `stale`, `copies`: what is stale in this copy, and how copiers refresh it;
 //! * `posting`: how versions reach the store; [`store`]: the seam to it; [`memory`]: a store for tests and the simulator;
@@ -40,13 +40,13 @@ mod replaying;
 mod settings;
 mod snapshots;
 mod stale;
-mod stood;
 pub mod store;
+mod validated;
 
 pub use backlog::unposted_bytes_max;
 pub use manager::AccessManager;
 pub use memory::MemoryStore;
 pub use old_versions::Tally;
 pub use posting::needs_log_from;
-pub use settings::Settings;
+pub use settings::StoreSettings;
 pub use store::{Store, StoreError};

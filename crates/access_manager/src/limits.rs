@@ -19,8 +19,8 @@ pub const OLD_VERSIONS_PER_TICK: usize = 100;
 /// installed becomes so many. So while a pass over all of them is under way, one part in so many comes to them at most: of the
 /// items, whatever their bytes are.
 pub const OLD_VERSIONS_HASTE: usize = 4;
-/// Rows of the catalog that are remembered to have stood.
-pub const STOOD_MAX: usize = 1_024;
+/// Rows of the catalog that are remembered to have been validated.
+pub const VALIDATED_MAX: usize = 1_024;
 /// Writes remembered per storage for checking ranges that were read; a range read before them is too old.
 pub const RECENT_WRITES_MAX: usize = 16_384;
 
@@ -56,9 +56,9 @@ pub const TOUCHED_MAX: usize = 1_000;
 /// in each so many rows are compared, or installed,
 pub const STEP_ROWS: usize = 256;
 /// or as many are brought to memory as cost this: a row that the store has costs 4, one that it does not have 1;
-pub const WARMED_PER_STEP: usize = 256;
+pub const PREFETCHES_PER_STEP: usize = 256;
 /// of so many that are looked for there.
-pub const WARMED_LOOKS_PER_STEP: usize = 2_000;
+pub const PREFETCH_LOOKS_PER_STEP: usize = 2_000;
 
 /// A post rests this many times as long as the store took for the last write, unless much is not in the store yet.
 pub const POST_REST: u64 = 2;

@@ -4,16 +4,16 @@
 //! for it; a key that is not in memory is absent where its storage is `resident`, and elsewhere what the store says; the store has no
 //! version above those in memory.
 
-use crate::chain::{Batch, Chain, Generation, Seen, Version};
+use crate::chain::{Batch, Chain, Generation, SeenVersion, Version};
 use crate::limits::{
     HOLLOW_CHAINS_MAX, LOAD_BYTES_MAX, LOAD_ROWS_MAX, LOAD_ROWS_MIN, SCAN_BYTES_MAX, SCAN_ROWS_MAX, SCAN_WORK_MAX,
 };
 use crate::old_versions::{OldVersions, Tally};
-use crate::ranges::{Extent, KeyRanges, before};
+use crate::ranges::{KeyRanges, KeySpan, before};
 use crate::recent::RecentWrites;
 use crate::replaying::Replaying;
-use crate::settings::Settings;
-use crate::snapshots::Snapshots;
+use crate::settings::StoreSettings;
+use crate::snapshots::ReadableSnapshots;
 use crate::store::{self, Store, StoreError};
 use messages::planted;
 use messages::planted::Planted;
@@ -26,7 +26,7 @@ use values::addition::{AddError, Addend};
 
 /// One ordered key space.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Storage {
+pub(crate) struct KeySpace {
     pub(crate) chains: BTreeMap<Key, Chain>,
     /// Where memory has every key that there is.
     pub(crate) resident: KeyRanges,
@@ -50,7 +50,7 @@ pub(crate) struct Sought {
 
 /// A batch of rows.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Scanned {
+pub(crate) enum ScannedBatch {
     /// Key, version and row; and where to go on.
     Rows(Vec<(Key, Timestamp, Row)>, Option<Key>),
     /// The snapshot lies below what is known of a row.
@@ -63,14 +63,14 @@ pub(crate) struct Local {
     /// Stays where it is when the rest is moved.
     #[serde(skip, default = "store::away")]
     pub(crate) store: Box<dyn Store>,
-    pub(crate) storages: BTreeMap<TableId, Storage>,
+    pub(crate) storages: BTreeMap<TableId, KeySpace>,
     /// Bytes of all chains.
     pub(crate) tally: Tally,
     pub(crate) old_versions: OldVersions,
     /// The largest timestamp installed here.
     pub(crate) as_of: Timestamp,
     /// What may be read beside the newest versions.
-    pub(crate) snapshots: Snapshots,
+    pub(crate) snapshots: ReadableSnapshots,
     /// What is installed now belongs to this generation.
     pub(crate) generation: Generation,
     /// The newest generation that is on its way to the store.
@@ -88,14 +88,14 @@ pub(crate) struct Local {
     recent_writes_max: usize,
 }
 
-impl Storage {
-    fn new(resident: KeyRanges, recent: RecentWrites) -> Storage {
-        Storage { chains: BTreeMap::new(), resident, recent, floor: Timestamp::ZERO }
+impl KeySpace {
+    fn new(resident: KeyRanges, recent: RecentWrites) -> KeySpace {
+        KeySpace { chains: BTreeMap::new(), resident, recent, floor: Timestamp::ZERO }
     }
 
     /// One that the store does not have, so that memory has every key of it.
-    fn made(horizon: Timestamp, recent_writes_max: usize) -> Storage {
-        Storage::new(KeyRanges::whole(), RecentWrites::new(horizon, recent_writes_max))
+    fn made(horizon: Timestamp, recent_writes_max: usize) -> KeySpace {
+        KeySpace::new(KeyRanges::whole(), RecentWrites::new(horizon, recent_writes_max))
     }
 
     fn is_unknown_to(&self, snapshot: Option<Timestamp>) -> bool {
@@ -103,11 +103,11 @@ impl Storage {
     }
 
     /// Looks for an item, once for whatever is done with it then: of a large storage that is what costs.
-    fn look<'a>(&'a mut self, key: &Key) -> Place<'a> {
-        let Storage { chains, resident, .. } = self;
+    fn look<'a>(&'a mut self, key: &Key) -> MemoryPlace<'a> {
+        let KeySpace { chains, resident, .. } = self;
         match chains.entry(key.clone()) {
-            Entry::Occupied(found) => Place::Known(found.into_mut()),
-            Entry::Vacant(empty) => Place::Unknown(Empty { empty, resident }),
+            Entry::Occupied(found) => MemoryPlace::Known(found.into_mut()),
+            Entry::Vacant(empty) => MemoryPlace::Unknown(Empty { empty, resident }),
         }
     }
 
@@ -120,7 +120,7 @@ impl Storage {
 }
 
 /// Where an item was looked for in memory.
-enum Place<'a> {
+enum MemoryPlace<'a> {
     Known(&'a mut Chain),
     Unknown(Empty<'a>),
 }
@@ -131,7 +131,7 @@ struct Empty<'a> {
     resident: &'a KeyRanges,
 }
 
-impl<'a> Place<'a> {
+impl<'a> MemoryPlace<'a> {
     /// The item, from the store if need be; or that nothing is known of it.
     fn or_load(
         self,
@@ -140,8 +140,8 @@ impl<'a> Place<'a> {
         tally: &mut Tally,
     ) -> Result<Result<&'a mut Chain, Empty<'a>>, StoreError> {
         let place = match self {
-            Place::Known(chain) => return Ok(Ok(chain)),
-            Place::Unknown(place) => place,
+            MemoryPlace::Known(chain) => return Ok(Ok(chain)),
+            MemoryPlace::Unknown(place) => place,
         };
         if place.resident.contains(place.empty.key()) {
             return Ok(Err(place));
@@ -163,13 +163,13 @@ impl<'a> Empty<'a> {
 
 impl Local {
     /// Over a store that holds everything that was posted, the largest timestamp of which is `as_of`.
-    pub(crate) fn new(store: Box<dyn Store>, as_of: Timestamp, settings: Settings) -> Result<Local, StoreError> {
+    pub(crate) fn new(store: Box<dyn Store>, as_of: Timestamp, settings: StoreSettings) -> Result<Local, StoreError> {
         let mut local = Local {
             storages: BTreeMap::new(),
             tally: Tally::default(),
             old_versions: OldVersions::new(settings.old_version_bytes_max),
             as_of,
-            snapshots: Snapshots::new(settings.planted),
+            snapshots: ReadableSnapshots::new(settings.planted),
             generation: 1,
             posting: None,
             stored: 0,
@@ -181,7 +181,7 @@ impl Local {
             store,
         };
         for table in local.store.storages()? {
-            let storage = Storage::new(KeyRanges::default(), local.recent());
+            let storage = KeySpace::new(KeyRanges::default(), local.recent());
             local.storages.insert(table, storage);
         }
         Ok(local)
@@ -192,18 +192,23 @@ impl Local {
     }
 
     /// The storage, made when it is new. A storage that the store did not have at the start is resident from the beginning.
-    pub(crate) fn storage(&mut self, table: TableId) -> &mut Storage {
+    pub(crate) fn storage(&mut self, table: TableId) -> &mut KeySpace {
         let (horizon, writes_max) = (self.horizon, self.recent_writes_max);
-        self.storages.entry(table).or_insert_with(|| Storage::made(horizon, writes_max))
+        self.storages.entry(table).or_insert_with(|| KeySpace::made(horizon, writes_max))
     }
 
     /// What a reader of `snapshot` (`None`: the newest) sees of an item.
-    pub(crate) fn read(&mut self, table: TableId, key: &Key, snapshot: Option<Timestamp>) -> Result<Seen, StoreError> {
+    pub(crate) fn read(
+        &mut self,
+        table: TableId,
+        key: &Key,
+        snapshot: Option<Timestamp>,
+    ) -> Result<SeenVersion, StoreError> {
         let Some(storage) = self.storages.get_mut(&table) else {
-            return Ok(Seen::Absent(Timestamp::ZERO));
+            return Ok(SeenVersion::Absent(Timestamp::ZERO));
         };
         if storage.is_unknown_to(snapshot) {
-            return Ok(Seen::Gone);
+            return Ok(SeenVersion::Gone);
         }
         if let Some(chain) = storage.chains.get_mut(key) {
             chain.referenced = true;
@@ -211,21 +216,21 @@ impl Local {
         }
         Ok(match self.load(table, key)? {
             Some(chain) => chain.read(snapshot),
-            None => Seen::Absent(Timestamp::ZERO),
+            None => SeenVersion::Absent(Timestamp::ZERO),
         })
     }
 
     /// Brings an item to memory, where it stays for a while. Returns what that costs: nothing if it is there, or known to be absent, 1 if the store
     /// has it not, and 4 if it has it.
-    pub(crate) fn warm(&mut self, table: TableId, key: &Key) -> Result<usize, StoreError> {
+    pub(crate) fn prefetch(&mut self, table: TableId, key: &Key) -> Result<usize, StoreError> {
         let Some(storage) = self.storages.get_mut(&table) else { return Ok(0) };
         let place = match storage.look(key) {
-            Place::Known(chain) => {
+            MemoryPlace::Known(chain) => {
                 chain.referenced = true;
                 return Ok(0);
             }
-            Place::Unknown(place) if place.resident.contains(key) => return Ok(0),
-            place @ Place::Unknown(_) => place,
+            MemoryPlace::Unknown(place) if place.resident.contains(key) => return Ok(0),
+            place @ MemoryPlace::Unknown(_) => place,
         };
         Ok(if place.or_load(&*self.store, table, &mut self.tally)?.is_ok() { 4 } else { 1 })
     }
@@ -255,7 +260,7 @@ impl Local {
     pub(crate) fn load_range(
         &mut self,
         table: TableId,
-        (low, high): Extent,
+        (low, high): KeySpan,
         reverse: bool,
         rows_max: usize,
     ) -> Result<usize, StoreError> {
@@ -279,12 +284,12 @@ impl Local {
     }
 
     /// Rows of a range, from either end.
-    pub(crate) fn scan(&mut self, range: &KeyRange, sought: Sought) -> Result<Scanned, StoreError> {
+    pub(crate) fn scan(&mut self, range: &KeyRange, sought: Sought) -> Result<ScannedBatch, StoreError> {
         let Sought { snapshot, reverse, .. } = sought;
         if self.storages.get(&range.table).is_some_and(|storage| storage.is_unknown_to(snapshot)) {
-            return Ok(Scanned::Gone);
+            return Ok(ScannedBatch::Gone);
         }
-        let mut scan = Scan {
+        let mut scan = StorageScan {
             sought: Sought { rows_max: sought.rows_max.clamp(1, SCAN_ROWS_MAX), ..sought },
             rows: Vec::new(),
             bytes: 0,
@@ -306,9 +311,9 @@ impl Local {
                 Some((_, stop)) => (stop.clone().unwrap_or_else(|| low.clone()), high.clone()),
             };
             match scan.take(&mut storage.chains, &from, to.as_ref()) {
-                Taken::All => {}
-                Taken::Until(next) => return Ok(Scanned::Rows(scan.rows, Some(next))),
-                Taken::Gone => return Ok(Scanned::Gone),
+                ScanTaken::All => {}
+                ScanTaken::Until(next) => return Ok(ScannedBatch::Rows(scan.rows, Some(next))),
+                ScanTaken::Gone => return Ok(ScannedBatch::Gone),
             }
             let Some(gap) = gap else { break };
             match reverse {
@@ -317,7 +322,7 @@ impl Local {
             }
             self.load_range(range.table, gap, reverse, scan.sought.rows_max - scan.rows.len() + 1)?;
         }
-        Ok(Scanned::Rows(scan.rows, None))
+        Ok(ScannedBatch::Rows(scan.rows, None))
     }
 
     /// A committed version of an item that is not stale here. Whether it is the newest.
@@ -331,7 +336,7 @@ impl Local {
         let (generation, posting) = (self.generation, self.posting);
         let version = Version { timestamp, row, generation };
         let (horizon, writes_max) = (self.horizon, self.recent_writes_max);
-        let storage = self.storages.entry(table).or_insert_with(|| Storage::made(horizon, writes_max));
+        let storage = self.storages.entry(table).or_insert_with(|| KeySpace::made(horizon, writes_max));
         storage.recent.note(timestamp, key);
         self.as_of = self.as_of.max(timestamp);
         let chain = match storage.look(key).or_load(&*self.store, table, &mut self.tally)? {
@@ -471,7 +476,7 @@ pub(crate) fn cannot_take(table: TableId, key: &Key, timestamp: Timestamp, error
 }
 
 /// A scan on its way.
-struct Scan {
+struct StorageScan {
     sought: Sought,
     rows: Vec<(Key, Timestamp, Row)>,
     bytes: usize,
@@ -479,37 +484,37 @@ struct Scan {
 }
 
 /// How far a scan came.
-enum Taken {
+enum ScanTaken {
     All,
     Until(Key),
     Gone,
 }
 
-impl Scan {
+impl StorageScan {
     /// Takes rows between two keys, all of which are in memory.
-    fn take(&mut self, chains: &mut BTreeMap<Key, Chain>, low: &Key, high: Option<&Key>) -> Taken {
+    fn take(&mut self, chains: &mut BTreeMap<Key, Chain>, low: &Key, high: Option<&Key>) -> ScanTaken {
         if !before(low, high) {
-            return Taken::All;
+            return ScanTaken::All;
         }
         let bound = high.map_or(Bound::Unbounded, Bound::Excluded);
         let mut entries = chains.range::<Key, _>((Bound::Included(low), bound));
         while let Some((key, chain)) = if self.sought.reverse { entries.next_back() } else { entries.next() } {
             let next = || if self.sought.reverse { key.successor() } else { key.clone() };
             if self.work >= SCAN_WORK_MAX || self.bytes >= SCAN_BYTES_MAX {
-                return Taken::Until(next());
+                return ScanTaken::Until(next());
             }
             self.work += 1;
             match chain.read(self.sought.snapshot) {
-                Seen::Row(..) if self.rows.len() == self.sought.rows_max => return Taken::Until(next()),
-                Seen::Row(version, row) => {
+                SeenVersion::Row(..) if self.rows.len() == self.sought.rows_max => return ScanTaken::Until(next()),
+                SeenVersion::Row(version, row) => {
                     self.bytes += key.as_bytes().len() + row.len();
                     self.rows.push((key.clone(), version, row));
                 }
-                Seen::Absent(_) => {}
-                Seen::Gone if self.sought.forgiving => {}
-                Seen::Gone => return Taken::Gone,
+                SeenVersion::Absent(_) => {}
+                SeenVersion::Gone if self.sought.forgiving => {}
+                SeenVersion::Gone => return ScanTaken::Gone,
             }
         }
-        Taken::All
+        ScanTaken::All
     }
 }

@@ -3,20 +3,20 @@
 //! Invariant: once the store has failed, nothing is answered any more: a site whose disk is gone must look dead, not wrong.
 
 use crate::backlog::Backlog;
-use crate::chain::{Seen, Version};
+use crate::chain::{SeenVersion, Version};
 use crate::escrow::Escrow;
 use crate::installing::tell;
 use crate::large::{Large, changed};
 use crate::limits::OLD_VERSIONS_PER_TICK;
 use crate::limits::{SWEEP_BYTES, SWEEP_PER_MESSAGE, SWEEP_PER_MESSAGE_MAX, SWEEP_PER_TICK};
-use crate::local::{Local, Scanned, Sought};
+use crate::local::{Local, ScannedBatch, Sought};
 use crate::memory_budget::{Garbage, Graveyard, Sweeper};
 use crate::old_versions::Tally;
 use crate::posting::{Metadata, Poster};
-use crate::settings::Settings;
+use crate::settings::StoreSettings;
 use crate::stale::Stale;
-use crate::stood::Stood;
 use crate::store::{Store, StoreError, away};
+use crate::validated::ValidatedRows;
 use messages::access::{AccessReply, AccessRequest, Copies, StaleSet};
 use messages::limits::{COPY_BYTES_MAX, COPY_ITEMS_MAX};
 use messages::log_record::LogRecord;
@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Rows of the catalog with their versions.
-type CatalogRows = Vec<(Key, Timestamp, Option<Row>)>;
+type CatalogRowVersions = Vec<(Key, Timestamp, Option<Row>)>;
 
 /// The local copy of a site.
 #[derive(Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub struct AccessManager {
     pub(crate) poster: Poster,
     pub(crate) garbage: Garbage,
     pub(crate) planted: Planted,
-    pub(crate) stood: Stood,
+    pub(crate) validated: ValidatedRows,
     graveyard: Graveyard,
     sweeper: Sweeper,
     backlog: Backlog,
@@ -59,7 +59,7 @@ pub struct AccessManager {
 
 impl AccessManager {
     /// Over the store of this site. The log is replayed next.
-    pub fn open(store: Box<dyn Store>, settings: Settings) -> Result<AccessManager, StoreError> {
+    pub fn open(store: Box<dyn Store>, settings: StoreSettings) -> Result<AccessManager, StoreError> {
         let (Metadata { as_of, drops, replay_from }, needs_log) = Metadata::decode(store.metadata()?)?;
         Ok(AccessManager {
             local: Local::new(store, as_of, settings)?,
@@ -68,7 +68,7 @@ impl AccessManager {
             poster: Poster::new(drops, replay_from, needs_log),
             garbage: Garbage::default(),
             planted: settings.planted,
-            stood: Stood::default(),
+            validated: ValidatedRows::default(),
             graveyard: Graveyard::default(),
             sweeper: Sweeper::new(settings.memory_bytes_max),
             backlog: Backlog::new(settings.unposted_bytes_max, settings.planted),
@@ -113,21 +113,21 @@ impl AccessManager {
     }
 
     /// All rows of the catalog, for the user interface at the start.
-    pub fn catalog_rows(&mut self) -> Result<CatalogRows, StoreError> {
+    pub fn catalog_rows(&mut self) -> Result<CatalogRowVersions, StoreError> {
         self.rows_of(KeyRange::whole(TableId::CATALOG))
     }
 
     /// All settings, for whoever follows them, at the start.
-    pub fn setting_rows(&mut self) -> Result<CatalogRows, StoreError> {
+    pub fn setting_rows(&mut self) -> Result<CatalogRowVersions, StoreError> {
         self.rows_of(CatalogEntry::settings_range())
     }
 
-    fn rows_of(&mut self, mut range: KeyRange) -> Result<CatalogRows, StoreError> {
+    fn rows_of(&mut self, mut range: KeyRange) -> Result<CatalogRowVersions, StoreError> {
         let mut all = Vec::new();
         loop {
             // Without a snapshot no row can be gone.
             let sought = Sought { snapshot: None, rows_max: usize::MAX, reverse: false, forgiving: true };
-            let Scanned::Rows(rows, next) = self.local.scan(&range, sought)? else {
+            let ScannedBatch::Rows(rows, next) = self.local.scan(&range, sought)? else {
                 return Ok(all);
             };
             all.extend(rows.into_iter().map(|(key, version, row)| (key, version, Some(row))));
@@ -155,7 +155,7 @@ impl AccessManager {
 
     fn serve(&mut self, from: ServerKind, request: AccessRequest, outbox: &mut Outbox) -> Result<(), StoreError> {
         if !leaves_catalog(&request) {
-            self.forget_stood();
+            self.forget_validated();
         }
         if !passes_installs(&request) {
             self.finish_installs(outbox)?;
@@ -245,9 +245,9 @@ impl AccessManager {
     }
 
     /// Rows of the catalog may change.
-    fn forget_stood(&mut self) {
-        if !planted!(self.planted, StoodRemembered) {
-            self.stood.forget();
+    fn forget_validated(&mut self) {
+        if !planted!(self.planted, ValidatedRemembered) {
+            self.validated.forget();
         }
     }
 
@@ -259,9 +259,9 @@ impl AccessManager {
                 break;
             }
             read.push(match self.local.read(*table, key, None)? {
-                Seen::Row(version, row) => (version, Some(row)),
-                Seen::Absent(_) => (Timestamp::ZERO, None),
-                Seen::Gone => unreachable!("no snapshot, no version that is gone"),
+                SeenVersion::Row(version, row) => (version, Some(row)),
+                SeenVersion::Absent(_) => (Timestamp::ZERO, None),
+                SeenVersion::Gone => unreachable!("no snapshot, no version that is gone"),
             });
         }
         Ok(read)
@@ -283,11 +283,11 @@ impl AccessManager {
             return Ok(gone);
         }
         let (version, row) = match self.local.read(table, &key, snapshot)? {
-            Seen::Row(version, row) => (version, Some(row)),
+            SeenVersion::Row(version, row) => (version, Some(row)),
             // The same at every site, whether it still knows of the deletion or not.
-            Seen::Absent(_) => (Timestamp::ZERO, None),
-            Seen::Gone if planted!(self.planted, ReadBelowFloor) => (Timestamp::ZERO, None),
-            Seen::Gone => {
+            SeenVersion::Absent(_) => (Timestamp::ZERO, None),
+            SeenVersion::Gone if planted!(self.planted, ReadBelowFloor) => (Timestamp::ZERO, None),
+            SeenVersion::Gone => {
                 reached!("below-floor");
                 return Ok(AccessReply::SnapshotGone { tag, given_up: false });
             }
@@ -351,7 +351,7 @@ impl AccessManager {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let forgiving = planted!(self.planted, ReadBelowFloor);
         let sought = Sought { snapshot, rows_max: limit, reverse, forgiving };
-        let Scanned::Rows(rows, next) = self.local.scan(&range, sought)? else {
+        let ScannedBatch::Rows(rows, next) = self.local.scan(&range, sought)? else {
             return Ok(AccessReply::SnapshotGone { tag, given_up: false });
         };
         if present_only && let Some((key, ..)) = rows.iter().find(|(key, ..)| self.stale.contains(table, key)) {
@@ -467,7 +467,7 @@ impl Server for AccessManager {
         let outcome = match envelope.message {
             Message::Access(request) => self.serve(envelope.from, request, outbox),
             Message::Synced(tag) => {
-                self.forget_stood();
+                self.forget_validated();
                 self.poster.logged(tag);
                 self.post(now, outbox)
             }
@@ -493,7 +493,7 @@ impl Server for AccessManager {
         if self.halted {
             return;
         }
-        self.forget_stood();
+        self.forget_validated();
         let outcome = self.post(now, outbox);
         self.stop_if(outcome, outbox);
         self.trim_old_versions(OLD_VERSIONS_PER_TICK, outbox);
@@ -507,7 +507,7 @@ impl Server for AccessManager {
         if self.halted {
             return;
         }
-        self.forget_stood();
+        self.forget_validated();
         let looks = matches!(record, LogRecord::Copied { .. } | LogRecord::Unsettled { .. });
         let caught_up = if looks { self.local.catch_up() } else { Ok(()) };
         self.stop_if(caught_up, outbox);

@@ -12,38 +12,38 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-type Rows = BTreeMap<Key, (Timestamp, Row)>;
+type StoredRows = BTreeMap<Key, (Timestamp, Row)>;
 
 /// A store in memory. Clones are the same store: one goes to the access manager, one stays with whoever cuts the power.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<MemoryStoreState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MemoryStoreState {
     /// What reads see.
-    live: BTreeMap<TableId, Rows>,
+    live: BTreeMap<TableId, StoredRows>,
     metadata: Option<Bytes>,
     /// What was started and is not done, in order.
-    jobs: Vec<Job>,
+    jobs: Vec<MemoryStoreJob>,
     /// How to take back what is not synced, oldest first.
-    unsynced: VecDeque<Undo>,
+    unsynced: VecDeque<MemoryStoreUndo>,
     error: Option<StoreError>,
     held: bool,
 }
 
 #[derive(Debug)]
-enum Job {
+enum MemoryStoreJob {
     Write(Vec<StoreWrite>, Bytes),
     Persist,
 }
 
 #[derive(Debug)]
-enum Undo {
+enum MemoryStoreUndo {
     Metadata(Option<Bytes>),
     Item { table: TableId, key: Key, before: Option<(Timestamp, Row)> },
-    Removal { table: TableId, rows: Rows },
+    Removal { table: TableId, rows: StoredRows },
 }
 
 impl MemoryStore {
@@ -63,11 +63,15 @@ impl MemoryStore {
     #[must_use]
     pub fn copied(&self) -> MemoryStore {
         let state = self.state();
-        let copy = State { live: state.live.clone(), metadata: state.metadata.clone(), ..State::default() };
+        let copy = MemoryStoreState {
+            live: state.live.clone(),
+            metadata: state.metadata.clone(),
+            ..MemoryStoreState::default()
+        };
         MemoryStore { state: Arc::new(Mutex::new(copy)) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemoryStoreState> {
         self.state.lock().expect("no holder of the lock panics")
     }
 
@@ -77,15 +81,15 @@ impl MemoryStore {
         state.finish();
         while state.unsynced.len() > kept {
             match state.unsynced.pop_back() {
-                Some(Undo::Metadata(before)) => state.metadata = before,
-                Some(Undo::Item { table, key, before }) => {
+                Some(MemoryStoreUndo::Metadata(before)) => state.metadata = before,
+                Some(MemoryStoreUndo::Item { table, key, before }) => {
                     let storage = state.live.entry(table).or_default();
                     match before {
                         Some(row) => storage.insert(key, row),
                         None => storage.remove(&key),
                     };
                 }
-                Some(Undo::Removal { table, rows }) => {
+                Some(MemoryStoreUndo::Removal { table, rows }) => {
                     state.live.insert(table, rows);
                 }
                 None => break,
@@ -114,32 +118,32 @@ impl MemoryStore {
     }
 }
 
-impl State {
+impl MemoryStoreState {
     /// Does what was started, unless the disk fails.
     fn finish(&mut self) {
         for job in std::mem::take(&mut self.jobs) {
             match job {
                 _ if self.error.is_some() => {}
-                Job::Write(writes, metadata) => self.write(writes, metadata),
-                Job::Persist => self.unsynced.clear(),
+                MemoryStoreJob::Write(writes, metadata) => self.write(writes, metadata),
+                MemoryStoreJob::Persist => self.unsynced.clear(),
             }
         }
     }
 
     fn write(&mut self, writes: Vec<StoreWrite>, metadata: Bytes) {
         let before = self.metadata.replace(metadata);
-        self.unsynced.push_back(Undo::Metadata(before));
+        self.unsynced.push_back(MemoryStoreUndo::Metadata(before));
         for StoreWrite { table, key, version, row } in writes {
             let storage = self.live.entry(table).or_default();
             let before = match row {
                 Some(row) => storage.insert(key.clone(), (version, row)),
                 None => storage.remove(&key),
             };
-            self.unsynced.push_back(Undo::Item { table, key, before });
+            self.unsynced.push_back(MemoryStoreUndo::Item { table, key, before });
         }
     }
 
-    fn sound(&self) -> Result<&State, StoreError> {
+    fn sound(&self) -> Result<&MemoryStoreState, StoreError> {
         match &self.error {
             Some(error) => Err(error.clone()),
             None => Ok(self),
@@ -188,7 +192,7 @@ impl Store for MemoryStore {
     }
 
     fn write(&mut self, writes: Vec<StoreWrite>, metadata: Bytes) {
-        self.state().jobs.push(Job::Write(writes, metadata));
+        self.state().jobs.push(MemoryStoreJob::Write(writes, metadata));
     }
 
     fn remove_storage(&mut self, table: TableId) {
@@ -197,12 +201,12 @@ impl Store for MemoryStore {
         if state.error.is_none()
             && let Some(rows) = state.live.remove(&table)
         {
-            state.unsynced.push_back(Undo::Removal { table, rows });
+            state.unsynced.push_back(MemoryStoreUndo::Removal { table, rows });
         }
     }
 
     fn persist(&mut self) {
-        self.state().jobs.push(Job::Persist);
+        self.state().jobs.push(MemoryStoreJob::Persist);
     }
 
     fn is_idle(&mut self) -> Result<bool, StoreError> {

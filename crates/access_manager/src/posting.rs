@@ -74,7 +74,7 @@ pub fn needs_log_from(metadata: Option<Bytes>) -> Result<Option<u64>, StoreError
 
 /// A storage that a committed transaction has dropped.
 #[derive(Debug, Serialize, Deserialize)]
-struct Drop {
+struct DroppedStorage {
     timestamp: Timestamp,
     table: TableId,
     generation: Generation,
@@ -91,7 +91,7 @@ struct Posting {
     written: bool,
     /// Where the log begins that is still needed when this post is done.
     replay_from: u64,
-    drops: Vec<Drop>,
+    drops: Vec<DroppedStorage>,
     /// See [`Poster::voided`].
     voided: BTreeSet<TableId>,
     /// See [`Poster::emptied`].
@@ -122,7 +122,7 @@ struct Posting {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Poster {
     posting: Option<Posting>,
-    drops: Vec<Drop>,
+    drops: Vec<DroppedStorage>,
     /// Storages all of which a copy has taken away: what the store has of them is void. As with drops, the next post begins with that.
     voided: BTreeSet<TableId>,
     /// Storages of which copies have taken rows away. Those that nothing is left of go with the next post: not before the log has on disk that
@@ -140,7 +140,7 @@ impl Poster {
     /// Goes on with drops that the store has not seen the end of.
     pub(crate) fn new(drops: Vec<(Timestamp, TableId)>, replay_from: u64, needs_log: bool) -> Poster {
         let (emptied, drops): (Vec<_>, Vec<_>) = drops.into_iter().partition(|(at, _)| *at == Timestamp::ZERO);
-        let drop = |(timestamp, table)| Drop { timestamp, table, generation: 0 };
+        let drop = |(timestamp, table)| DroppedStorage { timestamp, table, generation: 0 };
         let emptied = emptied.into_iter().map(|(_, table)| table).collect();
         Poster { drops: drops.into_iter().map(drop).collect(), emptied, replay_from, needs_log, ..Poster::default() }
     }
@@ -153,7 +153,7 @@ impl Poster {
     /// A committed transaction has dropped a storage.
     pub(crate) fn drop_storage(&mut self, timestamp: Timestamp, table: TableId, generation: Generation) {
         if !self.drops.iter().any(|drop| drop.table == table) {
-            self.drops.push(Drop { timestamp, table, generation });
+            self.drops.push(DroppedStorage { timestamp, table, generation });
         }
     }
 
@@ -165,7 +165,7 @@ impl Poster {
 
     /// Drops of these storages are void: others have them still, and this copy is to have them again.
     pub(crate) fn revoke_drops(&mut self, revoked: &StaleSet) {
-        let stands = |drop: &Drop| !revoked.everything && !revoked.storages.contains(&drop.table);
+        let stands = |drop: &DroppedStorage| !revoked.everything && !revoked.storages.contains(&drop.table);
         self.drops.retain(stands);
         if let Some(posting) = &mut self.posting {
             posting.drops.retain(stands);
@@ -202,8 +202,8 @@ impl Poster {
         local.generation += 1;
         local.posting = Some(generation);
         let hurries = planted!(local.planted, DropPassesReaders);
-        let unread = |drop: &Drop| drop.timestamp < local.snapshots.oldest() || hurries;
-        let (due, kept): (Vec<Drop>, Vec<Drop>) =
+        let unread = |drop: &DroppedStorage| drop.timestamp < local.snapshots.oldest() || hurries;
+        let (due, kept): (Vec<DroppedStorage>, Vec<DroppedStorage>) =
             std::mem::take(&mut self.drops).into_iter().partition(|drop| unread(drop) && drop.generation <= generation);
         let drops = kept.iter().map(|drop| (drop.timestamp, drop.table)).collect();
         if !kept.is_empty() {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 /// A range of keys: the first key in it, and the first key behind it (`None`: to the end).
-pub(crate) type Extent = (Key, Option<Key>);
+pub(crate) type KeySpan = (Key, Option<Key>);
 
 /// A set of keys of one storage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,7 +160,7 @@ impl KeyRanges {
     }
 
     /// The first part of `[low, high)` that is in the set.
-    pub(crate) fn first_in(&self, low: &Key, high: Option<&Key>) -> Option<Extent> {
+    pub(crate) fn first_in(&self, low: &Key, high: Option<&Key>) -> Option<KeySpan> {
         if !before(low, high) {
             return None;
         }
@@ -173,7 +173,7 @@ impl KeyRanges {
     }
 
     /// The last part of `[low, high)` that is in the set.
-    pub(crate) fn last_in(&self, low: &Key, high: Option<&Key>) -> Option<Extent> {
+    pub(crate) fn last_in(&self, low: &Key, high: Option<&Key>) -> Option<KeySpan> {
         if !before(low, high) {
             return None;
         }
@@ -183,7 +183,7 @@ impl KeyRanges {
     }
 
     /// The first part of `[low, high)` that is not in the set.
-    pub(crate) fn first_gap(&self, low: &Key, high: Option<&Key>) -> Option<Extent> {
+    pub(crate) fn first_gap(&self, low: &Key, high: Option<&Key>) -> Option<KeySpan> {
         let around = self.ranges.range::<Key, _>(..=low).next_back();
         let from = match around.filter(|(_, end)| before(low, end.as_ref())) {
             Some((_, end)) => end.clone()?,
@@ -197,7 +197,7 @@ impl KeyRanges {
     }
 
     /// The last part of `[low, high)` that is not in the set.
-    pub(crate) fn last_gap(&self, low: &Key, high: Option<&Key>) -> Option<Extent> {
+    pub(crate) fn last_gap(&self, low: &Key, high: Option<&Key>) -> Option<KeySpan> {
         if !before(low, high) {
             return None;
         }
@@ -255,8 +255,8 @@ mod tests {
                 for high in low + 1..17 {
                     let window: Vec<u8> = (low..high).collect();
                     let (from, to) = (key(low), end(high));
-                    let start = |extent: Option<Extent>| extent.map(|(start, _)| start.as_bytes()[0]);
-                    let stop = |extent: Option<Extent>| extent.map(|(_, stop)| stop.map_or(16, |stop| stop.as_bytes()[0]));
+                    let start = |extent: Option<KeySpan>| extent.map(|(start, _)| start.as_bytes()[0]);
+                    let stop = |extent: Option<KeySpan>| extent.map(|(_, stop)| stop.map_or(16, |stop| stop.as_bytes()[0]));
                     let model = &model;
                     let is = |wanted: bool| move |number: &&u8| model[usize::from(**number)] == wanted;
                     prop_assert_eq!(start(ranges.first_in(&from, to.as_ref())), window.iter().find(is(true)).copied());

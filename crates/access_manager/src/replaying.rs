@@ -16,7 +16,7 @@ use values::addition::{self, AddError};
 #[derive(Debug, Default)]
 pub(crate) struct Replaying {
     /// In the order of the log.
-    changes: Vec<Change>,
+    changes: Vec<ReplayedChange>,
     /// Bytes of rows among them.
     bytes: usize,
     /// Rows that came from the store to be added to, and what the store had of them then. It has everything up to that.
@@ -25,7 +25,7 @@ pub(crate) struct Replaying {
 
 /// One change of a row.
 #[derive(Debug)]
-struct Change {
+struct ReplayedChange {
     table: TableId,
     key: Key,
     timestamp: Timestamp,
@@ -105,7 +105,7 @@ impl Local {
     ) -> Result<(), StoreError> {
         self.storage(table).recent.note(timestamp, key);
         self.replaying.bytes += row.as_ref().map_or(0, Row::len);
-        self.gather(Change { table, key: key.clone(), timestamp, what: What::Written(row) })
+        self.gather(ReplayedChange { table, key: key.clone(), timestamp, what: What::Written(row) })
     }
 
     /// As [`Local::add`], of what the log says. A row that the store has may have had this added to it before it was posted; then its
@@ -119,7 +119,7 @@ impl Local {
     ) -> Result<(), StoreError> {
         let Some(storage) = self.storages.get_mut(&table) else { return Ok(()) };
         storage.recent.note(timestamp, key);
-        self.gather(Change { table, key: key.clone(), timestamp, what: What::Added(addends.clone()) })
+        self.gather(ReplayedChange { table, key: key.clone(), timestamp, what: What::Added(addends.clone()) })
     }
 
     /// The version that this copy has of an item, however stale that may be. What comes from the store has everything up to it.
@@ -132,7 +132,7 @@ impl Local {
         Ok(known)
     }
 
-    fn gather(&mut self, change: Change) -> Result<(), StoreError> {
+    fn gather(&mut self, change: ReplayedChange) -> Result<(), StoreError> {
         self.as_of = self.as_of.max(change.timestamp);
         self.replaying.changes.push(change);
         if self.replaying.changes.len() < REPLAYED_AT_ONCE && self.replaying.bytes < REPLAYED_BYTES_AT_ONCE {
@@ -146,7 +146,7 @@ impl Local {
         let changes = std::mem::take(&mut self.replaying.changes);
         self.replaying.bytes = 0;
         // What tells most of them apart, in few bytes: sorting moves it many times.
-        let place = |(number, change): (usize, &Change)| (change.table, change.key.prefix(), number);
+        let place = |(number, change): (usize, &ReplayedChange)| (change.table, change.key.prefix(), number);
         let mut order: Vec<(TableId, u64, usize)> = changes.iter().enumerate().map(place).collect();
         // Those of one row stay in the order of the log.
         order.sort_unstable_by(|one, other| {
@@ -167,9 +167,9 @@ impl Local {
     }
 
     /// Makes the changes of one row.
-    fn change<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) -> Result<(), StoreError> {
+    fn change<'a>(&mut self, changes: impl Iterator<Item = &'a ReplayedChange>) -> Result<(), StoreError> {
         let mut changes = changes.peekable();
-        let Some(Change { table, key, .. }) = changes.peek() else { return Ok(()) };
+        let Some(ReplayedChange { table, key, .. }) = changes.peek() else { return Ok(()) };
         let generation = self.generation;
         let storage = self.storages.get_mut(table).expect("made when the change was gathered");
         let mut known = storage.chains.get_mut(key);
@@ -182,7 +182,7 @@ impl Local {
             floor = self.replaying.floors.get(&(*table, key.clone())).copied();
         }
         let (mut has_changed, mut looked) = (false, row.is_some() || storage.resident.contains(key));
-        for Change { timestamp, what, .. } in changes {
+        for ReplayedChange { timestamp, what, .. } in changes {
             match what {
                 What::Written(_) if row.as_ref().is_some_and(|row| row.timestamp >= *timestamp) => {}
                 What::Written(written) => {

@@ -6,7 +6,7 @@ use messages::planted::Planted;
 
 /// How an access manager is set up.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct StoreSettings {
     /// Bytes of versions kept in memory; what is not in the store yet stays beyond it.
     pub memory_bytes_max: usize,
     /// Bytes that may be installed and not in the store before the atomicity controller is told to hold what this site commits.
@@ -21,9 +21,9 @@ pub struct Settings {
     pub planted: Planted,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for StoreSettings {
+    fn default() -> StoreSettings {
+        StoreSettings {
             memory_bytes_max: MEMORY_BYTES,
             unposted_bytes_max: unposted_bytes_max(MEMORY_BYTES),
             old_version_bytes_max: MEMORY_BYTES / OLD_VERSIONS_SHARE,

@@ -1,6 +1,6 @@
 //! Snapshots that may still be read, and so which versions are needed.
 //!
-//! Invariant: whatever is read is the newest version, or that of a snapshot which [`Snapshots::may_read`]: one of `in_use`, or one at or above
+//! Invariant: whatever is read is the newest version, or that of a snapshot which [`ReadableSnapshots::may_read`]: one of `in_use`, or one at or above
 //! `from`. Neither gets back what it has lost, so a version that none of them sees is never seen again:
 //!
 //! * the newest version is needed;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 /// Snapshots that may still be read.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Snapshots {
+pub(crate) struct ReadableSnapshots {
     /// Ascending, all below `from`.
     in_use: Vec<Timestamp>,
     from: Timestamp,
@@ -29,10 +29,10 @@ pub(crate) struct Snapshots {
     planted: Planted,
 }
 
-impl Snapshots {
+impl ReadableSnapshots {
     /// Any snapshot may be read.
-    pub(crate) fn new(planted: Planted) -> Snapshots {
-        Snapshots { in_use: Vec::new(), from: Timestamp::ZERO, given_up: Timestamp::ZERO, changes: 1, planted }
+    pub(crate) fn new(planted: Planted) -> ReadableSnapshots {
+        ReadableSnapshots { in_use: Vec::new(), from: Timestamp::ZERO, given_up: Timestamp::ZERO, changes: 1, planted }
     }
 
     /// From now on only these are read, and those at or above `from`. What could not be read before cannot be now.
@@ -109,10 +109,10 @@ mod tests {
     /// A reader would get a row of another moment: of a snapshot that was never told, left, was given up, or comes back.
     #[test]
     fn only_what_stayed_in_use_may_be_read() {
-        let mut snapshots = Snapshots::new(Planted::none());
+        let mut snapshots = ReadableSnapshots::new(Planted::none());
         assert!(snapshots.may_read(at(1)), "nothing was reported yet");
         snapshots.report(vec![at(40), at(10), at(20)], at(30));
-        let all = |snapshots: &Snapshots| [10, 15, 20, 30, 40].map(|clock| snapshots.may_read(at(clock)));
+        let all = |snapshots: &ReadableSnapshots| [10, 15, 20, 30, 40].map(|clock| snapshots.may_read(at(clock)));
         assert_eq!(all(&snapshots), [true, false, true, true, true]);
         snapshots.report(vec![at(20)], at(35));
         assert_eq!(all(&snapshots), [false, false, true, false, true]);
@@ -128,7 +128,7 @@ mod tests {
     /// A version is read by a snapshot at its own timestamp, and not by one at that of the next version.
     #[test]
     fn a_version_is_needed_until_it_was_replaced() {
-        let mut snapshots = Snapshots::new(Planted::none());
+        let mut snapshots = ReadableSnapshots::new(Planted::none());
         snapshots.report(vec![at(20)], at(50));
         let needed =
             [(10, 15), (10, 20), (10, 21), (20, 21), (21, 30)].map(|(one, other)| snapshots.need(at(one), at(other)));

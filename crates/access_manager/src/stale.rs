@@ -3,7 +3,7 @@
 //! Invariant: a key that is not stale here has its newest committed version, or is absent, in this copy. Kept as ranges of keys, so that a
 //! storage that is stale as a whole shrinks with every range copied and every key written.
 
-use crate::ranges::{Extent, KeyRanges, before, is_point};
+use crate::ranges::{KeyRanges, KeySpan, before, is_point};
 use messages::access::{CopyRequest, StaleSet};
 use messages::{Item, Key, KeyRange, TableId};
 use serde::{Deserialize, Serialize};
@@ -116,7 +116,7 @@ impl Stale {
     }
 
     /// The first stale part of a range of keys.
-    pub(crate) fn first_in(&self, table: TableId, low: &Key, high: Option<&Key>) -> Option<Extent> {
+    pub(crate) fn first_in(&self, table: TableId, low: &Key, high: Option<&Key>) -> Option<KeySpan> {
         match self.storages.get(&table) {
             Some(storage) => storage.ranges.first_in(low, high),
             None => (self.everything && before(low, high)).then(|| (low.clone(), high.cloned())),
@@ -124,7 +124,7 @@ impl Stale {
     }
 
     /// The last stale part of a range of keys.
-    pub(crate) fn last_in(&self, table: TableId, low: &Key, high: Option<&Key>) -> Option<Extent> {
+    pub(crate) fn last_in(&self, table: TableId, low: &Key, high: Option<&Key>) -> Option<KeySpan> {
         match self.storages.get(&table) {
             Some(storage) => storage.ranges.last_in(low, high),
             None => (self.everything && before(low, high)).then(|| (low.clone(), high.cloned())),

@@ -4,18 +4,22 @@
 //! Invariants: what was granted ahead is held like all else that was granted, whether an action comes to it or not; a row that was read ahead is handed
 //! out once, and only where the transaction holds its item in the way that is asked for; what the transaction has written itself is looked at first.
 
-use crate::need::{Ahead, Event, Need};
+use crate::need::{Ahead, ExecutorEvent, ExecutorNeed};
 use crate::reads;
-use crate::transaction::Transaction;
+use crate::transaction::ExecutingTransaction;
 use messages::concurrency::AccessKind;
 use messages::session::Failure;
 
 impl Ahead {
     /// Answers a need with a row that was read ahead. Errors: a lost conflict, or a transaction that has become too large.
-    pub fn answer(&mut self, need: &Need, transaction: &mut Transaction) -> Result<Option<Event>, Failure> {
+    pub fn answer(
+        &mut self,
+        need: &ExecutorNeed,
+        transaction: &mut ExecutingTransaction,
+    ) -> Result<Option<ExecutorEvent>, Failure> {
         let (item, kind) = match need {
-            Need::Item(item, kind) => (item, *kind),
-            Need::Presence(item) => (item, AccessKind::Increment),
+            ExecutorNeed::Item(item, kind) => (item, *kind),
+            ExecutorNeed::Presence(item) => (item, AccessKind::Increment),
             _ => return Ok(None),
         };
         let Some(place) = self.0.iter().position(|(ahead, ..)| ahead == item) else { return Ok(None) };

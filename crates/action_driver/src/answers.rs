@@ -2,7 +2,7 @@
 //!
 //! Invariant: a tag or a transaction is known here as long as an answer to it is wanted; every other answer is dropped unread.
 
-use crate::snapshots::Snapshots;
+use crate::snapshots::SnapshotsInUse;
 use messages::commit::CommitRequest;
 use messages::planted::Planted;
 use messages::{Message, Now, Outbox, ServerKind, SessionId, TransactionId};
@@ -22,13 +22,13 @@ pub enum Owner {
 
 /// The answers that are wanted.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Answers {
+pub struct AwaitedAnswers {
     tags: FxHashMap<u64, Owner>,
     transactions: FxHashMap<TransactionId, Owner>,
     last_tag: u64,
 }
 
-impl Answers {
+impl AwaitedAnswers {
     /// A new tag, whose answer goes to `owner`.
     pub fn new_tag(&mut self, owner: Owner) -> u64 {
         self.last_tag += 1;
@@ -41,7 +41,7 @@ impl Answers {
         self.tags.remove(&tag)
     }
 
-    /// As [`Answers::take`], if it is this one who wants it. Whether it is.
+    /// As [`AwaitedAnswers::take`], if it is this one who wants it. Whether it is.
     pub fn take_for(&mut self, tag: u64, owner: Owner) -> bool {
         let is_wanted = self.tags.get(&tag) == Some(&owner);
         if is_wanted {
@@ -73,9 +73,9 @@ pub struct Surroundings<'a> {
     /// Where messages go.
     pub outbox: &'a mut Outbox,
     /// Who wants which answer.
-    pub answers: &'a mut Answers,
+    pub answers: &'a mut AwaitedAnswers,
     /// Snapshots in use.
-    pub snapshots: &'a mut Snapshots,
+    pub snapshots: &'a mut SnapshotsInUse,
     /// Which clause the simulator leaves out.
     pub planted: Planted,
 }

@@ -5,17 +5,17 @@
 //! has been told nothing, under a new identifier and its first age; what clients were told of, only its commit is (`commit`).
 
 use crate::commit::settle_first;
-use crate::exchange::Exchange;
-use crate::execution::Execution;
-use crate::need::{Event, Need, catalog_item};
-use crate::reads::{self, Progress, Reading};
+use crate::exchange::SessionExchange;
+use crate::execution::ProgramExecution;
+use crate::need::{ExecutorEvent, ExecutorNeed, catalog_item};
+use crate::reads::{self, ReadProgress, ReadState};
 use crate::release::release;
-use crate::scene::{Numbers, Step};
+use crate::scene::{ExecutorStep, NumberSources};
 use crate::sequences::Given;
-use crate::session::Session;
-use crate::settling::{Settling, Then, ToCommit};
-use crate::transaction::Transaction;
-use crate::work::{Job, Waits, Work};
+use crate::session::DriverSession;
+use crate::settling::{SettlingItems, Then, ToCommit};
+use crate::transaction::ExecutingTransaction;
+use crate::work::{DriverRequest, RequestedJob, Waits};
 use messages::access::AccessReply;
 use messages::commit::CommitRequest;
 use messages::conflict::{Conflict, ConflictKind};
@@ -26,22 +26,22 @@ use messages::planted;
 use messages::planted::Planted;
 use messages::replication::{Additions, Service, ServiceRequest};
 use messages::schema::CatalogEntry;
-use messages::session::{AccessMode, Failure, Receipt, SessionReply};
+use messages::session::{AccessMode, CommitReceipt, Failure, SessionReply};
 use messages::{Age, History, Item, Row, TableId, Timestamp, TransactionId};
 use std::sync::Arc;
 
-impl Session {
-    pub(crate) fn parts(&mut self) -> (&mut Work, &mut Transaction) {
+impl DriverSession {
+    pub(crate) fn parts(&mut self) -> (&mut DriverRequest, &mut ExecutingTransaction) {
         let work = self.work.as_mut().expect("a request is under way");
         (work, self.transaction.as_mut().expect("a statement runs in a transaction"))
     }
 
     /// Begins a try: with the transaction as it is, or from nothing.
-    pub(crate) fn begin(&mut self, exchange: &mut Exchange) {
+    pub(crate) fn begin(&mut self, exchange: &mut SessionExchange) {
         let (work, transaction) = self.parts();
-        let is_pure = matches!(&work.job, Job::Execute(execution) if execution.is_pure());
+        let is_pure = matches!(&work.job, RequestedJob::Execute(execution) if execution.is_pure());
         if is_pure || transaction.has_begun() {
-            return self.run(Event::Go, exchange);
+            return self.run(ExecutorEvent::Go, exchange);
         }
         let tag = exchange.tag();
         work.waits = Waits::Service { tag };
@@ -49,7 +49,7 @@ impl Session {
     }
 
     /// The replication controller has answered whether the site may serve.
-    pub fn serviced(&mut self, verdict: Result<Service, String>, exchange: &mut Exchange) {
+    pub fn serviced(&mut self, verdict: Result<Service, String>, exchange: &mut SessionExchange) {
         let (work, transaction) = self.parts();
         match (std::mem::replace(&mut work.waits, Waits::Nothing), verdict) {
             (Waits::Service { .. }, Ok(service)) => {
@@ -89,7 +89,7 @@ impl Session {
             (Waits::Again { .. }, Ok(service)) => {
                 transaction.epoch = Some(service.epoch);
                 work.job.start_over();
-                self.run(Event::Go, exchange);
+                self.run(ExecutorEvent::Go, exchange);
             }
             (Waits::Again { .. }, Err(reason)) => self.give_up(Failure::Unavailable { reason }, exchange),
             (Waits::After { .. }, Err(_)) => self.lost(Conflict::of(ConflictKind::EpochChanged), exchange),
@@ -98,7 +98,7 @@ impl Session {
     }
 
     /// The transaction, or a chunk, has its identifier.
-    pub fn begun(&mut self, id: TransactionId, age: Age, exchange: &mut Exchange) {
+    pub fn begun(&mut self, id: TransactionId, age: Age, exchange: &mut SessionExchange) {
         let lost_age = self.lost_age;
         let (work, transaction) = self.parts();
         exchange.follow(id);
@@ -116,7 +116,7 @@ impl Session {
                 transaction.identity = Some((id, first));
                 // What copies a table loses it again and again to those who write rows of it.
                 transaction.takes_precedence = lost_age.is_some() && work.job.rebuilds();
-                self.run(Event::Go, exchange);
+                self.run(ExecutorEvent::Go, exchange);
             }
             Waits::ChunkBegin { chunk, .. } => {
                 let history = Arc::clone(&chunk);
@@ -129,7 +129,7 @@ impl Session {
     }
 
     /// The snapshot is fixed. One of another epoch than the one that was checked is not used.
-    pub fn snapshot_begun(&mut self, snapshot: Timestamp, exchange: &mut Exchange) {
+    pub fn snapshot_begun(&mut self, snapshot: Timestamp, exchange: &mut SessionExchange) {
         let (work, transaction) = self.parts();
         let first = matches!(work.waits, Waits::Begin { .. });
         let other_epoch = transaction.epoch != Some(snapshot.epoch);
@@ -141,7 +141,7 @@ impl Session {
             exchange.shared.snapshots.leave(last);
         }
         if first {
-            return self.run(Event::Go, exchange);
+            return self.run(ExecutorEvent::Go, exchange);
         }
         if let Waits::Read(reading) = &mut work.waits {
             let progress = reading.moved(transaction, exchange);
@@ -150,7 +150,7 @@ impl Session {
     }
 
     /// The concurrency controller has answered an access.
-    pub fn granted(&mut self, conflict: Option<Conflict>, exchange: &mut Exchange) {
+    pub fn granted(&mut self, conflict: Option<Conflict>, exchange: &mut SessionExchange) {
         if let Some(conflict) = conflict {
             return self.lost(conflict, exchange);
         }
@@ -162,14 +162,14 @@ impl Session {
     }
 
     /// The concurrency controller has told its method.
-    pub fn told_method(&mut self, report: Box<MethodReport>, exchange: &mut Exchange) {
+    pub fn told_method(&mut self, report: Box<MethodReport>, exchange: &mut SessionExchange) {
         if matches!(self.parts().0.waits, Waits::Read(_)) {
-            self.run(Event::Method(report), exchange);
+            self.run(ExecutorEvent::Method(report), exchange);
         }
     }
 
     /// The concurrency controller has answered what was asked for ahead.
-    pub fn granted_ahead(&mut self, granted: u32, exchange: &mut Exchange) {
+    pub fn granted_ahead(&mut self, granted: u32, exchange: &mut SessionExchange) {
         let (work, transaction) = self.parts();
         if let Waits::Read(reading) = &mut work.waits {
             reading.granted_ahead(granted, transaction, exchange);
@@ -177,7 +177,7 @@ impl Session {
     }
 
     /// The access manager has answered a read.
-    pub fn fetched(&mut self, reply: AccessReply, exchange: &mut Exchange) {
+    pub fn fetched(&mut self, reply: AccessReply, exchange: &mut SessionExchange) {
         let (work, transaction) = self.parts();
         if transaction.is_guest() && matches!(reply, AccessReply::Stale { .. }) {
             return self.leave(exchange);
@@ -189,7 +189,7 @@ impl Session {
     }
 
     /// The replication controller has refreshed what was stale.
-    pub fn refreshed(&mut self, failure: Option<String>, exchange: &mut Exchange) {
+    pub fn refreshed(&mut self, failure: Option<String>, exchange: &mut SessionExchange) {
         let (work, transaction) = self.parts();
         if let Waits::Read(reading) = &mut work.waits {
             let progress = reading.refreshed(failure, transaction, exchange);
@@ -197,62 +197,68 @@ impl Session {
         }
     }
 
-    fn progressed(&mut self, progress: Result<Progress, Failure>, exchange: &mut Exchange) {
+    fn progressed(&mut self, progress: Result<ReadProgress, Failure>, exchange: &mut SessionExchange) {
         match progress {
-            Ok(Progress::Waiting) => {}
-            Ok(Progress::Ready(event)) => self.run(event, exchange),
-            Ok(Progress::SnapshotGone(conflict)) => self.lost(conflict, exchange),
+            Ok(ReadProgress::Waiting) => {}
+            Ok(ReadProgress::Ready(event)) => self.run(event, exchange),
+            Ok(ReadProgress::SnapshotGone(conflict)) => self.lost(conflict, exchange),
             Err(failure) => self.ran(Some(failure), exchange),
         }
     }
 
     /// Goes on until an answer has to be awaited.
-    pub(crate) fn run(&mut self, event: Event, exchange: &mut Exchange) {
+    pub(crate) fn run(&mut self, event: ExecutorEvent, exchange: &mut SessionExchange) {
         let mut event = event;
         loop {
             let work = self.work.as_mut().expect("a request is under way");
             let transaction = self.transaction.as_mut().expect("a statement runs in a transaction");
             work.waits = Waits::Nothing;
-            let answer = std::mem::replace(&mut event, Event::Go);
+            let answer = std::mem::replace(&mut event, ExecutorEvent::Go);
             let step = match work.settling.take() {
                 Some(settling) => match settling.next(&mut work.settling) {
-                    Ok(need) | Err(Then::Need(need)) => Ok(Step::Need(need)),
+                    Ok(need) | Err(Then::Need(need)) => Ok(ExecutorStep::Need(need)),
                     Err(Then::Commit) => return self.commit(exchange),
                     Err(Then::Send) => return self.send_history(exchange),
                 },
                 None => match &mut work.job {
-                    Job::Execute(execution) => resume(execution, transaction, &mut self.given, exchange, answer),
-                    Job::Scan(scan) => scan.resume(transaction, &exchange.shared.contention, answer),
-                    Job::Commit => {
+                    RequestedJob::Execute(execution) => {
+                        resume(execution, transaction, &mut self.given, exchange, answer)
+                    }
+                    RequestedJob::Scan(scan) => scan.resume(transaction, &exchange.shared.contention, answer),
+                    RequestedJob::Commit => {
                         let to_commit = work.to_commit.as_ref().expect("a commit that runs is tried again");
-                        work.settling = Some(Settling::lock_again(to_commit));
+                        work.settling = Some(SettlingItems::lock_again(to_commit));
                         continue;
                     }
                 },
             };
             match step {
-                Ok(Step::Done) => return self.ran(None, exchange),
-                Ok(Step::Check) => unreachable!("a program looks at its foreign keys itself"),
-                Ok(Step::Need(Need::Chunk | Need::Claim(..) | Need::Block(..))) if transaction.is_guest() => {
+                Ok(ExecutorStep::Done) => return self.ran(None, exchange),
+                Ok(ExecutorStep::Check) => unreachable!("a program looks at its foreign keys itself"),
+                Ok(ExecutorStep::Need(ExecutorNeed::Chunk | ExecutorNeed::Claim(..) | ExecutorNeed::Block(..)))
+                    if transaction.is_guest() =>
+                {
                     return self.leave(exchange);
                 }
-                Ok(Step::Need(need @ (Need::Claim(..) | Need::Block(..) | Need::Chunk))) => {
+                Ok(ExecutorStep::Need(
+                    need @ (ExecutorNeed::Claim(..) | ExecutorNeed::Block(..) | ExecutorNeed::Chunk),
+                )) => {
                     let ahead = committed_ahead(need, transaction, exchange.shared.planted);
                     return begin_chunk(work, Arc::new(ahead), exchange);
                 }
-                Ok(Step::Need(_)) if transaction.is_guest() && work.takes_long(transaction) => {
+                Ok(ExecutorStep::Need(_)) if transaction.is_guest() && work.takes_long(transaction) => {
                     return self.leave(exchange);
                 }
-                Ok(Step::Need(need)) => {
+                Ok(ExecutorStep::Need(need)) => {
                     work.needs += 1;
-                    if let Need::Item(item, _) = &need {
+                    if let ExecutorNeed::Item(item, _) = &need {
                         transaction.note_wanted(item);
                     }
                     if work.settling.is_none() {
                         let left = reads::to_settle(&need, transaction);
                         if !left.is_empty() {
-                            left.iter().filter_map(Need::item).for_each(|item| transaction.note_wanted(&item));
-                            settle_first(work, transaction, Settling { left, then: Then::Need(need) }, exchange);
+                            left.iter().filter_map(ExecutorNeed::item).for_each(|item| transaction.note_wanted(&item));
+                            settle_first(work, transaction, SettlingItems { left, then: Then::Need(need) }, exchange);
                             continue;
                         }
                     }
@@ -264,7 +270,7 @@ impl Session {
                     match answer {
                         Ok(Some(answer)) => event = answer,
                         Ok(None) => {
-                            work.waits = Waits::Read(Reading::begin(need, transaction, exchange));
+                            work.waits = Waits::Read(ReadState::begin(need, transaction, exchange));
                             return;
                         }
                         Err(failure) => return self.ran(Some(failure), exchange),
@@ -276,7 +282,7 @@ impl Session {
     }
 
     /// The statement has run: well, or it has failed.
-    fn ran(&mut self, failure: Option<Failure>, exchange: &mut Exchange) {
+    fn ran(&mut self, failure: Option<Failure>, exchange: &mut SessionExchange) {
         match failure {
             Some(Failure::Conflict { conflict }) => return self.lost(conflict, exchange),
             // It may have failed by what others did before it, which is not committed yet.
@@ -285,7 +291,9 @@ impl Session {
                 return self.give_up(failure, exchange);
             }
             // A commit that fails leaves nothing open.
-            Some(failure) if matches!(self.parts().0.job, Job::Commit) => return self.give_up(failure, exchange),
+            Some(failure) if matches!(self.parts().0.job, RequestedJob::Commit) => {
+                return self.give_up(failure, exchange);
+            }
             _ => {}
         }
         let (work, transaction) = self.parts();
@@ -303,10 +311,10 @@ impl Session {
     }
 
     /// What has come of the statement may be told; or first committed, when it is a transaction of its own that writes.
-    fn settle(&mut self, failure: Option<Failure>, exchange: &mut Exchange) {
+    fn settle(&mut self, failure: Option<Failure>, exchange: &mut SessionExchange) {
         let (work, _) = self.parts();
         if std::mem::take(&mut work.commits_next) {
-            work.job = Job::Commit;
+            work.job = RequestedJob::Commit;
             return match failure {
                 Some(failure) => self.give_up(failure, exchange),
                 None => self.commit(exchange),
@@ -325,18 +333,18 @@ impl Session {
         }
         match failure {
             Some(failure) => self.finish(SessionReply::Failed(failure), exchange),
-            None => self.succeed(Receipt::Nothing, exchange),
+            None => self.succeed(CommitReceipt::Nothing, exchange),
         }
     }
 
     /// A program that is a transaction of its own has ended well: others may go on in that, or it commits.
-    pub(crate) fn program_ended(&mut self, exchange: &mut Exchange) {
+    pub(crate) fn program_ended(&mut self, exchange: &mut SessionExchange) {
         if !self.hand_on(exchange) {
             self.commit(exchange);
         }
     }
 
-    pub(crate) fn succeed(&mut self, receipt: Receipt, exchange: &mut Exchange) {
+    pub(crate) fn succeed(&mut self, receipt: CommitReceipt, exchange: &mut SessionExchange) {
         let work = self.work.take().expect("a request is under way");
         exchange.reply(work.reply_to, work.job.reply(receipt));
     }
@@ -345,8 +353,9 @@ impl Session {
     pub fn committed(
         &mut self,
         id: TransactionId,
-        (timestamp, receipt): (Timestamp, Receipt),
-        exchange: &mut Exchange,
+        timestamp: Timestamp,
+        receipt: CommitReceipt,
+        exchange: &mut SessionExchange,
     ) {
         exchange.unfollow(id);
         let work = self.work.as_mut().expect("a request is under way");
@@ -361,14 +370,14 @@ impl Session {
                 if is_claim(&chunk) && is_of_numbers(&chunk) {
                     self.parts().1.note_claim(timestamp);
                 }
-                self.run(Event::ChunkCommitted, exchange);
+                self.run(ExecutorEvent::ChunkCommitted, exchange);
             }
             waits => unreachable!("committed while {waits:?}"),
         }
     }
 
     /// The transaction, or a chunk, has aborted.
-    pub fn aborted(&mut self, id: TransactionId, conflict: Conflict, exchange: &mut Exchange) {
+    pub fn aborted(&mut self, id: TransactionId, conflict: Conflict, exchange: &mut SessionExchange) {
         exchange.unfollow(id);
         let work = self.work.as_mut().expect("a request is under way");
         match std::mem::replace(&mut work.waits, Waits::Nothing) {
@@ -392,7 +401,7 @@ impl Session {
             }
             Waits::ChunkCommit { chunk, .. } if is_claim(&chunk) && conflict.kind == ConflictKind::StaleRead => {
                 if !is_of_numbers(&chunk) {
-                    return self.run(Event::BlockLost, exchange);
+                    return self.run(ExecutorEvent::BlockLost, exchange);
                 }
                 self.ran(Some(numbers_taken()), exchange);
             }
@@ -411,7 +420,7 @@ impl Session {
     }
 
     /// The transaction has lost a conflict: it is tried again where the client knows nothing of it, else it is over.
-    pub(crate) fn lost(&mut self, conflict: Conflict, exchange: &mut Exchange) {
+    pub(crate) fn lost(&mut self, conflict: Conflict, exchange: &mut SessionExchange) {
         exchange.shared.contention.lost(&conflict, exchange.now);
         self.keep_age();
         if let Some(transaction) = &mut self.transaction
@@ -428,8 +437,8 @@ impl Session {
     }
 
     /// What has lost a conflict is tried again where the client knows nothing of it, else it is over.
-    pub(crate) fn try_again(&mut self, conflict: Conflict, exchange: &mut Exchange) {
-        for (table, read) in self.transaction.iter_mut().flat_map(Transaction::take_summed) {
+    pub(crate) fn try_again(&mut self, conflict: Conflict, exchange: &mut SessionExchange) {
+        for (table, read) in self.transaction.iter_mut().flat_map(ExecutingTransaction::take_summed) {
             exchange.shared.sums.note(table, read);
         }
         let work = self.work.as_mut().expect("a request is under way");
@@ -444,7 +453,7 @@ impl Session {
         });
         // An explicit transaction comes here with its transaction, or from its commit without one.
         let again = match (&self.transaction, &work.job) {
-            (_, Job::Commit) => commits_again,
+            (_, RequestedJob::Commit) => commits_again,
             (Some(transaction), _) => !transaction.explicit || transaction.is_snapshot() && !transaction.answered,
             (None, _) => true,
         };
@@ -471,10 +480,10 @@ impl Session {
         match (&mut self.transaction, to_commit) {
             (transaction, Some(ToCommit { history, locks })) => {
                 let planted = exchange.shared.planted;
-                *transaction = Some(Transaction::of_history(&history, &locks, time_micros, planted));
+                *transaction = Some(ExecutingTransaction::of_history(&history, &locks, time_micros, planted));
             }
             (Some(transaction), None) => transaction.start_over(),
-            (none, None) => *none = Some(Transaction::new(AccessMode::ReadWrite, false, time_micros)),
+            (none, None) => *none = Some(ExecutingTransaction::new(AccessMode::ReadWrite, false, time_micros)),
         }
         if delay == 0 {
             self.begin(exchange);
@@ -482,7 +491,7 @@ impl Session {
     }
 
     /// The moment for another try may have come.
-    pub fn woken(&mut self, exchange: &mut Exchange) {
+    pub fn woken(&mut self, exchange: &mut SessionExchange) {
         let Some(work) = &mut self.work else { return };
         match &mut work.waits {
             Waits::Delay { until, chunk } if *until <= exchange.now.boot => match chunk.take() {
@@ -496,14 +505,14 @@ impl Session {
 
 /// Goes on with a program.
 fn resume(
-    execution: &mut Execution,
-    transaction: &mut Transaction,
+    execution: &mut ProgramExecution,
+    transaction: &mut ExecutingTransaction,
     given: &mut Given,
-    exchange: &mut Exchange,
-    event: Event,
-) -> Result<Step, Failure> {
+    exchange: &mut SessionExchange,
+    event: ExecutorEvent,
+) -> Result<ExecutorStep, Failure> {
     let shared = &mut *exchange.shared;
-    let numbers = Numbers {
+    let numbers = NumberSources {
         generator: &shared.generator,
         hidden_keys: &mut shared.hidden_keys,
         sequences: &mut shared.sequences,
@@ -512,10 +521,10 @@ fn resume(
 }
 
 /// What a need has committed before its transaction goes on.
-fn committed_ahead(need: Need, transaction: &mut Transaction, planted: Planted) -> History {
+fn committed_ahead(need: ExecutorNeed, transaction: &mut ExecutingTransaction, planted: Planted) -> History {
     match need {
-        Need::Claim(seen, row) => claim(catalog_item(&CatalogEntry::next_key()), seen, row),
-        Need::Block(item, seen, row) => {
+        ExecutorNeed::Claim(seen, row) => claim(catalog_item(&CatalogEntry::next_key()), seen, row),
+        ExecutorNeed::Block(item, seen, row) => {
             let mut block = claim(item, seen, row);
             if planted!(planted, BlockTakenUnread) {
                 block.reads.clear();
@@ -548,7 +557,7 @@ fn numbers_taken() -> Failure {
     Failure::SchemaChanged { key: CatalogEntry::next_key() }
 }
 
-fn begin_chunk(work: &mut Work, chunk: Arc<History>, exchange: &mut Exchange) {
+fn begin_chunk(work: &mut DriverRequest, chunk: Arc<History>, exchange: &mut SessionExchange) {
     let tag = exchange.tag();
     work.waits = Waits::ChunkBegin { tag, chunk };
     exchange.commit(CommitRequest::Begin { tag });
@@ -556,9 +565,9 @@ fn begin_chunk(work: &mut Work, chunk: Arc<History>, exchange: &mut Exchange) {
 
 /// The storages that a program was compiled with hold rows of a lost try, so it cannot be tried again with them; compiled again,
 /// it gets new ones.
-fn storages_used_up(work: &Work, conflict: Conflict) -> Failure {
+fn storages_used_up(work: &DriverRequest, conflict: Conflict) -> Failure {
     match work.job {
-        Job::Execute(_) => Failure::SchemaChanged { key: CatalogEntry::next_key() },
-        Job::Scan(_) | Job::Commit => Failure::Conflict { conflict },
+        RequestedJob::Execute(_) => Failure::SchemaChanged { key: CatalogEntry::next_key() },
+        RequestedJob::Scan(_) | RequestedJob::Commit => Failure::Conflict { conflict },
     }
 }

@@ -15,26 +15,26 @@ use std::sync::Arc;
 /// Storages to drop.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Cleaner {
-    jobs: Vec<Job>,
-    waiting: BTreeMap<TransactionId, Waiting>,
+    jobs: Vec<CleanupJob>,
+    waiting: BTreeMap<TransactionId, AbandonedCommit>,
 }
 
 /// A commit whose session no longer waits for it.
 #[derive(Debug, Serialize, Deserialize)]
-struct Waiting {
+struct AbandonedCommit {
     storages: Vec<TableId>,
     /// Whether a commit, too, leaves the storages unreachable: it was a chunk's.
     chunk: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Job {
+struct CleanupJob {
     storages: Vec<TableId>,
-    stage: Stage,
+    stage: CleanupStage,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Stage {
+enum CleanupStage {
     Waiting { until: u64 },
     Beginning { tag: u64 },
     Committing { transaction: TransactionId },
@@ -45,8 +45,8 @@ impl Cleaner {
     pub fn drop_storages(&mut self, storages: impl IntoIterator<Item = TableId>) {
         let storages: Vec<TableId> = storages.into_iter().collect();
         if !storages.is_empty() {
-            let stage = Stage::Waiting { until: 0 };
-            self.jobs.push(Job { storages, stage });
+            let stage = CleanupStage::Waiting { until: 0 };
+            self.jobs.push(CleanupJob { storages, stage });
         }
     }
 
@@ -65,17 +65,17 @@ impl Cleaner {
             self.drop_storages(storages);
         } else {
             around.answers.follow(transaction, Owner::Cleaner);
-            self.waiting.insert(transaction, Waiting { storages, chunk });
+            self.waiting.insert(transaction, AbandonedCommit { storages, chunk });
         }
     }
 
     /// The transaction of a job may begin.
     pub fn begun(&mut self, tag: u64, transaction: TransactionId, age: Age, around: &mut Surroundings) {
         let jobs = &mut self.jobs;
-        let Some(job) = jobs.iter_mut().find(|job| job.stage == Stage::Beginning { tag }) else {
+        let Some(job) = jobs.iter_mut().find(|job| job.stage == CleanupStage::Beginning { tag }) else {
             return;
         };
-        job.stage = Stage::Committing { transaction };
+        job.stage = CleanupStage::Committing { transaction };
         around.answers.follow(transaction, Owner::Cleaner);
         let history = Arc::new(History { drops: job.storages.clone(), ..History::default() });
         let request = CommitRequest::Commit { transaction, age, history, logged_everywhere: false };
@@ -92,21 +92,21 @@ impl Cleaner {
             return;
         }
         let jobs = &mut self.jobs;
-        let position = jobs.iter().position(|job| job.stage == Stage::Committing { transaction });
+        let position = jobs.iter().position(|job| job.stage == CleanupStage::Committing { transaction });
         let Some(position) = position else { return };
         if committed {
             jobs.remove(position);
         } else {
-            jobs[position].stage = Stage::Waiting { until: around.now.boot + DROP_RETRY };
+            jobs[position].stage = CleanupStage::Waiting { until: around.now.boot + DROP_RETRY };
         }
     }
 
     /// Begins what is due.
     pub fn tick(&mut self, around: &mut Surroundings) {
         for position in 0..self.jobs.len() {
-            if matches!(self.jobs[position].stage, Stage::Waiting { until } if until <= around.now.boot) {
+            if matches!(self.jobs[position].stage, CleanupStage::Waiting { until } if until <= around.now.boot) {
                 let tag = around.answers.new_tag(Owner::Cleaner);
-                self.jobs[position].stage = Stage::Beginning { tag };
+                self.jobs[position].stage = CleanupStage::Beginning { tag };
                 let request = CommitRequest::Begin { tag };
                 around.commit(request);
             }

@@ -4,25 +4,25 @@
 //! Invariants: what is only added to is given up before any of it is asked for in another way; a commit is tried again only once nothing of the last try is
 //! left (rule 4), and all that was read is checked again.
 
-use crate::exchange::Exchange;
-use crate::need::{Event, Need};
+use crate::exchange::SessionExchange;
+use crate::need::{ExecutorEvent, ExecutorNeed};
 use crate::release::release;
-use crate::session::Session;
-use crate::settling::{Settling, Then, ToCommit};
-use crate::transaction::Transaction;
-use crate::work::{Waits, Work};
+use crate::session::DriverSession;
+use crate::settling::{SettlingItems, Then, ToCommit};
+use crate::transaction::ExecutingTransaction;
+use crate::work::{DriverRequest, Waits};
 use messages::commit::CommitRequest;
 use messages::concurrency::{AccessKind, ConcurrencyRequest};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::replication::ServiceRequest;
-use messages::session::Receipt;
+use messages::session::CommitReceipt;
 use messages::{Item, KeyRange};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-impl Work {
+impl DriverRequest {
     /// Whether what its statements have left to be committed is to be kept, for another try, and is not yet.
-    pub(crate) fn keeps(&self, transaction: &Transaction) -> bool {
+    pub(crate) fn keeps(&self, transaction: &ExecutingTransaction) -> bool {
         self.job.is_commit() && self.to_commit.is_none() && !transaction.is_used_up()
     }
 
@@ -54,9 +54,9 @@ impl Work {
     }
 }
 
-impl Session {
+impl DriverSession {
     /// Commits, if what the transaction adds can be committed as it is; else makes writes of that first.
-    pub(crate) fn commit(&mut self, exchange: &mut Exchange) {
+    pub(crate) fn commit(&mut self, exchange: &mut SessionExchange) {
         let (work, transaction) = self.parts();
         for (table, read) in transaction.take_summed() {
             exchange.shared.sums.note(table, read);
@@ -73,7 +73,7 @@ impl Session {
     }
 
     /// The replication controller has answered to which items of the transaction nothing can be added.
-    pub fn lacks(&mut self, lacking: Result<Vec<Item>, String>, exchange: &mut Exchange) {
+    pub fn lacks(&mut self, lacking: Result<Vec<Item>, String>, exchange: &mut SessionExchange) {
         let (work, _) = self.parts();
         match (std::mem::replace(&mut work.waits, Waits::Nothing), lacking) {
             (Waits::Additions { .. }, Ok(lacking)) if !lacking.is_empty() => {
@@ -87,36 +87,40 @@ impl Session {
 
     /// Makes writes of what the transaction adds to these items, or to all, and then commits. What it adds to besides it asks for again, in one
     /// order with these: who kept the one while it waits for the other could be waited for by whoever has that.
-    pub(crate) fn settle_additions(&mut self, items: Option<Vec<Item>>, exchange: &mut Exchange) {
+    pub(crate) fn settle_additions(&mut self, items: Option<Vec<Item>>, exchange: &mut SessionExchange) {
         let (work, transaction) = self.parts();
         let items = items.map(BTreeSet::from_iter);
         let need = |item: &Item| match &items {
-            Some(items) if !items.contains(item) => Need::Presence(item.clone()),
-            _ => Need::Item(item.clone(), AccessKind::Write),
+            Some(items) if !items.contains(item) => ExecutorNeed::Presence(item.clone()),
+            _ => ExecutorNeed::Item(item.clone(), AccessKind::Write),
         };
         let left: VecDeque<_> = transaction.file().added_to_in_order(None).into_iter().map(need).collect();
         if transaction.is_guest() {
             // Each of them tries again by itself, and reads.
-            let item = left.iter().find(|need| matches!(need, Need::Item(..))).and_then(Need::item).map(Box::new);
+            let item = left
+                .iter()
+                .find(|need| matches!(need, ExecutorNeed::Item(..)))
+                .and_then(ExecutorNeed::item)
+                .map(Box::new);
             return self.lost(Conflict { kind: ConflictKind::IncrementRefused, item, other: None }, exchange);
         }
         if work.keeps(transaction) {
             let locks = transaction.locks_in_order();
             work.to_commit = Some(ToCommit { history: Arc::new(transaction.clone().into_history()), locks });
         }
-        settle_first(work, transaction, Settling { left, then: Then::Send }, exchange);
-        self.run(Event::Go, exchange);
+        settle_first(work, transaction, SettlingItems { left, then: Then::Send }, exchange);
+        self.run(ExecutorEvent::Go, exchange);
     }
 
     /// Sends the history to be committed. Reads alone are committed too, because whether locks at home are enough for them is the
     /// method's business, not ours. A transaction that did nothing ends here.
-    pub(crate) fn send_history(&mut self, exchange: &mut Exchange) {
+    pub(crate) fn send_history(&mut self, exchange: &mut SessionExchange) {
         let mut transaction = self.transaction.take().expect("there is a transaction to commit");
         let (id, mut age) = transaction.identity.expect("it has begun");
         let is_idle = transaction.is_idle();
         if is_idle {
             release(&mut transaction, exchange);
-            return self.succeed(Receipt::Nothing, exchange);
+            return self.succeed(CommitReceipt::Nothing, exchange);
         }
         if transaction.is_guest() {
             age = self.lost_age.expect("a guest has an age of its own");
@@ -141,12 +145,12 @@ impl Session {
 /// What is added to these items becomes writes before anything else goes on. Who waited for another's permission to add to one of them while that
 /// waited for its own would wait for ever: so nobody keeps it.
 pub(crate) fn settle_first(
-    work: &mut Work,
-    transaction: &mut Transaction,
-    settling: Settling,
-    exchange: &mut Exchange,
+    work: &mut DriverRequest,
+    transaction: &mut ExecutingTransaction,
+    settling: SettlingItems,
+    exchange: &mut SessionExchange,
 ) {
-    let items = transaction.give_up(settling.left.iter().filter_map(Need::item));
+    let items = transaction.give_up(settling.left.iter().filter_map(ExecutorNeed::item));
     if let (false, Some((transaction, _))) = (items.is_empty(), transaction.identity) {
         exchange.concurrency(ConcurrencyRequest::GiveUp { transaction, items });
     }

@@ -10,9 +10,9 @@
 //! lost (what it has read and locked stays with the transaction); the outcome reaches every companion that is still there.
 
 use crate::companion::Companion;
-use crate::transaction::Transaction;
+use crate::transaction::ExecutingTransaction;
 use messages::commit::CommitReply;
-use messages::session::Receipt;
+use messages::session::CommitReceipt;
 use messages::{Age, Conflict, Item, SessionId, TransactionId};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 
 /// Programs that have committed in the transaction of another, in this life of the site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counters {
+pub struct CompanionCounters {
     /// All of them.
     pub committed: u64,
     /// Of them, those whose transaction was durable in memory.
@@ -31,11 +31,11 @@ pub struct Counters {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Errand {
     /// Runs its program in this transaction, if it still waits for what that has written.
-    Join(SessionId, Box<Transaction>),
+    Join(SessionId, Box<ExecutingTransaction>),
     /// A guest has left: one of the companions goes on with it.
-    TakeBack(Box<Transaction>),
+    TakeBack(Box<ExecutingTransaction>),
     /// The transaction that it was a companion of is over.
-    Over(SessionId, TransactionId, Result<Receipt, Conflict>),
+    Over(SessionId, TransactionId, Result<CommitReceipt, Conflict>),
 }
 
 /// Programs that wait for an item, and the companions of what is being committed.
@@ -49,7 +49,7 @@ pub struct Companions {
     /// What is left to be done in this step.
     pub errands: VecDeque<Errand>,
     /// What has committed so.
-    pub counters: Counters,
+    pub counters: CompanionCounters,
 }
 
 impl Companions {
@@ -74,7 +74,7 @@ impl Companions {
     }
 
     /// Who has waited longest for something that the transaction has written.
-    pub fn next_for(&self, transaction: &Transaction) -> Option<SessionId> {
+    pub fn next_for(&self, transaction: &ExecutingTransaction) -> Option<SessionId> {
         let waiting = transaction.file().items().filter_map(|item| self.waiting.get(item)?.front());
         waiting.min().map(|(_, session)| *session)
     }
@@ -92,13 +92,18 @@ impl Companions {
         let companions = self.committing.remove(&transaction).unwrap_or_default();
         if let Ok(receipt) = outcome {
             self.counters.committed += companions.len() as u64;
-            let in_memory = matches!(receipt, Receipt::Memory { .. });
+            let in_memory = matches!(receipt, CommitReceipt::Memory { .. });
             self.counters.in_memory += if in_memory { companions.len() as u64 } else { 0 };
         }
         self.tell(companions, transaction, &outcome);
     }
 
-    fn tell(&mut self, companions: Vec<Companion>, transaction: TransactionId, outcome: &Result<Receipt, Conflict>) {
+    fn tell(
+        &mut self,
+        companions: Vec<Companion>,
+        transaction: TransactionId,
+        outcome: &Result<CommitReceipt, Conflict>,
+    ) {
         let over = |companion: Companion| Errand::Over(companion.session, transaction, outcome.clone());
         self.errands.extend(companions.into_iter().map(over));
     }
@@ -113,7 +118,7 @@ impl Companions {
     }
 
     /// The transaction has lost a conflict before it was sent: so have all of its companions.
-    pub fn lost(&mut self, transaction: &mut Transaction, conflict: &Conflict) {
+    pub fn lost(&mut self, transaction: &mut ExecutingTransaction, conflict: &Conflict) {
         let companions = std::mem::take(&mut transaction.companions);
         if let Some((id, _)) = transaction.identity {
             self.tell(companions, id, &Err(conflict.clone()));

@@ -5,13 +5,13 @@
 //! at least `count - count_error_max` times; whatever is not in the table, no more often than the least count in it.
 
 use crate::limits::CONTENTION_ROWS_MAX;
-use messages::contention::{Cause, ContentionRow};
+use messages::contention::{ContentionCause, ContentionRow};
 use messages::{Conflict, ConflictKind, Item, Key, Now, Row};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Count {
+struct ContentionCount {
     count: u64,
     error_max: u64,
     waited: u64,
@@ -21,23 +21,23 @@ struct Count {
 /// Causes of lost time, and how often each was met.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Contention {
-    rows: BTreeMap<(Cause, Option<Item>), Count>,
+    rows: BTreeMap<(ContentionCause, Option<Item>), ContentionCount>,
 }
 
 impl Contention {
     /// A transaction has lost a conflict, whether it is tried again or not.
     pub fn lost(&mut self, conflict: &Conflict, now: Now) {
         if conflict.kind != ConflictKind::Cancelled {
-            self.note((Cause::Lost(conflict.kind), conflict.item.as_deref().cloned()), 0, now);
+            self.note((ContentionCause::Lost(conflict.kind), conflict.item.as_deref().cloned()), 0, now);
         }
     }
 
     /// A transaction has waited for an item for so long, in nanoseconds.
     pub fn waited(&mut self, item: Item, time: u64, now: Now) {
-        self.note((Cause::Waited, Some(item)), time, now);
+        self.note((ContentionCause::Waited, Some(item)), time, now);
     }
 
-    fn note(&mut self, met: (Cause, Option<Item>), time: u64, now: Now) {
+    fn note(&mut self, met: (ContentionCause, Option<Item>), time: u64, now: Now) {
         let mut error_max = 0;
         if self.rows.len() >= CONTENTION_ROWS_MAX && !self.rows.contains_key(&met) {
             let least = self.rows.iter().min_by_key(|(_, count)| (count.count, count.last_micros));
@@ -45,7 +45,11 @@ impl Contention {
             self.rows.remove(&least);
             error_max = count;
         }
-        let row = self.rows.entry(met).or_insert(Count { count: error_max, error_max, ..Count::default() });
+        let row = self.rows.entry(met).or_insert(ContentionCount {
+            count: error_max,
+            error_max,
+            ..ContentionCount::default()
+        });
         row.count += 1;
         row.waited += time;
         row.last_micros = now.wall_micros;
@@ -100,7 +104,7 @@ mod tests {
             }
         }
         assert_eq!(contention.rows.len(), CONTENTION_ROWS_MAX);
-        let count = contention.rows[&(Cause::Lost(ConflictKind::StaleRead), Some(item(7)))];
+        let count = contention.rows[&(ContentionCause::Lost(ConflictKind::StaleRead), Some(item(7)))];
         let met = CONTENTION_ROWS_MAX as u64;
         assert!(count.count - count.error_max <= met && met <= count.count, "{count:?}");
         let rows = contention.rows();

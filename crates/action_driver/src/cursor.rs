@@ -3,13 +3,13 @@
 //! Invariant: each row is handed out at most once, with the permission that the statement needs. Rows of a key range are
 //! permitted with their range; rows that an index leads to are permitted one by one.
 
-use crate::expression::Scope;
+use crate::expression::ExpressionScope;
 use crate::limits::{SCAN_ROWS_FIRST, SCAN_ROWS_MAX};
-use crate::need::{Access, Event, Need, RangeNeed};
+use crate::need::{Access, ExecutorEvent, ExecutorNeed, RangeNeed};
 use crate::ranges;
 use crate::rows;
 use messages::concurrency::AccessKind;
-use messages::program::{AccessPath, Source};
+use messages::program::{AccessPath, RowSource};
 use messages::remaining;
 use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
@@ -20,15 +20,15 @@ use values::Value;
 
 /// A source being read.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Cursor {
+pub struct SourceCursor {
     kind: AccessKind,
-    way: Way,
+    way: CursorPath,
     /// A row whose item is being read.
     pending: Option<(Key, Option<usize>)>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Way {
+enum CursorPath {
     /// By key.
     Keys(#[serde(with = "remaining")] smallvec::IntoIter<[Key; 1]>),
     /// By the keys supplied with the execution, from this one on.
@@ -49,7 +49,7 @@ pub struct RangeCursor {
 
 /// A row found.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Found {
+pub struct FoundRow {
     /// Its key.
     pub key: Key,
     /// Its bytes.
@@ -60,23 +60,28 @@ pub struct Found {
 
 /// What a cursor comes up with.
 #[derive(Debug)]
-pub enum Next {
+pub enum CursorStep {
     /// Something is needed first.
-    Need(Need),
+    Need(ExecutorNeed),
     /// A row.
-    Row(Found),
+    Row(FoundRow),
     /// There are no more.
     End,
 }
 
-impl Cursor {
+impl SourceCursor {
     /// Reads the source; `hint` rows will be enough, if given.
-    pub fn new(source: &Source, kind: AccessKind, hint: Option<u64>, scope: &Scope) -> Result<Cursor, Failure> {
+    pub fn new(
+        source: &RowSource,
+        kind: AccessKind,
+        hint: Option<u64>,
+        scope: &ExpressionScope,
+    ) -> Result<SourceCursor, Failure> {
         let range = |range: Option<KeyRange>| RangeCursor::new(range, hint, source.reverse);
         let way = match &source.path {
             AccessPath::Point(columns) => {
                 let keys: SmallVec<[Key; 1]> = ranges::point(columns, scope)?.into_iter().collect();
-                Way::Keys(keys.into_iter())
+                CursorPath::Keys(keys.into_iter())
             }
             AccessPath::OneOf(one_of) => {
                 let mut prefixes = ranges::one_of(one_of, scope)?;
@@ -86,80 +91,85 @@ impl Cursor {
                 let table = &source.table;
                 let storage = one_of.index.map_or(table.storage, |index| table.indexes[index].storage);
                 if one_of.index.is_none() && one_of.equal.len() + 1 == table.primary_key.len() {
-                    Way::Keys(prefixes.iter().map(|key| Key::new(key)).collect::<SmallVec<_>>().into_iter())
+                    CursorPath::Keys(prefixes.iter().map(|key| Key::new(key)).collect::<SmallVec<_>>().into_iter())
                 } else {
                     let ranges = prefixes.iter().map(|prefix| ranges::prefixed(storage, prefix));
-                    Way::Ranges(RangeCursor::new(ranges, hint, source.reverse), one_of.index)
+                    CursorPath::Ranges(RangeCursor::new(ranges, hint, source.reverse), one_of.index)
                 }
             }
             AccessPath::KeyRange(bounds) => {
-                Way::Ranges(range(ranges::range(source.table.storage, bounds, scope)?), None)
+                CursorPath::Ranges(range(ranges::range(source.table.storage, bounds, scope)?), None)
             }
             AccessPath::IndexRange(index, bounds) => {
                 let storage = source.table.indexes[*index].storage;
-                Way::Ranges(range(ranges::range(storage, bounds, scope)?), Some(*index))
+                CursorPath::Ranges(range(ranges::range(storage, bounds, scope)?), Some(*index))
             }
-            AccessPath::Supplied => Way::Supplied(0),
+            AccessPath::Supplied => CursorPath::Supplied(0),
         };
         let pending = None;
-        Ok(Cursor { kind, way, pending })
+        Ok(SourceCursor { kind, way, pending })
     }
 
     /// The key of the row, at the beginning, when it is found by that alone.
     pub fn only_key(&self) -> Option<&Key> {
         match &self.way {
-            Way::Keys(keys) => keys.as_slice().first().filter(|_| keys.len() == 1),
+            CursorPath::Keys(keys) => keys.as_slice().first().filter(|_| keys.len() == 1),
             _ => None,
         }
     }
 
     /// The one row that it will ask for, if that is known by its key.
-    pub fn access(&self, source: &Source) -> Option<Access> {
+    pub fn access(&self, source: &RowSource) -> Option<Access> {
         let item = rows::table_item(&source.table, self.only_key()?.clone());
         Some(Access { item, kind: self.kind, reads: true })
     }
 
-    /// The next row. `event` answers the last need, or is [`Event::Go`].
-    pub fn next(&mut self, source: &Source, supplied: &[Vec<Value>], event: Event) -> Result<Next, Failure> {
+    /// The next row. `event` answers the last need, or is [`ExecutorEvent::Go`].
+    pub fn next(
+        &mut self,
+        source: &RowSource,
+        supplied: &[Vec<Value>],
+        event: ExecutorEvent,
+    ) -> Result<CursorStep, Failure> {
         let table = &source.table;
         match event {
-            Event::Item(row) => {
+            ExecutorEvent::Item(row) => {
                 let (key, supplied) = self.pending.take().expect("an item was asked for");
                 if let Some(row) = row {
-                    return Ok(Next::Row(Found { key, row, supplied }));
+                    return Ok(CursorStep::Row(FoundRow { key, row, supplied }));
                 }
             }
-            Event::Batch(rows, left) => {
-                if let Way::Ranges(range, _) = &mut self.way {
+            ExecutorEvent::Batch(rows, left) => {
+                if let CursorPath::Ranges(range, _) = &mut self.way {
                     range.take(rows, left);
                 }
             }
             _ => {}
         }
         let (key, number) = match &mut self.way {
-            Way::Keys(keys) => match keys.next() {
+            CursorPath::Keys(keys) => match keys.next() {
                 Some(key) => (key, None),
-                None => return Ok(Next::End),
+                None => return Ok(CursorStep::End),
             },
-            Way::Supplied(next) => match supplied.get(*next) {
+            CursorPath::Supplied(next) => match supplied.get(*next) {
                 Some(values) => {
                     *next += 1;
                     (rows::supplied_key(values)?, Some(*next - 1))
                 }
-                None => return Ok(Next::End),
+                None => return Ok(CursorStep::End),
             },
-            Way::Ranges(range, index) => match range.next(self.kind) {
-                Err(need) => return Ok(need.map_or(Next::End, Next::Need)),
+            CursorPath::Ranges(range, index) => match range.next(self.kind) {
+                Err(need) => return Ok(need.map_or(CursorStep::End, CursorStep::Need)),
                 Ok((key, row)) => match index {
                     None => {
-                        return Ok(Next::Row(Found { key, row, supplied: None }));
+                        return Ok(CursorStep::Row(FoundRow { key, row, supplied: None }));
                     }
                     Some(index) => (rows::indexed_key(table, &table.indexes[*index], &key, &row)?, None),
                 },
             },
         };
         self.pending = Some((key.clone(), number));
-        Ok(Next::Need(Need::Item(rows::table_item(table, key), self.kind)))
+        Ok(CursorStep::Need(ExecutorNeed::Item(rows::table_item(table, key), self.kind)))
     }
 }
 
@@ -184,10 +194,10 @@ impl RangeCursor {
     }
 
     /// The next row; or what is needed first, nothing at the end.
-    pub fn next(&mut self, kind: AccessKind) -> Result<(Key, Row), Option<Need>> {
+    pub fn next(&mut self, kind: AccessKind) -> Result<(Key, Row), Option<ExecutorNeed>> {
         self.batch.next().ok_or_else(|| {
             let range = self.left.pop_front()?;
-            Some(Need::Range(RangeNeed { range, kind, limit: self.limit, reverse: self.reverse }))
+            Some(ExecutorNeed::Range(RangeNeed { range, kind, limit: self.limit, reverse: self.reverse }))
         })
     }
 }

@@ -18,7 +18,7 @@ pub struct DifferentialFile {
     rows: BTreeMap<Item, Option<Row>>,
     increments: BTreeMap<Item, Addition>,
     additions: u32,
-    undo: Vec<Undo>,
+    undo: Vec<WriteUndo>,
     keep_undo: bool,
     bytes: usize,
 }
@@ -33,14 +33,14 @@ struct Addition {
 
 /// What a write, or an addition, replaced: the outer `None` when the item had not been written, or added to, before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-enum Undo {
+enum WriteUndo {
     Write { item: Item, before: Option<Option<Row>> },
     Addition { item: Item, before: Option<Addition> },
 }
 
 /// A moment of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark(usize);
+pub struct DifferentialMark(usize);
 
 impl DifferentialFile {
     /// An empty file. With `keep_undo` it can be undone to a mark.
@@ -91,7 +91,7 @@ impl DifferentialFile {
             if let Some(before) = &before {
                 self.bytes -= size(&item, before);
             }
-            self.undo.push(Undo::Write { item, before });
+            self.undo.push(WriteUndo::Write { item, before });
         } else {
             let key_bytes = item.key.as_bytes().len();
             if let Some(before) = self.rows.insert(item, row) {
@@ -101,20 +101,20 @@ impl DifferentialFile {
     }
 
     /// This moment.
-    pub fn mark(&self) -> Mark {
-        Mark(self.undo.len())
+    pub fn mark(&self) -> DifferentialMark {
+        DifferentialMark(self.undo.len())
     }
 
     /// Back to the mark; marks set since are void.
     ///
     /// # Panics
     /// When the file keeps no undo log, or the mark is void.
-    pub fn undo_to(&mut self, mark: Mark) {
+    pub fn undo_to(&mut self, mark: DifferentialMark) {
         assert!(self.keep_undo, "a file without undo log is dropped as a whole");
         assert!(mark.0 <= self.undo.len(), "the mark was undone or forgotten");
         while self.undo.len() > mark.0 {
             match self.undo.pop().expect("longer than the mark") {
-                Undo::Write { item, before } => {
+                WriteUndo::Write { item, before } => {
                     if let Some(before) = &before {
                         self.bytes += size(&item, before);
                     }
@@ -125,7 +125,7 @@ impl DifferentialFile {
                     let after = after.expect("what a write left is there when it is undone");
                     self.bytes -= size(&item, &after);
                 }
-                Undo::Addition { item, before } => drop(self.replace_addition(item, before)),
+                WriteUndo::Addition { item, before } => drop(self.replace_addition(item, before)),
             }
         }
     }
@@ -187,7 +187,7 @@ impl DifferentialFile {
     fn change_addition(&mut self, item: Item, addition: Option<Addition>) {
         let before = self.replace_addition(item.clone(), addition);
         if self.keep_undo {
-            self.undo.push(Undo::Addition { item, before });
+            self.undo.push(WriteUndo::Addition { item, before });
         }
     }
 

@@ -4,15 +4,15 @@
 //! and a transaction not yet prepared dies with it.
 
 use crate::answers::Owner;
-use crate::companions::{Counters, Errand};
-use crate::exchange::{Exchange, Shared};
+use crate::companions::{CompanionCounters, Errand};
+use crate::exchange::{DriverShared, SessionExchange};
 use crate::left_behind::LeftBehind;
-use crate::session::Session;
-use crate::transaction::Transaction;
+use crate::session::DriverSession;
+use crate::transaction::ExecutingTransaction;
 use messages::access::AccessReply;
 use messages::commit::{CommitReply, CommitRequest};
 use messages::concurrency::{ConcurrencyReply, ConcurrencyRequest};
-use messages::last_words::{LastWords, Left};
+use messages::last_words::{LastWords, LeftSession};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::ServiceReply;
@@ -24,8 +24,8 @@ use std::collections::BTreeMap;
 /// Executes action programs for sessions over the local copy.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ActionDriver {
-    sessions: BTreeMap<SessionId, Session>,
-    shared: Shared,
+    sessions: BTreeMap<SessionId, DriverSession>,
+    shared: DriverShared,
     left_behind: LeftBehind,
 }
 
@@ -35,7 +35,7 @@ impl ActionDriver {
     pub fn new(planted: Planted, seed: u64) -> ActionDriver {
         ActionDriver {
             sessions: BTreeMap::new(),
-            shared: Shared::new(planted, seed),
+            shared: DriverShared::new(planted, seed),
             left_behind: LeftBehind::default(),
         }
     }
@@ -55,13 +55,13 @@ impl ActionDriver {
     }
 
     /// What this life leaves of its sessions, and what it still has of earlier lives. How commits were sent the atomicity controller knows.
-    pub fn left_behind(&self) -> (BTreeMap<SessionId, Left>, LastWords) {
+    pub fn left_behind(&self) -> (BTreeMap<SessionId, LeftSession>, LastWords) {
         let left = self.sessions.iter().map(|(session, state)| (*session, state.left()));
         (left.collect(), self.left_behind.words().clone())
     }
 
     /// Programs that have committed in the transaction of another.
-    pub fn companions(&self) -> Counters {
+    pub fn companions(&self) -> CompanionCounters {
         self.shared.companions.counters
     }
 
@@ -88,7 +88,7 @@ impl ActionDriver {
         }
         if matches!(request, SessionRequest::Close) {
             if let Some(mut closed) = self.sessions.remove(&session) {
-                closed.close(&mut Exchange { now, outbox, shared: &mut self.shared, session });
+                closed.close(&mut SessionExchange { now, outbox, shared: &mut self.shared, session });
             }
             return;
         }
@@ -102,11 +102,11 @@ impl ActionDriver {
         session: SessionId,
         now: Now,
         outbox: &mut Outbox,
-        handle: impl FnOnce(&mut Session, &mut Exchange),
+        handle: impl FnOnce(&mut DriverSession, &mut SessionExchange),
     ) {
         if let Some(state) = self.sessions.get_mut(&session) {
             let shared = &mut self.shared;
-            let mut exchange = Exchange { now, outbox, shared, session };
+            let mut exchange = SessionExchange { now, outbox, shared, session };
             handle(state, &mut exchange);
             state.begin_queued(&mut exchange);
         }
@@ -116,11 +116,14 @@ impl ActionDriver {
     fn run_errands(&mut self, now: Now, outbox: &mut Outbox) {
         while let Some(errand) = self.shared.companions.errands.pop_front() {
             match errand {
-                Errand::Join(session, transaction) => match self.sessions.get(&session).is_some_and(Session::is_listed)
-                {
-                    true => self.with(session, now, outbox, |session, exchange| session.join(*transaction, exchange)),
-                    false => self.take_back(*transaction, now, outbox),
-                },
+                Errand::Join(session, transaction) => {
+                    match self.sessions.get(&session).is_some_and(DriverSession::is_listed) {
+                        true => {
+                            self.with(session, now, outbox, |session, exchange| session.join(*transaction, exchange))
+                        }
+                        false => self.take_back(*transaction, now, outbox),
+                    }
+                }
                 Errand::TakeBack(transaction) => self.take_back(*transaction, now, outbox),
                 Errand::Over(session, transaction, outcome) => {
                     self.with(session, now, outbox, |session, exchange| {
@@ -134,12 +137,14 @@ impl ActionDriver {
     }
 
     /// A guest has left this transaction: the last companion that is still there goes on with it.
-    fn take_back(&mut self, mut transaction: Transaction, now: Now, outbox: &mut Outbox) {
+    fn take_back(&mut self, mut transaction: ExecutingTransaction, now: Now, outbox: &mut Outbox) {
         let (id, _) = transaction.identity.expect("it has begun");
         while let Some(companion) = transaction.companions.pop() {
             let waits = self.sessions.get(&companion.session).is_some_and(|session| session.is_companion_in(id));
             if waits {
-                let go_on = |session: &mut Session, exchange: &mut Exchange| session.take_back(transaction, exchange);
+                let go_on = |session: &mut DriverSession, exchange: &mut SessionExchange| {
+                    session.take_back(transaction, exchange)
+                };
                 return self.with(companion.session, now, outbox, go_on);
             }
         }
@@ -149,7 +154,13 @@ impl ActionDriver {
     }
 
     /// Hands the answer to a tag to the session that wants it.
-    fn answer(&mut self, tag: u64, now: Now, outbox: &mut Outbox, handle: impl FnOnce(&mut Session, &mut Exchange)) {
+    fn answer(
+        &mut self,
+        tag: u64,
+        now: Now,
+        outbox: &mut Outbox,
+        handle: impl FnOnce(&mut DriverSession, &mut SessionExchange),
+    ) {
         if let Some(Owner::Session(session)) = self.shared.answers.take(tag) {
             self.with(session, now, outbox, handle);
         }
@@ -161,7 +172,7 @@ impl ActionDriver {
         transaction: TransactionId,
         now: Now,
         outbox: &mut Outbox,
-        handle: impl FnOnce(&mut Session, &mut Exchange),
+        handle: impl FnOnce(&mut DriverSession, &mut SessionExchange),
     ) {
         if let Some(Owner::Session(session)) = self.shared.answers.follower(transaction) {
             self.with(session, now, outbox, handle);
@@ -170,13 +181,13 @@ impl ActionDriver {
 
     fn concurrency_reply(&mut self, now: Now, reply: ConcurrencyReply, outbox: &mut Outbox) {
         match reply {
-            ConcurrencyReply::AccessReply { transaction, conflict } => {
+            ConcurrencyReply::LockReply { transaction, conflict } => {
                 self.about(transaction, now, outbox, |session, exchange| session.granted(conflict, exchange));
             }
-            ConcurrencyReply::AccessAheadReply { transaction, granted } => {
+            ConcurrencyReply::LockPrefetchReply { transaction, granted } => {
                 self.about(transaction, now, outbox, |session, exchange| session.granted_ahead(granted, exchange));
             }
-            ConcurrencyReply::AccessBusy { transaction } => {
+            ConcurrencyReply::LockBusy { transaction } => {
                 self.about(transaction, now, outbox, |session, exchange| session.access_is_busy(exchange));
             }
             ConcurrencyReply::Doomed { transaction, conflict } => {
@@ -252,7 +263,7 @@ impl ActionDriver {
                     return;
                 }
                 self.about(transaction, now, outbox, |session, exchange| {
-                    session.committed(transaction, (timestamp, receipt), exchange);
+                    session.committed(transaction, timestamp, receipt, exchange);
                 });
             }
             CommitReply::Aborted { transaction, conflict } => {
@@ -309,7 +320,7 @@ impl Server for ActionDriver {
 
     fn tick(&mut self, now: Now, outbox: &mut Outbox) {
         while let Some(session) = self.shared.due(now) {
-            self.with(session, now, outbox, Session::woken);
+            self.with(session, now, outbox, DriverSession::woken);
         }
         self.run_errands(now, outbox);
         answer_left(self.left_behind.tick(now), outbox);

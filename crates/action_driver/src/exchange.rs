@@ -2,16 +2,16 @@
 //!
 //! Invariant: a session hears only answers that it wants (`answers`).
 
-use crate::answers::{Answers, Owner, Surroundings};
+use crate::answers::{AwaitedAnswers, Owner, Surroundings};
 use crate::cleaner::Cleaner;
 use crate::companions::Companions;
 use crate::contention::Contention;
 use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
 use crate::leftovers::Leftovers;
-use crate::scene::Rules;
+use crate::scene::SiteRules;
 use crate::sequences::Sequences;
-use crate::snapshots::Snapshots;
+use crate::snapshots::SnapshotsInUse;
 use crate::sums::Sums;
 use messages::access::AccessRequest;
 use messages::commit::CommitRequest;
@@ -26,13 +26,13 @@ use std::collections::BTreeSet;
 
 /// What all sessions share.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Shared {
+pub struct DriverShared {
     /// Which clause the simulator leaves out.
     pub planted: Planted,
     /// What is the same for all programs.
-    pub rules: Rules,
+    pub rules: SiteRules,
     /// Who wants which answer.
-    pub answers: Answers,
+    pub answers: AwaitedAnswers,
     /// The source of random numbers.
     pub generator: Generator,
     /// Keys for rows without a primary key.
@@ -46,7 +46,7 @@ pub struct Shared {
     /// Programs that commit together.
     pub companions: Companions,
     /// Snapshots in use.
-    pub snapshots: Snapshots,
+    pub snapshots: SnapshotsInUse,
     /// Drops storages left behind.
     cleaner: Cleaner,
     /// Drops what lives that are over have left behind.
@@ -55,20 +55,20 @@ pub struct Shared {
     delayed: BTreeSet<(u64, SessionId)>,
 }
 
-impl Shared {
+impl DriverShared {
     /// Nothing is known yet.
-    pub fn new(planted: Planted, seed: u64) -> Shared {
-        Shared {
+    pub fn new(planted: Planted, seed: u64) -> DriverShared {
+        DriverShared {
             planted,
-            rules: Rules { chunk_rows: PRIVATE_CHUNK_ROWS, planted },
-            answers: Answers::default(),
+            rules: SiteRules { chunk_rows: PRIVATE_CHUNK_ROWS, planted },
+            answers: AwaitedAnswers::default(),
             generator: Generator::new(seed),
             hidden_keys: HiddenKeys::default(),
             sequences: Sequences::default(),
             sums: Sums::default(),
             contention: Contention::default(),
             companions: Companions::default(),
-            snapshots: Snapshots::default(),
+            snapshots: SnapshotsInUse::default(),
             cleaner: Cleaner::default(),
             leftovers: Leftovers::default(),
             delayed: BTreeSet::new(),
@@ -77,13 +77,13 @@ impl Shared {
 
     /// The cleaner, and what it works with.
     pub fn cleaner<'a>(&'a mut self, now: Now, outbox: &'a mut Outbox) -> (&'a mut Cleaner, Surroundings<'a>) {
-        let Shared { cleaner, answers, snapshots, planted, .. } = self;
+        let DriverShared { cleaner, answers, snapshots, planted, .. } = self;
         (cleaner, Surroundings { now, outbox, answers, snapshots, planted: *planted })
     }
 
     /// Who looks for what earlier lives have left behind, and what that works with.
     pub fn leftovers<'a>(&'a mut self, now: Now, outbox: &'a mut Outbox) -> (&'a mut Leftovers, Surroundings<'a>) {
-        let Shared { leftovers, answers, snapshots, planted, .. } = self;
+        let DriverShared { leftovers, answers, snapshots, planted, .. } = self;
         (leftovers, Surroundings { now, outbox, answers, snapshots, planted: *planted })
     }
 
@@ -99,18 +99,18 @@ impl Shared {
 }
 
 /// One message's worth of dealing with the world on behalf of a session.
-pub struct Exchange<'a> {
+pub struct SessionExchange<'a> {
     /// What time it is.
     pub now: Now,
     /// Where messages go.
     pub outbox: &'a mut Outbox,
     /// What all sessions share.
-    pub shared: &'a mut Shared,
+    pub shared: &'a mut DriverShared,
     /// On whose behalf.
     pub session: SessionId,
 }
 
-impl Exchange<'_> {
+impl SessionExchange<'_> {
     /// A new tag, whose answer goes to this session.
     pub fn tag(&mut self) -> u64 {
         self.shared.answers.new_tag(Owner::Session(self.session))

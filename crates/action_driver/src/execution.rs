@@ -2,17 +2,17 @@
 //!
 //! Invariant: an executor never blocks and never sends; it says what it needs, and is resumed with the event that answers it.
 
-use crate::executors::Running;
-use crate::expression::Scope;
+use crate::executors::RunningAction;
+use crate::expression::ExpressionScope;
 use crate::limits::AHEAD_ACTIONS_MAX;
-use crate::need::{Access, Ahead, Event, Need};
-use crate::reference_keys::Pending;
+use crate::need::{Access, Ahead, ExecutorEvent, ExecutorNeed};
+use crate::reference_keys::PendingReference;
 use crate::references::ReferenceRun;
 use crate::reliance::Reliance;
-use crate::scene::{Numbers, Results, Rules, Scene, Step};
-use crate::sequences::{self, Given, Sequences, State, Taking};
+use crate::scene::{ExecutorStep, NumberSources, Results, Scene, SiteRules};
+use crate::sequences::{self, BlockTaking, Given, SequenceState, Sequences};
 use crate::sums::Sums;
-use crate::transaction::Transaction;
+use crate::transaction::ExecutingTransaction;
 use messages::planted;
 use messages::program::{Action, Program};
 use messages::schema::{CatalogEntry, TableSchema};
@@ -24,7 +24,7 @@ use values::Value;
 
 /// A request to run a program, and how far it has come.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Execution {
+pub struct ProgramExecution {
     program: Arc<Program>,
     parameters: Vec<Value>,
     /// Values of a procedure's parameters, once it is called.
@@ -34,17 +34,17 @@ pub struct Execution {
     /// Nothing has been done yet.
     is_fresh: bool,
     action: usize,
-    running: Option<Running>,
+    running: Option<RunningAction>,
     /// The next actions, begun ahead: what they access was asked for.
-    begun: VecDeque<Running>,
+    begun: VecDeque<RunningAction>,
     ahead: Ahead,
     results: Results,
     /// Whether the numbers that it takes are its own: a try that is lost does not give them back.
     has_numbers: bool,
     /// The sequence of which a block is wanted, and the block while it is committed.
-    wanted: Option<(Arc<TableSchema>, Option<Taking>)>,
+    wanted: Option<(Arc<TableSchema>, Option<BlockTaking>)>,
     /// What the action at hand has changed that foreign keys concern.
-    changes: Vec<Pending>,
+    changes: Vec<PendingReference>,
     references: ReferenceRun,
     /// The action at hand is done, and what it has changed is looked at.
     is_checking: bool,
@@ -52,10 +52,10 @@ pub struct Execution {
     is_paused: bool,
 }
 
-impl Execution {
+impl ProgramExecution {
     /// A program at its beginning.
-    pub fn new(program: Arc<Program>, parameters: Vec<Value>, supplied: Vec<Vec<Value>>) -> Execution {
-        Execution {
+    pub fn new(program: Arc<Program>, parameters: Vec<Value>, supplied: Vec<Vec<Value>>) -> ProgramExecution {
+        ProgramExecution {
             program,
             parameters,
             bound: None,
@@ -77,7 +77,7 @@ impl Execution {
     }
 
     /// What the transaction has put off, looked at before it commits.
-    pub fn of_deferred() -> Execution {
+    pub fn of_deferred() -> ProgramExecution {
         let program = Program {
             parameters: Vec::new(),
             actions: vec![Action::Defer(false)],
@@ -86,7 +86,7 @@ impl Execution {
             read_only: false,
             references: Arc::default(),
         };
-        Execution::new(Arc::new(program), Vec::new(), Vec::new())
+        ProgramExecution::new(Arc::new(program), Vec::new(), Vec::new())
     }
 
     /// Back to the beginning.
@@ -139,31 +139,35 @@ impl Execution {
     }
 
     /// Answers a need with what was read before the first action began. Errors: a lost conflict, or a transaction that has become too large.
-    pub fn answer_ahead(&mut self, need: &Need, transaction: &mut Transaction) -> Result<Option<Event>, Failure> {
+    pub fn answer_ahead(
+        &mut self,
+        need: &ExecutorNeed,
+        transaction: &mut ExecutingTransaction,
+    ) -> Result<Option<ExecutorEvent>, Failure> {
         self.ahead.answer(need, transaction)
     }
 
-    /// Goes on until something is needed or all is done. `event` answers the last need, or is [`Event::Go`].
+    /// Goes on until something is needed or all is done. `event` answers the last need, or is [`ExecutorEvent::Go`].
     pub fn resume(
         &mut self,
-        transaction: &mut Transaction,
+        transaction: &mut ExecutingTransaction,
         given: &mut Given,
-        numbers: Numbers,
+        numbers: NumberSources,
         sums: &Sums,
-        rules: Rules,
-        event: Event,
-    ) -> Result<Step, Failure> {
-        let Numbers { generator, hidden_keys, sequences } = numbers;
+        rules: SiteRules,
+        event: ExecutorEvent,
+    ) -> Result<ExecutorStep, Failure> {
+        let NumberSources { generator, hidden_keys, sequences } = numbers;
         sequences.exchange(&mut transaction.sequences, given);
         let step = match self.take_block(sequences, event) {
             Ok(event) => {
-                let numbers = Numbers { generator, hidden_keys, sequences };
+                let numbers = NumberSources { generator, hidden_keys, sequences };
                 self.go_on(transaction, numbers, sums, rules, event)
             }
             Err(step) => step,
         };
         let step = match step {
-            Err(failure) => self.want_block(sequences).map_or(Err(failure), |need| Ok(Step::Need(need))),
+            Err(failure) => self.want_block(sequences).map_or(Err(failure), |need| Ok(ExecutorStep::Need(need))),
             step => {
                 sequences.settle();
                 step
@@ -174,46 +178,50 @@ impl Execution {
     }
 
     /// Has a block of a sequence that evaluation has lacked read and committed. What to go on with, or what is needed for it.
-    fn take_block(&mut self, sequences: &mut Sequences, event: Event) -> Result<Event, Result<Step, Failure>> {
+    fn take_block(
+        &mut self,
+        sequences: &mut Sequences,
+        event: ExecutorEvent,
+    ) -> Result<ExecutorEvent, Result<ExecutorStep, Failure>> {
         let Some((sequence, taking)) = &mut self.wanted else { return Ok(event) };
         match event {
-            Event::Sequence(seen, Some(row)) => {
-                let begun = State::decode(&row).and_then(|state| sequences.begin_taking(sequence, state));
+            ExecutorEvent::Sequence(seen, Some(row)) => {
+                let begun = SequenceState::decode(&row).and_then(|state| sequences.begin_taking(sequence, state));
                 if let Some((block, row)) = begun.map_err(Err)? {
                     *taking = Some(block);
-                    return Err(Ok(Step::Need(Need::Block(sequences::item(sequence), seen, row))));
+                    return Err(Ok(ExecutorStep::Need(ExecutorNeed::Block(sequences::item(sequence), seen, row))));
                 }
             }
-            Event::Sequence(_, None) => {
+            ExecutorEvent::Sequence(_, None) => {
                 return Err(Err(Failure::SchemaChanged { key: CatalogEntry::key(&sequence.name) }));
             }
-            Event::ChunkCommitted => sequences.taken(taking.as_ref().expect("a block was committed")),
+            ExecutorEvent::ChunkCommitted => sequences.taken(taking.as_ref().expect("a block was committed")),
             _ => {}
         }
         self.wanted = None;
-        Ok(Event::Go)
+        Ok(ExecutorEvent::Go)
     }
 
     /// Evaluation has failed: for want of a block of a sequence, what is needed for one.
-    fn want_block(&mut self, sequences: &Sequences) -> Option<Need> {
+    fn want_block(&mut self, sequences: &Sequences) -> Option<ExecutorNeed> {
         let sequence = sequences.take_wanted()?;
         let item = sequences::item(&sequence);
         self.wanted = Some((sequence, None));
-        Some(Need::Sequence(item))
+        Some(ExecutorNeed::Sequence(item))
     }
 
     fn go_on(
         &mut self,
-        transaction: &mut Transaction,
-        numbers: Numbers,
+        transaction: &mut ExecutingTransaction,
+        numbers: NumberSources,
         sums: &Sums,
-        rules: Rules,
-        event: Event,
-    ) -> Result<Step, Failure> {
-        let Numbers { generator, hidden_keys, sequences } = numbers;
+        rules: SiteRules,
+        event: ExecutorEvent,
+    ) -> Result<ExecutorStep, Failure> {
+        let NumberSources { generator, hidden_keys, sequences } = numbers;
         let sequences = &*sequences;
         let mut event = event;
-        if let Event::Unchanged(_, ahead) = &mut event {
+        if let ExecutorEvent::Unchanged(_, ahead) = &mut event {
             self.ahead = std::mem::take(ahead);
         }
         let confirms = self.is_confirmation() && !planted!(rules.planted, ErrorsUnconfirmed);
@@ -221,7 +229,7 @@ impl Execution {
         let may_ask_ahead = std::mem::take(&mut self.is_fresh) && !confirms && !transaction.is_snapshot();
         let program = Arc::clone(&self.program);
         let time_micros = transaction.time_micros;
-        let mut scope = Scope { parameters: &self.parameters, time_micros, generator, sequences };
+        let mut scope = ExpressionScope { parameters: &self.parameters, time_micros, generator, sequences };
         if let (None, Some(Action::Bind { arguments })) = (&self.bound, program.actions.first())
             && (need.is_none() || may_ask_ahead)
         {
@@ -251,33 +259,37 @@ impl Execution {
             drop(sequences.take_wanted());
             // One access goes along with a question about the catalog; by itself it costs no less so.
             match need {
-                Some(Need::Unchanged(rows, _)) => return Ok(Step::Need(Need::Unchanged(rows, accesses))),
-                None if accesses.len() > 1 => return Ok(Step::Need(Need::Unchanged(Arc::default(), accesses))),
+                Some(ExecutorNeed::Unchanged(rows, _)) => {
+                    return Ok(ExecutorStep::Need(ExecutorNeed::Unchanged(rows, accesses)));
+                }
+                None if accesses.len() > 1 => {
+                    return Ok(ExecutorStep::Need(ExecutorNeed::Unchanged(Arc::default(), accesses)));
+                }
                 _ => {}
             }
         }
         if let Some(need) = need {
-            return Ok(Step::Need(need));
+            return Ok(ExecutorStep::Need(need));
         }
-        if let Event::Unchanged(..) = event {
-            event = Event::Go;
+        if let ExecutorEvent::Unchanged(..) = event {
+            event = ExecutorEvent::Go;
         }
         while let Some(action) = program.actions.get(self.action) {
             let running = match &mut self.running {
                 Some(running) => running,
                 None => {
                     scene.results.begin_action(action);
-                    let begun = self.begun.pop_front().map_or_else(|| Running::begin(action, &mut scene), Ok)?;
+                    let begun = self.begun.pop_front().map_or_else(|| RunningAction::begin(action, &mut scene), Ok)?;
                     self.running.insert(begun)
                 }
             };
             if !self.is_checking {
                 match running.resume(action, &mut scene, event)? {
-                    Step::Need(need) => return Ok(Step::Need(need)),
-                    Step::Check => self.is_paused = true,
-                    Step::Done => self.is_paused = false,
+                    ExecutorStep::Need(need) => return Ok(ExecutorStep::Need(need)),
+                    ExecutorStep::Check => self.is_paused = true,
+                    ExecutorStep::Done => self.is_paused = false,
                 }
-                event = Event::Go;
+                event = ExecutorEvent::Go;
                 self.is_checking = true;
                 self.references.begin_action();
                 if let Action::Defer(is_deferred) = action {
@@ -285,8 +297,8 @@ impl Execution {
                 }
             }
             match self.references.resume(&program.references, &mut scene, event)? {
-                Step::Need(need) => return Ok(Step::Need(need)),
-                Step::Check | Step::Done => event = Event::Go,
+                ExecutorStep::Need(need) => return Ok(ExecutorStep::Need(need)),
+                ExecutorStep::Check | ExecutorStep::Done => event = ExecutorEvent::Go,
             }
             self.is_checking = false;
             if self.is_paused {
@@ -295,7 +307,7 @@ impl Execution {
             self.running = None;
             self.action += 1;
         }
-        Ok(Step::Done)
+        Ok(ExecutorStep::Done)
     }
 }
 
@@ -304,11 +316,11 @@ impl Execution {
 fn begin_ahead<'a>(
     actions: impl Iterator<Item = &'a Action>,
     scene: &mut Scene,
-    begun: &mut VecDeque<Running>,
+    begun: &mut VecDeque<RunningAction>,
 ) -> Vec<Access> {
     let mut accesses = Vec::new();
     for action in actions.take(AHEAD_ACTIONS_MAX) {
-        let Ok(Some(running)) = Running::begin_ahead(action, scene, &mut accesses) else { break };
+        let Ok(Some(running)) = RunningAction::begin_ahead(action, scene, &mut accesses) else { break };
         begun.push_back(running);
     }
     accesses

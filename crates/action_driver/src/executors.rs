@@ -11,8 +11,8 @@ mod sequence;
 mod update;
 
 use crate::failure;
-use crate::need::{Access, Event};
-use crate::scene::{Scene, Step};
+use crate::need::{Access, ExecutorEvent};
+use crate::scene::{ExecutorStep, Scene};
 use catalog::CatalogRun;
 use check::CheckRun;
 use delete::DeleteRun;
@@ -27,7 +27,7 @@ use update::UpdateRun;
 
 /// An action that has begun.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Running {
+pub(crate) enum RunningAction {
     Select(SelectRun),
     Insert(InsertRun),
     Update(UpdateRun),
@@ -41,23 +41,23 @@ pub(crate) enum Running {
     Notify,
 }
 
-impl Running {
+impl RunningAction {
     /// Begins an action.
-    pub(crate) fn begin(action: &Action, scene: &mut Scene) -> Result<Running, Failure> {
+    pub(crate) fn begin(action: &Action, scene: &mut Scene) -> Result<RunningAction, Failure> {
         Ok(match action {
             Action::Bind { .. } => {
                 return Err(failure::statement("XX000", "parameters are bound in the middle of a program"));
             }
-            Action::Select { .. } => Running::Select(SelectRun::begin(action, scene)?),
-            Action::Insert { .. } => Running::Insert(InsertRun::default()),
-            Action::Update { .. } => Running::Update(UpdateRun::begin(action, scene)?),
-            Action::Delete { .. } => Running::Delete(DeleteRun::begin(action, scene)?),
-            Action::Catalog { .. } => Running::Catalog(CatalogRun::default()),
-            Action::Rebuild { from, .. } => Running::Rebuild(RebuildRun::begin(from)),
-            Action::SetSequence { .. } => Running::Sequence(SequenceRun),
-            Action::CheckReferences { table } => Running::Check(CheckRun::begin(table)),
-            Action::Defer(_) => Running::Defer,
-            Action::Notify { .. } => Running::Notify,
+            Action::Select { .. } => RunningAction::Select(SelectRun::begin(action, scene)?),
+            Action::Insert { .. } => RunningAction::Insert(InsertRun::default()),
+            Action::Update { .. } => RunningAction::Update(UpdateRun::begin(action, scene)?),
+            Action::Delete { .. } => RunningAction::Delete(DeleteRun::begin(action, scene)?),
+            Action::Catalog { .. } => RunningAction::Catalog(CatalogRun::default()),
+            Action::Rebuild { from, .. } => RunningAction::Rebuild(RebuildRun::begin(from)),
+            Action::SetSequence { .. } => RunningAction::Sequence(SequenceRun),
+            Action::CheckReferences { table } => RunningAction::Check(CheckRun::begin(table)),
+            Action::Defer(_) => RunningAction::Defer,
+            Action::Notify { .. } => RunningAction::Notify,
         })
     }
 
@@ -66,7 +66,7 @@ impl Running {
         action: &Action,
         scene: &mut Scene,
         accesses: &mut Vec<Access>,
-    ) -> Result<Option<Running>, Failure> {
+    ) -> Result<Option<RunningAction>, Failure> {
         let is_of_rows = matches!(
             action,
             Action::Select { .. } | Action::Insert { .. } | Action::Update { .. } | Action::Delete { .. }
@@ -74,31 +74,40 @@ impl Running {
         if !is_of_rows {
             return Ok(None);
         }
-        let mut running = Running::begin(action, scene)?;
+        let mut running = RunningAction::begin(action, scene)?;
         match &mut running {
-            Running::Select(run) => accesses.extend(run.access(action)),
-            Running::Insert(run) => accesses.extend(run.begin_ahead(action, scene)?),
-            Running::Update(run) => accesses.extend(run.access(action)),
-            Running::Delete(run) => accesses.extend(run.access(action)),
-            Running::Catalog(_) | Running::Rebuild(_) | Running::Sequence(_) | Running::Check(_) | Running::Defer => {}
-            Running::Notify => {}
+            RunningAction::Select(run) => accesses.extend(run.access(action)),
+            RunningAction::Insert(run) => accesses.extend(run.begin_ahead(action, scene)?),
+            RunningAction::Update(run) => accesses.extend(run.access(action)),
+            RunningAction::Delete(run) => accesses.extend(run.access(action)),
+            RunningAction::Catalog(_)
+            | RunningAction::Rebuild(_)
+            | RunningAction::Sequence(_)
+            | RunningAction::Check(_)
+            | RunningAction::Defer => {}
+            RunningAction::Notify => {}
         }
         Ok(Some(running))
     }
 
     /// Goes on until something is needed or all is done.
-    pub(crate) fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+    pub(crate) fn resume(
+        &mut self,
+        action: &Action,
+        scene: &mut Scene,
+        event: ExecutorEvent,
+    ) -> Result<ExecutorStep, Failure> {
         match self {
-            Running::Select(run) => run.resume(action, scene, event),
-            Running::Insert(run) => run.resume(action, scene, event),
-            Running::Update(run) => run.resume(action, scene, event),
-            Running::Delete(run) => run.resume(action, scene, event),
-            Running::Catalog(run) => run.resume(action, scene, event),
-            Running::Rebuild(run) => run.resume(action, scene, event),
-            Running::Sequence(run) => run.resume(action, scene, event),
-            Running::Check(run) => run.resume(action, scene, event),
-            Running::Defer => Ok(Step::Done),
-            Running::Notify => notify::run(action, scene),
+            RunningAction::Select(run) => run.resume(action, scene, event),
+            RunningAction::Insert(run) => run.resume(action, scene, event),
+            RunningAction::Update(run) => run.resume(action, scene, event),
+            RunningAction::Delete(run) => run.resume(action, scene, event),
+            RunningAction::Catalog(run) => run.resume(action, scene, event),
+            RunningAction::Rebuild(run) => run.resume(action, scene, event),
+            RunningAction::Sequence(run) => run.resume(action, scene, event),
+            RunningAction::Check(run) => run.resume(action, scene, event),
+            RunningAction::Defer => Ok(ExecutorStep::Done),
+            RunningAction::Notify => notify::run(action, scene),
         }
     }
 }

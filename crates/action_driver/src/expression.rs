@@ -19,7 +19,7 @@ const MICROS_1970_TO_2000: i64 = 946_684_800_000_000;
 
 /// What an expression may refer to beside the row at hand.
 #[derive(Clone, Copy, Debug)]
-pub struct Scope<'a> {
+pub struct ExpressionScope<'a> {
     /// Values of `$1..`.
     pub parameters: &'a [Value],
     /// When the transaction began: microseconds since 1970.
@@ -32,7 +32,7 @@ pub struct Scope<'a> {
 
 type Evaluated<'v> = Result<Cow<'v, Value>, ValueError>;
 
-impl Scope<'_> {
+impl ExpressionScope<'_> {
     /// The value of an expression over a row.
     pub fn evaluate<'v>(&'v self, expression: &'v Expression, row: &'v [Value]) -> Result<Cow<'v, Value>, Failure> {
         self.value(expression, row).map_err(failure::of_value)
@@ -238,7 +238,7 @@ mod tests {
 
     fn evaluate(expression: &Expression) -> Result<Value, Failure> {
         let generator = Generator::new(3);
-        let scope = Scope {
+        let scope = ExpressionScope {
             parameters: &[Value::Integer(7)],
             time_micros: MICROS_1970_TO_2000 + 5,
             generator: &generator,

@@ -2,34 +2,34 @@
 
 use crate::companion::Companion;
 use crate::companions::Errand;
-use crate::exchange::Exchange;
+use crate::exchange::SessionExchange;
 use crate::limits::{COMPANIONS_MAX, JOINT_LOSSES_MAX};
-use crate::session::Session;
-use crate::transaction::Transaction;
-use crate::work::{Job, Waits};
+use crate::session::DriverSession;
+use crate::transaction::ExecutingTransaction;
+use crate::work::{RequestedJob, Waits};
 use messages::concurrency::ConcurrencyRequest;
 use messages::limits::SERVICE_PATIENCE;
 use messages::planted;
-use messages::session::{AccessMode, Receipt};
+use messages::session::{AccessMode, CommitReceipt};
 use messages::{Conflict, TransactionId};
 
-impl Session {
+impl DriverSession {
     /// An access has to wait. A program that is a transaction of its own may run in that of whoever it waits for.
-    pub fn access_is_busy(&mut self, exchange: &mut Exchange) {
+    pub fn access_is_busy(&mut self, exchange: &mut SessionExchange) {
         let Some(work) = &mut self.work else { return };
         let Some(transaction) = &self.transaction else { return };
         if transaction.is_guest() {
             work.waits = Waits::Nothing;
             return self.leave(exchange);
         }
-        let fits = !work.is_alone() && matches!(work.job, Job::Execute(_)) && transaction.can_be_joint();
+        let fits = !work.is_alone() && matches!(work.job, RequestedJob::Execute(_)) && transaction.can_be_joint();
         if let (true, Waits::Read(reading)) = (fits, &mut work.waits) {
             reading.list(exchange);
         }
     }
 
     /// The program has run well. Whoever waits for what it has written goes on in its transaction, if anybody does.
-    pub(crate) fn hand_on(&mut self, exchange: &mut Exchange) -> bool {
+    pub(crate) fn hand_on(&mut self, exchange: &mut SessionExchange) -> bool {
         if !exchange.shared.companions.has_waiting() {
             return false;
         }
@@ -53,7 +53,7 @@ impl Session {
         exchange.unfollow(id);
         let early = planted!(exchange.shared.planted, CompanionAnsweredEarly);
         if early {
-            self.succeed(Receipt::Nothing, exchange);
+            self.succeed(CommitReceipt::Nothing, exchange);
         } else {
             self.work.as_mut().expect("a request is under way").waits = Waits::Joint { transaction: id, changed };
         }
@@ -66,7 +66,7 @@ impl Session {
     }
 
     /// Runs the program in a transaction that others have run in. It still waits for what that has written.
-    pub fn join(&mut self, mut transaction: Transaction, exchange: &mut Exchange) {
+    pub fn join(&mut self, mut transaction: ExecutingTransaction, exchange: &mut SessionExchange) {
         self.stop_waiting(exchange);
         self.keep_age();
         let (id, _) = transaction.identity.expect("it has begun");
@@ -84,13 +84,13 @@ impl Session {
     }
 
     /// A guest gives the transaction back as it was, and starts over by itself.
-    pub(crate) fn leave(&mut self, exchange: &mut Exchange) {
+    pub(crate) fn leave(&mut self, exchange: &mut SessionExchange) {
         self.stop_waiting(exchange);
         self.end_transaction(exchange);
         let work = self.work.as_mut().expect("a guest has a request under way");
         work.start_over();
         work.joint_losses = JOINT_LOSSES_MAX;
-        self.transaction = Some(Transaction::new(AccessMode::ReadWrite, false, work.time_micros));
+        self.transaction = Some(ExecutingTransaction::new(AccessMode::ReadWrite, false, work.time_micros));
         self.begin(exchange);
     }
 
@@ -101,7 +101,7 @@ impl Session {
     }
 
     /// Goes on with a transaction that a guest has left: this session's program is the last that has run in it.
-    pub fn take_back(&mut self, mut transaction: Transaction, exchange: &mut Exchange) {
+    pub fn take_back(&mut self, mut transaction: ExecutingTransaction, exchange: &mut SessionExchange) {
         let (id, _) = transaction.identity.expect("it has begun");
         let work = self.work.as_ref().expect("a companion has a request under way");
         transaction.time_micros = work.time_micros;
@@ -111,7 +111,7 @@ impl Session {
     }
 
     /// The transaction that it was a companion of is over.
-    pub fn companion_over(&mut self, outcome: Result<Receipt, Conflict>, exchange: &mut Exchange) {
+    pub fn companion_over(&mut self, outcome: Result<CommitReceipt, Conflict>, exchange: &mut SessionExchange) {
         match outcome {
             Ok(receipt) => {
                 self.lost_age = None;
@@ -125,7 +125,7 @@ impl Session {
     }
 
     /// A transaction is lost that several have run in: each may try for as long as if it had just come.
-    pub(crate) fn note_joint_loss(&mut self, exchange: &Exchange) {
+    pub(crate) fn note_joint_loss(&mut self, exchange: &SessionExchange) {
         if let Some(work) = &mut self.work {
             work.joint_losses += 1;
             work.deadline = exchange.now.boot + SERVICE_PATIENCE;

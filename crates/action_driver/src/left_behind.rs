@@ -4,13 +4,13 @@
 //! does not name it; what has been answered once is answered the same again, until the session asks for something else: an answer may be lost with
 //! this life, too.
 
-use crate::session::Session;
+use crate::session::DriverSession;
 use crate::work::Waits;
-use messages::last_words::{Doubt, LastWords, Left, LeftRequest, OutcomeTable, Testimony};
+use messages::last_words::{InDoubtCommit, LastWords, LeftRequest, LeftSession, OutcomeTable, Testimony};
 use messages::limits::SERVICE_PATIENCE;
 use messages::planted;
 use messages::planted::Planted;
-use messages::session::{Failure, Receipt, SessionReply};
+use messages::session::{CommitReceipt, Failure, SessionReply};
 use messages::{Incarnation, Now, ServerKind, SessionId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ impl LeftBehind {
             return Some(SessionReply::Undone);
         }
         let Some(left) = self.words.lives.get(&life) else { return Some(unknown(TransactionId::ZERO)) };
-        let Some(Left { taken, request }) = left.get(&session) else { return Some(SessionReply::Undone) };
+        let Some(LeftSession { taken, request }) = left.get(&session) else { return Some(SessionReply::Undone) };
         if asked != *taken {
             // It never came; fewer than came were never asked.
             return Some(if asked > *taken { SessionReply::Undone } else { unknown(TransactionId::ZERO) });
@@ -127,8 +127,8 @@ fn reply_of(request: &LeftRequest) -> Option<SessionReply> {
 }
 
 /// What became of a commit, by what its home knew and the others know of that life.
-fn verdict(doubt: &Doubt, table: Option<&OutcomeTable>, planted: Planted) -> LeftRequest {
-    let Doubt { transaction, changed, reply, sent } = doubt;
+fn verdict(doubt: &InDoubtCommit, table: Option<&OutcomeTable>, planted: Planted) -> LeftRequest {
+    let InDoubtCommit { transaction, changed, reply, sent } = doubt;
     let unknown = || LeftRequest::Unknown { transaction: *transaction, changed: changed.clone() };
     let committed = || LeftRequest::Committed(reply.clone());
     let Some(sent) = sent else { return LeftRequest::Undone };
@@ -148,23 +148,23 @@ fn verdict(doubt: &Doubt, table: Option<&OutcomeTable>, planted: Planted) -> Lef
     }
 }
 
-impl Session {
+impl DriverSession {
     /// What this life leaves of the session.
-    pub fn left(&self) -> Left {
+    pub fn left(&self) -> LeftSession {
         let work = self.work.as_ref().filter(|work| work.reply_to == ServerKind::UserInterface);
         let request = match (&self.queued, work) {
             (Some((ServerKind::UserInterface, _)), _) => LeftRequest::Undone,
             (_, None) => LeftRequest::Answered,
             (_, Some(work)) => match &work.waits {
                 Waits::Commit { transaction, changed, .. } | Waits::Joint { transaction, changed } => {
-                    let reply = work.job.reply_if_committed(Receipt::Disk);
+                    let reply = work.job.reply_if_committed(CommitReceipt::Disk);
                     let (transaction, changed) = (*transaction, changed.clone());
-                    LeftRequest::Doubt(Box::new(Doubt { transaction, changed, reply, sent: None }))
+                    LeftRequest::Doubt(Box::new(InDoubtCommit { transaction, changed, reply, sent: None }))
                 }
                 _ => LeftRequest::Undone,
             },
         };
-        Left { taken: self.taken, request }
+        LeftSession { taken: self.taken, request }
     }
 }
 
@@ -190,8 +190,8 @@ mod tests {
     /// Session 1's second request, sent in a group as the tenth prepare, in epoch 4.
     fn left(testimony: Testimony) -> LastWords {
         let sent = OpenTransaction { transaction: id(7), sent_as: id(9), order: 10, epoch: EpochNumber(4), testimony };
-        let doubt = Doubt { transaction: id(7), changed: None, reply: reply(), sent: Some(sent) };
-        let left = Left { taken: 2, request: LeftRequest::Doubt(Box::new(doubt)) };
+        let doubt = InDoubtCommit { transaction: id(7), changed: None, reply: reply(), sent: Some(sent) };
+        let left = LeftSession { taken: 2, request: LeftRequest::Doubt(Box::new(doubt)) };
         LastWords { lives: [(LIFE, [(SESSION, left)].into())].into() }
     }
 
@@ -252,7 +252,7 @@ mod tests {
     /// If this fails, a request whose answer was lost on its way is done twice, or one that never came is taken for done.
     #[test]
     fn a_request_that_never_came_is_told_from_one_whose_answer_is_lost() {
-        let answered = Left { taken: 2, request: LeftRequest::Answered };
+        let answered = LeftSession { taken: 2, request: LeftRequest::Answered };
         let mut behind = LeftBehind::default();
         behind.take_over(LastWords { lives: [(LIFE, [(SESSION, answered)].into())].into() });
         let mut asked = |session, life, asked| behind.resume(NOW, session, life, asked);

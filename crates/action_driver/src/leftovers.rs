@@ -8,7 +8,7 @@ use crate::answers::{Owner, Surroundings};
 use crate::limits::{DROP_RETRY, SCAN_ROWS_MAX};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::commit::CommitRequest;
-use messages::concurrency::{ConcurrencyRequest, Target};
+use messages::concurrency::{AccessTarget, ConcurrencyRequest};
 use messages::planted;
 use messages::schema::CatalogEntry;
 use messages::{
@@ -21,13 +21,13 @@ use std::sync::Arc;
 /// The search under way.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Leftovers {
-    search: Option<Search>,
+    search: Option<LeftoverSearch>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Search {
+struct LeftoverSearch {
     epoch: Arc<Epoch>,
-    stage: Stage,
+    stage: LeftoverStage,
     /// What everything is read at, once it is fixed.
     snapshot: Option<Timestamp>,
     /// Storages that nobody is known to name.
@@ -38,7 +38,7 @@ struct Search {
 
 /// What is waited for.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Stage {
+enum LeftoverStage {
     Waiting {
         until: u64,
     },
@@ -71,16 +71,16 @@ enum Stage {
     },
 }
 
-impl Search {
+impl LeftoverSearch {
     fn waits_for(&self, answered: u64) -> bool {
         match self.stage {
-            Stage::Waiting { .. } | Stage::Committing { .. } => false,
-            Stage::Pinning { tag }
-            | Stage::Settling { tag }
-            | Stage::Listing { tag }
-            | Stage::Naming { tag }
-            | Stage::Looking { tag, .. }
-            | Stage::Beginning { tag } => tag == answered,
+            LeftoverStage::Waiting { .. } | LeftoverStage::Committing { .. } => false,
+            LeftoverStage::Pinning { tag }
+            | LeftoverStage::Settling { tag }
+            | LeftoverStage::Listing { tag }
+            | LeftoverStage::Naming { tag }
+            | LeftoverStage::Looking { tag, .. }
+            | LeftoverStage::Beginning { tag } => tag == answered,
         }
     }
 
@@ -116,8 +116,8 @@ impl Leftovers {
     /// Begins a search at the first tick from then on (boot clock), in place of the one under way.
     fn search_from(&mut self, epoch: Arc<Epoch>, until: u64, around: &mut Surroundings) {
         self.end_search(around);
-        let stage = Stage::Waiting { until };
-        let search = Search { epoch, stage, snapshot: None, unnamed: BTreeSet::new(), found: Vec::new() };
+        let stage = LeftoverStage::Waiting { until };
+        let search = LeftoverSearch { epoch, stage, snapshot: None, unnamed: BTreeSet::new(), found: Vec::new() };
         self.search = Some(search);
     }
 
@@ -129,20 +129,20 @@ impl Leftovers {
 
     /// Begins what is due.
     pub fn tick(&mut self, around: &mut Surroundings) {
-        let is_due = |search: &Search| matches!(search.stage, Stage::Waiting { until } if until <= around.now.boot);
+        let is_due = |search: &LeftoverSearch| matches!(search.stage, LeftoverStage::Waiting { until } if until <= around.now.boot);
         if self.search.as_ref().is_some_and(is_due) {
             let tag = around.answers.new_tag(Owner::Leftovers);
-            self.enter_stage(Stage::Pinning { tag });
+            self.enter_stage(LeftoverStage::Pinning { tag });
             let begin = CommitRequest::BeginSnapshot { tag };
             around.commit(begin);
         }
     }
 
-    fn enter_stage(&mut self, stage: Stage) {
+    fn enter_stage(&mut self, stage: LeftoverStage) {
         self.search.as_mut().expect("a search is under way").stage = stage;
     }
 
-    fn waiting_search(&mut self, tag: u64) -> Option<&mut Search> {
+    fn waiting_search(&mut self, tag: u64) -> Option<&mut LeftoverSearch> {
         self.search.as_mut().filter(|search| search.waits_for(tag))
     }
 
@@ -152,8 +152,8 @@ impl Leftovers {
         search.snapshot = Some(snapshot);
         around.snapshots.enter(snapshot);
         let tag = around.answers.new_tag(Owner::Leftovers);
-        self.enter_stage(Stage::Settling { tag });
-        let target = Target::Range(Box::new(KeyRange::whole(TableId::CATALOG)));
+        self.enter_stage(LeftoverStage::Settling { tag });
+        let target = AccessTarget::Range(Box::new(KeyRange::whole(TableId::CATALOG)));
         let access = ConcurrencyRequest::SnapshotAccess { tag, target, snapshot };
         around.outbox.local(ServerKind::ConcurrencyController, Message::Concurrency(access));
     }
@@ -162,7 +162,7 @@ impl Leftovers {
     pub fn settled(&mut self, tag: u64, around: &mut Surroundings) {
         let Some(epoch) = self.waiting_search(tag).map(|search| search.epoch.number) else { return };
         let tag = around.answers.new_tag(Owner::Leftovers);
-        self.enter_stage(Stage::Listing { tag });
+        self.enter_stage(LeftoverStage::Listing { tag });
         let list = AccessRequest::ReadCopies { tag, wanted: CopyRequest::Storages, epoch };
         around.outbox.local(ServerKind::AccessManager, Message::Access(list));
     }
@@ -173,18 +173,18 @@ impl Leftovers {
         let Some(search) = self.waiting_search(tag) else { return };
         // Where to go on in what is being read.
         let next = match (&search.stage, reply) {
-            (Stage::Listing { .. }, AccessReply::Copies { copies, .. }) => match &*copies {
+            (LeftoverStage::Listing { .. }, AccessReply::Copies { copies, .. }) => match &*copies {
                 Copies::Storages(listed) => {
                     search.unnamed = listed.iter().copied().filter(|it| *it >= TableId::FIRST_CREATED).collect();
-                    search.stage = Stage::Naming { tag };
+                    search.stage = LeftoverStage::Naming { tag };
                     Some(Some(Key::lowest()))
                 }
                 _ => None,
             },
-            (Stage::Naming { .. }, AccessReply::ScanReply { rows, next, .. }) => {
+            (LeftoverStage::Naming { .. }, AccessReply::ScanReply { rows, next, .. }) => {
                 search.name(&rows).then(|| next.map(|key| *key))
             }
-            (Stage::Looking { storage, .. }, AccessReply::ScanReply { rows, next, .. }) => {
+            (LeftoverStage::Looking { storage, .. }, AccessReply::ScanReply { rows, next, .. }) => {
                 let storage = *storage;
                 let row = rows.first().map(|(_, version, _)| *version);
                 if row.is_some_and(|version| living || search.is_left(version)) {
@@ -208,17 +208,17 @@ impl Leftovers {
     fn read_on(&mut self, next: Option<Key>, around: &mut Surroundings) {
         let tag = around.answers.new_tag(Owner::Leftovers);
         let search = self.search.as_mut().expect("a search is under way");
-        if let (Stage::Looking { storage, .. }, None) = (&search.stage, &next) {
+        if let (LeftoverStage::Looking { storage, .. }, None) = (&search.stage, &next) {
             search.unnamed.remove(storage);
         }
-        let goes_on = matches!(search.stage, Stage::Naming { .. }) && !search.unnamed.is_empty();
+        let goes_on = matches!(search.stage, LeftoverStage::Naming { .. }) && !search.unnamed.is_empty();
         let (range, limit) = match (next, search.unnamed.first()) {
             (Some(low), _) if goes_on => {
-                search.stage = Stage::Naming { tag };
+                search.stage = LeftoverStage::Naming { tag };
                 (KeyRange { low, ..KeyRange::whole(TableId::CATALOG) }, SCAN_ROWS_MAX)
             }
             (low, Some(&storage)) => {
-                search.stage = Stage::Looking { tag, storage };
+                search.stage = LeftoverStage::Looking { tag, storage };
                 (KeyRange { low: low.unwrap_or_default(), ..KeyRange::whole(storage) }, 1)
             }
             (_, None) => return self.drop_found(tag, around),
@@ -233,14 +233,14 @@ impl Leftovers {
             around.answers.take(tag);
             return self.end_search(around);
         }
-        self.enter_stage(Stage::Beginning { tag });
+        self.enter_stage(LeftoverStage::Beginning { tag });
         around.commit(CommitRequest::Begin { tag });
     }
 
     /// The transaction that drops them may begin.
     pub fn begun(&mut self, tag: u64, transaction: TransactionId, age: Age, around: &mut Surroundings) {
         let Some(search) = self.waiting_search(tag) else { return };
-        search.stage = Stage::Committing { transaction };
+        search.stage = LeftoverStage::Committing { transaction };
         let as_of = search.snapshot.expect("it was read at a snapshot");
         let catalog = RangeRead { range: KeyRange::whole(TableId::CATALOG), as_of };
         let drops = search.found.clone();
@@ -254,7 +254,7 @@ impl Leftovers {
     pub fn decided(&mut self, transaction: TransactionId, committed: bool, around: &mut Surroundings) {
         around.answers.unfollow(transaction);
         let Some(search) = &self.search else { return };
-        if search.stage != (Stage::Committing { transaction }) {
+        if search.stage != (LeftoverStage::Committing { transaction }) {
             return;
         }
         match committed {

@@ -64,5 +64,5 @@ mod sums;
 mod transaction;
 mod work;
 
-pub use companions::Counters;
+pub use companions::CompanionCounters;
 pub use driver::ActionDriver;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// What an executor cannot go on without.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Need {
+pub enum ExecutorNeed {
     /// The row of an item, accessed so.
     Item(Item, AccessKind),
     /// Permission to write an item without reading it.
@@ -55,7 +55,7 @@ pub struct RangeNeed {
 
 /// What an executor goes on with.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum ExecutorEvent {
     /// Nothing was asked for.
     Go,
     /// The row, `None` when absent.
@@ -78,16 +78,16 @@ pub enum Event {
     BlockLost,
 }
 
-impl Need {
+impl ExecutorNeed {
     /// What is needed; for a range, its low end.
     pub(crate) fn item(&self) -> Option<Item> {
         match self {
-            Need::Item(item, _) | Need::Lock(item) | Need::Presence(item) => Some(item.clone()),
-            Need::Range(need) => Some(Item { table: need.range.table, key: need.range.low.clone() }),
-            Need::Relied(key) | Need::Confirmed(key) => Some(catalog_item(key)),
-            Need::Numbers => Some(catalog_item(&CatalogEntry::next_key())),
-            Need::Sequence(item) | Need::Block(item, ..) => Some(item.clone()),
-            Need::Unchanged(..) | Need::Method | Need::Chunk | Need::Claim(..) => None,
+            ExecutorNeed::Item(item, _) | ExecutorNeed::Lock(item) | ExecutorNeed::Presence(item) => Some(item.clone()),
+            ExecutorNeed::Range(need) => Some(Item { table: need.range.table, key: need.range.low.clone() }),
+            ExecutorNeed::Relied(key) | ExecutorNeed::Confirmed(key) => Some(catalog_item(key)),
+            ExecutorNeed::Numbers => Some(catalog_item(&CatalogEntry::next_key())),
+            ExecutorNeed::Sequence(item) | ExecutorNeed::Block(item, ..) => Some(item.clone()),
+            ExecutorNeed::Unchanged(..) | ExecutorNeed::Method | ExecutorNeed::Chunk | ExecutorNeed::Claim(..) => None,
         }
     }
 }

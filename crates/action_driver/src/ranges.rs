@@ -3,20 +3,20 @@
 //! Invariant: the range holds exactly the keys whose columns satisfy the bounds. NULLs sort last and satisfy no bound, so a range
 //! with a lower bound only ends before them.
 
-use crate::expression::Scope;
-use messages::program::{Bounds, Expression, OneOf, Values};
+use crate::expression::ExpressionScope;
+use messages::program::{Expression, OneOf, PrefixBounds, Values};
 use messages::session::Failure;
 use messages::{Key, KeyRange, TableId};
 use values::{Value, key};
 
 /// The whole key that these expressions name; `None` when one is NULL.
-pub fn point(columns: &[Expression], scope: &Scope) -> Result<Option<Key>, Failure> {
+pub fn point(columns: &[Expression], scope: &ExpressionScope) -> Result<Option<Key>, Failure> {
     let mut bytes = Vec::with_capacity(24);
     Ok(append_all(columns, scope, &mut bytes)?.then(|| Key::new(&bytes)))
 }
 
 /// The range of keys within bounds; `None` when a bound is NULL, so that nothing is.
-pub fn range(table: TableId, bounds: &Bounds, scope: &Scope) -> Result<Option<KeyRange>, Failure> {
+pub fn range(table: TableId, bounds: &PrefixBounds, scope: &ExpressionScope) -> Result<Option<KeyRange>, Failure> {
     let mut prefix = Vec::with_capacity(24);
     if !append_all(&bounds.prefix, scope, &mut prefix)? {
         return Ok(None);
@@ -48,7 +48,7 @@ pub fn range(table: TableId, bounds: &Bounds, scope: &Scope) -> Result<Option<Ke
 }
 
 /// The beginnings of keys whose leading columns have these values, each once, in their order.
-pub fn one_of(one_of: &OneOf, scope: &Scope) -> Result<Vec<Vec<u8>>, Failure> {
+pub fn one_of(one_of: &OneOf, scope: &ExpressionScope) -> Result<Vec<Vec<u8>>, Failure> {
     let (before, behind) = one_of.equal.split_at(one_of.place);
     let (mut start, mut end) = (Vec::with_capacity(24), Vec::new());
     if !append_all(before, scope, &mut start)? || !append_all(behind, scope, &mut end)? {
@@ -81,7 +81,7 @@ pub fn prefixed(table: TableId, prefix: &[u8]) -> KeyRange {
     KeyRange { table, low: Key::new(prefix), high: key::prefix_end(prefix).map(|high| Key::new(&high)) }
 }
 
-fn append_all(columns: &[Expression], scope: &Scope, bytes: &mut Vec<u8>) -> Result<bool, Failure> {
+fn append_all(columns: &[Expression], scope: &ExpressionScope, bytes: &mut Vec<u8>) -> Result<bool, Failure> {
     for column in columns {
         let value = scope.evaluate(column, &[])?;
         if value.is_null() {
@@ -92,7 +92,7 @@ fn append_all(columns: &[Expression], scope: &Scope, bytes: &mut Vec<u8>) -> Res
     Ok(true)
 }
 
-fn extended(prefix: &[u8], expression: &Expression, scope: &Scope) -> Result<Option<Vec<u8>>, Failure> {
+fn extended(prefix: &[u8], expression: &Expression, scope: &ExpressionScope) -> Result<Option<Vec<u8>>, Failure> {
     let mut bytes = prefix.to_vec();
     Ok(append_all(std::slice::from_ref(expression), scope, &mut bytes)?.then_some(bytes))
 }
@@ -132,13 +132,13 @@ mod tests {
             high in bound(),
             columns in prop::array::uniform3(value()),
         ) {
-            let bounds = Bounds {
+            let bounds = PrefixBounds {
                 prefix: prefix.iter().map(|value| constant(*value)).collect(),
                 low: low.map(|(value, included)| (constant(value), included)),
                 high: high.map(|(value, included)| (constant(value), included)),
             };
             let generator = Generator::new(0);
-            let scope = Scope { parameters: &[], time_micros: 0, generator: &generator, sequences: &Sequences::default() };
+            let scope = ExpressionScope { parameters: &[], time_micros: 0, generator: &generator, sequences: &Sequences::default() };
             let found = range(TABLE, &bounds, &scope).unwrap();
 
             let values = columns.map(|column| column.map_or(Value::Null, Value::Integer));

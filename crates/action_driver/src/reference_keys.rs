@@ -1,7 +1,7 @@
 //! Keys that foreign keys have to be held against: what has changed, and what is wrong with it.
 
 use crate::failure;
-use messages::program::Reference;
+use messages::program::ForeignKeyReference;
 use messages::schema::{ForeignKeySchema, OnChange, TableSchema};
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
@@ -9,20 +9,20 @@ use values::Value;
 
 /// A key to be looked at.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Pending {
+pub struct PendingReference {
     /// Which constraint.
-    pub reference: Reference,
+    pub reference: ForeignKeyReference,
     /// Values of the columns of the table that is referred to.
     pub key: Vec<Value>,
     /// Why.
-    pub cause: Cause,
+    pub cause: ReferenceCause,
     /// Whether rows that named it have been changed already: no row may name it any more.
     pub is_settled: bool,
 }
 
 /// Why a key is looked at.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Cause {
+pub enum ReferenceCause {
     /// A row that names it has come.
     Named,
     /// Its row has been deleted.
@@ -32,14 +32,14 @@ pub enum Cause {
 }
 
 /// What its constraint says.
-pub fn definition(reference: &Reference) -> &ForeignKeySchema {
+pub fn definition(reference: &ForeignKeyReference) -> &ForeignKeySchema {
     &reference.child.foreign_keys[reference.foreign_key]
 }
 
 /// A row of a table has changed: notes what has to be looked at. Errors: 23503 for a key that is partly NULL where that is not allowed.
 pub fn note_change(
-    references: &[Reference],
-    changes: &mut Vec<Pending>,
+    references: &[ForeignKeyReference],
+    changes: &mut Vec<PendingReference>,
     table: &TableSchema,
     old: Option<&[Value]>,
     new: Option<&[Value]>,
@@ -51,7 +51,12 @@ pub fn note_change(
             && !old.is_some_and(|old| foreign_key.columns.iter().all(|&column| old[column] == new[column]))
             && let Some(key) = named_key(reference, new)?
         {
-            changes.push(Pending { reference: reference.clone(), key, cause: Cause::Named, is_settled: false });
+            changes.push(PendingReference {
+                reference: reference.clone(),
+                key,
+                cause: ReferenceCause::Named,
+                is_settled: false,
+            });
         }
         if reference.parent.oid == table.oid
             && let Some(old) = old
@@ -62,15 +67,15 @@ pub fn note_change(
             if key.iter().any(Value::is_null) || after.as_ref() == Some(&key) {
                 continue;
             }
-            let cause = after.map_or(Cause::Deleted, Cause::Changed);
-            changes.push(Pending { reference: reference.clone(), key, cause, is_settled: false });
+            let cause = after.map_or(ReferenceCause::Deleted, ReferenceCause::Changed);
+            changes.push(PendingReference { reference: reference.clone(), key, cause, is_settled: false });
         }
     }
     Ok(())
 }
 
 /// The key that a row names; `None`: none. Errors: 23503.
-fn named_key(reference: &Reference, row: &[Value]) -> Result<Option<Vec<Value>>, Failure> {
+fn named_key(reference: &ForeignKeyReference, row: &[Value]) -> Result<Option<Vec<Value>>, Failure> {
     let foreign_key = definition(reference);
     let nulls = foreign_key.columns.iter().filter(|&&column| row[column].is_null()).count();
     if nulls > 0 {
@@ -89,20 +94,20 @@ fn named_key(reference: &Reference, row: &[Value]) -> Result<Option<Vec<Value>>,
     Ok(Some(foreign_key.columns.iter().map(|&column| row[column].clone()).collect()))
 }
 
-impl Pending {
+impl PendingReference {
     /// What is done with the rows that name it.
     pub fn on_change(&self) -> OnChange {
         match self.cause {
             _ if self.is_settled => OnChange::NoAction,
-            Cause::Named => OnChange::NoAction,
-            Cause::Deleted => definition(&self.reference).on_delete,
-            Cause::Changed(_) => definition(&self.reference).on_update,
+            ReferenceCause::Named => OnChange::NoAction,
+            ReferenceCause::Deleted => definition(&self.reference).on_delete,
+            ReferenceCause::Changed(_) => definition(&self.reference).on_update,
         }
     }
 
     /// 23503.
     pub fn violated(&self) -> Failure {
-        let Reference { child, parent, .. } = &self.reference;
+        let ForeignKeyReference { child, parent, .. } = &self.reference;
         let foreign_key = definition(&self.reference);
         let texts = |values: &[Value]| {
             let text = |value: &Value| values::text::to_string(value).unwrap_or_else(|| "null".to_string());
@@ -112,7 +117,7 @@ impl Pending {
             columns.iter().map(|&column| table.columns[column].name.as_str()).collect::<Vec<_>>().join(", ")
         };
         let (message, detail) = match self.cause {
-            Cause::Named => (
+            ReferenceCause::Named => (
                 format!(
                     "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
                     child.name, foreign_key.name
@@ -124,7 +129,7 @@ impl Pending {
                     parent.name
                 ),
             ),
-            Cause::Deleted | Cause::Changed(_) => (
+            ReferenceCause::Deleted | ReferenceCause::Changed(_) => (
                 format!(
                     "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
                     parent.name, foreign_key.name, child.name

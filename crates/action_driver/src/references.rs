@@ -5,17 +5,17 @@
 //!
 //! A reference fails if the key that a row names is missing and that row is still there. So one check serves rows that come and keys that go.
 
-use crate::cursor::{Cursor, Next};
+use crate::cursor::{CursorStep, SourceCursor};
 use crate::failure;
 use crate::limits::{COLLECTED_BYTES_MAX, KEYS_REMEMBERED};
-use crate::need::{Event, Need};
-use crate::reference_keys::{Cause, Pending, definition, note_change};
-use crate::row_write::{self, Image, Part, RowWrite, Written};
+use crate::need::{ExecutorEvent, ExecutorNeed};
+use crate::reference_keys::{PendingReference, ReferenceCause, definition, note_change};
+use crate::row_write::{self, Image, RowWrite, RowWriteProgress, WritePart};
 use crate::rows::{self, ColumnSet};
-use crate::scene::{Scene, Step};
+use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
 use messages::planted;
-use messages::program::{AccessPath, Bounds, Expression, Reference, Source};
+use messages::program::{AccessPath, Expression, ForeignKeyReference, PrefixBounds, RowSource};
 use messages::schema::OnChange;
 use messages::session::Failure;
 use messages::{Item, Key};
@@ -27,28 +27,28 @@ use values::{Value, cast, operators};
 /// Checks under way.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ReferenceRun {
-    pending: VecDeque<Pending>,
+    pending: VecDeque<PendingReference>,
     /// What was looked for since the action began, and is there: an item of the table that is referred to.
     found: BTreeSet<Item>,
     /// Of the rows that name the key at hand.
     found_bytes: usize,
-    stage: Stage,
+    stage: ReferenceStage,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-enum Stage {
+enum ReferenceStage {
     #[default]
     Next,
     /// Reading the row with the key.
-    Looking(Pending),
+    Looking(PendingReference),
     /// Reading the rows that name it.
-    Finding(Pending, Cursor, Vec<(Key, Vec<Value>)>),
+    Finding(PendingReference, SourceCursor, Vec<(Key, Vec<Value>)>),
     /// Changing the row at this position of those that name it.
-    Changing(Pending, Vec<(Key, Vec<Value>)>, usize, Option<Vec<Value>>, RowWrite),
+    Changing(PendingReference, Vec<(Key, Vec<Value>)>, usize, Option<Vec<Value>>, RowWrite),
 }
 
 /// The item of the key in the table that is referred to; `None`: a value that no key of its type has.
-fn item_of(reference: &Reference, key: &[Value]) -> Option<Item> {
+fn item_of(reference: &ForeignKeyReference, key: &[Value]) -> Option<Item> {
     let (parent, foreign_key) = (&reference.parent, definition(reference));
     let mut row = vec![Value::Null; parent.columns.len()];
     for (&column, value) in foreign_key.parent_columns.iter().zip(key) {
@@ -68,7 +68,7 @@ fn item_of(reference: &Reference, key: &[Value]) -> Option<Item> {
 }
 
 /// How the rows that name a key are found: by an index over these columns if there is one.
-fn source_of(reference: &Reference, key: &[Value]) -> Source {
+fn source_of(reference: &ForeignKeyReference, key: &[Value]) -> RowSource {
     let (child, foreign_key) = (&reference.child, definition(reference));
     let covers = |columns: &[usize]| {
         let leading = columns.get(..foreign_key.columns.len());
@@ -81,19 +81,19 @@ fn source_of(reference: &Reference, key: &[Value]) -> Source {
             let value = cast::assign(&key[place], child.columns[*column].column_type).unwrap_or(Value::Null);
             Expression::Constant(value)
         };
-        Bounds { prefix: leading.map(value).collect(), low: None, high: None }
+        PrefixBounds { prefix: leading.map(value).collect(), low: None, high: None }
     };
     let index = child.indexes.iter().position(|index| covers(&index.columns));
     let path = match index {
         Some(index) => AccessPath::IndexRange(index, bounds(&child.indexes[index].columns)),
         None if covers(&child.primary_key) => AccessPath::KeyRange(bounds(&child.primary_key)),
-        None => AccessPath::KeyRange(Bounds::default()),
+        None => AccessPath::KeyRange(PrefixBounds::default()),
     };
-    Source { table: Arc::clone(child), path, reverse: false }
+    RowSource { table: Arc::clone(child), path, reverse: false }
 }
 
 /// Whether a row names this key.
-fn names(reference: &Reference, row: &[Value], key: &[Value]) -> bool {
+fn names(reference: &ForeignKeyReference, row: &[Value], key: &[Value]) -> bool {
     let equal = |left: &Value, right: &Value| {
         operators::binary(operators::BinaryOperator::Equal, left, right).is_ok_and(|is| is.as_boolean() == Some(true))
     };
@@ -101,14 +101,14 @@ fn names(reference: &Reference, row: &[Value], key: &[Value]) -> bool {
 }
 
 /// Whether it is looked at when the transaction commits.
-fn is_deferred(pending: &Pending, scene: &Scene) -> bool {
+fn is_deferred(pending: &PendingReference, scene: &Scene) -> bool {
     let foreign_key = definition(&pending.reference);
     let put_off = foreign_key.is_deferrable && scene.transaction.deferral().unwrap_or(foreign_key.is_deferred);
     put_off && scene.transaction.explicit && pending.on_change() == OnChange::NoAction
 }
 
 /// A row that names it as it is to be; `None`: it goes. Errors: 23502, 23514.
-fn changed(pending: &Pending, row: &[Value], scene: &Scene) -> Result<Option<Vec<Value>>, Failure> {
+fn changed(pending: &PendingReference, row: &[Value], scene: &Scene) -> Result<Option<Vec<Value>>, Failure> {
     let (child, foreign_key) = (&pending.reference.child, definition(&pending.reference));
     let mut new = row.to_vec();
     for (place, &column) in foreign_key.columns.iter().enumerate() {
@@ -119,7 +119,7 @@ fn changed(pending: &Pending, row: &[Value], scene: &Scene) -> Result<Option<Vec
                 let default = &foreign_key.defaults[place];
                 scene.scope.evaluate(default, &[])?.into_owned()
             }
-            (OnChange::Cascade, Cause::Changed(after)) => {
+            (OnChange::Cascade, ReferenceCause::Changed(after)) => {
                 cast::assign(&after[place], target).map_err(failure::of_value)?
             }
             _ => return Ok(None),
@@ -136,12 +136,17 @@ impl ReferenceRun {
     }
 
     /// What the transaction has put off is to be looked at now.
-    pub fn take_deferred(&mut self, deferred: Vec<Pending>) {
+    pub fn take_deferred(&mut self, deferred: Vec<PendingReference>) {
         self.pending.extend(deferred);
     }
 
     /// Goes on with what has changed, deferred or not. Errors: 23503, and those of the changes that follow.
-    pub fn resume(&mut self, references: &[Reference], scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+    pub fn resume(
+        &mut self,
+        references: &[ForeignKeyReference],
+        scene: &mut Scene,
+        event: ExecutorEvent,
+    ) -> Result<ExecutorStep, Failure> {
         let mut event = event;
         loop {
             for pending in std::mem::take(scene.changes) {
@@ -151,12 +156,12 @@ impl ReferenceRun {
                 }
             }
             let need = match std::mem::take(&mut self.stage) {
-                Stage::Next => match self.pending.pop_front() {
+                ReferenceStage::Next => match self.pending.pop_front() {
                     Some(pending) => self.look(pending, scene)?,
-                    None => return Ok(Step::Done),
+                    None => return Ok(ExecutorStep::Done),
                 },
-                Stage::Looking(pending) => {
-                    let Event::Item(row) = std::mem::replace(&mut event, Event::Go) else {
+                ReferenceStage::Looking(pending) => {
+                    let ExecutorEvent::Item(row) = std::mem::replace(&mut event, ExecutorEvent::Go) else {
                         unreachable!("the key was asked for")
                     };
                     match row {
@@ -175,20 +180,20 @@ impl ReferenceRun {
                         None => self.find(pending, scene)?,
                     }
                 }
-                Stage::Finding(pending, cursor, found) => {
-                    self.find_on(pending, cursor, found, scene, std::mem::replace(&mut event, Event::Go))?
+                ReferenceStage::Finding(pending, cursor, found) => {
+                    self.find_on(pending, cursor, found, scene, std::mem::replace(&mut event, ExecutorEvent::Go))?
                 }
-                Stage::Changing(pending, found, at, new, mut write) => {
+                ReferenceStage::Changing(pending, found, at, new, mut write) => {
                     let table = Arc::clone(&pending.reference.child);
-                    match write.resume(std::mem::replace(&mut event, Event::Go), scene.transaction)? {
-                        Written::Need(need) => {
-                            self.stage = Stage::Changing(pending, found, at, new, write);
+                    match write.resume(std::mem::replace(&mut event, ExecutorEvent::Go), scene.transaction)? {
+                        RowWriteProgress::Need(need) => {
+                            self.stage = ReferenceStage::Changing(pending, found, at, new, write);
                             Some(need)
                         }
-                        Written::Exists(target, _) => {
+                        RowWriteProgress::Exists(target, _) => {
                             return Err(row_write::exists(&table, target, new.as_deref().unwrap_or(&[])));
                         }
-                        Written::Done => {
+                        RowWriteProgress::Done => {
                             note_change(references, scene.changes, &table, Some(&found[at].1), new.as_deref())?;
                             self.change(pending, found, at + 1, scene)?;
                             None
@@ -197,50 +202,50 @@ impl ReferenceRun {
                 }
             };
             if let Some(need) = need {
-                return Ok(Step::Need(need));
+                return Ok(ExecutorStep::Need(need));
             }
         }
     }
 
     /// Is the key there?
-    fn look(&mut self, pending: Pending, scene: &Scene) -> Result<Option<Need>, Failure> {
+    fn look(&mut self, pending: PendingReference, scene: &Scene) -> Result<Option<ExecutorNeed>, Failure> {
         match item_of(&pending.reference, &pending.key) {
-            Some(item) if self.found.contains(&item) && matches!(pending.cause, Cause::Named) => Ok(None),
+            Some(item) if self.found.contains(&item) && matches!(pending.cause, ReferenceCause::Named) => Ok(None),
             Some(item) => {
-                self.stage = Stage::Looking(pending);
-                Ok(Some(Need::Item(item, AccessKind::Read)))
+                self.stage = ReferenceStage::Looking(pending);
+                Ok(Some(ExecutorNeed::Item(item, AccessKind::Read)))
             }
             None => self.find(pending, scene),
         }
     }
 
     /// It is not: who names it?
-    fn find(&mut self, pending: Pending, scene: &Scene) -> Result<Option<Need>, Failure> {
+    fn find(&mut self, pending: PendingReference, scene: &Scene) -> Result<Option<ExecutorNeed>, Failure> {
         let kind = match pending.on_change() {
             OnChange::NoAction | OnChange::Restrict => AccessKind::Read,
             _ => AccessKind::Write,
         };
-        let cursor = Cursor::new(&source_of(&pending.reference, &pending.key), kind, None, &scene.scope)?;
+        let cursor = SourceCursor::new(&source_of(&pending.reference, &pending.key), kind, None, &scene.scope)?;
         self.found_bytes = 0;
-        self.stage = Stage::Finding(pending, cursor, Vec::new());
+        self.stage = ReferenceStage::Finding(pending, cursor, Vec::new());
         Ok(None)
     }
 
     fn find_on(
         &mut self,
-        pending: Pending,
-        mut cursor: Cursor,
+        pending: PendingReference,
+        mut cursor: SourceCursor,
         mut found: Vec<(Key, Vec<Value>)>,
         scene: &mut Scene,
-        event: Event,
-    ) -> Result<Option<Need>, Failure> {
+        event: ExecutorEvent,
+    ) -> Result<Option<ExecutorNeed>, Failure> {
         let source = source_of(&pending.reference, &pending.key);
         match cursor.next(&source, &[], event)? {
-            Next::Need(need) => {
-                self.stage = Stage::Finding(pending, cursor, found);
+            CursorStep::Need(need) => {
+                self.stage = ReferenceStage::Finding(pending, cursor, found);
                 return Ok(Some(need));
             }
-            Next::Row(row) => {
+            CursorStep::Row(row) => {
                 let mut values = Vec::new();
                 rows::decode_into(&source.table, ColumnSet::ALL, &row.key, &row.row, &mut values)?;
                 if names(&pending.reference, &values, &pending.key) {
@@ -253,9 +258,9 @@ impl ReferenceRun {
                     }
                     found.push((row.key, values));
                 }
-                self.stage = Stage::Finding(pending, cursor, found);
+                self.stage = ReferenceStage::Finding(pending, cursor, found);
             }
-            Next::End => {
+            CursorStep::End => {
                 if planted!(scene.rules.planted, CascadeMissesLateChild) {
                     let indexes = source.table.indexes.iter().map(|index| index.storage);
                     let storages: Vec<_> = indexes.chain([source.table.storage]).collect();
@@ -270,7 +275,7 @@ impl ReferenceRun {
     /// Begins to change the row at this position of those that name the key.
     fn change(
         &mut self,
-        pending: Pending,
+        pending: PendingReference,
         found: Vec<(Key, Vec<Value>)>,
         at: usize,
         scene: &mut Scene,
@@ -279,7 +284,7 @@ impl ReferenceRun {
         let Some((key, old)) = found.get(at).filter(|_| !skipped) else {
             // The default may be the key that has gone.
             if pending.on_change() == OnChange::SetDefault && !found.is_empty() {
-                self.pending.push_back(Pending { is_settled: true, ..pending });
+                self.pending.push_back(PendingReference { is_settled: true, ..pending });
             }
             return Ok(());
         };
@@ -289,11 +294,11 @@ impl ReferenceRun {
         let write = match &mut new {
             Some(new) => {
                 let new_key = rows::table_key(&table, new);
-                RowWrite::plan(&table, Some(old_image), Some(Image { key: &new_key, values: new }), Part::Both)
+                RowWrite::plan(&table, Some(old_image), Some(Image { key: &new_key, values: new }), WritePart::Both)
             }
-            None => RowWrite::plan(&table, Some(old_image), None, Part::Both),
+            None => RowWrite::plan(&table, Some(old_image), None, WritePart::Both),
         };
-        self.stage = Stage::Changing(pending, found, at, new, write);
+        self.stage = ReferenceStage::Changing(pending, found, at, new, write);
         Ok(())
     }
 }

@@ -1,14 +1,14 @@
 //! How a transaction that does not commit lets go of what it holds.
 
 use crate::companions::Errand;
-use crate::exchange::Exchange;
-use crate::transaction::Transaction;
+use crate::exchange::SessionExchange;
+use crate::transaction::ExecutingTransaction;
 use messages::concurrency::ConcurrencyRequest;
 use messages::planted;
 use messages::{Conflict, ConflictKind};
 
 /// Gives up all that a transaction holds at other servers.
-pub(crate) fn release(transaction: &mut Transaction, exchange: &mut Exchange) {
+pub(crate) fn release(transaction: &mut ExecutingTransaction, exchange: &mut SessionExchange) {
     if let Some((id, _)) = transaction.identity.take() {
         exchange.unfollow(id);
         exchange.concurrency(ConcurrencyRequest::Finish { transaction: id, committed: false });
@@ -21,7 +21,7 @@ pub(crate) fn release(transaction: &mut Transaction, exchange: &mut Exchange) {
 
 /// A guest has left the transaction. What the last of several guests has written cannot be undone once a later one has left: then all is
 /// lost.
-pub(crate) fn give_back(mut transaction: Transaction, exchange: &mut Exchange) {
+pub(crate) fn give_back(mut transaction: ExecutingTransaction, exchange: &mut SessionExchange) {
     if !transaction.can_be_left() {
         exchange.shared.companions.lost(&mut transaction, &Conflict::of(ConflictKind::CompanionGone));
         return release(&mut transaction, exchange);

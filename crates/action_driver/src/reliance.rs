@@ -1,7 +1,7 @@
 //! The check that catalog rows are those that a program was compiled with, before anything else is done.
 
-use crate::need::{Event, Need};
-use crate::transaction::Transaction;
+use crate::need::{ExecutorEvent, ExecutorNeed};
+use crate::transaction::ExecutingTransaction;
 use messages::schema::CatalogVersions;
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
@@ -22,20 +22,20 @@ impl Reliance {
         &mut self,
         relies_on: &CatalogVersions,
         confirms: bool,
-        transaction: &mut Transaction,
-        event: &mut Event,
-    ) -> Result<Option<Need>, Failure> {
+        transaction: &mut ExecutingTransaction,
+        event: &mut ExecutorEvent,
+    ) -> Result<Option<ExecutorNeed>, Failure> {
         while let Some((key, relied)) = relies_on.get(self.checked) {
-            let found = match std::mem::replace(event, Event::Go) {
-                Event::Unchanged(true, _) => {
+            let found = match std::mem::replace(event, ExecutorEvent::Go) {
+                ExecutorEvent::Unchanged(true, _) => {
                     transaction.note_unchanged(relies_on)?;
                     transaction.relied_on(key)
                 }
-                Event::Unchanged(false, _) => {
+                ExecutorEvent::Unchanged(false, _) => {
                     self.one_by_one = true;
                     None
                 }
-                Event::Relied(version) => {
+                ExecutorEvent::Relied(version) => {
                     transaction.note_relied_on(key.clone(), version);
                     Some(version)
                 }
@@ -43,9 +43,11 @@ impl Reliance {
                 _ => transaction.relied_on(key),
             };
             match found {
-                None if confirms => return Ok(Some(Need::Confirmed(key.clone()))),
-                None if self.one_by_one || transaction.is_snapshot() => return Ok(Some(Need::Relied(key.clone()))),
-                None => return Ok(Some(Need::Unchanged(Arc::clone(relies_on), Vec::new()))),
+                None if confirms => return Ok(Some(ExecutorNeed::Confirmed(key.clone()))),
+                None if self.one_by_one || transaction.is_snapshot() => {
+                    return Ok(Some(ExecutorNeed::Relied(key.clone())));
+                }
+                None => return Ok(Some(ExecutorNeed::Unchanged(Arc::clone(relies_on), Vec::new()))),
                 Some(version) if version == *relied => self.checked += 1,
                 Some(_) => return Err(Failure::SchemaChanged { key: key.clone() }),
             }

@@ -4,11 +4,11 @@
 //! after it was read as absent; nothing is written when a unique key exists.
 
 use crate::failure;
-use crate::need::{Access, Event, Need};
+use crate::need::{Access, ExecutorEvent, ExecutorNeed};
 use crate::rows;
-use crate::transaction::Transaction;
+use crate::transaction::ExecutingTransaction;
 use messages::concurrency::AccessKind;
-use messages::program::ConflictTarget;
+use messages::program::ConflictKey;
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Item, Key, Row};
@@ -28,7 +28,7 @@ pub struct Image<'a> {
 /// Which steps of a change to plan. A statement that changes keys of many rows first removes all old keys: it may pass a key on
 /// from one row to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum WritePart {
     /// What goes, then what comes.
     Both,
     /// Only what goes.
@@ -40,34 +40,34 @@ pub enum Part {
 /// The writes of one row, under way.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct RowWrite {
-    steps: SmallVec<[Step; 2]>,
+    steps: SmallVec<[RowWriteStep; 2]>,
     at: usize,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Step {
+struct RowWriteStep {
     item: Item,
     row: Option<Row>,
     /// Which unique key this is, when it must not exist yet.
-    claims: Option<ConflictTarget>,
+    claims: Option<ConflictKey>,
 }
 
 /// How far a row's writes have come.
 #[derive(Debug)]
-pub enum Written {
+pub enum RowWriteProgress {
     /// Something is needed first.
-    Need(Need),
+    Need(ExecutorNeed),
     /// Nothing was written, because this unique key exists, with this row.
-    Exists(ConflictTarget, Row),
+    Exists(ConflictKey, Row),
     /// Everything is written.
     Done,
 }
 
 impl RowWrite {
     /// Plans what makes `old` into `new`; without `old` an insertion, without `new` a deletion.
-    pub fn plan(table: &TableSchema, old: Option<Image>, new: Option<Image>, part: Part) -> RowWrite {
+    pub fn plan(table: &TableSchema, old: Option<Image>, new: Option<Image>, part: WritePart) -> RowWrite {
         let mut write = RowWrite::default();
-        let (removals, additions) = (part != Part::Additions, part != Part::Removals);
+        let (removals, additions) = (part != WritePart::Additions, part != WritePart::Removals);
         let old_key = old.map(|image| image.key);
         let new_key = new.map(|image| image.key);
         if let Some(old_key) = old_key
@@ -81,7 +81,7 @@ impl RowWrite {
         {
             // A hidden key is new by construction.
             let fresh = old_key != Some(new.key) && !table.has_hidden_key();
-            let claims = fresh.then_some(ConflictTarget::PrimaryKey);
+            let claims = fresh.then_some(ConflictKey::PrimaryKey);
             let item = rows::table_item(table, new.key.clone());
             write.put(item, rows::encode(table, new.values), claims);
         }
@@ -107,7 +107,7 @@ impl RowWrite {
             if let Some(new) = new
                 && additions
             {
-                let claims = (new.unique && !same_place).then_some(ConflictTarget::Index(position));
+                let claims = (new.unique && !same_place).then_some(ConflictKey::Index(position));
                 write.put(new.item, new.row, claims);
             }
         }
@@ -118,13 +118,13 @@ impl RowWrite {
     pub fn plan_index(table: &TableSchema, position: usize, new: Image) -> RowWrite {
         let mut write = RowWrite::default();
         let entry = rows::index_entry(table, &table.indexes[position], new.key, new.values);
-        let claims = entry.unique.then_some(ConflictTarget::Index(position));
+        let claims = entry.unique.then_some(ConflictKey::Index(position));
         write.put(entry.item, entry.row, claims);
         write
     }
 
     /// Looks at this unique key before all others: it decides whether ON CONFLICT applies.
-    pub fn check_first(&mut self, target: ConflictTarget) {
+    pub fn check_first(&mut self, target: ConflictKey) {
         if let Some(position) = self.steps.iter().position(|step| step.claims == Some(target)) {
             self.steps[..=position].rotate_right(1);
         }
@@ -132,54 +132,61 @@ impl RowWrite {
 
     /// What it will ask for.
     pub fn accesses(&self) -> impl Iterator<Item = Access> {
-        let access =
-            |step: &Step| Access { item: step.item.clone(), kind: AccessKind::Write, reads: step.claims.is_some() };
+        let access = |step: &RowWriteStep| Access {
+            item: step.item.clone(),
+            kind: AccessKind::Write,
+            reads: step.claims.is_some(),
+        };
         self.steps.iter().map(access)
     }
 
     fn remove(&mut self, item: Item) {
-        self.steps.push(Step { item, row: None, claims: None });
+        self.steps.push(RowWriteStep { item, row: None, claims: None });
     }
 
-    fn put(&mut self, item: Item, row: Row, claims: Option<ConflictTarget>) {
+    fn put(&mut self, item: Item, row: Row, claims: Option<ConflictKey>) {
         let row = Some(row);
-        self.steps.push(Step { item, row, claims });
+        self.steps.push(RowWriteStep { item, row, claims });
     }
 
-    /// Goes on. `event` answers the last need, or is [`Event::Go`]. Errors: 54000.
-    pub fn resume(&mut self, event: Event, transaction: &mut Transaction) -> Result<Written, Failure> {
+    /// Goes on. `event` answers the last need, or is [`ExecutorEvent::Go`]. Errors: 54000.
+    pub fn resume(
+        &mut self,
+        event: ExecutorEvent,
+        transaction: &mut ExecutingTransaction,
+    ) -> Result<RowWriteProgress, Failure> {
         match event {
-            Event::Item(found) => {
+            ExecutorEvent::Item(found) => {
                 let claims = self.steps[self.at].claims.expect("only claims are read");
                 if let Some(row) = found {
-                    return Ok(Written::Exists(claims, row));
+                    return Ok(RowWriteProgress::Exists(claims, row));
                 }
                 self.at += 1;
             }
-            Event::Locked => self.at += 1,
+            ExecutorEvent::Locked => self.at += 1,
             _ => {}
         }
         if let Some(step) = self.steps.get(self.at) {
-            return Ok(Written::Need(match step.claims {
-                Some(_) => Need::Item(step.item.clone(), AccessKind::Write),
-                None => Need::Lock(step.item.clone()),
+            return Ok(RowWriteProgress::Need(match step.claims {
+                Some(_) => ExecutorNeed::Item(step.item.clone(), AccessKind::Write),
+                None => ExecutorNeed::Lock(step.item.clone()),
             }));
         }
         for step in self.steps.drain(..) {
             transaction.write(step.item, step.row)?;
         }
-        Ok(Written::Done)
+        Ok(RowWriteProgress::Done)
     }
 }
 
 /// 23505 for a unique key that exists.
-pub fn exists(table: &TableSchema, target: ConflictTarget, values: &[Value]) -> Failure {
+pub fn exists(table: &TableSchema, target: ConflictKey, values: &[Value]) -> Failure {
     match target {
-        ConflictTarget::PrimaryKey => {
+        ConflictKey::PrimaryKey => {
             let name = table.primary_key_name.as_deref().unwrap_or(&table.name);
             failure::duplicate_key(table, name, &table.primary_key, values)
         }
-        ConflictTarget::Index(position) => {
+        ConflictKey::Index(position) => {
             let index = &table.indexes[position];
             failure::duplicate_key(table, &index.name, &index.columns, values)
         }

@@ -3,7 +3,7 @@
 //! Invariants: a stored row holds the columns of its table at some time, so columns added since read as what is said to be missing; the row at hand is
 //! the table's columns, then its hidden key if it has one, then what was supplied with the execution.
 
-use crate::expression::Scope;
+use crate::expression::ExpressionScope;
 use crate::failure;
 use messages::program::Expression;
 use messages::schema::{CheckSchema, IndexSchema, TableSchema};
@@ -193,7 +193,7 @@ pub fn indexed_key(table: &TableSchema, index: &IndexSchema, key: &Key, row: &Ro
 }
 
 /// Refuses a new row that the table does. Errors: 23502, 23514, and those of the conditions.
-pub fn check(table: &TableSchema, values: &[Value], scope: &Scope) -> Result<(), Failure> {
+pub fn check(table: &TableSchema, values: &[Value], scope: &ExpressionScope) -> Result<(), Failure> {
     check_not_null(table, values)?;
     match violated(table.checks.iter(), values, scope)? {
         Some(check) => Err(failure::check_violated(table, &check.name, values)),
@@ -205,7 +205,7 @@ pub fn check(table: &TableSchema, values: &[Value], scope: &Scope) -> Result<(),
 pub fn violated<'t>(
     checks: impl Iterator<Item = &'t CheckSchema>,
     values: &[Value],
-    scope: &Scope,
+    scope: &ExpressionScope,
 ) -> Result<Option<&'t CheckSchema>, Failure> {
     for check in checks {
         if scope.evaluate(&check.condition, values)?.as_boolean() == Some(false) {

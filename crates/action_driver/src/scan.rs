@@ -5,11 +5,11 @@
 
 use crate::contention::Contention;
 use crate::limits::SCAN_BYTES_MAX;
-use crate::need::{Event, Need, RangeNeed};
+use crate::need::{ExecutorEvent, ExecutorNeed, RangeNeed};
 use crate::reliance::Reliance;
 use crate::rows;
-use crate::scene::Step;
-use crate::transaction::Transaction;
+use crate::scene::ExecutorStep;
+use crate::transaction::ExecutingTransaction;
 use messages::concurrency::AccessKind;
 use messages::concurrency_report::is_of;
 use messages::schema::CatalogVersions;
@@ -26,24 +26,24 @@ pub struct ScanJob {
     reverse: bool,
     limit: usize,
     relies_on: CatalogVersions,
-    progress: Progress,
+    progress: ScanProgress,
 }
 
 /// How far this try has come.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Progress {
+struct ScanProgress {
     reliance: Reliance,
     left: VecDeque<KeyRange>,
     /// Entries of the index whose rows are still to be read.
     entries: VecDeque<(Key, Row)>,
-    reading: Option<Reading>,
+    reading: Option<ItemReading>,
     found: Vec<(Key, Row)>,
     found_bytes: usize,
 }
 
 /// The item being read.
 #[derive(Debug, Serialize, Deserialize)]
-enum Reading {
+enum ItemReading {
     /// Of one of the ranges, which holds no other key.
     Point(Key),
     /// The row that an entry leads to.
@@ -56,13 +56,13 @@ impl ScanJob {
         let SessionRequest::Scan { ranges, through, reverse, limit, relies_on } = request else {
             unreachable!("begun for a scan")
         };
-        let progress = Progress { left: ranges.clone().into(), ..Progress::default() };
+        let progress = ScanProgress { left: ranges.clone().into(), ..ScanProgress::default() };
         ScanJob { wanted: ranges, through, reverse, limit: limit.max(1) as usize, relies_on, progress }
     }
 
     /// From the beginning.
     pub(crate) fn start_over(&mut self) {
-        self.progress = Progress { left: self.wanted.clone().into(), ..Progress::default() };
+        self.progress = ScanProgress { left: self.wanted.clone().into(), ..ScanProgress::default() };
     }
 
     /// What was found, and what is left.
@@ -73,34 +73,34 @@ impl ScanJob {
     /// Goes on. Errors: the schema has changed, XX001.
     pub(crate) fn resume(
         &mut self,
-        transaction: &mut Transaction,
+        transaction: &mut ExecutingTransaction,
         contention: &Contention,
-        event: Event,
-    ) -> Result<Step, Failure> {
+        event: ExecutorEvent,
+    ) -> Result<ExecutorStep, Failure> {
         let mut event = event;
         if let Some(need) = self.progress.reliance.resume(&self.relies_on, false, transaction, &mut event)? {
-            return Ok(Step::Need(need));
+            return Ok(ExecutorStep::Need(need));
         }
         if self.progress.left.front().is_some_and(|range| range.table == TableId::CONTENTION) {
             self.progress.left.clear();
             self.progress.found = contention.rows();
-            return Ok(Step::Done);
+            return Ok(ExecutorStep::Done);
         }
         if let Some(table) = self.progress.left.front().map(|range| range.table).filter(|table| is_of(*table)) {
-            let Event::Method(report) = event else { return Ok(Step::Need(Need::Method)) };
+            let ExecutorEvent::Method(report) = event else { return Ok(ExecutorStep::Need(ExecutorNeed::Method)) };
             self.progress.left.clear();
             self.progress.found = report.rows(table);
-            return Ok(Step::Done);
+            return Ok(ExecutorStep::Done);
         }
         match event {
-            Event::Batch(rows, left) => {
+            ExecutorEvent::Batch(rows, left) => {
                 // The rest of this range comes before the next one.
                 left.into_iter().for_each(|left| self.progress.left.push_front(left));
                 rows.into_iter().for_each(|(key, row)| self.take(key, row));
             }
-            Event::Item(row) => match (self.progress.reading.take(), row) {
-                (Some(Reading::Point(key)), Some(row)) => self.take(key, row),
-                (Some(Reading::Row(key)), Some(row)) => self.progress.find(key, row),
+            ExecutorEvent::Item(row) => match (self.progress.reading.take(), row) {
+                (Some(ItemReading::Point(key)), Some(row)) => self.take(key, row),
+                (Some(ItemReading::Row(key)), Some(row)) => self.progress.find(key, row),
                 _ => {}
             },
             _ => {}
@@ -116,29 +116,34 @@ impl ScanJob {
         }
     }
 
-    fn next(&mut self) -> Result<Step, Failure> {
+    fn next(&mut self) -> Result<ExecutorStep, Failure> {
         let progress = &mut self.progress;
         if let (Some(through), Some((key, row))) = (&self.through, progress.entries.pop_front()) {
             let table = &through.table;
             let key = rows::indexed_key(table, &table.indexes[through.index], &key, &row)?;
-            progress.reading = Some(Reading::Row(key.clone()));
-            return Ok(Step::Need(Need::Item(rows::table_item(table, key), AccessKind::Read)));
+            progress.reading = Some(ItemReading::Row(key.clone()));
+            return Ok(ExecutorStep::Need(ExecutorNeed::Item(rows::table_item(table, key), AccessKind::Read)));
         }
         if progress.found.len() >= self.limit || progress.found_bytes >= SCAN_BYTES_MAX {
-            return Ok(Step::Done);
+            return Ok(ExecutorStep::Done);
         }
-        let Some(range) = progress.left.pop_front() else { return Ok(Step::Done) };
+        let Some(range) = progress.left.pop_front() else { return Ok(ExecutorStep::Done) };
         if range.is_point() {
-            progress.reading = Some(Reading::Point(range.low.clone()));
+            progress.reading = Some(ItemReading::Point(range.low.clone()));
             let item = Item { table: range.table, key: range.low };
-            return Ok(Step::Need(Need::Item(item, AccessKind::Read)));
+            return Ok(ExecutorStep::Need(ExecutorNeed::Item(item, AccessKind::Read)));
         }
         let limit = u32::try_from(self.limit - progress.found.len()).unwrap_or(u32::MAX);
-        Ok(Step::Need(Need::Range(RangeNeed { range, kind: AccessKind::Read, limit, reverse: self.reverse })))
+        Ok(ExecutorStep::Need(ExecutorNeed::Range(RangeNeed {
+            range,
+            kind: AccessKind::Read,
+            limit,
+            reverse: self.reverse,
+        })))
     }
 }
 
-impl Progress {
+impl ScanProgress {
     fn find(&mut self, key: Key, row: Row) {
         self.found_bytes += key.as_bytes().len() + row.len();
         self.found.push((key, row));

@@ -2,18 +2,18 @@
 //!
 //! Invariant: an executor never blocks and never sends; it says what it needs, and is resumed with the event that answers it.
 
-use crate::expression::Scope;
+use crate::expression::ExpressionScope;
 use crate::failure;
 use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
 use crate::limits::RESULT_BYTES_MAX;
-use crate::need::Need;
-use crate::reference_keys::{self, Pending};
+use crate::need::ExecutorNeed;
+use crate::reference_keys::{self, PendingReference};
 use crate::sequences::Sequences;
 use crate::sums::Sums;
-use crate::transaction::Transaction;
+use crate::transaction::ExecutingTransaction;
 use messages::planted::Planted;
-use messages::program::{Action, Reference, SequenceValue};
+use messages::program::{Action, ForeignKeyReference, SequenceValue};
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub struct Results {
 
 /// What is the same for all programs of a site.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Rules {
+pub struct SiteRules {
     /// Rows committed ahead at a time into a storage that its transaction made itself.
     pub chunk_rows: usize,
     /// Which clause the simulator leaves out.
@@ -39,7 +39,7 @@ pub struct Rules {
 }
 
 /// Where numbers come from.
-pub struct Numbers<'a> {
+pub struct NumberSources<'a> {
     /// The source of random numbers.
     pub generator: &'a Generator,
     /// Keys for rows without a primary key.
@@ -51,11 +51,11 @@ pub struct Numbers<'a> {
 /// What an executor works with.
 pub struct Scene<'a> {
     /// What expressions may refer to.
-    pub scope: Scope<'a>,
+    pub scope: ExpressionScope<'a>,
     /// Rows that came with the execution.
     pub supplied: &'a [Vec<Value>],
     /// The transaction.
-    pub transaction: &'a mut Transaction,
+    pub transaction: &'a mut ExecutingTransaction,
     /// What the program returns.
     pub results: &'a mut Results,
     /// Keys for rows without a primary key.
@@ -65,11 +65,11 @@ pub struct Scene<'a> {
     /// Whether the numbers that the program takes are its own, whatever becomes of it.
     pub has_numbers: &'a mut bool,
     /// What is the same for all programs.
-    pub rules: Rules,
+    pub rules: SiteRules,
     /// Foreign keys that what it changes may concern.
-    pub references: &'a [Reference],
+    pub references: &'a [ForeignKeyReference],
     /// What it has changed that they concern.
-    pub changes: &'a mut Vec<Pending>,
+    pub changes: &'a mut Vec<PendingReference>,
 }
 
 impl Scene<'_> {
@@ -89,9 +89,9 @@ impl Scene<'_> {
 
 /// How an executor comes to rest.
 #[derive(Debug)]
-pub enum Step {
+pub enum ExecutorStep {
     /// Until this is answered.
-    Need(Need),
+    Need(ExecutorNeed),
     /// Until what it has noted for foreign keys is looked at.
     Check,
     /// For good.

@@ -21,7 +21,7 @@ use values::{Value, ValueError};
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Sequences {
     /// Values that the site has taken, by the sequence's storage and its generation.
-    blocks: RefCell<BTreeMap<(TableId, u32), Block>>,
+    blocks: RefCell<BTreeMap<(TableId, u32), SequenceBlock>>,
     /// Of the transaction at hand.
     own: RefCell<Vec<OwnSequence>>,
     /// Of the session at hand.
@@ -34,7 +34,7 @@ pub struct Sequences {
 
 /// Values that nobody else gives out.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Block {
+pub struct SequenceBlock {
     /// The next ones, which were drawn and given back.
     returned: Vec<i64>,
     next: i64,
@@ -50,12 +50,12 @@ pub struct OwnSequence {
     /// As the transaction has defined it.
     pub schema: Arc<TableSchema>,
     /// Where it stands.
-    pub state: State,
+    pub state: SequenceState,
 }
 
 /// A sequence's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
+pub struct SequenceState {
     /// The last value, or the first one if that was not given out.
     pub last: i64,
     /// Whether it was given out.
@@ -72,7 +72,7 @@ pub struct Given {
 
 /// A block to be committed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taking {
+pub struct BlockTaking {
     /// The sequence's storage and generation.
     of: (TableId, u32),
     next: i64,
@@ -82,13 +82,13 @@ pub struct Taking {
 
 /// The one row of a sequence.
 pub fn item(sequence: &TableSchema) -> Item {
-    rows::table_item(sequence, rows::table_key(sequence, &State { last: 0, is_called: false }.values()))
+    rows::table_item(sequence, rows::table_key(sequence, &SequenceState { last: 0, is_called: false }.values()))
 }
 
-impl State {
+impl SequenceState {
     /// Before the first value.
-    pub fn first(schema: &SequenceSchema) -> State {
-        State { last: schema.start, is_called: false }
+    pub fn first(schema: &SequenceSchema) -> SequenceState {
+        SequenceState { last: schema.start, is_called: false }
     }
 
     fn values(self) -> [Value; 3] {
@@ -101,12 +101,12 @@ impl State {
     }
 
     /// Of a row. Errors: XX001.
-    pub fn decode(row: &Row) -> Result<State, Failure> {
+    pub fn decode(row: &Row) -> Result<SequenceState, Failure> {
         let mut reader = RowReader::new(row).map_err(failure::of_value)?;
         let mut next = || Ok::<_, Failure>(reader.next_value().map_err(failure::of_value)?.unwrap_or(Value::Null));
         let (last, _, is_called) = (next()?, next()?, next()?);
         match (last.as_integer(), is_called.as_boolean()) {
-            (Some(last), Some(is_called)) => Ok(State { last, is_called }),
+            (Some(last), Some(is_called)) => Ok(SequenceState { last, is_called }),
             _ => Err(failure::statement("XX001", "the row of a sequence is damaged")),
         }
     }
@@ -140,7 +140,7 @@ impl Given {
     }
 }
 
-impl Block {
+impl SequenceBlock {
     fn draw(&mut self) -> Option<i64> {
         if let Some(value) = self.returned.pop() {
             return Some(value);
@@ -168,10 +168,10 @@ impl Sequences {
         let value = match own.iter_mut().rev().find(|own| is_of(own, of)) {
             Some(own) => {
                 let next = own.state.next(&sequence.name, schema)?;
-                own.state = State { last: next, is_called: true };
+                own.state = SequenceState { last: next, is_called: true };
                 next
             }
-            None => match self.blocks.borrow_mut().get_mut(&of).and_then(Block::draw) {
+            None => match self.blocks.borrow_mut().get_mut(&of).and_then(SequenceBlock::draw) {
                 Some(next) => {
                     self.drawn.borrow_mut().push((of.0, of.1, next));
                     next
@@ -229,7 +229,11 @@ impl Sequences {
     }
 
     /// What it takes to have a block of a sequence whose row says this: the row to be written. `None`: there is a block already. Errors: 2200H.
-    pub fn begin_taking(&self, sequence: &TableSchema, state: State) -> Result<Option<(Taking, Row)>, Failure> {
+    pub fn begin_taking(
+        &self,
+        sequence: &TableSchema,
+        state: SequenceState,
+    ) -> Result<Option<(BlockTaking, Row)>, Failure> {
         let schema = definition(sequence);
         let of = (sequence.storage, schema.generation);
         let before = self.blocks.borrow().get(&of).map(|block| (block.left + block.returned.len() as u64, block.size));
@@ -245,29 +249,29 @@ impl Sequences {
         let size = u64::try_from(more).unwrap_or(u64::MAX).saturating_add(1).min(wanted);
         let last = i128::from(next) + i128::from(schema.increment) * i128::from(size - 1);
         let last = i64::try_from(last).expect("a block ends within the bounds");
-        let row = State { last, is_called: true }.encode(sequence);
-        Ok(Some((Taking { of, next, size, increment: schema.increment }, row)))
+        let row = SequenceState { last, is_called: true }.encode(sequence);
+        Ok(Some((BlockTaking { of, next, size, increment: schema.increment }, row)))
     }
 
     /// The block's commit is there.
-    pub fn taken(&mut self, taking: &Taking) {
-        let Taking { of, next, size, increment } = *taking;
+    pub fn taken(&mut self, taking: &BlockTaking) {
+        let BlockTaking { of, next, size, increment } = *taking;
         let blocks = self.blocks.get_mut();
         // Another session of the site cannot have taken one meanwhile: one of the two commits has lost.
         blocks.retain(|other, _| other.0 != of.0 || other.1 >= of.1);
         if blocks.len() >= SEQUENCE_BLOCKS_MAX {
             blocks.pop_first();
         }
-        blocks.insert(of, Block { returned: Vec::new(), next, left: size, increment, size });
+        blocks.insert(of, SequenceBlock { returned: Vec::new(), next, left: size, increment, size });
     }
 
     /// The sequence as the transaction at hand has it, if it has made or set it.
-    pub fn own_state(&self, storage: TableId) -> Option<State> {
+    pub fn own_state(&self, storage: TableId) -> Option<SequenceState> {
         self.own.borrow().iter().rev().find(|own| own.schema.storage == storage).map(|own| own.state)
     }
 
     /// The transaction at hand makes or sets a sequence. For `currval`: the value that it was set to and was given out.
-    pub fn set_own(&self, schema: &Arc<TableSchema>, state: State, told: bool) {
+    pub fn set_own(&self, schema: &Arc<TableSchema>, state: SequenceState, told: bool) {
         if told && state.is_called {
             self.given.borrow_mut().of.insert(schema.oid, state.last);
         }

@@ -4,28 +4,28 @@
 //! all that it holds in the same step; a request that comes while another is under way waits for it (the query processor may have
 //! a scan under way that nobody waits for any more).
 
-use crate::exchange::Exchange;
-use crate::execution::Execution;
+use crate::exchange::SessionExchange;
+use crate::execution::ProgramExecution;
 use crate::failure;
 use crate::release::{give_back, release};
 use crate::scan::ScanJob;
 use crate::sequences::Given;
-use crate::transaction::Transaction;
-use crate::work::{Job, Waits, Work};
+use crate::transaction::ExecutingTransaction;
+use crate::work::{DriverRequest, RequestedJob, Waits};
 use messages::commit::CommitRequest;
 use messages::conflict::{Conflict, ConflictKind};
 use messages::planted;
-use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
+use messages::session::{AccessMode, CommitReceipt, Failure, SessionReply, SessionRequest};
 use messages::{Age, ServerKind, TransactionId};
 use serde::{Deserialize, Serialize};
 
 /// One client's session.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Session {
+pub struct DriverSession {
     /// The client's transaction, or that of the program under way.
-    pub(crate) transaction: Option<Transaction>,
+    pub(crate) transaction: Option<ExecutingTransaction>,
     /// The request under way.
-    pub(crate) work: Option<Work>,
+    pub(crate) work: Option<DriverRequest>,
     /// The age of its transactions that have lost conflicts since the last one that committed: the next one is as old, whether
     /// the driver tries it again or the client does.
     pub(crate) lost_age: Option<Age>,
@@ -36,9 +36,9 @@ pub struct Session {
     pub(crate) given: Given,
 }
 
-impl Session {
+impl DriverSession {
     /// A request from the user interface or the query processor.
-    pub fn request(&mut self, from: ServerKind, request: SessionRequest, exchange: &mut Exchange) {
+    pub fn request(&mut self, from: ServerKind, request: SessionRequest, exchange: &mut SessionExchange) {
         if matches!(request, SessionRequest::Cancel) {
             return self.cancel(exchange);
         }
@@ -60,7 +60,7 @@ impl Session {
     }
 
     /// After every event: begins the request that has waited for the last one.
-    pub fn begin_queued(&mut self, exchange: &mut Exchange) {
+    pub fn begin_queued(&mut self, exchange: &mut SessionExchange) {
         while self.work.is_none()
             && let Some((from, request)) = self.queued.take()
         {
@@ -68,7 +68,7 @@ impl Session {
         }
     }
 
-    fn begin_request(&mut self, from: ServerKind, request: SessionRequest, exchange: &mut Exchange) {
+    fn begin_request(&mut self, from: ServerKind, request: SessionRequest, exchange: &mut SessionExchange) {
         if let Some(over) = self.transaction.as_mut().and_then(|transaction| transaction.over.take()) {
             self.end_transaction(exchange);
             let reply = match request {
@@ -80,12 +80,12 @@ impl Session {
         match request {
             SessionRequest::Begin { mode, time_micros } => {
                 if self.transaction.is_none() {
-                    self.transaction = Some(Transaction::new(mode, true, time_micros));
+                    self.transaction = Some(ExecutingTransaction::new(mode, true, time_micros));
                 }
                 exchange.reply(from, SessionReply::Begun);
             }
             SessionRequest::Execute { program, parameters, rows, time_micros } => {
-                let execution = Execution::new(program, parameters, rows);
+                let execution = ProgramExecution::new(program, parameters, rows);
                 self.execute(from, execution, time_micros, exchange);
             }
             SessionRequest::Scan { .. } => {
@@ -94,8 +94,8 @@ impl Session {
                     return exchange.reply(from, SessionReply::Failed(failure));
                 };
                 let time_micros = transaction.time_micros;
-                let job = Job::Scan(Box::new(ScanJob::new(request)));
-                self.begin_statement(Work::new(from, job, time_micros, exchange.now), exchange);
+                let job = RequestedJob::Scan(Box::new(ScanJob::new(request)));
+                self.begin_statement(DriverRequest::new(from, job, time_micros, exchange.now), exchange);
             }
             SessionRequest::Commit => self.commit_request(from, exchange),
             SessionRequest::Rollback => {
@@ -108,8 +108,10 @@ impl Session {
                 }
                 exchange.reply(from, SessionReply::Marked);
             }
-            SessionRequest::RollbackTo { name } => self.at_savepoint(from, &name, Transaction::roll_back_to, exchange),
-            SessionRequest::Release { name } => self.at_savepoint(from, &name, Transaction::release, exchange),
+            SessionRequest::RollbackTo { name } => {
+                self.at_savepoint(from, &name, ExecutingTransaction::roll_back_to, exchange)
+            }
+            SessionRequest::Release { name } => self.at_savepoint(from, &name, ExecutingTransaction::release, exchange),
             SessionRequest::Cancel
             | SessionRequest::Close
             | SessionRequest::Resume { .. }
@@ -119,45 +121,51 @@ impl Session {
         }
     }
 
-    fn execute(&mut self, from: ServerKind, execution: Execution, time_micros: i64, exchange: &mut Exchange) {
+    fn execute(
+        &mut self,
+        from: ServerKind,
+        execution: ProgramExecution,
+        time_micros: i64,
+        exchange: &mut SessionExchange,
+    ) {
         let mode = if execution.is_read_only() { AccessMode::ReadOnly } else { AccessMode::ReadWrite };
-        let transaction = self.transaction.get_or_insert_with(|| Transaction::new(mode, false, time_micros));
+        let transaction = self.transaction.get_or_insert_with(|| ExecutingTransaction::new(mode, false, time_micros));
         if transaction.is_snapshot() && mode == AccessMode::ReadWrite {
             let failure = failure::statement("25006", "cannot write or lock rows in a read-only transaction");
             return exchange.reply(from, SessionReply::Failed(failure));
         }
         let time_micros = transaction.time_micros;
-        let job = Job::Execute(Box::new(execution));
-        self.begin_statement(Work::new(from, job, time_micros, exchange.now), exchange);
+        let job = RequestedJob::Execute(Box::new(execution));
+        self.begin_statement(DriverRequest::new(from, job, time_micros, exchange.now), exchange);
     }
 
-    fn begin_statement(&mut self, work: Work, exchange: &mut Exchange) {
+    fn begin_statement(&mut self, work: DriverRequest, exchange: &mut SessionExchange) {
         let transaction = self.transaction.as_mut().expect("a statement runs in a transaction");
         transaction.begin_statement();
         self.work = Some(work);
         self.begin(exchange);
     }
 
-    fn commit_request(&mut self, from: ServerKind, exchange: &mut Exchange) {
+    fn commit_request(&mut self, from: ServerKind, exchange: &mut SessionExchange) {
         match &self.transaction {
             Some(transaction)
                 if transaction.identity.is_some()
                     && transaction.has_deferred()
                     && !planted!(exchange.shared.planted, DeferredCheckSkipped) =>
             {
-                let job = Job::Execute(Box::new(Execution::of_deferred()));
-                let mut work = Work::new(from, job, transaction.time_micros, exchange.now);
+                let job = RequestedJob::Execute(Box::new(ProgramExecution::of_deferred()));
+                let mut work = DriverRequest::new(from, job, transaction.time_micros, exchange.now);
                 work.commits_next = true;
                 self.begin_statement(work, exchange);
             }
             Some(transaction) if transaction.identity.is_some() => {
-                let work = Work::new(from, Job::Commit, transaction.time_micros, exchange.now);
+                let work = DriverRequest::new(from, RequestedJob::Commit, transaction.time_micros, exchange.now);
                 self.work = Some(work);
                 self.commit(exchange);
             }
             _ => {
                 self.end_transaction(exchange);
-                let receipt = Receipt::Nothing;
+                let receipt = CommitReceipt::Nothing;
                 exchange.reply(from, SessionReply::Committed { receipt });
             }
         }
@@ -167,8 +175,8 @@ impl Session {
         &mut self,
         from: ServerKind,
         name: &str,
-        act: fn(&mut Transaction, &str) -> Result<(), Failure>,
-        exchange: &mut Exchange,
+        act: fn(&mut ExecutingTransaction, &str) -> Result<(), Failure>,
+        exchange: &mut SessionExchange,
     ) {
         let result = match &mut self.transaction {
             Some(transaction) => act(transaction, name),
@@ -182,7 +190,7 @@ impl Session {
     }
 
     /// Ends what is under way. A commit that was sent goes on by itself, and nobody is told of its outcome.
-    fn cancel(&mut self, exchange: &mut Exchange) {
+    fn cancel(&mut self, exchange: &mut SessionExchange) {
         let Some(work) = &self.work else { return };
         let failure = match work.waits {
             Waits::Commit { transaction, ref changed, .. } | Waits::Joint { transaction, ref changed } => {
@@ -198,7 +206,7 @@ impl Session {
 
     /// Ends transaction and request with a failure. A request that waits for this one belonged to the same transaction and fails
     /// with it.
-    pub(crate) fn give_up(&mut self, failure: Failure, exchange: &mut Exchange) {
+    pub(crate) fn give_up(&mut self, failure: Failure, exchange: &mut SessionExchange) {
         match &mut self.transaction {
             Some(transaction) if transaction.explicit && self.queued.is_some() => {
                 release(transaction, exchange);
@@ -210,14 +218,14 @@ impl Session {
     }
 
     /// The client has gone.
-    pub fn close(&mut self, exchange: &mut Exchange) {
+    pub fn close(&mut self, exchange: &mut SessionExchange) {
         self.queued = None;
         self.stop_waiting(exchange);
         self.end_transaction(exchange);
     }
 
     /// A prepared transaction took what this one has accessed.
-    pub fn doomed(&mut self, doomed: TransactionId, conflict: Conflict, exchange: &mut Exchange) {
+    pub fn doomed(&mut self, doomed: TransactionId, conflict: Conflict, exchange: &mut SessionExchange) {
         let Some(transaction) = &mut self.transaction else {
             // It may not have been sent yet.
             return exchange.commit(CommitRequest::Withdraw { transaction: doomed, conflict });
@@ -243,7 +251,7 @@ impl Session {
     }
 
     /// No answer is awaited any more.
-    pub(crate) fn stop_waiting(&mut self, exchange: &mut Exchange) {
+    pub(crate) fn stop_waiting(&mut self, exchange: &mut SessionExchange) {
         let Some(work) = &mut self.work else { return };
         let mut transaction = self.transaction.as_mut();
         // An answer to a guest that has gone would be taken for one to the next.
@@ -257,7 +265,7 @@ impl Session {
     }
 
     /// Ends the transaction, if there is one, without a commit. One that others have run in before is theirs again.
-    pub(crate) fn end_transaction(&mut self, exchange: &mut Exchange) {
+    pub(crate) fn end_transaction(&mut self, exchange: &mut SessionExchange) {
         if let Some(mut transaction) = self.transaction.take() {
             if transaction.is_guest() {
                 return give_back(transaction, exchange);
@@ -267,7 +275,7 @@ impl Session {
     }
 
     /// Answers the request under way.
-    pub(crate) fn finish(&mut self, reply: SessionReply, exchange: &mut Exchange) {
+    pub(crate) fn finish(&mut self, reply: SessionReply, exchange: &mut SessionExchange) {
         let work = self.work.take().expect("a request is under way");
         exchange.reply(work.reply_to, reply);
     }

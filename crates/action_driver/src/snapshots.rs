@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Snapshots in use.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Snapshots {
+pub struct SnapshotsInUse {
     in_use: BTreeMap<Timestamp, usize>,
     heard: Timestamp,
     /// This one and those below it are not read any more, though their readers do not know it yet.
@@ -21,7 +21,7 @@ pub struct Snapshots {
     reported_at: u64,
 }
 
-impl Snapshots {
+impl SnapshotsInUse {
     /// A clock of this site was heard of.
     pub fn hear(&mut self, clock: Timestamp) {
         self.heard = self.heard.max(clock);

@@ -5,9 +5,9 @@
 //! and both commit. But a transaction that reads the row later has to make its addition a write after all, and two of those can wait
 //! for each other; where that is usual, updates are left what they were.
 
-use crate::expression::Scope;
+use crate::expression::ExpressionScope;
 use crate::limits::{READ_BACK_MAX, READ_BACK_STEP, WIDE_RANGE};
-use messages::program::{AccessPath, BinaryOperator, Expression, Source, UnaryOperator};
+use messages::program::{AccessPath, BinaryOperator, Expression, RowSource, UnaryOperator};
 use messages::schema::TableSchema;
 use messages::{Addends, Item, TableId};
 use rustc_hash::FxHashMap;
@@ -49,10 +49,10 @@ impl Sums {
 
 /// What an update adds to which item. `None`: it is of another kind, its value cannot be computed without the row, or not at all.
 pub fn of_update(
-    source: &Source,
+    source: &RowSource,
     assignments: &[(usize, Expression)],
     item: impl FnOnce() -> Option<Item>,
-    scope: &Scope,
+    scope: &ExpressionScope,
 ) -> Option<(Item, Addends)> {
     if !matches!(source.path, AccessPath::Point(_)) || assignments.is_empty() {
         return None;

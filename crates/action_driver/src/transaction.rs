@@ -12,9 +12,9 @@ use crate::failure;
 use crate::limits::{
     JOINT_BYTES_MAX, JOINT_ITEMS_MAX, LOCKED_AGAIN_MAX, PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED, SUMMED_REMEMBERED,
 };
-use crate::reference_keys::Pending;
+use crate::reference_keys::PendingReference;
 use crate::sequences::{self, OwnSequence};
-use messages::concurrency::{AccessKind, Target};
+use messages::concurrency::{AccessKind, AccessTarget};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::{KEY_BYTES_MAX, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX};
 use messages::planted;
@@ -32,7 +32,7 @@ use values::Addend;
 
 /// A transaction that is executing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Transaction {
+pub struct ExecutingTransaction {
     /// What it may do.
     pub mode: AccessMode,
     /// Whether the client opened it, so that it outlives a request.
@@ -85,7 +85,7 @@ pub struct Transaction {
     notified: BTreeSet<Notification>,
     notified_bytes: usize,
     /// Keys that foreign keys have put off looking at.
-    deferred: Vec<Pending>,
+    deferred: Vec<PendingReference>,
     /// Whether foreign keys that may be put off are, if the client has said so.
     deferral: Option<bool>,
 }
@@ -98,10 +98,10 @@ struct ItemState {
     order: u32,
 }
 
-impl Transaction {
+impl ExecutingTransaction {
     /// A transaction that has done nothing.
-    pub fn new(mode: AccessMode, explicit: bool, time_micros: i64) -> Transaction {
-        Transaction {
+    pub fn new(mode: AccessMode, explicit: bool, time_micros: i64) -> ExecutingTransaction {
+        ExecutingTransaction {
             mode,
             explicit,
             time_micros,
@@ -146,8 +146,8 @@ impl Transaction {
         locks: &[(Item, AccessKind)],
         time_micros: i64,
         planted: Planted,
-    ) -> Transaction {
-        let mut transaction = Transaction::new(AccessMode::ReadWrite, true, time_micros);
+    ) -> ExecutingTransaction {
+        let mut transaction = ExecutingTransaction::new(AccessMode::ReadWrite, true, time_micros);
         transaction.answered = true;
         // No statement of it can be undone any more.
         transaction.file = DifferentialFile::new(false);
@@ -279,14 +279,14 @@ impl Transaction {
     }
 
     /// Notes what the concurrency controller has granted.
-    pub fn note_granted(&mut self, target: Target, kind: AccessKind) {
+    pub fn note_granted(&mut self, target: AccessTarget, kind: AccessKind) {
         match target {
-            Target::Item(item) => {
+            AccessTarget::Item(item) => {
                 self.granted += 1;
                 let state = self.items.entry(item).or_insert(ItemState { order: self.granted, ..ItemState::default() });
                 state.locked = Some(state.locked.map_or(kind, |held| held.join(kind)));
             }
-            Target::Range(range) => {
+            AccessTarget::Range(range) => {
                 if self.range_locks.iter().any(|held| held.1.covers(kind) && contains(&held.0, &range)) {
                     return;
                 }
@@ -520,7 +520,7 @@ impl Transaction {
     /// From the beginning, as if nothing had been asked of it. What it held elsewhere has been given up.
     pub fn start_over(&mut self) {
         assert!(!self.has_begun() && self.ahead.is_empty(), "it still holds something");
-        let mut fresh = Transaction::new(self.mode, self.explicit, self.time_micros);
+        let mut fresh = ExecutingTransaction::new(self.mode, self.explicit, self.time_micros);
         // An explicit transaction starts over only as a reader, before its first rows: its savepoints mark nothing yet.
         fresh.savepoints = std::mem::take(&mut self.savepoints);
         fresh.statement = self.statement;

@@ -2,16 +2,16 @@
 //!
 //! Invariant: an answer that is no longer wanted is forgotten ([`Waits::forget`]), so that it cannot reach what comes after.
 
-use crate::exchange::Exchange;
-use crate::execution::Execution;
+use crate::exchange::SessionExchange;
+use crate::execution::ProgramExecution;
 use crate::limits::{JOINT_LOSSES_MAX, JOINT_NEEDS_MAX, RETRY_DELAY_FIRST, RETRY_DELAY_MAX};
-use crate::need::{Event, Need};
-use crate::reads::Reading;
+use crate::need::{ExecutorEvent, ExecutorNeed};
+use crate::reads::ReadState;
 use crate::scan::ScanJob;
-use crate::settling::{Settling, ToCommit};
-use crate::transaction::Transaction;
+use crate::settling::{SettlingItems, ToCommit};
+use crate::transaction::ExecutingTransaction;
 use messages::limits::SERVICE_PATIENCE;
-use messages::session::{Failure, Receipt, SessionReply};
+use messages::session::{CommitReceipt, Failure, SessionReply};
 use messages::{Age, History, Item, Now, ServerKind, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -19,11 +19,11 @@ use std::sync::Arc;
 
 /// A request under way.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Work {
+pub struct DriverRequest {
     /// Who asked.
     pub(crate) reply_to: ServerKind,
     /// What was asked.
-    pub(crate) job: Job,
+    pub(crate) job: RequestedJob,
     /// The answer awaited.
     pub(crate) waits: Waits,
     /// When its transaction began: microseconds since 1970.
@@ -32,7 +32,7 @@ pub struct Work {
     pub(crate) deadline: u64,
     pub(crate) tries: u32,
     /// What is made a write of before anything else goes on.
-    pub(crate) settling: Option<Settling>,
+    pub(crate) settling: Option<SettlingItems>,
     /// What the statements of an explicit transaction have left to be committed, once its commit may be lost without their fault.
     pub(crate) to_commit: Option<ToCommit>,
     /// Whether an addition was refused, so that the next try reads.
@@ -47,9 +47,9 @@ pub struct Work {
 
 /// What was asked.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Job {
+pub enum RequestedJob {
     /// Run a program.
-    Execute(Box<Execution>),
+    Execute(Box<ProgramExecution>),
     /// Read a batch of rows.
     Scan(Box<ScanJob>),
     /// Commit.
@@ -66,7 +66,7 @@ pub enum Waits {
     /// An identifier, or a snapshot.
     Begin { tag: u64 },
     /// A row or rows.
-    Read(Reading),
+    Read(ReadState),
     /// Whether all leases hold; then the statement has succeeded or failed so.
     After { tag: u64, failure: Option<Failure> },
     /// Whether the site may serve, so that what it did not hold leases for is confirmed once more.
@@ -95,10 +95,10 @@ pub enum Waits {
     Delay { until: u64, chunk: Option<Arc<History>> },
 }
 
-impl Work {
+impl DriverRequest {
     /// A request that has just come.
-    pub fn new(reply_to: ServerKind, job: Job, time_micros: i64, now: Now) -> Work {
-        Work {
+    pub fn new(reply_to: ServerKind, job: RequestedJob, time_micros: i64, now: Now) -> DriverRequest {
+        DriverRequest {
             reply_to,
             job,
             waits: Waits::Nothing,
@@ -127,12 +127,12 @@ impl Work {
     }
 
     /// Whether those that have run in the transaction before should not wait for it any longer.
-    pub(crate) fn takes_long(&self, transaction: &Transaction) -> bool {
+    pub(crate) fn takes_long(&self, transaction: &ExecutingTransaction) -> bool {
         self.needs >= JOINT_NEEDS_MAX || transaction.is_large()
     }
 
     /// Waits before the next try: not at all before the first retry, then longer and longer. `None`: it has taken too long.
-    pub(crate) fn delay(&mut self, exchange: &Exchange) -> Option<u64> {
+    pub(crate) fn delay(&mut self, exchange: &SessionExchange) -> Option<u64> {
         if exchange.now.boot >= self.deadline {
             return None;
         }
@@ -144,68 +144,68 @@ impl Work {
     }
 }
 
-impl Job {
+impl RequestedJob {
     /// Whether it does nothing but confirm what the schema is.
     pub fn is_confirmation(&self) -> bool {
-        matches!(self, Job::Execute(execution) if execution.is_confirmation())
+        matches!(self, RequestedJob::Execute(execution) if execution.is_confirmation())
     }
 
     /// Whether it copies all of a table.
     pub(crate) fn rebuilds(&self) -> bool {
-        matches!(self, Job::Execute(execution) if execution.rebuilds())
+        matches!(self, RequestedJob::Execute(execution) if execution.rebuilds())
     }
 
     /// Whether it commits what statements have done before.
     pub(crate) fn is_commit(&self) -> bool {
-        matches!(self, Job::Commit)
+        matches!(self, RequestedJob::Commit)
     }
 
     /// Answers a need with what was read before the program began. Errors: a lost conflict, or a transaction that has become too large.
     pub(crate) fn answer_ahead(
         &mut self,
-        need: &Need,
-        transaction: &mut Transaction,
-    ) -> Result<Option<Event>, Failure> {
+        need: &ExecutorNeed,
+        transaction: &mut ExecutingTransaction,
+    ) -> Result<Option<ExecutorEvent>, Failure> {
         match self {
-            Job::Execute(execution) => execution.answer_ahead(need, transaction),
-            Job::Scan(_) | Job::Commit => Ok(None),
+            RequestedJob::Execute(execution) => execution.answer_ahead(need, transaction),
+            RequestedJob::Scan(_) | RequestedJob::Commit => Ok(None),
         }
     }
 
     pub(crate) fn start_over(&mut self) {
         match self {
-            Job::Execute(execution) => execution.start_over(),
-            Job::Scan(scan) => scan.start_over(),
-            Job::Commit => {}
+            RequestedJob::Execute(execution) => execution.start_over(),
+            RequestedJob::Scan(scan) => scan.start_over(),
+            RequestedJob::Commit => {}
         }
     }
 
-    /// What [`Job::reply`] will be.
-    pub(crate) fn reply_if_committed(&self, receipt: Receipt) -> SessionReply {
+    /// What [`RequestedJob::reply`] will be.
+    pub(crate) fn reply_if_committed(&self, receipt: CommitReceipt) -> SessionReply {
         match self {
-            Job::Execute(execution) => {
+            RequestedJob::Execute(execution) => {
                 let results = execution.results();
                 SessionReply::Executed { rows: results.rows.clone(), affected: results.affected }
             }
-            Job::Scan(_) | Job::Commit => SessionReply::Committed { receipt },
+            RequestedJob::Scan(_) | RequestedJob::Commit => SessionReply::Committed { receipt },
         }
     }
 
-    pub(crate) fn reply(self, receipt: Receipt) -> SessionReply {
+    pub(crate) fn reply(self, receipt: CommitReceipt) -> SessionReply {
         match self {
-            Job::Execute(execution) => {
+            RequestedJob::Execute(execution) => {
                 let results = execution.into_results();
                 SessionReply::Executed { rows: results.rows, affected: results.affected }
             }
-            Job::Scan(scan) => scan.into_reply(),
-            Job::Commit => SessionReply::Committed { receipt },
+            RequestedJob::Scan(scan) => scan.into_reply(),
+            RequestedJob::Commit => SessionReply::Committed { receipt },
         }
     }
 }
 
 impl Waits {
     /// The answer is no longer wanted. What was committed ahead by a chunk still under way is dropped after it.
-    pub(crate) fn forget(self, transaction: Option<&mut Transaction>, exchange: &mut Exchange) {
+    pub(crate) fn forget(self, transaction: Option<&mut ExecutingTransaction>, exchange: &mut SessionExchange) {
         match self {
             Waits::Nothing | Waits::Delay { .. } | Waits::Joint { .. } => {}
             Waits::Service { tag }
@@ -219,7 +219,7 @@ impl Waits {
             Waits::Read(reading) => reading.forget(exchange),
             Waits::Commit { transaction, ahead, .. } => exchange.drop_after(transaction, ahead, false),
             Waits::ChunkCommit { transaction: chunk, .. } => {
-                let ahead = transaction.map(Transaction::take_ahead).unwrap_or_default();
+                let ahead = transaction.map(ExecutingTransaction::take_ahead).unwrap_or_default();
                 exchange.drop_after(chunk, ahead, true);
             }
         }

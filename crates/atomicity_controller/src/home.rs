@@ -6,12 +6,12 @@
 
 use crate::group_commit::ReadyTransaction;
 use crate::participant::PrepareRequest;
-use crate::{AfterSync, AtomicityController, VotingState, limits};
+use crate::{AtomicityController, CommitContinuation, VotingState, limits};
 use messages::commit::{CommitMessage, CommitReply, CommitRequest, EpochReply, Outcome, Vote};
 use messages::limits::{CLOCK_JUMP_MICROS_MAX, CLOCK_LOGICAL_BITS, RESEND, SILENT_VOTER};
 use messages::log_record::LogRecord;
 use messages::planted;
-use messages::session::Receipt;
+use messages::session::CommitReceipt;
 use messages::{
     Age, Conflict, ConflictKind, Epoch, EpochNumber, History, Message, Now, Outbox, ServerKind, SiteId, Timestamp,
     TransactionId,
@@ -235,7 +235,7 @@ impl AtomicityController {
         self.apply(transaction, outcome, epoch.number, outbox);
         let receipt = receipt(&epoch);
         match receipt {
-            Receipt::Disk => self.counters.syncs_before_answer += 1,
+            CommitReceipt::Disk => self.counters.syncs_before_answer += 1,
             _ => self.counters.committed_in_memory += members.len() as u64,
         }
         self.finish_members(transaction, outbox);
@@ -263,7 +263,7 @@ impl AtomicityController {
         &mut self,
         transactions: &[TransactionId],
         timestamp: Timestamp,
-        receipt: Receipt,
+        receipt: CommitReceipt,
         outbox: &mut Outbox,
     ) {
         let number = transactions.len() as u64;
@@ -281,7 +281,7 @@ impl AtomicityController {
         timestamp: Timestamp,
         outbox: &mut Outbox,
     ) {
-        self.answer_commit(transactions, timestamp, Receipt::Disk, outbox);
+        self.answer_commit(transactions, timestamp, CommitReceipt::Disk, outbox);
     }
 
     pub(crate) fn decide_abort(&mut self, transaction: TransactionId, conflict: Conflict, outbox: &mut Outbox) {
@@ -307,7 +307,7 @@ impl AtomicityController {
         if let Some(HomeTransaction { phase: HomePhase::Decided { missing, .. }, .. }) = self.home.get_mut(&transaction)
         {
             missing.insert(self.site);
-            self.sync_then(AfterSync::Acknowledge(self.site, transaction), outbox);
+            self.sync_then(CommitContinuation::Acknowledge(self.site, transaction), outbox);
         }
     }
 
@@ -495,9 +495,9 @@ impl AtomicityController {
                     let epoch = self.epoch.clone().expect("set by the activation");
                     let copies = epoch.up().count() as u16;
                     if copies >= epoch.required_copies {
-                        self.answer_commit(&members, timestamp, Receipt::Memory { copies }, outbox);
+                        self.answer_commit(&members, timestamp, CommitReceipt::Memory { copies }, outbox);
                     } else {
-                        self.sync_then(AfterSync::Answer(members, timestamp), outbox);
+                        self.sync_then(CommitContinuation::Answer(members, timestamp), outbox);
                     }
                 }
                 Outcome::Abort => {
@@ -524,10 +524,10 @@ impl AtomicityController {
 }
 
 /// What makes a commit durable in this epoch.
-fn receipt(epoch: &Epoch) -> Receipt {
+fn receipt(epoch: &Epoch) -> CommitReceipt {
     match votes_from_disk(epoch) {
-        true => Receipt::Disk,
-        false => Receipt::Memory { copies: epoch.up().count() as u16 },
+        true => CommitReceipt::Disk,
+        false => CommitReceipt::Memory { copies: epoch.up().count() as u16 },
     }
 }
 

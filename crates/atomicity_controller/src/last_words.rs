@@ -4,7 +4,7 @@
 //! left this site, or was answered.
 
 use crate::home::{HomePhase, HomeTransaction};
-use crate::{AfterSync, AtomicityController};
+use crate::{AtomicityController, CommitContinuation};
 use messages::TransactionId;
 use messages::commit::Outcome;
 use messages::last_words::{HomesKnown, OpenTransaction, Testimony};
@@ -20,8 +20,8 @@ impl AtomicityController {
     /// Resolved commits whose answer waits for the disk: the home knows nothing else of them any more.
     fn waiting_for_disk(&self) -> impl Iterator<Item = OpenTransaction> {
         let waiting = self.after_sync.values().filter_map(|then| match then {
-            AfterSync::Answer(transactions, timestamp) => Some((transactions, timestamp)),
-            AfterSync::Vote(_) | AfterSync::Acknowledge(..) => None,
+            CommitContinuation::Answer(transactions, timestamp) => Some((transactions, timestamp)),
+            CommitContinuation::Vote(_) | CommitContinuation::Acknowledge(..) => None,
         });
         waiting.flat_map(|(transactions, timestamp)| {
             let (sent_as, epoch) = (timestamp.transaction, timestamp.epoch);

@@ -50,7 +50,7 @@ use std::sync::Arc;
 
 /// What commits and aborts have come to, for status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counters {
+pub struct CommitCounters {
     /// Transactions of this home that committed.
     pub committed: u64,
     /// Of them, those that committed in a round of others, the first of each not counted.
@@ -82,7 +82,7 @@ enum VotingState {
 
 /// What to do when the log is synced up to a token.
 #[derive(Serialize, Deserialize)]
-enum AfterSync {
+enum CommitContinuation {
     /// Vote yes for what was prepared.
     Vote(TransactionId),
     /// Acknowledge an abort to its home site, which may be this one.
@@ -111,7 +111,7 @@ pub struct AtomicityController {
     notifications: HeldNotifications,
     /// Requests that came while stopped.
     waiting: Vec<CommitRequest>,
-    after_sync: BTreeMap<u64, AfterSync>,
+    after_sync: BTreeMap<u64, CommitContinuation>,
     next_sync: u64,
     /// The clock up to which `SyncedThrough` was reported or asked for; and when (boot clock).
     synced_asked: (u64, u64),
@@ -119,7 +119,7 @@ pub struct AtomicityController {
     unsynced: bool,
     /// Rows that one commit changes and that are installed at once.
     installed_at_once: usize,
-    counters: Counters,
+    counters: CommitCounters,
 }
 
 impl AtomicityController {
@@ -147,7 +147,7 @@ impl AtomicityController {
             synced_asked: (0, 0),
             unsynced: false,
             installed_at_once: usize::MAX,
-            counters: Counters::default(),
+            counters: CommitCounters::default(),
         }
     }
 
@@ -158,7 +158,7 @@ impl AtomicityController {
     }
 
     /// What commits and aborts have come to.
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> CommitCounters {
         self.counters
     }
 
@@ -174,7 +174,7 @@ impl AtomicityController {
         }
     }
 
-    fn sync_then(&mut self, then: AfterSync, outbox: &mut Outbox) {
+    fn sync_then(&mut self, then: CommitContinuation, outbox: &mut Outbox) {
         let token = self.next_sync;
         self.next_sync += 1;
         self.after_sync.insert(token, then);
@@ -276,12 +276,14 @@ impl AtomicityController {
 
     fn synced(&mut self, now: Now, token: u64, outbox: &mut Outbox) {
         match self.after_sync.remove(&token) {
-            Some(AfterSync::Vote(transaction)) => self.vote_is_synced(now, transaction, outbox),
-            Some(AfterSync::Acknowledge(home, transaction)) if home == self.site => {
+            Some(CommitContinuation::Vote(transaction)) => self.vote_is_synced(now, transaction, outbox),
+            Some(CommitContinuation::Acknowledge(home, transaction)) if home == self.site => {
                 self.acknowledged(home, transaction, outbox);
             }
-            Some(AfterSync::Acknowledge(home, transaction)) => self.acknowledge_later(home, transaction),
-            Some(AfterSync::Answer(transactions, timestamp)) => self.answer_from_disk(&transactions, timestamp, outbox),
+            Some(CommitContinuation::Acknowledge(home, transaction)) => self.acknowledge_later(home, transaction),
+            Some(CommitContinuation::Answer(transactions, timestamp)) => {
+                self.answer_from_disk(&transactions, timestamp, outbox)
+            }
             None => {}
         }
     }

@@ -7,7 +7,7 @@ mod replay;
 
 use crate::group_commit::ReadyTransaction;
 use crate::home::votes_from_disk;
-use crate::{AfterSync, AtomicityController, VotingState, limits};
+use crate::{AtomicityController, CommitContinuation, VotingState, limits};
 use messages::access::{AccessRequest, StaleSet};
 use messages::commit::{
     CommitMessage, EpochReply, Outcome, TransactionReport, TransactionState, TransactionsReport, Vote,
@@ -347,7 +347,7 @@ impl AtomicityController {
         }
         if self.epoch.as_deref().is_some_and(votes_from_disk) {
             self.participants.all.get_mut(&transaction).expect("voted for just above").unsaid = true;
-            self.sync_then(AfterSync::Vote(transaction), outbox);
+            self.sync_then(CommitContinuation::Vote(transaction), outbox);
         } else {
             self.say_yes(now, transaction, clock, outbox);
         }
@@ -452,7 +452,7 @@ impl AtomicityController {
             }
         }
         if outcome == Outcome::Abort && self.epoch.as_deref().is_some_and(votes_from_disk) {
-            self.sync_then(AfterSync::Acknowledge(from, transaction), outbox);
+            self.sync_then(CommitContinuation::Acknowledge(from, transaction), outbox);
         } else {
             self.acknowledge_later(from, transaction);
         }

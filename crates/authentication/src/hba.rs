@@ -21,7 +21,7 @@ pub struct HbaError {
 
 /// How a client shows that it may be who it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum LoginMethod {
     /// It need not.
     Trust,
     /// It cannot.
@@ -56,7 +56,7 @@ enum Transport {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Name {
+enum HbaName {
     All,
     SameUser,
     Is(String),
@@ -74,11 +74,11 @@ enum Addresses {
 pub struct Rule {
     line: usize,
     transport: Transport,
-    databases: Vec<Name>,
-    roles: Vec<Name>,
+    databases: Vec<HbaName>,
+    roles: Vec<HbaName>,
     addresses: Addresses,
     /// What it asks for.
-    pub method: Method,
+    pub method: LoginMethod,
     /// What it asks for beside.
     pub certificate: ClientCertificate,
 }
@@ -145,7 +145,7 @@ impl Rules {
                 Addresses::SameHost => false,
                 Addresses::Within(network, bits) => !is_loopback(network, bits),
             };
-            rule.method == Method::Trust && rule.transport != Transport::Local && from_elsewhere
+            rule.method == LoginMethod::Trust && rule.transport != Transport::Local && from_elsewhere
         };
         self.0.iter().find(trusts).map(|rule| rule.line)
     }
@@ -171,12 +171,12 @@ impl Rule {
     }
 }
 
-impl Name {
+impl HbaName {
     fn fits(&self, name: &str, role: &str) -> bool {
         match self {
-            Name::All => true,
-            Name::SameUser => name == role,
-            Name::Is(wanted) => wanted == name,
+            HbaName::All => true,
+            HbaName::SameUser => name == role,
+            HbaName::Is(wanted) => wanted == name,
         }
     }
 }
@@ -292,17 +292,17 @@ fn rule(line: usize, fields: &[Field]) -> Result<Rule, String> {
             other => return Err(format!("the option \"{other}\" is not supported")),
         };
     }
-    if method == Method::Certificate {
+    if method == LoginMethod::Certificate {
         certificate = ClientCertificate::OfRole;
     }
     if transport != Transport::Encrypted {
-        if method == Method::Certificate {
+        if method == LoginMethod::Certificate {
             return Err("cert authentication is only supported on hostssl connections".to_owned());
         }
         if certificate != ClientCertificate::None {
             return Err("clientcert can only be configured for \"hostssl\" rows".to_owned());
         }
-        if method == Method::Password {
+        if method == LoginMethod::Password {
             return Err(
                 "password sends it as it is, and is only taken on hostssl connections: use scram-sha-256".to_owned()
             );
@@ -330,16 +330,16 @@ fn transport(word: &str) -> Result<Transport, String> {
     }
 }
 
-fn name((word, quoted): &(String, bool), what: &str) -> Result<Name, String> {
+fn name((word, quoted): &(String, bool), what: &str) -> Result<HbaName, String> {
     let unsupported = |what: &str| Err(format!("{what} is not supported"));
     Ok(match (word.as_str(), quoted) {
-        ("all", false) => Name::All,
-        ("sameuser", false) if what == "database" => Name::SameUser,
+        ("all", false) => HbaName::All,
+        ("sameuser", false) if what == "database" => HbaName::SameUser,
         ("samerole" | "samegroup" | "replication", false) if what == "database" => return unsupported(word),
         (group, false) if group.starts_with('+') => return unsupported("a group of roles"),
         (file, false) if file.starts_with('@') => return unsupported("a file of names"),
         ("", _) => return Err(format!("the {what} is empty")),
-        (other, _) => Name::Is(other.to_owned()),
+        (other, _) => HbaName::Is(other.to_owned()),
     })
 }
 
@@ -375,26 +375,26 @@ fn bits_of(address: IpAddr, mask: IpAddr) -> Option<u8> {
     (mask.count_ones() == bits && bits <= width).then_some(bits as u8)
 }
 
-fn method(word: &str) -> Result<Method, String> {
+fn method(word: &str) -> Result<LoginMethod, String> {
     Ok(match word {
-        "trust" => Method::Trust,
-        "reject" => Method::Reject,
+        "trust" => LoginMethod::Trust,
+        "reject" => LoginMethod::Reject,
         // Of a SCRAM verifier PostgreSQL's md5 asks by SCRAM, and others are not kept.
-        "scram-sha-256" | "md5" => Method::Scram,
-        "password" => Method::Password,
-        "cert" => Method::Certificate,
+        "scram-sha-256" | "md5" => LoginMethod::Scram,
+        "password" => LoginMethod::Password,
+        "cert" => LoginMethod::Certificate,
         other => return Err(format!("the authentication method \"{other}\" is not supported")),
     })
 }
 
-impl fmt::Display for Method {
+impl fmt::Display for LoginMethod {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Method::Trust => "trust",
-            Method::Reject => "reject",
-            Method::Scram => "scram-sha-256",
-            Method::Password => "password",
-            Method::Certificate => "cert",
+            LoginMethod::Trust => "trust",
+            LoginMethod::Reject => "reject",
+            LoginMethod::Scram => "scram-sha-256",
+            LoginMethod::Password => "password",
+            LoginMethod::Certificate => "cert",
         })
     }
 }
@@ -404,7 +404,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn found(text: &str, role: &str, address: &str, encrypted: bool) -> Option<Method> {
+    fn found(text: &str, role: &str, address: &str, encrypted: bool) -> Option<LoginMethod> {
         let rules = Rules::parse(text).expect("rules");
         let address = address.parse().expect("an address");
         let attempt = Attempt { database: "shop", role, address, same_host: false, encrypted };
@@ -422,12 +422,12 @@ mod tests {
     #[test]
     fn the_shipped_rules_trust_the_own_host_and_ask_all_others() {
         for local in ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"] {
-            assert_eq!(found(SHIPPED, "x", local, false), Some(Method::Trust), "{local}");
-            assert_eq!(found(SHIPPED, "x", local, true), Some(Method::Trust), "{local}");
+            assert_eq!(found(SHIPPED, "x", local, false), Some(LoginMethod::Trust), "{local}");
+            assert_eq!(found(SHIPPED, "x", local, true), Some(LoginMethod::Trust), "{local}");
         }
         for other in ["10.0.0.1", "128.0.0.1", "::2", "::ffff:10.0.0.1"] {
             assert_eq!(found(SHIPPED, "x", other, false), None, "{other}");
-            assert_eq!(found(SHIPPED, "x", other, true), Some(Method::Scram), "{other}");
+            assert_eq!(found(SHIPPED, "x", other, true), Some(LoginMethod::Scram), "{other}");
         }
         assert_eq!(Rules::shipped().trusts_others(), None);
     }
@@ -444,15 +444,15 @@ mod tests {
             hostssl all       carol           samehost         cert
             local   all       all                              trust
         ";
-        assert_eq!(found(rules, "mallory", "10.1.0.1", true), Some(Method::Reject));
-        assert_eq!(found(rules, "alice", "10.1.0.1", false), Some(Method::Trust));
-        assert_eq!(found(rules, "bob", "10.1.255.255", true), Some(Method::Trust));
+        assert_eq!(found(rules, "mallory", "10.1.0.1", true), Some(LoginMethod::Reject));
+        assert_eq!(found(rules, "alice", "10.1.0.1", false), Some(LoginMethod::Trust));
+        assert_eq!(found(rules, "bob", "10.1.255.255", true), Some(LoginMethod::Trust));
         assert_eq!(found(rules, "bob", "10.2.0.1", true), None);
-        assert_eq!(found(rules, "shop", "10.2.0.1", true), Some(Method::Password));
+        assert_eq!(found(rules, "shop", "10.2.0.1", true), Some(LoginMethod::Password));
         assert_eq!(found(rules, "shop", "10.2.0.1", false), None);
-        assert_eq!(found(rules, "all", "fe80::9", false), Some(Method::Trust));
+        assert_eq!(found(rules, "all", "fe80::9", false), Some(LoginMethod::Trust));
         assert_eq!(found(rules, "anybody", "fe80::9", false), None, "a quoted all is a name");
-        assert_eq!(found(rules, "carol", "127.0.0.1", true), Some(Method::Certificate));
+        assert_eq!(found(rules, "carol", "127.0.0.1", true), Some(LoginMethod::Certificate));
         assert_eq!(found(rules, "carol", "10.9.0.1", true), None);
         assert_eq!(Rules::parse(rules).expect("rules").trusts_others(), Some(4));
     }

@@ -14,8 +14,8 @@ pub mod scram;
 pub mod throttle;
 pub mod verifier;
 
-pub use hba::{Attempt, Method, Rules};
+pub use hba::{Attempt, LoginMethod, Rules};
 pub use nonces::Nonces;
-pub use scram::{Exchange, ScramError};
+pub use scram::{ScramError, ScramExchange};
 pub use throttle::Throttle;
-pub use verifier::Verifier;
+pub use verifier::PasswordVerifier;

@@ -5,7 +5,7 @@
 //! the password learns is the salt and the number of iterations.
 
 use crate::limits::{MESSAGE_BYTES_MAX, NONCE_BYTES};
-use crate::verifier::Verifier;
+use crate::verifier::PasswordVerifier;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use ring::{digest, hmac};
@@ -44,39 +44,45 @@ pub enum ScramError {
 
 /// One attempt to log in.
 #[derive(Debug)]
-pub struct Exchange {
-    verifier: Verifier,
+pub struct ScramExchange {
+    verifier: PasswordVerifier,
     /// It fails whatever the proof.
     is_doomed: bool,
     /// What the channel is bound to: a hash of the server's certificate.
     binding: Option<Vec<u8>>,
     nonce: String,
-    step: Step,
+    step: ScramStep,
 }
 
 #[derive(Debug)]
-enum Step {
+enum ScramStep {
     First { plus: bool },
     Final { gs2: String, plus: bool, so_far: String, nonce: String },
     Over,
 }
 
-impl Exchange {
+impl ScramExchange {
     /// Begins with the mechanism that the client has chosen: with channel binding (`plus`), or not. `binding`: the hash of the server's certificate, if
     /// the connection is encrypted and channel binding was offered. `doomed`: it shall fail whatever the proof.
     pub fn new(
-        verifier: Verifier,
+        verifier: PasswordVerifier,
         doomed: bool,
         plus: bool,
         binding: Option<Vec<u8>>,
         nonce: [u8; NONCE_BYTES],
-    ) -> Exchange {
-        Exchange { verifier, is_doomed: doomed, binding, nonce: BASE64.encode(nonce), step: Step::First { plus } }
+    ) -> ScramExchange {
+        ScramExchange {
+            verifier,
+            is_doomed: doomed,
+            binding,
+            nonce: BASE64.encode(nonce),
+            step: ScramStep::First { plus },
+        }
     }
 
     /// Takes the client's first message, and gives the server's.
     pub fn first(&mut self, message: &[u8]) -> Result<String, ScramError> {
-        let Step::First { plus } = std::mem::replace(&mut self.step, Step::Over) else {
+        let ScramStep::First { plus } = std::mem::replace(&mut self.step, ScramStep::Over) else {
             return Err(ScramError::Malformed("A message was not expected."));
         };
         let text = text(message)?;
@@ -86,7 +92,7 @@ impl Exchange {
         let salt = BASE64.encode(&self.verifier.salt);
         let answer = format!("r={nonce},s={salt},i={}", self.verifier.iterations);
         let so_far = format!("{bare},{answer}");
-        self.step = Step::Final { gs2: gs2.to_owned(), plus, so_far, nonce };
+        self.step = ScramStep::Final { gs2: gs2.to_owned(), plus, so_far, nonce };
         Ok(answer)
     }
 
@@ -128,7 +134,7 @@ impl Exchange {
 
     /// Takes the client's last message, and gives the server's, with which the client is let in.
     pub fn last(&mut self, message: &[u8]) -> Result<String, ScramError> {
-        let Step::Final { gs2, plus, so_far, nonce } = std::mem::replace(&mut self.step, Step::Over) else {
+        let ScramStep::Final { gs2, plus, so_far, nonce } = std::mem::replace(&mut self.step, ScramStep::Over) else {
             return Err(ScramError::Malformed("A message was not expected."));
         };
         let text = text(message)?;
@@ -161,7 +167,7 @@ impl Exchange {
 }
 
 /// Whether a proof shows the client's key, whose hash the verifier has.
-fn proves(verifier: &Verifier, transcript: &str, proof: [u8; 32]) -> bool {
+fn proves(verifier: &PasswordVerifier, transcript: &str, proof: [u8; 32]) -> bool {
     let stored = hmac::Key::new(hmac::HMAC_SHA256, &verifier.stored_key);
     let signature = hmac::sign(&stored, transcript.as_bytes());
     let mut key = proof;
@@ -205,12 +211,12 @@ mod tests {
 
     const NONCE: [u8; NONCE_BYTES] = [3; NONCE_BYTES];
 
-    fn verifier() -> Verifier {
-        Verifier::of_password("secret", [9; SALT_BYTES])
+    fn verifier() -> PasswordVerifier {
+        PasswordVerifier::of_password("secret", [9; SALT_BYTES])
     }
 
     /// A whole exchange with a driver's own client.
-    fn exchanged(password: &str, server: &mut Exchange, binding: ChannelBinding) -> Result<(), ScramError> {
+    fn exchanged(password: &str, server: &mut ScramExchange, binding: ChannelBinding) -> Result<(), ScramError> {
         let mut client = ScramSha256::new(password.as_bytes(), binding);
         let first = server.first(client.message())?;
         client.update(first.as_bytes()).expect("it goes on with our nonce");
@@ -221,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_driver_is_let_in_with_the_right_password_only() {
-        let new = |doomed| Exchange::new(verifier(), doomed, false, None, NONCE);
+        let new = |doomed| ScramExchange::new(verifier(), doomed, false, None, NONCE);
         assert_eq!(exchanged("secret", &mut new(false), ChannelBinding::unsupported()), Ok(()));
         assert_eq!(exchanged("Secret", &mut new(false), ChannelBinding::unsupported()), Err(ScramError::Refused));
         assert_eq!(exchanged("secret", &mut new(true), ChannelBinding::unsupported()), Err(ScramError::Refused));
@@ -237,7 +243,7 @@ mod tests {
     #[test]
     fn a_channel_is_bound_to_the_certificate() {
         let hash = || vec![5; 32];
-        let new = |plus| Exchange::new(verifier(), false, plus, Some(hash()), NONCE);
+        let new = |plus| ScramExchange::new(verifier(), false, plus, Some(hash()), NONCE);
         let binding = ChannelBinding::tls_server_end_point;
         assert_eq!(exchanged("secret", &mut new(true), binding(hash())), Ok(()));
         assert_eq!(exchanged("secret", &mut new(true), binding(vec![6; 32])), Err(ScramError::Binding));
@@ -257,7 +263,7 @@ mod tests {
     #[test]
     fn the_example_of_the_rfc() {
         let salt = BASE64.decode("W22ZaJ0SNY7soEsUEjb6gQ==").expect("base64").try_into().expect("16 bytes");
-        let mut server = Exchange::new(Verifier::of_password("pencil", salt), false, false, None, NONCE);
+        let mut server = ScramExchange::new(PasswordVerifier::of_password("pencil", salt), false, false, None, NONCE);
         server.nonce = "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0".to_owned();
         let first = server.first(b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO").expect("a first message");
         assert_eq!(first, "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096");
@@ -269,7 +275,7 @@ mod tests {
 
     #[test]
     fn what_is_no_message_is_refused() {
-        let first = |text: &[u8]| Exchange::new(verifier(), false, false, None, NONCE).first(text);
+        let first = |text: &[u8]| ScramExchange::new(verifier(), false, false, None, NONCE).first(text);
         for bad in [
             &b""[..],
             b"n",
@@ -286,7 +292,7 @@ mod tests {
             assert!(matches!(first(bad), Err(ScramError::Malformed(_))), "{bad:?}");
         }
         let last = |text: &str| {
-            let mut exchange = Exchange::new(verifier(), false, false, None, NONCE);
+            let mut exchange = ScramExchange::new(verifier(), false, false, None, NONCE);
             exchange.first(b"n,,n=,r=abc").expect("a first message");
             exchange.last(text.as_bytes())
         };
@@ -303,9 +309,9 @@ mod tests {
         /// A client that sends garbage must get an error, not bring the site down.
         #[test]
         fn arbitrary_messages_do_not_panic(first: Vec<u8>, last: Vec<u8>, plus: bool) {
-            let mut exchange = Exchange::new(verifier(), false, plus, plus.then(|| vec![1; 32]), NONCE);
+            let mut exchange = ScramExchange::new(verifier(), false, plus, plus.then(|| vec![1; 32]), NONCE);
             if exchange.first(&first).is_err() {
-                exchange = Exchange::new(verifier(), false, false, None, NONCE);
+                exchange = ScramExchange::new(verifier(), false, false, None, NONCE);
                 exchange.first(b"n,,n=,r=x").expect("a first message");
             }
             prop_assert!(exchange.last(&last).is_err());

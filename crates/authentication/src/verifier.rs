@@ -23,7 +23,7 @@ pub struct NotAVerifier;
 
 /// What is kept of a password.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Verifier {
+pub struct PasswordVerifier {
     /// Iterations of PBKDF2.
     pub(crate) iterations: u32,
     /// The salt.
@@ -34,13 +34,13 @@ pub struct Verifier {
     pub(crate) server_key: [u8; 32],
 }
 
-impl Verifier {
+impl PasswordVerifier {
     /// Of a password, with a salt that was never used before.
-    pub fn of_password(password: &str, salt: [u8; SALT_BYTES]) -> Verifier {
-        Verifier::derive(password, salt.to_vec(), ITERATIONS)
+    pub fn of_password(password: &str, salt: [u8; SALT_BYTES]) -> PasswordVerifier {
+        PasswordVerifier::derive(password, salt.to_vec(), ITERATIONS)
     }
 
-    fn derive(password: &str, salt: Vec<u8>, iterations: u32) -> Verifier {
+    fn derive(password: &str, salt: Vec<u8>, iterations: u32) -> PasswordVerifier {
         let mut salted = [0; 32];
         let count = NonZeroU32::new(iterations).expect("a verifier has iterations");
         let prepared = prepared(password);
@@ -48,7 +48,7 @@ impl Verifier {
         let key = hmac::Key::new(hmac::HMAC_SHA256, &salted);
         let client_key = hmac::sign(&key, b"Client Key");
         let server_key = hmac::sign(&key, b"Server Key");
-        Verifier {
+        PasswordVerifier {
             iterations,
             salt,
             stored_key: array(digest::digest(&digest::SHA256, client_key.as_ref()).as_ref()),
@@ -58,7 +58,7 @@ impl Verifier {
 
     /// For a role that has none: an exchange with it looks as any other, and never succeeds. The salt depends on the secret and the role
     /// alone, so that asking twice tells nothing.
-    pub fn mock(secret: &[u8], role: &str) -> Verifier {
+    pub fn mock(secret: &[u8], role: &str) -> PasswordVerifier {
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
         let drawn = |what: &[u8]| {
             let mut context = hmac::Context::with_key(&key);
@@ -66,7 +66,7 @@ impl Verifier {
             context.update(role.as_bytes());
             array(context.sign().as_ref())
         };
-        Verifier {
+        PasswordVerifier {
             iterations: ITERATIONS,
             salt: drawn(b"salt of ")[..SALT_BYTES].to_vec(),
             stored_key: drawn(b"stored key of "),
@@ -76,7 +76,7 @@ impl Verifier {
 
     /// Whether it is that of this password. Takes as long either way.
     pub fn is_of(&self, password: &str) -> bool {
-        let derived = Verifier::derive(password, self.salt.clone(), self.iterations);
+        let derived = PasswordVerifier::derive(password, self.salt.clone(), self.iterations);
         bool::from(derived.stored_key.ct_eq(&self.stored_key))
     }
 }
@@ -91,7 +91,7 @@ fn array(bytes: &[u8]) -> [u8; 32] {
     bytes.try_into().expect("SHA-256 has 32 bytes")
 }
 
-impl fmt::Display for Verifier {
+impl fmt::Display for PasswordVerifier {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [salt, stored, server] =
             [&self.salt[..], &self.stored_key, &self.server_key].map(|bytes| BASE64.encode(bytes));
@@ -99,16 +99,16 @@ impl fmt::Display for Verifier {
     }
 }
 
-impl fmt::Debug for Verifier {
+impl fmt::Debug for PasswordVerifier {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a verifier")
     }
 }
 
-impl FromStr for Verifier {
+impl FromStr for PasswordVerifier {
     type Err = NotAVerifier;
 
-    fn from_str(text: &str) -> Result<Verifier, NotAVerifier> {
+    fn from_str(text: &str) -> Result<PasswordVerifier, NotAVerifier> {
         let parse = || {
             let (head, keys) = text.strip_prefix(PREFIX)?.split_once('$')?;
             let (iterations, salt) = head.split_once(':')?;
@@ -119,7 +119,7 @@ impl FromStr for Verifier {
                 iterations.parse().ok().filter(|count| is_number && (1..=ITERATIONS_MAX).contains(count))?;
             let salt = decode(salt).filter(|salt| (1..=SALT_BYTES_MAX).contains(&salt.len()))?;
             let (stored_key, server_key) = (decode(stored)?.try_into().ok()?, decode(server)?.try_into().ok()?);
-            Some(Verifier { iterations, salt, stored_key, server_key })
+            Some(PasswordVerifier { iterations, salt, stored_key, server_key })
         };
         parse().ok_or(NotAVerifier)
     }
@@ -137,12 +137,13 @@ mod tests {
     #[test]
     fn the_text_form_is_postgresqls() {
         let salt: [u8; SALT_BYTES] = std::array::from_fn(|index| index as u8);
-        let verifier = Verifier::of_password("secret", salt);
+        let verifier = PasswordVerifier::of_password("secret", salt);
         let text = verifier.to_string();
         assert!(text.starts_with(OF_SECRET), "{text}");
         assert_eq!(text.parse(), Ok(verifier));
         // Made by PostgreSQL's own drivers.
-        let theirs: Verifier = postgres_protocol::password::scram_sha_256(b"secret").parse().expect("a verifier");
+        let theirs: PasswordVerifier =
+            postgres_protocol::password::scram_sha_256(b"secret").parse().expect("a verifier");
         assert!(theirs.is_of("secret"));
         assert!(!theirs.is_of("Secret"));
     }
@@ -151,25 +152,25 @@ mod tests {
     #[test]
     fn passwords_are_prepared() {
         let salt = [7; SALT_BYTES];
-        assert_eq!(Verifier::of_password("I\u{ad}X", salt), Verifier::of_password("IX", salt));
-        assert_eq!(Verifier::of_password("\u{aa}", salt), Verifier::of_password("a", salt));
-        assert_ne!(Verifier::of_password("user", salt), Verifier::of_password("USER", salt));
-        assert!(Verifier::of_password("\u{7}", salt).is_of("\u{7}"), "forbidden, and taken as it is");
+        assert_eq!(PasswordVerifier::of_password("I\u{ad}X", salt), PasswordVerifier::of_password("IX", salt));
+        assert_eq!(PasswordVerifier::of_password("\u{aa}", salt), PasswordVerifier::of_password("a", salt));
+        assert_ne!(PasswordVerifier::of_password("user", salt), PasswordVerifier::of_password("USER", salt));
+        assert!(PasswordVerifier::of_password("\u{7}", salt).is_of("\u{7}"), "forbidden, and taken as it is");
     }
 
     /// If this failed, asking for a salt would tell which roles there are.
     #[test]
     fn a_mock_is_the_same_each_time_and_of_no_password() {
-        let mock = Verifier::mock(b"a secret", "alice");
-        assert_eq!(mock, Verifier::mock(b"a secret", "alice"));
-        assert_ne!(mock.salt, Verifier::mock(b"a secret", "bob").salt);
-        assert_ne!(mock.salt, Verifier::mock(b"another", "alice").salt);
+        let mock = PasswordVerifier::mock(b"a secret", "alice");
+        assert_eq!(mock, PasswordVerifier::mock(b"a secret", "alice"));
+        assert_ne!(mock.salt, PasswordVerifier::mock(b"a secret", "bob").salt);
+        assert_ne!(mock.salt, PasswordVerifier::mock(b"another", "alice").salt);
         assert!(!mock.is_of("") && mock.salt.len() == SALT_BYTES);
     }
 
     #[test]
     fn other_texts_are_none() {
-        let good = Verifier::of_password("x", [1; SALT_BYTES]).to_string();
+        let good = PasswordVerifier::of_password("x", [1; SALT_BYTES]).to_string();
         for bad in [
             "",
             "md5c4ca4238a0b923820dcc509a6f75849b",
@@ -180,13 +181,13 @@ mod tests {
             &good[..good.len() - 1],
             &format!("{good} "),
         ] {
-            assert_eq!(bad.parse::<Verifier>(), Err(NotAVerifier), "{bad}");
+            assert_eq!(bad.parse::<PasswordVerifier>(), Err(NotAVerifier), "{bad}");
         }
     }
 
     #[test]
     fn nothing_of_it_is_printed_by_accident() {
-        let verifier = Verifier::of_password("secret", [1; SALT_BYTES]);
+        let verifier = PasswordVerifier::of_password("secret", [1; SALT_BYTES]);
         assert_eq!(format!("{verifier:?}"), "a verifier");
     }
 
@@ -194,7 +195,7 @@ mod tests {
         /// What comes by CREATE ROLE is any text.
         #[test]
         fn arbitrary_texts_do_not_panic(text in "(SCRAM-SHA-256\\$)?[0-9:$A-Za-z+/=]{0,80}") {
-            let _ = text.parse::<Verifier>();
+            let _ = text.parse::<PasswordVerifier>();
         }
     }
 }

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use commit_log::{Identity, Log, LogError, LogOptions, MappedLog};
+use commit_log::{Log, LogError, LogIdentity, LogOptions, MappedLog};
 
 const RECORD: [u8; 300] = [0x5a; 300];
 /// Appends between two looks at the clock.
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn measure(folder: &std::path::Path, duration: Duration, syncing: bool) -> Result<(), LogError> {
-    let (mut log, _) = MappedLog::open(folder, LogOptions::new(Identity { instance: 1, site: 1 }))?;
+    let (mut log, _) = MappedLog::open(folder, LogOptions::new(LogIdentity { instance: 1, site: 1 }))?;
     let started = Instant::now();
     let (mut appends, mut slowest) = (0_u32, Duration::ZERO);
     while started.elapsed() < duration {

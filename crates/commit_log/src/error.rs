@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::limits::{RECORD_BYTES_MAX, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, UNSYNCED_BYTES_MAX};
-use crate::place::{Identity, Position};
+use crate::place::{LogIdentity, Position};
 
 /// A failure of the log. After [`LogError::SyncFailed`] the log is dead; after any other error of `append` it is as it
 /// was before, and the call may be repeated once the cause is gone.
@@ -44,9 +44,9 @@ pub enum LogError {
         /// The segment that says so.
         file: PathBuf,
         /// The owner that the segment names.
-        found: Identity,
+        found: LogIdentity,
         /// The owner that the caller named.
-        expected: Identity,
+        expected: LogIdentity,
     },
     /// The segment was written by a program with another format.
     #[error("{} has log format {found}, this program reads {expected}: use the release that wrote it", file.display())]

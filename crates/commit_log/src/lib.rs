@@ -29,7 +29,7 @@ mod syncer;
 
 pub use error::LogError;
 pub use frame::frame_bytes;
-pub use log::{Cut, CutReason, Log, LogStatus, Opened, Receipt, Records};
+pub use log::{Cut, CutReason, Log, LogReceipt, LogRecords, LogStatus, Opened};
 pub use mapped::{LogOptions, MappedLog, Repair};
 pub use memory::MemoryLog;
-pub use place::{Identity, Position};
+pub use place::{LogIdentity, Position};

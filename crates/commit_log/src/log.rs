@@ -10,13 +10,13 @@ use crate::error::LogError;
 use crate::place::Position;
 
 /// The records of a log in order, each with the position at which it starts. After an error there are no more.
-pub type Records<'a> = Box<dyn Iterator<Item = Result<(Position, Vec<u8>), LogError>> + 'a>;
+pub type LogRecords<'a> = Box<dyn Iterator<Item = Result<(Position, Vec<u8>), LogError>> + 'a>;
 
 /// An endless row of records.
 ///
 /// Contract, with `first <= synced <= appended` at all times:
 /// * a record survives the death of the process as soon as `append` has returned, and the loss of power as soon as
-///   `synced` is above the position at which it starts: it is on disk, or as the [`Receipt`] says;
+///   `synced` is above the position at which it starts: it is on disk, or as the [`LogReceipt`] says;
 /// * records are lost from the end only, never from the middle;
 /// * `synced` never falls while the log is open;
 /// * a failed sync kills the log: the first call that can return an error returns [`LogError::SyncFailed`], every later
@@ -72,7 +72,7 @@ pub trait Log {
     fn truncate_before(&mut self, position: Position) -> Result<(), LogError>;
 
     /// The records from `position` to the present end. `position` must be the start of a record or the end.
-    fn read_from(&self, position: Position) -> Records<'_>;
+    fn read_from(&self, position: Position) -> LogRecords<'_>;
 
     /// For a log that is also kept elsewhere than on the local disk: sends what was appended since the last call, without waiting. Whoever
     /// drives the log calls it once in each of its turns, and again at the latest after the time that it returns.
@@ -86,7 +86,7 @@ pub trait Log {
 
 /// What lets a record survive the loss of power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Receipt {
+pub enum LogReceipt {
     /// A sync of the local disk that covers it has returned.
     #[default]
     Disk,
@@ -109,7 +109,7 @@ pub struct LogStatus {
     /// Duration of the longest of them, in microseconds.
     pub sync_latency_us_max: u64,
     /// What makes records survive the loss of power now.
-    pub receipt: Receipt,
+    pub receipt: LogReceipt,
     /// Bytes that survive by the memory of other hosts alone: lost if that and the local power go at once.
     pub window_bytes: u64,
 }

@@ -21,7 +21,7 @@ use crate::limits::{
     POSITION_END, RECORD_BYTES_MAX, SEGMENT_BYTES_DEFAULT, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENT_HEADER_BYTES,
     UNSYNCED_BYTES_MAX,
 };
-use crate::log::{Log, LogStatus, Opened, Records};
+use crate::log::{Log, LogRecords, LogStatus, Opened};
 use crate::mapping::FileMapping;
 use crate::place::Position;
 use crate::reader::LogReader;
@@ -29,7 +29,7 @@ use crate::recovery::{KeptSegment, RecoveredLog, recover};
 use crate::segment::{START_SLOT, SegmentFile, start_words, sync_folder};
 use crate::syncer::{PreparedSegment, Syncer, Template};
 
-pub use crate::place::Identity;
+pub use crate::place::LogIdentity;
 pub use crate::syncer::OnSynced;
 
 /// What to do with records that had been synced and are damaged.
@@ -44,7 +44,7 @@ pub enum Repair {
 /// How to open a log.
 pub struct LogOptions {
     /// Whose log it is. A folder with the log of somebody else is refused.
-    pub identity: Identity,
+    pub identity: LogIdentity,
     /// Bytes of records in a segment; a longer record gets a segment of its own. Rounded up to whole pages.
     pub segment_bytes: u64,
     /// What to do with damage.
@@ -57,7 +57,7 @@ pub struct LogOptions {
 
 impl LogOptions {
     /// From the start, in segments of the usual size; damage is refused, nobody is called.
-    pub fn new(identity: Identity) -> LogOptions {
+    pub fn new(identity: LogIdentity) -> LogOptions {
         let (segment_bytes, repair, begins_at) = (SEGMENT_BYTES_DEFAULT, Repair::Refuse, Position::START);
         LogOptions { identity, segment_bytes, repair, begins_at, on_synced: None }
     }
@@ -223,7 +223,7 @@ impl Log for MappedLog {
         Ok(())
     }
 
-    fn read_from(&self, position: Position) -> Records<'_> {
+    fn read_from(&self, position: Position) -> LogRecords<'_> {
         let (first, end) = (self.first(), self.end);
         if position < first {
             return Box::new(std::iter::once(Err(LogError::Truncated { position, first })));
@@ -290,7 +290,7 @@ mod tests {
 
     fn opened(on_synced: Option<OnSynced>) -> (tempfile::TempDir, MappedLog) {
         let folder = tempfile::tempdir().unwrap();
-        let identity = Identity { instance: 1, site: 1 };
+        let identity = LogIdentity { instance: 1, site: 1 };
         let options = LogOptions { segment_bytes: 4096, on_synced, ..LogOptions::new(identity) };
         let (log, _) = MappedLog::open(folder.path(), options).unwrap();
         (folder, log)
@@ -303,7 +303,7 @@ mod tests {
         let unsyncable = Arc::new(File::open("/dev/null").unwrap());
         let segment = SegmentFile { sequence, capacity, path: path.clone(), file: unsyncable };
         let folder = path.parent().unwrap().to_path_buf();
-        let template = Template { folder, owner: Identity { instance: 1, site: 1 }, capacity };
+        let template = Template { folder, owner: LogIdentity { instance: 1, site: 1 }, capacity };
         log.syncer = Syncer::start(template, segment, log.end, 100, on_synced).unwrap();
     }
 
@@ -393,7 +393,7 @@ mod tests {
         let (folder, log) = opened(None);
         let inherited = log._lock.0.try_clone().unwrap();
         drop(log);
-        let options = LogOptions { segment_bytes: 4096, ..LogOptions::new(Identity { instance: 1, site: 1 }) };
+        let options = LogOptions { segment_bytes: 4096, ..LogOptions::new(LogIdentity { instance: 1, site: 1 }) };
         let again = MappedLog::open(folder.path(), options);
         assert!(again.is_ok(), "{again:?}");
         drop(inherited);

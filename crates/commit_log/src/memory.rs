@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use crate::error::LogError;
 use crate::frame::frame_bytes;
 use crate::limits::RECORD_BYTES_MAX;
-use crate::log::{Cut, CutReason, Log, LogStatus, Opened, Records};
+use crate::log::{Cut, CutReason, Log, LogRecords, LogStatus, Opened};
 use crate::place::Position;
 
 /// A log in plain memory, with switches for the failures of a disk.
@@ -202,7 +202,7 @@ impl Log for MemoryLog {
         Ok(())
     }
 
-    fn read_from(&self, position: Position) -> Records<'_> {
+    fn read_from(&self, position: Position) -> LogRecords<'_> {
         let (first, end) = (self.first(), self.appended);
         let refused = if position < first {
             LogError::Truncated { position, first }

@@ -35,14 +35,14 @@ impl fmt::Display for Position {
 
 /// Whose log it is: so that no site ever continues the log of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
+pub struct LogIdentity {
     /// The instance of the database.
     pub instance: u128,
     /// The site in that instance.
     pub site: u64,
 }
 
-impl fmt::Display for Identity {
+impl fmt::Display for LogIdentity {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "site {} of instance {:032x}", self.site, self.instance)
     }

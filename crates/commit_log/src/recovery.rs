@@ -18,7 +18,7 @@ use crate::frame::{Head, end_of_record, frame_bytes};
 use crate::limits::{FRAME_ALIGNMENT, SEGMENT_BYTES_MAX, SEGMENT_HEADER_BYTES};
 use crate::log::{Cut, CutReason};
 use crate::mapped::Repair;
-use crate::place::{Identity, Position};
+use crate::place::{LogIdentity, Position};
 use crate::segment::{self, DataReader, SegmentFile, SegmentHeader};
 
 /// A segment that belongs to the log. It ends where the next one starts, the last one at the end of the log.
@@ -112,14 +112,14 @@ fn may_go_on(rest: &[u8], position: Position) -> bool {
 }
 
 /// Finds the log of `owner` in `folder`, cuts what does not belong to it, and brings the rest to disk.
-pub(crate) fn recover(folder: &Path, owner: Identity, repair: Repair) -> Result<RecoveredLog, LogError> {
+pub(crate) fn recover(folder: &Path, owner: LogIdentity, repair: Repair) -> Result<RecoveredLog, LogError> {
     let mut candidates = Vec::new();
     for (sequence, path) in segment::list(folder)? {
         let header = segment::read_header(&path, sequence, owner)?;
         candidates.push(SegmentCandidate { sequence, path, header });
     }
     let mark = candidates.iter().filter_map(|candidate| candidate.header.ok()?.mark).max().unwrap_or_default();
-    let mut walk = Walk::default();
+    let mut walk = SegmentWalk::default();
     for (index, candidate) in candidates.iter().enumerate() {
         if !walk.step(index, candidate)? {
             break;
@@ -151,7 +151,7 @@ pub(crate) fn recover(folder: &Path, owner: Identity, repair: Repair) -> Result<
 
 /// The way along the segments, as long as each starts where the one before ends.
 #[derive(Default)]
-struct Walk {
+struct SegmentWalk {
     kept: Vec<KeptSegment>,
     /// The bytes behind the last record in its segment.
     tail: Vec<u8>,
@@ -164,7 +164,7 @@ struct Walk {
     gap: Option<(usize, Option<u64>)>,
 }
 
-impl Walk {
+impl SegmentWalk {
     /// Takes the next segment in. False if it does not continue the log.
     fn step(&mut self, index: usize, candidate: &SegmentCandidate) -> Result<bool, LogError> {
         let header = match candidate.header {

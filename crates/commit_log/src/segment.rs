@@ -31,7 +31,7 @@ use rustix::io::Errno;
 use crate::error::LogError;
 use crate::frame::little_endian;
 use crate::limits::{CHUNK_BYTES, POSITION_END, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENT_HEADER_BYTES};
-use crate::place::{Identity, Position};
+use crate::place::{LogIdentity, Position};
 
 const MAGIC: [u8; 8] = *b"RAIDLOG\n";
 const VERSION: u32 = 4;
@@ -90,7 +90,11 @@ pub(crate) struct SegmentHeader {
 ///
 /// # Errors
 /// A failure to read, a foreign owner, or a format that is not ours.
-pub(crate) fn read_header(path: &Path, sequence: u64, owner: Identity) -> Result<Result<SegmentHeader, u64>, LogError> {
+pub(crate) fn read_header(
+    path: &Path,
+    sequence: u64,
+    owner: LogIdentity,
+) -> Result<Result<SegmentHeader, u64>, LogError> {
     let failed = |source| LogError::io("read", path, 0, source);
     let mut bytes = Vec::with_capacity(USED_HEADER_BYTES);
     File::open(path).map_err(failed)?.take(USED_HEADER_BYTES as u64).read_to_end(&mut bytes).map_err(failed)?;
@@ -106,7 +110,7 @@ pub(crate) fn read_header(path: &Path, sequence: u64, owner: Identity) -> Result
         return Err(LogError::UnsupportedVersion { file: path.to_path_buf(), found: version, expected: VERSION });
     }
     let instance = u128::from(little_endian(&bytes, 16)) | u128::from(little_endian(&bytes, 24)) << 64;
-    let found = Identity { instance, site: little_endian(&bytes, 32) };
+    let found = LogIdentity { instance, site: little_endian(&bytes, 32) };
     if found != owner {
         return Err(LogError::WrongIdentity { file: path.to_path_buf(), found, expected: owner });
     }
@@ -148,7 +152,7 @@ impl SegmentFile {
     /// A full disk, among others. No file is left behind then.
     pub(crate) fn create(
         folder: &Path,
-        owner: Identity,
+        owner: LogIdentity,
         sequence: u64,
         capacity: u64,
     ) -> Result<SegmentFile, LogError> {
@@ -338,7 +342,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-fn encode_fixed(owner: Identity, sequence: u64, capacity: u64) -> [u8; FIXED_BYTES] {
+fn encode_fixed(owner: LogIdentity, sequence: u64, capacity: u64) -> [u8; FIXED_BYTES] {
     let mut bytes = [0; FIXED_BYTES];
     bytes[..8].copy_from_slice(&MAGIC);
     bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
@@ -378,7 +382,7 @@ fn write_zeros(file: &File, mut offset: u64, end: u64) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    const OWNER: Identity = Identity { instance: 7, site: 3 };
+    const OWNER: LogIdentity = LogIdentity { instance: 7, site: 3 };
 
     fn made(capacity: u64) -> (tempfile::TempDir, SegmentFile) {
         let folder = tempfile::tempdir().unwrap();
@@ -420,7 +424,7 @@ mod tests {
     #[test]
     fn a_foreign_segment_is_refused() {
         let (_folder, segment) = made(4096);
-        let stranger = Identity { instance: 7, site: 4 };
+        let stranger = LogIdentity { instance: 7, site: 4 };
         assert!(matches!(read_header(&segment.path, 5, stranger), Err(LogError::WrongIdentity { .. })));
         let mut bytes = encode_fixed(OWNER, 5, 4096);
         bytes[8] = 9;

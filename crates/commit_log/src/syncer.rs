@@ -21,7 +21,7 @@ use crate::error::LogError;
 use crate::limits::SEGMENT_HEADER_BYTES;
 use crate::log::LogStatus;
 use crate::mapping::FileMapping;
-use crate::place::{Identity, Position};
+use crate::place::{LogIdentity, Position};
 use crate::segment::{self, SegmentFile};
 
 /// Called by the thread when `synced` has risen or a sync has failed, to wake an event loop. It must not block.
@@ -54,7 +54,7 @@ impl PreparedSegment {
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     pub(crate) folder: PathBuf,
-    pub(crate) owner: Identity,
+    pub(crate) owner: LogIdentity,
     /// Bytes of records, unless one record needs more.
     pub(crate) capacity: u64,
 }

@@ -6,7 +6,7 @@
 //!
 //! Source: Bhargava, Riedl, "A Model for Adaptable Systems for Transaction Processing" (1989).
 
-use crate::executing::{Executing, Request};
+use crate::executing::{Executing, LockRequest};
 use crate::lock_table::{Holder, Mode};
 use crate::methods::Ruling;
 use crate::sequencer::{Breaker, Judges, Sequencer, Wakes};
@@ -56,25 +56,25 @@ impl Sequencer for Both {
         self.old().judges().max(self.new_one().judges())
     }
 
-    fn asks(&mut self, request: &Request) {
+    fn asks(&mut self, request: &LockRequest) {
         self.each().into_iter().for_each(|one| one.asks(request));
     }
 
-    fn refuses(&self, executing: &Executing, request: &Request) -> Option<Conflict> {
+    fn refuses(&self, executing: &Executing, request: &LockRequest) -> Option<Conflict> {
         self.old().refuses(executing, request).or_else(|| self.new_one().refuses(executing, request))
     }
 
     fn blockers(
         &self,
         executing: &Executing,
-        request: &Request,
+        request: &LockRequest,
         visit: &mut dyn FnMut(TransactionId) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         self.old().blockers(executing, request, visit)?;
         self.new_one().blockers(executing, request, visit)
     }
 
-    fn granted(&mut self, request: &Request, now: u64) {
+    fn granted(&mut self, request: &LockRequest, now: u64) {
         self.each().into_iter().for_each(|one| one.granted(request, now));
     }
 

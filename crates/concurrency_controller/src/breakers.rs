@@ -1,9 +1,9 @@
 //! Who has what contradicts a locking method: the younger of each two whose accesses conflict.
 
 use crate::executing::Executing;
-use crate::lock_table::{Holder, Mode, Place};
+use crate::lock_table::{Holder, LockPlace, Mode};
 use crate::sequencer::Breaker;
-use messages::concurrency::Target;
+use messages::concurrency::AccessTarget;
 use messages::{Age, Conflict, ConflictKind, Item, TransactionId};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -14,10 +14,10 @@ pub fn conflicts_of(
     executing: &Executing,
     transaction: TransactionId,
     all_in: Option<Mode>,
-    visit: &mut dyn FnMut(&Target, Mode, Holder) -> ControlFlow<()>,
+    visit: &mut dyn FnMut(&AccessTarget, Mode, Holder) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
     executing.holds_of(transaction).try_for_each(|(target, mode)| {
-        let (place, wanted) = (Place::from(target), all_in.unwrap_or(mode));
+        let (place, wanted) = (LockPlace::from(target), all_in.unwrap_or(mode));
         executing.held().conflicts(place, transaction, wanted, |other| visit(target, mode, other))
     })
 }
@@ -32,7 +32,7 @@ pub fn younger_of_pairs(executing: &Executing, who: &[(Age, TransactionId)], all
             if !stay.contains(&other.transaction) {
                 return ControlFlow::Continue(());
             }
-            found = Some((Place::from(target).item(), other.transaction));
+            found = Some((LockPlace::from(target).item(), other.transaction));
             ControlFlow::Break(())
         });
         match found {

@@ -12,7 +12,7 @@
 //!
 //! Who is alone is not listed: its history says what it locks, should somebody come who has to be compared with it.
 
-use crate::lock_table::{LockTable, Mode, Place, Placing};
+use crate::lock_table::{LockPlace, LockTable, Mode, Placing};
 use messages::{Age, Conflict, ConflictKind, History, Timestamp, TransactionId};
 use messages::{planted, reached};
 use rustc_hash::FxHashMap;
@@ -44,7 +44,7 @@ impl CommitLock {
 
 /// What became of a request for commit-locks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CommitLockVerdict {
     /// It holds everything.
     Locked,
     /// It waits; a later `finish` grants it, or a later `lock` kills it.
@@ -124,7 +124,7 @@ impl CommitLocks {
     }
 
     /// Somebody else whose commit-lock, held or waited for, an access conflicts with.
-    pub fn conflict(&mut self, place: Place<'_>, own: TransactionId, mode: Mode) -> Option<TransactionId> {
+    pub fn conflict(&mut self, place: LockPlace<'_>, own: TransactionId, mode: Mode) -> Option<TransactionId> {
         let mut found = None;
         let _ = self.listed().conflicts(place, own, mode, |holder| {
             found = Some(holder.transaction);
@@ -134,12 +134,17 @@ impl CommitLocks {
     }
 
     /// Asks for everything in the history at once. The transaction is not known yet.
-    pub fn lock(&mut self, transaction: TransactionId, age: Age, history: Arc<History>) -> (Verdict, Vec<Killed>) {
+    pub fn lock(
+        &mut self,
+        transaction: TransactionId,
+        age: Age,
+        history: Arc<History>,
+    ) -> (CommitLockVerdict, Vec<Killed>) {
         assert!(self.holds(transaction).is_none(), "commit-locks are asked for once: {transaction}");
         if self.transactions.is_empty() {
             self.transactions.insert(transaction, CommitLock::new(age, history));
             self.alone = Some(transaction);
-            return (Verdict::Locked, Vec::new());
+            return (CommitLockVerdict::Locked, Vec::new());
         }
         let conflicts = self.conflicts_with(transaction, &history);
         let overtakes = planted!(self.placing.planted, WaiterOvertaken);
@@ -152,7 +157,7 @@ impl CommitLocks {
                 waiting.push((other, place));
             } else if (lock.age, other) < (age, transaction) {
                 reached!("younger-dies");
-                return (Verdict::Dies(younger_dies(place, other)), Vec::new());
+                return (CommitLockVerdict::Dies(younger_dies(place, other)), Vec::new());
             } else if holds {
                 waits_for.insert(other);
             } else {
@@ -178,13 +183,17 @@ impl CommitLocks {
         for (place, mode) in self.placing.places(&history) {
             self.table.add(place, transaction, mode);
         }
-        let verdict = if lock.waits_for.is_empty() { Verdict::Locked } else { Verdict::Waits };
+        let verdict = if lock.waits_for.is_empty() { CommitLockVerdict::Locked } else { CommitLockVerdict::Waits };
         self.transactions.insert(transaction, lock);
         (verdict, killed)
     }
 
     /// Those that a history conflicts with, and one place where.
-    fn conflicts_with<'a>(&mut self, own: TransactionId, history: &'a History) -> BTreeMap<TransactionId, Place<'a>> {
+    fn conflicts_with<'a>(
+        &mut self,
+        own: TransactionId,
+        history: &'a History,
+    ) -> BTreeMap<TransactionId, LockPlace<'a>> {
         let mut conflicts = BTreeMap::new();
         let placing = self.placing;
         let table = self.listed();
@@ -256,7 +265,7 @@ impl CommitLocks {
 
     /// A reader at this snapshot: true when it may read at once, otherwise once a `finish` names its tag. It waits for what holds a
     /// commit-lock now that changes it, and was voted for at or below the snapshot; nothing else can commit there any more.
-    pub fn snapshot_access(&mut self, tag: u64, place: Place<'_>, snapshot: Timestamp) -> bool {
+    pub fn snapshot_access(&mut self, tag: u64, place: LockPlace<'_>, snapshot: Timestamp) -> bool {
         let mut undecided = BTreeSet::new();
         self.listed();
         let transactions = &self.transactions;
@@ -286,6 +295,6 @@ impl CommitLocks {
     }
 }
 
-fn younger_dies(place: Place<'_>, other: TransactionId) -> Conflict {
+fn younger_dies(place: LockPlace<'_>, other: TransactionId) -> Conflict {
     Conflict::on(place.item(), ConflictKind::YoungerDies, Some(other))
 }

@@ -13,7 +13,7 @@ use crate::lock_table::Mode;
 use expert_system::expert::class_of;
 use expert_system::limits::MIDDLE_MAX;
 use expert_system::{Fact, Findings, LoadWindow, WindowOutcome};
-use messages::concurrency::Target;
+use messages::concurrency::AccessTarget;
 use messages::{Item, KeyRange, TransactionId};
 use rustc_hash::{FxHashMap, FxHasher};
 use serde::{Deserialize, Serialize};
@@ -183,18 +183,18 @@ fn enter(list: &mut [TryNumber; 2], number: TryNumber) {
 
 impl LoadEvidence {
     /// A transaction asks for something, at this time (boot clock).
-    pub(crate) fn asks(&mut self, transaction: TransactionId, target: &Target, mode: Mode, now: u64) {
+    pub(crate) fn asks(&mut self, transaction: TransactionId, target: &AccessTarget, mode: Mode, now: u64) {
         let memory = &mut self.memory;
         let open = memory.open(transaction, now);
         let thought = open.idle_since.take().map_or(0, |since| now.saturating_sub(since));
         if thought >= THINKS_MIN {
             open.thought += thought;
         }
-        open.reads_range |= matches!(target, Target::Range(..));
+        open.reads_range |= matches!(target, AccessTarget::Range(..));
         let number = open.number;
         let (others, is_new) = match target {
-            Target::Item(item) => self.asks_for_item(number, transaction, item, mode),
-            Target::Range(range) => (self.asks_for_range(number, range), true),
+            AccessTarget::Item(item) => self.asks_for_item(number, transaction, item, mode),
+            AccessTarget::Range(range) => (self.asks_for_range(number, range), true),
         };
         if !is_new {
             return;
@@ -215,7 +215,7 @@ impl LoadEvidence {
             }
         }
         tally.near += u64::from(is_near);
-        if is_near && let Target::Item(item) = target {
+        if is_near && let AccessTarget::Item(item) = target {
             memory.place(item).near += 1;
         }
     }

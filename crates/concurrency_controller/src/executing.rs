@@ -17,9 +17,9 @@ mod waits;
 
 use crate::commit_locks::CommitLocks;
 use crate::limits::{ACCESS_PATIENCE, ALONE_MAX, OWED_TIME, PRECEDENCE_TIME};
-use crate::lock_table::{Holder, LockTable, Mode, Place, Placing, Standing};
+use crate::lock_table::{Holder, LockPlace, LockStanding, LockTable, Mode, Placing};
 use crate::sequencer::{Judgement, Judges, Sequencer};
-use messages::concurrency::Target;
+use messages::concurrency::AccessTarget;
 use messages::{Age, Conflict, ConflictKind, History, Item, TransactionId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -28,11 +28,11 @@ use std::ops::ControlFlow;
 
 /// An access that is asked for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Request {
+pub struct LockRequest {
     /// Who asks.
     pub transaction: TransactionId,
     /// What it wants.
-    pub target: Target,
+    pub target: AccessTarget,
     /// How.
     pub mode: Mode,
     /// Counted up: the order in which requests came.
@@ -45,6 +45,28 @@ pub struct Request {
     pub precedence: bool,
 }
 
+/// A transaction with its age, which decides who goes first.
+#[derive(Clone, Copy, Debug)]
+pub struct LockOwner {
+    /// Which.
+    pub transaction: TransactionId,
+    /// Its age.
+    pub age: Age,
+}
+
+/// A transaction that takes its commit-locks.
+#[derive(Clone, Copy)]
+pub struct Committing<'a> {
+    /// Which, and its age.
+    pub owner: LockOwner,
+    /// The transactions that it consists of, if it is a group commit.
+    pub gathered: &'a [TransactionId],
+    /// What is locked.
+    pub history: &'a History,
+    /// Which locks a history needs.
+    pub placing: Placing,
+}
+
 /// How something is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
@@ -52,24 +74,24 @@ pub struct How {
     pub mode: Mode,
     /// Whether it may wait.
     pub may_wait: bool,
-    /// See [`Request::precedence`].
+    /// See [`LockRequest::precedence`].
     pub precedence: bool,
 }
 
-impl Request {
+impl LockRequest {
     /// What it wants, borrowed.
-    pub fn place(&self) -> Place<'_> {
-        Place::from(&self.target)
+    pub fn place(&self) -> LockPlace<'_> {
+        LockPlace::from(&self.target)
     }
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Transaction {
+struct LockingTransaction {
     /// What it has been granted: what to remove from the table of accesses.
-    holds: Vec<(Target, Mode)>,
+    holds: Vec<(AccessTarget, Mode)>,
     /// Of that, the items for which it has been granted more since than `holds` says.
-    upgraded: Vec<Target>,
-    request: Option<Request>,
+    upgraded: Vec<AccessTarget>,
+    request: Option<LockRequest>,
     doomed: Option<Conflict>,
     /// Its age, from its first access on.
     age: Option<Age>,
@@ -92,7 +114,7 @@ struct Owed {
 
 /// What becomes of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum LockReply {
     /// Go on.
     Granted,
     /// A later answer follows.
@@ -115,10 +137,10 @@ pub struct Doomed {
 }
 
 /// What was accessed or waited for and is so no more: who waits behind it may go on. Nothing if nobody waits at all.
-pub type Freed = Vec<Target>;
+pub type Freed = Vec<AccessTarget>;
 
 /// Requests that waited, and what became of them: nothing said against them, they go on.
-pub type Answers = Vec<(TransactionId, Option<Conflict>)>;
+pub type WaiterReplies = Vec<(TransactionId, Option<Conflict>)>;
 
 /// All executing transactions of a site.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -128,7 +150,7 @@ pub struct Executing {
     /// The only transaction that executes, as long as it is that and its own list suffices.
     alone: Option<TransactionId>,
     waiting: LockTable,
-    transactions: FxHashMap<TransactionId, Transaction>,
+    transactions: FxHashMap<TransactionId, LockingTransaction>,
     /// Who waits, in the order in which they asked.
     queue: BTreeMap<u64, TransactionId>,
     requests: u64,
@@ -136,15 +158,15 @@ pub struct Executing {
     owed_until: u64,
 }
 
-impl Transaction {
+impl LockingTransaction {
     /// Whether it needs no lock for this, as far as its list tells.
-    fn has(&self, target: &Target, mode: Mode) -> bool {
+    fn has(&self, target: &AccessTarget, mode: Mode) -> bool {
         self.holds.iter().any(|(held, how)| held == target && how.covers(mode))
     }
 
     /// Lists what it has been granted; an item once.
-    fn take(&mut self, target: Target, mode: Mode) {
-        match self.holds.iter_mut().find(|(held, _)| *held == target && matches!(held, Target::Item(_))) {
+    fn take(&mut self, target: AccessTarget, mode: Mode) {
+        match self.holds.iter_mut().find(|(held, _)| *held == target && matches!(held, AccessTarget::Item(_))) {
             Some((_, how)) => *how = how.join(mode),
             None => self.holds.push((target, mode)),
         }
@@ -168,7 +190,7 @@ impl Executing {
     }
 
     /// What this transaction waits for.
-    pub fn request_of(&self, transaction: TransactionId) -> Option<&Request> {
+    pub fn request_of(&self, transaction: TransactionId) -> Option<&LockRequest> {
         self.transactions.get(&transaction)?.request.as_ref()
     }
 
@@ -183,12 +205,12 @@ impl Executing {
     }
 
     /// What waits, in the order in which it came.
-    pub fn requests(&self) -> impl Iterator<Item = &Request> {
+    pub fn requests(&self) -> impl Iterator<Item = &LockRequest> {
         self.queue.values().map(|transaction| self.request_of(*transaction).expect("who is queued has a request"))
     }
 
     /// What this transaction has been granted.
-    pub fn holds_of(&self, transaction: TransactionId) -> impl Iterator<Item = (&Target, Mode)> {
+    pub fn holds_of(&self, transaction: TransactionId) -> impl Iterator<Item = (&AccessTarget, Mode)> {
         let known = self.transactions.get(&transaction).into_iter();
         known.flat_map(|known| {
             known.holds.iter().map(|(target, mode)| match known.upgraded.contains(target) {
@@ -205,13 +227,14 @@ impl Executing {
 
     /// Whether it has been granted something and goes on with it: it is neither doomed nor being prepared with others.
     pub fn is_under_way(&self, transaction: TransactionId) -> bool {
-        let goes_on = |known: &Transaction| known.doomed.is_none() && !known.is_gathered && !known.holds.is_empty();
+        let goes_on =
+            |known: &LockingTransaction| known.doomed.is_none() && !known.is_gathered && !known.holds.is_empty();
         self.transactions.get(&transaction).is_some_and(goes_on)
     }
 
     /// Those that have been granted something and go on with it, oldest first.
     pub fn under_way(&self) -> Vec<(Age, TransactionId)> {
-        let of_age = |(transaction, known): (&TransactionId, &Transaction)| {
+        let of_age = |(transaction, known): (&TransactionId, &LockingTransaction)| {
             let age = known.age.unwrap_or(Age { clock: 0, first: *transaction });
             self.is_under_way(*transaction).then_some((age, *transaction))
         };
@@ -231,56 +254,56 @@ impl Executing {
     /// A transaction wants to access something. It has no request waiting.
     pub fn access(
         &mut self,
-        (transaction, age): (TransactionId, Age),
-        target: Target,
+        LockOwner { transaction, age }: LockOwner,
+        target: AccessTarget,
         How { mode, may_wait, precedence }: How,
         now: u64,
         commit_locks: &mut CommitLocks,
         sequencer: &mut dyn Sequencer,
-    ) -> Answer {
+    ) -> LockReply {
         let known = self.transactions.entry(transaction).or_default();
         assert!(known.request.is_none(), "a transaction has one access under way at most: {transaction}");
         if let Some(conflict) = &known.doomed {
-            return Answer::Refused(conflict.clone());
+            return LockReply::Refused(conflict.clone());
         }
         (known.age, known.is_gathered) = (Some(age), false);
         let standing = match self.is_alone(transaction) {
-            true if self.transactions[&transaction].has(&target, mode) => Standing::Covered,
-            true => Standing::Free,
-            false => self.held.standing(transaction, Place::from(&target), mode),
+            true if self.transactions[&transaction].has(&target, mode) => LockStanding::Covered,
+            true => LockStanding::Free,
+            false => self.held.standing(transaction, LockPlace::from(&target), mode),
         };
         let judges = sequencer.judges();
-        if standing == Standing::Covered && judges < Judges::Everything {
-            return Answer::Granted;
+        if standing == LockStanding::Covered && judges < Judges::Everything {
+            return LockReply::Granted;
         }
         self.requests += 1;
-        let request = Request { transaction, target, mode, order: self.requests, age, since: now, precedence };
+        let request = LockRequest { transaction, target, mode, order: self.requests, age, since: now, precedence };
         sequencer.asks(&request);
-        let uncontested = standing == Standing::Free && self.waiting.is_empty() && judges == Judges::Contested;
-        let judgement = match standing != Standing::Covered && is_commit_locked(&request, commit_locks) {
+        let uncontested = standing == LockStanding::Free && self.waiting.is_empty() && judges == Judges::Contested;
+        let judgement = match standing != LockStanding::Covered && is_commit_locked(&request, commit_locks) {
             true => Judgement::Wait,
             false if uncontested => Judgement::Go,
             false => sequencer.judge(self, &request),
         };
         match judgement {
-            Judgement::Go if standing == Standing::Covered => {
+            Judgement::Go if standing == LockStanding::Covered => {
                 sequencer.granted(&request, now);
-                return Answer::Granted;
+                return LockReply::Granted;
             }
             Judgement::Go => {
                 self.grant(request, now, sequencer);
-                return Answer::Granted;
+                return LockReply::Granted;
             }
             Judgement::Refuse(conflict) => {
                 sequencer.refused(transaction);
-                return Answer::Refused(conflict);
+                return LockReply::Refused(conflict);
             }
-            Judgement::Wait if !may_wait => return Answer::Busy,
+            Judgement::Wait if !may_wait => return LockReply::Busy,
             Judgement::Wait => self.wait(request),
         }
         match self.refused_for_a_circle(transaction, sequencer) {
-            Some(conflict) => Answer::Refused(conflict),
-            None => Answer::Waits,
+            Some(conflict) => LockReply::Refused(conflict),
+            None => LockReply::Waits,
         }
     }
 
@@ -300,19 +323,19 @@ impl Executing {
     fn list(&mut self) {
         if let Some(alone) = self.alone.take() {
             for (target, mode) in &self.transactions[&alone].holds {
-                self.held.add(Place::from(target), alone, *mode);
+                self.held.add(LockPlace::from(target), alone, *mode);
             }
         }
     }
 
-    fn wait(&mut self, request: Request) {
+    fn wait(&mut self, request: LockRequest) {
         let transaction = request.transaction;
         self.waiting.add(request.place(), transaction, request.mode);
         self.queue.insert(request.order, transaction);
         self.transactions.get_mut(&transaction).expect("who asks is known").request = Some(request);
     }
 
-    fn grant(&mut self, request: Request, now: u64, sequencer: &mut dyn Sequencer) {
+    fn grant(&mut self, request: LockRequest, now: u64, sequencer: &mut dyn Sequencer) {
         sequencer.granted(&request, now);
         let time = match request.precedence {
             true => PRECEDENCE_TIME,
@@ -331,7 +354,7 @@ impl Executing {
         } else if self.held.add(request.place(), request.transaction, request.mode) {
             let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
             known.holds.push((request.target, request.mode));
-        } else if matches!(request.target, Target::Item(_)) {
+        } else if matches!(request.target, AccessTarget::Item(_)) {
             // Two modes of which neither covers the other have been joined.
             let known = self.transactions.get_mut(&request.transaction).expect("who asks is known");
             if !known.has(&request.target, request.mode) && !known.upgraded.contains(&request.target) {
@@ -340,7 +363,7 @@ impl Executing {
         }
     }
 
-    fn withdraw(&mut self, transaction: TransactionId) -> Option<Request> {
+    fn withdraw(&mut self, transaction: TransactionId) -> Option<LockRequest> {
         let request = self.transactions.get_mut(&transaction)?.request.take()?;
         self.queue.remove(&request.order);
         self.waiting.remove(request.place(), transaction, request.mode);
@@ -354,7 +377,7 @@ impl Executing {
         let items: FxHashSet<&Item> = items.iter().collect();
         let mut freed = Freed::new();
         known.holds.retain(|(target, mode)| {
-            let Target::Item(item) = target else { return true };
+            let AccessTarget::Item(item) = target else { return true };
             let gives_up = items.contains(item)
                 && match is_alone {
                     true => *mode == Mode::Increment,
@@ -384,10 +407,10 @@ impl Executing {
         }
         let mut freed: Freed = freed.into_iter().collect();
         for (target, mode) in ended.holds {
-            self.held.remove(Place::from(&target), transaction, mode);
+            self.held.remove(LockPlace::from(&target), transaction, mode);
             if is_doomed {
                 freed.push(target);
-            } else if self.held.add(Place::from(&target), to, mode) {
+            } else if self.held.add(LockPlace::from(&target), to, mode) {
                 let heir = self.transactions.get_mut(&to).expect("entered above");
                 heir.holds.push((target, mode));
             }
@@ -417,14 +440,19 @@ impl Executing {
     }
 
     /// A transaction no longer waits for this, and no longer holds that.
-    fn free(&mut self, transaction: TransactionId, request: Option<Request>, holds: Vec<(Target, Mode)>) -> Freed {
+    fn free(
+        &mut self,
+        transaction: TransactionId,
+        request: Option<LockRequest>,
+        holds: Vec<(AccessTarget, Mode)>,
+    ) -> Freed {
         if let Some(request) = &request {
             self.queue.remove(&request.order);
             self.waiting.remove(request.place(), transaction, request.mode);
         }
         if self.alone.take_if(|alone| *alone == transaction).is_none() {
             for (target, mode) in &holds {
-                self.held.remove(Place::from(target), transaction, *mode);
+                self.held.remove(LockPlace::from(target), transaction, *mode);
             }
         }
         if self.waiting.is_empty() {
@@ -435,20 +463,15 @@ impl Executing {
 
     /// An older transaction of this site that has waited long for something, or takes precedence, and which another, which is about to take that, has
     /// to let go first. It is none of those that the other consists of.
-    pub fn goes_first(
-        &mut self,
-        now: u64,
-        (other, age, gathered): (TransactionId, Age, &[TransactionId]),
-        (placing, history): (Placing, &History),
-        sequencer: &dyn Sequencer,
-    ) -> Option<Conflict> {
+    pub fn goes_first(&mut self, now: u64, committing: Committing, sequencer: &dyn Sequencer) -> Option<Conflict> {
+        let Committing { owner: LockOwner { transaction: other, age }, gathered, history, placing } = committing;
         if self.waiting.is_empty() && now >= self.owed_until {
             return None;
         }
         self.list();
         let owed = |holder: TransactionId| {
             let known = &self.transactions[&holder];
-            let is_owed = |request: &&Request| request.precedence || now >= request.since + ACCESS_PATIENCE;
+            let is_owed = |request: &&LockRequest| request.precedence || now >= request.since + ACCESS_PATIENCE;
             let waits = known.request.as_ref().filter(is_owed).map(|request| (request.age, request.precedence));
             let granted = known.owed.filter(|owed| now < owed.until).map(|owed| (owed.age, owed.by_all));
             [waits, granted].into_iter().flatten().any(|(own_age, by_all)| {
@@ -480,13 +503,8 @@ impl Executing {
 
     /// Dooms whoever loses an access to the commit-locks of this transaction, in the order of their identifiers, but for those that it consists
     /// of.
-    pub fn doom(
-        &mut self,
-        prepared: TransactionId,
-        gathered: &[TransactionId],
-        (placing, history): (Placing, &History),
-        sequencer: &mut dyn Sequencer,
-    ) -> (Vec<Doomed>, Freed) {
+    pub fn doom(&mut self, committing: Committing, sequencer: &mut dyn Sequencer) -> (Vec<Doomed>, Freed) {
+        let Committing { owner: LockOwner { transaction: prepared, .. }, gathered, history, placing } = committing;
         self.list();
         let mut losers = BTreeMap::new();
         if !self.held.is_empty() {
@@ -532,6 +550,6 @@ impl Executing {
     }
 }
 
-fn is_commit_locked(request: &Request, commit_locks: &mut CommitLocks) -> bool {
+fn is_commit_locked(request: &LockRequest, commit_locks: &mut CommitLocks) -> bool {
     commit_locks.conflict(request.place(), request.transaction, request.mode).is_some()
 }

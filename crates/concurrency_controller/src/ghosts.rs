@@ -2,9 +2,9 @@
 //!
 //! Invariant: every ghost has a larger stamp than the smallest for which [`Ghosts::forget_below`] was called.
 
-use crate::lock_table::{LockTable, Mode, Place};
+use crate::lock_table::{LockPlace, LockTable, Mode};
 use messages::TransactionId;
-use messages::concurrency::Target;
+use messages::concurrency::AccessTarget;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 #[derive(Debug, Serialize, Deserialize)]
 struct Ghost {
     stamp: u64,
-    accesses: Vec<(Target, Mode)>,
+    accesses: Vec<(AccessTarget, Mode)>,
 }
 
 /// Accesses of ended transactions.
@@ -35,13 +35,13 @@ impl Ghosts {
         &mut self,
         transaction: TransactionId,
         stamp: u64,
-        accesses: impl Iterator<Item = (&'a Target, Mode)>,
+        accesses: impl Iterator<Item = (&'a AccessTarget, Mode)>,
     ) {
         // It may have been one before, if its group came to nothing and it has gone on.
         self.forget(transaction);
         let mut kept = Vec::new();
         for (target, mode) in accesses.filter(|(_, mode)| *mode != Mode::Increment) {
-            if self.table.add(Place::from(target), transaction, mode) {
+            if self.table.add(LockPlace::from(target), transaction, mode) {
                 kept.push((target.clone(), mode));
             }
         }
@@ -65,12 +65,18 @@ impl Ghosts {
         self.by_stamp.remove(&ghost.stamp);
         self.accesses -= ghost.accesses.len();
         for (target, mode) in ghost.accesses {
-            self.table.remove(Place::from(&target), transaction, mode);
+            self.table.remove(LockPlace::from(&target), transaction, mode);
         }
     }
 
     /// One with a larger stamp that has accessed this in a conflicting way.
-    pub fn later_than(&self, stamp: u64, place: Place<'_>, own: TransactionId, mode: Mode) -> Option<TransactionId> {
+    pub fn later_than(
+        &self,
+        stamp: u64,
+        place: LockPlace<'_>,
+        own: TransactionId,
+        mode: Mode,
+    ) -> Option<TransactionId> {
         let mut found = None;
         let _ = self.table.conflicts(place, own, mode, |holder| {
             if self.by_transaction[&holder.transaction].stamp < stamp {

@@ -35,28 +35,27 @@ pub mod simple_locking;
 pub mod switching;
 pub mod timestamp;
 
-use commit_locks::{CommitLocks, Finished, Verdict};
+use commit_locks::{CommitLockVerdict, CommitLocks, Finished};
 use evidence::LoadEvidence;
-use executing::{Answer, Answers, Doomed, Executing, How};
+use executing::{Committing, Doomed, Executing, How, LockOwner, LockReply, WaiterReplies};
 use expert_system::{Expert, RuleBook};
-use lock_table::{Mode, Place, Placing};
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, Target};
+use lock_table::{LockPlace, Mode, Placing};
+use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyReply, ConcurrencyRequest, Method};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::{
-    Age, Conflict, ConflictKind, Envelope, History, Item, Message, Now, Outbox, Server, ServerKind, SiteId,
-    TransactionId,
+    Conflict, ConflictKind, Envelope, History, Item, Message, Now, Outbox, Server, ServerKind, SiteId, TransactionId,
 };
 use messages::{planted, reached};
 use methods::Ruling;
 use serde::{Deserialize, Serialize};
-use setting::Setting;
+use setting::MethodSetting;
 use std::sync::Arc;
 use switching::Switching;
 
 /// What the load has come to in this life, whatever the methods were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counters {
+pub struct LockCounters {
     /// Accesses asked for.
     pub accesses: u64,
     /// Of them, those that waited.
@@ -82,12 +81,12 @@ pub struct Counters {
 pub struct ConcurrencyController {
     ruling: Ruling,
     /// Which method is to be in force.
-    setting: Setting,
+    setting: MethodSetting,
     /// The last switch of the method, until nothing executes from before it.
     switching: Option<Switching>,
     executing: Executing,
     commit_locks: CommitLocks,
-    counters: Counters,
+    counters: LockCounters,
     evidence: LoadEvidence,
     expert: Expert,
     placing: Placing,
@@ -100,11 +99,11 @@ impl ConcurrencyController {
         let placing = Placing { points_max, planted };
         ConcurrencyController {
             ruling: Ruling::new(method, planted),
-            setting: Setting::new(method),
+            setting: MethodSetting::new(method),
             switching: None,
             executing: Executing::default(),
             commit_locks: CommitLocks::new(placing),
-            counters: Counters::default(),
+            counters: LockCounters::default(),
             evidence: LoadEvidence::default(),
             expert: Expert::new(Arc::new(RuleBook::standard()), planted),
             placing,
@@ -122,7 +121,7 @@ impl ConcurrencyController {
     }
 
     /// What the load has come to.
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> LockCounters {
         self.counters
     }
 
@@ -133,35 +132,35 @@ impl ConcurrencyController {
 
     fn request(&mut self, now: Now, site: SiteId, request: ConcurrencyRequest, outbox: &mut Outbox) {
         match request {
-            ConcurrencyRequest::Access { transaction, age, target, kind, may_wait, precedence } => {
+            ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait, precedence } => {
                 let how = How { mode: Mode::from(kind), may_wait, precedence };
-                self.access(now, (transaction, age), target, how, outbox);
+                self.access(now, LockOwner { transaction, age }, target, how, outbox);
             }
-            ConcurrencyRequest::AccessAhead { transaction, age, accesses } => {
-                let granted = self.access_ahead(now, (transaction, age), accesses);
-                let reply = ConcurrencyReply::AccessAheadReply { transaction, granted };
+            ConcurrencyRequest::LockPrefetch { transaction, age, accesses } => {
+                let granted = self.prefetch(now, LockOwner { transaction, age }, accesses);
+                let reply = ConcurrencyReply::LockPrefetchReply { transaction, granted };
                 outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
             }
             ConcurrencyRequest::CommitLock { transaction, age, history, gathered } => {
-                self.commit_lock(now, (transaction, age), history, &gathered, outbox);
+                self.commit_lock(now, LockOwner { transaction, age }, history, &gathered, outbox);
             }
             ConcurrencyRequest::Voted { transaction, proposal } => self.commit_locks.voted(transaction, proposal),
             ConcurrencyRequest::GiveUp { transaction, items } => {
                 let freed = self.executing.give_up(transaction, &items);
-                self.go_on(now, freed.iter().map(Place::from), outbox);
+                self.go_on(now, freed.iter().map(LockPlace::from), outbox);
             }
             ConcurrencyRequest::HandOver { transaction, to } => {
                 self.evidence.handed_over(transaction, to);
                 let freed = self.executing.hand_over(transaction, to, self.ruling.sequencer_mut());
                 self.inherits(transaction, to);
-                self.go_on(now, freed.iter().map(Place::from), outbox);
+                self.go_on(now, freed.iter().map(LockPlace::from), outbox);
             }
             ConcurrencyRequest::Finish { transaction, committed } => {
                 self.evidence.ends(transaction, committed, now.boot);
                 self.finish(now, transaction, outbox);
             }
             ConcurrencyRequest::SnapshotAccess { tag, target, snapshot } => {
-                if self.commit_locks.snapshot_access(tag, Place::from(&target), snapshot) {
+                if self.commit_locks.snapshot_access(tag, LockPlace::from(&target), snapshot) {
                     reply_snapshot(tag, outbox);
                 }
             }
@@ -176,32 +175,26 @@ impl ConcurrencyController {
         }
     }
 
-    fn access(
-        &mut self,
-        now: Now,
-        (transaction, age): (TransactionId, Age),
-        target: Target,
-        how: How,
-        outbox: &mut Outbox,
-    ) {
+    fn access(&mut self, now: Now, owner: LockOwner, target: AccessTarget, how: How, outbox: &mut Outbox) {
+        let transaction = owner.transaction;
         self.counters.accesses += 1;
-        if planted!(self.placing.planted, RangeNotChecked) && matches!(target, Target::Range(..)) {
+        if planted!(self.placing.planted, RangeNotChecked) && matches!(target, AccessTarget::Range(..)) {
             return reply_access(transaction, None, outbox);
         }
         self.evidence.asks(transaction, &target, how.mode, now.boot);
         let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
-        let answer = self.executing.access((transaction, age), target, how, now.boot, locks, sequencer);
-        if answer != Answer::Waits {
+        let answer = self.executing.access(owner, target, how, now.boot, locks, sequencer);
+        if answer != LockReply::Waits {
             self.evidence.answered(transaction, now.boot);
         }
         match answer {
-            Answer::Granted => reply_access(transaction, None, outbox),
-            Answer::Waits => {
+            LockReply::Granted => reply_access(transaction, None, outbox),
+            LockReply::Waits => {
                 self.counters.access_waits += 1;
                 busy(transaction, outbox);
             }
-            Answer::Busy => busy(transaction, outbox),
-            Answer::Refused(conflict) => {
+            LockReply::Busy => busy(transaction, outbox),
+            LockReply::Refused(conflict) => {
                 self.count_refusal(&conflict);
                 reply_access(transaction, Some(conflict), outbox);
             }
@@ -209,24 +202,19 @@ impl ConcurrencyController {
     }
 
     /// Grants accesses up to the first that cannot be had at once. How many.
-    fn access_ahead(
-        &mut self,
-        now: Now,
-        (transaction, age): (TransactionId, Age),
-        accesses: Vec<(Item, AccessKind)>,
-    ) -> u32 {
+    fn prefetch(&mut self, now: Now, owner: LockOwner, accesses: Vec<(Item, AccessKind)>) -> u32 {
         let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
         let mut granted = 0;
         for (item, kind) in accesses {
-            let target = Target::Item(item);
-            self.evidence.asks(transaction, &target, Mode::from(kind), now.boot);
+            let target = AccessTarget::Item(item);
+            self.evidence.asks(owner.transaction, &target, Mode::from(kind), now.boot);
             let how = How { mode: Mode::from(kind), may_wait: false, precedence: false };
-            match self.executing.access((transaction, age), target, how, now.boot, locks, sequencer) {
-                Answer::Granted => granted += 1,
-                Answer::Waits | Answer::Busy | Answer::Refused(_) => break,
+            match self.executing.access(owner, target, how, now.boot, locks, sequencer) {
+                LockReply::Granted => granted += 1,
+                LockReply::Waits | LockReply::Busy | LockReply::Refused(_) => break,
             }
         }
-        self.evidence.answered(transaction, now.boot);
+        self.evidence.answered(owner.transaction, now.boot);
         self.counters.accesses += u64::from(granted);
         granted
     }
@@ -237,11 +225,12 @@ impl ConcurrencyController {
     fn commit_lock(
         &mut self,
         now: Now,
-        (transaction, age): (TransactionId, Age),
+        owner: LockOwner,
         history: Arc<History>,
         gathered: &[TransactionId],
         outbox: &mut Outbox,
     ) {
+        let LockOwner { transaction, age } = owner;
         match self.commit_locks.holds(transaction) {
             Some(true) => return reply_commit_lock(transaction, None, outbox),
             Some(false) => return,
@@ -254,12 +243,8 @@ impl ConcurrencyController {
             self.evidence.ends(transaction, false, now.boot);
             return reply_commit_lock(transaction, Some(conflict), outbox);
         }
-        let first = self.executing.goes_first(
-            now.boot,
-            (transaction, age, gathered),
-            (self.placing, &history),
-            self.ruling.sequencer(),
-        );
+        let committing = Committing { owner, gathered, history: &history, placing: self.placing };
+        let first = self.executing.goes_first(now.boot, committing, self.ruling.sequencer());
         if let Some(conflict) = first.filter(|_| !planted!(self.placing.planted, LongWaiterPassed)) {
             reached!("long-waiter-first");
             self.counters.commit_lock_deaths += 1;
@@ -272,9 +257,8 @@ impl ConcurrencyController {
         }
         let mut freed = self.executing.forget(transaction, self.ruling.sequencer_mut());
         gathered.iter().for_each(|member| self.executing.gather(*member, self.ruling.sequencer_mut()));
-        if !matches!(verdict, Verdict::Dies(_)) {
-            let locks = (self.placing, &*history);
-            let (doomed, more) = self.executing.doom(transaction, gathered, locks, self.ruling.sequencer_mut());
+        if !matches!(verdict, CommitLockVerdict::Dies(_)) {
+            let (doomed, more) = self.executing.doom(committing, self.ruling.sequencer_mut());
             freed.extend(more);
             for loser in doomed {
                 reached!("executing-doomed");
@@ -284,16 +268,16 @@ impl ConcurrencyController {
             }
         }
         match verdict {
-            Verdict::Locked => reply_commit_lock(transaction, None, outbox),
-            Verdict::Waits => self.counters.commit_lock_waits += 1,
-            Verdict::Dies(conflict) => {
+            CommitLockVerdict::Locked => reply_commit_lock(transaction, None, outbox),
+            CommitLockVerdict::Waits => self.counters.commit_lock_waits += 1,
+            CommitLockVerdict::Dies(conflict) => {
                 self.counters.commit_lock_deaths += 1;
                 self.refuse_commit_lock(now, transaction, conflict, outbox);
             }
         }
         let placing = self.placing;
         let histories = killed.iter().flat_map(|dead| placing.places(&dead.history)).map(|(place, _)| place);
-        self.go_on(now, histories.chain(freed.iter().map(Place::from)), outbox);
+        self.go_on(now, histories.chain(freed.iter().map(LockPlace::from)), outbox);
     }
 
     /// Nothing of it is held here any more, and nobody says that it has ended.
@@ -305,7 +289,7 @@ impl ConcurrencyController {
 
     fn finish(&mut self, now: Now, transaction: TransactionId, outbox: &mut Outbox) {
         let freed = self.executing.forget(transaction, self.ruling.sequencer_mut());
-        self.go_on(now, freed.iter().map(Place::from), outbox);
+        self.go_on(now, freed.iter().map(LockPlace::from), outbox);
         let Some(Finished { history, granted, readers }) = self.commit_locks.finish(transaction) else {
             return;
         };
@@ -318,14 +302,14 @@ impl ConcurrencyController {
         self.go_on(now, self.placing.places(&history).map(|(place, _)| place), outbox);
     }
 
-    fn go_on<'a>(&mut self, now: Now, freed: impl Iterator<Item = Place<'a>>, outbox: &mut Outbox) {
+    fn go_on<'a>(&mut self, now: Now, freed: impl Iterator<Item = LockPlace<'a>>, outbox: &mut Outbox) {
         let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
         let answers = self.executing.go_on(freed, now.boot, locks, sequencer);
         self.answer(now, answers, outbox);
         self.ends_switch(now, outbox);
     }
 
-    fn answer(&mut self, now: Now, answers: Answers, outbox: &mut Outbox) {
+    fn answer(&mut self, now: Now, answers: WaiterReplies, outbox: &mut Outbox) {
         for (transaction, conflict) in answers {
             self.evidence.answered(transaction, now.boot);
             conflict.iter().for_each(|conflict| self.count_refusal(conflict));
@@ -340,7 +324,7 @@ impl ConcurrencyController {
 }
 
 fn reply_access(transaction: TransactionId, conflict: Option<Conflict>, outbox: &mut Outbox) {
-    let reply = ConcurrencyReply::AccessReply { transaction, conflict };
+    let reply = ConcurrencyReply::LockReply { transaction, conflict };
     outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
 }
 
@@ -354,7 +338,7 @@ fn tell_doomed(loser: Doomed, outbox: &mut Outbox) {
 }
 
 fn busy(transaction: TransactionId, outbox: &mut Outbox) {
-    let reply = ConcurrencyReply::AccessBusy { transaction };
+    let reply = ConcurrencyReply::LockBusy { transaction };
     outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
 }
 

@@ -6,7 +6,7 @@
 
 use crate::limits::IDLE_STORAGES_MAX;
 use crate::segments::Segments;
-use messages::concurrency::{AccessKind, Target};
+use messages::concurrency::{AccessKind, AccessTarget};
 use messages::planted;
 use messages::planted::Planted;
 use messages::{History, Item, Key, KeyRange, TableId, TransactionId};
@@ -68,7 +68,7 @@ pub struct Holder {
 
 /// How a transaction stands to something that it wants to lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum LockStanding {
     /// It has all of it locked already, in a mode that covers that.
     Covered,
     /// Nobody else has a lock that conflicts.
@@ -80,9 +80,9 @@ pub enum Standing {
 /// The locks on one item or segment.
 pub type Holders = SmallVec<[Holder; 2]>;
 
-/// What is locked: a borrowed `Target`.
+/// What is locked: a borrowed `AccessTarget`.
 #[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
+pub enum LockPlace<'a> {
     /// One item.
     Point(TableId, &'a Key),
     /// Everything between two keys.
@@ -93,50 +93,50 @@ pub enum Place<'a> {
     Whole(TableId),
 }
 
-impl<'a> From<&'a Target> for Place<'a> {
-    fn from(target: &'a Target) -> Place<'a> {
+impl<'a> From<&'a AccessTarget> for LockPlace<'a> {
+    fn from(target: &'a AccessTarget) -> LockPlace<'a> {
         match target {
-            Target::Item(item) => Place::Point(item.table, &item.key),
-            Target::Range(range) => Place::Range(range),
+            AccessTarget::Item(item) => LockPlace::Point(item.table, &item.key),
+            AccessTarget::Range(range) => LockPlace::Range(range),
         }
     }
 }
 
-impl<'a> Place<'a> {
+impl<'a> LockPlace<'a> {
     /// The item, or the low end of the range, as a conflict names it.
     pub fn item(self) -> Item {
         match self {
-            Place::Point(table, key) | Place::Span(table, key, _) => Item { table, key: key.clone() },
-            Place::Range(range) => Item { table: range.table, key: range.low.clone() },
-            Place::Whole(table) => Item { table, key: Key::lowest() },
+            LockPlace::Point(table, key) | LockPlace::Span(table, key, _) => Item { table, key: key.clone() },
+            LockPlace::Range(range) => Item { table: range.table, key: range.low.clone() },
+            LockPlace::Whole(table) => Item { table, key: Key::lowest() },
         }
     }
 
     /// As it is found in a table; `None`: no key lies in it.
-    fn extent(self) -> Option<Extent<'a>> {
+    fn extent(self) -> Option<LockExtent<'a>> {
         let range = match self {
-            Place::Point(table, key) => return Some(Extent::Point(table, key)),
-            Place::Range(range) => Cow::Borrowed(range),
-            Place::Span(table, low, high) => {
+            LockPlace::Point(table, key) => return Some(LockExtent::Point(table, key)),
+            LockPlace::Range(range) => Cow::Borrowed(range),
+            LockPlace::Span(table, low, high) => {
                 Cow::Owned(KeyRange { table, low: low.clone(), high: Some(high.successor()) })
             }
-            Place::Whole(table) => Cow::Owned(KeyRange::whole(table)),
+            LockPlace::Whole(table) => Cow::Owned(KeyRange::whole(table)),
         };
-        (!range.is_empty()).then_some(Extent::Range(range))
+        (!range.is_empty()).then_some(LockExtent::Range(range))
     }
 }
 
 /// An item, or a range that has keys.
-enum Extent<'a> {
+enum LockExtent<'a> {
     Point(TableId, &'a Key),
     Range(Cow<'a, KeyRange>),
 }
 
-impl Extent<'_> {
+impl LockExtent<'_> {
     fn table(&self) -> TableId {
         match self {
-            Extent::Point(table, _) => *table,
-            Extent::Range(range) => range.table,
+            LockExtent::Point(table, _) => *table,
+            LockExtent::Range(range) => range.table,
         }
     }
 }
@@ -155,16 +155,16 @@ impl Placing {
     /// names more than `points_max` items is locked from the first to the last of them, because no transaction may keep its site from renewing its
     /// leases for as long as so many locks take. Dropped storages are locked exclusive as wholes: a drop that is installed before rows that were written
     /// earlier would leave them for good.
-    pub fn places(self, history: &History) -> impl Iterator<Item = (Place<'_>, Mode)> {
+    pub fn places(self, history: &History) -> impl Iterator<Item = (LockPlace<'_>, Mode)> {
         let writes = || history.writes.iter().map(|write| (write.table, &write.key));
         let reads = || history.reads.iter().map(|read| (read.table, &read.key));
         let increments = history.increments.iter();
-        let increments = increments.map(|added| (Place::Point(added.table, &added.key), Mode::Increment));
-        let ranges = history.ranges.iter().map(|read| (Place::Range(&read.range), Mode::Shared));
+        let increments = increments.map(|added| (LockPlace::Point(added.table, &added.key), Mode::Increment));
+        let ranges = history.ranges.iter().map(|read| (LockPlace::Range(&read.range), Mode::Shared));
         let written = self.points_and_spans(history.writes.len(), writes).map(|place| (place, Mode::Exclusive));
         let read = self.points_and_spans(history.reads.len(), reads).map(|place| (place, Mode::Shared));
         let dropped = history.drops.iter().filter(move |_| !planted!(self.planted, DropPassesWrites));
-        let dropped = dropped.map(|table| (Place::Whole(*table), Mode::Exclusive));
+        let dropped = dropped.map(|table| (LockPlace::Whole(*table), Mode::Exclusive));
         written.chain(increments).chain(read).chain(ranges).chain(dropped)
     }
 
@@ -173,26 +173,26 @@ impl Placing {
         self,
         number: usize,
         items: impl Fn() -> I,
-    ) -> impl Iterator<Item = Place<'a>> {
-        let mut storages: BTreeMap<TableId, (usize, Place<'a>)> = BTreeMap::new();
+    ) -> impl Iterator<Item = LockPlace<'a>> {
+        let mut storages: BTreeMap<TableId, (usize, LockPlace<'a>)> = BTreeMap::new();
         if number > self.points_max {
             for (table, key) in items() {
-                let (number, span) = storages.entry(table).or_insert((0, Place::Span(table, key, key)));
+                let (number, span) = storages.entry(table).or_insert((0, LockPlace::Span(table, key, key)));
                 *number += 1;
-                let Place::Span(_, low, high) = span else { unreachable!("only spans are put there") };
+                let LockPlace::Span(_, low, high) = span else { unreachable!("only spans are put there") };
                 *low = (*low).min(key);
                 *high = if planted!(self.planted, SpanEndsEarly) { *low } else { (*high).max(key) };
             }
             storages.retain(|_, (number, _)| *number > self.points_max);
         }
-        let spans: SmallVec<[Place<'a>; 1]> = storages.values().map(|(_, span)| *span).collect();
+        let spans: SmallVec<[LockPlace<'a>; 1]> = storages.values().map(|(_, span)| *span).collect();
         let points = items().filter(move |(table, _)| !storages.contains_key(table));
-        spans.into_iter().chain(points.map(|(table, key)| Place::Point(table, key)))
+        spans.into_iter().chain(points.map(|(table, key)| LockPlace::Point(table, key)))
     }
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Storage {
+struct LockedStorage {
     points: FxHashMap<Key, Holders>,
     /// The keys of `points` in order, once a range has asked for them and until nothing is locked.
     #[serde(skip)]
@@ -202,7 +202,7 @@ struct Storage {
     unshared: usize,
 }
 
-impl Storage {
+impl LockedStorage {
     fn is_empty(&self) -> bool {
         self.points.is_empty() && self.ranges.is_empty()
     }
@@ -245,13 +245,13 @@ impl Storage {
         }
     }
 
-    fn visit(&self, extent: &Extent<'_>, visit: &mut dyn FnMut(Holder) -> ControlFlow<()>) -> ControlFlow<()> {
+    fn visit(&self, extent: &LockExtent<'_>, visit: &mut dyn FnMut(Holder) -> ControlFlow<()>) -> ControlFlow<()> {
         match extent {
-            Extent::Point(_, key) => {
+            LockExtent::Point(_, key) => {
                 self.points.get(*key).into_iter().flatten().copied().try_for_each(&mut *visit)?;
                 self.ranges.at(key).iter().copied().try_for_each(visit)
             }
-            Extent::Range(range) => {
+            LockExtent::Range(range) => {
                 let high = range.high.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
                 let in_order = self.in_order.get_or_init(|| self.points.keys().cloned().collect());
                 let keys = in_order.range::<Key, _>((Bound::Included(&range.low), high));
@@ -265,7 +265,7 @@ impl Storage {
 /// Locks of many transactions on items and ranges.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct LockTable {
-    storages: FxHashMap<TableId, Storage>,
+    storages: FxHashMap<TableId, LockedStorage>,
     /// Storages that are not empty.
     used: usize,
 }
@@ -278,14 +278,14 @@ impl LockTable {
 
     /// Adds a lock. False when it need not be removed: the transaction has that item already (now in a mode that covers both), or
     /// the range has no key.
-    pub fn add(&mut self, place: Place<'_>, transaction: TransactionId, mode: Mode) -> bool {
+    pub fn add(&mut self, place: LockPlace<'_>, transaction: TransactionId, mode: Mode) -> bool {
         let Some(extent) = place.extent() else { return false };
         let storage = self.storages.entry(extent.table()).or_default();
         self.used += usize::from(storage.is_empty());
         let holder = Holder { transaction, mode };
         match extent {
-            Extent::Point(_, key) => storage.add_point(key, holder),
-            Extent::Range(range) => {
+            LockExtent::Point(_, key) => storage.add_point(key, holder),
+            LockExtent::Range(range) => {
                 storage.unshared += usize::from(mode != Mode::Shared);
                 storage.ranges.add(&range, holder);
                 true
@@ -294,13 +294,13 @@ impl LockTable {
     }
 
     /// Removes a lock: of an item in whatever mode, nothing if there is none; of a range as it was added.
-    pub fn remove(&mut self, place: Place<'_>, transaction: TransactionId, mode: Mode) {
+    pub fn remove(&mut self, place: LockPlace<'_>, transaction: TransactionId, mode: Mode) {
         let Some(extent) = place.extent() else { return };
         let table = extent.table();
         let Some(storage) = self.storages.get_mut(&table).filter(|storage| !storage.is_empty()) else { return };
         match extent {
-            Extent::Point(_, key) => storage.remove_point(key, transaction),
-            Extent::Range(range) => {
+            LockExtent::Point(_, key) => storage.remove_point(key, transaction),
+            LockExtent::Range(range) => {
                 storage.unshared -= usize::from(mode != Mode::Shared);
                 storage.ranges.remove(&range, Holder { transaction, mode });
             }
@@ -319,13 +319,13 @@ impl LockTable {
         let only_adds = Holder { transaction, mode: Mode::Increment };
         let has = holders.is_some_and(|holders| holders.contains(&only_adds));
         if has {
-            self.remove(Place::Point(item.table, &item.key), transaction, Mode::Increment);
+            self.remove(LockPlace::Point(item.table, &item.key), transaction, Mode::Increment);
         }
         has
     }
 
     /// Where something is locked in the storage of this place, if it has a key.
-    fn storage_at<'a>(&self, place: Place<'a>) -> Option<(&Storage, Extent<'a>)> {
+    fn storage_at<'a>(&self, place: LockPlace<'a>) -> Option<(&LockedStorage, LockExtent<'a>)> {
         if self.is_empty() {
             return None;
         }
@@ -336,7 +336,7 @@ impl LockTable {
     /// Visits every lock of another transaction that conflicts with this one, until told to stop. One may come more than once.
     pub fn conflicts(
         &self,
-        place: Place<'_>,
+        place: LockPlace<'_>,
         own: TransactionId,
         mode: Mode,
         mut visit: impl FnMut(Holder) -> ControlFlow<()>,
@@ -355,7 +355,7 @@ impl LockTable {
     }
 
     /// Whether this transaction has a lock that conflicts with such a lock of another.
-    pub fn stands_in_the_way(&self, transaction: TransactionId, place: Place<'_>, mode: Mode) -> bool {
+    pub fn stands_in_the_way(&self, transaction: TransactionId, place: LockPlace<'_>, mode: Mode) -> bool {
         let Some((storage, extent)) = self.storage_at(place) else { return false };
         let found = storage.visit(&extent, &mut |holder| match holder.transaction == transaction
             && holder.mode.conflicts(mode)
@@ -367,19 +367,19 @@ impl LockTable {
     }
 
     /// How this transaction stands to a place, in one search.
-    pub fn standing(&self, transaction: TransactionId, place: Place<'_>, mode: Mode) -> Standing {
-        let Some(extent) = place.extent() else { return Standing::Covered };
-        let Some(storage) = self.storages.get(&extent.table()) else { return Standing::Free };
+    pub fn standing(&self, transaction: TransactionId, place: LockPlace<'_>, mode: Mode) -> LockStanding {
+        let Some(extent) = place.extent() else { return LockStanding::Covered };
+        let Some(storage) = self.storages.get(&extent.table()) else { return LockStanding::Free };
         let mut met = false;
         let mut has = |holders: &[Holder]| {
             met |= holders.iter().any(|other| other.transaction != transaction && other.mode.conflicts(mode));
             holders.iter().any(|own| own.transaction == transaction && own.mode.covers(mode))
         };
         let covered = match extent {
-            Extent::Point(_, key) => {
+            LockExtent::Point(_, key) => {
                 storage.points.get(key).is_some_and(|holders| has(holders)) || has(storage.ranges.at(key))
             }
-            Extent::Range(range) => {
+            LockExtent::Range(range) => {
                 let covered = storage.ranges.overlapping(&range).all(&mut has);
                 // Points do not cover a range, and shared ones do not stand in a reader's way.
                 met |= mode != Mode::Shared || storage.unshared > 0;
@@ -387,9 +387,9 @@ impl LockTable {
             }
         };
         match (covered, met) {
-            (true, _) => Standing::Covered,
-            (false, true) => Standing::Contested,
-            (false, false) => Standing::Free,
+            (true, _) => LockStanding::Covered,
+            (false, true) => LockStanding::Contested,
+            (false, false) => LockStanding::Free,
         }
     }
 }

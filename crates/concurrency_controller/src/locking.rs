@@ -8,7 +8,7 @@
 //! Source: Bernstein, Hadzilacos, Goodman, "Concurrency Control and Recovery in Database Systems", chapter 3.
 
 use crate::breakers::younger_of_pairs;
-use crate::executing::{Executing, Request};
+use crate::executing::{Executing, LockRequest};
 use crate::lock_table::{Holder, Mode};
 use crate::sequencer::{Breaker, Sequencer};
 use messages::concurrency::Method;
@@ -24,7 +24,7 @@ pub struct Locking;
 /// if everything were locked in that mode.
 pub(crate) fn lock_blockers(
     executing: &Executing,
-    request: &Request,
+    request: &LockRequest,
     all_in: Option<Mode>,
     visit: &mut dyn FnMut(TransactionId) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
@@ -37,7 +37,12 @@ pub(crate) fn lock_blockers(
 }
 
 /// Whether one that waits for something that conflicts goes before a request by the rule of locks.
-pub(crate) fn waits_before(executing: &Executing, waiting: Holder, request: &Request, all_in: Option<Mode>) -> bool {
+pub(crate) fn waits_before(
+    executing: &Executing,
+    waiting: Holder,
+    request: &LockRequest,
+    all_in: Option<Mode>,
+) -> bool {
     let earlier = executing.request_of(waiting.transaction).expect("who is listed as waiting has a request");
     let mode = all_in.unwrap_or(earlier.mode);
     let waits_for_own = || executing.held().stands_in_the_way(request.transaction, earlier.place(), mode);
@@ -52,7 +57,7 @@ impl Sequencer for Locking {
     fn blockers(
         &self,
         executing: &Executing,
-        request: &Request,
+        request: &LockRequest,
         visit: &mut dyn FnMut(TransactionId) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         lock_blockers(executing, request, None, visit)

@@ -6,7 +6,7 @@ use crate::optimistic::Optimistic;
 use crate::sequencer::Sequencer;
 use crate::serial::Serial;
 use crate::simple_locking::SimpleLocking;
-use crate::timestamp::Timestamp;
+use crate::timestamp::TimestampOrdering;
 use messages::concurrency::Method;
 use messages::planted::Planted;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub enum Ruling {
     /// See [`crate::locking`].
     Locking(Locking),
     /// See [`crate::timestamp`].
-    Timestamp(Box<Timestamp>),
+    Timestamp(Box<TimestampOrdering>),
     /// See [`crate::optimistic`].
     Optimistic(Optimistic),
     /// See [`crate::both`].
@@ -38,7 +38,7 @@ impl Ruling {
             Method::Serial => Ruling::Serial(Serial::new(planted)),
             Method::SimpleLocking => Ruling::SimpleLocking(SimpleLocking),
             Method::Locking => Ruling::Locking(Locking),
-            Method::Timestamp => Ruling::Timestamp(Box::new(Timestamp::new(planted))),
+            Method::Timestamp => Ruling::Timestamp(Box::new(TimestampOrdering::new(planted))),
             Method::Optimistic => Ruling::Optimistic(Optimistic),
         }
     }

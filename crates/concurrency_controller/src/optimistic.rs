@@ -8,7 +8,7 @@
 //! Source: Kung, Robinson, "On Optimistic Methods for Concurrency Control" (1981); Härder, "Observations on Optimistic
 //! Concurrency Control Schemes" (1984).
 
-use crate::executing::{Executing, Request};
+use crate::executing::{Executing, LockRequest};
 use crate::lock_table::{Holder, Mode};
 use crate::sequencer::{Breaker, Sequencer};
 use messages::concurrency::Method;
@@ -28,7 +28,7 @@ impl Sequencer for Optimistic {
     fn blockers(
         &self,
         _: &Executing,
-        _: &Request,
+        _: &LockRequest,
         _: &mut dyn FnMut(TransactionId) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         ControlFlow::Continue(())

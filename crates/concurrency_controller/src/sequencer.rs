@@ -1,6 +1,6 @@
 //! What a concurrency-control method is: the trait that each of them satisfies, one file per method.
 
-use crate::executing::{Executing, Request};
+use crate::executing::{Executing, LockRequest};
 use crate::lock_table::{Holder, Mode};
 use messages::concurrency::Method;
 use messages::{Age, Conflict, TransactionId};
@@ -73,10 +73,10 @@ pub trait Sequencer {
     }
 
     /// A request has come, and is judged next.
-    fn asks(&mut self, _: &Request) {}
+    fn asks(&mut self, _: &LockRequest) {}
 
     /// Why the transaction must abort rather than wait, if it must.
-    fn refuses(&self, _: &Executing, _: &Request) -> Option<Conflict> {
+    fn refuses(&self, _: &Executing, _: &LockRequest) -> Option<Conflict> {
         None
     }
 
@@ -87,12 +87,12 @@ pub trait Sequencer {
     fn blockers(
         &self,
         executing: &Executing,
-        request: &Request,
+        request: &LockRequest,
         visit: &mut dyn FnMut(TransactionId) -> ControlFlow<()>,
     ) -> ControlFlow<()>;
 
     /// What becomes of a request.
-    fn judge(&self, executing: &Executing, request: &Request) -> Judgement {
+    fn judge(&self, executing: &Executing, request: &LockRequest) -> Judgement {
         if let Some(conflict) = self.refuses(executing, request) {
             return Judgement::Refuse(conflict);
         }
@@ -103,7 +103,7 @@ pub trait Sequencer {
     }
 
     /// A request has been granted, at this time (boot clock).
-    fn granted(&mut self, _: &Request, _: u64) {}
+    fn granted(&mut self, _: &LockRequest, _: u64) {}
 
     /// A request has been refused by this method.
     fn refused(&mut self, _: TransactionId) {}

@@ -6,7 +6,7 @@
 //!
 //! For a few hot rows, or short programs without a client in between: nothing is decided twice, and nobody is aborted here.
 
-use crate::executing::{Executing, Request};
+use crate::executing::{Executing, LockRequest};
 use crate::limits::SERIAL_IDLE;
 use crate::lock_table::{Holder, Mode};
 use crate::sequencer::{Breaker, Judges, Sequencer, Wakes};
@@ -49,7 +49,7 @@ impl Sequencer for Serial {
     fn blockers(
         &self,
         executing: &Executing,
-        request: &Request,
+        request: &LockRequest,
         visit: &mut dyn FnMut(TransactionId) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let own = request.transaction;
@@ -60,7 +60,7 @@ impl Sequencer for Serial {
         }
     }
 
-    fn granted(&mut self, request: &Request, now: u64) {
+    fn granted(&mut self, request: &LockRequest, now: u64) {
         self.parked.remove(&request.transaction);
         (self.turn, self.since) = (Some(request.transaction), now);
     }

@@ -6,34 +6,34 @@
 use crate::ConcurrencyController;
 use crate::limits::SWITCHES_KEPT;
 use crate::methods::Ruling;
-use messages::method::{Load, Method, MethodReport, Origin, Switch, Way};
-use messages::settings::{Parameter, Settings};
+use messages::method::{AccessLoad, Method, MethodReport, Origin, Switch, SwitchStrategy};
+use messages::settings::{Parameter, SiteSettings};
 use messages::{Key, Now, Outbox, Row, SiteId};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// See the module's description.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Setting {
+pub struct MethodSetting {
     /// What the site's file says.
     own: Method,
     /// Whether this site chooses by itself.
     is_automatic: bool,
     /// How this site goes over to another method.
-    way: Way,
+    way: SwitchStrategy,
     /// What is installed, of all sites.
-    installed: Settings,
+    installed: SiteSettings,
     switches: VecDeque<Switch>,
 }
 
-impl Setting {
+impl MethodSetting {
     /// Nothing is installed.
-    pub(crate) fn new(own: Method) -> Setting {
-        Setting {
+    pub(crate) fn new(own: Method) -> MethodSetting {
+        MethodSetting {
             own,
             is_automatic: false,
-            way: Way::default(),
-            installed: Settings::default(),
+            way: SwitchStrategy::default(),
+            installed: SiteSettings::default(),
             switches: VecDeque::new(),
         }
     }
@@ -57,7 +57,7 @@ impl Setting {
     }
 
     /// How it goes over to another.
-    pub(crate) fn way(&self) -> Way {
+    pub(crate) fn way(&self) -> SwitchStrategy {
         self.way
     }
 
@@ -107,7 +107,7 @@ impl ConcurrencyController {
     /// What is told of the method.
     pub fn method_report(&self, site: SiteId) -> MethodReport {
         let counters = self.counters();
-        let load = Load {
+        let load = AccessLoad {
             accesses: counters.accesses,
             waits: counters.access_waits,
             deadlocks: counters.deadlocks,

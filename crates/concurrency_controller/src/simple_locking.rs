@@ -6,7 +6,7 @@
 //! Source: Bhargava, Riedl, "The Raid Distributed Database System" (1989), whose simplest method this is.
 
 use crate::breakers::younger_of_pairs;
-use crate::executing::{Executing, Request};
+use crate::executing::{Executing, LockRequest};
 use crate::lock_table::{Holder, Mode};
 use crate::locking::lock_blockers;
 use crate::sequencer::{Breaker, Judges, Sequencer};
@@ -32,7 +32,7 @@ impl Sequencer for SimpleLocking {
     fn blockers(
         &self,
         executing: &Executing,
-        request: &Request,
+        request: &LockRequest,
         visit: &mut dyn FnMut(TransactionId) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         lock_blockers(executing, request, Some(Mode::Exclusive), visit)

@@ -14,7 +14,7 @@ use crate::limits::SWITCH_PATIENCE;
 use crate::methods::Ruling;
 use crate::sequencer::Breaker;
 use crate::{CommitLocks, ConcurrencyController, reply_access, tell_doomed};
-use messages::concurrency::{Method, Way};
+use messages::concurrency::{Method, SwitchStrategy};
 use messages::method::{Switch, SwitchedBy};
 use messages::planted::Bug;
 use messages::{Conflict, ConflictKind, Now, Outbox, TransactionId};
@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Switching {
     /// Which way it is done.
-    pub way: Way,
+    pub way: SwitchStrategy,
     /// Since when (boot clock).
     pub since: u64,
     /// Who had accessed something then and goes on with it. Some of them may have ended just now.
@@ -34,7 +34,7 @@ pub struct Switching {
 
 impl ConcurrencyController {
     /// Goes over to another method. Nothing stops. The one to which it goes over already is gone on with.
-    pub fn switch(&mut self, now: Now, method: Method, way: Way, outbox: &mut Outbox) {
+    pub fn switch(&mut self, now: Now, method: Method, way: SwitchStrategy, outbox: &mut Outbox) {
         self.switch_for((SwitchedBy::Setting, String::new()), now, method, way, outbox);
     }
 
@@ -44,7 +44,7 @@ impl ConcurrencyController {
         (by, because): (SwitchedBy, String),
         now: Now,
         method: Method,
-        way: Way,
+        way: SwitchStrategy,
         outbox: &mut Outbox,
     ) {
         if method == self.method() {
@@ -59,8 +59,8 @@ impl ConcurrencyController {
         let mut ruling = Ruling::new(method, planted);
         let mut breakers = Vec::new();
         match way {
-            Way::Generic => ruling.sequencer_mut().begins(&self.executing),
-            Way::Converting => {
+            SwitchStrategy::Generic => ruling.sequencer_mut().begins(&self.executing),
+            SwitchStrategy::Converting => {
                 let mut who = before.clone();
                 if planted.is(Bug::ConversionDoomsPrepared) {
                     who.extend(self.executing.gathered());
@@ -68,7 +68,7 @@ impl ConcurrencyController {
                 }
                 breakers = ruling.sequencer_mut().adopt(&self.executing, &who);
             }
-            Way::SuffixSufficient => {
+            SwitchStrategy::SuffixSufficient => {
                 ruling.sequencer_mut().begins(&self.executing);
                 let old = std::mem::replace(&mut self.ruling, Ruling::new(method, planted));
                 ruling = Ruling::Both(Both::new(old, ruling));
@@ -83,7 +83,7 @@ impl ConcurrencyController {
         if !planted.is(Bug::ConversionKeepsBreaker) {
             self.doom_for_switch(breakers, outbox);
         }
-        let misses_circles = way == Way::SuffixSufficient && planted.is(Bug::UnionCircleMissed);
+        let misses_circles = way == SwitchStrategy::SuffixSufficient && planted.is(Bug::UnionCircleMissed);
         self.judge_for_switch(!misses_circles, now, outbox);
         self.ends_switch(now, outbox);
     }

@@ -13,13 +13,13 @@
 //! that comes too late is not skipped.
 
 use crate::breakers::{breaker, conflicts_of};
-use crate::executing::{Executing, Request};
+use crate::executing::{Executing, LockRequest};
 use crate::ghosts::Ghosts;
 use crate::limits::{GHOSTS_MAX, REFUSALS_MAX, REFUSED_MAX};
-use crate::lock_table::{Holder, Mode, Place, Standing};
+use crate::lock_table::{Holder, LockPlace, LockStanding, Mode};
 use crate::locking::waits_before;
 use crate::sequencer::{Breaker, Judges, Sequencer, Wakes};
-use messages::concurrency::{Method, Target};
+use messages::concurrency::{AccessTarget, Method};
 use messages::planted::{Bug, Planted};
 use messages::{Age, Conflict, ConflictKind, Item, TransactionId};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ struct Stamped {
 
 /// Strict timestamp ordering.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Timestamp {
+pub struct TimestampOrdering {
     /// The largest stamp so far.
     last: u64,
     stamps: BTreeMap<TransactionId, Stamped>,
@@ -52,10 +52,10 @@ pub struct Timestamp {
     planted: Planted,
 }
 
-impl Timestamp {
+impl TimestampOrdering {
     /// Nobody has a stamp.
-    pub fn new(planted: Planted) -> Timestamp {
-        Timestamp {
+    pub fn new(planted: Planted) -> TimestampOrdering {
+        TimestampOrdering {
             last: 0,
             stamps: BTreeMap::new(),
             by_stamp: BTreeMap::new(),
@@ -123,9 +123,9 @@ impl Timestamp {
 }
 
 /// What a request comes to: who adds to what it has read, or reads what it has added to, changes what it knows.
-fn joined_mode(executing: &Executing, request: &Request) -> Mode {
-    let is_item = matches!(request.target, Target::Item(_));
-    let has = |mode| executing.held().standing(request.transaction, request.place(), mode) == Standing::Covered;
+fn joined_mode(executing: &Executing, request: &LockRequest) -> Mode {
+    let is_item = matches!(request.target, AccessTarget::Item(_));
+    let has = |mode| executing.held().standing(request.transaction, request.place(), mode) == LockStanding::Covered;
     match request.mode {
         Mode::Increment if has(Mode::Shared) => Mode::Exclusive,
         Mode::Shared if is_item && has(Mode::Increment) => Mode::Exclusive,
@@ -133,7 +133,7 @@ fn joined_mode(executing: &Executing, request: &Request) -> Mode {
     }
 }
 
-impl Sequencer for Timestamp {
+impl Sequencer for TimestampOrdering {
     fn method(&self) -> Method {
         Method::Timestamp
     }
@@ -143,7 +143,7 @@ impl Sequencer for Timestamp {
         Judges::Uncovered
     }
 
-    fn asks(&mut self, request: &Request) {
+    fn asks(&mut self, request: &LockRequest) {
         let transaction = request.transaction;
         let is_settled = self.stamps.contains_key(&transaction) || self.unstamped.contains(&transaction);
         if !self.is_ordered(request.mode) || is_settled {
@@ -156,7 +156,7 @@ impl Sequencer for Timestamp {
         }
     }
 
-    fn refuses(&self, executing: &Executing, request: &Request) -> Option<Conflict> {
+    fn refuses(&self, executing: &Executing, request: &LockRequest) -> Option<Conflict> {
         let (own, place, mode) = (request.transaction, request.place(), joined_mode(executing, request));
         let stamp = self.stamp_for(own, mode)?;
         let mut later = None;
@@ -174,7 +174,7 @@ impl Sequencer for Timestamp {
     fn blockers(
         &self,
         executing: &Executing,
-        request: &Request,
+        request: &LockRequest,
         visit: &mut dyn FnMut(TransactionId) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let (own, place, mode) = (request.transaction, request.place(), joined_mode(executing, request));
@@ -297,7 +297,7 @@ impl Precedence {
                 let is_after = mode != Mode::Shared || other.mode != Mode::Exclusive;
                 if is_after && before.contains_key(&other.transaction) {
                     let own = before.get_mut(one).expect("listed above");
-                    own.entry(other.transaction).or_insert_with(|| Place::from(target).item());
+                    own.entry(other.transaction).or_insert_with(|| LockPlace::from(target).item());
                 }
                 ControlFlow::Continue(())
             });

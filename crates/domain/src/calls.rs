@@ -4,7 +4,7 @@
 //! the reason. Invariant: what a reply brings is checked before it is decoded: messages that are trees, such as programs, no server here
 //! sends, and a deep one would overflow the stack.
 
-use crate::place::{Answer, Lost, Question};
+use crate::place::{Lost, ServerAnswer, ServerQuestion};
 use messages::log_record::LogRecord;
 use messages::server::{Outgoing, Sites};
 use messages::{Envelope, EpochNumber, Message, Now, Outbox, ServerKind};
@@ -19,13 +19,13 @@ const TREES: [u32; 2] = [0, 2];
 
 /// What a domain wants of a server.
 #[derive(Debug, Serialize)]
-pub(crate) enum Request<'a> {
+pub(crate) enum ServerRequest<'a> {
     /// [`messages::Server::handle`] for each of them, in order. The body: the outbox.
     Handle(Now, &'a [Envelope]),
     /// [`messages::Server::tick`]. The body: the outbox.
     Tick(Now),
     /// [`crate::Machine::ask`]. The body: the answer.
-    Ask(Question),
+    Ask(ServerQuestion),
     /// [`crate::Machine::checkpoint_from`].
     CheckpointFrom(u64),
     /// The server ends here; the body is its state.
@@ -36,10 +36,10 @@ pub(crate) enum Request<'a> {
 
 /// The same, as the other side has it.
 #[derive(Debug, Deserialize)]
-pub(crate) enum Wanted {
+pub(crate) enum ReceivedRequest {
     Handle(Now, Vec<Envelope>),
     Tick(Now),
-    Ask(Question),
+    Ask(ServerQuestion),
     CheckpointFrom(u64),
     Take,
     Put,
@@ -54,13 +54,13 @@ fn extend(buffer: &mut Vec<u8>, value: &impl Serialize) {
     *buffer = postcard::to_extend(value, taken).expect("a call always encodes");
 }
 
-pub(crate) fn encode_request(kind: ServerKind, request: &Request<'_>, buffer: &mut Vec<u8>) {
+pub(crate) fn encode_request(kind: ServerKind, request: &ServerRequest<'_>, buffer: &mut Vec<u8>) {
     buffer.clear();
     extend(buffer, &(kind, request));
 }
 
 /// For which server, what, and what stands behind it.
-pub(crate) fn decode_request(bytes: &[u8]) -> Result<(ServerKind, Wanted, &[u8]), Lost> {
+pub(crate) fn decode_request(bytes: &[u8]) -> Result<(ServerKind, ReceivedRequest, &[u8]), Lost> {
     let ((kind, wanted), rest) = postcard::take_from_bytes(bytes).map_err(|error| unreadable(&error))?;
     Ok((kind, wanted, rest))
 }
@@ -85,11 +85,11 @@ pub(crate) fn body(reply: &[u8]) -> Result<&[u8], Lost> {
     }
 }
 
-pub(crate) fn encode_answer(answer: &Answer, buffer: &mut Vec<u8>) {
+pub(crate) fn encode_answer(answer: &ServerAnswer, buffer: &mut Vec<u8>) {
     extend(buffer, answer);
 }
 
-pub(crate) fn decode_answer(body: &[u8]) -> Result<Answer, Lost> {
+pub(crate) fn decode_answer(body: &[u8]) -> Result<ServerAnswer, Lost> {
     postcard::from_bytes(body).map_err(|error| unreadable(&error))
 }
 
@@ -137,7 +137,7 @@ fn decode_parts(body: &[u8], outbox: &mut Outbox) -> Result<(), postcard::Error>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Host, Stores};
+    use crate::{ServerHost, Stores};
     use access_manager::{MemoryStore, Store, StoreError};
     use messages::access::AccessRequest;
     use messages::session::SessionRequest;
@@ -207,10 +207,10 @@ mod tests {
     /// have been obeyed.
     #[test]
     fn a_host_refuses_what_it_cannot_execute() {
-        let mut host = Host::new(Box::new(OneStore));
+        let mut host = ServerHost::new(Box::new(OneStore));
         let (mut request, mut reply) = (Vec::new(), Vec::new());
         let now = Now { boot: 1, wall_micros: 1 };
-        encode_request(ServerKind::AccessManager, &Request::Tick(now), &mut request);
+        encode_request(ServerKind::AccessManager, &ServerRequest::Tick(now), &mut request);
         host.execute(&request, &mut reply);
         let Err(Lost::Process(reason)) = body(&reply) else { panic!("it has no access manager") };
         assert!(reason.contains("access manager"), "{reason}");
@@ -218,7 +218,7 @@ mod tests {
             host.execute(&request[..cut], &mut reply);
             assert!(body(&reply).is_err(), "cut at {cut}");
         }
-        encode_request(ServerKind::ConcurrencyController, &Request::Put, &mut request);
+        encode_request(ServerKind::ConcurrencyController, &ServerRequest::Put, &mut request);
         request.extend_from_slice(b"\xff\xff\xff\xff\xff");
         host.execute(&request, &mut reply);
         assert!(body(&reply).is_err(), "that is no state");

@@ -4,13 +4,13 @@
 //! the caller is given its turn after [`limits::RUN_TIME_MAX`], for leases are among what waits in other queues, and comes back for the rest, if
 //! it has said that it will. Invariant: that changes no order, neither of messages nor of records.
 
-use crate::place::{Place, SERVERS};
+use crate::place::{SERVERS, ServerPlace};
 use crate::{Clock, Domain, Remote, index, limits};
 use commit_log::{Log, LogError};
 use messages::access::AccessReply;
 use messages::replication::SiteNotice;
 use messages::server::{Outgoing, SEVERAL_SITES};
-use messages::trace::{Event, Happened, Tracer};
+use messages::trace::{Happened, TraceEvent, Tracer};
 use messages::{Envelope, Message, Outbox, ServerKind};
 use messages::{planted, reached};
 
@@ -88,7 +88,7 @@ impl<L: Log> Domain<L> {
 
     /// Whether a server is in another process.
     fn calls_out(&self) -> bool {
-        self.places.iter().any(|place| matches!(place, Place::Elsewhere(_)))
+        self.places.iter().any(|place| matches!(place, ServerPlace::Elsewhere(_)))
     }
 
     /// Delivers until nothing is left to deliver inside the site, or its time is over.
@@ -148,7 +148,7 @@ impl<L: Log> Domain<L> {
             self.collect(kind);
             if let Some(event) = event {
                 let took = clock().boot.saturating_sub(event.at);
-                self.tracer.note(Event { happened: Happened::Handled { took }, ..event });
+                self.tracer.note(TraceEvent { happened: Happened::Handled { took }, ..event });
             }
         }
     }
@@ -189,7 +189,7 @@ impl<L: Log> Domain<L> {
             }
             if let Some(event) = trace_of(&self.tracer, &envelope, self.now, Happened::Sent) {
                 let to = sites.iter().map(|to_site| (*to_site, event.to.1));
-                to.for_each(|to| self.tracer.note(Event { to, ..event }));
+                to.for_each(|to| self.tracer.note(TraceEvent { to, ..event }));
             }
             self.effects.remote.push(Remote { sites, envelope });
         }
@@ -210,7 +210,7 @@ impl<L: Log> Domain<L> {
     }
 }
 
-fn trace_of(tracer: &Tracer, envelope: &Envelope, at: u64, happened: Happened) -> Option<Event> {
+fn trace_of(tracer: &Tracer, envelope: &Envelope, at: u64, happened: Happened) -> Option<TraceEvent> {
     let label = tracer.wants(envelope)?;
-    Some(Event::of(envelope, label, at, happened))
+    Some(TraceEvent::of(envelope, label, at, happened))
 }

@@ -3,22 +3,22 @@
 //! Invariant: a request that cannot be executed is replied to with the reason, whatever its bytes; the servers here do nothing that is not in a
 //! reply, so what the domain was not told has not happened.
 
-use crate::calls::{self, Wanted};
+use crate::calls::{self, ReceivedRequest};
 use crate::place::{Lost, Machine, Stores, settle};
 use messages::{Outbox, ServerKind};
 use std::collections::BTreeMap;
 
 /// See the module's description.
-pub struct Host {
+pub struct ServerHost {
     machines: BTreeMap<ServerKind, Box<dyn Machine>>,
     stores: Box<dyn Stores>,
     outbox: Outbox,
 }
 
-impl Host {
+impl ServerHost {
     /// A process without servers. `stores` opens the store when the access manager comes.
-    pub fn new(stores: Box<dyn Stores>) -> Host {
-        Host { machines: BTreeMap::new(), stores, outbox: Outbox::default() }
+    pub fn new(stores: Box<dyn Stores>) -> ServerHost {
+        ServerHost { machines: BTreeMap::new(), stores, outbox: Outbox::default() }
     }
 
     /// Executes a call: the reply replaces what is in `reply`.
@@ -29,8 +29,8 @@ impl Host {
         });
     }
 
-    fn run(&mut self, kind: ServerKind, wanted: Wanted, state: &[u8], body: &mut Vec<u8>) -> Result<(), Lost> {
-        if let Wanted::Put = wanted {
+    fn run(&mut self, kind: ServerKind, wanted: ReceivedRequest, state: &[u8], body: &mut Vec<u8>) -> Result<(), Lost> {
+        if let ReceivedRequest::Put = wanted {
             // The one before it, of an earlier life of the site, goes first: only one may have the store open.
             self.machines.remove(&kind);
             self.machines.insert(kind, settle(kind, state, &mut *self.stores)?);
@@ -39,26 +39,26 @@ impl Host {
         let machine = self.machines.get_mut(&kind);
         let machine = machine.ok_or_else(|| Lost::Process(format!("the process that is called has no {kind}")))?;
         match wanted {
-            Wanted::Handle(now, envelopes) => {
+            ReceivedRequest::Handle(now, envelopes) => {
                 for envelope in envelopes {
                     machine.handle(now, envelope, &mut self.outbox);
                 }
                 calls::encode_outbox(&mut self.outbox, body);
             }
-            Wanted::Tick(now) => {
+            ReceivedRequest::Tick(now) => {
                 machine.tick(now, &mut self.outbox);
                 calls::encode_outbox(&mut self.outbox, body);
             }
-            Wanted::Ask(question) => calls::encode_answer(&machine.ask(question), body),
-            Wanted::CheckpointFrom(position) => machine.checkpoint_from(position),
-            Wanted::Take => {
+            ReceivedRequest::Ask(question) => calls::encode_answer(&machine.ask(question), body),
+            ReceivedRequest::CheckpointFrom(position) => machine.checkpoint_from(position),
+            ReceivedRequest::Take => {
                 if let Some(store) = machine.detach() {
                     self.stores.close(store)?;
                 }
                 body.extend_from_slice(&machine.state());
                 self.machines.remove(&kind);
             }
-            Wanted::Put => unreachable!("it was put above"),
+            ReceivedRequest::Put => unreachable!("it was put above"),
         }
         Ok(())
     }

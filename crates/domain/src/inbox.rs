@@ -187,12 +187,12 @@ fn is_notice(envelope: &Envelope) -> bool {
 mod tests {
     use super::*;
     use messages::commit::Outcome;
-    use messages::lineage::Mark;
+    use messages::lineage::LogPoint;
     use messages::planted::Bug;
     use messages::replication::SiteNotice;
     use messages::session::SessionRequest;
     use messages::{EpochNumber, Incarnation, SessionId, TransactionId};
-    use seeded_random::Random;
+    use seeded_random::SplitMix64;
 
     /// What is said, by whom: site 0 is the world.
     fn envelope(site: u16, what: u8, number: u64) -> Envelope {
@@ -206,7 +206,7 @@ mod tests {
             }
             0 => replication(ReplicationMessage::Current),
             1 => {
-                let (items, storages, mark) = (Vec::new(), Vec::new(), Mark::default());
+                let (items, storages, mark) = (Vec::new(), Vec::new(), LogPoint::default());
                 replication(ReplicationMessage::Refreshed { items, storages, everything: false, mark })
             }
             2 => commit(CommitMessage::Decide { transaction, order: 0, outcome: Outcome::Abort }),
@@ -260,8 +260,8 @@ mod tests {
     #[test]
     fn what_one_server_sends_another_keeps_its_order() {
         for seed in 0..300 {
-            let mut random = Random::new(seed);
-            let one = |random: &mut Random| {
+            let mut random = SplitMix64::new(seed);
+            let one = |random: &mut SplitMix64| {
                 let takes = random.percent(50);
                 (random.below(4) as u16, random.below(6) as u8, takes)
             };

@@ -3,11 +3,11 @@
 //! Invariants: whatever was answered inside the site leaves it, before anybody hears of another life; a commit that the action driver has not heard of
 //! yet counts as heard; what is said of a request to be undone, no server of this life has done, and none ever will.
 
-use crate::place::{Answer, Question, SERVERS};
+use crate::place::{SERVERS, ServerAnswer, ServerQuestion};
 use crate::{Domain, index};
 use commit_log::Log;
 use messages::commit::CommitReply;
-use messages::last_words::{LastWords, Left, LeftRequest, OpenTransaction, Testimony};
+use messages::last_words::{LastWords, LeftRequest, LeftSession, OpenTransaction, Testimony};
 use messages::{Incarnation, Message, ServerKind, SessionId, TransactionId, planted};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,13 +29,13 @@ impl<L: Log> Domain<L> {
                 _ => {}
             }
         }
-        let open = match self.places[index(ServerKind::AtomicityController)].ask(Question::Open) {
-            Ok(Answer::Open(open)) => open,
+        let open = match self.places[index(ServerKind::AtomicityController)].ask(ServerQuestion::Open) {
+            Ok(ServerAnswer::Open(open)) => open,
             _ => return None,
         };
         let open = open.into_iter().map(|open| (open.transaction, open)).collect();
-        let (mut left, mut words) = match self.places[index(ServerKind::ActionDriver)].ask(Question::Left) {
-            Ok(Answer::Left(left, earlier)) => (left, earlier),
+        let (mut left, mut words) = match self.places[index(ServerKind::ActionDriver)].ask(ServerQuestion::Left) {
+            Ok(ServerAnswer::Left(left, earlier)) => (left, earlier),
             _ => return None,
         };
         left.values_mut().for_each(|left| settle(left, &open, &committed));
@@ -55,12 +55,16 @@ impl<L: Log> Domain<L> {
 
 /// With an oracle that was set back a life may have the number of an earlier one. It falls as soon as the replication controller looks, so the earlier one is
 /// the one that has done something.
-fn leave(words: &mut LastWords, life: Incarnation, left: BTreeMap<SessionId, Left>) {
+fn leave(words: &mut LastWords, life: Incarnation, left: BTreeMap<SessionId, LeftSession>) {
     words.lives.entry(life).or_insert(left);
 }
 
 /// What was never sent is undone.
-fn settle(left: &mut Left, open: &BTreeMap<TransactionId, OpenTransaction>, committed: &BTreeSet<TransactionId>) {
+fn settle(
+    left: &mut LeftSession,
+    open: &BTreeMap<TransactionId, OpenTransaction>,
+    committed: &BTreeSet<TransactionId>,
+) {
     let LeftRequest::Doubt(doubt) = &mut left.request else { return };
     doubt.sent = open.get(&doubt.transaction).cloned();
     if committed.contains(&doubt.transaction) {
@@ -82,8 +86,8 @@ fn settle(left: &mut Left, open: &BTreeMap<TransactionId, OpenTransaction>, comm
 #[cfg(test)]
 mod tests {
     use super::*;
-    use messages::last_words::Doubt;
-    use messages::session::{Receipt, SessionReply};
+    use messages::last_words::InDoubtCommit;
+    use messages::session::{CommitReceipt, SessionReply};
     use messages::{EpochNumber, SiteId};
 
     fn id(sequence: u64) -> TransactionId {
@@ -95,9 +99,9 @@ mod tests {
     }
 
     fn settled(open: &[OpenTransaction], committed: &[u64]) -> LeftRequest {
-        let reply = SessionReply::Committed { receipt: Receipt::Disk };
-        let doubt = Box::new(Doubt { transaction: id(3), changed: None, reply, sent: None });
-        let mut left = Left { taken: 1, request: LeftRequest::Doubt(doubt) };
+        let reply = SessionReply::Committed { receipt: CommitReceipt::Disk };
+        let doubt = Box::new(InDoubtCommit { transaction: id(3), changed: None, reply, sent: None });
+        let mut left = LeftSession { taken: 1, request: LeftRequest::Doubt(doubt) };
         let open = open.iter().map(|open| (open.transaction, open.clone())).collect();
         settle(&mut left, &open, &committed.iter().copied().map(id).collect());
         left.request
@@ -113,7 +117,7 @@ mod tests {
     fn a_life_that_bears_an_earlier_ones_number_takes_nothing_back() {
         let request = LeftRequest::Undone;
         let mut words = LastWords::default();
-        leave(&mut words, Incarnation(6), [(SessionId(1), Left { taken: 42, request })].into());
+        leave(&mut words, Incarnation(6), [(SessionId(1), LeftSession { taken: 42, request })].into());
         let first = words.clone();
         leave(&mut words, Incarnation(6), BTreeMap::new());
         assert_eq!(words, first);

@@ -4,7 +4,7 @@
 
 use crate::{Clock, Domain, Remote, index};
 use commit_log::Log;
-use leases::{Keeper, LeaseSaid, Taken};
+use leases::{Keeper, LeaseSaid, MessageTaken};
 use messages::lease::LeaseOrder;
 use messages::{Envelope, EpochNumber, Message, ServerKind};
 
@@ -36,7 +36,7 @@ impl<L: Log> Domain<L> {
         let mut said = LeaseSaid::new();
         let taken = self.leases.handle(now, &envelope, &mut said);
         self.send_leases(said);
-        (taken == Taken::Stray).then_some(envelope)
+        (taken == MessageTaken::Stray).then_some(envelope)
     }
 
     pub(crate) fn tick_leases(&mut self, clock: &mut Clock<'_>) {

@@ -25,14 +25,14 @@ pub mod snapshot;
 mod start;
 mod watches;
 
-pub use action_driver::Counters as CompanionCounters;
-pub use atomicity_controller::Counters as CommitCounters;
+pub use action_driver::CompanionCounters;
+pub use atomicity_controller::CommitCounters;
 pub use atomicity_controller::limits::ROUND_PACE;
 pub use concurrency_controller::limits::POINTS_MAX;
 pub use delivery::Turns;
 pub use expert_system::{RuleBook, RuleBookError};
-pub use host::Host;
-pub use place::{Call, Lost, SERVERS, Stores};
+pub use host::ServerHost;
+pub use place::{CatalogRows, Lost, ProcessConnection, SERVERS, Stores};
 pub use start::Start;
 
 use commit_log::{Log, LogError, Position};
@@ -44,23 +44,23 @@ use messages::method::MethodReport;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
 use messages::server::Sites;
-use messages::trace::{Event, Selection, Tracer};
+use messages::trace::{Selection, TraceEvent, Tracer};
 use messages::{
     Envelope, EpochNumber, Incarnation, Item, Key, LeaseLength, Message, Now, Outbox, Row, ServerKind, SiteId,
     Timestamp,
 };
-use place::{Answer, Place, Question};
+use place::{ServerAnswer, ServerPlace, ServerQuestion};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use thiserror::Error;
-use watches::{DiskWatch, Growth};
+use watches::{DiskWatch, LogGrowth};
 
 /// Reads the clocks; called anew for every message.
 pub type Clock<'a> = dyn FnMut() -> Now + 'a;
 
 /// How a domain is set up.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct DomainSettings {
     /// Which site.
     pub site: SiteId,
     /// Which life of it.
@@ -97,7 +97,7 @@ pub struct Settings {
 
 /// Why a domain does not start.
 #[derive(Debug, Error)]
-pub enum StartError {
+pub enum DomainStartError {
     /// The log cannot be read.
     #[error("the log cannot be read: {0}")]
     Log(#[from] LogError),
@@ -137,7 +137,7 @@ pub struct Effects {
     /// What only the world can do.
     pub notices: Vec<SiteNotice>,
     /// Nothing was sent after that, and the domain does nothing any more. Drop it.
-    pub failed: Option<Failure>,
+    pub failed: Option<DomainFailure>,
 }
 
 /// A message for other sites.
@@ -151,7 +151,7 @@ pub struct Remote {
 
 /// Why a domain does nothing any more.
 #[derive(Debug, Error)]
-pub enum Failure {
+pub enum DomainFailure {
     /// The disk.
     #[error("{0}")]
     Log(#[from] LogError),
@@ -181,10 +181,10 @@ enum Checkpoint {
 
 /// The servers of one site.
 pub struct Domain<L: Log> {
-    settings: Settings,
+    settings: DomainSettings,
     log: L,
     /// As in [`SERVERS`].
-    places: [Place; SERVERS.len()],
+    places: [ServerPlace; SERVERS.len()],
     /// Messages that each of them has taken.
     taken: [u64; SERVERS.len()],
     /// What has come from outside and no server has taken yet.
@@ -208,7 +208,7 @@ pub struct Domain<L: Log> {
     replays_from: Position,
     /// Nothing from here on is given up: a snapshot is being taken of it.
     held: Option<Position>,
-    growth: Growth,
+    growth: LogGrowth,
     /// Much of what was installed is not in the store.
     post_is_urgent: bool,
     turns: Turns,
@@ -251,70 +251,76 @@ impl<L: Log> Domain<L> {
     }
 
     /// How the domain was set up.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &DomainSettings {
         &self.settings
     }
 
     /// Why the site may not serve now; `None`: it may.
     pub fn refusal(&self, now: Now) -> Option<String> {
-        match self.ask(ServerKind::ReplicationController, Question::Refusal(now)) {
-            Ok(Answer::Refusal(refusal)) => refusal,
+        match self.ask(ServerKind::ReplicationController, ServerQuestion::Refusal(now)) {
+            Ok(ServerAnswer::Refusal(refusal)) => refusal,
             other => Some(format!("the replication controller does not tell: {}", wrong(other))),
         }
     }
 
     /// What replication looks like from here.
-    pub fn replication(&self) -> replication_controller::Status {
-        match self.ask(ServerKind::ReplicationController, Question::Replication) {
-            Ok(Answer::Replication(status)) => *status,
-            _ => replication_controller::Status { state: "lost".into(), ..replication_controller::Status::default() },
+    pub fn replication(&self) -> replication_controller::ReplicationStatus {
+        match self.ask(ServerKind::ReplicationController, ServerQuestion::Replication) {
+            Ok(ServerAnswer::Replication(status)) => *status,
+            _ => replication_controller::ReplicationStatus {
+                state: "lost".into(),
+                ..replication_controller::ReplicationStatus::default()
+            },
         }
     }
 
     /// What commits and aborts have come to.
-    pub fn commits(&self) -> atomicity_controller::Counters {
-        match self.ask(ServerKind::AtomicityController, Question::Commits) {
-            Ok(Answer::Commits(counters)) => counters,
-            _ => atomicity_controller::Counters::default(),
+    pub fn commits(&self) -> atomicity_controller::CommitCounters {
+        match self.ask(ServerKind::AtomicityController, ServerQuestion::Commits) {
+            Ok(ServerAnswer::Commits(counters)) => counters,
+            _ => atomicity_controller::CommitCounters::default(),
         }
     }
 
     /// Programs that have committed in the transaction of another.
-    pub fn companions(&self) -> action_driver::Counters {
-        match self.ask(ServerKind::ActionDriver, Question::Companions) {
-            Ok(Answer::Companions(counters)) => counters,
-            _ => action_driver::Counters::default(),
+    pub fn companions(&self) -> action_driver::CompanionCounters {
+        match self.ask(ServerKind::ActionDriver, ServerQuestion::Companions) {
+            Ok(ServerAnswer::Companions(counters)) => counters,
+            _ => action_driver::CompanionCounters::default(),
         }
     }
 
-    /// What the access manager keeps in memory; bounded by [`Settings`], but for what is still to be written to the store.
+    /// What the access manager keeps in memory; bounded by [`DomainSettings`], but for what is still to be written to the store.
     pub fn memory(&self) -> access_manager::Tally {
-        match self.ask(ServerKind::AccessManager, Question::Memory) {
-            Ok(Answer::Memory(tally)) => tally,
+        match self.ask(ServerKind::AccessManager, ServerQuestion::Memory) {
+            Ok(ServerAnswer::Memory(tally)) => tally,
             _ => access_manager::Tally::default(),
         }
     }
 
     /// Whether this site's copy of an item is stale.
     pub fn is_stale(&self, item: &Item) -> bool {
-        matches!(self.ask(ServerKind::AccessManager, Question::Stale(item.clone())), Ok(Answer::Stale(true)))
+        matches!(
+            self.ask(ServerKind::AccessManager, ServerQuestion::Stale(item.clone())),
+            Ok(ServerAnswer::Stale(true))
+        )
     }
 
     /// Whether no transaction executes or is being prepared here, as far as anybody else is concerned.
     pub fn is_unlocked(&self) -> bool {
-        matches!(self.ask(ServerKind::ConcurrencyController, Question::Idle), Ok(Answer::Idle(true)))
+        matches!(self.ask(ServerKind::ConcurrencyController, ServerQuestion::Idle), Ok(ServerAnswer::Idle(true)))
     }
 
     /// The method of concurrency control in force, and whether its property is true of what executes; `None`: its server is lost.
     pub fn method(&self) -> Option<(MethodReport, bool)> {
-        match self.ask(ServerKind::ConcurrencyController, Question::Method(self.settings.site)) {
-            Ok(Answer::Method(report, holds)) => Some((*report, holds)),
+        match self.ask(ServerKind::ConcurrencyController, ServerQuestion::Method(self.settings.site)) {
+            Ok(ServerAnswer::Method(report, holds)) => Some((*report, holds)),
             _ => None,
         }
     }
 
     /// A server that is lost is found out by whoever changes something: who only looks goes on without.
-    fn ask(&self, kind: ServerKind, question: Question) -> Result<Answer, Lost> {
+    fn ask(&self, kind: ServerKind, question: ServerQuestion) -> Result<ServerAnswer, Lost> {
         self.places[index(kind)].ask(question)
     }
 
@@ -329,7 +335,7 @@ impl<L: Log> Domain<L> {
     }
 
     /// What was traced since the last call.
-    pub fn take_trace(&mut self) -> Vec<Event> {
+    pub fn take_trace(&mut self) -> Vec<TraceEvent> {
         self.tracer.take()
     }
 
@@ -459,7 +465,7 @@ impl<L: Log> Domain<L> {
         }
     }
 
-    fn fail(&mut self, failure: Failure) {
+    fn fail(&mut self, failure: DomainFailure) {
         self.inbox.clear();
         self.queue.clear();
         self.syncs.clear();
@@ -470,7 +476,7 @@ impl<L: Log> Domain<L> {
     fn has(&mut self, kind: ServerKind, done: Result<(), Lost>) -> bool {
         if let Err(lost) = done {
             self.outbox = Outbox::default();
-            self.fail(Failure::Server { kind, lost });
+            self.fail(DomainFailure::Server { kind, lost });
             return false;
         }
         true
@@ -479,8 +485,8 @@ impl<L: Log> Domain<L> {
     /// A server that is here, as all of them are at a start.
     fn machine(&mut self, kind: ServerKind) -> &mut dyn place::Machine {
         match &mut self.places[index(kind)] {
-            Place::Here(machine) => &mut **machine,
-            Place::Elsewhere(_) => unreachable!("the {kind:?} was moved before the log was replayed"),
+            ServerPlace::Here(machine) => &mut **machine,
+            ServerPlace::Elsewhere(_) => unreachable!("the {kind:?} was moved before the log was replayed"),
         }
     }
 
@@ -503,6 +509,6 @@ fn index(kind: ServerKind) -> usize {
 }
 
 /// What came instead of an answer.
-fn wrong(other: Result<Answer, Lost>) -> String {
+fn wrong(other: Result<ServerAnswer, Lost>) -> String {
     other.map_or_else(|lost| lost.to_string(), |_| "it has answered something else".to_owned())
 }

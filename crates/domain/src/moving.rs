@@ -5,7 +5,7 @@
 //! its log; no server ever goes on in two places.
 
 use crate::place::{Elsewhere, SERVERS, settle};
-use crate::{Call, Domain, Failure, Lost, Place, Settings, Stores, index};
+use crate::{Domain, DomainFailure, DomainSettings, Lost, ProcessConnection, ServerPlace, Stores, index};
 use commit_log::Log;
 use concurrency_controller::ConcurrencyController;
 use messages::ServerKind;
@@ -37,12 +37,17 @@ impl<L: Log> Domain<L> {
     ///
     /// # Errors
     /// It is lost, and the domain has failed.
-    pub fn give(&mut self, kind: ServerKind, call: Box<dyn Call>, stores: &mut dyn Stores) -> Result<usize, Lost> {
+    pub fn give(
+        &mut self,
+        kind: ServerKind,
+        call: Box<dyn ProcessConnection>,
+        stores: &mut dyn Stores,
+    ) -> Result<usize, Lost> {
         let mut elsewhere = Elsewhere::new(kind, call);
         self.move_by(kind, |place| {
             let state = place.take(stores)?;
             elsewhere.put(&state)?;
-            *place = Place::Elsewhere(RefCell::new(elsewhere));
+            *place = ServerPlace::Elsewhere(RefCell::new(elsewhere));
             Ok(state.len())
         })
     }
@@ -52,13 +57,13 @@ impl<L: Log> Domain<L> {
     /// # Errors
     /// It is lost, and the domain has failed.
     pub fn fetch(&mut self, kind: ServerKind, stores: &mut dyn Stores) -> Result<usize, Lost> {
-        let Settings { method, points_max, planted, .. } = self.settings;
+        let DomainSettings { method, points_max, planted, .. } = self.settings;
         let leaves_locks = kind == ServerKind::ConcurrencyController && planted!(planted, MoveLeavesLocks);
         self.move_by(kind, |place| {
             let state = place.take(stores)?;
             *place = match leaves_locks {
-                true => Place::here(ConcurrencyController::new(method, points_max, planted)),
-                false => Place::Here(settle(kind, &state, stores)?),
+                true => ServerPlace::here(ConcurrencyController::new(method, points_max, planted)),
+                false => ServerPlace::Here(settle(kind, &state, stores)?),
             };
             Ok(state.len())
         })
@@ -67,19 +72,20 @@ impl<L: Log> Domain<L> {
     fn move_by(
         &mut self,
         kind: ServerKind,
-        act: impl FnOnce(&mut Place) -> Result<usize, Lost>,
+        act: impl FnOnce(&mut ServerPlace) -> Result<usize, Lost>,
     ) -> Result<usize, Lost> {
         if let Some(failure) = &self.effects.failed {
             return Err(Lost::Process(format!("the site ends this life: {failure}")));
         }
-        act(&mut self.places[index(kind)]).inspect_err(|lost| self.fail(Failure::Server { kind, lost: lost.clone() }))
+        act(&mut self.places[index(kind)])
+            .inspect_err(|lost| self.fail(DomainFailure::Server { kind, lost: lost.clone() }))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Host;
+    use crate::ServerHost;
     use access_manager::{MemoryStore, Store, StoreError};
     use commit_log::MemoryLog;
     use messages::concurrency::Method;
@@ -114,9 +120,9 @@ mod tests {
     }
 
     /// Another process, in this one.
-    struct Here(Host);
+    struct Here(ServerHost);
 
-    impl Call for Here {
+    impl ProcessConnection for Here {
         fn call(&mut self, request: &[u8], reply: &mut Vec<u8>) -> Result<(), Lost> {
             self.0.execute(request, reply);
             Ok(())
@@ -138,7 +144,7 @@ mod tests {
     }
 
     fn domain() -> Domain<MemoryLog> {
-        let settings = Settings {
+        let settings = DomainSettings {
             site: SiteId(1),
             incarnation: LIFE,
             sites: vec![SiteId(1)],
@@ -157,7 +163,7 @@ mod tests {
             planted: Planted::none(),
         };
         let mut domain = Domain::start(settings, MemoryLog::new(), Box::new(MemoryStore::new())).expect("an empty log");
-        let process = Here(Host::new(Box::new(NoStores)));
+        let process = Here(ServerHost::new(Box::new(NoStores)));
         domain.give(ServerKind::ActionDriver, Box::new(process), &mut NoStores).expect("it is taken");
         domain
     }
@@ -172,12 +178,12 @@ mod tests {
     #[test]
     fn a_store_that_cannot_be_opened_elsewhere_is_told() {
         let mut domain = domain();
-        let process = Here(Host::new(Box::new(DamagedStores)));
+        let process = Here(ServerHost::new(Box::new(DamagedStores)));
         let error = StoreError::Damaged("a checksum differs".to_owned());
         let given = domain.give(ServerKind::AccessManager, Box::new(process), &mut NoStores);
         assert_eq!(given, Err(Lost::Store(error.clone())));
         let failed = domain.take_effects().failed;
-        assert!(matches!(failed, Some(Failure::Server { lost: Lost::Store(told), .. }) if told == error));
+        assert!(matches!(failed, Some(DomainFailure::Server { lost: Lost::Store(told), .. }) if told == error));
     }
 
     /// If this fails, a COMMIT that was on its way when its life ended is answered by the next one, which has none of its writes.

@@ -3,12 +3,12 @@
 //! Invariants: a server is in one place at a time; its outbox comes to the domain, wherever it is, before anything of it takes effect, so the order
 //! that servers rely on is the same in every layout. What another process replies is checked: it is a lost server at worst.
 
-use crate::calls::{self, Request};
+use crate::calls::{self, ServerRequest};
 use access_manager::{AccessManager, Store, StoreError};
 use action_driver::ActionDriver;
 use atomicity_controller::AtomicityController;
 use concurrency_controller::ConcurrencyController;
-use messages::last_words::{LastWords, Left, OpenTransaction};
+use messages::last_words::{LastWords, LeftSession, OpenTransaction};
 use messages::method::MethodReport;
 use messages::{Envelope, Item, Key, Now, Outbox, Row, Server, ServerKind, SessionId, SiteId, Timestamp};
 use replication_controller::ReplicationController;
@@ -38,7 +38,7 @@ pub enum Lost {
 }
 
 /// A way to a process that has servers of this domain: a line of shared memory, or a connection.
-pub trait Call: Send {
+pub trait ProcessConnection: Send {
     /// Makes a call: the reply replaces what is in `reply`.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ pub trait Call: Send {
 
 /// What the domain asks of a server besides what all servers have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Question {
+pub enum ServerQuestion {
     /// Of the replication controller: why the site may not serve now.
     Refusal(Now),
     /// Of the replication controller: what replication looks like.
@@ -76,27 +76,27 @@ pub type CatalogRows = Vec<(Key, Timestamp, Option<Row>)>;
 
 /// What a server answers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Answer {
-    /// To [`Question::Refusal`].
+pub enum ServerAnswer {
+    /// To [`ServerQuestion::Refusal`].
     Refusal(Option<String>),
-    /// To [`Question::Replication`].
-    Replication(Box<replication_controller::Status>),
-    /// To [`Question::Commits`].
-    Commits(atomicity_controller::Counters),
-    /// To [`Question::Companions`].
-    Companions(action_driver::Counters),
-    /// To [`Question::Memory`].
+    /// To [`ServerQuestion::Replication`].
+    Replication(Box<replication_controller::ReplicationStatus>),
+    /// To [`ServerQuestion::Commits`].
+    Commits(atomicity_controller::CommitCounters),
+    /// To [`ServerQuestion::Companions`].
+    Companions(action_driver::CompanionCounters),
+    /// To [`ServerQuestion::Memory`].
     Memory(access_manager::Tally),
-    /// To [`Question::Stale`].
+    /// To [`ServerQuestion::Stale`].
     Stale(bool),
-    /// To [`Question::Idle`].
+    /// To [`ServerQuestion::Idle`].
     Idle(bool),
-    /// To [`Question::Method`]: the report, and whether the method's property is true of what executes.
+    /// To [`ServerQuestion::Method`]: the report, and whether the method's property is true of what executes.
     Method(Box<MethodReport>, bool),
-    /// To [`Question::Open`].
+    /// To [`ServerQuestion::Open`].
     Open(Vec<OpenTransaction>),
-    /// To [`Question::Left`]: of this life, and of those before.
-    Left(BTreeMap<SessionId, Left>, LastWords),
+    /// To [`ServerQuestion::Left`]: of this life, and of those before.
+    Left(BTreeMap<SessionId, LeftSession>, LastWords),
     /// That is nothing this server knows.
     Unknown,
 }
@@ -104,9 +104,9 @@ pub enum Answer {
 /// A server in the process that holds it: what goes in besides messages, and its whole state, which can be moved.
 pub trait Machine: Server + Send {
     /// Answers a question.
-    fn ask(&self, question: Question) -> Answer {
+    fn ask(&self, question: ServerQuestion) -> ServerAnswer {
         let _ = question;
-        Answer::Unknown
+        ServerAnswer::Unknown
     }
 
     /// For the access manager: the next post covers everything that the log says before this position.
@@ -181,14 +181,14 @@ fn bytes_of(state: &impl Serialize) -> Vec<u8> {
 }
 
 impl Machine for ActionDriver {
-    fn ask(&self, question: Question) -> Answer {
+    fn ask(&self, question: ServerQuestion) -> ServerAnswer {
         match question {
-            Question::Companions => Answer::Companions(self.companions()),
-            Question::Left => {
+            ServerQuestion::Companions => ServerAnswer::Companions(self.companions()),
+            ServerQuestion::Left => {
                 let (left, earlier) = self.left_behind();
-                Answer::Left(left, earlier)
+                ServerAnswer::Left(left, earlier)
             }
-            _ => Answer::Unknown,
+            _ => ServerAnswer::Unknown,
         }
     }
 
@@ -202,11 +202,11 @@ impl Machine for ActionDriver {
 }
 
 impl Machine for AtomicityController {
-    fn ask(&self, question: Question) -> Answer {
+    fn ask(&self, question: ServerQuestion) -> ServerAnswer {
         match question {
-            Question::Commits => Answer::Commits(self.counters()),
-            Question::Open => Answer::Open(self.open_transactions()),
-            _ => Answer::Unknown,
+            ServerQuestion::Commits => ServerAnswer::Commits(self.counters()),
+            ServerQuestion::Open => ServerAnswer::Open(self.open_transactions()),
+            _ => ServerAnswer::Unknown,
         }
     }
 
@@ -216,11 +216,13 @@ impl Machine for AtomicityController {
 }
 
 impl Machine for ConcurrencyController {
-    fn ask(&self, question: Question) -> Answer {
+    fn ask(&self, question: ServerQuestion) -> ServerAnswer {
         match question {
-            Question::Idle => Answer::Idle(self.is_idle()),
-            Question::Method(site) => Answer::Method(Box::new(self.method_report(site)), self.property_holds()),
-            _ => Answer::Unknown,
+            ServerQuestion::Idle => ServerAnswer::Idle(self.is_idle()),
+            ServerQuestion::Method(site) => {
+                ServerAnswer::Method(Box::new(self.method_report(site)), self.property_holds())
+            }
+            _ => ServerAnswer::Unknown,
         }
     }
 
@@ -230,11 +232,11 @@ impl Machine for ConcurrencyController {
 }
 
 impl Machine for ReplicationController {
-    fn ask(&self, question: Question) -> Answer {
+    fn ask(&self, question: ServerQuestion) -> ServerAnswer {
         match question {
-            Question::Refusal(now) => Answer::Refusal(self.refusal(now)),
-            Question::Replication => Answer::Replication(Box::new(self.status())),
-            _ => Answer::Unknown,
+            ServerQuestion::Refusal(now) => ServerAnswer::Refusal(self.refusal(now)),
+            ServerQuestion::Replication => ServerAnswer::Replication(Box::new(self.status())),
+            _ => ServerAnswer::Unknown,
         }
     }
 
@@ -244,11 +246,11 @@ impl Machine for ReplicationController {
 }
 
 impl Machine for AccessManager {
-    fn ask(&self, question: Question) -> Answer {
+    fn ask(&self, question: ServerQuestion) -> ServerAnswer {
         match question {
-            Question::Memory => Answer::Memory(self.tally()),
-            Question::Stale(item) => Answer::Stale(self.is_stale(&item)),
-            _ => Answer::Unknown,
+            ServerQuestion::Memory => ServerAnswer::Memory(self.tally()),
+            ServerQuestion::Stale(item) => ServerAnswer::Stale(self.is_stale(&item)),
+            _ => ServerAnswer::Unknown,
         }
     }
 
@@ -284,7 +286,7 @@ impl Machine for AccessManager {
 /// A server in another process.
 pub(crate) struct Elsewhere {
     kind: ServerKind,
-    call: Box<dyn Call>,
+    call: Box<dyn ProcessConnection>,
     request: Vec<u8>,
     reply: Vec<u8>,
     /// Calls made, whatever for.
@@ -292,12 +294,12 @@ pub(crate) struct Elsewhere {
 }
 
 impl Elsewhere {
-    pub(crate) fn new(kind: ServerKind, call: Box<dyn Call>) -> Elsewhere {
+    pub(crate) fn new(kind: ServerKind, call: Box<dyn ProcessConnection>) -> Elsewhere {
         Elsewhere { kind, call, request: Vec::new(), reply: Vec::new(), calls: 0 }
     }
 
     /// Calls, and returns the checked reply's body.
-    pub(crate) fn call(&mut self, request: &Request<'_>) -> Result<&[u8], Lost> {
+    pub(crate) fn call(&mut self, request: &ServerRequest<'_>) -> Result<&[u8], Lost> {
         self.calls += 1;
         calls::encode_request(self.kind, request, &mut self.request);
         self.call.call(&self.request, &mut self.reply)?;
@@ -307,7 +309,7 @@ impl Elsewhere {
     /// Gives the server to the other process.
     pub(crate) fn put(&mut self, state: &[u8]) -> Result<(), Lost> {
         self.calls += 1;
-        calls::encode_request(self.kind, &Request::Put, &mut self.request);
+        calls::encode_request(self.kind, &ServerRequest::Put, &mut self.request);
         self.request.extend_from_slice(state);
         let put = self.call.call(&self.request, &mut self.reply).and_then(|()| calls::body(&self.reply).map(drop));
         // A state may be large, and is not needed again.
@@ -315,29 +317,29 @@ impl Elsewhere {
         put
     }
 
-    fn run(&mut self, request: &Request<'_>, outbox: &mut Outbox) -> Result<(), Lost> {
+    fn run(&mut self, request: &ServerRequest<'_>, outbox: &mut Outbox) -> Result<(), Lost> {
         let body = self.call(request)?;
         calls::decode_outbox(body, outbox)
     }
 }
 
 /// See the module's description.
-pub(crate) enum Place {
+pub(crate) enum ServerPlace {
     Here(Box<dyn Machine>),
     /// Behind a cell, because who only looks asks, too.
     Elsewhere(RefCell<Elsewhere>),
 }
 
-impl Place {
-    pub(crate) fn here(machine: impl Machine + 'static) -> Place {
-        Place::Here(Box::new(machine))
+impl ServerPlace {
+    pub(crate) fn here(machine: impl Machine + 'static) -> ServerPlace {
+        ServerPlace::Here(Box::new(machine))
     }
 
     /// Calls made to the other process since the server went there.
     pub(crate) fn calls(&self) -> u64 {
         match self {
-            Place::Here(_) => 0,
-            Place::Elsewhere(elsewhere) => elsewhere.borrow().calls,
+            ServerPlace::Here(_) => 0,
+            ServerPlace::Elsewhere(elsewhere) => elsewhere.borrow().calls,
         }
     }
 
@@ -350,55 +352,59 @@ impl Place {
         outbox: &mut Outbox,
     ) -> Result<(), Lost> {
         match self {
-            Place::Here(machine) => {
+            ServerPlace::Here(machine) => {
                 machine.handle(now, envelope, outbox);
                 Ok(())
             }
-            Place::Elsewhere(elsewhere) => {
+            ServerPlace::Elsewhere(elsewhere) => {
                 let mut envelopes = vec![envelope];
                 more(&mut envelopes);
-                elsewhere.get_mut().run(&Request::Handle(now, &envelopes), outbox)
+                elsewhere.get_mut().run(&ServerRequest::Handle(now, &envelopes), outbox)
             }
         }
     }
 
     pub(crate) fn tick(&mut self, now: Now, outbox: &mut Outbox) -> Result<(), Lost> {
         match self {
-            Place::Here(machine) => {
+            ServerPlace::Here(machine) => {
                 machine.tick(now, outbox);
                 Ok(())
             }
-            Place::Elsewhere(elsewhere) => elsewhere.get_mut().run(&Request::Tick(now), outbox),
+            ServerPlace::Elsewhere(elsewhere) => elsewhere.get_mut().run(&ServerRequest::Tick(now), outbox),
         }
     }
 
-    pub(crate) fn ask(&self, question: Question) -> Result<Answer, Lost> {
+    pub(crate) fn ask(&self, question: ServerQuestion) -> Result<ServerAnswer, Lost> {
         match self {
-            Place::Here(machine) => Ok(machine.ask(question)),
-            Place::Elsewhere(elsewhere) => calls::decode_answer(elsewhere.borrow_mut().call(&Request::Ask(question))?),
+            ServerPlace::Here(machine) => Ok(machine.ask(question)),
+            ServerPlace::Elsewhere(elsewhere) => {
+                calls::decode_answer(elsewhere.borrow_mut().call(&ServerRequest::Ask(question))?)
+            }
         }
     }
 
     pub(crate) fn checkpoint_from(&mut self, position: u64) -> Result<(), Lost> {
         match self {
-            Place::Here(machine) => {
+            ServerPlace::Here(machine) => {
                 machine.checkpoint_from(position);
                 Ok(())
             }
-            Place::Elsewhere(elsewhere) => elsewhere.get_mut().call(&Request::CheckpointFrom(position)).map(drop),
+            ServerPlace::Elsewhere(elsewhere) => {
+                elsewhere.get_mut().call(&ServerRequest::CheckpointFrom(position)).map(drop)
+            }
         }
     }
 
     /// Ends the server here, and returns its state. Its store is closed, with everything written.
     pub(crate) fn take(&mut self, stores: &mut dyn Stores) -> Result<Vec<u8>, Lost> {
         match self {
-            Place::Here(machine) => {
+            ServerPlace::Here(machine) => {
                 if let Some(store) = machine.detach() {
                     stores.close(store)?;
                 }
                 Ok(machine.state())
             }
-            Place::Elsewhere(elsewhere) => elsewhere.get_mut().call(&Request::Take).map(<[u8]>::to_vec),
+            ServerPlace::Elsewhere(elsewhere) => elsewhere.get_mut().call(&ServerRequest::Take).map(<[u8]>::to_vec),
         }
     }
 }

@@ -4,9 +4,9 @@
 
 use crate::inbox::Inbox;
 use crate::limits::REPLAY_PART_BYTES;
-use crate::place::{Place, SERVERS};
-use crate::watches::{DiskWatch, Growth};
-use crate::{Domain, Effects, Settings, StartError, Turns};
+use crate::place::{SERVERS, ServerPlace};
+use crate::watches::{DiskWatch, LogGrowth};
+use crate::{Domain, DomainSettings, DomainStartError, Effects, Turns};
 use access_manager::{AccessManager, Store};
 use action_driver::ActionDriver;
 use atomicity_controller::AtomicityController;
@@ -33,10 +33,10 @@ impl<L: Log> Start<L> {
     /// Builds the servers.
     ///
     /// # Errors
-    /// See [`StartError`].
-    pub fn begin(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Start<L>, StartError> {
-        let Settings { site, incarnation, lease, planted, .. } = settings;
-        let access = access_manager::Settings {
+    /// See [`DomainStartError`].
+    pub fn begin(settings: DomainSettings, log: L, store: Box<dyn Store>) -> Result<Start<L>, DomainStartError> {
+        let DomainSettings { site, incarnation, lease, planted, .. } = settings;
+        let access = access_manager::StoreSettings {
             memory_bytes_max: settings.memory_bytes_max,
             unposted_bytes_max: settings.unposted_bytes_max,
             old_version_bytes_max: settings.old_version_bytes_max,
@@ -48,17 +48,17 @@ impl<L: Log> Start<L> {
         let (told, needed) = access_manager.replay_from();
         // What installs before what reads.
         let places = [
-            Place::here(ReplicationController::new(site, incarnation, &settings.sites, lease, planted)),
-            Place::here(
+            ServerPlace::here(ReplicationController::new(site, incarnation, &settings.sites, lease, planted)),
+            ServerPlace::here(
                 AtomicityController::new(site, incarnation, settings.round_pace, planted)
                     .installing_at_once(settings.touched_max),
             ),
-            Place::here(
+            ServerPlace::here(
                 ConcurrencyController::new(settings.method, settings.points_max, planted)
                     .with_rules(Arc::clone(&settings.rules)),
             ),
-            Place::here(access_manager),
-            Place::here(ActionDriver::new(planted, settings.seed).with_chunks_of(settings.chunk_rows)),
+            ServerPlace::here(access_manager),
+            ServerPlace::here(ActionDriver::new(planted, settings.seed).with_chunks_of(settings.chunk_rows)),
         ];
         let mut domain = Domain {
             places,
@@ -77,7 +77,7 @@ impl<L: Log> Start<L> {
             checkpointed_at: log.first(),
             replays_from: log.first(),
             held: None,
-            growth: Growth { looked: (log.appended(), 0), counts_from: log.first() },
+            growth: LogGrowth { looked: (log.appended(), 0), counts_from: log.first() },
             post_is_urgent: false,
             turns: Turns::Never,
             next_tag: 1,
@@ -94,8 +94,8 @@ impl<L: Log> Start<L> {
     /// Replays a part of the log. Returns whether there is more: if there is, whoever has something else to do may do that first.
     ///
     /// # Errors
-    /// See [`StartError`].
-    pub fn go_on(&mut self) -> Result<bool, StartError> {
+    /// See [`DomainStartError`].
+    pub fn go_on(&mut self) -> Result<bool, DomainStartError> {
         if let Some(position) = self.next {
             self.next = self.domain.replay(position)?;
         }
@@ -105,8 +105,8 @@ impl<L: Log> Start<L> {
     /// Replays what is left of it.
     ///
     /// # Errors
-    /// See [`StartError`].
-    pub fn finish(mut self) -> Result<Domain<L>, StartError> {
+    /// See [`DomainStartError`].
+    pub fn finish(mut self) -> Result<Domain<L>, DomainStartError> {
         while self.go_on()? {}
         let Start { mut domain, .. } = self;
         SERVERS.iter().try_for_each(|kind| domain.machine(*kind).replay_ends())?;
@@ -119,13 +119,13 @@ impl<L: Log> Domain<L> {
     /// Builds the servers and replays the log.
     ///
     /// # Errors
-    /// See [`StartError`].
-    pub fn start(settings: Settings, log: L, store: Box<dyn Store>) -> Result<Domain<L>, StartError> {
+    /// See [`DomainStartError`].
+    pub fn start(settings: DomainSettings, log: L, store: Box<dyn Store>) -> Result<Domain<L>, DomainStartError> {
         Start::begin(settings, log, store)?.finish()
     }
 
     /// A replay tells nobody which settings it has installed, as it does not know those that came as copies: they are looked up once it is over.
-    fn follow_settings(&mut self) -> Result<(), StartError> {
+    fn follow_settings(&mut self) -> Result<(), DomainStartError> {
         if planted!(self.settings.planted, SettingFromFile) {
             return Ok(());
         }
@@ -139,7 +139,7 @@ impl<L: Log> Domain<L> {
     }
 
     /// Replays a part of the log. Returns where the next one begins. All servers are here.
-    fn replay(&mut self, position: Position) -> Result<Option<Position>, StartError> {
+    fn replay(&mut self, position: Position) -> Result<Option<Position>, DomainStartError> {
         let at_start = Now { boot: 0, wall_micros: 0 };
         // A reader borrows the log, and replaying needs the servers.
         let (mut records, mut next, mut bytes) = (Vec::new(), None, 0);
@@ -154,7 +154,7 @@ impl<L: Log> Domain<L> {
         }
         for (position, bytes) in records {
             let record = LogRecord::decode(&bytes)
-                .map_err(|error| StartError::Record { position, reason: error.to_string() })?;
+                .map_err(|error| DomainStartError::Record { position, reason: error.to_string() })?;
             self.replay_one(at_start, &record);
         }
         Ok(next)
@@ -163,9 +163,9 @@ impl<L: Log> Domain<L> {
     /// Where the last checkpoint begins of which the store has everything; the start of the log when the store does not tell: a checkpoint begins
     /// with the epoch, if there is one. What the log has given up the store has, and nothing that the log has not: otherwise one of the two was put
     /// back, and the other sites count on what is missing.
-    fn replay_start(&self, told: Position, needed: bool) -> Result<Position, StartError> {
+    fn replay_start(&self, told: Position, needed: bool) -> Result<Position, DomainStartError> {
         let (first, appended) = (self.log.first(), self.log.appended());
-        let other = StartError::OtherStore { told, first, appended };
+        let other = DomainStartError::OtherStore { told, first, appended };
         if (needed && told < first || told > appended) && !planted!(self.settings.planted, StoreNotChecked) {
             reached!("store-of-another-log");
             return Err(other);

@@ -5,7 +5,7 @@ use messages::limits::SYNC_STALL;
 
 /// How fast the log grows.
 #[derive(Debug, Default)]
-pub(crate) struct Growth {
+pub(crate) struct LogGrowth {
     /// Where the log ended when it was looked at last, and when that was (boot clock).
     pub(crate) looked: (Position, u64),
     /// From where on the log is a reason for a checkpoint at rest. Of one that began at rest, where its records end: they are as many as they
@@ -13,7 +13,7 @@ pub(crate) struct Growth {
     pub(crate) counts_from: Position,
 }
 
-impl Growth {
+impl LogGrowth {
     /// Whether the log has come to rest and a checkpoint is worth its while.
     pub(crate) fn rests(&mut self, now: u64, end: Position) -> bool {
         let (before, at) = self.looked;
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn a_log_at_rest_is_looked_at_once() {
         let end = Position(2 * REST_CHECKPOINT_BYTES);
-        let mut growth = Growth { looked: (end, 0), counts_from: Position(0) };
+        let mut growth = LogGrowth { looked: (end, 0), counts_from: Position(0) };
         assert!(!growth.rests(REST_INTERVAL - 1, end));
         assert!(growth.rests(REST_INTERVAL, end));
         growth.counts_from = end;

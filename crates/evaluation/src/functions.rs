@@ -74,7 +74,7 @@ pub fn numbers_of_sql() -> impl Iterator<Item = FunctionId> {
 macro_rules! library {
     ($name:literal, [$($parameter:expr),*]) => {{
         fn body(call: &mut $crate::call::CallArguments<'_, '_>) -> Result<values::Value, values::ValueError> {
-            static FOUND: std::sync::LazyLock<values::functions::Function> = std::sync::LazyLock::new(|| {
+            static FOUND: std::sync::LazyLock<values::functions::ScalarFunction> = std::sync::LazyLock::new(|| {
                 values::functions::lookup($name, &[$($parameter),*]).expect("the library has it")
             });
             let environment = &mut *call.environment;

@@ -11,7 +11,7 @@ use crate::debit_credit::load::load;
 use crate::experiment::ExperimentError;
 use crate::first_answer::Asking;
 use crate::limits;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::{ClusterRunError, RunningCluster, Statuses, all_is_repaired, serve_without, serves};
 use local_cluster::screen::{Screen, grouped};
 use report::Report;
@@ -128,7 +128,7 @@ impl Demo<'_> {
     fn kill(&mut self) -> Result<u64, ExperimentError> {
         let before = self.crew.counts().acknowledged;
         let killed_at = self.now_us();
-        self.running.kill(Name::Site(VICTIM));
+        self.running.kill(ProcessName::Site(VICTIM));
         let at_s = killed_at as f64 / 1e6;
         self.screen.line(&format!("SIGKILL for site {VICTIM} at {at_s:.1} s, {} transactions in", grouped(before)));
         let deadline = Instant::now() + limits::RESUME_TIME_MAX;
@@ -152,7 +152,7 @@ impl Demo<'_> {
     fn take_back(&mut self, time: Duration) -> Result<Return, ExperimentError> {
         let started = Instant::now();
         let started_us = self.now_us();
-        self.running.start_process(Name::Site(VICTIM))?;
+        self.running.start_process(ProcessName::Site(VICTIM))?;
         self.screen.line(&format!("site {VICTIM} is started again at {:.1} s", started_us as f64 / 1e6));
         let first_read = Asking::start(&self.running, VICTIM, |client| {
             client.query_one("SELECT abalance FROM pgbench_accounts WHERE aid = 1", &[]).map(drop)

@@ -11,7 +11,7 @@ use crate::debit_credit::{ACCOUNTS, connect, gap};
 use crate::experiment::{ExperimentError, change_rows, failed};
 use crate::{limits, machine};
 use local_cluster::ClusterWish;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::{ClusterRunError, RunningCluster, all_is_repaired, serve_without};
 use local_cluster::screen::{Screen, grouped};
 use std::fmt;
@@ -129,7 +129,7 @@ fn one_return(
 ) -> Result<Course, ExperimentError> {
     let now = || crew.elapsed().as_micros() as u64;
     running.wait("all sites to be current", limits::RETURN_TIME_MAX, stop, |statuses| all_is_repaired(statuses, 3))?;
-    running.kill(Name::Site(AWAY));
+    running.kill(ProcessName::Site(AWAY));
     running.wait("the others to go on", limits::RESUME_TIME_MAX, stop, |statuses| {
         statuses.len() == 2 && serve_without(AWAY, statuses)
     })?;
@@ -140,7 +140,7 @@ fn one_return(
     let begun = now();
     watch(crew, stop, screen)?;
     let started = now();
-    running.start_process(Name::Site(AWAY))?;
+    running.start_process(ProcessName::Site(AWAY))?;
     running.wait("the site to be repaired", limits::RETURN_TIME_MAX, stop, |statuses| all_is_repaired(statuses, 3))?;
     let repaired = now();
     watch(crew, stop, screen)?;

@@ -7,7 +7,7 @@ use crate::debit_credit::explain;
 use crate::debit_credit::load::LoadError;
 use crate::limits;
 use local_cluster::ClusterError;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::ClusterRunError;
 use local_cluster::screen::bytes;
 use std::time::Instant;
@@ -59,7 +59,7 @@ pub enum ExperimentError {
     #[error("{name} cannot be measured: {source}")]
     Measure {
         /// Which.
-        name: Name,
+        name: ProcessName,
         /// What the operating system says.
         source: std::io::Error,
     },

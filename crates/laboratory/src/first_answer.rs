@@ -5,7 +5,7 @@
 
 use crate::debit_credit::{connect, explain};
 use crate::limits;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::{ClusterRunError, RunningCluster};
 use postgres::Client;
 use std::convert::Infallible;
@@ -73,7 +73,7 @@ impl<T: Send + 'static> Asking<T> {
     /// # Errors
     /// The site's process has ended, `stop` is set, or [`limits::RETURN_TIME_MAX`] has passed since it was first asked.
     pub fn wait(self, running: &mut RunningCluster, stop: &AtomicBool) -> Result<Answer<T>, ClusterRunError> {
-        let name = Name::Site(self.site);
+        let name = ProcessName::Site(self.site);
         self.wait_while(limits::RETURN_TIME_MAX, || match stop.load(Ordering::SeqCst) {
             true => Err(ClusterRunError::Stopped),
             false => running.check_alive(name),

@@ -17,7 +17,7 @@ use crate::debit_credit::{connect, gap};
 use crate::experiment::{ExperimentError, failed};
 use crate::{limits, machine};
 use local_cluster::ClusterWish;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::{ClusterRunError, RunningCluster, all_is_repaired, serve_without};
 use local_cluster::screen::Screen;
 use poller::Pollers;
@@ -104,13 +104,13 @@ fn one_kill(running: &mut RunningCluster, number: u32, stop: &AtomicBool) -> Res
     let polls = limits::POLLS_AROUND + u64::from(number) * 37 % limits::POLLS_AROUND;
     wait_for_answers(running, &pollers, polls, survivor, "before a kill", stop)?;
     let killed_us = pollers.now_us();
-    running.kill(Name::Site(victim));
+    running.kill(ProcessName::Site(victim));
     running.wait("the others to go on", limits::RESUME_TIME_MAX, stop, |statuses| {
         statuses.len() + 1 == sites.len() && serve_without(victim, statuses)
     })?;
     wait_for_answers(running, &pollers, limits::POLLS_AROUND, survivor, "after a kill", stop)?;
     let started_us = pollers.now_us();
-    running.start_process(Name::Site(victim))?;
+    running.start_process(ProcessName::Site(victim))?;
     running.wait("the site to be current", limits::RETURN_TIME_MAX, stop, |statuses| {
         all_is_repaired(statuses, sites.len())
     })?;

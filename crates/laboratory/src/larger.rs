@@ -18,7 +18,7 @@ use crate::first_answer::Asking;
 use crate::soak::samples::Sample;
 use crate::{limits, machine};
 use clients::{Clients, Found, Keys, Work};
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::{ClusterRunError, RunningCluster};
 use local_cluster::screen::{Screen, bytes, grouped};
 use local_cluster::{ClusterWish, file_error};
@@ -224,9 +224,9 @@ impl<'a> Experiment<'a> {
     /// Kills the site and starts it again. How long until it answers the read of a row, and how much log it had to read.
     fn restart(&mut self) -> Result<(Duration, u64), ExperimentError> {
         let status = self.running.status(SITE).map_err(ExperimentError::Wrong)?;
-        self.running.kill(Name::Site(SITE));
+        self.running.kill(ProcessName::Site(SITE));
         let begun = Instant::now();
-        self.running.start_process(Name::Site(SITE))?;
+        self.running.start_process(ProcessName::Site(SITE))?;
         let read = |client: &mut Client| client.query(rows::READ, &[&0_i32]).map(|rows| rows::is_read(&rows));
         let first = Asking::start(&self.running, SITE, read).wait(&mut self.running, self.stop)?;
         match first.found {
@@ -246,7 +246,7 @@ impl<'a> Experiment<'a> {
         if self.stop.load(Ordering::SeqCst) {
             return Err(ClusterRunError::Stopped.into());
         }
-        let name = Name::Site(SITE);
+        let name = ProcessName::Site(SITE);
         let folder = self.running.cluster().folder_of(name);
         let process = self.running.process(name).expect("it was started");
         if process.ended().is_some() {

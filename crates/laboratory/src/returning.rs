@@ -8,7 +8,7 @@ use crate::debit_credit::{ACCOUNTS, connect};
 use crate::experiment::{ExperimentError, change_rows, failed};
 use crate::first_answer::{Answer, Asking};
 use crate::limits;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::{RunningCluster, all_is_repaired, serve_without};
 use local_cluster::screen::{Screen, bytes, grouped};
 use postgres::SimpleQueryMessage;
@@ -87,7 +87,7 @@ fn one_return(
     screen: &mut Screen,
 ) -> Result<Round, ExperimentError> {
     running.wait_until_posted(limits::POST_TIME_MAX, stop, screen)?;
-    running.kill(Name::Site(AWAY));
+    running.kill(ProcessName::Site(AWAY));
     running.wait("the others to go on", limits::RESUME_TIME_MAX, stop, |statuses| {
         statuses.len() == 2 && serve_without(AWAY, statuses)
     })?;
@@ -105,7 +105,7 @@ fn one_return(
     }
     let [row, all] = reads;
     let started = Instant::now();
-    running.start_process(Name::Site(AWAY))?;
+    running.start_process(ProcessName::Site(AWAY))?;
     let first = ask(running, row, &right[0], stop)?;
     let second = ask(running, all, &right[1], stop)?;
     let statuses = running

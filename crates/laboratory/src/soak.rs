@@ -18,7 +18,7 @@ use crate::debit_credit::load::load;
 use crate::experiment::{ExperimentError, failed};
 use crate::{limits, machine};
 use local_cluster::ClusterWish;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::{ClusterRunError, RunningCluster, Statuses, all_is_repaired};
 use local_cluster::screen::{Screen, grouped};
 use samples::{Sample, Samples, table_head, table_row};
@@ -140,9 +140,9 @@ impl Soak<'_> {
         let crew = Crew::start_paced(sites.clone(), 1, self.options.clients, Some(self.options.rate));
         let side = SideLoad::start(&sites, self.options.rate);
         self.sample_until(begun + limits::SOAK_KILL_AFTER, &crew)?;
-        self.running.kill(Name::Site(victim));
+        self.running.kill(ProcessName::Site(victim));
         self.sample_until(begun + limits::SOAK_RETURN_AFTER, &crew)?;
-        self.running.start_process(Name::Site(victim))?;
+        self.running.start_process(ProcessName::Site(victim))?;
         let (stop, count) = (self.stop, sites.len());
         let is_repaired = |statuses: &Statuses| all_is_repaired(statuses, count);
         self.running.wait("the site to be current", limits::RETURN_TIME_MAX, stop, is_repaired)?;
@@ -202,7 +202,7 @@ impl Soak<'_> {
     }
 
     /// Every process that runs.
-    fn measure(&mut self) -> Result<Vec<(Name, Sample)>, ExperimentError> {
+    fn measure(&mut self) -> Result<Vec<(ProcessName, Sample)>, ExperimentError> {
         let mut measured = Vec::new();
         for name in self.running.cluster().names() {
             let folder = self.running.cluster().folder_of(name);
@@ -222,8 +222,8 @@ impl Soak<'_> {
         let statuses = self.running.statuses();
         for (name, sample) in self.measure()? {
             let status = match name {
-                Name::Oracle => None,
-                Name::Site(site) => statuses.get(&site),
+                ProcessName::Oracle => None,
+                ProcessName::Site(site) => statuses.get(&site),
             };
             self.screen.line(&table_row(number + 1, name, &sample, status));
         }

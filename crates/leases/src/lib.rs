@@ -38,7 +38,7 @@ pub type LeaseSaid = Vec<(SiteId, ReplicationMessage)>;
 
 /// Whether a message was the keeper's to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum MessageTaken {
     /// It was.
     Yes,
     /// It is none of the present epoch and its members: the replication controller may learn from it who is behind.
@@ -216,24 +216,24 @@ impl Keeper {
     }
 
     /// Takes a request or a grant of another site. What there is to say to it at once is appended to `said`.
-    pub fn handle(&self, now: u64, envelope: &Envelope, said: &mut LeaseSaid) -> Taken {
-        let Message::Replication(message) = &envelope.message else { return Taken::Stray };
+    pub fn handle(&self, now: u64, envelope: &Envelope, said: &mut LeaseSaid) -> MessageTaken {
+        let Message::Replication(message) = &envelope.message else { return MessageTaken::Stray };
         let known = self.term.member(envelope.from_site).filter(|member| member.life == envelope.incarnation);
-        let Some(member) = known.filter(|_| envelope.epoch == self.term.epoch) else { return Taken::Stray };
+        let Some(member) = known.filter(|_| envelope.epoch == self.term.epoch) else { return MessageTaken::Stray };
         if self.common.stalled.load(Ordering::SeqCst) {
-            return Taken::Yes;
+            return MessageTaken::Yes;
         }
         member.heard_at.fetch_max(now, Ordering::SeqCst);
         match message {
-            ReplicationMessage::LeaseRequest { sent_at, length } => self.asked(now, member, (*sent_at, *length), said),
+            ReplicationMessage::LeaseRequest { sent_at, length } => self.asked(now, member, *sent_at, *length, said),
             ReplicationMessage::LeaseGrant { sent_at, length } => self.granted(now, member, *sent_at, *length),
-            _ => return Taken::Stray,
+            _ => return MessageTaken::Stray,
         }
         self.changed();
-        Taken::Yes
+        MessageTaken::Yes
     }
 
-    fn asked(&self, now: u64, member: &term::LeaseMember, (sent_at, length): (u64, LeaseLength), said: &mut LeaseSaid) {
+    fn asked(&self, now: u64, member: &term::LeaseMember, sent_at: u64, length: LeaseLength, said: &mut LeaseSaid) {
         if member.refused.load(Ordering::SeqCst) || !self.acts(now) {
             return;
         }

@@ -1,6 +1,6 @@
 //! Two keepers with nothing but a network between them, and what a clause of the rules is worth.
 
-use leases::{Keeper, LeaseSaid, Taken};
+use leases::{Keeper, LeaseSaid, MessageTaken};
 use messages::epoch::{Member, MemberState, Placement, ProposalId};
 use messages::lease::MemberLease;
 use messages::limits::{MILLISECOND, SECOND};
@@ -69,7 +69,7 @@ fn a_lease_runs_from_when_it_was_asked_for() {
     assert!(matches!(said[..], [(B, ReplicationMessage::LeaseRequest { sent_at: START, .. })]));
     let grant = |sent_at| ReplicationMessage::LeaseGrant { sent_at, length: length(400) };
     let answered = START + 30 * MILLISECOND;
-    assert_eq!(a.handle(answered, &from(B, 7, grant(START)), &mut said), Taken::Yes);
+    assert_eq!(a.handle(answered, &from(B, 7, grant(START)), &mut said), MessageTaken::Yes);
     let lease = of_b(&mut a);
     assert_eq!((lease.held_until, lease.heard_at), (START + 400 * MILLISECOND, answered));
     assert_eq!((lease.unanswered_since, lease.round_trip), (None, Some(30 * MILLISECOND)));
@@ -77,9 +77,9 @@ fn a_lease_runs_from_when_it_was_asked_for() {
     a.handle(answered, &from(B, 7, grant(answered + SECOND)), &mut said);
     assert_eq!(of_b(&mut a).held_until, START + 400 * MILLISECOND);
     // Of another epoch, or another life.
-    assert_eq!(a.handle(answered, &from(B, 6, grant(answered)), &mut said), Taken::Stray);
+    assert_eq!(a.handle(answered, &from(B, 6, grant(answered)), &mut said), MessageTaken::Stray);
     let other = Envelope { incarnation: Incarnation(4), ..from(B, 7, grant(answered)) };
-    assert_eq!(a.handle(answered, &other, &mut said), Taken::Stray);
+    assert_eq!(a.handle(answered, &other, &mut said), MessageTaken::Stray);
     assert_eq!(a.news(), None, "strays tell of nothing");
 }
 
@@ -123,7 +123,7 @@ fn a_site_whose_servers_stand_still_grants_nothing() {
     assert!(!grants(&a, late, 400), "it is to be left out");
     a.open(&epoch(8), late);
     let mut said = LeaseSaid::new();
-    assert_eq!(a.handle(late, &from(B, 8, asks(late, 400)), &mut said), Taken::Yes);
+    assert_eq!(a.handle(late, &from(B, 8, asks(late, 400)), &mut said), MessageTaken::Yes);
     assert_eq!(said.len(), 2, "a grant, and a request that need not wait: {said:?}");
 }
 

@@ -16,8 +16,8 @@
 
 use crate::limits;
 use crate::ports;
-use crate::process::Name;
-use crate::restoring::{self, Restoring};
+use crate::process::ProcessName;
+use crate::restoring::{self, RestoringFolder};
 use messages::concurrency::Method;
 use messages::{InstanceId, LeaseLength, SiteId};
 use serde::{Deserialize, Serialize};
@@ -196,25 +196,25 @@ struct Description {
 
 /// A cluster's folder and what it says.
 #[derive(Clone, Debug)]
-pub struct Cluster {
+pub struct ClusterDirectory {
     folder: PathBuf,
     description: Description,
     sites: BTreeMap<u16, SiteAddresses>,
 }
 
-impl Cluster {
+impl ClusterDirectory {
     /// The cluster in `folder`.
-    pub fn open(folder: &Path) -> Result<Cluster, ClusterError> {
+    pub fn open(folder: &Path) -> Result<ClusterDirectory, ClusterError> {
         refuse_restoring(folder)?;
-        Cluster::read(folder)
+        ClusterDirectory::read(folder)
     }
 
     /// Takes a new folder for a cluster whose data come from a snapshot.
-    pub fn begin_restore(folder: &Path) -> Result<Restoring, ClusterError> {
-        Restoring::begin(folder)
+    pub fn begin_restore(folder: &Path) -> Result<RestoringFolder, ClusterError> {
+        RestoringFolder::begin(folder)
     }
 
-    fn read(folder: &Path) -> Result<Cluster, ClusterError> {
+    fn read(folder: &Path) -> Result<ClusterDirectory, ClusterError> {
         let path = folder.join(DESCRIPTION_FILE);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -234,29 +234,29 @@ impl Cluster {
             return Err(wrong("it names no site".to_owned()));
         }
         let folder = folder.canonicalize().map_err(file_error(folder))?;
-        Ok(Cluster { folder, description, sites })
+        Ok(ClusterDirectory { folder, description, sites })
     }
 
     /// A new cluster in `folder`, which must hold none.
-    pub fn create(folder: &Path, wish: &ClusterWish) -> Result<Cluster, ClusterError> {
+    pub fn create(folder: &Path, wish: &ClusterWish) -> Result<ClusterDirectory, ClusterError> {
         if folder.join(DESCRIPTION_FILE).exists() {
             return Err(ClusterError::Occupied(folder.to_owned()));
         }
-        Cluster::open_or_create(folder, wish)
+        ClusterDirectory::open_or_create(folder, wish)
     }
 
     /// The cluster in `folder`; a new one, as wished, if there is none.
-    pub fn open_or_create(folder: &Path, wish: &ClusterWish) -> Result<Cluster, ClusterError> {
+    pub fn open_or_create(folder: &Path, wish: &ClusterWish) -> Result<ClusterDirectory, ClusterError> {
         refuse_restoring(folder)?;
-        Cluster::made(folder, wish)
+        ClusterDirectory::made(folder, wish)
     }
 
-    /// As [`Cluster::open_or_create`], whatever the state of its data is.
-    pub(crate) fn made(folder: &Path, wish: &ClusterWish) -> Result<Cluster, ClusterError> {
+    /// As [`ClusterDirectory::open_or_create`], whatever the state of its data is.
+    pub(crate) fn made(folder: &Path, wish: &ClusterWish) -> Result<ClusterDirectory, ClusterError> {
         if !folder.join(DESCRIPTION_FILE).exists() {
             create(folder, wish)?;
         }
-        let cluster = Cluster::read(folder)?;
+        let cluster = ClusterDirectory::read(folder)?;
         cluster.compare(wish)?;
         cluster.write_missing()?;
         Ok(cluster)
@@ -283,32 +283,32 @@ impl Cluster {
     }
 
     /// All its processes, the oracle first.
-    pub fn names(&self) -> Vec<Name> {
-        let sites = self.sites.keys().map(|site| Name::Site(*site));
-        std::iter::once(Name::Oracle).chain(sites).collect()
+    pub fn names(&self) -> Vec<ProcessName> {
+        let sites = self.sites.keys().map(|site| ProcessName::Site(*site));
+        std::iter::once(ProcessName::Oracle).chain(sites).collect()
     }
 
     /// Whether it has this process.
-    pub fn has(&self, name: Name) -> bool {
+    pub fn has(&self, name: ProcessName) -> bool {
         match name {
-            Name::Oracle => true,
-            Name::Site(site) => self.sites.contains_key(&site),
+            ProcessName::Oracle => true,
+            ProcessName::Site(site) => self.sites.contains_key(&site),
         }
     }
 
     /// The folder of a process.
-    pub fn folder_of(&self, name: Name) -> PathBuf {
+    pub fn folder_of(&self, name: ProcessName) -> PathBuf {
         match name {
-            Name::Oracle => self.folder.join("oracle"),
-            Name::Site(site) => self.folder.join(format!("site-{site}")),
+            ProcessName::Oracle => self.folder.join("oracle"),
+            ProcessName::Site(site) => self.folder.join(format!("site-{site}")),
         }
     }
 
     /// The configuration file of a process.
-    pub fn config_of(&self, name: Name) -> PathBuf {
+    pub fn config_of(&self, name: ProcessName) -> PathBuf {
         let file = match name {
-            Name::Oracle => "oracle.toml",
-            Name::Site(_) => "site.toml",
+            ProcessName::Oracle => "oracle.toml",
+            ProcessName::Site(_) => "site.toml",
         };
         self.folder_of(name).join(file)
     }
@@ -361,7 +361,7 @@ impl Cluster {
                 continue;
             }
             match name {
-                Name::Oracle => OracleConfig {
+                ProcessName::Oracle => OracleConfig {
                     lost: Vec::new(),
                     instance: stored.instance,
                     data: folder,
@@ -373,7 +373,7 @@ impl Cluster {
                     required_copies: stored.required_copies,
                 }
                 .write(&path)?,
-                Name::Site(id) => SiteConfig {
+                ProcessName::Site(id) => SiteConfig {
                     instance: stored.instance,
                     id,
                     data: folder,
@@ -412,10 +412,10 @@ impl Cluster {
     }
 
     /// A process that looked for its data where it no longer is would begin with nothing.
-    fn check_place(&self, name: Name, path: &Path) -> Result<(), ClusterError> {
+    fn check_place(&self, name: ProcessName, path: &Path) -> Result<(), ClusterError> {
         let stored = match name {
-            Name::Oracle => OracleConfig::read(path)?.data,
-            Name::Site(_) => SiteConfig::read(path)?.data,
+            ProcessName::Oracle => OracleConfig::read(path)?.data,
+            ProcessName::Site(_) => SiteConfig::read(path)?.data,
         };
         match stored.exists() {
             true => Ok(()),
@@ -508,8 +508,8 @@ mod tests {
     fn a_second_start_finds_the_same_cluster() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let folder = folder.path().join("cluster");
-        let first = Cluster::open_or_create(&folder, &wish(12)).expect("a new cluster");
-        let again = Cluster::open_or_create(&folder, &ClusterWish::default()).expect("the same cluster");
+        let first = ClusterDirectory::open_or_create(&folder, &wish(12)).expect("a new cluster");
+        let again = ClusterDirectory::open_or_create(&folder, &ClusterWish::default()).expect("the same cluster");
         assert_eq!(first.description, again.description);
         assert_eq!(again.sites().keys().copied().collect::<Vec<_>>(), (1..=12).collect::<Vec<_>>());
         let mut ports: Vec<SocketAddr> = again.sites().values().flat_map(|a| [a.sql, a.listen, a.console]).collect();
@@ -517,9 +517,9 @@ mod tests {
         ports.sort();
         ports.dedup();
         assert_eq!(ports.len(), 12 * 3 + 1, "every listener needs a port of its own");
-        let config = SiteConfig::read(&again.config_of(Name::Site(12))).expect("a site's configuration");
+        let config = SiteConfig::read(&again.config_of(ProcessName::Site(12))).expect("a site's configuration");
         assert_eq!((config.id, config.peers.len(), config.instance), (12, 11, again.instance()));
-        let config = OracleConfig::read(&again.config_of(Name::Oracle)).expect("the oracle's configuration");
+        let config = OracleConfig::read(&again.config_of(ProcessName::Oracle)).expect("the oracle's configuration");
         assert_eq!(config.sites.len(), 12);
     }
 
@@ -528,15 +528,17 @@ mod tests {
     #[test]
     fn what_is_written_stays() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let cluster = Cluster::open_or_create(folder.path(), &wish(3)).expect("a new cluster");
-        let error = Cluster::create(folder.path(), &wish(3)).expect_err("a cluster is there").to_string();
+        let cluster = ClusterDirectory::open_or_create(folder.path(), &wish(3)).expect("a new cluster");
+        let error = ClusterDirectory::create(folder.path(), &wish(3)).expect_err("a cluster is there").to_string();
         assert!(error.contains("name another folder"), "{error}");
-        let error = Cluster::open_or_create(folder.path(), &wish(5)).expect_err("three sites are not five").to_string();
+        let error = ClusterDirectory::open_or_create(folder.path(), &wish(5))
+            .expect_err("three sites are not five")
+            .to_string();
         assert!(error.contains("--sites 3, not 5"), "{error}");
-        let path = cluster.config_of(Name::Site(2));
+        let path = cluster.config_of(ProcessName::Site(2));
         let changed = SiteConfig { memory_mb: 77, ..SiteConfig::read(&path).expect("it was just written") };
         changed.write(&path).expect("the folder can be written");
-        Cluster::open_or_create(folder.path(), &wish(3)).expect("the same cluster");
+        ClusterDirectory::open_or_create(folder.path(), &wish(3)).expect("the same cluster");
         assert_eq!(SiteConfig::read(&path).expect("it is still there"), changed);
     }
 
@@ -545,11 +547,11 @@ mod tests {
     fn a_moved_cluster_is_refused() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (before, after) = (folder.path().join("before"), folder.path().join("after"));
-        Cluster::open_or_create(&before, &wish(1)).expect("a new cluster");
+        ClusterDirectory::open_or_create(&before, &wish(1)).expect("a new cluster");
         std::fs::rename(&before, &after).expect("the folder can be moved");
-        let error = Cluster::open_or_create(&after, &ClusterWish::default()).expect_err("it was moved");
+        let error = ClusterDirectory::open_or_create(&after, &ClusterWish::default()).expect_err("it was moved");
         assert!(matches!(error, ClusterError::Moved { .. }), "{error}");
-        assert!(matches!(Cluster::open(&before), Err(ClusterError::NoCluster(_))));
+        assert!(matches!(ClusterDirectory::open(&before), Err(ClusterError::NoCluster(_))));
     }
 
     /// Numbers that no cluster can have must be named, not wrapped around.
@@ -566,7 +568,7 @@ mod tests {
                 "--lease-ms 100: a lease must last 200 to 1000 ms",
             ),
         ] {
-            let error = Cluster::open_or_create(folder.path(), &wish).expect_err("impossible").to_string();
+            let error = ClusterDirectory::open_or_create(folder.path(), &wish).expect_err("impossible").to_string();
             assert!(error.contains(part), "{error}");
         }
     }

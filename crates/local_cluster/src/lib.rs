@@ -21,5 +21,7 @@ pub mod stop;
 pub mod supervisor;
 pub mod trace;
 
-pub use cluster::{Cluster, ClusterError, ClusterWish, DESCRIPTION_FILE, KEYS_FOLDER, SiteAddresses, file_error};
-pub use restoring::Restoring;
+pub use cluster::{
+    ClusterDirectory, ClusterError, ClusterWish, DESCRIPTION_FILE, KEYS_FOLDER, SiteAddresses, file_error,
+};
+pub use restoring::RestoringFolder;

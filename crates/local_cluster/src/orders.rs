@@ -5,9 +5,9 @@
 //!
 //! Invariant: an order is written under another name first, so that nobody reads half of it.
 
-use crate::cluster::{Cluster, ClusterError, file_error};
+use crate::cluster::{ClusterDirectory, ClusterError, file_error};
 use crate::limits;
-use crate::process::Name;
+use crate::process::ProcessName;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub struct ClusterLock {
 }
 
 /// Takes the lock; `None`: somebody else runs the cluster.
-pub fn lock(cluster: &Cluster) -> Result<Option<ClusterLock>, ClusterError> {
+pub fn lock(cluster: &ClusterDirectory) -> Result<Option<ClusterLock>, ClusterError> {
     let path = cluster.folder().join("lock");
     let file = File::create(&path).map_err(file_error(&path))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -69,13 +69,13 @@ pub fn lock(cluster: &Cluster) -> Result<Option<ClusterLock>, ClusterError> {
     }
 }
 
-fn order_file(cluster: &Cluster, name: Name) -> PathBuf {
+fn order_file(cluster: &ClusterDirectory, name: ProcessName) -> PathBuf {
     cluster.folder_of(name).join("order")
 }
 
 /// Gives an order and waits until it is taken.
-pub fn give(cluster: &Cluster, name: Name, order: ClusterOrder) -> Result<(), OrderError> {
-    if let Name::Site(site) = name
+pub fn give(cluster: &ClusterDirectory, name: ProcessName, order: ClusterOrder) -> Result<(), OrderError> {
+    if let ProcessName::Site(site) = name
         && !cluster.has(name)
     {
         let last = cluster.sites().keys().last().copied().unwrap_or_default();
@@ -110,7 +110,7 @@ pub fn give(cluster: &Cluster, name: Name, order: ClusterOrder) -> Result<(), Or
 }
 
 /// The order that waits for a process. It stays until [`done`], so that whoever gave it knows when it is carried out.
-pub fn waiting(cluster: &Cluster, name: Name) -> Option<ClusterOrder> {
+pub fn waiting(cluster: &ClusterDirectory, name: ProcessName) -> Option<ClusterOrder> {
     let text = std::fs::read_to_string(order_file(cluster, name)).ok()?;
     match text.trim() {
         "kill" => Some(ClusterOrder::Kill),
@@ -122,7 +122,7 @@ pub fn waiting(cluster: &Cluster, name: Name) -> Option<ClusterOrder> {
 }
 
 /// An order is carried out, or was for an earlier run of the cluster.
-pub fn done(cluster: &Cluster, name: Name) -> Result<(), ClusterError> {
+pub fn done(cluster: &ClusterDirectory, name: ProcessName) -> Result<(), ClusterError> {
     let path: &Path = &order_file(cluster, name);
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(file_error(path)(error)),
@@ -140,13 +140,13 @@ mod tests {
     fn orders_reach_whoever_runs_the_cluster() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let wish = ClusterWish { sites: Some(2), port: Some(0), ..ClusterWish::default() };
-        let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
-        let name = Name::Site(2);
+        let cluster = ClusterDirectory::open_or_create(folder.path(), &wish).expect("a new cluster");
+        let name = ProcessName::Site(2);
         assert!(matches!(give(&cluster, name, ClusterOrder::Kill), Err(OrderError::NotRunning(_))));
         let held = lock(&cluster).expect("the folder can be written").expect("nobody runs it");
         assert!(lock(&cluster).expect("the folder can be written").is_none(), "two may not run one cluster");
         assert!(matches!(
-            give(&cluster, Name::Site(3), ClusterOrder::Kill),
+            give(&cluster, ProcessName::Site(3), ClusterOrder::Kill),
             Err(OrderError::NoSuchSite { last: 2, .. })
         ));
         std::thread::scope(|scope| {

@@ -3,7 +3,7 @@
 //! Invariants: a process ends when whoever started it is gone, because it watches the other end of its standard input; it has a
 //! process group of its own, so that Ctrl-C on a terminal reaches the supervisor only; `pid` names it as long as it runs.
 
-use crate::cluster::{Cluster, ClusterError, file_error};
+use crate::cluster::{ClusterDirectory, ClusterError, file_error};
 use crate::limits;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fmt;
@@ -17,40 +17,40 @@ use std::time::{Duration, Instant};
 
 /// Which process of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Name {
+pub enum ProcessName {
     /// The oracle.
     Oracle,
     /// The site of this number.
     Site(u16),
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for ProcessName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Name::Oracle => formatter.write_str("the oracle"),
-            Name::Site(site) => write!(formatter, "site {site}"),
+            ProcessName::Oracle => formatter.write_str("the oracle"),
+            ProcessName::Site(site) => write!(formatter, "site {site}"),
         }
     }
 }
 
-impl FromStr for Name {
+impl FromStr for ProcessName {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Name, String> {
+    fn from_str(text: &str) -> Result<ProcessName, String> {
         match (text, text.parse::<u16>()) {
-            ("oracle", _) => Ok(Name::Oracle),
-            (_, Ok(site)) if site > 0 => Ok(Name::Site(site)),
+            ("oracle", _) => Ok(ProcessName::Oracle),
+            (_, Ok(site)) if site > 0 => Ok(ProcessName::Site(site)),
             _ => Err("give a site's number, from 1, or `oracle`".to_owned()),
         }
     }
 }
 
-impl Name {
+impl ProcessName {
     /// As it is given on a command line.
     pub fn argument(self) -> String {
         match self {
-            Name::Oracle => "oracle".to_owned(),
-            Name::Site(site) => site.to_string(),
+            ProcessName::Oracle => "oracle".to_owned(),
+            ProcessName::Site(site) => site.to_string(),
         }
     }
 }
@@ -71,8 +71,8 @@ impl ClusterProcess {
     /// enters it and then becomes the program, so that the process number is the program's. `options` go along to it.
     pub fn start(
         program: &Path,
-        cluster: &Cluster,
-        name: Name,
+        cluster: &ClusterDirectory,
+        name: ProcessName,
         network: Option<&str>,
         options: &[&str],
     ) -> Result<ClusterProcess, ClusterError> {
@@ -84,8 +84,8 @@ impl ClusterProcess {
             command.args(["netns", "exec", network]).arg(program);
         }
         match name {
-            Name::Oracle => command.arg("oracle"),
-            Name::Site(site) => command.args(["site", "--id", &site.to_string()]),
+            ProcessName::Oracle => command.arg("oracle"),
+            ProcessName::Site(site) => command.args(["site", "--id", &site.to_string()]),
         };
         command.arg("--config").arg(cluster.config_of(name)).arg("--watch-stdin").args(options);
         let errors = log.try_clone().map_err(file_error(&folder))?;
@@ -196,11 +196,11 @@ mod tests {
     /// `raid kill` must not guess which process a mistyped name means.
     #[test]
     fn names_are_read_as_they_are_written() {
-        for name in [Name::Oracle, Name::Site(1), Name::Site(16)] {
+        for name in [ProcessName::Oracle, ProcessName::Site(1), ProcessName::Site(16)] {
             assert_eq!(name.argument().parse(), Ok(name));
         }
         for text in ["0", "-1", "site", "", "1 2", "70000"] {
-            assert!(text.parse::<Name>().is_err(), "{text:?} names nothing");
+            assert!(text.parse::<ProcessName>().is_err(), "{text:?} names nothing");
         }
     }
 

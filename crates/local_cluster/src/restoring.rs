@@ -2,7 +2,7 @@
 //!
 //! Invariant: a folder with the file `restoring` is no cluster yet; whoever restores again clears it, and clears nothing else.
 
-use crate::cluster::{Cluster, ClusterError, ClusterWish, file_error};
+use crate::cluster::{ClusterDirectory, ClusterError, ClusterWish, file_error};
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -25,14 +25,14 @@ pub(crate) fn is_marked(folder: &Path) -> bool {
 }
 
 /// A folder that is being restored to.
-pub struct Restoring {
+pub struct RestoringFolder {
     folder: PathBuf,
     _lock: File,
 }
 
-impl Restoring {
+impl RestoringFolder {
     /// Takes a folder that is not there, is empty, or was being restored to.
-    pub(crate) fn begin(folder: &Path) -> Result<Restoring, ClusterError> {
+    pub(crate) fn begin(folder: &Path) -> Result<RestoringFolder, ClusterError> {
         let mark = folder.join(RESTORING_FILE);
         fs::create_dir_all(folder).map_err(file_error(folder))?;
         let entries = fs::read_dir(folder).map_err(file_error(folder))?;
@@ -55,12 +55,12 @@ impl Restoring {
         File::open(&new).and_then(|file| file.sync_all()).map_err(file_error(&new))?;
         fs::rename(&new, &mark).map_err(file_error(&mark))?;
         File::open(folder).and_then(|file| file.sync_all()).map_err(file_error(folder))?;
-        Ok(Restoring { folder: folder.to_owned(), _lock: lock })
+        Ok(RestoringFolder { folder: folder.to_owned(), _lock: lock })
     }
 
     /// The new cluster, whose processes have configurations and no data.
-    pub fn cluster(&self, wish: &ClusterWish) -> Result<Cluster, ClusterError> {
-        Cluster::made(&self.folder, wish)
+    pub fn cluster(&self, wish: &ClusterWish) -> Result<ClusterDirectory, ClusterError> {
+        ClusterDirectory::made(&self.folder, wish)
     }
 
     /// All data are there.

@@ -5,8 +5,8 @@
 //! rest. Invariants: before `committed` is on disk nothing of the old data is touched, and afterwards no process starts until all are moved; what was
 //! replaced is kept.
 
-use crate::cluster::{Cluster, ClusterError, file_error};
-use crate::process::Name;
+use crate::cluster::{ClusterDirectory, ClusterError, file_error};
+use crate::process::ProcessName;
 use serde::{Deserialize, Serialize};
 use site::snapshot::files::{self, Manifest};
 use site::snapshot::restore::{self, RollbackPlan};
@@ -46,21 +46,21 @@ pub struct PreparedRollback {
 }
 
 /// What there is of a rollback.
-fn place(cluster: &Cluster, file: &str) -> PathBuf {
+fn place(cluster: &ClusterDirectory, file: &str) -> PathBuf {
     cluster.folder().join(FOLDER).join(file)
 }
 
-fn site_configs(cluster: &Cluster) -> Result<Vec<SiteConfig>, ClusterError> {
-    let read = |site: &u16| Ok(SiteConfig::read(&cluster.config_of(Name::Site(*site)))?);
+fn site_configs(cluster: &ClusterDirectory) -> Result<Vec<SiteConfig>, ClusterError> {
+    let read = |site: &u16| Ok(SiteConfig::read(&cluster.config_of(ProcessName::Site(*site)))?);
     cluster.sites().keys().map(read).collect()
 }
 
-fn oracle_config(cluster: &Cluster) -> Result<OracleConfig, ClusterError> {
-    Ok(OracleConfig::read(&cluster.config_of(Name::Oracle))?)
+fn oracle_config(cluster: &ClusterDirectory) -> Result<OracleConfig, ClusterError> {
+    Ok(OracleConfig::read(&cluster.config_of(ProcessName::Oracle))?)
 }
 
 /// Where all its processes have their data.
-fn data_folders(cluster: &Cluster) -> Result<Vec<PathBuf>, ClusterError> {
+fn data_folders(cluster: &ClusterDirectory) -> Result<Vec<PathBuf>, ClusterError> {
     let sites = site_configs(cluster)?.into_iter().map(|site| site.data);
     Ok(sites.chain([oracle_config(cluster)?.data]).collect())
 }
@@ -69,7 +69,7 @@ fn data_folders(cluster: &Cluster) -> Result<Vec<PathBuf>, ClusterError> {
 ///
 /// # Errors
 /// Why not.
-pub fn check(cluster: &Cluster, manifest: &Manifest) -> Result<(), ClusterError> {
+pub fn check(cluster: &ClusterDirectory, manifest: &Manifest) -> Result<(), ClusterError> {
     if manifest.instance != cluster.instance().to_string() {
         return Err(ClusterError::Rollback(format!(
             "snapshot {} is of instance {}, and this is instance {}: restore it beside this one with `raid restore`",
@@ -91,7 +91,7 @@ pub fn check(cluster: &Cluster, manifest: &Manifest) -> Result<(), ClusterError>
 ///
 /// # Errors
 /// The snapshot is damaged, another rollback is under way, or the disk is full. What was made is removed by the next one.
-pub fn prepare(cluster: &Cluster, snapshot: &Path) -> Result<PreparedRollback, ClusterError> {
+pub fn prepare(cluster: &ClusterDirectory, snapshot: &Path) -> Result<PreparedRollback, ClusterError> {
     let lock = take_lock(cluster)?.ok_or_else(|| {
         ClusterError::Rollback(format!("another rollback of {} is under way", cluster.folder().display()))
     })?;
@@ -114,7 +114,7 @@ pub fn prepare(cluster: &Cluster, snapshot: &Path) -> Result<PreparedRollback, C
 ///
 /// # Errors
 /// A file. Before the rollback is done everything is as it was; afterwards the next start goes on.
-pub fn carry_out(cluster: &Cluster) -> Result<String, ClusterError> {
+pub fn carry_out(cluster: &ClusterDirectory) -> Result<String, ClusterError> {
     let path = place(cluster, PLAN_FILE);
     let plan = RollbackPlan::decode(&fs::read(&path).map_err(file_error(&path))?)?;
     let (sites, oracle) = (site_configs(cluster)?, oracle_config(cluster)?);
@@ -132,7 +132,7 @@ pub fn carry_out(cluster: &Cluster) -> Result<String, ClusterError> {
 ///
 /// # Errors
 /// A file.
-pub fn recover(cluster: &Cluster) -> Result<Option<String>, ClusterError> {
+pub fn recover(cluster: &ClusterDirectory) -> Result<Option<String>, ClusterError> {
     if place(cluster, COMMITTED_FILE).exists() {
         return move_data(cluster).map(Some);
     }
@@ -143,19 +143,19 @@ pub fn recover(cluster: &Cluster) -> Result<Option<String>, ClusterError> {
 }
 
 /// It was not done, for this reason.
-pub(crate) fn note_failure(cluster: &Cluster, reason: &str) {
+pub(crate) fn note_failure(cluster: &ClusterDirectory, reason: &str) {
     // Whoever waits sees that the rollback is still there.
     let _ = fs::write(place(cluster, FAILURE_FILE), reason);
 }
 
 /// Why the rollback that was ordered was not done; none: it was.
-pub fn failure(cluster: &Cluster) -> Option<String> {
+pub fn failure(cluster: &ClusterDirectory) -> Option<String> {
     let is_there = cluster.folder().join(FOLDER).exists();
     is_there.then(|| fs::read_to_string(place(cluster, FAILURE_FILE)).unwrap_or_else(|error| error.to_string()))
 }
 
 /// Moves old data away and new data in, and removes what is left of the rollback. It may have come any far before.
-fn move_data(cluster: &Cluster) -> Result<String, ClusterError> {
+fn move_data(cluster: &ClusterDirectory) -> Result<String, ClusterError> {
     let path = place(cluster, COMMITTED_FILE);
     let text = fs::read_to_string(&path).map_err(file_error(&path))?;
     let wrong = |error: toml::de::Error| ClusterError::Description { path: path.clone(), message: error.to_string() };
@@ -188,7 +188,7 @@ fn move_data(cluster: &Cluster) -> Result<String, ClusterError> {
 }
 
 /// Removes a rollback that is not done.
-fn clear(cluster: &Cluster) -> Result<(), ClusterError> {
+fn clear(cluster: &ClusterDirectory) -> Result<(), ClusterError> {
     let folders = data_folders(cluster)?.into_iter().map(|data| data.join(NEW_FOLDER));
     for folder in folders.chain([cluster.folder().join(FOLDER)]) {
         match fs::remove_dir_all(&folder) {
@@ -200,7 +200,7 @@ fn clear(cluster: &Cluster) -> Result<(), ClusterError> {
 }
 
 /// None: another process has it.
-fn take_lock(cluster: &Cluster) -> Result<Option<File>, ClusterError> {
+fn take_lock(cluster: &ClusterDirectory) -> Result<Option<File>, ClusterError> {
     let path = cluster.folder().join(LOCK_FILE);
     let file = File::create(&path).map_err(file_error(&path))?;
     match file.try_lock() {
@@ -211,7 +211,7 @@ fn take_lock(cluster: &Cluster) -> Result<Option<File>, ClusterError> {
 }
 
 /// A name for the old data that none of the processes has a folder of.
-fn free_name(cluster: &Cluster) -> Result<String, ClusterError> {
+fn free_name(cluster: &ClusterDirectory) -> Result<String, ClusterError> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let data = data_folders(cluster)?;
     let names = (0..).map(|number: u32| match number {
@@ -253,13 +253,13 @@ mod tests {
     use super::*;
     use crate::ClusterWish;
 
-    fn cluster(folder: &Path) -> Cluster {
+    fn cluster(folder: &Path) -> ClusterDirectory {
         let wish = ClusterWish { sites: Some(2), port: Some(0), ..ClusterWish::default() };
-        Cluster::create(folder, &wish).expect("a new cluster")
+        ClusterDirectory::create(folder, &wish).expect("a new cluster")
     }
 
     /// Old and new data of every process, a rollback that is done, and nothing moved.
-    fn begun(cluster: &Cluster) {
+    fn begun(cluster: &ClusterDirectory) {
         fs::create_dir(cluster.folder().join(FOLDER)).expect("a new folder");
         for data in data_folders(cluster).expect("configurations") {
             for (folder, text) in [(data.clone(), "old"), (data.join(NEW_FOLDER), "new")] {
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    fn state(cluster: &Cluster) -> Vec<String> {
+    fn state(cluster: &ClusterDirectory) -> Vec<String> {
         let data = data_folders(cluster).expect("configurations");
         let files = data.iter().flat_map(|data| ["log", "store"].map(|name| data.join(name)));
         let mut states: Vec<String> = files.map(|file| fs::read_to_string(file).unwrap_or_default()).collect();

@@ -2,10 +2,10 @@
 //!
 //! Invariants: whoever holds a [`RunningCluster`] holds the cluster's lock and is the parent of its processes; none of them outlives it.
 
-use crate::cluster::{Cluster, ClusterError, ClusterWish};
+use crate::cluster::{ClusterDirectory, ClusterError, ClusterWish};
 use crate::limits;
 use crate::orders::{ClusterLock, lock};
-use crate::process::{ClusterProcess, Name, ending};
+use crate::process::{ClusterProcess, ProcessName, ending};
 use crate::screen::{Screen, bytes};
 use rustix::process::Signal;
 use site::status::{Status, ask};
@@ -32,7 +32,7 @@ pub enum ClusterRunError {
     #[error("{name} {ending} before it could serve; its log, {log}, ends with:\n{lines}")]
     Died {
         /// Which.
-        name: Name,
+        name: ProcessName,
         /// How it ended.
         ending: String,
         /// Its log text.
@@ -68,16 +68,16 @@ pub enum ClusterRunError {
 /// See the module's description.
 #[derive(Debug)]
 pub struct RunningCluster {
-    cluster: Cluster,
+    cluster: ClusterDirectory,
     program: PathBuf,
-    networks: BTreeMap<Name, String>,
-    processes: BTreeMap<Name, ClusterProcess>,
+    networks: BTreeMap<ProcessName, String>,
+    processes: BTreeMap<ProcessName, ClusterProcess>,
     _lock: ClusterLock,
 }
 
 impl RunningCluster {
     /// Starts all processes of a cluster. `program` is the `raid` program.
-    pub fn start(program: &Path, cluster: Cluster) -> Result<RunningCluster, ClusterRunError> {
+    pub fn start(program: &Path, cluster: ClusterDirectory) -> Result<RunningCluster, ClusterRunError> {
         RunningCluster::start_in(program, cluster, BTreeMap::new())
     }
 
@@ -94,7 +94,7 @@ impl RunningCluster {
         stop: &AtomicBool,
     ) -> Result<RunningCluster, ClusterRunError> {
         let wish = ClusterWish { sites: wish.sites.or(Some(3)), port: Some(0), ..wish.clone() };
-        let mut running = RunningCluster::start(program, Cluster::create(folder, &wish)?)?;
+        let mut running = RunningCluster::start(program, ClusterDirectory::create(folder, &wish)?)?;
         running.wait_until_up(stop)?;
         Ok(running)
     }
@@ -102,8 +102,8 @@ impl RunningCluster {
     /// As [`RunningCluster::start`], each process in the network namespace that is named for it, if one is.
     pub fn start_in(
         program: &Path,
-        cluster: Cluster,
-        networks: BTreeMap<Name, String>,
+        cluster: ClusterDirectory,
+        networks: BTreeMap<ProcessName, String>,
     ) -> Result<RunningCluster, ClusterRunError> {
         let lock = lock(&cluster)?.ok_or_else(|| ClusterRunError::Locked(cluster.folder().to_owned()))?;
         if let Some(before) = crate::rollback::recover(&cluster)? {
@@ -120,7 +120,7 @@ impl RunningCluster {
     }
 
     /// What it is.
-    pub fn cluster(&self) -> &Cluster {
+    pub fn cluster(&self) -> &ClusterDirectory {
         &self.cluster
     }
 
@@ -130,22 +130,22 @@ impl RunningCluster {
     }
 
     /// A process, as it was started last.
-    pub fn process(&mut self, name: Name) -> Option<&mut ClusterProcess> {
+    pub fn process(&mut self, name: ProcessName) -> Option<&mut ClusterProcess> {
         self.processes.get_mut(&name)
     }
 
     /// Starts a process; the one before it must have ended.
-    pub fn start_process(&mut self, name: Name) -> Result<(), ClusterError> {
+    pub fn start_process(&mut self, name: ProcessName) -> Result<(), ClusterError> {
         self.start_with(name, &[])
     }
 
     /// Starts a site that sets its copy aside and takes a new one from the others; the process before it must have ended.
-    pub fn repair_process(&mut self, name: Name) -> Result<(), ClusterError> {
+    pub fn repair_process(&mut self, name: ProcessName) -> Result<(), ClusterError> {
         self.start_with(name, &["--repair"])
     }
 
     /// Starts a process with more options on its command line; the process before it must have ended.
-    pub fn start_with(&mut self, name: Name, options: &[&str]) -> Result<(), ClusterError> {
+    pub fn start_with(&mut self, name: ProcessName, options: &[&str]) -> Result<(), ClusterError> {
         if let Some(process) = self.processes.get_mut(&name) {
             assert!(process.ended().is_some(), "{name} still runs");
         }
@@ -156,14 +156,14 @@ impl RunningCluster {
     }
 
     /// Kills a process with SIGKILL.
-    pub fn kill(&mut self, name: Name) {
+    pub fn kill(&mut self, name: ProcessName) {
         if let Some(process) = self.processes.get_mut(&name) {
             process.kill();
         }
     }
 
     /// Sends a process a signal.
-    pub fn signal(&mut self, name: Name, signal: Signal) {
+    pub fn signal(&mut self, name: ProcessName, signal: Signal) {
         if let Some(process) = self.processes.get_mut(&name) {
             process.signal(signal);
         }
@@ -178,7 +178,7 @@ impl RunningCluster {
     pub fn statuses(&mut self) -> Statuses {
         let mut statuses = Statuses::new();
         for (name, process) in &mut self.processes {
-            if let Name::Site(site) = name
+            if let ProcessName::Site(site) = name
                 && process.ended().is_none()
                 && let Ok(status) = ask(self.cluster.sites()[site].console)
             {
@@ -263,7 +263,7 @@ impl RunningCluster {
     pub(crate) fn end_all(&mut self) -> Vec<String> {
         let mut complaints = Vec::new();
         // Sites first: they tell the oracle nothing when they end, but what they have under way may ask it.
-        let names: Vec<Name> = self.processes.keys().rev().copied().collect();
+        let names: Vec<ProcessName> = self.processes.keys().rev().copied().collect();
         for process in self.processes.values_mut() {
             process.signal(Signal::TERM);
         }
@@ -287,7 +287,7 @@ impl RunningCluster {
     }
 
     /// Fails if a process that was started and does not serve yet has ended.
-    pub fn check_alive(&mut self, name: Name) -> Result<(), ClusterRunError> {
+    pub fn check_alive(&mut self, name: ProcessName) -> Result<(), ClusterRunError> {
         let Some(process) = self.processes.get_mut(&name) else { return Ok(()) };
         let Some(status) = process.ended() else { return Ok(()) };
         let log = self.cluster.folder_of(name).join("log.txt");

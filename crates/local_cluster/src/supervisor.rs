@@ -3,10 +3,10 @@
 //! Invariants: a process killed by an order stays down until an order starts it; one that dies again and again is started ever less often, and one whose
 //! disk is full when there is room. No disk of a process ends the supervisor.
 
-use crate::cluster::{Cluster, ClusterError};
+use crate::cluster::{ClusterDirectory, ClusterError};
 use crate::limits;
 use crate::orders::{self, ClusterOrder};
-use crate::process::{Name, ending};
+use crate::process::{ProcessName, ending};
 use crate::rollback;
 use crate::running::RunningCluster;
 use crate::screen::Screen;
@@ -35,7 +35,7 @@ struct ProcessWatch {
 pub struct Supervisor {
     running: RunningCluster,
     restart: bool,
-    watches: BTreeMap<Name, ProcessWatch>,
+    watches: BTreeMap<ProcessName, ProcessWatch>,
 }
 
 impl Supervisor {
@@ -60,7 +60,12 @@ impl Supervisor {
         Ok(self.running)
     }
 
-    fn carry_out(&mut self, name: Name, order: ClusterOrder, tell: &mut impl FnMut(&str)) -> Result<(), ClusterError> {
+    fn carry_out(
+        &mut self,
+        name: ProcessName,
+        order: ClusterOrder,
+        tell: &mut impl FnMut(&str),
+    ) -> Result<(), ClusterError> {
         if order == ClusterOrder::Rollback {
             self.roll_back(tell);
             return Ok(());
@@ -124,7 +129,7 @@ impl Supervisor {
     }
 
     /// Starts what has ended, if it can be.
-    fn start_again(&mut self, name: Name, tell: &mut impl FnMut(&str)) {
+    fn start_again(&mut self, name: ProcessName, tell: &mut impl FnMut(&str)) {
         let started = match full_disk(self.running.cluster(), name) {
             Some(path) => Err(format!("the disk under {} is full", path.display())),
             None => self.running.start_process(name).map_err(|error| error.to_string()),
@@ -140,7 +145,7 @@ impl Supervisor {
     }
 
     /// It cannot be started now: it is tried again after ever longer pauses.
-    fn put_off(&mut self, name: Name, lacks: String, tell: &mut impl FnMut(&str)) {
+    fn put_off(&mut self, name: ProcessName, lacks: String, tell: &mut impl FnMut(&str)) {
         let watch = self.watches.get_mut(&name).expect("every process is watched");
         watch.pause = next_pause(watch.pause, true);
         watch.again_at = Some(Instant::now() + watch.pause);
@@ -151,7 +156,7 @@ impl Supervisor {
         }
     }
 
-    fn look(&mut self, name: Name, tell: &mut impl FnMut(&str)) {
+    fn look(&mut self, name: ProcessName, tell: &mut impl FnMut(&str)) {
         let watch = self.watches.get_mut(&name).expect("every process is watched");
         let Some(process) = self.running.process(name) else { return };
         let Some(status) = process.ended() else { return };
@@ -183,12 +188,12 @@ impl Supervisor {
 }
 
 /// A folder that a process writes to and that has not even room for the next piece of its log.
-fn full_disk(cluster: &Cluster, name: Name) -> Option<PathBuf> {
+fn full_disk(cluster: &ClusterDirectory, name: ProcessName) -> Option<PathBuf> {
     let mut folders = vec![cluster.folder_of(name)];
     let config = cluster.config_of(name);
     folders.extend(match name {
-        Name::Site(_) => SiteConfig::read(&config).map(|config| config.data).ok(),
-        Name::Oracle => OracleConfig::read(&config).map(|config| config.data).ok(),
+        ProcessName::Site(_) => SiteConfig::read(&config).map(|config| config.data).ok(),
+        ProcessName::Oracle => OracleConfig::read(&config).map(|config| config.data).ok(),
     });
     folders.into_iter().find(|folder| {
         let free = rustix::fs::statvfs(folder).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));

@@ -8,7 +8,7 @@ mod hosts;
 
 use message_transactions::ProcessId;
 use message_transactions::host::{BlockedRequest, HostError, HostProcess};
-use message_transactions::kernel::Scope;
+use message_transactions::kernel::NameScope;
 
 const DATA_SERVER: u32 = 1;
 const BLOCK_BYTES_MAX: usize = 1 << 20;
@@ -62,10 +62,10 @@ fn get(client: &mut HostProcess, server: ProcessId, block: &mut [u8]) -> Result<
 pub fn run() -> Result<(), Box<dyn std::error::Error>> {
     let hosts = hosts::start(2)?;
     let mut server = hosts[1].process()?;
-    server.set_pid(DATA_SERVER, Scope::Any)?;
+    server.set_pid(DATA_SERVER, NameScope::Any)?;
     let served = std::thread::spawn(move || serve(&mut server).map_err(|error| error.to_string()));
     let mut client = hosts[0].process()?;
-    let server = client.get_pid(DATA_SERVER, Scope::Any)?.ok_or("nobody serves data")?;
+    let server = client.get_pid(DATA_SERVER, NameScope::Any)?.ok_or("nobody serves data")?;
     for bytes in [1, 1_000, 100_000, BLOCK_BYTES_MAX] {
         let block: Vec<u8> = (0..bytes).map(|at| (at * 5 + bytes) as u8).collect();
         assert_eq!(put(&mut client, server, &block)?, (bytes as u64).to_le_bytes());

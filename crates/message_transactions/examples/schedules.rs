@@ -33,10 +33,10 @@ struct Machine {
 const MACHINES: [Machine; 2] = [
     Machine {
         name: "transactions",
-        plants: || transactions::planted::Planted::ALL.into_iter().map(transactions::planted::Planted::name).collect(),
+        plants: || transactions::planted::PlantedInKernel::ALL.into_iter().map(transactions::planted::PlantedInKernel::name).collect(),
         run: |seed, plant| {
             let run =
-                transactions::simulation::run(seed, plant.map(|place| transactions::planted::Planted::ALL[place]));
+                transactions::simulation::run(seed, plant.map(|place| transactions::planted::PlantedInKernel::ALL[place]));
             let counts =
                 [("operations", run.operations), ("given up with reason", run.given_up), ("packets", run.packets)];
             Outcome { seed, failure: run.failure, counts }
@@ -44,9 +44,15 @@ const MACHINES: [Machine; 2] = [
     },
     Machine {
         name: "datagrams",
-        plants: || datagrams::planted::Planted::ALL.into_iter().map(datagrams::planted::Planted::name).collect(),
+        plants: || {
+            datagrams::planted::PlantedInDatagrams::ALL
+                .into_iter()
+                .map(datagrams::planted::PlantedInDatagrams::name)
+                .collect()
+        },
         run: |seed, plant| {
-            let run = datagrams::simulation::run(seed, plant.map(|place| datagrams::planted::Planted::ALL[place]));
+            let run =
+                datagrams::simulation::run(seed, plant.map(|place| datagrams::planted::PlantedInDatagrams::ALL[place]));
             let counts = [("frames", run.frames), ("datagrams", run.datagrams), ("of them again", run.again)];
             Outcome { seed, failure: run.failure, counts }
         },

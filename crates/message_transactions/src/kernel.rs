@@ -25,7 +25,7 @@ mod relocation;
 mod sending;
 
 pub use gather::{GatherUntil, Gathering};
-pub use naming::Scope;
+pub use naming::NameScope;
 pub use process::ProcessError;
 pub use receiving::ReplyError;
 pub use relocation::{DecodeError, Relocated, RelocationError};
@@ -38,12 +38,12 @@ use super::limits::{ALIENS_MAX, PROCESSES_MAX};
 use super::memory::LentMemory;
 use super::outbox::{Completion, KernelOutbox, PacketRoute};
 use super::packet::{PacketBody, PacketHeader, RequestIdentity};
-use super::planted::Planted;
+use super::planted::PlantedInKernel;
 use naming::Claim;
 use process::{Activity, KernelProcess};
 use receiving::Alien;
 use relocation::MovedProcess;
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What must be looked at when its time comes.
@@ -59,7 +59,7 @@ enum Timer {
 pub struct Kernel<A, M> {
     /// The time of the last call.
     now: u64,
-    random: Random,
+    random: SplitMix64,
     /// A random number that tells this life of the kernel from others.
     life: u64,
     host: LogicalHostId,
@@ -70,7 +70,7 @@ pub struct Kernel<A, M> {
     aliens: BTreeMap<(ProcessId, ProcessId), Alien<A>>,
     hints: Hints<A>,
     groups: BTreeMap<ProcessGroupId, BTreeSet<ProcessId>>,
-    names: BTreeMap<u32, (ProcessId, Scope)>,
+    names: BTreeMap<u32, (ProcessId, NameScope)>,
     /// Processes that were here, and the kernel that has them now.
     moved: BTreeMap<ProcessId, MovedProcess>,
     /// Adopted processes that ended here.
@@ -78,14 +78,14 @@ pub struct Kernel<A, M> {
     timers: BTreeSet<(u64, Timer)>,
     sweep: bool,
     outbox: KernelOutbox<A, M>,
-    planted: Option<Planted>,
+    planted: Option<PlantedInKernel>,
     aliens_max: usize,
 }
 
 impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     /// A kernel that begins to claim a host identifier. The seed must differ between kernels and between lives of one.
     pub fn new(now: u64, seed: u64) -> Kernel<A, M> {
-        let mut random = Random::new(seed);
+        let mut random = SplitMix64::new(seed);
         let mut kernel = Kernel {
             now,
             life: random.draw(),
@@ -111,7 +111,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     }
 
     /// Plants a bug, for the simulator.
-    pub fn plant(&mut self, bug: Option<Planted>) {
+    pub fn plant(&mut self, bug: Option<PlantedInKernel>) {
         self.planted = bug;
     }
 
@@ -120,7 +120,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         self.aliens_max = aliens_max.min(ALIENS_MAX);
     }
 
-    fn has(&self, bug: Planted) -> bool {
+    fn has(&self, bug: PlantedInKernel) -> bool {
         self.planted == Some(bug)
     }
 

@@ -54,6 +54,6 @@ pub mod simulation;
 
 pub use identifier::{LogicalHostId, MessageDestination, ProcessGroupId, ProcessId};
 pub use kernel::{GatherUntil, Gathering, Kernel, OutgoingMessage, ProcessError};
-pub use memory::{LentMemory, OwnedMemory, Rights};
-pub use outbox::{Completion, Exchange, ReceivedMessage};
+pub use memory::{LentMemory, OwnedMemory, SegmentRights};
+pub use outbox::{Completion, MessageExchange, ReceivedMessage};
 pub use packet::WantedReplies;

@@ -66,7 +66,7 @@ impl Portable for OwnedMemory {
 
 /// What a receiver may do with the sender's segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rights {
+pub struct SegmentRights {
     /// Length of the segment, in bytes.
     pub bytes: u64,
     /// It may be read.
@@ -75,12 +75,12 @@ pub struct Rights {
     pub write: bool,
 }
 
-impl Rights {
-    pub(super) fn of(memory: Option<&mut impl LentMemory>) -> Rights {
-        let Some(memory) = memory else { return Rights::default() };
+impl SegmentRights {
+    pub(super) fn of(memory: Option<&mut impl LentMemory>) -> SegmentRights {
+        let Some(memory) = memory else { return SegmentRights::default() };
         let read = memory.readable().map(<[u8]>::len);
         let write = memory.writable().map(|bytes| bytes.len());
-        Rights { bytes: read.or(write).unwrap_or(0) as u64, read: read.is_some(), write: write.is_some() }
+        SegmentRights { bytes: read.or(write).unwrap_or(0) as u64, read: read.is_some(), write: write.is_some() }
     }
 
     /// Whether so many bytes from there on lie inside.

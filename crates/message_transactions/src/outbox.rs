@@ -5,7 +5,7 @@
 use super::codec;
 use super::identifier::{ProcessGroupId, ProcessId};
 use super::limits::TRAIN_BYTES_MAX;
-use super::memory::{LentMemory, Rights};
+use super::memory::{LentMemory, SegmentRights};
 use super::packet::{PacketBody, PacketHeader, RequestIdentity};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -35,7 +35,7 @@ pub struct PacketTrain<'a, A> {
 
 /// A change of the groups whose packets this kernel wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Membership {
+pub enum GroupMembership {
     /// The first member has joined.
     Join(ProcessGroupId),
     /// The last member has left.
@@ -44,7 +44,7 @@ pub enum Membership {
 
 /// A message that its receiver must reply to, or forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Exchange {
+pub struct MessageExchange {
     /// Who waits.
     pub sender: ProcessId,
     pub(super) identity: RequestIdentity,
@@ -56,7 +56,7 @@ pub struct Exchange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedMessage {
     /// What to reply to.
-    pub exchange: Exchange,
+    pub exchange: MessageExchange,
     /// The group that it was sent to, if it was.
     pub group: Option<ProcessGroupId>,
     /// Who forwarded it last, if somebody has.
@@ -64,7 +64,7 @@ pub struct ReceivedMessage {
     /// The message.
     pub message: Vec<u8>,
     /// What may be done with the sender's segment until the reply.
-    pub rights: Rights,
+    pub rights: SegmentRights,
     /// The first bytes of a readable segment: as many as travelled with the message.
     pub data: Vec<u8>,
 }
@@ -181,7 +181,7 @@ pub struct KernelOutbox<A, M> {
     /// Packets to processes of the same kernel.
     pub(super) local: VecDeque<Vec<u8>>,
     completions: VecDeque<Completed<M>>,
-    memberships: VecDeque<Membership>,
+    memberships: VecDeque<GroupMembership>,
 }
 
 impl<A: Copy, M: LentMemory> KernelOutbox<A, M> {
@@ -236,7 +236,7 @@ impl<A: Copy, M: LentMemory> KernelOutbox<A, M> {
     }
 
     /// The next change of groups. It must take effect before operations that have ended are told to processes.
-    pub fn next_membership(&mut self) -> Option<Membership> {
+    pub fn next_membership(&mut self) -> Option<GroupMembership> {
         self.memberships.pop_front()
     }
 
@@ -261,7 +261,7 @@ impl<A: Copy, M: LentMemory> KernelOutbox<A, M> {
         self.completions.push_back(Completed { process, completion });
     }
 
-    pub(super) fn membership(&mut self, membership: Membership) {
+    pub(super) fn membership(&mut self, membership: GroupMembership) {
         self.memberships.push_back(membership);
     }
 }

@@ -2,7 +2,7 @@
 
 /// A clause that is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Planted {
+pub enum PlantedInKernel {
     /// A reply is not kept until its sender acknowledges it.
     ReplyNotKept,
     /// A message that comes again while it waits or is executed is delivered again.
@@ -37,25 +37,25 @@ pub enum Planted {
     OldRepliesKept,
 }
 
-impl Planted {
+impl PlantedInKernel {
     /// All of them.
-    pub const ALL: [Planted; 16] = [
-        Planted::ReplyNotKept,
-        Planted::DuplicateDelivered,
-        Planted::PendingIgnored,
-        Planted::DuplicateUnanswered,
-        Planted::NoBufferSilent,
-        Planted::StaleHintBelieved,
-        Planted::ForwardNotKept,
-        Planted::BitVectorShifted,
-        Planted::RightsSurvive,
-        Planted::BoundsUnchecked,
-        Planted::ReplyUnmatched,
-        Planted::LastInFirstOut,
-        Planted::AlienStays,
-        Planted::HistoryLeftBehind,
-        Planted::TakenInAgain,
-        Planted::OldRepliesKept,
+    pub const ALL: [PlantedInKernel; 16] = [
+        PlantedInKernel::ReplyNotKept,
+        PlantedInKernel::DuplicateDelivered,
+        PlantedInKernel::PendingIgnored,
+        PlantedInKernel::DuplicateUnanswered,
+        PlantedInKernel::NoBufferSilent,
+        PlantedInKernel::StaleHintBelieved,
+        PlantedInKernel::ForwardNotKept,
+        PlantedInKernel::BitVectorShifted,
+        PlantedInKernel::RightsSurvive,
+        PlantedInKernel::BoundsUnchecked,
+        PlantedInKernel::ReplyUnmatched,
+        PlantedInKernel::LastInFirstOut,
+        PlantedInKernel::AlienStays,
+        PlantedInKernel::HistoryLeftBehind,
+        PlantedInKernel::TakenInAgain,
+        PlantedInKernel::OldRepliesKept,
     ];
 
     /// Its name on a command line.

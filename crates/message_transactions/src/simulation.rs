@@ -13,7 +13,7 @@ mod world;
 
 pub use profile::KernelRunProfile;
 
-use super::planted::Planted;
+use super::planted::PlantedInKernel;
 use world::KernelWorld;
 
 /// How a run went.
@@ -32,12 +32,12 @@ pub struct KernelRunOutcome {
 }
 
 /// Runs the schedule of a seed, with a planted bug or none.
-pub fn run(seed: u64, planted: Option<Planted>) -> KernelRunOutcome {
+pub fn run(seed: u64, planted: Option<PlantedInKernel>) -> KernelRunOutcome {
     run_profile(seed, KernelRunProfile::of(seed), planted)
 }
 
 /// Runs a schedule of a given kind.
-pub fn run_profile(seed: u64, profile: KernelRunProfile, planted: Option<Planted>) -> KernelRunOutcome {
+pub fn run_profile(seed: u64, profile: KernelRunProfile, planted: Option<PlantedInKernel>) -> KernelRunOutcome {
     let mut world = KernelWorld::new(seed, profile, planted);
     let failure = world.run().err();
     let failure = failure.map(|what| format!("{what}\n{profile:?}\n{}", world.story()));

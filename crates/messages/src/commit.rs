@@ -8,7 +8,7 @@ use crate::conflict::Conflict;
 use crate::epoch::Epoch;
 use crate::item::History;
 use crate::last_words::HomesKnown;
-use crate::session::Receipt;
+use crate::session::CommitReceipt;
 use crate::timestamp::{Age, Timestamp};
 use identifiers::{EpochNumber, SiteId, TransactionId};
 use serde::{Deserialize, Serialize};
@@ -141,7 +141,7 @@ pub enum CommitReply {
         /// Its commit timestamp.
         timestamp: Timestamp,
         /// What made it durable.
-        receipt: Receipt,
+        receipt: CommitReceipt,
     },
     /// Aborted, and every participant knows.
     Aborted {

@@ -6,7 +6,7 @@ use crate::conflict::Conflict;
 use crate::item::{History, Item, KeyRange, Row};
 use crate::key::Key;
 use crate::method::MethodReport;
-pub use crate::method::{Method, Way};
+pub use crate::method::{Method, SwitchStrategy};
 use crate::timestamp::{Age, Timestamp};
 use identifiers::TransactionId;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What an access names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Target {
+pub enum AccessTarget {
     /// One item, present or not.
     Item(Item),
     /// Everything between two keys, present or not.
@@ -47,26 +47,26 @@ impl AccessKind {
 /// To the concurrency controller.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ConcurrencyRequest {
-    /// Action driver: may this executing transaction access the target? Answered `AccessReply`, after a wait where the method waits. Whatever the
-    /// method, an access of something that is commit-locked in a conflicting mode waits for that outcome; `AccessBusy` says so at once. A
+    /// Action driver: may this executing transaction access the target? Answered `LockReply`, after a wait where the method waits. Whatever the
+    /// method, an access of something that is commit-locked in a conflicting mode waits for that outcome; `LockBusy` says so at once. A
     /// transaction has at most one access under way. Never granted again once the transaction was doomed.
-    Access {
+    Lock {
         /// Who asks. Known from its first access to its `Finish`.
         transaction: TransactionId,
         /// Its age.
         age: Age,
         /// What it wants.
-        target: Target,
+        target: AccessTarget,
         /// How.
         kind: AccessKind,
-        /// Whether it may wait. What may not is answered `AccessBusy` instead, and nothing.
+        /// Whether it may wait. What may not is answered `LockBusy` instead, and nothing.
         may_wait: bool,
         /// Whether younger transactions die rather than take it, from now until who asks has ended: what would lose it again and again otherwise.
         precedence: bool,
     },
     /// Action driver: this executing transaction is about to access these items, in this order. Granted are those before the first for which it would
-    /// have to wait, or be refused; that one and those behind it are as if they had not been asked for. Answered `AccessAheadReply`.
-    AccessAhead {
+    /// have to wait, or be refused; that one and those behind it are as if they had not been asked for. Answered `LockPrefetchReply`.
+    LockPrefetch {
         /// Who asks.
         transaction: TransactionId,
         /// Its age.
@@ -128,7 +128,7 @@ pub enum ConcurrencyRequest {
         /// Names the access.
         tag: u64,
         /// What it reads.
-        target: Target,
+        target: AccessTarget,
         /// At which timestamp.
         snapshot: Timestamp,
     },
@@ -157,20 +157,20 @@ pub enum ConcurrencyRequest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ConcurrencyReply {
     /// To the action driver.
-    AccessReply {
+    LockReply {
         /// Who asked.
         transaction: TransactionId,
         /// `None`: granted. Otherwise the transaction must abort.
         conflict: Option<Conflict>,
     },
-    /// To the action driver: somebody else has what this access wants. If it may wait, `AccessReply` follows; otherwise it is as if it had
+    /// To the action driver: somebody else has what this access wants. If it may wait, `LockReply` follows; otherwise it is as if it had
     /// not been asked for.
-    AccessBusy {
+    LockBusy {
         /// Who asked.
         transaction: TransactionId,
     },
     /// To the action driver.
-    AccessAheadReply {
+    LockPrefetchReply {
         /// Who asked.
         transaction: TransactionId,
         /// So many, from the first on, are granted.

@@ -190,7 +190,7 @@ impl MethodReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::{Load, Method, Way};
+    use crate::method::{AccessLoad, Method, SwitchStrategy};
     use identifiers::SiteId;
 
     /// If this fails, a row does not decode by its table's columns, and a client that looks at the method loses its connection or reads nonsense.
@@ -200,7 +200,7 @@ mod tests {
             at_micros: 946_684_800_000_007,
             from: Method::Locking,
             to: Method::Serial,
-            way: Way::Converting,
+            way: SwitchStrategy::Converting,
             took: Some(1_500_000),
             doomed: 3,
             by: SwitchedBy::Expert,
@@ -213,10 +213,10 @@ mod tests {
             method: Method::Serial,
             origin: Origin::Site,
             since_micros: None,
-            way: Way::Generic,
+            way: SwitchStrategy::Generic,
             switching: None,
             from_before: 0,
-            load: Load { late: 4, ..Load::default() },
+            load: AccessLoad { late: 4, ..AccessLoad::default() },
             switches: vec![switch.clone(), Switch { because: String::new(), ..switch }],
             is_automatic: true,
             is_on_probation: false,

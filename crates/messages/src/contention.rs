@@ -23,19 +23,19 @@ const EPOCH_OF_SQL_MICROS: i64 = 946_684_800_000_000;
 
 /// Why a transaction has lost time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Cause {
+pub enum ContentionCause {
     /// It lost a conflict of this kind, and began anew or failed.
     Lost(ConflictKind),
     /// It waited long before it was let go on.
     Waited,
 }
 
-impl Cause {
+impl ContentionCause {
     /// As the table shows it.
     pub fn text(self) -> &'static str {
         match self {
-            Cause::Lost(kind) => kind.name(),
-            Cause::Waited => "long wait",
+            ContentionCause::Lost(kind) => kind.name(),
+            ContentionCause::Waited => "long wait",
         }
     }
 }
@@ -44,7 +44,7 @@ impl Cause {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContentionRow {
     /// Why.
-    pub cause: Cause,
+    pub cause: ContentionCause,
     /// On what (for a range, its low end); none if that is not known.
     pub item: Option<Item>,
     /// How often, at most.
@@ -139,7 +139,7 @@ mod tests {
         let items = [None, Some(Item { table: TableId(99), key: Key::new(b"k") })];
         for item in items {
             let row = ContentionRow {
-                cause: Cause::Lost(ConflictKind::StaleRead),
+                cause: ContentionCause::Lost(ConflictKind::StaleRead),
                 item,
                 count: 3,
                 count_error_max: 1,

@@ -46,6 +46,15 @@ pub struct ProposalId {
     pub sequence: u64,
 }
 
+/// Names an epoch: of two proposals of one number at most one becomes an epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct EpochId {
+    /// Its number.
+    pub number: EpochNumber,
+    /// The proposal that made it.
+    pub proposal: ProposalId,
+}
+
 /// The agreed configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Epoch {
@@ -78,6 +87,16 @@ pub enum Placement {
 }
 
 impl Epoch {
+    /// Its name.
+    pub fn id(&self) -> EpochId {
+        EpochId { number: self.number, proposal: self.proposal }
+    }
+
+    /// The name of its parent.
+    pub fn parent_id(&self) -> EpochId {
+        EpochId { number: EpochNumber(self.number.0.saturating_sub(1)), proposal: self.parent }
+    }
+
     /// The member of this site, when it belongs to the epoch.
     pub fn member(&self, site: SiteId) -> Option<&Member> {
         self.members.get(&site)

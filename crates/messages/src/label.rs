@@ -50,9 +50,9 @@ impl Finder {
     }
 
     /// Notes a variant, whose fields are walked over.
-    fn variant(&mut self, variant: &'static str) -> Fields<'_> {
+    fn variant(&mut self, variant: &'static str) -> LabelFields<'_> {
         self.note(variant);
-        Fields { finder: self, kind: FieldsOf::Variant }
+        LabelFields { finder: self, kind: FieldsOf::Variant }
     }
 
     fn number(&mut self, number: u64) {
@@ -62,7 +62,7 @@ impl Finder {
     }
 
     /// Reads the numbers of one identifier.
-    fn read(&mut self, read: impl FnOnce(&mut Finder) -> Result<(), Stop>) -> Result<Vec<u64>, Stop> {
+    fn read(&mut self, read: impl FnOnce(&mut Finder) -> Result<(), NothingMore>) -> Result<Vec<u64>, NothingMore> {
         let outer = self.numbers.replace(Vec::new());
         read(self)?;
         Ok(std::mem::replace(&mut self.numbers, outer).unwrap_or_default())
@@ -71,24 +71,24 @@ impl Finder {
 
 /// There is nothing more to find. It never reaches anybody.
 #[derive(Debug)]
-struct Stop;
+struct NothingMore;
 
-impl fmt::Display for Stop {
+impl fmt::Display for NothingMore {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("nothing more to find")
     }
 }
 
-impl std::error::Error for Stop {}
+impl std::error::Error for NothingMore {}
 
-impl ser::Error for Stop {
-    fn custom<T: fmt::Display>(_: T) -> Stop {
-        Stop
+impl ser::Error for NothingMore {
+    fn custom<T: fmt::Display>(_: T) -> NothingMore {
+        NothingMore
     }
 }
 
 /// The fields of something that has several.
-struct Fields<'a> {
+struct LabelFields<'a> {
     finder: &'a mut Finder,
     kind: FieldsOf,
 }
@@ -103,8 +103,8 @@ enum FieldsOf {
     Other,
 }
 
-impl Fields<'_> {
-    fn field<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Stop> {
+impl LabelFields<'_> {
+    fn field<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), NothingMore> {
         match self.kind {
             FieldsOf::Variant | FieldsOf::Transaction => value.serialize(&mut *self.finder),
             FieldsOf::Other => Ok(()),
@@ -123,15 +123,15 @@ impl Fields<'_> {
 
 macro_rules! fields {
     ($trait:ident, $method:ident $(, $key:ty)?) => {
-        impl ser::$trait for Fields<'_> {
+        impl ser::$trait for LabelFields<'_> {
             type Ok = ();
-            type Error = Stop;
+            type Error = NothingMore;
 
-            fn $method<T: ?Sized + Serialize>(&mut self, $(_: $key,)? value: &T) -> Result<(), Stop> {
+            fn $method<T: ?Sized + Serialize>(&mut self, $(_: $key,)? value: &T) -> Result<(), NothingMore> {
                 self.field(value)
             }
 
-            fn end(self) -> Result<(), Stop> {
+            fn end(self) -> Result<(), NothingMore> {
                 self.finish();
                 Ok(())
             }
@@ -147,7 +147,7 @@ fields!(SerializeTuple, serialize_element);
 /// Values that are passed over.
 macro_rules! passed_over {
     ($($method:ident($type:ty)),* $(,)?) => {
-        $(fn $method(self, _: $type) -> Result<(), Stop> {
+        $(fn $method(self, _: $type) -> Result<(), NothingMore> {
             Ok(())
         })*
     };
@@ -155,7 +155,7 @@ macro_rules! passed_over {
 
 macro_rules! numbers {
     ($($method:ident($type:ty)),* $(,)?) => {
-        $(fn $method(self, number: $type) -> Result<(), Stop> {
+        $(fn $method(self, number: $type) -> Result<(), NothingMore> {
             self.number(u64::from(number));
             Ok(())
         })*
@@ -164,33 +164,33 @@ macro_rules! numbers {
 
 impl<'a> Serializer for &'a mut Finder {
     type Ok = ();
-    type Error = Stop;
-    type SerializeSeq = Impossible<(), Stop>;
-    type SerializeMap = Impossible<(), Stop>;
-    type SerializeTuple = Fields<'a>;
-    type SerializeTupleStruct = Fields<'a>;
-    type SerializeTupleVariant = Fields<'a>;
-    type SerializeStruct = Fields<'a>;
-    type SerializeStructVariant = Fields<'a>;
+    type Error = NothingMore;
+    type SerializeSeq = Impossible<(), NothingMore>;
+    type SerializeMap = Impossible<(), NothingMore>;
+    type SerializeTuple = LabelFields<'a>;
+    type SerializeTupleStruct = LabelFields<'a>;
+    type SerializeTupleVariant = LabelFields<'a>;
+    type SerializeStruct = LabelFields<'a>;
+    type SerializeStructVariant = LabelFields<'a>;
 
     passed_over!(serialize_bool(bool), serialize_i8(i8), serialize_i16(i16), serialize_i32(i32), serialize_i64(i64));
     passed_over!(serialize_f32(f32), serialize_f64(f64), serialize_char(char), serialize_str(&str));
     passed_over!(serialize_bytes(&[u8]), serialize_unit_struct(&'static str));
     numbers!(serialize_u8(u8), serialize_u16(u16), serialize_u32(u32), serialize_u64(u64));
 
-    fn serialize_none(self) -> Result<(), Stop> {
+    fn serialize_none(self) -> Result<(), NothingMore> {
         Ok(())
     }
 
-    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<(), Stop> {
+    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<(), NothingMore> {
         value.serialize(self)
     }
 
-    fn serialize_unit(self) -> Result<(), Stop> {
+    fn serialize_unit(self) -> Result<(), NothingMore> {
         Ok(())
     }
 
-    fn serialize_newtype_struct<T: ?Sized + Serialize>(self, name: &'static str, value: &T) -> Result<(), Stop> {
+    fn serialize_newtype_struct<T: ?Sized + Serialize>(self, name: &'static str, value: &T) -> Result<(), NothingMore> {
         if name == "SessionId" {
             let numbers = self.read(|finder| value.serialize(finder))?;
             self.label.session = numbers.first().copied().map(SessionId);
@@ -202,7 +202,7 @@ impl<'a> Serializer for &'a mut Finder {
         }
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), Stop> {
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), NothingMore> {
         self.note(variant);
         Ok(())
     }
@@ -213,7 +213,7 @@ impl<'a> Serializer for &'a mut Finder {
         _: u32,
         variant: &'static str,
         value: &T,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), NothingMore> {
         self.note(variant);
         value.serialize(self)
     }
@@ -224,7 +224,7 @@ impl<'a> Serializer for &'a mut Finder {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Fields<'a>, Stop> {
+    ) -> Result<LabelFields<'a>, NothingMore> {
         Ok(self.variant(variant))
     }
 
@@ -234,34 +234,34 @@ impl<'a> Serializer for &'a mut Finder {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Fields<'a>, Stop> {
+    ) -> Result<LabelFields<'a>, NothingMore> {
         Ok(self.variant(variant))
     }
 
-    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Fields<'a>, Stop> {
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<LabelFields<'a>, NothingMore> {
         if name == "TransactionId" {
             self.numbers = Some(Vec::with_capacity(3));
-            return Ok(Fields { finder: self, kind: FieldsOf::Transaction });
+            return Ok(LabelFields { finder: self, kind: FieldsOf::Transaction });
         }
-        Ok(Fields { finder: self, kind: FieldsOf::Other })
+        Ok(LabelFields { finder: self, kind: FieldsOf::Other })
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Fields<'a>, Stop> {
-        Ok(Fields { finder: self, kind: FieldsOf::Other })
+    fn serialize_tuple(self, _: usize) -> Result<LabelFields<'a>, NothingMore> {
+        Ok(LabelFields { finder: self, kind: FieldsOf::Other })
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Fields<'a>, Stop> {
-        Ok(Fields { finder: self, kind: FieldsOf::Other })
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<LabelFields<'a>, NothingMore> {
+        Ok(LabelFields { finder: self, kind: FieldsOf::Other })
     }
 
     // Many of something: identifiers come before them.
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Stop> {
-        Err(Stop)
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, NothingMore> {
+        Err(NothingMore)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Stop> {
-        Err(Stop)
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, NothingMore> {
+        Err(NothingMore)
     }
 }
 

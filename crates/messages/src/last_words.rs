@@ -65,12 +65,12 @@ pub enum Testimony {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LastWords {
     /// By life.
-    pub lives: BTreeMap<Incarnation, BTreeMap<SessionId, Left>>,
+    pub lives: BTreeMap<Incarnation, BTreeMap<SessionId, LeftSession>>,
 }
 
 /// What a life has left of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Left {
+pub struct LeftSession {
     /// So many requests of the session had come.
     pub taken: u64,
     /// What had become of the last one.
@@ -87,7 +87,7 @@ pub enum LeftRequest {
     /// It has committed: the answer.
     Committed(SessionReply),
     /// Its commit was under way.
-    Doubt(Box<Doubt>),
+    Doubt(Box<InDoubtCommit>),
     /// Nobody can know.
     Unknown {
         /// Which transaction.
@@ -99,7 +99,7 @@ pub enum LeftRequest {
 
 /// A commit whose outcome the others know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Doubt {
+pub struct InDoubtCommit {
     /// Which transaction, as the client is told.
     pub transaction: TransactionId,
     /// One of the items that it was to change, and how many others.

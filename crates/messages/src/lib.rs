@@ -61,7 +61,7 @@ pub use item_set::ItemSet;
 pub use key::Key;
 pub use last_words::LastWords;
 pub use lease::LeaseLength;
-pub use lineage::{KnownMarks, Lineage, Mark};
+pub use lineage::{KnownMarks, Lineage, LogPoint};
 pub use notification::Notification;
 pub use server::{Envelope, Message, Now, Outbox, Server};
 pub use timestamp::{Age, Timestamp};

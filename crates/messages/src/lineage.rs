@@ -14,7 +14,7 @@ const LIVES_MAX: usize = 1_024;
 
 /// A place in a site's log. The default is before every log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Mark {
+pub struct LogPoint {
     /// The life that has set it.
     pub life: Incarnation,
     /// Counted by that life; 0 is its beginning.
@@ -33,12 +33,12 @@ pub struct KnownMarks {
     /// Those in its log.
     pub lineage: Lineage,
     /// The last one that each other site has told.
-    pub told: BTreeMap<SiteId, Mark>,
+    pub told: BTreeMap<SiteId, LogPoint>,
 }
 
 impl Lineage {
     /// A mark is in the log.
-    pub fn note(&mut self, mark: Mark) {
+    pub fn note(&mut self, mark: LogPoint) {
         let last = self.lives.entry(mark.life).or_default();
         *last = mark.number.max(*last);
         while self.lives.len() > LIVES_MAX {
@@ -47,8 +47,8 @@ impl Lineage {
     }
 
     /// Whether the mark is in the log.
-    pub fn has(&self, mark: Mark) -> bool {
-        mark == Mark::default() || self.lives.get(&mark.life).is_some_and(|last| mark.number <= *last)
+    pub fn has(&self, mark: LogPoint) -> bool {
+        mark == LogPoint::default() || self.lives.get(&mark.life).is_some_and(|last| mark.number <= *last)
     }
 
     /// Whether this life has written anything.
@@ -66,8 +66,8 @@ impl Lineage {
 mod tests {
     use super::*;
 
-    fn mark(life: u32, number: u64) -> Mark {
-        Mark { life: Incarnation(life), number }
+    fn mark(life: u32, number: u64) -> LogPoint {
+        LogPoint { life: Incarnation(life), number }
     }
 
     /// If a copy that has grown past a mark had it, what the copy lacks would be taken for there.
@@ -82,7 +82,7 @@ mod tests {
         copy.note(mark(3, 9));
         assert!(log.has(mark(1, 4)) && log.has(mark(2, 4)) && copy.has(mark(2, 3)) && copy.has(mark(3, 9)));
         assert!(!copy.has(mark(2, 4)) && !copy.has(mark(4, 0)));
-        assert!(copy.has(Mark::default()) && Lineage::default().has(Mark::default()));
+        assert!(copy.has(LogPoint::default()) && Lineage::default().has(LogPoint::default()));
         assert!(copy.knows_before(Incarnation(2)) && !copy.knows_before(Incarnation(1)));
     }
 

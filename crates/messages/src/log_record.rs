@@ -4,9 +4,9 @@
 
 use crate::access::{Copies, StaleSet};
 use crate::commit::{Outcome, TransactionsReport};
-use crate::epoch::{Epoch, ProposalId};
+use crate::epoch::{Epoch, EpochId};
 use crate::item::{History, Item, Row};
-use crate::lineage::{KnownMarks, Mark};
+use crate::lineage::{KnownMarks, LogPoint};
 use crate::replication::FailLockTable;
 use crate::timestamp::{Age, Timestamp};
 use identifiers::{EpochNumber, Incarnation, SiteId, TransactionId};
@@ -83,7 +83,7 @@ pub enum LogRecord {
         /// The first epoch in which this copy has taken part without a break.
         joined: EpochNumber,
         /// The chain of epochs.
-        chain: Vec<(EpochNumber, ProposalId)>,
+        chain: Vec<EpochId>,
         /// Tables of all other sites.
         fail_locks: BTreeMap<SiteId, FailLockTable>,
         /// What is stale in the own copy, in addition to what was already.
@@ -122,7 +122,7 @@ pub enum LogRecord {
     /// Replication controller: a mark, at the beginning of a life and before each sync of which others are told.
     Marked {
         /// Which.
-        mark: Mark,
+        mark: LogPoint,
     },
     /// Replication controller: the marks in this log, and the last one that each other site has told. At a checkpoint, and before every record
     /// that says what others have on disk: who knows that without knowing the mark could not tell a log of theirs that lacks it.

@@ -45,7 +45,7 @@ impl Method {
 /// How a site goes over from one concurrency-control method to another while transactions execute (Bhargava and Riedl, "A Model for
 /// Adaptable Systems for Transaction Processing", 1989).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Way {
+pub enum SwitchStrategy {
     /// The new method judges from now on, over what has been accessed so far. Nobody is aborted; its property holds once the
     /// transactions from before have ended.
     #[default]
@@ -56,22 +56,23 @@ pub enum Way {
     SuffixSufficient,
 }
 
-impl Way {
+impl SwitchStrategy {
     /// All of them.
-    pub const ALL: [Way; 3] = [Way::Generic, Way::Converting, Way::SuffixSufficient];
+    pub const ALL: [SwitchStrategy; 3] =
+        [SwitchStrategy::Generic, SwitchStrategy::Converting, SwitchStrategy::SuffixSufficient];
 
     /// As users write it.
     pub fn name(self) -> &'static str {
         match self {
-            Way::Generic => "generic",
-            Way::Converting => "converting",
-            Way::SuffixSufficient => "suffix-sufficient",
+            SwitchStrategy::Generic => "generic",
+            SwitchStrategy::Converting => "converting",
+            SwitchStrategy::SuffixSufficient => "suffix-sufficient",
         }
     }
 
     /// The way of this name.
-    pub fn of_name(name: &str) -> Option<Way> {
-        Way::ALL.into_iter().find(|way| way.name() == name)
+    pub fn of_name(name: &str) -> Option<SwitchStrategy> {
+        SwitchStrategy::ALL.into_iter().find(|way| way.name() == name)
     }
 }
 
@@ -98,13 +99,13 @@ pub struct MethodReport {
     /// Since when: microseconds since 1970; `None`: since the site began this life.
     pub since_micros: Option<u64>,
     /// How the next switch will be done.
-    pub way: Way,
+    pub way: SwitchStrategy,
     /// The way of the switch of which something is still under way.
-    pub switching: Option<Way>,
+    pub switching: Option<SwitchStrategy>,
     /// Transactions that execute and had accessed something before that switch.
     pub from_before: u64,
     /// What the load has come to in this life.
-    pub load: Load,
+    pub load: AccessLoad,
     /// The last switches, the oldest first.
     pub switches: Vec<Switch>,
     /// Whether the site chooses its method by itself.
@@ -163,7 +164,7 @@ pub enum SwitchedBy {
 
 /// Accesses, and what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Load {
+pub struct AccessLoad {
     /// Accesses asked for.
     pub accesses: u64,
     /// Of them, those that waited.
@@ -188,7 +189,7 @@ pub struct Switch {
     /// To which.
     pub to: Method,
     /// How.
-    pub way: Way,
+    pub way: SwitchStrategy,
     /// How long until nothing executed from before it, in nanoseconds; `None`: that is not so yet.
     pub took: Option<u64>,
     /// Transactions that it doomed.

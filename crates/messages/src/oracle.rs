@@ -3,8 +3,8 @@
 //! Requests are resent until answered; each is harmless when repeated: a swap is settled by its proposal identifier, a registration by its
 //! nonce.
 
-use crate::epoch::{Epoch, ProposalId};
-use identifiers::{Address, EpochNumber, Incarnation, OracleLife, Pattern, SiteId};
+use crate::epoch::{Epoch, EpochId};
+use identifiers::{Address, Incarnation, OracleLife, Pattern, SiteId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub enum OracleRequest {
         /// Names the request.
         tag: u64,
         /// Number and proposal of the epoch to replace.
-        expected: (EpochNumber, ProposalId),
+        expected: EpochId,
         /// The new one.
         epoch: Arc<Epoch>,
     },

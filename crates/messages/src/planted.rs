@@ -142,7 +142,7 @@ bugs! {
     LongWaiterPassed = "long-waiter-passed", rule 3: "younger prepares of other sites pass an access however long it has waited";
     CompanionAnsweredEarly = "companion-answered-early", rule 4: "a program that commits in the transaction of another is answered before that has committed";
     AloneUnlisted = "alone-unlisted", rule 3: "what was commit-locked while nobody else was is not compared with who comes next";
-    StoodRemembered = "stood-remembered", rule 3: "a row of the catalog that stood once is taken to stand though it has changed";
+    ValidatedRemembered = "validated-remembered", rule 3: "a row of the catalog that stood once is taken to stand though it has changed";
     ReadsNotRepeated = "reads-not-repeated", rule 1: "a commit that is tried again forgets what its transaction has read";
     OwnWritesPassed = "own-writes-passed", rule 1: "a row that was read before its program began is taken for what the program has written there since";
     GuestLeavesWrites = "guest-leaves-writes", rule 4: "what a program has written that starts over by itself is committed with those before it";

@@ -28,12 +28,12 @@ pub struct Program {
     /// Whether no action writes or locks.
     pub read_only: bool,
     /// The foreign keys of tables that it changes, and of those that are changed with them.
-    pub references: Arc<[Reference]>,
+    pub references: Arc<[ForeignKeyReference]>,
 }
 
 /// A foreign key with its two tables.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Reference {
+pub struct ForeignKeyReference {
     /// The table whose rows refer to others.
     pub child: Arc<TableSchema>,
     /// Which of its foreign keys.
@@ -64,7 +64,7 @@ pub enum Action {
     /// Reads rows, keeps those that pass `filter`, returns `output` of each.
     Select {
         /// Where from; `None`: one row without columns (`SELECT 1`).
-        source: Option<Source>,
+        source: Option<RowSource>,
         /// Keep a row when this is true.
         filter: Option<Expression>,
         /// What to return of a row.
@@ -74,7 +74,7 @@ pub enum Action {
         /// Return at most so many rows.
         limit: Option<Expression>,
         /// Lock the rows as for an update (`FOR UPDATE`), or share them (`FOR SHARE`).
-        lock: Option<RowLock>,
+        lock: Option<RowLockStrength>,
     },
     /// Inserts rows.
     Insert {
@@ -86,7 +86,7 @@ pub enum Action {
         /// Where the input rows come from.
         input: InsertInput,
         /// What to do when a unique key exists already; `None`: error 23505.
-        on_conflict: Option<OnConflict>,
+        on_conflict: Option<ConflictClause>,
         /// What to return of each inserted row (columns: the table's).
         returning: Vec<Expression>,
         /// The table's storage was made by this very transaction, so nobody else can see it: rows may be committed ahead
@@ -96,7 +96,7 @@ pub enum Action {
     /// Updates the rows of the source that pass the filter.
     Update {
         /// Which rows.
-        source: Source,
+        source: RowSource,
         /// Keep a row when this is true.
         filter: Option<Expression>,
         /// Column position and its new value, cast for assignment; columns refer to the old row.
@@ -107,7 +107,7 @@ pub enum Action {
     /// Deletes the rows of the source that pass the filter.
     Delete {
         /// Which rows.
-        source: Source,
+        source: RowSource,
         /// Keep a row when this is true.
         filter: Option<Expression>,
         /// What to return of each old row.
@@ -194,20 +194,20 @@ pub enum InsertInput {
 
 /// `ON CONFLICT`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct OnConflict {
+pub struct ConflictClause {
     /// The unique key it speaks of: `None` any, else the primary key or an index.
-    pub target: Option<ConflictTarget>,
+    pub target: Option<ConflictKey>,
     /// `None`: DO NOTHING. Else DO UPDATE.
-    pub update: Option<ConflictUpdate>,
+    pub update: Option<ConflictAssignments>,
 }
 
 /// `DO UPDATE SET assignments WHERE filter`, over the columns of the old row, followed by those of the row that was to be
 /// inserted (`excluded`).
-pub type ConflictUpdate = (Vec<(usize, Expression)>, Option<Expression>);
+pub type ConflictAssignments = (Vec<(usize, Expression)>, Option<Expression>);
 
 /// A unique key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ConflictTarget {
+pub enum ConflictKey {
     /// The primary key.
     PrimaryKey,
     /// The index at this position of the table's indexes.
@@ -216,7 +216,7 @@ pub enum ConflictTarget {
 
 /// `FOR UPDATE`, `FOR SHARE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RowLock {
+pub enum RowLockStrength {
     /// Nobody else may read it for update or write it.
     Update,
     /// Nobody may write it.
@@ -225,7 +225,7 @@ pub enum RowLock {
 
 /// Which rows of a table, found how.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Source {
+pub struct RowSource {
     /// The table. Rows have its columns; for a table with a hidden key, that key stands behind the last column.
     pub table: Arc<TableSchema>,
     /// How the rows are found.
@@ -242,9 +242,9 @@ pub enum AccessPath {
     /// By any of the values of one leading column of a key (`IN`, `= ANY`).
     OneOf(OneOf),
     /// By a range of the primary key.
-    KeyRange(Bounds),
+    KeyRange(PrefixBounds),
     /// By a range of an index (position in the table's indexes).
-    IndexRange(usize, Bounds),
+    IndexRange(usize, PrefixBounds),
     /// Supplied with the execution: encoded primary keys, as `Execute::rows`' only column of type bytea (UPDATE ... FROM and
     /// DELETE ... USING find their keys by a query first; further supplied columns follow the row's columns).
     Supplied,
@@ -275,7 +275,7 @@ pub enum Values {
 /// Bounds over leading columns of a key: equal to all of `prefix`, and the next column between `low` and `high`. No prefix and no
 /// bounds: everything. A NULL bound finds nothing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Bounds {
+pub struct PrefixBounds {
     /// Values of the leading columns.
     pub prefix: Vec<Expression>,
     /// Lower bound of the next column, and whether it is included.

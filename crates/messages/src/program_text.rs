@@ -4,8 +4,8 @@
 
 use crate::key::Key;
 use crate::program::{
-    AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, OneOf, Program,
-    RowLock, SequenceValue, Source, UnaryOperator, Values,
+    AccessPath, Action, BinaryOperator, ConflictClause, ConflictKey, Expression, InsertInput, OneOf, PrefixBounds,
+    Program, RowLockStrength, RowSource, SequenceValue, UnaryOperator, Values,
 };
 use crate::schema::{IndexSchema, TableSchema};
 use std::fmt::{self, Display, Formatter};
@@ -24,12 +24,12 @@ impl Display for Program {
 /// Appends the lines of an action.
 fn describe(action: &Action, lines: &mut Vec<String>) {
     match action {
-        Action::Bind { arguments } => lines.push(format!("call with {}", Names::default().list(arguments))),
+        Action::Bind { arguments } => lines.push(format!("call with {}", ColumnNames::default().list(arguments))),
         Action::Select { .. } => select(action, lines),
         Action::Insert { table, values, input, on_conflict, returning, private } => {
-            let names = Names::of_table(table);
+            let names = ColumnNames::of_table(table);
             input_of(input, lines);
-            lines.push(format!("compute {}", assigned(table, values.iter().enumerate(), &Names::input())));
+            lines.push(format!("compute {}", assigned(table, values.iter().enumerate(), &ColumnNames::input())));
             let ahead = if *private { ", ahead of the commit" } else { "" };
             lines.push(format!("write a row of {}{ahead}", with_indexes(table)));
             if let Some(on_conflict) = on_conflict {
@@ -38,7 +38,7 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
             returned(returning, &names, lines);
         }
         Action::Update { source, filter, assignments, returning } => {
-            let names = Names::of_source(source);
+            let names = ColumnNames::of_source(source);
             lines.push(read(source, ", for update"));
             test(filter.as_ref(), &names, lines);
             let pairs = assignments.iter().map(|(column, value)| (*column, value));
@@ -47,7 +47,7 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
             returned(returning, &names, lines);
         }
         Action::Delete { source, filter, returning } => {
-            let names = Names::of_source(source);
+            let names = ColumnNames::of_source(source);
             lines.push(read(source, ", for update"));
             test(filter.as_ref(), &names, lines);
             lines.push(format!("delete the row of {}", with_indexes(&source.table)));
@@ -66,7 +66,7 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
             lines.push(format!("read all of {}", from.name));
             if !fill.is_empty() {
                 let pairs = fill.iter().map(|(column, value)| (*column, value));
-                lines.push(format!("compute {}", assigned(to, pairs, &Names::of_table(from))));
+                lines.push(format!("compute {}", assigned(to, pairs, &ColumnNames::of_table(from))));
             }
             lines.push(match index.and_then(|position| to.indexes.get(position)) {
                 Some(index) => format!("write index {}, ahead of the commit", index.name),
@@ -78,12 +78,12 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
 
 fn select(action: &Action, lines: &mut Vec<String>) {
     let Action::Select { source, filter, output, offset, limit, lock } = action else { return };
-    let names = source.as_ref().map_or_else(Names::default, Names::of_source);
+    let names = source.as_ref().map_or_else(ColumnNames::default, ColumnNames::of_source);
     if let Some(source) = source {
         let purpose = match lock {
             None => "",
-            Some(RowLock::Update) => ", for update",
-            Some(RowLock::Share) => ", for share",
+            Some(RowLockStrength::Update) => ", for update",
+            Some(RowLockStrength::Share) => ", for share",
         };
         lines.push(read(source, purpose));
     }
@@ -101,7 +101,7 @@ fn select(action: &Action, lines: &mut Vec<String>) {
 }
 
 fn set_sequence(sequence: &TableSchema, value: &SequenceValue) -> String {
-    let (name, names) = (&sequence.name, Names::default());
+    let (name, names) = (&sequence.name, ColumnNames::default());
     match value {
         SequenceValue::First => format!("begin sequence {name}"),
         SequenceValue::Kept => format!("go on with sequence {name}"),
@@ -126,11 +126,11 @@ fn catalog_write(key: &Key, writes: bool) -> String {
     format!("{verb} the catalog's {name}")
 }
 
-fn test(filter: Option<&Expression>, names: &Names, lines: &mut Vec<String>) {
+fn test(filter: Option<&Expression>, names: &ColumnNames, lines: &mut Vec<String>) {
     lines.extend(filter.map(|filter| format!("test {}", names.show(filter))));
 }
 
-fn returned(returning: &[Expression], names: &Names, lines: &mut Vec<String>) {
+fn returned(returning: &[Expression], names: &ColumnNames, lines: &mut Vec<String>) {
     if !returning.is_empty() {
         lines.push(format!("return {}", names.list(returning)));
     }
@@ -139,7 +139,7 @@ fn returned(returning: &[Expression], names: &Names, lines: &mut Vec<String>) {
 fn input_of(input: &InsertInput, lines: &mut Vec<String>) {
     match input {
         InsertInput::Rows(rows) => {
-            let names = Names::default();
+            let names = ColumnNames::default();
             lines.extend(rows.iter().map(|row| format!("take ({})", names.list(row))));
         }
         InsertInput::Supplied => lines.push("take each supplied row".to_string()),
@@ -158,7 +158,7 @@ fn with_indexes(table: &TableSchema) -> String {
 fn assigned<'a>(
     table: &TableSchema,
     assignments: impl Iterator<Item = (usize, &'a Expression)>,
-    names: &Names,
+    names: &ColumnNames,
 ) -> String {
     let column = |position: usize| table.columns.get(position);
     let parts: Vec<String> = assignments
@@ -171,11 +171,11 @@ fn assigned<'a>(
     parts.join(", ")
 }
 
-fn conflict(table: &TableSchema, on_conflict: &OnConflict, lines: &mut Vec<String>) {
+fn conflict(table: &TableSchema, on_conflict: &ConflictClause, lines: &mut Vec<String>) {
     let key = match on_conflict.target {
         None => "any unique key".to_string(),
-        Some(ConflictTarget::PrimaryKey) => "the primary key".to_string(),
-        Some(ConflictTarget::Index(position)) => {
+        Some(ConflictKey::PrimaryKey) => "the primary key".to_string(),
+        Some(ConflictKey::Index(position)) => {
             let name = table.indexes.get(position).map_or("?", |index| &index.name);
             format!("the key of index {name}")
         }
@@ -183,7 +183,7 @@ fn conflict(table: &TableSchema, on_conflict: &OnConflict, lines: &mut Vec<Strin
     let Some((assignments, filter)) = &on_conflict.update else {
         return lines.push(format!("if {key} exists, do nothing"));
     };
-    let mut names = Names::of_table(table);
+    let mut names = ColumnNames::of_table(table);
     let excluded: Vec<String> = table.columns.iter().map(|column| format!("excluded.{}", column.name)).collect();
     names.columns.truncate(table.columns.len());
     names.columns.extend(excluded);
@@ -193,9 +193,9 @@ fn conflict(table: &TableSchema, on_conflict: &OnConflict, lines: &mut Vec<Strin
 }
 
 /// The line that says how rows are found.
-fn read(source: &Source, purpose: &str) -> String {
+fn read(source: &RowSource, purpose: &str) -> String {
     let table = &source.table;
-    let names = Names::default();
+    let names = ColumnNames::default();
     let way = match &source.path {
         AccessPath::Point(key) => format!("the row with key {}", names.equal(&key_columns(table), key)),
         AccessPath::OneOf(one_of) => match one_of.index {
@@ -254,28 +254,28 @@ const HIDDEN: &str = "(row key)";
 
 /// What the columns of the row at hand are called.
 #[derive(Default)]
-struct Names {
+struct ColumnNames {
     columns: Vec<String>,
     /// What a column behind those is called, before its number.
     further: &'static str,
 }
 
-impl Names {
-    fn of_table(table: &TableSchema) -> Names {
+impl ColumnNames {
+    fn of_table(table: &TableSchema) -> ColumnNames {
         let mut columns: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
         if table.has_hidden_key() {
             columns.push(HIDDEN.to_string());
         }
         let further = "supplied ";
-        Names { columns, further }
+        ColumnNames { columns, further }
     }
 
-    fn of_source(source: &Source) -> Names {
-        Names::of_table(&source.table)
+    fn of_source(source: &RowSource) -> ColumnNames {
+        ColumnNames::of_table(&source.table)
     }
 
-    fn input() -> Names {
-        Names { columns: Vec::new(), further: "input " }
+    fn input() -> ColumnNames {
+        ColumnNames { columns: Vec::new(), further: "input " }
     }
 
     fn column(&self, position: usize) -> String {
@@ -310,7 +310,7 @@ impl Names {
     }
 
     /// `None` for no bounds at all.
-    fn bounds(&self, columns: &[String], bounds: &Bounds) -> Option<String> {
+    fn bounds(&self, columns: &[String], bounds: &PrefixBounds) -> Option<String> {
         let mut parts = Vec::new();
         if !bounds.prefix.is_empty() {
             parts.push(self.equal(columns, &bounds.prefix));

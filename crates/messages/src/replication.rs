@@ -4,11 +4,11 @@
 
 use crate::access::{Copies, CopyRequest, StaleSet};
 use crate::commit::TransactionsReport;
-use crate::epoch::{Epoch, ProposalId};
+use crate::epoch::{Epoch, EpochId, ProposalId};
 use crate::item::{Item, KeyRange};
 use crate::last_words::{HomesKnown, OutcomeTable};
 use crate::lease::LeaseLength;
-use crate::lineage::{KnownMarks, Mark};
+use crate::lineage::{KnownMarks, LogPoint};
 use crate::timestamp::Timestamp;
 use identifiers::{EpochNumber, Incarnation, SiteId, TableId};
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ pub enum ReplicationMessage {
         /// failure, what its own log had lost.
         current: bool,
         /// A mark in the member's log that was on disk when it had sealed: the new epoch names it.
-        mark: Mark,
+        mark: LogPoint,
     },
     /// To whoever is behind, and from the proposer to all members once the oracle has taken a proposal: this is the epoch. Lost: the
     /// receiver's next message of an older epoch is answered with it again; anyone can read it at the oracle too.
@@ -88,7 +88,7 @@ pub enum ReplicationMessage {
     /// A site that belongs to no epoch to every site: take me in. Resent until an epoch has it as a member.
     Join {
         /// The last epoch that it logged, if any.
-        last: Option<(EpochNumber, ProposalId)>,
+        last: Option<EpochId>,
         /// Whether its copy was current there: after a total failure only such sites may restart the instance.
         was_up: bool,
         /// Sites that it has heard from lately: a member is taken in only when it has contact with all members.
@@ -101,7 +101,7 @@ pub enum ReplicationMessage {
         /// The clock.
         clock: u64,
         /// Stands in the sender's log behind all that, and is on disk.
-        mark: Mark,
+        mark: LogPoint,
     },
     /// Recovering member to all: these items are refreshed **and synced** here, so the fail-locks may go. Lost: they stay and
     /// are copied once more after the next break.
@@ -113,7 +113,7 @@ pub enum ReplicationMessage {
         /// Nothing at all is stale any more.
         everything: bool,
         /// Stands in the sender's log behind all that, and is on disk.
-        mark: Mark,
+        mark: LogPoint,
     },
     /// Recovering member to an up one: a copier. Resent, possibly to another member, until answered.
     CopyRequest {
@@ -137,16 +137,16 @@ pub enum ReplicationMessage {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberReport {
     /// The last epoch whose outcomes and fail-locks it has logged.
-    pub basis: Option<(EpochNumber, ProposalId)>,
+    pub basis: Option<EpochId>,
     /// The chain of epochs it knows, oldest first (bounded).
-    pub chain: Vec<(EpochNumber, ProposalId)>,
+    pub chain: Vec<EpochId>,
     /// Whether it was recovering and nothing is stale in its copy any more, which is synced: fail-locks of it are void, whether or not
     /// everybody has heard so before.
     pub current: bool,
     /// The last mark in its log that is on disk. If it has become current, it stands behind that.
-    pub mark: Mark,
+    pub mark: LogPoint,
     /// The last mark that each other site has told, itself or through others: the log of that site has it, unless it was put back from an older copy.
-    pub told: BTreeMap<SiteId, Mark>,
+    pub told: BTreeMap<SiteId, LogPoint>,
     /// Its transactions.
     pub transactions: Arc<TransactionsReport>,
     /// Its fail-lock tables, one for every other site; those of members that are current name nothing but what these have synced.

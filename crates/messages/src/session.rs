@@ -124,7 +124,7 @@ pub enum SessionReply {
     /// Committed: durable as the receipt says, visible at every site.
     Committed {
         /// What made it durable.
-        receipt: Receipt,
+        receipt: CommitReceipt,
     },
     /// Rolled back.
     RolledBack,
@@ -138,7 +138,7 @@ pub enum SessionReply {
 
 /// What made a commit durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Receipt {
+pub enum CommitReceipt {
     /// Logged in the memory of so many caught-up sites.
     Memory {
         /// How many.

@@ -6,7 +6,7 @@
 
 use crate::item::Row;
 use crate::key::Key;
-use crate::method::{Method, Way};
+use crate::method::{Method, SwitchStrategy};
 use crate::schema::{Catalog, CatalogEntry};
 use identifiers::SiteId;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub enum Parameter {
     /// The method of concurrency control: see [`Method`].
     ConcurrencyMethod,
-    /// How a site goes over to another one: see [`Way`].
+    /// How a site goes over to another one: see [`SwitchStrategy`].
     ConcurrencyWay,
 }
 
@@ -66,18 +66,18 @@ impl Parameter {
     pub fn values(self) -> Vec<&'static str> {
         match self {
             Parameter::ConcurrencyMethod => Method::ALL.into_iter().map(Method::name).chain([AUTOMATIC]).collect(),
-            Parameter::ConcurrencyWay => Way::ALL.into_iter().map(Way::name).collect(),
+            Parameter::ConcurrencyWay => SwitchStrategy::ALL.into_iter().map(SwitchStrategy::name).collect(),
         }
     }
 }
 
 /// The settings that are installed at a site, of all sites.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
+pub struct SiteSettings {
     rows: BTreeMap<String, String>,
 }
 
-impl Settings {
+impl SiteSettings {
     /// A row of the catalog is installed, or (`None`) gone. Rows that are no settings are passed over, and those that nobody here understands.
     pub fn apply(&mut self, key: &Key, row: Option<&Row>) {
         let Some(name) = CatalogEntry::setting_of(key) else { return };
@@ -109,8 +109,8 @@ impl Settings {
     }
 
     /// How a site goes over to another method.
-    pub fn way(&self, site: SiteId) -> Way {
-        self.value(Parameter::ConcurrencyWay, site).and_then(Way::of_name).unwrap_or_default()
+    pub fn way(&self, site: SiteId) -> SwitchStrategy {
+        self.value(Parameter::ConcurrencyWay, site).and_then(SwitchStrategy::of_name).unwrap_or_default()
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
 
     const METHOD: Parameter = Parameter::ConcurrencyMethod;
 
-    fn set(settings: &mut Settings, name: &str, value: Option<&str>) {
+    fn set(settings: &mut SiteSettings, name: &str, value: Option<&str>) {
         let row = value.map(|value| CatalogEntry::Setting(value.to_owned()).encode());
         settings.apply(&CatalogEntry::setting_key(name), row.as_ref());
     }
@@ -143,7 +143,7 @@ mod tests {
     /// If this fails, a site does not run what was set for it alone, or goes on with it when that was taken back.
     #[test]
     fn what_is_set_for_one_site_goes_first_there() {
-        let (mut settings, site, other) = (Settings::default(), SiteId(2), SiteId(3));
+        let (mut settings, site, other) = (SiteSettings::default(), SiteId(2), SiteId(3));
         set(&mut settings, &METHOD.name(None), Some("serial"));
         set(&mut settings, &METHOD.name(Some(site)), Some("timestamp"));
         assert_eq!((settings.method(site), settings.method(other)), (Some(Method::Timestamp), Some(Method::Serial)));

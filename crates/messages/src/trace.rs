@@ -25,7 +25,7 @@ pub enum Happened {
 
 /// A message at a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct TraceEvent {
     /// When, in nanoseconds of the boot clock: as it left, or as its receiver took it.
     pub at: u64,
     /// What happened to it.
@@ -38,11 +38,11 @@ pub struct Event {
     pub label: Label,
 }
 
-impl Event {
+impl TraceEvent {
     /// What happens to a message.
-    pub fn of(envelope: &Envelope, label: Label, at: u64, happened: Happened) -> Event {
+    pub fn of(envelope: &Envelope, label: Label, at: u64, happened: Happened) -> TraceEvent {
         let (from, to) = ((envelope.from_site, envelope.from), (envelope.to_site, envelope.to));
-        Event { at, happened, from, to, label }
+        TraceEvent { at, happened, from, to, label }
     }
 }
 
@@ -117,7 +117,7 @@ impl Selection {
 #[derive(Debug, Default)]
 pub struct Tracer {
     selection: Selection,
-    events: Vec<Event>,
+    events: Vec<TraceEvent>,
 }
 
 impl Tracer {
@@ -140,12 +140,12 @@ impl Tracer {
     }
 
     /// Notes an event.
-    pub fn note(&mut self, event: Event) {
+    pub fn note(&mut self, event: TraceEvent) {
         self.events.push(event);
     }
 
     /// Takes what was noted since the last call.
-    pub fn take(&mut self) -> Vec<Event> {
+    pub fn take(&mut self) -> Vec<TraceEvent> {
         std::mem::take(&mut self.events)
     }
 }
@@ -169,20 +169,20 @@ enum Record {
 
 /// Turns events into the bytes of a file.
 #[derive(Debug, Default)]
-pub struct Encoder {
+pub struct TraceEncoder {
     names: BTreeMap<&'static str, u16>,
 }
 
-impl Encoder {
+impl TraceEncoder {
     /// The beginning of a file of this life of a site.
-    pub fn begin(site: SiteId, incarnation: Incarnation, bytes: &mut Vec<u8>) -> Encoder {
+    pub fn begin(site: SiteId, incarnation: Incarnation, bytes: &mut Vec<u8>) -> TraceEncoder {
         append(&Record::Site(site, incarnation), bytes);
-        Encoder::default()
+        TraceEncoder::default()
     }
 
     /// Appends an event.
-    pub fn event(&mut self, event: &Event, bytes: &mut Vec<u8>) {
-        let Event { at, happened, from, to, label } = *event;
+    pub fn event(&mut self, event: &TraceEvent, bytes: &mut Vec<u8>) {
+        let TraceEvent { at, happened, from, to, label } = *event;
         let (protocol, name) = (self.name(label.protocol, bytes), self.name(label.name, bytes));
         let session = label.session.map(|session| session.0);
         let transaction = label.transaction;
@@ -208,13 +208,13 @@ fn append(record: &Record, bytes: &mut Vec<u8>) {
 pub struct Traced {
     /// The site whose file it is.
     pub site: SiteId,
-    /// As in [`Event`].
+    /// As in [`TraceEvent`].
     pub at: u64,
-    /// As in [`Event`].
+    /// As in [`TraceEvent`].
     pub happened: Happened,
-    /// As in [`Event`].
+    /// As in [`TraceEvent`].
     pub from: (SiteId, ServerKind),
-    /// As in [`Event`].
+    /// As in [`TraceEvent`].
     pub to: (SiteId, ServerKind),
     /// The protocol and the message: `Access.Read`.
     pub name: String,
@@ -291,10 +291,10 @@ mod tests {
         for sequence in 0..count {
             let envelope = envelope(sequence);
             let label = tracer.wants(&envelope).expect("all are wanted");
-            tracer.note(Event::of(&envelope, label, 1_000 + sequence, Happened::Handled { took: sequence }));
+            tracer.note(TraceEvent::of(&envelope, label, 1_000 + sequence, Happened::Handled { took: sequence }));
         }
         let mut bytes = Vec::new();
-        let mut encoder = Encoder::begin(SiteId(1), Incarnation(9), &mut bytes);
+        let mut encoder = TraceEncoder::begin(SiteId(1), Incarnation(9), &mut bytes);
         tracer.take().iter().for_each(|event| encoder.event(event, &mut bytes));
         bytes
     }

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use messages::access::{Copies, StaleSet};
 use messages::commit::{CommitMessage, Outcome, TransactionReport, TransactionState, TransactionsReport, Vote};
-use messages::epoch::{Placement, ProposalId};
+use messages::epoch::{EpochId, Placement, ProposalId};
 use messages::last_words::{HomesKnown, OutcomeTable};
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
@@ -12,7 +12,7 @@ use messages::program::{Expression, UnaryOperator};
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
 use messages::timestamp::Age;
 use messages::{
-    Envelope, Epoch, EpochNumber, History, Incarnation, Item, Key, KnownMarks, Mark, Member, MemberState, Message,
+    Envelope, Epoch, EpochNumber, History, Incarnation, Item, Key, KnownMarks, LogPoint, Member, MemberState, Message,
     OracleLife, Row, ServerKind, SiteId, TableId, Timestamp, TransactionId, Write,
 };
 use proptest::prelude::*;
@@ -71,8 +71,8 @@ fn report() -> TransactionsReport {
     TransactionsReport { joined: EpochNumber(1), clock: 1 << 51, transactions: [(transaction(), known)].into() }
 }
 
-fn mark() -> Mark {
-    Mark { life: Incarnation(3), number: 1 << 40 }
+fn mark() -> LogPoint {
+    LogPoint { life: Incarnation(3), number: 1 << 40 }
 }
 
 fn known_marks() -> KnownMarks {
@@ -107,11 +107,11 @@ fn messages() -> Vec<Message> {
         CommitMessage::DecideAck { transactions: vec![transaction(); 5] },
     ];
     let member_report = MemberReport {
-        basis: Some((EpochNumber(7), proposal())),
+        basis: Some(EpochId { number: EpochNumber(7), proposal: proposal() }),
         current: true,
         mark: mark(),
         told: [(SiteId(2), mark())].into(),
-        chain: vec![(EpochNumber(6), proposal()); 3],
+        chain: vec![EpochId { number: EpochNumber(6), proposal: proposal() }; 3],
         transactions: Arc::new(report()),
         fail_locks: tables(),
         recent: vec![(timestamp(), stale())],
@@ -142,7 +142,11 @@ fn messages() -> Vec<Message> {
         },
         ReplicationMessage::CopyReply { tag: 3, copies: copies() },
     ];
-    let to_oracle = OracleRequest::SwapEpoch { tag: 4, expected: (EpochNumber(7), proposal()), epoch: epoch() };
+    let to_oracle = OracleRequest::SwapEpoch {
+        tag: 4,
+        expected: EpochId { number: EpochNumber(7), proposal: proposal() },
+        epoch: epoch(),
+    };
     let from_oracle =
         OracleReply::EpochSwapped { tag: 4, won: true, epoch: epoch(), unconfirmed: vec![SiteId(1), SiteId(2)] };
     let commit = commit.into_iter().map(Message::Commit);
@@ -187,7 +191,7 @@ fn records() -> Vec<Vec<u8>> {
             epoch: epoch(),
             incarnation: Incarnation(4),
             joined: EpochNumber(2),
-            chain: vec![(EpochNumber(6), proposal()); 3],
+            chain: vec![EpochId { number: EpochNumber(6), proposal: proposal() }; 3],
             fail_locks: tables(),
             stale: Arc::new(stale()),
         },

@@ -1,5 +1,5 @@
 //! Runs the simulator: `sim [--seed S] [--runs K] [--sites N] [--seconds T] [--steps N] [--real-seconds T] [--jobs N] [--go-on]
-//! [--plant NAME] [--calm] [--tell]`.
+//! [--plant NAME] [--calm] [--tell] [--probes]`.
 
 use messages::limits::SECOND;
 use messages::planted::{Bug, Planted};
@@ -7,6 +7,7 @@ use mini_raid::Sweep;
 
 fn main() {
     let mut sweep = Sweep { jobs: 1, ..Sweep::default() };
+    let mut probes = false;
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let mut number = || arguments.next().and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
@@ -20,6 +21,7 @@ fn main() {
             "--jobs" => sweep.jobs = number() as usize,
             "--calm" => sweep.bounds.calm = true,
             "--tell" => sweep.bounds.tell = true,
+            "--probes" => probes = true,
             "--go-on" => sweep.go_on = true,
             "--plant" => {
                 let wanted = arguments.next().unwrap_or_default();
@@ -38,4 +40,7 @@ fn main() {
     });
     println!("{}", summary.text());
     println!("{} of {} runs failed", summary.failed.len(), summary.runs);
+    if probes {
+        print!("{}", mini_raid::cli::probes_text());
+    }
 }

@@ -5,7 +5,7 @@ use crate::mover::Moves;
 
 /// How long a run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct RunBounds {
     /// Virtual time with faults, in nanoseconds; recovery comes on top.
     pub time: u64,
     /// Events after which the run stops without a verdict on its end.
@@ -34,9 +34,9 @@ pub struct Bounds {
     pub snapshots: bool,
 }
 
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds {
+impl Default for RunBounds {
+    fn default() -> RunBounds {
+        RunBounds {
             time: RUN_DEFAULT,
             events: EVENTS_MAX,
             calm: false,

@@ -1,7 +1,7 @@
 //! `raid sim`: what its options do, and what it prints.
 
-use crate::bounds::Bounds;
-use crate::run::Outcome;
+use crate::bounds::RunBounds;
+use crate::run::RunOutcome;
 use crate::sweep::{Summary, Sweep};
 use messages::limits::SECOND;
 use messages::planted::{Bug, Planted};
@@ -16,7 +16,7 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 
 /// Options of `raid sim`.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SimulationArguments {
     /// The first seed.
     pub seed: u64,
     /// How many runs, with consecutive seeds.
@@ -41,7 +41,7 @@ pub struct Options {
 
 /// Runs the simulator. Returns the exit code: 0 when no run failed, 1 when one did (with a plant: it was found), 2 for options that
 /// make no sense.
-pub fn main(options: &Options) -> i32 {
+pub fn main(options: &SimulationArguments) -> i32 {
     if options.list_plants {
         let mut out = std::io::stdout().lock();
         for bug in Bug::ALL {
@@ -67,7 +67,7 @@ pub fn main(options: &Options) -> i32 {
         eprintln!("--sites must be 1 to {most}");
         return 2;
     }
-    let mut bounds = Bounds::default();
+    let mut bounds = RunBounds::default();
     if let Some(seconds) = options.virtual_seconds {
         bounds.time = seconds.saturating_mul(SECOND);
     }
@@ -87,13 +87,13 @@ pub fn main(options: &Options) -> i32 {
     sweep_and_tell(options, &sweep)
 }
 
-fn sweep_and_tell(options: &Options, sweep: &Sweep) -> i32 {
-    let mut progress = Progress::new(options);
+fn sweep_and_tell(options: &SimulationArguments, sweep: &Sweep) -> i32 {
+    let mut progress = SweepProgress::new(options);
     let summary = sweep.run(|summary, outcome| progress.tell(summary, outcome));
     progress.end();
     println!("{}", summary.text());
     if options.probes {
-        print!("{}", probes_text(counts().collect()));
+        print!("{}", probes_text());
     }
     let Some(outcome) = summary.failed.first() else { return 0 };
     println!("seed {} with {} sites failed {}", outcome.seed, outcome.sites, outcome.failure.as_deref().unwrap_or(""));
@@ -101,8 +101,9 @@ fn sweep_and_tell(options: &Options, sweep: &Sweep) -> i32 {
     1
 }
 
-/// What was reached, the rarest first, and what never was.
-fn probes_text(mut counted: Vec<(Probe, u64)>) -> String {
+/// What the runs of this process have reached, the rarest first, and what they never did.
+pub fn probes_text() -> String {
+    let mut counted: Vec<(Probe, u64)> = counts().collect();
     counted.sort_by_key(|(_, count)| *count);
     let missed = counted.iter().filter(|(_, count)| *count == 0).count();
     let lines = counted.iter().map(|(probe, count)| match count {
@@ -114,7 +115,7 @@ fn probes_text(mut counted: Vec<(Probe, u64)>) -> String {
 }
 
 /// How far a sweep has come: on a terminal one line that changes, otherwise a line now and then.
-struct Progress {
+struct SweepProgress {
     runs: Option<u64>,
     seconds: Option<u64>,
     terminal: bool,
@@ -122,9 +123,9 @@ struct Progress {
     told: Duration,
 }
 
-impl Progress {
-    fn new(options: &Options) -> Progress {
-        Progress {
+impl SweepProgress {
+    fn new(options: &SimulationArguments) -> SweepProgress {
+        SweepProgress {
             runs: (options.runs != u64::MAX).then_some(options.runs),
             seconds: options.seconds,
             terminal: std::io::stderr().is_terminal(),
@@ -133,7 +134,7 @@ impl Progress {
         }
     }
 
-    fn tell(&mut self, summary: &Summary, outcome: &Outcome) {
+    fn tell(&mut self, summary: &Summary, outcome: &RunOutcome) {
         let of = self.runs.map_or(String::new(), |runs| format!(" of {runs}"));
         if !self.terminal {
             if summary.runs.is_multiple_of(self.every) && Some(summary.runs) != self.runs {
@@ -163,7 +164,7 @@ impl Progress {
 }
 
 /// The command that runs this seed again.
-fn replay(options: &Options, seed: u64, sites: usize) -> String {
+fn replay(options: &SimulationArguments, seed: u64, sites: usize) -> String {
     let mut command = format!("raid sim --seed {seed} --runs 1 --sites {sites}");
     if let Some(seconds) = options.virtual_seconds {
         command += &format!(" --virtual-seconds {seconds}");

@@ -7,11 +7,11 @@ mod schema;
 
 use crate::checkers::notifications::is_notified;
 use crate::families::{FamilyStep, FamilyView};
-use crate::history::{Change, Fate, Observation, Token, Transaction, companion};
+use crate::history::{HistoryWrite, Observation, ObservedTransaction, TransactionFate, WriteToken, companion};
 use crate::programs::{self, Programs, counted};
-use crate::random::Random;
+use crate::random::SeededRandom;
 use crate::tables::TableStep;
-use crate::workload::{Step, Workload};
+use crate::workload::{Workload, WorkloadStep};
 use messages::SessionId;
 use messages::program::Program;
 use messages::schema::Catalog;
@@ -23,31 +23,31 @@ use values::Value;
 
 /// What a client does next.
 #[derive(Debug)]
-pub enum Next {
+pub enum ClientAction {
     /// Sends this.
     Send(SessionRequest),
     /// Thinks for so long.
     Think(u64),
     /// The transaction is over.
-    Over(Transaction),
+    Over(ObservedTransaction),
     /// An answer is impossible, whatever happened.
     Wrong(String),
 }
 
 /// What the client waits for.
 #[derive(Clone, Debug)]
-enum Waiting {
+enum ClientWaiting {
     /// Nothing.
     No,
     /// The answer to a step.
-    Step(Step),
+    Step(WorkloadStep),
     /// The answer to the rollback after a failure.
     Rollback,
 }
 
 /// One client.
 #[derive(Debug)]
-pub struct Client {
+pub struct SimulatedClient {
     /// Its number.
     pub number: usize,
     /// The site it talks to.
@@ -58,27 +58,27 @@ pub struct Client {
     pub waiting_since: Option<u64>,
     /// Counted up with every request: an old time-out means nothing.
     pub request: u64,
-    plan: VecDeque<Step>,
-    waiting: Waiting,
-    transaction: Option<Transaction>,
+    plan: VecDeque<WorkloadStep>,
+    waiting: ClientWaiting,
+    transaction: Option<ObservedTransaction>,
     explicit: bool,
-    tables: schema::Tables,
+    tables: schema::KnownTables,
 }
 
-impl Client {
+impl SimulatedClient {
     /// A client that has done nothing.
-    pub fn new(number: usize, site: usize) -> Client {
-        Client {
+    pub fn new(number: usize, site: usize) -> SimulatedClient {
+        SimulatedClient {
             number,
             site,
             session: None,
             waiting_since: None,
             request: 0,
             plan: VecDeque::new(),
-            waiting: Waiting::No,
+            waiting: ClientWaiting::No,
             transaction: None,
             explicit: false,
-            tables: schema::Tables::default(),
+            tables: schema::KnownTables::default(),
         }
     }
 
@@ -88,23 +88,23 @@ impl Client {
     }
 
     /// Begins a transaction with this plan.
-    pub fn begin(&mut self, now: u64, plan: Vec<Step>) {
+    pub fn begin(&mut self, now: u64, plan: Vec<WorkloadStep>) {
         assert!(self.transaction.is_none(), "a client has one transaction at a time");
-        self.explicit = matches!(plan.first(), Some(Step::Begin(_)));
+        self.explicit = matches!(plan.first(), Some(WorkloadStep::Begin(_)));
         let read_only = match plan.as_slice() {
-            [Step::Begin(_), Step::Table(TableStep::Confirm { .. }), ..] => true,
-            [Step::Begin(mode), ..] => *mode == AccessMode::ReadOnly,
+            [WorkloadStep::Begin(_), WorkloadStep::Table(TableStep::Confirm { .. }), ..] => true,
+            [WorkloadStep::Begin(mode), ..] => *mode == AccessMode::ReadOnly,
             [step, ..] => step.is_read(),
             [] => true,
         };
         self.plan = plan.into();
         self.forget_tables();
-        self.transaction = Some(Transaction {
+        self.transaction = Some(ObservedTransaction {
             client: self.number,
             site: self.site,
             begun: now,
             ended: now,
-            fate: Fate::Open,
+            fate: TransactionFate::Open,
             read_only,
             observations: Vec::new(),
             changes: Vec::new(),
@@ -119,30 +119,30 @@ impl Client {
         programs: &Programs,
         told: &Catalog,
         workload: &mut Workload,
-        random: &mut Random,
-    ) -> Next {
+        random: &mut SeededRandom,
+    ) -> ClientAction {
         let Some(step) = self.plan.pop_front() else {
-            return self.over(now, Fate::Committed);
+            return self.over(now, TransactionFate::Committed);
         };
-        if let Step::Think(time) = step {
-            return Next::Think(time);
+        if let WorkloadStep::Think(time) = step {
+            return ClientAction::Think(time);
         }
         let request = match step {
-            Step::Table(step) => self.table_request(step, told, workload, (now / 1_000) as i64),
-            Step::Family(step) => self.family_request(step, programs, (now / 1_000) as i64),
+            WorkloadStep::Table(step) => self.table_request(step, told, workload, (now / 1_000) as i64),
+            WorkloadStep::Family(step) => self.family_request(step, programs, (now / 1_000) as i64),
             _ => self.request_of(&step, now, programs, workload, random),
         };
-        self.waiting = Waiting::Step(step);
+        self.waiting = ClientWaiting::Step(step);
         self.send(now, request)
     }
 
-    fn send(&mut self, now: u64, request: SessionRequest) -> Next {
+    fn send(&mut self, now: u64, request: SessionRequest) -> ClientAction {
         self.request += 1;
         self.waiting_since = Some(now);
-        Next::Send(request)
+        ClientAction::Send(request)
     }
 
-    fn changes(&mut self) -> &mut Vec<Change> {
+    fn changes(&mut self) -> &mut Vec<HistoryWrite> {
         &mut self.transaction.as_mut().expect("a step belongs to a transaction").changes
     }
 
@@ -159,14 +159,14 @@ impl Client {
 
     fn request_of(
         &mut self,
-        step: &Step,
+        step: &WorkloadStep,
         now: u64,
         programs: &Programs,
         workload: &mut Workload,
-        random: &mut Random,
+        random: &mut SeededRandom,
     ) -> SessionRequest {
         let time_micros = (now / 1_000) as i64;
-        let execute = |program: &Arc<Program>, keys: [u64; 2], tokens: [Token; 2]| SessionRequest::Execute {
+        let execute = |program: &Arc<Program>, keys: [u64; 2], tokens: [WriteToken; 2]| SessionRequest::Execute {
             program: program.clone(),
             parameters: vec![
                 Value::BigInt(keys[0] as i64),
@@ -178,12 +178,12 @@ impl Client {
             time_micros,
         };
         match *step {
-            Step::Begin(mode) => SessionRequest::Begin { mode, time_micros },
-            Step::ReadList(key) => execute(&programs.read_list, [key, 0], [0, 0]),
-            Step::ReadListForUpdate(key) => execute(&programs.read_list_for_update, [key, 0], [0, 0]),
-            Step::ReadTwoLists(first, second) => execute(&programs.read_two_lists, [first, second], [0, 0]),
-            Step::Append(key, token) => {
-                self.changes().push(Change::Append { key, token });
+            WorkloadStep::Begin(mode) => SessionRequest::Begin { mode, time_micros },
+            WorkloadStep::ReadList(key) => execute(&programs.read_list, [key, 0], [0, 0]),
+            WorkloadStep::ReadListForUpdate(key) => execute(&programs.read_list_for_update, [key, 0], [0, 0]),
+            WorkloadStep::ReadTwoLists(first, second) => execute(&programs.read_two_lists, [first, second], [0, 0]),
+            WorkloadStep::Append(key, token) => {
+                self.changes().push(HistoryWrite::Append { key, token });
                 let update = random.one_in(3) && workload.exists(key);
                 let program = match update {
                     _ if is_notified(token) => &programs.append_and_notify,
@@ -192,46 +192,50 @@ impl Client {
                 };
                 execute(program, [key, 0], [token, 0])
             }
-            Step::AppendTwo([first, second]) => {
-                self.changes().push(Change::Append { key: first.0, token: first.1 });
-                self.changes().push(Change::Append { key: second.0, token: second.1 });
+            WorkloadStep::AppendTwo([first, second]) => {
+                self.changes().push(HistoryWrite::Append { key: first.0, token: first.1 });
+                self.changes().push(HistoryWrite::Append { key: second.0, token: second.1 });
                 execute(&programs.append_two, [first.0, second.0], [first.1, second.1])
             }
-            Step::ReadRegister(key) => execute(&programs.read_register, [key, 0], [0, 0]),
-            Step::WriteRegister(key, token) => {
+            WorkloadStep::ReadRegister(key) => execute(&programs.read_register, [key, 0], [0, 0]),
+            WorkloadStep::WriteRegister(key, token) => {
                 let before = self.register_seen(key);
-                self.changes().push(Change::Register { key, before, token });
+                self.changes().push(HistoryWrite::Register { key, before, token });
                 execute(&programs.write_register, [key, 0], [token, 0])
             }
-            Step::Scan { low, high, reverse } => {
+            WorkloadStep::Scan { low, high, reverse } => {
                 let program = if reverse { &programs.scan_members_back } else { &programs.scan_members };
                 execute(program, [low, high], [0, 0])
             }
-            Step::Toggle(member, token) => {
+            WorkloadStep::Toggle(member, token) => {
                 let program = match self.member_seen(member) {
                     true => &programs.delete_member,
                     false => &programs.insert_member,
                 };
                 execute(program, [member, 0], [token, 0])
             }
-            Step::Companion(member, token) => execute(&programs.append, [companion(member), 0], [token, 0]),
-            Step::Add(key, token) => {
-                self.changes().push(Change::Add { key, token });
+            WorkloadStep::Companion(member, token) => execute(&programs.append, [companion(member), 0], [token, 0]),
+            WorkloadStep::Add(key, token) => {
+                self.changes().push(HistoryWrite::Add { key, token });
                 let program = if random.one_in(8) { &programs.make_counter } else { &programs.add };
                 execute(program, [key, workload.addend(key, token) as u64], [0, 0])
             }
-            Step::ReadCounter(key) => execute(&programs.read_counter, [key, 0], [0, 0]),
-            Step::ScanCounters { low, high } => execute(&programs.scan_counters, [low, high], [0, 0]),
-            Step::MakeSequence => execute(&programs.make_sequence, [0, 0], [0, 0]),
-            Step::Draw => execute(&programs.draw, [0, 0], [0, 0]),
-            Step::Set(parameter, site, value) => executed(programs::setting(parameter, site, value), time_micros),
-            Step::Commit => SessionRequest::Commit,
-            Step::Rollback => SessionRequest::Rollback,
-            Step::Think(_) | Step::Table(_) | Step::Family(_) => unreachable!("not asked for here"),
+            WorkloadStep::ReadCounter(key) => execute(&programs.read_counter, [key, 0], [0, 0]),
+            WorkloadStep::ScanCounters { low, high } => execute(&programs.scan_counters, [low, high], [0, 0]),
+            WorkloadStep::MakeSequence => execute(&programs.make_sequence, [0, 0], [0, 0]),
+            WorkloadStep::Draw => execute(&programs.draw, [0, 0], [0, 0]),
+            WorkloadStep::Set(parameter, site, value) => {
+                executed(programs::setting(parameter, site, value), time_micros)
+            }
+            WorkloadStep::Commit => SessionRequest::Commit,
+            WorkloadStep::Rollback => SessionRequest::Rollback,
+            WorkloadStep::Think(_) | WorkloadStep::Table(_) | WorkloadStep::Family(_) => {
+                unreachable!("not asked for here")
+            }
         }
     }
 
-    fn register_seen(&self, wanted: u64) -> Token {
+    fn register_seen(&self, wanted: u64) -> WriteToken {
         let observations = self.transaction.iter().flat_map(|transaction| &transaction.observations);
         let mut seen = observations.filter_map(|observation| match observation {
             Observation::Register { key, value } if *key == wanted => Some(*value),
@@ -249,53 +253,54 @@ impl Client {
     }
 
     /// An answer came.
-    pub fn answered(&mut self, now: u64, reply: SessionReply, workload: &mut Workload) -> Option<Next> {
+    pub fn answered(&mut self, now: u64, reply: SessionReply, workload: &mut Workload) -> Option<ClientAction> {
         self.waiting_since = None;
-        match std::mem::replace(&mut self.waiting, Waiting::No) {
-            Waiting::No => Some(Next::Wrong(format!("an answer that nobody asked for: {reply:?}"))),
-            Waiting::Rollback => match reply {
+        match std::mem::replace(&mut self.waiting, ClientWaiting::No) {
+            ClientWaiting::No => Some(ClientAction::Wrong(format!("an answer that nobody asked for: {reply:?}"))),
+            ClientWaiting::Rollback => match reply {
                 SessionReply::RolledBack => {
-                    let fate = self.transaction.as_ref().map_or(Fate::Aborted, |transaction| transaction.fate);
+                    let fate =
+                        self.transaction.as_ref().map_or(TransactionFate::Aborted, |transaction| transaction.fate);
                     Some(self.over(now, fate))
                 }
-                other => Some(Next::Wrong(format!("a rollback was answered {other:?}"))),
+                other => Some(ClientAction::Wrong(format!("a rollback was answered {other:?}"))),
             },
-            Waiting::Step(step) => match reply {
+            ClientWaiting::Step(step) => match reply {
                 SessionReply::Failed(failure) => Some(self.failed(now, &step, &failure)),
                 reply => match self.take(&step, reply, workload) {
-                    Ok(()) if matches!(step, Step::Rollback) => Some(self.rolled_back(now)),
+                    Ok(()) if matches!(step, WorkloadStep::Rollback) => Some(self.rolled_back(now)),
                     Ok(()) => None,
-                    Err(wrong) => Some(Next::Wrong(wrong)),
+                    Err(wrong) => Some(ClientAction::Wrong(wrong)),
                 },
             },
         }
     }
 
-    fn rolled_back(&mut self, now: u64) -> Next {
+    fn rolled_back(&mut self, now: u64) -> ClientAction {
         let transaction = self.transaction.as_ref().expect("a step belongs to a transaction");
-        let fate = if transaction.has_told() { Fate::Committed } else { Fate::Aborted };
+        let fate = if transaction.has_told() { TransactionFate::Committed } else { TransactionFate::Aborted };
         self.over(now, fate)
     }
 
-    fn failed(&mut self, now: u64, step: &Step, failure: &Failure) -> Next {
-        if let Step::Table(step) = step
+    fn failed(&mut self, now: u64, step: &WorkloadStep, failure: &Failure) -> ClientAction {
+        if let WorkloadStep::Table(step) = step
             && let Some(next) = self.table_failed(*step, failure)
         {
             return next;
         }
         let fate = match failure {
-            Failure::Unknown { .. } => Fate::Unknown,
+            Failure::Unknown { .. } => TransactionFate::Unknown,
             Failure::Conflict { .. }
             | Failure::Statement(_)
             | Failure::SchemaChanged { .. }
             | Failure::Cancelled
-            | Failure::Unavailable { .. } => Fate::Aborted,
+            | Failure::Unavailable { .. } => TransactionFate::Aborted,
         };
         let transaction = self.transaction.as_mut().expect("a step belongs to a transaction");
-        transaction.fate = if transaction.has_told() { Fate::Committed } else { fate };
+        transaction.fate = if transaction.has_told() { TransactionFate::Committed } else { fate };
         self.plan.clear();
-        if self.explicit && !matches!(step, Step::Commit) {
-            self.waiting = Waiting::Rollback;
+        if self.explicit && !matches!(step, WorkloadStep::Commit) {
+            self.waiting = ClientWaiting::Rollback;
             return self.send(now, SessionRequest::Rollback);
         }
         let fate = transaction.fate;
@@ -303,34 +308,34 @@ impl Client {
     }
 
     /// Notes what an answer says. Errors: it cannot be.
-    fn take(&mut self, step: &Step, reply: SessionReply, workload: &mut Workload) -> Result<(), String> {
+    fn take(&mut self, step: &WorkloadStep, reply: SessionReply, workload: &mut Workload) -> Result<(), String> {
         let (rows, affected) = match (step, reply) {
-            (Step::Begin(_), SessionReply::Begun)
-            | (Step::Commit, SessionReply::Committed { .. })
-            | (Step::Rollback, SessionReply::RolledBack) => return Ok(()),
+            (WorkloadStep::Begin(_), SessionReply::Begun)
+            | (WorkloadStep::Commit, SessionReply::Committed { .. })
+            | (WorkloadStep::Rollback, SessionReply::RolledBack) => return Ok(()),
             (_, SessionReply::Executed { rows, affected }) => (rows, affected),
             (step, other) => return Err(format!("{step:?} was answered {other:?}")),
         };
         match *step {
-            Step::ReadList(key) | Step::ReadListForUpdate(key) => {
+            WorkloadStep::ReadList(key) | WorkloadStep::ReadListForUpdate(key) => {
                 let entries = rows.first().map(|row| entries_of(&row[0])).transpose()?.unwrap_or_default();
                 self.observe_list(key, entries, workload)?;
             }
-            Step::ReadTwoLists(first, second) => {
+            WorkloadStep::ReadTwoLists(first, second) => {
                 for key in [first, second] {
                     let row = rows.iter().find(|row| row[0].as_integer() == Some(key as i64));
                     let entries = row.map(|row| entries_of(&row[1])).transpose()?.unwrap_or_default();
                     self.observe_list(key, entries, workload)?;
                 }
             }
-            Step::Append(key, token) => self.appended(key, token, &rows, workload)?,
-            Step::AppendTwo([_, (key, token)]) => self.appended(key, token, &rows, workload)?,
-            Step::Companion(member, token) => self.appended(companion(member), token, &rows, workload)?,
-            Step::ReadRegister(key) => {
+            WorkloadStep::Append(key, token) => self.appended(key, token, &rows, workload)?,
+            WorkloadStep::AppendTwo([_, (key, token)]) => self.appended(key, token, &rows, workload)?,
+            WorkloadStep::Companion(member, token) => self.appended(companion(member), token, &rows, workload)?,
+            WorkloadStep::ReadRegister(key) => {
                 let value = rows.first().map(|row| token_of(&row[0])).transpose()?.unwrap_or(0);
                 self.observe(Observation::Register { key, value });
             }
-            Step::Scan { low, high, reverse } => {
+            WorkloadStep::Scan { low, high, reverse } => {
                 let mut present = Vec::new();
                 for row in &rows {
                     let key = row[0].as_integer().ok_or("a key that is no number")? as u64;
@@ -344,24 +349,24 @@ impl Client {
                 }
                 self.observe(Observation::Members { low, high, present });
             }
-            Step::Toggle(member, token) => self.toggled(member, token, &rows)?,
-            Step::Add(key, token) if affected == 0 => {
+            WorkloadStep::Toggle(member, token) => self.toggled(member, token, &rows)?,
+            WorkloadStep::Add(key, token) if affected == 0 => {
                 // The counter is not there: nothing was added.
                 self.changes().retain(|change| change.token() != token);
                 self.observe_counter(key, 0, workload)?;
             }
-            Step::Family(step) => self.family().answered(step, &rows, affected)?,
-            Step::Table(step) => self.table_taken(step, &rows, workload)?,
-            Step::ReadCounter(key) => {
+            WorkloadStep::Family(step) => self.family().answered(step, &rows, affected)?,
+            WorkloadStep::Table(step) => self.table_taken(step, &rows, workload)?,
+            WorkloadStep::ReadCounter(key) => {
                 let number = rows.first().map_or(Ok(0), |row| counted(row))?;
                 self.observe_counter(key, number, workload)?;
             }
-            Step::MakeSequence => workload.has_sequence = true,
-            Step::Draw => {
+            WorkloadStep::MakeSequence => workload.has_sequence = true,
+            WorkloadStep::Draw => {
                 let value = rows.first().and_then(|row| row[0].as_integer());
                 workload.saw_value(value.ok_or("a sequence gave out nothing")?)?;
             }
-            Step::ScanCounters { low, high } => {
+            WorkloadStep::ScanCounters { low, high } => {
                 let counters: Vec<u64> = workload.counters().filter(|key| (low..high).contains(key)).collect();
                 for key in counters {
                     let row = rows.iter().find(|row| row[0].as_integer() == Some(key as i64));
@@ -374,28 +379,34 @@ impl Client {
         Ok(())
     }
 
-    fn toggled(&mut self, member: u64, token: Token, rows: &[Vec<Value>]) -> Result<(), String> {
+    fn toggled(&mut self, member: u64, token: WriteToken, rows: &[Vec<Value>]) -> Result<(), String> {
         if !self.member_seen(member) {
-            self.changes().push(Change::Insert { member, token });
+            self.changes().push(HistoryWrite::Insert { member, token });
             return Ok(());
         }
         match rows.first() {
             Some(row) => {
                 let present = vec![(member, token_of(&row[0])?)];
                 self.observe(Observation::Members { low: member, high: member + 1, present });
-                self.changes().push(Change::Delete { member, token });
+                self.changes().push(HistoryWrite::Delete { member, token });
             }
             // It went between the scan and the deletion: the commit would find out.
             None => {
                 self.plan.clear();
-                self.plan.push_back(Step::Rollback);
+                self.plan.push_back(WorkloadStep::Rollback);
             }
         }
         Ok(())
     }
 
     /// The answer to an append: the whole list, with the new entry at its end.
-    fn appended(&mut self, key: u64, token: Token, rows: &[Vec<Value>], workload: &mut Workload) -> Result<(), String> {
+    fn appended(
+        &mut self,
+        key: u64,
+        token: WriteToken,
+        rows: &[Vec<Value>],
+        workload: &mut Workload,
+    ) -> Result<(), String> {
         let Some(row) = rows.first() else {
             // An update of a list that is not there: nothing was written.
             self.changes().retain(|change| change.token() != token);
@@ -409,17 +420,17 @@ impl Client {
     }
 
     /// Takes the transaction's own entries off the end.
-    fn observe_list(&mut self, key: u64, mut entries: Vec<Token>, workload: &mut Workload) -> Result<(), String> {
+    fn observe_list(&mut self, key: u64, mut entries: Vec<WriteToken>, workload: &mut Workload) -> Result<(), String> {
         workload.saw(key, entries.len());
-        let own: Vec<Token> = self
+        let own: Vec<WriteToken> = self
             .changes()
             .iter()
             .filter(|change| match change {
-                Change::Append { key: own, .. } => *own == key,
-                Change::Insert { member, .. } | Change::Delete { member, .. } => companion(*member) == key,
-                Change::Register { .. } | Change::Add { .. } => false,
+                HistoryWrite::Append { key: own, .. } => *own == key,
+                HistoryWrite::Insert { member, .. } | HistoryWrite::Delete { member, .. } => companion(*member) == key,
+                HistoryWrite::Register { .. } | HistoryWrite::Add { .. } => false,
             })
-            .map(Change::token)
+            .map(HistoryWrite::token)
             .collect();
         if !entries.ends_with(&own) {
             return Err(format!("a transaction does not see its own entries {own:?} of list {key} in {entries:?}"));
@@ -433,7 +444,7 @@ impl Client {
     fn observe_counter(&mut self, key: u64, number: i64, workload: &Workload) -> Result<(), String> {
         let mut additions = workload.additions(key, number)?;
         for change in self.changes().iter() {
-            let Change::Add { key: own, token } = change else { continue };
+            let HistoryWrite::Add { key: own, token } = change else { continue };
             if *own == key {
                 let Some(place) = additions.iter().position(|other| other == token) else {
                     return Err(format!(
@@ -452,17 +463,17 @@ impl Client {
         transaction.observations.push(observation);
     }
 
-    fn over(&mut self, now: u64, fate: Fate) -> Next {
-        if let (Fate::Committed, Some(wrong)) = (fate, self.tables.suspicion.take()) {
-            return Next::Wrong(wrong);
+    fn over(&mut self, now: u64, fate: TransactionFate) -> ClientAction {
+        if let (TransactionFate::Committed, Some(wrong)) = (fate, self.tables.suspicion.take()) {
+            return ClientAction::Wrong(wrong);
         }
         self.plan.clear();
-        self.waiting = Waiting::No;
+        self.waiting = ClientWaiting::No;
         self.waiting_since = None;
         let mut transaction = self.transaction.take().expect("what is over was under way");
         transaction.ended = now;
         transaction.fate = fate;
-        Next::Over(transaction)
+        ClientAction::Over(transaction)
     }
 
     /// What the programs of its transaction have done to storages, less what has been taken out.
@@ -471,34 +482,34 @@ impl Client {
     }
 
     /// The session is gone: with its site, or because the client has gone.
-    pub fn lost(&mut self, now: u64) -> Option<Transaction> {
+    pub fn lost(&mut self, now: u64) -> Option<ObservedTransaction> {
         self.session = None;
         self.request += 1;
         let transaction = self.transaction.as_ref()?;
         let fate = if transaction.read_only {
             match transaction.observations.is_empty() {
-                true => Fate::Aborted,
-                false => Fate::Committed,
+                true => TransactionFate::Aborted,
+                false => TransactionFate::Committed,
             }
-        } else if transaction.fate != Fate::Open {
+        } else if transaction.fate != TransactionFate::Open {
             transaction.fate
         } else {
             // Only a commit, or a statement that commits by itself, may have had an effect.
             match &self.waiting {
-                Waiting::Step(Step::Commit) => Fate::Unknown,
-                Waiting::Step(_) if !self.explicit => Fate::Unknown,
-                _ => Fate::Aborted,
+                ClientWaiting::Step(WorkloadStep::Commit) => TransactionFate::Unknown,
+                ClientWaiting::Step(_) if !self.explicit => TransactionFate::Unknown,
+                _ => TransactionFate::Aborted,
             }
         };
         match self.over(now, fate) {
-            Next::Over(transaction) => Some(transaction),
+            ClientAction::Over(transaction) => Some(transaction),
             _ => None,
         }
     }
 }
 
 /// The entries of a list, from its text.
-pub fn entries_of(value: &Value) -> Result<Vec<Token>, String> {
+pub fn entries_of(value: &Value) -> Result<Vec<WriteToken>, String> {
     let text = value.as_text().ok_or_else(|| format!("a list that is no text: {value:?}"))?;
     let body = text.strip_suffix(',').unwrap_or(text);
     let parse = |entry: &str| entry.parse().map_err(|_| format!("a list that nobody wrote: {text:?}"));
@@ -506,7 +517,7 @@ pub fn entries_of(value: &Value) -> Result<Vec<Token>, String> {
 }
 
 /// The write that a register or member holds.
-pub fn token_of(value: &Value) -> Result<Token, String> {
+pub fn token_of(value: &Value) -> Result<WriteToken, String> {
     match entries_of(value)?[..] {
         [token] => Ok(token),
         _ => Err(format!("a value that nobody wrote: {value:?}")),

@@ -4,7 +4,7 @@
 //! clock is true time plus an offset that jumps, and stays within [`limits::WALL_OFFSET_MICROS_MAX`].
 
 use crate::limits;
-use crate::random::Random;
+use crate::random::SeededRandom;
 use messages::Now;
 
 /// Microseconds between 1970 and the beginning of the simulated time: some day in 2025.
@@ -24,7 +24,7 @@ pub struct MachineClock {
 
 impl MachineClock {
     /// A machine that was powered up at this true time.
-    pub fn new(random: &mut Random, now: u64, rate_max: i64) -> MachineClock {
+    pub fn new(random: &mut SeededRandom, now: u64, rate_max: i64) -> MachineClock {
         let rate = random.below(2 * rate_max as u64 + 1) as i64 - rate_max;
         let mut clock = MachineClock { boot_offset: 0, powered_at: 0, rate, wall_offset_micros: 0 };
         clock.power_up(random, now);
@@ -32,7 +32,7 @@ impl MachineClock {
     }
 
     /// The boot clock starts anew.
-    pub fn power_up(&mut self, random: &mut Random, now: u64) {
+    pub fn power_up(&mut self, random: &mut SeededRandom, now: u64) {
         self.boot_offset = random.between(messages::limits::SECOND, 1_000 * messages::limits::SECOND);
         self.powered_at = now;
     }
@@ -60,7 +60,7 @@ mod tests {
     /// A boot clock that went back would end leases that are still held.
     #[test]
     fn the_boot_clock_goes_up_whatever_the_wall_clock_does() {
-        let mut random = Random::new(3);
+        let mut random = SeededRandom::new(3);
         let mut clock = MachineClock::new(&mut random, 5, 20_000);
         let mut last = clock.at(5).boot;
         for step in 1..1_000 {

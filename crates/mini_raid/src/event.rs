@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 
 /// Something that happens.
 #[derive(Debug)]
-pub enum Event {
+pub enum SimulatedEvent {
     /// A message arrives.
     Message {
         /// From which site; 0 is the oracle.
@@ -126,14 +126,14 @@ pub enum Event {
 pub struct Agenda {
     /// Time, order, and place among the events: what moves about in a heap is small.
     heap: BinaryHeap<Reverse<(u64, u64, usize)>>,
-    events: Vec<Option<Event>>,
+    events: Vec<Option<SimulatedEvent>>,
     free: Vec<usize>,
     planned: u64,
 }
 
 impl Agenda {
     /// Plans an event for this time.
-    pub fn plan(&mut self, time: u64, event: Event) {
+    pub fn plan(&mut self, time: u64, event: SimulatedEvent) {
         self.planned += 1;
         let place = match self.free.pop() {
             Some(place) => {
@@ -149,7 +149,7 @@ impl Agenda {
     }
 
     /// The next event.
-    pub fn pop(&mut self) -> Option<(u64, Event)> {
+    pub fn pop(&mut self) -> Option<(u64, SimulatedEvent)> {
         let Reverse((time, _, place)) = self.heap.pop()?;
         self.free.push(place);
         Some((time, self.events[place].take().expect("what is planned is there")))

@@ -2,8 +2,8 @@
 //!
 //! Invariant: no key of a parent or a child is ever that of another row of the run, so whoever sees a row knows who brought it.
 
-use crate::history::Token;
-use crate::random::Random;
+use crate::history::WriteToken;
+use crate::random::SeededRandom;
 use messages::TableId;
 use messages::limits::MILLISECOND;
 use messages::session::AccessMode;
@@ -37,15 +37,15 @@ pub const LINKS: [Bond; 4] = [Bond::Cascade, Bond::SetNull, Bond::Deferred, Bond
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FamilyStep {
     /// A parent comes.
-    Parent(Token),
+    Parent(WriteToken),
     /// A parent goes.
-    EndParent(Token),
+    EndParent(WriteToken),
     /// A parent gets another key.
-    Move(Token, Token),
+    Move(WriteToken, WriteToken),
     /// A child of a parent comes.
-    Child(Token, Bond, Token),
+    Child(WriteToken, Bond, WriteToken),
     /// A child goes.
-    EndChild(Token),
+    EndChild(WriteToken),
     /// Reads all parents.
     ReadParents,
     /// Reads all children.
@@ -65,9 +65,9 @@ pub struct FamilyChange {
 #[derive(Clone, Debug, Default)]
 pub struct FamilyView {
     /// The keys of all parents.
-    pub parents: Option<BTreeSet<Token>>,
+    pub parents: Option<BTreeSet<WriteToken>>,
     /// By their keys all children: to whom each link refers.
-    pub children: Option<BTreeMap<Token, [Option<Token>; 4]>>,
+    pub children: Option<BTreeMap<WriteToken, [Option<WriteToken>; 4]>>,
     /// What it changed.
     pub changes: Vec<FamilyChange>,
 }
@@ -75,8 +75,8 @@ pub struct FamilyView {
 /// Parents of which clients know.
 #[derive(Clone, Debug, Default)]
 pub struct KnownFamilies {
-    parents: VecDeque<Token>,
-    children: VecDeque<Token>,
+    parents: VecDeque<WriteToken>,
+    children: VecDeque<WriteToken>,
 }
 
 impl FamilyStep {
@@ -96,7 +96,7 @@ impl FamilyView {
 
     /// It was answered. Errors: it cannot be so.
     pub fn answered(&mut self, step: FamilyStep, rows: &[Vec<Value>], affected: u64) -> Result<(), String> {
-        let token = |value: &Value| value.as_integer().map(|key| key as Token);
+        let token = |value: &Value| value.as_integer().map(|key| key as WriteToken);
         let key = |row: &Vec<Value>| token(&row[0]).ok_or_else(|| format!("a row without a key: {row:?}"));
         match step {
             FamilyStep::ReadParents => self.parents = Some(rows.iter().map(key).collect::<Result<_, _>>()?),
@@ -114,7 +114,7 @@ impl FamilyView {
 }
 
 impl KnownFamilies {
-    fn remember(known: &mut VecDeque<Token>, token: Token, most: usize) {
+    fn remember(known: &mut VecDeque<WriteToken>, token: WriteToken, most: usize) {
         known.push_back(token);
         if known.len() > most {
             known.pop_front();
@@ -138,7 +138,7 @@ pub enum FamilyPart {
 }
 
 impl KnownFamilies {
-    fn change(&mut self, most: usize, token: Token, random: &mut Random) -> FamilyStep {
+    fn change(&mut self, most: usize, token: WriteToken, random: &mut SeededRandom) -> FamilyStep {
         if self.parents.is_empty() || random.one_in(6) {
             KnownFamilies::remember(&mut self.parents, token, most);
             return FamilyStep::Parent(token);
@@ -172,12 +172,12 @@ impl KnownFamilies {
         &mut self,
         most: u64,
         think: u64,
-        token: &mut dyn FnMut() -> Token,
-        random: &mut Random,
+        token: &mut dyn FnMut() -> WriteToken,
+        random: &mut SeededRandom,
     ) -> Vec<FamilyPart> {
         use FamilyPart::{Begin, Commit, Rollback, Step};
         let most = most as usize;
-        let thought = |plan: &mut Vec<FamilyPart>, random: &mut Random| {
+        let thought = |plan: &mut Vec<FamilyPart>, random: &mut SeededRandom| {
             if !random.one_in(3) {
                 plan.push(FamilyPart::Think(random.around(think.max(3 * MILLISECOND))));
             }

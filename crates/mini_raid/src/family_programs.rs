@@ -3,9 +3,11 @@
 //! Invariant: each that changes something names all the foreign keys between the two tables.
 
 use crate::families::{Bond, CHILDREN, FamilyStep, LINKED, LINKS, PARENTS};
-use crate::history::Token;
+use crate::history::WriteToken;
 use crate::programs::{point_at, with_references};
-use messages::program::{AccessPath, Action, Bounds, Expression, InsertInput, Program, Reference, Source};
+use messages::program::{
+    AccessPath, Action, Expression, ForeignKeyReference, InsertInput, PrefixBounds, Program, RowSource,
+};
 use messages::schema::{Column, ForeignKeySchema, IndexSchema, OnChange, TableSchema};
 use std::sync::Arc;
 use values::{Type, Value};
@@ -80,9 +82,12 @@ impl FamilyPrograms {
     /// Builds them all.
     pub fn new() -> FamilyPrograms {
         let (parents, children) = (parents(), children());
-        let reference =
-            |foreign_key| Reference { child: Arc::clone(&children), foreign_key, parent: Arc::clone(&parents) };
-        let references: Arc<[Reference]> = (0..LINKS.len()).map(reference).collect();
+        let reference = |foreign_key| ForeignKeyReference {
+            child: Arc::clone(&children),
+            foreign_key,
+            parent: Arc::clone(&parents),
+        };
+        let references: Arc<[ForeignKeyReference]> = (0..LINKS.len()).map(reference).collect();
         let changing = |action: Action| with_references(action, 0, Arc::clone(&references));
         let insert = |table: &Arc<TableSchema>, row: Vec<Expression>| Action::Insert {
             table: Arc::clone(table),
@@ -102,8 +107,8 @@ impl FamilyPrograms {
             changing(Action::Delete { source, filter: None, returning: Vec::new() })
         };
         let read = |table: &Arc<TableSchema>, columns: u16| {
-            let path = AccessPath::KeyRange(Bounds::default());
-            let source = Some(Source { table: Arc::clone(table), path, reverse: false });
+            let path = AccessPath::KeyRange(PrefixBounds::default());
+            let source = Some(RowSource { table: Arc::clone(table), path, reverse: false });
             let output = (0..columns).map(Expression::Column).collect();
             let read = Action::Select { source, filter: None, output, offset: None, limit: None, lock: None };
             with_references(read, columns, Arc::default())
@@ -125,7 +130,7 @@ impl FamilyPrograms {
     }
 
     /// The program of a step, and the two keys that it is given.
-    pub fn of(&self, step: FamilyStep) -> (&Arc<Program>, [Token; 2]) {
+    pub fn of(&self, step: FamilyStep) -> (&Arc<Program>, [WriteToken; 2]) {
         match step {
             FamilyStep::Parent(key) => (&self.parent, [key, 0]),
             FamilyStep::EndParent(key) => (&self.end_parent, [key, 0]),

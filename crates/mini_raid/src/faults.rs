@@ -7,7 +7,7 @@ use messages::replication::SiteNotice;
 
 /// What is put back of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum CopyPart {
     /// All.
     Whole,
     /// The log only.
@@ -18,7 +18,7 @@ pub enum Part {
 
 /// A kind of fault, as a profile weighs it and a summary counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FaultKind {
     /// A process is killed.
     Kill,
     /// All processes of a majority, or all, are killed.
@@ -71,45 +71,52 @@ pub enum Kind {
     DiskBack,
 }
 
-impl Kind {
+impl FaultKind {
     /// All kinds.
-    pub const ALL: &[Kind] = &[
-        Kind::Kill,
-        Kind::KillMany,
-        Kind::PowerLoss,
-        Kind::PowerLossEverywhere,
-        Kind::SoleSurvivor,
-        Kind::Pause,
-        Kind::Cut,
-        Kind::Partition,
-        Kind::Isolate,
-        Kind::LateLeases,
-        Kind::JoinerDies,
-        Kind::SlowLink,
-        Kind::Reset,
-        Kind::ClockJump,
-        Kind::SyncFailure,
-        Kind::DiskFull,
-        Kind::SlowDisk,
-        Kind::OracleKill,
-        Kind::OracleMute,
-        Kind::OracleRestore,
-        Kind::Checkpoint,
-        Kind::Trap,
-        Kind::ChainedTraps,
-        Kind::Client,
-        Kind::DiskBack,
+    pub const ALL: &[FaultKind] = &[
+        FaultKind::Kill,
+        FaultKind::KillMany,
+        FaultKind::PowerLoss,
+        FaultKind::PowerLossEverywhere,
+        FaultKind::SoleSurvivor,
+        FaultKind::Pause,
+        FaultKind::Cut,
+        FaultKind::Partition,
+        FaultKind::Isolate,
+        FaultKind::LateLeases,
+        FaultKind::JoinerDies,
+        FaultKind::SlowLink,
+        FaultKind::Reset,
+        FaultKind::ClockJump,
+        FaultKind::SyncFailure,
+        FaultKind::DiskFull,
+        FaultKind::SlowDisk,
+        FaultKind::OracleKill,
+        FaultKind::OracleMute,
+        FaultKind::OracleRestore,
+        FaultKind::Checkpoint,
+        FaultKind::Trap,
+        FaultKind::ChainedTraps,
+        FaultKind::Client,
+        FaultKind::DiskBack,
     ];
 
     /// How often it happens, compared to others that a profile has chosen.
     pub fn weight(self) -> u64 {
         match self {
-            Kind::Kill | Kind::Pause | Kind::Trap | Kind::Client | Kind::Isolate => 8,
-            Kind::DiskBack | Kind::ChainedTraps | Kind::Partition | Kind::Cut | Kind::Checkpoint | Kind::JoinerDies => {
-                5
-            }
-            Kind::KillMany | Kind::PowerLoss | Kind::SoleSurvivor | Kind::LateLeases | Kind::OracleRestore => 3,
-            Kind::PowerLossEverywhere => 1,
+            FaultKind::Kill | FaultKind::Pause | FaultKind::Trap | FaultKind::Client | FaultKind::Isolate => 8,
+            FaultKind::DiskBack
+            | FaultKind::ChainedTraps
+            | FaultKind::Partition
+            | FaultKind::Cut
+            | FaultKind::Checkpoint
+            | FaultKind::JoinerDies => 5,
+            FaultKind::KillMany
+            | FaultKind::PowerLoss
+            | FaultKind::SoleSurvivor
+            | FaultKind::LateLeases
+            | FaultKind::OracleRestore => 3,
+            FaultKind::PowerLossEverywhere => 1,
             _ => 2,
         }
     }
@@ -117,31 +124,31 @@ impl Kind {
     /// Its name in a summary.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Kill => "kill",
-            Kind::KillMany => "kill many",
-            Kind::PowerLoss => "power loss",
-            Kind::PowerLossEverywhere => "power loss everywhere",
-            Kind::SoleSurvivor => "sole survivor",
-            Kind::Pause => "pause",
-            Kind::Cut => "cut",
-            Kind::Partition => "partition",
-            Kind::Isolate => "isolation",
-            Kind::LateLeases => "late leases",
-            Kind::JoinerDies => "joiner dies",
-            Kind::SlowLink => "slow link",
-            Kind::Reset => "connection reset",
-            Kind::ClockJump => "clock jump",
-            Kind::SyncFailure => "sync failure",
-            Kind::DiskFull => "disk full",
-            Kind::SlowDisk => "slow disk",
-            Kind::OracleKill => "oracle kill",
-            Kind::OracleMute => "oracle answers lost",
-            Kind::OracleRestore => "oracle restored",
-            Kind::Checkpoint => "checkpoint",
-            Kind::Trap => "trap",
-            Kind::ChainedTraps => "chained traps",
-            Kind::Client => "client cancels or goes",
-            Kind::DiskBack => "disk goes back",
+            FaultKind::Kill => "kill",
+            FaultKind::KillMany => "kill many",
+            FaultKind::PowerLoss => "power loss",
+            FaultKind::PowerLossEverywhere => "power loss everywhere",
+            FaultKind::SoleSurvivor => "sole survivor",
+            FaultKind::Pause => "pause",
+            FaultKind::Cut => "cut",
+            FaultKind::Partition => "partition",
+            FaultKind::Isolate => "isolation",
+            FaultKind::LateLeases => "late leases",
+            FaultKind::JoinerDies => "joiner dies",
+            FaultKind::SlowLink => "slow link",
+            FaultKind::Reset => "connection reset",
+            FaultKind::ClockJump => "clock jump",
+            FaultKind::SyncFailure => "sync failure",
+            FaultKind::DiskFull => "disk full",
+            FaultKind::SlowDisk => "slow disk",
+            FaultKind::OracleKill => "oracle kill",
+            FaultKind::OracleMute => "oracle answers lost",
+            FaultKind::OracleRestore => "oracle restored",
+            FaultKind::Checkpoint => "checkpoint",
+            FaultKind::Trap => "trap",
+            FaultKind::ChainedTraps => "chained traps",
+            FaultKind::Client => "client cancels or goes",
+            FaultKind::DiskBack => "disk goes back",
         }
     }
 }
@@ -168,7 +175,7 @@ pub enum Fault {
         /// Which of its copies.
         copy: usize,
         /// How much of it.
-        part: Part,
+        part: CopyPart,
         /// Until it is started.
         dead_for: u64,
     },

@@ -7,11 +7,11 @@ use crate::families::FamilyView;
 use std::collections::BTreeMap;
 
 /// Names a write: unique in a run, above 0. 0 stands for nothing written yet.
-pub type Token = u32;
+pub type WriteToken = u32;
 
 /// What a client knows of a transaction's outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum TransactionFate {
     /// Nothing yet.
     Open,
     /// It committed.
@@ -30,21 +30,21 @@ pub enum Observation {
         /// Which.
         key: u64,
         /// Its entries.
-        entries: Vec<Token>,
+        entries: Vec<WriteToken>,
     },
     /// A register.
     Register {
         /// Which.
         key: u64,
         /// The write seen; 0 for none.
-        value: Token,
+        value: WriteToken,
     },
     /// A counter, without the transaction's own additions.
     Counter {
         /// Which.
         key: u64,
         /// The additions that it holds, in no order.
-        additions: Vec<Token>,
+        additions: Vec<WriteToken>,
     },
     /// All members of a range.
     Members {
@@ -53,61 +53,61 @@ pub enum Observation {
         /// Behind the last key.
         high: u64,
         /// Keys that are present and the insertions that brought them.
-        present: Vec<(u64, Token)>,
+        present: Vec<(u64, WriteToken)>,
     },
 }
 
 /// Something written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum HistoryWrite {
     /// An entry was appended to a list.
     Append {
         /// To which.
         key: u64,
         /// The entry.
-        token: Token,
+        token: WriteToken,
     },
     /// A register was overwritten by a transaction that had read it.
     Register {
         /// Which.
         key: u64,
         /// The write that was overwritten.
-        before: Token,
+        before: WriteToken,
         /// The new one.
-        token: Token,
+        token: WriteToken,
     },
     /// Something was added to a counter, which need not have been read.
     Add {
         /// To which.
         key: u64,
         /// The addition.
-        token: Token,
+        token: WriteToken,
     },
     /// A member came, and the entry was appended to its companion list.
     Insert {
         /// Which.
         member: u64,
         /// The entry.
-        token: Token,
+        token: WriteToken,
     },
     /// A member went, and the entry was appended to its companion list.
     Delete {
         /// Which.
         member: u64,
         /// The entry.
-        token: Token,
+        token: WriteToken,
     },
 }
 
-impl Change {
+impl HistoryWrite {
     /// The entry.
-    pub fn token(&self) -> Token {
+    pub fn token(&self) -> WriteToken {
         match self {
-            Change::Append { token, .. }
-            | Change::Register { token, .. }
-            | Change::Add { token, .. }
-            | Change::Insert { token, .. }
-            | Change::Delete { token, .. } => *token,
+            HistoryWrite::Append { token, .. }
+            | HistoryWrite::Register { token, .. }
+            | HistoryWrite::Add { token, .. }
+            | HistoryWrite::Insert { token, .. }
+            | HistoryWrite::Delete { token, .. } => *token,
         }
     }
 }
@@ -119,7 +119,7 @@ pub fn companion(member: u64) -> u64 {
 
 /// One transaction as its client saw it.
 #[derive(Clone, Debug)]
-pub struct Transaction {
+pub struct ObservedTransaction {
     /// Which client.
     pub client: usize,
     /// At which site.
@@ -129,18 +129,18 @@ pub struct Transaction {
     /// When its last answer came, or the client gave up.
     pub ended: u64,
     /// What became of it.
-    pub fate: Fate,
+    pub fate: TransactionFate,
     /// Whether it only reads, and what it reads is told at once.
     pub read_only: bool,
     /// What it read.
     pub observations: Vec<Observation>,
     /// What it wrote.
-    pub changes: Vec<Change>,
+    pub changes: Vec<HistoryWrite>,
     /// What it read and wrote of parents and children.
     pub family: FamilyView,
 }
 
-impl Transaction {
+impl ObservedTransaction {
     /// Whether its client was told something that stands, whatever becomes of it later: what a reader has read does.
     pub fn has_told(&self) -> bool {
         self.read_only && !self.observations.is_empty()
@@ -148,8 +148,8 @@ impl Transaction {
 
     /// Of this fate, from 10 to 20 at site 1, without reads or writes.
     #[cfg(test)]
-    pub fn of_fate(fate: Fate) -> Transaction {
-        Transaction {
+    pub fn of_fate(fate: TransactionFate) -> ObservedTransaction {
+        ObservedTransaction {
             client: 0,
             site: 1,
             begun: 10,
@@ -179,9 +179,9 @@ impl Loss {
 
 /// All transactions of a run.
 #[derive(Clone, Debug, Default)]
-pub struct History {
+pub struct RunHistory {
     /// In the order in which they began.
-    pub transactions: Vec<Transaction>,
+    pub transactions: Vec<ObservedTransaction>,
     /// Restarts after total failures, in order.
     pub losses: Vec<Loss>,
 }

@@ -40,7 +40,7 @@ pub mod tables;
 pub mod workload;
 pub mod world;
 
-pub use bounds::Bounds;
+pub use bounds::RunBounds;
 pub use mover::Moves;
-pub use run::{Outcome, run};
+pub use run::{RunOutcome, run};
 pub use sweep::Sweep;

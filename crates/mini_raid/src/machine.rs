@@ -3,24 +3,24 @@
 //! Invariants: a process has one life after another, each with an incarnation that the oracle gave it; killing the process loses nothing
 //! that was appended to the log, losing power loses what was not synced; a paused process does nothing, but its clocks go on.
 
-use crate::bounds::Bounds;
+use crate::bounds::RunBounds;
 use crate::clock::MachineClock;
-use crate::faults::Part;
+use crate::faults::CopyPart;
 use crate::limits;
 use crate::mover::Mover;
-use crate::profile::{Leases, Profile};
-use crate::random::Random;
+use crate::profile::{LeaseProfile, Profile};
+use crate::random::SeededRandom;
 use crate::seat::Seat;
 use access_manager::MemoryStore;
 use commit_log::{Log, MemoryLog, Position};
-use domain::{Domain, Settings, StartError, Turns};
+use domain::{Domain, DomainSettings, DomainStartError, Turns};
 use messages::planted::{Bug, Planted};
 use messages::schema::Catalog;
 use messages::{Envelope, Incarnation, Key, LastWords, Now, Row, SessionId, SiteId, Timestamp};
 use std::collections::BTreeMap;
 
 /// What runs on a machine.
-pub enum Process {
+pub enum MachineProcess {
     /// Nothing: only what is on disk, or in the kernel's memory, remains.
     Dead(MemoryLog),
     /// It waits for the oracle to give it a life.
@@ -52,7 +52,7 @@ pub struct Disk {
 }
 
 /// A copy of a disk.
-pub struct Copy {
+pub struct DiskCopy {
     /// When it was made (true time).
     pub at: u64,
     log: MemoryLog,
@@ -60,7 +60,7 @@ pub struct Copy {
 }
 
 /// A machine and the site on it.
-pub struct Machine {
+pub struct SimulatedMachine {
     /// Which site.
     pub site: usize,
     /// Its clocks.
@@ -68,7 +68,7 @@ pub struct Machine {
     /// Its disk.
     pub disk: Disk,
     /// What runs.
-    pub process: Process,
+    pub process: MachineProcess,
     /// Counted up at each start of the process and of each life: what was planned for an earlier one is void.
     pub start: u32,
     /// The last incarnation.
@@ -90,21 +90,21 @@ pub struct Machine {
     /// Log records before this position have been looked at by checkers.
     pub looked_at: Position,
     /// Copies of its disk that somebody has made, oldest first, and the part of one that is put back before the process starts.
-    pub copies: Vec<Copy>,
-    /// See [`Machine::copies`].
-    pub goes_back: Option<(usize, Part)>,
+    pub copies: Vec<DiskCopy>,
+    /// See [`SimulatedMachine::copies`].
+    pub goes_back: Option<(usize, CopyPart)>,
     /// Its disk has gone back, and it was not made up since. True time of the copy.
     pub set_back: Option<u64>,
     store: MemoryStore,
-    settings: Settings,
+    settings: DomainSettings,
     /// Its host is late now and then.
     is_late: bool,
     /// Chance of this machine alone: pauses between messages.
-    random: Random,
+    random: SeededRandom,
     mover: Mover,
     turns: Turns,
     /// How long the leases are that a process of it asks for.
-    leases: Leases,
+    leases: LeaseProfile,
     stall: Stall,
     /// Mean time of a sync.
     sync_latency: u64,
@@ -123,17 +123,17 @@ struct Stall {
     count: u64,
 }
 
-impl Machine {
+impl SimulatedMachine {
     /// A machine with an empty disk.
     pub fn new(
         site: usize,
         sites: usize,
-        random: &mut Random,
+        random: &mut SeededRandom,
         profile: &Profile,
         planted: Planted,
-        bounds: Bounds,
-    ) -> Machine {
-        let settings = Settings {
+        bounds: RunBounds,
+    ) -> SimulatedMachine {
+        let settings = DomainSettings {
             site: SiteId(site as u16),
             incarnation: Incarnation(0),
             sites: (1..=sites as u16).map(SiteId).collect(),
@@ -154,11 +154,11 @@ impl Machine {
         let mut random = random.fork();
         let (every, length) = profile.stalls;
         let left = if every > 0 { random.around(every) + 1 } else { u64::MAX };
-        Machine {
+        SimulatedMachine {
             site,
             clock: MachineClock::new(&mut random, 0, profile.clock_rate_max),
             disk: Disk::default(),
-            process: Process::Dead(MemoryLog::new()),
+            process: MachineProcess::Dead(MemoryLog::new()),
             start: 0,
             incarnation: Incarnation(0),
             away_until: 0,
@@ -187,14 +187,14 @@ impl Machine {
     /// The servers, while they run.
     pub fn domain(&self) -> Option<&Domain<MemoryLog>> {
         match &self.process {
-            Process::Running(domain) => Some(domain),
+            MachineProcess::Running(domain) => Some(domain),
             _ => None,
         }
     }
 
     /// Whether a process exists.
     pub fn is_alive(&self) -> bool {
-        matches!(self.process, Process::Asking { .. } | Process::Running(_))
+        matches!(self.process, MachineProcess::Asking { .. } | MachineProcess::Running(_))
     }
 
     /// How long the leases are that its process asks for.
@@ -238,26 +238,26 @@ impl Machine {
     /// The log, wherever it is.
     pub fn log(&self) -> &MemoryLog {
         match &self.process {
-            Process::Dead(log) | Process::Asking { log, .. } => log,
-            Process::Running(domain) => domain.log(),
-            Process::Nowhere => unreachable!("a process is somewhere between events"),
+            MachineProcess::Dead(log) | MachineProcess::Asking { log, .. } => log,
+            MachineProcess::Running(domain) => domain.log(),
+            MachineProcess::Nowhere => unreachable!("a process is somewhere between events"),
         }
     }
 
     /// The log, to change its disk.
     pub fn log_mut(&mut self) -> &mut MemoryLog {
         match &mut self.process {
-            Process::Dead(log) | Process::Asking { log, .. } => log,
-            Process::Running(domain) => domain.log_mut(),
-            Process::Nowhere => unreachable!("a process is somewhere between events"),
+            MachineProcess::Dead(log) | MachineProcess::Asking { log, .. } => log,
+            MachineProcess::Running(domain) => domain.log_mut(),
+            MachineProcess::Nowhere => unreachable!("a process is somewhere between events"),
         }
     }
 
     fn take_log(&mut self) -> MemoryLog {
-        match std::mem::replace(&mut self.process, Process::Nowhere) {
-            Process::Dead(log) | Process::Asking { log, .. } => log,
-            Process::Running(domain) => domain.into_log(),
-            Process::Nowhere => unreachable!("a process is somewhere between events"),
+        match std::mem::replace(&mut self.process, MachineProcess::Nowhere) {
+            MachineProcess::Dead(log) | MachineProcess::Asking { log, .. } => log,
+            MachineProcess::Running(domain) => domain.into_log(),
+            MachineProcess::Nowhere => unreachable!("a process is somewhere between events"),
         }
     }
 
@@ -280,7 +280,7 @@ impl Machine {
     pub fn kill(&mut self) {
         let mut log = self.end_process();
         log.restart();
-        self.process = Process::Dead(log);
+        self.process = MachineProcess::Dead(log);
     }
 
     /// Power fails: what was not synced is gone, but for a random part of it.
@@ -295,7 +295,7 @@ impl Machine {
         self.store.power_loss(self.random.index(self.store.unsynced() + 1));
         self.looked_at = Position::START;
         self.clock.power_up(&mut self.random, now);
-        self.process = Process::Dead(log);
+        self.process = MachineProcess::Dead(log);
     }
 
     /// The process starts, over a disk that has been repaired.
@@ -307,7 +307,7 @@ impl Machine {
         self.disk.full = false;
         log.fail_sync(false);
         log.set_full(false);
-        self.process = Process::Asking { log, nonce: self.random.draw(), ask_at: now };
+        self.process = MachineProcess::Asking { log, nonce: self.random.draw(), ask_at: now };
     }
 
     /// Somebody copies the disk.
@@ -316,7 +316,7 @@ impl Machine {
         log.restart();
         log.fail_sync(false);
         log.set_full(false);
-        self.copies.push(Copy { at, log, store: self.store.copied() });
+        self.copies.push(DiskCopy { at, log, store: self.store.copied() });
     }
 
     /// What a copy of its store has.
@@ -326,19 +326,19 @@ impl Machine {
 
     /// Store and log as they were made from a snapshot, before anything runs.
     pub fn set_up(&mut self, store: MemoryStore, log: MemoryLog) {
-        self.process = Process::Dead(log);
+        self.process = MachineProcess::Dead(log);
         self.store = store;
     }
 
     /// Puts back a part of the copy of this number, while no process is there.
-    pub fn put_back(&mut self, copy: usize, part: Part) {
-        let Copy { at, log, store } = &self.copies[copy];
+    pub fn put_back(&mut self, copy: usize, part: CopyPart) {
+        let DiskCopy { at, log, store } = &self.copies[copy];
         let (at, log, store) = (*at, log.clone(), store.copied());
-        if part != Part::Store {
-            self.process = Process::Dead(log);
+        if part != CopyPart::Store {
+            self.process = MachineProcess::Dead(log);
             self.looked_at = Position::START;
         }
-        if part != Part::Log {
+        if part != CopyPart::Log {
             self.store = store;
         }
         self.set_back = Some(self.set_back.map_or(at, |before| before.min(at)));
@@ -348,7 +348,7 @@ impl Machine {
 
     /// Log and store are set aside: it goes on as an empty copy.
     pub fn repair(&mut self) {
-        self.process = Process::Dead(MemoryLog::new());
+        self.process = MachineProcess::Dead(MemoryLog::new());
         self.store = MemoryStore::new();
         self.looked_at = Position::START;
     }
@@ -356,18 +356,18 @@ impl Machine {
     /// The servers are thrown away; process, log and store stay. Returns what they have answered last.
     pub fn start_again(&mut self, now: u64) -> Vec<Envelope> {
         let mut answers = Vec::new();
-        if let Process::Running(domain) = &mut self.process {
+        if let MachineProcess::Running(domain) = &mut self.process {
             self.words = domain.last_words().unwrap_or_default();
             answers = domain.take_effects().local;
         }
         let log = self.end();
         self.again = true;
-        self.process = Process::Asking { log, nonce: self.random.draw(), ask_at: now };
+        self.process = MachineProcess::Asking { log, nonce: self.random.draw(), ask_at: now };
         answers
     }
 
     /// The oracle has given a life. Errors: the log cannot be replayed.
-    pub fn begin_life(&mut self, incarnation: Incarnation, planted: Planted) -> Result<(), StartError> {
+    pub fn begin_life(&mut self, incarnation: Incarnation, planted: Planted) -> Result<(), DomainStartError> {
         let log = self.take_log();
         self.start += 1;
         // A process that was killed believes to be the one that it was.
@@ -375,13 +375,13 @@ impl Machine {
         let keeps = plant && !self.again && self.incarnation > Incarnation(0);
         let incarnation = if keeps { self.incarnation } else { incarnation };
         self.incarnation = incarnation;
-        let settings = Settings { incarnation, seed: self.random.draw(), ..self.settings.clone() };
+        let settings = DomainSettings { incarnation, seed: self.random.draw(), ..self.settings.clone() };
         let mut domain = Domain::start(settings, log, Box::new(self.store.reopened()))?;
         domain.take_over(std::mem::take(&mut self.words));
         domain.give_turns(self.turns);
         self.catalog = Catalog::default();
         let rows = domain.catalog_rows()?;
-        self.process = Process::Running(Box::new(domain));
+        self.process = MachineProcess::Running(Box::new(domain));
         self.take_catalog(&rows).expect("what the servers tell of the catalog can be read");
         Ok(())
     }
@@ -397,8 +397,8 @@ impl Machine {
 
     /// Lets the servers do something, from this true time on. Returns when they are done: time passes between messages.
     pub fn act(&mut self, now: u64, act: impl FnOnce(&mut Domain<MemoryLog>, &mut domain::Clock<'_>)) -> u64 {
-        let Machine { process, clock, random, stall, mover, .. } = self;
-        let Process::Running(domain) = process else { return now };
+        let SimulatedMachine { process, clock, random, stall, mover, .. } = self;
+        let MachineProcess::Running(domain) = process else { return now };
         mover.step(domain);
         let mut elapsed = 0;
         let mut read = || -> Now {

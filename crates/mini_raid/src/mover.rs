@@ -4,10 +4,10 @@
 //! Invariant: its chance is its own, and a moved server behaves as one that was not, so the run of a seed is the same with it and without it.
 //! Only pauses inside a step fall elsewhere when calls take several messages at once.
 
-use crate::random::Random;
+use crate::random::SeededRandom;
 use access_manager::{Store, StoreError};
 use commit_log::Log;
-use domain::{Call, Domain, Host, Lost, SERVERS, Stores};
+use domain::{Domain, Lost, ProcessConnection, SERVERS, ServerHost, Stores};
 use std::sync::{Arc, Mutex};
 
 /// Which moves there are.
@@ -21,7 +21,7 @@ pub struct Moves {
 
 /// See the module's description.
 pub struct Mover {
-    random: Random,
+    random: SeededRandom,
     moves: Moves,
     /// Moves so far.
     pub moved: u64,
@@ -31,7 +31,7 @@ pub struct Mover {
 impl Mover {
     /// The seed gives what moves when.
     pub fn new(seed: u64, moves: Moves) -> Mover {
-        Mover { random: Random::new(seed.rotate_left(17)), moves, moved: 0, store: Kept::default() }
+        Mover { random: SeededRandom::new(seed.rotate_left(17)), moves, moved: 0, store: Kept::default() }
     }
 
     /// Between two steps of a site.
@@ -42,7 +42,7 @@ impl Mover {
         let kind = SERVERS[self.random.index(SERVERS.len())];
         let moved = match self.moves.elsewhere && self.random.below(2) == 0 {
             true => {
-                let process = Process(Host::new(Box::new(self.store.clone())));
+                let process = CalledProcess(ServerHost::new(Box::new(self.store.clone())));
                 domain.give(kind, Box::new(process), &mut self.store)
             }
             false => domain.fetch(kind, &mut self.store),
@@ -52,9 +52,9 @@ impl Mover {
 }
 
 /// A process that is called, without the process.
-struct Process(Host);
+struct CalledProcess(ServerHost);
 
-impl Call for Process {
+impl ProcessConnection for CalledProcess {
     fn call(&mut self, request: &[u8], reply: &mut Vec<u8>) -> Result<(), Lost> {
         self.0.execute(request, reply);
         Ok(())

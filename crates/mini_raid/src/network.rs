@@ -4,7 +4,7 @@
 //! to it.
 
 use crate::limits::MICROSECOND;
-use crate::random::Random;
+use crate::random::SeededRandom;
 
 /// How messages travel.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ struct Link {
 
 /// All links.
 #[derive(Debug)]
-pub struct Network {
+pub struct SimulatedNetwork {
     sites: usize,
     links: Vec<Link>,
     /// Pairs that have a connection, lower site first.
@@ -63,11 +63,11 @@ pub struct Network {
     pub weather: Weather,
 }
 
-impl Network {
+impl SimulatedNetwork {
     /// Links among sites 0 (the oracle) to `sites`.
-    pub fn new(sites: usize, weather: Weather) -> Network {
+    pub fn new(sites: usize, weather: Weather) -> SimulatedNetwork {
         let count = (sites + 1) * (sites + 1);
-        Network {
+        SimulatedNetwork {
             sites: sites + 1,
             links: vec![Link::default(); count],
             connected: vec![false; count],
@@ -85,7 +85,7 @@ impl Network {
     }
 
     /// When a message sent now arrives: never, once, or twice.
-    pub fn send(&mut self, random: &mut Random, now: u64, from: usize, to: usize) -> [Option<u64>; 2] {
+    pub fn send(&mut self, random: &mut SeededRandom, now: u64, from: usize, to: usize) -> [Option<u64>; 2] {
         let weather = self.weather;
         let oracle = from == 0 || to == 0;
         let disconnected = weather.streams && !oracle && !self.connected[self.pair(from, to)];
@@ -103,14 +103,14 @@ impl Network {
         [Some(arrival), second]
     }
 
-    fn latency(&self, random: &mut Random, link: usize) -> u64 {
+    fn latency(&self, random: &mut SeededRandom, link: usize) -> u64 {
         let Weather { latency, jitter, stragglers, straggling, .. } = self.weather;
         let late = if random.per_million(stragglers) { random.around(straggling) } else { 0 };
         latency + random.around(jitter) + late + self.links[link].slow
     }
 
     /// A latency between two sites, for what is not a message.
-    pub fn delay(&self, random: &mut Random, from: usize, to: usize) -> u64 {
+    pub fn delay(&self, random: &mut SeededRandom, from: usize, to: usize) -> u64 {
         self.latency(random, self.link(from, to))
     }
 

@@ -3,10 +3,10 @@
 //! Invariant: everything in it lies within what the design promises to bear: clock rates within the margin of a lease, wall clocks that
 //! sites believe, disks that come back.
 
-use crate::faults::Kind;
+use crate::faults::FaultKind;
 use crate::limits::MICROSECOND;
 use crate::network::Weather;
-use crate::random::Random;
+use crate::random::SeededRandom;
 use crate::workload::Mix;
 use access_manager::limits::TOUCHED_MAX;
 use domain::{POINTS_MAX, ROUND_PACE};
@@ -50,20 +50,20 @@ pub struct Profile {
     /// How messages travel.
     pub weather: Weather,
     /// Which faults happen, by weight.
-    pub faults: Vec<(Kind, u64)>,
+    pub faults: Vec<(FaultKind, u64)>,
     /// Mean time between two faults.
     pub fault_every: u64,
     /// How long a dead process stays dead, on average.
     pub dead_for: u64,
     /// How long leases last.
-    pub leases: Leases,
+    pub leases: LeaseProfile,
     /// What clients do.
     pub mix: Mix,
 }
 
 /// How long the leases are that sites ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leases {
+pub enum LeaseProfile {
     /// The same everywhere.
     Equal(LeaseLength),
     /// Each process of a site has a setting of its own.
@@ -75,32 +75,32 @@ pub enum Leases {
 /// Lengths that sites are set to, in milliseconds.
 const LEASES_MS: [u64; 6] = [LeaseLength::MIN.milliseconds(), 250, 400, 600, 800, LeaseLength::MAX.milliseconds()];
 
-impl Leases {
+impl LeaseProfile {
     /// For a process that starts.
-    pub fn draw(self, random: &mut Random) -> LeaseLength {
+    pub fn draw(self, random: &mut SeededRandom) -> LeaseLength {
         match self {
-            Leases::Equal(length) => length,
-            Leases::Mixed => any_lease(random),
-            Leases::Extreme => *random.pick(&[LeaseLength::MIN, LeaseLength::MAX]),
+            LeaseProfile::Equal(length) => length,
+            LeaseProfile::Mixed => any_lease(random),
+            LeaseProfile::Extreme => *random.pick(&[LeaseLength::MIN, LeaseLength::MAX]),
         }
     }
 
     /// About how long a lease lasts.
     pub fn usual(self) -> LeaseLength {
         match self {
-            Leases::Equal(length) => length,
-            Leases::Mixed | Leases::Extreme => LeaseLength::DEFAULT,
+            LeaseProfile::Equal(length) => length,
+            LeaseProfile::Mixed | LeaseProfile::Extreme => LeaseLength::DEFAULT,
         }
     }
 }
 
-fn any_lease(random: &mut Random) -> LeaseLength {
+fn any_lease(random: &mut SeededRandom) -> LeaseLength {
     LeaseLength::from_milliseconds(*random.pick(&LEASES_MS)).expect("it is in range")
 }
 
 impl Profile {
     /// Nothing goes wrong.
-    pub fn calm(random: &mut Random, sites: usize, counters: bool) -> Profile {
+    pub fn calm(random: &mut SeededRandom, sites: usize, counters: bool) -> Profile {
         Profile {
             method: Method::Locking,
             required_copies: 2,
@@ -121,13 +121,13 @@ impl Profile {
             faults: Vec::new(),
             fault_every: SECOND,
             dead_for: SECOND,
-            leases: Leases::Equal(LeaseLength::DEFAULT),
+            leases: LeaseProfile::Equal(LeaseLength::DEFAULT),
             mix: Mix::draw(random, sites, counters),
         }
     }
 
     /// In some runs the schemas of tables change. By a chance of their own: what has been chosen for longer stays what it was for a seed.
-    pub fn change_schemas(&mut self, mut random: Random) {
+    pub fn change_schemas(&mut self, mut random: SeededRandom) {
         if !random.one_in(3) {
             return;
         }
@@ -138,11 +138,11 @@ impl Profile {
         if random.one_in(4) {
             // All lose power again and again, with logs that end where they happen to: what names rows must not outlive them.
             self.faults = vec![
-                (Kind::PowerLossEverywhere, 4),
-                (Kind::PowerLoss, 2),
-                (Kind::SlowDisk, 3),
-                (Kind::Cut, 2),
-                (Kind::KillMany, 1),
+                (FaultKind::PowerLossEverywhere, 4),
+                (FaultKind::PowerLoss, 2),
+                (FaultKind::SlowDisk, 3),
+                (FaultKind::Cut, 2),
+                (FaultKind::KillMany, 1),
             ];
             self.fault_every = 700 * MILLISECOND;
             self.weather.loss = 20_000;
@@ -152,7 +152,7 @@ impl Profile {
     }
 
     /// In some runs clients set the method of concurrency control, of all sites or of one, and sites begin with any.
-    pub fn switch_methods(&mut self, mut random: Random, sites: usize) {
+    pub fn switch_methods(&mut self, mut random: SeededRandom, sites: usize) {
         if !random.one_in(3) {
             return;
         }
@@ -162,7 +162,7 @@ impl Profile {
     }
 
     /// In some runs clients work on parents and children.
-    pub fn raise_families(&mut self, mut random: Random) {
+    pub fn raise_families(&mut self, mut random: SeededRandom) {
         if !random.one_in(3) {
             return;
         }
@@ -171,22 +171,27 @@ impl Profile {
     }
 
     /// In some runs disks go back in time. What was known to the oracle and the disks alone that go back is lost: so the oracle keeps its own there.
-    pub fn put_disks_back(&mut self, mut random: Random) {
+    pub fn put_disks_back(&mut self, mut random: SeededRandom) {
         if !random.one_in(4) {
             return;
         }
-        self.faults.retain(|(kind, _)| *kind != Kind::OracleRestore);
+        self.faults.retain(|(kind, _)| *kind != FaultKind::OracleRestore);
         let others: u64 = self.faults.iter().map(|(_, weight)| weight).sum();
-        self.faults.push((Kind::DiskBack, random.between(2, 8 + others / 2)));
+        self.faults.push((FaultKind::DiskBack, random.between(2, 8 + others / 2)));
         if random.one_in(2) {
             // Little else goes wrong, so that others count on much of what goes.
-            self.faults = vec![(Kind::DiskBack, 8), (Kind::Kill, 2), (Kind::KillMany, 1), (Kind::Checkpoint, 3)];
+            self.faults = vec![
+                (FaultKind::DiskBack, 8),
+                (FaultKind::Kill, 2),
+                (FaultKind::KillMany, 1),
+                (FaultKind::Checkpoint, 3),
+            ];
             self.fault_every = *random.pick(&[700, 1_500]) * MILLISECOND;
         }
     }
 
     /// A world for this run.
-    pub fn draw(random: &mut Random, sites: usize, counters: bool) -> Profile {
+    pub fn draw(random: &mut SeededRandom, sites: usize, counters: bool) -> Profile {
         let mut profile = Profile::calm(random, sites, counters);
         if random.one_in(2) {
             profile.method = Method::Optimistic;
@@ -228,11 +233,11 @@ impl Profile {
         }
         profile.leases = match random.below(4) {
             0 => profile.leases,
-            1 => Leases::Equal(any_lease(random)),
-            2 => Leases::Mixed,
-            _ => Leases::Extreme,
+            1 => LeaseProfile::Equal(any_lease(random)),
+            2 => LeaseProfile::Mixed,
+            _ => LeaseProfile::Extreme,
         };
-        for kind in Kind::ALL.iter().filter(|kind| **kind != Kind::DiskBack) {
+        for kind in FaultKind::ALL.iter().filter(|kind| **kind != FaultKind::DiskBack) {
             let weight = *random.pick(&[0, 0, 1, 2, 6]);
             if weight > 0 {
                 profile.faults.push((*kind, weight * kind.weight()));
@@ -254,7 +259,7 @@ impl Profile {
     }
 }
 
-fn weather(random: &mut Random) -> Weather {
+fn weather(random: &mut SeededRandom) -> Weather {
     let calm = Weather::calm();
     let latency = *random.pick(&[50 * MICROSECOND, 200 * MICROSECOND, 2 * MILLISECOND, 15 * MILLISECOND]);
     let jitter = *random.pick(&[latency / 4, latency, 5 * latency]);

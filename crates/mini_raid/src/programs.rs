@@ -6,8 +6,8 @@
 use crate::families::{CHILDREN, LINKED, PARENTS};
 use crate::family_programs::FamilyPrograms;
 use messages::program::{
-    AccessPath, Action, BinaryOperator, Bounds, ConflictTarget, Expression, InsertInput, OnConflict, OneOf, Program,
-    Reference, ResultColumn, RowLock, Source, Values,
+    AccessPath, Action, BinaryOperator, ConflictClause, ConflictKey, Expression, ForeignKeyReference, InsertInput,
+    OneOf, PrefixBounds, Program, ResultColumn, RowLockStrength, RowSource, Values,
 };
 use messages::schema::{CatalogEntry, Column, SequenceSchema, TableSchema};
 use messages::settings::Parameter;
@@ -131,7 +131,7 @@ fn make_sequence() -> Action {
         table: sequence(),
         values: (0..3).map(Expression::Column).collect(),
         input: InsertInput::Rows(vec![row.map(Expression::Constant).into()]),
-        on_conflict: Some(OnConflict { target: None, update: None }),
+        on_conflict: Some(ConflictClause { target: None, update: None }),
         returning: Vec::new(),
         private: false,
     }
@@ -173,15 +173,15 @@ fn program(actions: Vec<Action>, columns: &[(&str, Type)], read_only: bool) -> A
 }
 
 /// A program of one action over tables between which there are foreign keys; it returns so many numbers a row, and if any, it only reads.
-pub fn with_references(action: Action, columns: u16, references: Arc<[Reference]>) -> Arc<Program> {
+pub fn with_references(action: Action, columns: u16, references: Arc<[ForeignKeyReference]>) -> Arc<Program> {
     let columns = vec![KEY; columns.into()];
     let program = program(vec![action], &columns, !columns.is_empty());
     Arc::new(Program { references, ..Program::clone(&program) })
 }
 
 /// The row of this table whose key is the first parameter.
-pub fn point_at(table: Arc<TableSchema>) -> Source {
-    Source { table, path: AccessPath::Point(vec![Expression::Parameter(0)]), reverse: false }
+pub fn point_at(table: Arc<TableSchema>) -> RowSource {
+    RowSource { table, path: AccessPath::Point(vec![Expression::Parameter(0)]), reverse: false }
 }
 
 const KEY: (&str, Type) = ("k", Type::BigInt);
@@ -190,11 +190,11 @@ const NUMBER: (&str, Type) = ("v", Type::BigInt);
 /// A quarter of the number.
 const QUARTERS: (&str, Type) = ("w", Type::Numeric(None));
 
-fn point(storage: TableId) -> Source {
+fn point(storage: TableId) -> RowSource {
     point_at(table(storage))
 }
 
-fn select(source: Source, output: Vec<Expression>, lock: Option<RowLock>) -> Action {
+fn select(source: RowSource, output: Vec<Expression>, lock: Option<RowLockStrength>) -> Action {
     Action::Select { source: Some(source), filter: None, output, offset: None, limit: None, lock }
 }
 
@@ -204,8 +204,8 @@ fn insert(storage: TableId, key: u16, assignment: Option<Expression>, returning:
         table: table(storage),
         values: vec![Expression::Column(0), Expression::Column(1)],
         input: InsertInput::Rows(vec![vec![Expression::Parameter(key), Expression::Parameter(key + 1)]]),
-        on_conflict: assignment.map(|assignment| OnConflict {
-            target: Some(ConflictTarget::PrimaryKey),
+        on_conflict: assignment.map(|assignment| ConflictClause {
+            target: Some(ConflictKey::PrimaryKey),
             update: Some((vec![(1, assignment)], None)),
         }),
         returning: if returning { vec![Expression::Column(1)] } else { Vec::new() },
@@ -251,8 +251,8 @@ fn make_counter() -> Action {
         table: table(COUNTERS),
         values: [0, 1, 2].map(Expression::Column).to_vec(),
         input: InsertInput::Rows(vec![vec![Expression::Parameter(0), Expression::Parameter(2), quarter()]]),
-        on_conflict: Some(OnConflict {
-            target: Some(ConflictTarget::PrimaryKey),
+        on_conflict: Some(ConflictClause {
+            target: Some(ConflictKey::PrimaryKey),
             update: Some((vec![added(1), added(2)], None)),
         }),
         returning: Vec::new(),
@@ -270,12 +270,12 @@ fn notify() -> Action {
 }
 
 fn scan(storage: TableId, reverse: bool) -> Arc<Program> {
-    let bounds = Bounds {
+    let bounds = PrefixBounds {
         prefix: Vec::new(),
         low: Some((Expression::Parameter(0), true)),
         high: Some((Expression::Parameter(2), false)),
     };
-    let source = Source { table: table(storage), path: AccessPath::KeyRange(bounds), reverse };
+    let source = RowSource { table: table(storage), path: AccessPath::KeyRange(bounds), reverse };
     let columns: &[(&str, Type)] = if storage == COUNTERS { &[KEY, NUMBER, QUARTERS] } else { &[KEY, VALUE] };
     let output = (0..columns.len()).map(|column| Expression::Column(column as u16)).collect();
     program(vec![select(source, output, None)], columns, true)
@@ -288,13 +288,13 @@ impl Programs {
         let counter = [1, 2].map(Expression::Column).to_vec();
         // The other way round, so that it shows if they are not.
         let bind = Action::Bind { arguments: [2, 3, 0, 1].map(Expression::Parameter).to_vec() };
-        let read = |storage, lock: Option<RowLock>| {
+        let read = |storage, lock: Option<RowLockStrength>| {
             let read_only = lock.is_none();
             program(vec![select(point(storage), value(), lock)], &[VALUE], read_only)
         };
         let values = Values::List(vec![Expression::Parameter(0), Expression::Parameter(2)]);
         let two = AccessPath::OneOf(OneOf { index: None, equal: Vec::new(), place: 0, values });
-        let two = Source { table: table(LISTS), path: two, reverse: false };
+        let two = RowSource { table: table(LISTS), path: two, reverse: false };
         let update = Action::Update {
             source: point(LISTS),
             filter: None,
@@ -314,7 +314,7 @@ impl Programs {
         let both = vec![Expression::Column(0), Expression::Column(1)];
         Programs {
             read_list: read(LISTS, None),
-            read_list_for_update: read(LISTS, Some(RowLock::Update)),
+            read_list_for_update: read(LISTS, Some(RowLockStrength::Update)),
             read_two_lists: program(vec![select(two, both, None)], &[KEY, VALUE], true),
             append: program(vec![append(0)], &[VALUE], false),
             append_and_notify: program(vec![notify(), append(0)], &[VALUE], false),

@@ -3,24 +3,24 @@
 //! Invariant: what it gives depends on its seed and on the calls made so far, on nothing else, on any machine. (xoshiro256++ by Blackman
 //! and Vigna, seeded by splitmix64.)
 
-use seeded_random::Random as SplitMix;
+use seeded_random::SplitMix64 as SplitMix;
 
 /// A seeded generator.
 #[derive(Clone, Debug)]
-pub struct Random {
+pub struct SeededRandom {
     state: [u64; 4],
 }
 
-impl Random {
+impl SeededRandom {
     /// The generator of this seed.
-    pub fn new(seed: u64) -> Random {
+    pub fn new(seed: u64) -> SeededRandom {
         let mut seeds = SplitMix::new(seed);
-        Random { state: std::array::from_fn(|_| seeds.draw()) }
+        SeededRandom { state: std::array::from_fn(|_| seeds.draw()) }
     }
 
     /// Another generator, independent of what this one gives later.
-    pub fn fork(&mut self) -> Random {
-        Random::new(self.draw())
+    pub fn fork(&mut self) -> SeededRandom {
+        SeededRandom::new(self.draw())
     }
 
     /// 64 random bits.
@@ -95,9 +95,9 @@ mod tests {
     /// If this fails, a seed found on one machine replays nothing on another.
     #[test]
     fn gives_the_same_everywhere() {
-        let mut random = Random::new(1);
+        let mut random = SeededRandom::new(1);
         let first: Vec<u64> = (0..3).map(|_| random.draw()).collect();
-        let mut again = Random::new(1);
+        let mut again = SeededRandom::new(1);
         assert_eq!(first, (0..3).map(|_| again.draw()).collect::<Vec<_>>());
         assert_eq!(first[0], 14_971_601_782_005_023_387);
     }
@@ -105,7 +105,7 @@ mod tests {
     /// A mean that is off would make every latency and every fault rate something else than it says.
     #[test]
     fn keeps_its_means() {
-        let mut random = Random::new(7);
+        let mut random = SeededRandom::new(7);
         let count = 100_000;
         let sum: u64 = (0..count).map(|_| random.around(1_000)).sum();
         assert!((980..1_020).contains(&(sum / count)), "{}", sum / count);

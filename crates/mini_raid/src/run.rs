@@ -2,8 +2,8 @@
 //!
 //! Invariant: a broken invariant inside a server is a failure of the run like any other; it never ends the program.
 
-use crate::bounds::Bounds;
-use crate::statistics::Statistics;
+use crate::bounds::RunBounds;
+use crate::statistics::RunStatistics;
 use crate::world::World;
 use messages::planted::Planted;
 use std::cell::RefCell;
@@ -12,13 +12,13 @@ use std::sync::Once;
 
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// Its seed.
     pub seed: u64,
     /// How many sites.
     pub sites: usize,
     /// Counters.
-    pub statistics: Statistics,
+    pub statistics: RunStatistics,
     /// What went wrong; `None`: nothing.
     pub failure: Option<String>,
 }
@@ -48,7 +48,7 @@ fn keep_panics() {
 }
 
 /// Simulates the world of this seed.
-pub fn run(seed: u64, sites: usize, planted: Planted, bounds: Bounds) -> Outcome {
+pub fn run(seed: u64, sites: usize, planted: Planted, bounds: RunBounds) -> RunOutcome {
     keep_panics();
     PANIC.with(|kept| *kept.borrow_mut() = Some(String::new()));
     let simulated = catch_unwind(AssertUnwindSafe(|| {
@@ -63,7 +63,7 @@ pub fn run(seed: u64, sites: usize, planted: Planted, bounds: Bounds) -> Outcome
     let panic = PANIC.with(|kept| kept.borrow_mut().take()).unwrap_or_default();
     let (statistics, failure) = match simulated {
         Ok((statistics, failure)) => (statistics, failure),
-        Err(_) => (Statistics::new(sites), Some(format!("a broken invariant: {panic}"))),
+        Err(_) => (RunStatistics::new(sites), Some(format!("a broken invariant: {panic}"))),
     };
-    Outcome { seed, sites, statistics, failure }
+    RunOutcome { seed, sites, statistics, failure }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// Counters of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
+pub struct RunStatistics {
     /// Sites simulated.
     pub sites: usize,
     /// Virtual time, in nanoseconds.
@@ -25,10 +25,10 @@ pub struct Statistics {
     pub trace: u64,
 }
 
-impl Statistics {
+impl RunStatistics {
     /// Of a run with so many sites.
-    pub fn new(sites: usize) -> Statistics {
-        Statistics { sites, ..Statistics::default() }
+    pub fn new(sites: usize) -> RunStatistics {
+        RunStatistics { sites, ..RunStatistics::default() }
     }
 
     /// Mixes an event into the trace.
@@ -39,7 +39,7 @@ impl Statistics {
     }
 
     /// Adds another run's counters.
-    pub fn add(&mut self, other: &Statistics) {
+    pub fn add(&mut self, other: &RunStatistics) {
         self.sites = self.sites.max(other.sites);
         self.virtual_time += other.virtual_time;
         self.events += other.events;

@@ -3,9 +3,9 @@
 //! Invariant: runs are counted in the order of their seeds, and nothing behind the last one that counts is; so what a sweep of a
 //! given number of runs comes to does not depend on the number of threads.
 
-use crate::bounds::Bounds;
-use crate::run::{Outcome, run};
-use crate::statistics::Statistics;
+use crate::bounds::RunBounds;
+use crate::run::{RunOutcome, run};
+use crate::statistics::RunStatistics;
 use messages::planted::Planted;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,7 @@ pub struct Sweep {
     /// The clause to leave out.
     pub planted: Planted,
     /// How long each goes on.
-    pub bounds: Bounds,
+    pub bounds: RunBounds,
     /// Stop beginning runs after this much real time.
     pub seconds_max: Option<u64>,
     /// How many threads; 0: as many as the machine has cores.
@@ -40,7 +40,7 @@ impl Default for Sweep {
             runs: 1,
             sites: 0,
             planted: Planted::none(),
-            bounds: Bounds::default(),
+            bounds: RunBounds::default(),
             seconds_max: None,
             jobs: 0,
             go_on: false,
@@ -54,7 +54,7 @@ pub struct Summary {
     /// Runs done.
     pub runs: u64,
     /// All counters together.
-    pub statistics: Statistics,
+    pub statistics: RunStatistics,
     /// Virtual site-seconds.
     pub site_seconds: f64,
     /// Real time.
@@ -62,7 +62,7 @@ pub struct Summary {
     /// Real time that threads spent in these runs, all together.
     pub busy: Duration,
     /// Runs that failed, in the order of their seeds: one at most, unless told to go on.
-    pub failed: Vec<Outcome>,
+    pub failed: Vec<RunOutcome>,
 }
 
 /// How many sites the run of a seed has when the caller leaves it open: mostly three.
@@ -77,7 +77,7 @@ pub fn turns_of(seed: u64) -> bool {
 
 impl Sweep {
     /// Runs until one fails or all are done; `progress` hears of each, in the order of seeds.
-    pub fn run(&self, mut progress: impl FnMut(&Summary, &Outcome)) -> Summary {
+    pub fn run(&self, mut progress: impl FnMut(&Summary, &RunOutcome)) -> Summary {
         let begun = Instant::now();
         let jobs = match self.jobs {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -117,7 +117,13 @@ impl Sweep {
     }
 
     /// One thread: takes the next run until there is none.
-    fn work(&self, begun: Instant, next: &AtomicU64, end: &AtomicU64, sender: mpsc::Sender<(u64, Outcome, Duration)>) {
+    fn work(
+        &self,
+        begun: Instant,
+        next: &AtomicU64,
+        end: &AtomicU64,
+        sender: mpsc::Sender<(u64, RunOutcome, Duration)>,
+    ) {
         while self.seconds_max.is_none_or(|max| begun.elapsed().as_secs() < max) {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= end.load(Ordering::Relaxed) {
@@ -126,7 +132,7 @@ impl Sweep {
             let started = Instant::now();
             let seed = self.seed.wrapping_add(number);
             let sites = if self.sites == 0 { sites_of(seed) } else { self.sites };
-            let bounds = Bounds { turns: self.bounds.turns || turns_of(seed), ..self.bounds };
+            let bounds = RunBounds { turns: self.bounds.turns || turns_of(seed), ..self.bounds };
             let outcome = run(seed, sites, self.planted, bounds);
             if sender.send((number, outcome, started.elapsed())).is_err() {
                 return;
@@ -136,7 +142,7 @@ impl Sweep {
 }
 
 impl Summary {
-    fn count(&mut self, outcome: &Outcome, took: Duration) {
+    fn count(&mut self, outcome: &RunOutcome, took: Duration) {
         self.runs += 1;
         self.busy += took;
         self.statistics.add(&outcome.statistics);
@@ -158,9 +164,9 @@ impl Summary {
             simulated / busy,
             self.statistics.events,
             self.statistics.messages,
-            Statistics::line(&self.statistics.faults),
-            Statistics::line(&self.statistics.transactions),
-            Statistics::line(&self.statistics.other),
+            RunStatistics::line(&self.statistics.faults),
+            RunStatistics::line(&self.statistics.transactions),
+            RunStatistics::line(&self.statistics.other),
         )
     }
 }

@@ -6,8 +6,8 @@
 //! Invariant: the key of a row says who brought it, so whoever reads the table knows from its catalog row which rows must be there: all of
 //! each rebuild listed, none of any other, each once.
 
-use crate::history::Token;
-use messages::program::{AccessPath, Action, Bounds, Expression, InsertInput, Program, ResultColumn, Source};
+use crate::history::WriteToken;
+use messages::program::{AccessPath, Action, Expression, InsertInput, PrefixBounds, Program, ResultColumn, RowSource};
 use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema};
 use messages::{Key, Row, TableId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,7 @@ pub fn is_table(list: u64) -> bool {
 
 /// How a schema changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SchemaChange {
+pub enum SimulatedSchemaChange {
     /// The table comes, or gets another storage, filled with what the present one holds and some rows more.
     Rebuild,
     /// A unique index comes, filled from the table; or it goes. A table that is not there comes instead.
@@ -54,7 +54,7 @@ pub enum TableStep {
         /// To which.
         table: u64,
         /// The row.
-        token: Token,
+        token: WriteToken,
     },
     /// Confirms what it is, as before an error is told that follows from that.
     Confirm {
@@ -66,9 +66,9 @@ pub enum TableStep {
         /// Of which.
         table: u64,
         /// The change.
-        token: Token,
+        token: WriteToken,
         /// How.
-        change: SchemaChange,
+        change: SimulatedSchemaChange,
     },
 }
 
@@ -84,7 +84,7 @@ impl TableStep {
 
 /// A step as a program.
 #[derive(Clone, Debug)]
-pub struct Compiled {
+pub struct CompiledStep {
     /// What to run.
     pub program: Arc<Program>,
     /// The table as it was.
@@ -118,18 +118,18 @@ impl Knowledge {
     }
 
     /// A program of the transaction has run.
-    pub fn ran(&mut self, compiled: &Compiled) {
+    pub fn ran(&mut self, compiled: &CompiledStep) {
         self.own.extend(compiled.rows.iter().cloned());
         self.makes.extend(compiled.makes.iter().copied());
     }
 
     /// The program of a step, compiled with this catalog.
-    pub fn compile(&self, step: TableStep, catalog: &Catalog, rows_each: u64) -> Compiled {
+    pub fn compile(&self, step: TableStep, catalog: &Catalog, rows_each: u64) -> CompiledStep {
         let name = name_of(step.table());
         let before = catalog.tables.get(&name).map(|versioned| Arc::clone(&versioned.table));
         match step {
             TableStep::Change { table, token, change } => {
-                let mut plan = Plan { catalog, knowledge: self, rows: BTreeMap::new(), makes: Vec::new() };
+                let mut plan = SchemaPlan { catalog, knowledge: self, rows: BTreeMap::new(), makes: Vec::new() };
                 plan.change(before, table, token, change, rows_each)
             }
             TableStep::Read { by_index, .. } => {
@@ -155,7 +155,7 @@ impl Knowledge {
         actions: Vec<Action>,
         catalog: &Catalog,
         read_only: bool,
-    ) -> Compiled {
+    ) -> CompiledStep {
         let key = CatalogEntry::key(name);
         let version = catalog.version_of(&key);
         let relies_on = (!self.own.contains_key(&key)).then_some((key, version)).into_iter().collect();
@@ -167,19 +167,19 @@ impl Knowledge {
         let program =
             Program { parameters: Vec::new(), actions, columns, relies_on, read_only, references: Arc::default() };
         let program = Arc::new(program);
-        Compiled { program, before, rows: Vec::new(), makes: Vec::new(), drops: Vec::new() }
+        CompiledStep { program, before, rows: Vec::new(), makes: Vec::new(), drops: Vec::new() }
     }
 }
 
 /// A schema change being compiled.
-struct Plan<'a> {
+struct SchemaPlan<'a> {
     catalog: &'a Catalog,
     knowledge: &'a Knowledge,
     rows: BTreeMap<Key, Option<Row>>,
     makes: Vec<TableId>,
 }
 
-impl Plan<'_> {
+impl SchemaPlan<'_> {
     fn write(&mut self, key: Key, entry: Option<CatalogEntry>) {
         self.rows.insert(key, entry.map(|entry| entry.encode()));
     }
@@ -195,10 +195,10 @@ impl Plan<'_> {
         &mut self,
         before: Option<Arc<TableSchema>>,
         table: u64,
-        token: Token,
-        change: SchemaChange,
+        token: WriteToken,
+        change: SimulatedSchemaChange,
         rows_each: u64,
-    ) -> Compiled {
+    ) -> CompiledStep {
         let name = name_of(table);
         let index_name = format!("{name}_v");
         let mut drops = Vec::new();
@@ -208,7 +208,7 @@ impl Plan<'_> {
             None => schema(&name, table),
         };
         match (&before, change) {
-            (Some(from), SchemaChange::Index) if from.indexes.is_empty() => {
+            (Some(from), SimulatedSchemaChange::Index) if from.indexes.is_empty() => {
                 let storage = self.make_storage();
                 self.write(CatalogEntry::key(&index_name), Some(CatalogEntry::IndexOf(name.clone())));
                 let (oid, columns) = (storage.0, vec![1]);
@@ -224,7 +224,7 @@ impl Plan<'_> {
                 let to = Arc::new(to.clone());
                 actions.push(Action::Rebuild { from: Arc::clone(from), to, index: Some(0), fill: Vec::new() });
             }
-            (Some(_), SchemaChange::Index) => {
+            (Some(_), SimulatedSchemaChange::Index) => {
                 drops.extend(to.indexes.drain(..).map(|index| index.storage));
                 self.write(CatalogEntry::key(&index_name), None);
                 to.options.push(format!("no index {token}"));
@@ -252,7 +252,12 @@ impl Plan<'_> {
         self.finish(before, drops, actions)
     }
 
-    fn finish(&mut self, before: Option<Arc<TableSchema>>, drops: Vec<TableId>, mut actions: Vec<Action>) -> Compiled {
+    fn finish(
+        &mut self,
+        before: Option<Arc<TableSchema>>,
+        drops: Vec<TableId>,
+        mut actions: Vec<Action>,
+    ) -> CompiledStep {
         let rows: Vec<(Key, Option<Row>)> = std::mem::take(&mut self.rows).into_iter().collect();
         let makes = std::mem::take(&mut self.makes);
         let writes = rows.iter().map(|(key, row)| {
@@ -268,17 +273,17 @@ impl Plan<'_> {
             read_only: false,
             references: Arc::default(),
         });
-        Compiled { program, before, rows, makes, drops }
+        CompiledStep { program, before, rows, makes, drops }
     }
 }
 
 /// The changes that made a table what it is, in order.
-pub fn changes_of(table: Option<&TableSchema>) -> Vec<Token> {
+pub fn changes_of(table: Option<&TableSchema>) -> Vec<WriteToken> {
     table.into_iter().flat_map(|table| &table.options).filter_map(|option| token_of(option)).collect()
 }
 
 /// The rows added between rebuilds, among rows read. Errors: a row is missing, twice, or of somebody who has brought none.
-pub fn rows_added(table: Option<&TableSchema>, rows: &[Vec<Value>], rows_each: u64) -> Result<Vec<Token>, String> {
+pub fn rows_added(table: Option<&TableSchema>, rows: &[Vec<Value>], rows_each: u64) -> Result<Vec<WriteToken>, String> {
     let Some(table) = table else { return Ok(Vec::new()) };
     let rebuilds = table.options.iter().filter(|option| option.starts_with("rebuild "));
     let expected = rebuilds.filter_map(|option| token_of(option)).flat_map(|token| rebuilt_keys(token, rows_each));
@@ -296,7 +301,7 @@ pub fn rows_added(table: Option<&TableSchema>, rows: &[Vec<Value>], rows_each: u
         }
         match missing.remove(&key) {
             true => {}
-            false if key % KEYS == KEYS - 1 => added.push((key / KEYS) as Token),
+            false if key % KEYS == KEYS - 1 => added.push((key / KEYS) as WriteToken),
             false => return Err(format!("row {key} in {} is of another generation", told())),
         }
     }
@@ -311,7 +316,7 @@ pub fn storages_of(table: Option<&TableSchema>) -> impl Iterator<Item = TableId>
     table.into_iter().flat_map(|table| std::iter::once(table.storage).chain(table.indexes.iter().map(|i| i.storage)))
 }
 
-fn token_of(option: &str) -> Option<Token> {
+fn token_of(option: &str) -> Option<WriteToken> {
     option.rsplit(' ').next().and_then(|token| token.parse().ok())
 }
 
@@ -323,7 +328,7 @@ fn text_of(key: i64) -> String {
     format!("{key},")
 }
 
-fn rebuilt_keys(token: Token, rows_each: u64) -> impl Iterator<Item = i64> {
+fn rebuilt_keys(token: WriteToken, rows_each: u64) -> impl Iterator<Item = i64> {
     let first = i64::from(token) * KEYS;
     first..first + rows_each.min(ROWS_MAX) as i64
 }
@@ -340,10 +345,10 @@ fn schema(name: &str, table: u64) -> TableSchema {
 fn read(table: Option<&Arc<TableSchema>>, by_index: bool) -> Action {
     let source = table.map(|table| {
         let path = match by_index && !table.indexes.is_empty() {
-            true => AccessPath::IndexRange(0, Bounds::default()),
-            false => AccessPath::KeyRange(Bounds::default()),
+            true => AccessPath::IndexRange(0, PrefixBounds::default()),
+            false => AccessPath::KeyRange(PrefixBounds::default()),
         };
-        Source { table: Arc::clone(table), path, reverse: false }
+        RowSource { table: Arc::clone(table), path, reverse: false }
     });
     let output = if source.is_some() { vec![Expression::Column(0), Expression::Column(1)] } else { Vec::new() };
     Action::Select { source, filter: None, output, offset: None, limit: None, lock: None }
@@ -390,7 +395,7 @@ mod tests {
     #[test]
     fn a_change_is_made_from_what_was_told() {
         let mut told = Catalog::default();
-        let rebuild = |token| TableStep::Change { table: 0, token, change: SchemaChange::Rebuild };
+        let rebuild = |token| TableStep::Change { table: 0, token, change: SimulatedSchemaChange::Rebuild };
         let first = Knowledge::default().compile(rebuild(1), &told, 2);
         let version = Timestamp { clock: 7, ..Timestamp::ZERO };
         for (key, row) in &first.rows {

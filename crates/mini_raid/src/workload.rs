@@ -4,9 +4,9 @@
 
 use crate::client::{plan_families, plan_tables};
 use crate::families::{FamilyStep, KnownFamilies};
-use crate::history::{Token, companion};
+use crate::history::{WriteToken, companion};
 use crate::limits::{LIST_ENTRIES, TABLE_CHANGES, TABLE_ROWS};
-use crate::random::Random;
+use crate::random::SeededRandom;
 use crate::tables::TableStep;
 use messages::SiteId;
 use messages::limits::MILLISECOND;
@@ -21,7 +21,7 @@ const DRAWS_EVERY: u64 = 12;
 
 /// One step of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum WorkloadStep {
     /// Opens a transaction.
     Begin(AccessMode),
     /// Reads a list.
@@ -31,13 +31,13 @@ pub enum Step {
     /// Reads two lists in one statement.
     ReadTwoLists(u64, u64),
     /// Appends an entry to a list.
-    Append(u64, Token),
+    Append(u64, WriteToken),
     /// Appends to two lists in one program.
-    AppendTwo([(u64, Token); 2]),
+    AppendTwo([(u64, WriteToken); 2]),
     /// Reads a register.
     ReadRegister(u64),
     /// Overwrites a register that was read.
-    WriteRegister(u64, Token),
+    WriteRegister(u64, WriteToken),
     /// Reads the members of a range.
     Scan {
         /// First key.
@@ -48,11 +48,11 @@ pub enum Step {
         reverse: bool,
     },
     /// Inserts a member that a scan has not seen, or deletes one that it has.
-    Toggle(u64, Token),
+    Toggle(u64, WriteToken),
     /// Appends the entry of a toggle to the member's companion list.
-    Companion(u64, Token),
+    Companion(u64, WriteToken),
     /// Adds to a counter.
-    Add(u64, Token),
+    Add(u64, WriteToken),
     /// Reads a counter.
     ReadCounter(u64),
     /// Reads the counters of a range.
@@ -80,19 +80,19 @@ pub enum Step {
     Rollback,
 }
 
-impl Step {
+impl WorkloadStep {
     /// Whether it only reads.
     pub fn is_read(&self) -> bool {
-        matches!(self, Step::Family(step) if step.is_read())
+        matches!(self, WorkloadStep::Family(step) if step.is_read())
             || matches!(
                 self,
-                Step::ReadList(_)
-                    | Step::ReadTwoLists(..)
-                    | Step::ReadRegister(_)
-                    | Step::Scan { .. }
-                    | Step::ReadCounter(_)
-                    | Step::ScanCounters { .. }
-                    | Step::Table(TableStep::Read { .. })
+                WorkloadStep::ReadList(_)
+                    | WorkloadStep::ReadTwoLists(..)
+                    | WorkloadStep::ReadRegister(_)
+                    | WorkloadStep::Scan { .. }
+                    | WorkloadStep::ReadCounter(_)
+                    | WorkloadStep::ScanCounters { .. }
+                    | WorkloadStep::Table(TableStep::Read { .. })
             )
     }
 }
@@ -147,7 +147,7 @@ pub struct Mix {
 
 impl Mix {
     /// A mix for a run.
-    pub fn draw(random: &mut Random, sites: usize, counters: bool) -> Mix {
+    pub fn draw(random: &mut SeededRandom, sites: usize, counters: bool) -> Mix {
         let mut mix = Mix {
             clients: sites * random.between(1, 4) as usize,
             lists: random.between(2, 8),
@@ -189,14 +189,14 @@ impl Mix {
 pub struct Workload {
     /// How they behave.
     pub mix: Mix,
-    next_token: Token,
+    next_token: WriteToken,
     /// By slot: how often a fresh list was begun there.
     rounds: BTreeMap<u64, u64>,
     member_round: u64,
     /// Entries seen in a list.
     seen: BTreeMap<u64, usize>,
     /// By counter: the additions to it, in the order of their digits.
-    digits: BTreeMap<u64, Vec<Token>>,
+    digits: BTreeMap<u64, Vec<WriteToken>>,
     counter_rounds: BTreeMap<u64, u64>,
     /// By table: rows that somebody wanted to add to it.
     table_rows: BTreeMap<u64, u64>,
@@ -240,12 +240,12 @@ impl Workload {
     }
 
     /// Tokens given out so far lie below this.
-    pub fn tokens(&self) -> Token {
+    pub fn tokens(&self) -> WriteToken {
         self.next_token
     }
 
     /// A fresh token.
-    pub fn token(&mut self) -> Token {
+    pub fn token(&mut self) -> WriteToken {
         self.next_token += 1;
         self.next_token - 1
     }
@@ -276,12 +276,12 @@ impl Workload {
         }
     }
 
-    fn list(&self, random: &mut Random) -> u64 {
+    fn list(&self, random: &mut SeededRandom) -> u64 {
         let slot = random.below(self.mix.lists);
         self.rounds.get(&slot).copied().unwrap_or(0) * 100 + slot
     }
 
-    fn member(&self, random: &mut Random) -> u64 {
+    fn member(&self, random: &mut SeededRandom) -> u64 {
         self.member_round * 100 + random.below(self.mix.members)
     }
 
@@ -290,7 +290,7 @@ impl Workload {
         self.digits.keys().copied()
     }
 
-    fn counter(&mut self, random: &mut Random) -> u64 {
+    fn counter(&mut self, random: &mut SeededRandom) -> u64 {
         let slot = random.below(self.mix.counters);
         let round = self.counter_rounds.entry(slot).or_default();
         let digits = self.digits.entry(*round * 100 + slot).or_default();
@@ -301,20 +301,20 @@ impl Workload {
         *round * 100 + slot
     }
 
-    fn addition(&mut self, random: &mut Random) -> Step {
+    fn addition(&mut self, random: &mut SeededRandom) -> WorkloadStep {
         let (key, token) = (self.counter(random), self.token());
         self.digits.entry(key).or_default().push(token);
-        Step::Add(key, token)
+        WorkloadStep::Add(key, token)
     }
 
     /// What this addition adds: one in its own digit to the base of four, so that a counter tells what was added, and what twice.
-    pub fn addend(&self, key: u64, token: Token) -> i64 {
+    pub fn addend(&self, key: u64, token: WriteToken) -> i64 {
         let digit = self.digits[&key].iter().position(|other| *other == token).expect("an addition has its digit");
         1 << (2 * digit)
     }
 
     /// The additions that a counter holds. Errors: one that was made twice or by nobody.
-    pub fn additions(&self, key: u64, number: i64) -> Result<Vec<Token>, String> {
+    pub fn additions(&self, key: u64, number: i64) -> Result<Vec<WriteToken>, String> {
         let digits = self.digits.get(&key).map_or(&[][..], |digits| digits);
         let mut found = Vec::new();
         for (place, token) in digits.iter().enumerate() {
@@ -344,7 +344,7 @@ impl Workload {
     }
 
     /// A table in use.
-    pub fn table(&mut self, random: &mut Random) -> u64 {
+    pub fn table(&mut self, random: &mut SeededRandom) -> u64 {
         let slot = random.below(self.mix.tables);
         let table = self.table_rounds.get(&slot).copied().unwrap_or(0) * 100 + slot;
         self.table_rows.entry(table).or_default();
@@ -352,87 +352,90 @@ impl Workload {
     }
 
     /// Reads a table.
-    pub fn table_read(&mut self, random: &mut Random) -> Step {
-        Step::Table(TableStep::Read { table: self.table(random), by_index: random.one_in(2) })
+    pub fn table_read(&mut self, random: &mut SeededRandom) -> WorkloadStep {
+        WorkloadStep::Table(TableStep::Read { table: self.table(random), by_index: random.one_in(2) })
     }
 
     /// Confirms what a table is.
-    pub fn confirmation(&mut self, random: &mut Random) -> Step {
-        Step::Table(TableStep::Confirm { table: self.table(random) })
+    pub fn confirmation(&mut self, random: &mut SeededRandom) -> WorkloadStep {
+        WorkloadStep::Table(TableStep::Confirm { table: self.table(random) })
     }
 
     /// Adds a row to a table, unless it has many.
-    pub fn row(&mut self, random: &mut Random) -> Step {
+    pub fn row(&mut self, random: &mut SeededRandom) -> WorkloadStep {
         let table = self.table(random);
         let rows = self.table_rows.entry(table).or_default();
         *rows += 1;
         match *rows > TABLE_ROWS {
-            true => Step::Table(TableStep::Read { table, by_index: false }),
-            false => Step::Table(TableStep::AddRow { table, token: self.token() }),
+            true => WorkloadStep::Table(TableStep::Read { table, by_index: false }),
+            false => WorkloadStep::Table(TableStep::AddRow { table, token: self.token() }),
         }
     }
 
-    fn counting(&mut self, random: &mut Random) -> Vec<Step> {
+    fn counting(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
         let base = |key: u64| key / 100 * 100;
         match random.below(6) {
             0 | 1 => vec![self.addition(random)],
-            2 => vec![Step::ReadCounter(self.counter(random))],
+            2 => vec![WorkloadStep::ReadCounter(self.counter(random))],
             3 => {
                 let low = base(self.counter(random));
-                let mut plan = vec![Step::Begin(AccessMode::ReadOnly), Step::ScanCounters { low, high: low + 100 }];
-                plan.extend([Step::ReadCounter(self.counter(random)), self.read(random), Step::Commit]);
+                let mut plan = vec![
+                    WorkloadStep::Begin(AccessMode::ReadOnly),
+                    WorkloadStep::ScanCounters { low, high: low + 100 },
+                ];
+                plan.extend([WorkloadStep::ReadCounter(self.counter(random)), self.read(random), WorkloadStep::Commit]);
                 plan
             }
             _ => {
-                let mut plan = vec![Step::Begin(AccessMode::ReadWrite)];
+                let mut plan = vec![WorkloadStep::Begin(AccessMode::ReadWrite)];
                 for _ in 0..random.between(1, self.mix.statements + 1) {
                     let step = match random.below(12) {
-                        0 => Step::ReadCounter(self.counter(random)),
+                        0 => WorkloadStep::ReadCounter(self.counter(random)),
                         1 => {
                             let low = base(self.counter(random));
-                            Step::ScanCounters { low, high: low + 100 }
+                            WorkloadStep::ScanCounters { low, high: low + 100 }
                         }
-                        2 => Step::ReadList(self.list(random)),
+                        2 => WorkloadStep::ReadList(self.list(random)),
                         _ => self.addition(random),
                     };
                     plan.push(step);
                     if self.mix.think > 0 && random.one_in(3) {
-                        plan.push(Step::Think(random.around(self.mix.think)));
+                        plan.push(WorkloadStep::Think(random.around(self.mix.think)));
                     }
                 }
                 if random.one_in(3) {
-                    plan.push(Step::Append(self.list(random), self.token()));
+                    plan.push(WorkloadStep::Append(self.list(random), self.token()));
                 }
-                plan.push(if random.one_in(20) { Step::Rollback } else { Step::Commit });
+                plan.push(if random.one_in(20) { WorkloadStep::Rollback } else { WorkloadStep::Commit });
                 plan
             }
         }
     }
 
     /// A program that appends to the list that all want; with another list before it or behind, so that some wait for that, too.
-    fn crowding(&mut self, random: &mut Random) -> Vec<Step> {
+    fn crowding(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
         let wanted = self.rounds.get(&0).copied().unwrap_or(0) * 100;
         let other = self.list(random);
         let (one, two) = (self.token(), self.token());
         match random.below(4) {
-            0 => vec![Step::AppendTwo([(wanted, one), (other, two)])],
-            1 => vec![Step::AppendTwo([(other, one), (wanted, two)])],
-            _ => vec![Step::Append(wanted, one)],
+            0 => vec![WorkloadStep::AppendTwo([(wanted, one), (other, two)])],
+            1 => vec![WorkloadStep::AppendTwo([(other, one), (wanted, two)])],
+            _ => vec![WorkloadStep::Append(wanted, one)],
         }
     }
 
-    fn range(&self, random: &mut Random) -> Step {
+    fn range(&self, random: &mut SeededRandom) -> WorkloadStep {
         let base = self.member_round * 100;
         let reverse = random.one_in(4);
         if random.one_in(3) {
             let low = base + random.below(self.mix.members);
-            return Step::Scan { low, high: low + random.between(1, self.mix.members + 1), reverse };
+            return WorkloadStep::Scan { low, high: low + random.between(1, self.mix.members + 1), reverse };
         }
-        Step::Scan { low: base, high: base + 100, reverse }
+        WorkloadStep::Scan { low: base, high: base + 100, reverse }
     }
 
     /// The next transaction of a client at this site.
-    pub fn plan_at(&mut self, site: usize, random: &mut Random) -> Vec<Step> {
+    pub fn plan_at(&mut self, site: usize, random: &mut SeededRandom) -> Vec<WorkloadStep> {
         match self.mix.writing_site {
             Some(writing) if writing != site => match random.one_in(3) {
                 true => self.reader(random),
@@ -442,8 +445,8 @@ impl Workload {
                 self.undrawn += 1;
                 match self.undrawn % DRAWS_EVERY {
                     _ if !self.mix.draws => self.plan(random),
-                    0 if self.has_sequence => vec![Step::Draw],
-                    0 => vec![Step::MakeSequence],
+                    0 if self.has_sequence => vec![WorkloadStep::Draw],
+                    0 => vec![WorkloadStep::MakeSequence],
                     _ => self.plan(random),
                 }
             }
@@ -459,7 +462,7 @@ impl Workload {
         }
     }
 
-    fn plan(&mut self, random: &mut Random) -> Vec<Step> {
+    fn plan(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
         if self.mix.switching > 0 && random.one_in(self.mix.switching) {
             return self.setting(random);
         }
@@ -484,7 +487,7 @@ impl Workload {
         }
         match kind {
             0 => vec![self.read(random)],
-            1 => vec![Step::Append(self.list(random), self.token())],
+            1 => vec![WorkloadStep::Append(self.list(random), self.token())],
             2 => self.procedure(random),
             3 => self.reader(random),
             4 => self.writer(random),
@@ -493,65 +496,65 @@ impl Workload {
     }
 
     /// Sets the method of concurrency control, or the way to it, for all sites or for one; now and then amid other work.
-    fn setting(&mut self, random: &mut Random) -> Vec<Step> {
+    fn setting(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
         let site = random.one_in(2).then(|| SiteId(1 + random.below(self.mix.sites) as u16));
-        let any = |parameter: Parameter, random: &mut Random| {
+        let any = |parameter: Parameter, random: &mut SeededRandom| {
             let value = (!random.one_in(6)).then(|| *random.pick(&parameter.values()));
-            Step::Set(parameter, site, value)
+            WorkloadStep::Set(parameter, site, value)
         };
         let (method, way) = (Parameter::ConcurrencyMethod, Parameter::ConcurrencyWay);
         match random.below(4) {
             0 => vec![any(way, random)],
             1 => {
-                let mut plan = vec![Step::Begin(AccessMode::ReadWrite), any(way, random)];
-                plan.push(Step::ReadList(self.list(random)));
+                let mut plan = vec![WorkloadStep::Begin(AccessMode::ReadWrite), any(way, random)];
+                plan.push(WorkloadStep::ReadList(self.list(random)));
                 plan.push(any(method, random));
-                plan.push(Step::Append(self.list(random), self.token()));
-                plan.push(if random.one_in(8) { Step::Rollback } else { Step::Commit });
+                plan.push(WorkloadStep::Append(self.list(random), self.token()));
+                plan.push(if random.one_in(8) { WorkloadStep::Rollback } else { WorkloadStep::Commit });
                 plan
             }
             _ => vec![any(method, random)],
         }
     }
 
-    fn read(&mut self, random: &mut Random) -> Step {
+    fn read(&mut self, random: &mut SeededRandom) -> WorkloadStep {
         if self.mix.tables > 0 && random.one_in(4) {
             return self.table_read(random);
         }
         match random.below(5) {
-            0 => Step::ReadRegister(random.below(self.mix.registers)),
+            0 => WorkloadStep::ReadRegister(random.below(self.mix.registers)),
             1 => self.range(random),
             2 => {
                 let (first, second) = (self.list(random), self.list(random));
-                if first == second { Step::ReadList(first) } else { Step::ReadTwoLists(first, second) }
+                if first == second { WorkloadStep::ReadList(first) } else { WorkloadStep::ReadTwoLists(first, second) }
             }
-            _ => Step::ReadList(self.list(random)),
+            _ => WorkloadStep::ReadList(self.list(random)),
         }
     }
 
     /// A program of two appends, now and then to one list.
-    fn procedure(&mut self, random: &mut Random) -> Vec<Step> {
+    fn procedure(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
         let (first, second) = (self.list(random), self.list(random));
         let (one, two) = (self.token(), self.token());
-        vec![Step::AppendTwo([(first, one), (second, two)])]
+        vec![WorkloadStep::AppendTwo([(first, one), (second, two)])]
     }
 
-    fn reader(&mut self, random: &mut Random) -> Vec<Step> {
-        let mut plan = vec![Step::Begin(AccessMode::ReadOnly)];
+    fn reader(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
+        let mut plan = vec![WorkloadStep::Begin(AccessMode::ReadOnly)];
         let long = random.one_in(self.mix.long_reader);
         for _ in 0..random.between(1, self.mix.statements + 1) {
             plan.push(self.read(random));
             let think = if long { 200 * MILLISECOND } else { self.mix.think };
             if think > 0 {
-                plan.push(Step::Think(random.around(think)));
+                plan.push(WorkloadStep::Think(random.around(think)));
             }
         }
-        plan.push(Step::Commit);
+        plan.push(WorkloadStep::Commit);
         plan
     }
 
-    fn writer(&mut self, random: &mut Random) -> Vec<Step> {
-        let mut plan = vec![Step::Begin(AccessMode::ReadWrite)];
+    fn writer(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
+        let mut plan = vec![WorkloadStep::Begin(AccessMode::ReadWrite)];
         let mut written = Vec::new();
         for _ in 0..random.between(1, self.mix.statements + 1) {
             match random.below(6) {
@@ -559,41 +562,41 @@ impl Workload {
                     let list = self.list(random);
                     if !written.contains(&list) {
                         if random.one_in(4) {
-                            plan.push(Step::ReadListForUpdate(list));
+                            plan.push(WorkloadStep::ReadListForUpdate(list));
                         }
                         written.push(list);
-                        plan.push(Step::Append(list, self.token()));
+                        plan.push(WorkloadStep::Append(list, self.token()));
                     }
                 }
                 2 => {
                     let register = random.below(self.mix.registers);
-                    if !plan.contains(&Step::ReadRegister(register)) {
-                        plan.push(Step::ReadRegister(register));
-                        plan.push(Step::WriteRegister(register, self.token()));
+                    if !plan.contains(&WorkloadStep::ReadRegister(register)) {
+                        plan.push(WorkloadStep::ReadRegister(register));
+                        plan.push(WorkloadStep::WriteRegister(register, self.token()));
                     }
                 }
                 3 => plan.push(self.range(random)),
-                _ => plan.push(Step::ReadList(self.list(random))),
+                _ => plan.push(WorkloadStep::ReadList(self.list(random))),
             }
             if self.mix.think > 0 && random.one_in(2) {
-                plan.push(Step::Think(random.around(self.mix.think)));
+                plan.push(WorkloadStep::Think(random.around(self.mix.think)));
             }
         }
-        plan.push(if random.one_in(20) { Step::Rollback } else { Step::Commit });
+        plan.push(if random.one_in(20) { WorkloadStep::Rollback } else { WorkloadStep::Commit });
         plan
     }
 
-    fn membership(&mut self, random: &mut Random) -> Vec<Step> {
+    fn membership(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
         let member = self.member(random);
         let token = self.token();
-        let mut plan = vec![Step::Begin(AccessMode::ReadWrite)];
+        let mut plan = vec![WorkloadStep::Begin(AccessMode::ReadWrite)];
         if random.one_in(3) {
-            plan.push(Step::ReadList(self.list(random)));
+            plan.push(WorkloadStep::ReadList(self.list(random)));
         }
-        plan.push(Step::Scan { low: member, high: member + 1, reverse: false });
-        plan.push(Step::Toggle(member, token));
-        plan.push(Step::Companion(member, token));
-        plan.push(Step::Commit);
+        plan.push(WorkloadStep::Scan { low: member, high: member + 1, reverse: false });
+        plan.push(WorkloadStep::Toggle(member, token));
+        plan.push(WorkloadStep::Companion(member, token));
+        plan.push(WorkloadStep::Commit);
         plan
     }
 }

@@ -15,21 +15,21 @@ mod snapshots;
 mod storages;
 mod wires;
 
-use crate::bounds::Bounds;
+use crate::bounds::RunBounds;
 use crate::checkers::notifications::Listeners;
-use crate::checkers::outcomes::Outcomes;
-use crate::client::Client;
-use crate::event::{Agenda, Event};
+use crate::checkers::outcomes::LoggedOutcomes;
+use crate::client::SimulatedClient;
+use crate::event::{Agenda, SimulatedEvent};
 use crate::faults::Trap;
-use crate::history::History;
+use crate::history::RunHistory;
 use crate::limits::{EVENTS_MAX, MICROSECOND};
-use crate::machine::Machine;
-use crate::network::Network;
+use crate::machine::SimulatedMachine;
+use crate::network::SimulatedNetwork;
 use crate::oracle_host::OracleHost;
 use crate::profile::Profile;
 use crate::programs::Programs;
-use crate::random::Random;
-use crate::statistics::Statistics;
+use crate::random::SeededRandom;
+use crate::statistics::RunStatistics;
 use crate::workload::Workload;
 use messages::planted::Planted;
 use messages::{Epoch, EpochNumber};
@@ -40,14 +40,14 @@ use std::sync::Arc;
 pub struct World {
     now: u64,
     agenda: Agenda,
-    random: Random,
+    random: SeededRandom,
     planted: Planted,
     profile: Profile,
-    network: Network,
+    network: SimulatedNetwork,
     oracle: OracleHost,
     /// By site; place 0 is unused.
-    machines: Vec<Option<Machine>>,
-    clients: Vec<Client>,
+    machines: Vec<Option<SimulatedMachine>>,
+    clients: Vec<SimulatedClient>,
     programs: Programs,
     workload: Workload,
     next_session: u64,
@@ -60,8 +60,8 @@ pub struct World {
     silent_voter: Option<usize>,
     /// Whether clients begin new transactions.
     busy: bool,
-    history: History,
-    outcomes: Outcomes,
+    history: RunHistory,
+    outcomes: LoggedOutcomes,
     listeners: Listeners,
     /// Every epoch that any site has served in.
     served: BTreeMap<EpochNumber, Arc<Epoch>>,
@@ -71,7 +71,7 @@ pub struct World {
     synced_since: Vec<u64>,
     /// By site: when the sync under way was asked for.
     sync_asked: Vec<u64>,
-    statistics: Statistics,
+    statistics: RunStatistics,
     storages: storages::Storages,
     snapshots: snapshots::InstanceSnapshots,
     failure: Option<String>,
@@ -79,7 +79,7 @@ pub struct World {
 }
 
 /// A chance of its own for what has been chosen since: that of a copy which has drawn so often.
-fn newer(random: &Random, draws: usize) -> Random {
+fn newer(random: &SeededRandom, draws: usize) -> SeededRandom {
     let mut newer = random.clone();
     for _ in 0..draws {
         newer.draw();
@@ -89,8 +89,8 @@ fn newer(random: &Random, draws: usize) -> Random {
 
 impl World {
     /// A world of this seed, in which nothing has happened.
-    pub fn new(seed: u64, sites: usize, planted: Planted, bounds: Bounds) -> World {
-        let mut random = Random::new(seed);
+    pub fn new(seed: u64, sites: usize, planted: Planted, bounds: RunBounds) -> World {
+        let mut random = SeededRandom::new(seed);
         let mut profile = match bounds.calm {
             true => Profile::calm(&mut random, sites, bounds.counters),
             false => Profile::draw(&mut random, sites, bounds.counters),
@@ -115,14 +115,14 @@ impl World {
         let oracle = OracleHost::new(sites, &profile, planted);
         let mut machines = vec![None];
         for site in 1..=sites {
-            machines.push(Some(Machine::new(site, sites, &mut random, &profile, planted, bounds)));
+            machines.push(Some(SimulatedMachine::new(site, sites, &mut random, &profile, planted, bounds)));
         }
-        let clients = (0..profile.mix.clients).map(|number| Client::new(number, 1 + number % sites)).collect();
+        let clients = (0..profile.mix.clients).map(|number| SimulatedClient::new(number, 1 + number % sites)).collect();
         let mut world = World {
             now: 0,
             agenda: Agenda::default(),
             planted,
-            network: Network::new(sites, profile.weather),
+            network: SimulatedNetwork::new(sites, profile.weather),
             oracle,
             machines,
             clients,
@@ -134,14 +134,14 @@ impl World {
             dying: None,
             silent_voter: None,
             busy: true,
-            history: History::default(),
-            outcomes: Outcomes::default(),
+            history: RunHistory::default(),
+            outcomes: LoggedOutcomes::default(),
             listeners: Listeners::default(),
             served: BTreeMap::new(),
             power_losses: Vec::new(),
             synced_since: vec![0; sites + 1],
             sync_asked: vec![0; sites + 1],
-            statistics: Statistics::new(sites),
+            statistics: RunStatistics::new(sites),
             storages: storages::Storages::default(),
             snapshots,
             failure: None,
@@ -157,12 +157,12 @@ impl World {
     fn set_out(&mut self, sites: usize) {
         for site in 1..=sites {
             let after = self.random.around(10_000 * MICROSECOND);
-            self.agenda.plan(self.now + after, Event::Fault(crate::faults::Fault::Start { site }));
+            self.agenda.plan(self.now + after, SimulatedEvent::Fault(crate::faults::Fault::Start { site }));
             self.plan_snapshot(site);
         }
         for client in 0..self.clients.len() {
             let after = self.random.around(200_000 * MICROSECOND);
-            self.agenda.plan(self.now + after, Event::Client { client, request: 0 });
+            self.agenda.plan(self.now + after, SimulatedEvent::Client { client, request: 0 });
         }
         if self.stormy {
             self.plan_next_fault();
@@ -186,11 +186,11 @@ impl World {
         self.machines.len() - 1
     }
 
-    fn machine(&mut self, site: usize) -> &mut Machine {
+    fn machine(&mut self, site: usize) -> &mut SimulatedMachine {
         self.machines[site].as_mut().expect("sites are numbered from 1")
     }
 
-    fn look(&self, site: usize) -> &Machine {
+    fn look(&self, site: usize) -> &SimulatedMachine {
         self.machines[site].as_ref().expect("sites are numbered from 1")
     }
 
@@ -216,7 +216,7 @@ impl World {
     }
 
     /// One event. What meets a process that is away waits until it is back.
-    fn happen(&mut self, event: Event) {
+    fn happen(&mut self, event: SimulatedEvent) {
         if let Some(away_until) = self.away(&event)
             && away_until > self.now
         {
@@ -225,62 +225,62 @@ impl World {
         }
         self.note(&event);
         match event {
-            Event::Message { from, to, generation, bytes } => self.arrive(from, to, generation, &bytes),
-            Event::Tick { site, start } => self.tick(site, start),
-            Event::GoOn { site, start } => self.come_back(site, start),
-            Event::Synced { site, start } => self.synced(site, start),
-            Event::Notice { site, start, notice } => self.notice(site, start, notice),
-            Event::Connect { a, b } => self.connect(a, b),
-            Event::Stalled { a, b } => self.stalled(a, b),
-            Event::Request { site, session, request } => self.request(site, session, request),
-            Event::Turn { site } => self.turn(site),
-            Event::Snapshot { site } => self.snapshot(site),
-            Event::LifeOver { site, sessions } => self.life_over(site, &sessions),
-            Event::Reply { client, session, reply } => self.reply(client, session, reply),
-            Event::Client { client, request } => self.client(client, request),
-            Event::Oracle { start } => self.oracle_synced(start),
-            Event::NextFault => self.next_fault(),
-            Event::Fault(fault) => self.strike(fault),
+            SimulatedEvent::Message { from, to, generation, bytes } => self.arrive(from, to, generation, &bytes),
+            SimulatedEvent::Tick { site, start } => self.tick(site, start),
+            SimulatedEvent::GoOn { site, start } => self.come_back(site, start),
+            SimulatedEvent::Synced { site, start } => self.synced(site, start),
+            SimulatedEvent::Notice { site, start, notice } => self.notice(site, start, notice),
+            SimulatedEvent::Connect { a, b } => self.connect(a, b),
+            SimulatedEvent::Stalled { a, b } => self.stalled(a, b),
+            SimulatedEvent::Request { site, session, request } => self.request(site, session, request),
+            SimulatedEvent::Turn { site } => self.turn(site),
+            SimulatedEvent::Snapshot { site } => self.snapshot(site),
+            SimulatedEvent::LifeOver { site, sessions } => self.life_over(site, &sessions),
+            SimulatedEvent::Reply { client, session, reply } => self.reply(client, session, reply),
+            SimulatedEvent::Client { client, request } => self.client(client, request),
+            SimulatedEvent::Oracle { start } => self.oracle_synced(start),
+            SimulatedEvent::NextFault => self.next_fault(),
+            SimulatedEvent::Fault(fault) => self.strike(fault),
         }
     }
 
     /// Until when the process that an event is for is away.
-    fn away(&self, event: &Event) -> Option<u64> {
+    fn away(&self, event: &SimulatedEvent) -> Option<u64> {
         match event {
-            Event::Message { to: 0, .. } | Event::Oracle { .. } => Some(self.oracle.away_until),
-            Event::Message { to: site, .. }
-            | Event::Tick { site, .. }
-            | Event::GoOn { site, .. }
-            | Event::Synced { site, .. }
-            | Event::Notice { site, .. }
-            | Event::Turn { site }
-            | Event::Snapshot { site }
-            | Event::Request { site, .. } => Some(self.look(*site).away_until),
+            SimulatedEvent::Message { to: 0, .. } | SimulatedEvent::Oracle { .. } => Some(self.oracle.away_until),
+            SimulatedEvent::Message { to: site, .. }
+            | SimulatedEvent::Tick { site, .. }
+            | SimulatedEvent::GoOn { site, .. }
+            | SimulatedEvent::Synced { site, .. }
+            | SimulatedEvent::Notice { site, .. }
+            | SimulatedEvent::Turn { site }
+            | SimulatedEvent::Snapshot { site }
+            | SimulatedEvent::Request { site, .. } => Some(self.look(*site).away_until),
             _ => None,
         }
     }
 
     /// Mixes an event into the trace.
-    fn note(&mut self, event: &Event) {
+    fn note(&mut self, event: &SimulatedEvent) {
         let (kind, detail) = match event {
-            Event::Message { from, to, bytes, .. } => {
+            SimulatedEvent::Message { from, to, bytes, .. } => {
                 (1, (*from as u64) << 48 | (*to as u64) << 40 | u64::from(crc32fast::hash(bytes)))
             }
-            Event::Tick { site, start } => (2, (*site as u64) << 32 | u64::from(*start)),
-            Event::Synced { site, .. } => (3, *site as u64),
-            Event::Notice { site, .. } => (4, *site as u64),
-            Event::Connect { a, b } => (5, (*a as u64) << 8 | *b as u64),
-            Event::Stalled { a, b } => (6, (*a as u64) << 8 | *b as u64),
-            Event::Request { site, session, .. } => (7, (*site as u64) << 32 | session.0),
-            Event::Reply { client, session, .. } => (8, (*client as u64) << 32 | session.0),
-            Event::Client { client, request } => (9, (*client as u64) << 32 | request),
-            Event::Oracle { .. } => (10, 0),
-            Event::NextFault => (11, 0),
-            Event::Fault(_) => (12, 0),
-            Event::GoOn { site, .. } => (13, *site as u64),
-            Event::LifeOver { site, sessions } => (14, (*site as u64) << 32 | sessions.len() as u64),
-            Event::Turn { site } => (15, *site as u64),
-            Event::Snapshot { site } => (16, *site as u64),
+            SimulatedEvent::Tick { site, start } => (2, (*site as u64) << 32 | u64::from(*start)),
+            SimulatedEvent::Synced { site, .. } => (3, *site as u64),
+            SimulatedEvent::Notice { site, .. } => (4, *site as u64),
+            SimulatedEvent::Connect { a, b } => (5, (*a as u64) << 8 | *b as u64),
+            SimulatedEvent::Stalled { a, b } => (6, (*a as u64) << 8 | *b as u64),
+            SimulatedEvent::Request { site, session, .. } => (7, (*site as u64) << 32 | session.0),
+            SimulatedEvent::Reply { client, session, .. } => (8, (*client as u64) << 32 | session.0),
+            SimulatedEvent::Client { client, request } => (9, (*client as u64) << 32 | request),
+            SimulatedEvent::Oracle { .. } => (10, 0),
+            SimulatedEvent::NextFault => (11, 0),
+            SimulatedEvent::Fault(_) => (12, 0),
+            SimulatedEvent::GoOn { site, .. } => (13, *site as u64),
+            SimulatedEvent::LifeOver { site, sessions } => (14, (*site as u64) << 32 | sessions.len() as u64),
+            SimulatedEvent::Turn { site } => (15, *site as u64),
+            SimulatedEvent::Snapshot { site } => (16, *site as u64),
         };
         self.statistics.mix(self.now, kind, detail);
     }
@@ -302,21 +302,21 @@ impl World {
     }
 
     /// What the run came to, so far.
-    pub fn into_result(mut self) -> (Statistics, Option<String>) {
+    pub fn into_result(mut self) -> (RunStatistics, Option<String>) {
         self.statistics.virtual_time = self.now;
-        let moves: u64 = self.machines.iter().flatten().map(Machine::moves).sum();
+        let moves: u64 = self.machines.iter().flatten().map(SimulatedMachine::moves).sum();
         if moves > 0 {
             self.statistics.other.insert("servers moved", moves);
         }
-        let companions: u64 = self.machines.iter().flatten().map(Machine::companions).sum();
+        let companions: u64 = self.machines.iter().flatten().map(SimulatedMachine::companions).sum();
         if companions > 0 {
             self.statistics.other.insert("programs committed with others", companions);
         }
-        let gathered: u64 = self.machines.iter().flatten().map(Machine::gathered).sum();
+        let gathered: u64 = self.machines.iter().flatten().map(SimulatedMachine::gathered).sum();
         if gathered > 0 {
             self.statistics.other.insert("transactions gathered", gathered);
         }
-        let stalls: u64 = self.machines.iter().flatten().map(Machine::stalls).sum();
+        let stalls: u64 = self.machines.iter().flatten().map(SimulatedMachine::stalls).sum();
         if stalls > 0 {
             self.statistics.faults.insert("pause inside a step", stalls);
         }

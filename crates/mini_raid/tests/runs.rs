@@ -3,18 +3,18 @@
 use messages::limits::SECOND;
 use messages::planted::{Bug, Planted};
 use mini_raid::sweep::{sites_of, turns_of};
-use mini_raid::{Bounds, Moves, Outcome, Sweep, run};
+use mini_raid::{Moves, RunBounds, RunOutcome, Sweep, run};
 
-fn storm(seed: u64, sites: usize) -> Outcome {
-    run(seed, sites, Planted::none(), Bounds::default())
+fn storm(seed: u64, sites: usize) -> RunOutcome {
+    run(seed, sites, Planted::none(), RunBounds::default())
 }
 
-fn must_hold(outcome: &Outcome) {
+fn must_hold(outcome: &RunOutcome) {
     must_hold_as("", outcome);
 }
 
-fn must_hold_as(what: &str, outcome: &Outcome) {
-    let Outcome { seed, sites, failure, .. } = outcome;
+fn must_hold_as(what: &str, outcome: &RunOutcome) {
+    let RunOutcome { seed, sites, failure, .. } = outcome;
     let failure = failure.as_deref().unwrap_or_default();
     assert!(outcome.failure.is_none(), "{what}: seed {seed} with {sites} sites failed {failure}");
 }
@@ -37,7 +37,7 @@ fn a_moved_server_behaves_as_one_that_was_not() {
     for seed in 1..=24 {
         let simulated = |every| {
             let moves = Moves { every, elsewhere: false };
-            run(seed, sites_of(seed), Planted::none(), Bounds { moves, ..Bounds::default() })
+            run(seed, sites_of(seed), Planted::none(), RunBounds { moves, ..RunBounds::default() })
         };
         let (often, never) = (simulated(7), simulated(0));
         must_hold(&often);
@@ -55,7 +55,7 @@ fn a_server_in_another_process_behaves_as_one_in_the_sites() {
     for seed in 1..=16 {
         let simulated = |every, calm| {
             let moves = Moves { every, elsewhere: true };
-            run(seed, sites_of(seed), Planted::none(), Bounds { moves, calm, ..Bounds::default() })
+            run(seed, sites_of(seed), Planted::none(), RunBounds { moves, calm, ..RunBounds::default() })
         };
         // Without pauses between messages, it does not matter how many go in one call.
         let (often, never) = (simulated(7, true), simulated(0, true));
@@ -83,7 +83,7 @@ fn a_sweep_finds_the_same_on_any_number_of_threads() {
 #[test]
 fn without_faults_the_first_epoch_lasts_and_everything_commits() {
     for sites in 1..=5 {
-        let bounds = Bounds { time: 3 * SECOND, calm: true, ..Bounds::default() };
+        let bounds = RunBounds { time: 3 * SECOND, calm: true, ..RunBounds::default() };
         let outcome = run(11, sites, Planted::none(), bounds);
         must_hold(&outcome);
         assert_eq!(outcome.statistics.other["epochs"], 1, "an epoch changed without a reason, {sites} sites");
@@ -129,7 +129,7 @@ fn found_seeds_stay_found() {
         ("the checker missed a deletion that nobody had been told of", 2082903, 3),
     ];
     for (what, seed, sites) in found {
-        let bounds = Bounds {
+        let bounds = RunBounds {
             counters: false,
             schemas: false,
             disks_back: false,
@@ -137,7 +137,7 @@ fn found_seeds_stay_found() {
             draws: false,
             families: false,
             snapshots: false,
-            ..Bounds::default()
+            ..RunBounds::default()
         };
         let outcome = run(seed, sites, Planted::none(), bounds);
         assert!(
@@ -171,14 +171,14 @@ fn found_seeds_of_schema_changes_stay_found() {
         ("a commit that waited between its tries met a site that does not vote each time", 5500015, 3),
     ];
     for (what, seed, sites) in found {
-        let bounds = Bounds {
+        let bounds = RunBounds {
             turns: turns_of(seed),
             disks_back: false,
             methods: false,
             draws: false,
             families: false,
             snapshots: false,
-            ..Bounds::default()
+            ..RunBounds::default()
         };
         let outcome = run(seed, sites, Planted::none(), bounds);
         must_hold_as(what, &outcome);
@@ -202,13 +202,13 @@ fn found_seeds_of_disks_that_go_back_stay_found() {
         ("what a site had told before it was put back and brought anew counted against it for ever", 1_001_839, 3),
     ];
     for (what, seed, sites) in found {
-        let bounds = Bounds {
+        let bounds = RunBounds {
             turns: turns_of(seed),
             methods: false,
             draws: false,
             families: false,
             snapshots: false,
-            ..Bounds::default()
+            ..RunBounds::default()
         };
         let outcome = run(seed, sites, Planted::none(), bounds);
         must_hold_as(what, &outcome);
@@ -262,7 +262,7 @@ fn one_transaction_is_over_when_it_is_over() {
         791,
         3,
         Planted::none(),
-        Bounds { turns, methods: false, draws: false, families: false, snapshots: false, ..Bounds::default() },
+        RunBounds { turns, methods: false, draws: false, families: false, snapshots: false, ..RunBounds::default() },
     ));
 }
 
@@ -275,7 +275,7 @@ fn a_repeated_life_takes_nothing_back() {
         458,
         3,
         Planted::none(),
-        Bounds { turns, methods: false, draws: false, families: false, snapshots: false, ..Bounds::default() },
+        RunBounds { turns, methods: false, draws: false, families: false, snapshots: false, ..RunBounds::default() },
     ));
 }
 

@@ -9,7 +9,7 @@ mod spread;
 
 use network_memory::host::local_servers::LocalServers;
 use network_memory::host::remote_log::{LogTerms, RemoteLog};
-use network_memory::names::Receipt;
+use network_memory::names::RecordReceipt;
 use network_memory::writer::Intent;
 use spread::Spread;
 use std::error::Error;
@@ -49,7 +49,7 @@ fn main() -> Result<(), Failure> {
             } else {
                 let (_, receipt) = log.append(&RECORD, PATIENCE)?;
                 commits.push(begun.elapsed());
-                assert_eq!(receipt, Receipt::Disk, "no server is there");
+                assert_eq!(receipt, RecordReceipt::Disk, "no server is there");
             }
         }
         if round % 1_000 == 999 {
@@ -73,9 +73,9 @@ fn with_dead_servers(folder: &Path) -> Result<RemoteLog, Failure> {
     let addresses = servers.addresses().to_vec();
     let terms = LogTerms::new(RemoteLog::draw_log()?, SERVERS as u8, addresses, Some(folder.to_path_buf()));
     let mut log = RemoteLog::open(LogTerms { intent: Intent::Create, ..terms })?;
-    while !matches!(log.append(&RECORD, PATIENCE)?.1, Receipt::Memory { .. }) {}
+    while !matches!(log.append(&RECORD, PATIENCE)?.1, RecordReceipt::Memory { .. }) {}
     drop(servers);
-    while log.status().in_force != Some(Receipt::Disk) {
+    while log.status().in_force != Some(RecordReceipt::Disk) {
         log.append(&RECORD, PATIENCE)?;
     }
     Ok(log)

@@ -7,9 +7,9 @@
 #[path = "common/spread.rs"]
 mod spread;
 
-use network_memory::host::memory_server::{MemoryServer, ServerOptions};
+use network_memory::host::memory_server::{MemoryServer, MemoryServerOptions};
 use network_memory::host::remote_log::{LogTerms, RemoteLog};
-use network_memory::names::Receipt;
+use network_memory::names::RecordReceipt;
 use network_memory::writer::Intent;
 use spread::Spread;
 use std::error::Error;
@@ -59,14 +59,14 @@ fn measure(rounds: usize, servers: &[Served], folder: PathBuf) -> Result<(), Fai
     let terms =
         LogTerms { intent: Intent::Create, ..LogTerms::new(RemoteLog::draw_log()?, 2, addresses, Some(folder)) };
     let mut log = RemoteLog::open(terms)?;
-    while !matches!(log.append(&RECORD, PATIENCE)?.1, Receipt::Memory { .. }) {}
+    while !matches!(log.append(&RECORD, PATIENCE)?.1, RecordReceipt::Memory { .. }) {}
     let (mut exchanges, mut commits, mut disk) = (Vec::new(), Vec::new(), 0);
     for round in 0..rounds {
         exchanges.push(exchange(&mut bare)?);
         let begun = Instant::now();
         let (position, receipt) = log.append(&RECORD, PATIENCE)?;
         commits.push(begun.elapsed());
-        disk += usize::from(receipt == Receipt::Disk);
+        disk += usize::from(receipt == RecordReceipt::Disk);
         if round % 1_000 == 999 {
             log.truncate_before(position)?;
         }
@@ -95,7 +95,7 @@ fn exchange(streams: &mut [TcpStream]) -> Result<Duration, Failure> {
 /// The process of one server: memory, and a bare exchange beside it.
 fn serve_both(listen: SocketAddr) -> Result<(), Failure> {
     let echo = TcpListener::bind(listen)?;
-    let options = ServerOptions { listen, capacity_bytes: 1 << 30, quota_bytes: None, save: None, keys: None };
+    let options = MemoryServerOptions { listen, capacity_bytes: 1 << 30, quota_bytes: None, save: None, keys: None };
     let server = MemoryServer::start(options)?;
     println!("{} {}", server.address()?, echo.local_addr()?);
     std::thread::spawn(move || {

@@ -3,7 +3,7 @@
 //! `cargo run --release -p network_memory --example log_schedules -- --runs 100000 --seed 1 --jobs 2`. With `--plant NAME` it looks for the
 //! first seed that finds a planted bug; `--plant all` for each of them but the rare ones, which have tests of their own. A failing seed is printed with the command that replays it.
 
-use network_memory::planted::Planted;
+use network_memory::planted::PlantedInLog;
 use network_memory::simulation::{LogRunOutcome, run};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -38,7 +38,7 @@ fn arguments() -> Result<Arguments, String> {
 }
 
 /// Looks for a seed that finds the bug.
-fn hunt(planted: Planted, arguments: &Arguments) -> bool {
+fn hunt(planted: PlantedInLog, arguments: &Arguments) -> bool {
     let (begun, name) = (Instant::now(), planted.name());
     for seed in arguments.seed..arguments.seed + arguments.runs {
         if let Some(failure) = run(seed, Some(planted)).failure {
@@ -103,10 +103,10 @@ fn main() -> ExitCode {
         }
     };
     if let Some(name) = &arguments.plant {
-        let is_meant = |planted: &Planted| name == "all" && !planted.is_rare() || planted.name() == *name;
-        let bugs: Vec<Planted> = Planted::ALL.into_iter().filter(is_meant).collect();
+        let is_meant = |planted: &PlantedInLog| name == "all" && !planted.is_rare() || planted.name() == *name;
+        let bugs: Vec<PlantedInLog> = PlantedInLog::ALL.into_iter().filter(is_meant).collect();
         if bugs.is_empty() {
-            let names = Planted::ALL.map(Planted::name).join(", ");
+            let names = PlantedInLog::ALL.map(PlantedInLog::name).join(", ");
             eprintln!("schedules: no planted bug is called {name}; there are {names}");
             return ExitCode::FAILURE;
         }

@@ -2,7 +2,7 @@
 //!
 //! Prints where it listens and what it has reloaded; ends at SIGTERM, and saves to the folder then.
 
-use network_memory::host::memory_server::{MemoryServer, ServerOptions};
+use network_memory::host::memory_server::{MemoryServer, MemoryServerOptions};
 use std::error::Error;
 use std::path::PathBuf;
 
@@ -11,7 +11,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let listen = words.next().unwrap_or("127.0.0.1:7900".to_owned()).parse()?;
     let capacity_bytes = words.next().map_or(Ok(1 << 30), |word| word.parse())?;
     let save = words.next().map(PathBuf::from);
-    let server = MemoryServer::start(ServerOptions { listen, capacity_bytes, quota_bytes: None, save, keys: None })?;
+    let server =
+        MemoryServer::start(MemoryServerOptions { listen, capacity_bytes, quota_bytes: None, save, keys: None })?;
     println!("{} {:?}", server.address()?, server.reloaded());
     Ok(server.serve()?)
 }

@@ -5,7 +5,7 @@
 //! bytes that came, never with what they claim.
 
 use crate::limits::{BATCH_RECORDS_MAX, NUMBER_MAX, RECORD_BYTES_MAX};
-use crate::names::{Configuration, Epoch, Incarnation, LogId, LogMark, RecordNumber};
+use crate::names::{Configuration, Incarnation, LogId, LogMark, RecordNumber, WriterEpoch};
 use bytes::Bytes;
 use raidcomm::codec::{Codec, CodecError, Compact};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckedRecord {
     /// In which epoch it was first written; restoring it in a later one changes nothing.
-    pub epoch: Epoch,
+    pub epoch: WriterEpoch,
     /// CRC-32 over log, position, epoch and bytes.
     pub checksum: u32,
     /// What the application has appended.
@@ -24,7 +24,7 @@ pub struct CheckedRecord {
 
 impl CheckedRecord {
     /// A record of this place.
-    pub fn new(log: LogId, position: RecordNumber, epoch: Epoch, bytes: Bytes) -> CheckedRecord {
+    pub fn new(log: LogId, position: RecordNumber, epoch: WriterEpoch, bytes: Bytes) -> CheckedRecord {
         let checksum = checksum(log, position, epoch, &bytes);
         CheckedRecord { epoch, checksum, bytes }
     }
@@ -35,7 +35,7 @@ impl CheckedRecord {
     }
 }
 
-fn checksum(log: LogId, position: RecordNumber, epoch: Epoch, bytes: &[u8]) -> u32 {
+fn checksum(log: LogId, position: RecordNumber, epoch: WriterEpoch, bytes: &[u8]) -> u32 {
     let mut prefix = [0; 32];
     let numbers = [log.0, position.0, epoch.number, epoch.writer];
     for (field, number) in prefix.chunks_exact_mut(8).zip(numbers) {
@@ -55,12 +55,12 @@ pub enum WriterRequest {
     /// Answered by `Sealed`, or by `Wait` while a lower epoch has a lease.
     Seal {
         /// The epoch that begins.
-        epoch: Epoch,
+        epoch: WriterEpoch,
     },
     /// Give what you hold from here on. Sent by whoever has sealed, to the server with the longest log. Answered by `Records`.
     Read {
         /// The epoch that has sealed.
-        epoch: Epoch,
+        epoch: WriterEpoch,
         /// The first record that is wanted.
         position: RecordNumber,
     },
@@ -68,7 +68,7 @@ pub enum WriterRequest {
     /// changes nothing: the reply says where to go on.
     Restore {
         /// The epoch that is about to begin.
-        epoch: Epoch,
+        epoch: WriterEpoch,
         /// What is below is not needed any more.
         from: RecordNumber,
         /// What you hold up to here stays; at `from`, nothing does.
@@ -84,7 +84,7 @@ pub enum WriterRequest {
         configuration: Configuration,
         /// The last configuration that whoever begins it knew of; the epoch itself, once it is established. A server that knows of
         /// a later one refuses: see [`crate::writer`].
-        basis: Epoch,
+        basis: WriterEpoch,
         /// What is below is not needed any more.
         from: RecordNumber,
         /// As in `Restore`.
@@ -95,7 +95,7 @@ pub enum WriterRequest {
     /// Hold these as well. Answered by `Appended`. With no record it asks whether the server is there.
     Append {
         /// The epoch of the writer.
-        epoch: Epoch,
+        epoch: WriterEpoch,
         /// No epoch that does not know of this one can begin any more.
         is_established: bool,
         /// What is below is not needed any more, whether it was ever held or not.
@@ -108,7 +108,7 @@ pub enum WriterRequest {
     /// Let me acknowledge from my disk for [`crate::limits::LEASE`], or: I no longer do. Answered by `Permitted`.
     Permit {
         /// The epoch of the writer.
-        epoch: Epoch,
+        epoch: WriterEpoch,
         /// Rises with every such request of an epoch: the highest says what holds.
         number: u64,
         /// Whether the disk is to be enough.
@@ -117,15 +117,15 @@ pub enum WriterRequest {
     /// Forget this log, which is over. Answered by `Removed`.
     Remove {
         /// The epoch of the writer.
-        epoch: Epoch,
+        epoch: WriterEpoch,
     },
     /// Say what you hold, and change nothing. Sent before a log is sealed: whoever would not get through, or must not, leaves its writer
-    /// alone. Answered by `Held`.
+    /// alone. Answered by `HeldLog`.
     Look {
         /// The epoch that is about to begin.
-        epoch: Epoch,
+        epoch: WriterEpoch,
     },
-    /// How are you? Sent by whoever looks after the server; names any log. Answered by `Status`.
+    /// How are you? Sent by whoever looks after the server; names any log. Answered by `MemoryServerStatus`.
     Status,
 }
 
@@ -135,21 +135,21 @@ pub enum ServerReply {
     /// To `Seal`.
     Sealed {
         /// As asked.
-        epoch: Epoch,
+        epoch: WriterEpoch,
         /// What is held.
-        held: Held,
+        held: HeldLog,
     },
     /// To `Seal`: sealed, but ask again after so many nanoseconds, when the lease of the last writer is over.
     Wait {
         /// As asked.
-        epoch: Epoch,
+        epoch: WriterEpoch,
         /// How long.
         time: u64,
     },
     /// To `Read`.
     Records {
         /// As asked.
-        epoch: Epoch,
+        epoch: WriterEpoch,
         /// Of the first of the records.
         position: RecordNumber,
         /// In order; none at the end.
@@ -158,50 +158,50 @@ pub enum ServerReply {
     /// To `Restore`: all records for the epoch are there below `end`.
     Restored {
         /// As asked.
-        epoch: Epoch,
+        epoch: WriterEpoch,
         /// Where to go on.
         end: RecordNumber,
     },
     /// To `Activate`.
     Activated {
         /// As asked.
-        epoch: Epoch,
+        epoch: WriterEpoch,
         /// Where the log ends now.
         end: RecordNumber,
     },
     /// To `Append`: all records are held below `end`.
     Appended {
         /// As asked.
-        epoch: Epoch,
+        epoch: WriterEpoch,
         /// Where to go on.
         end: RecordNumber,
     },
     /// To `Permit`.
     Permitted {
         /// As asked.
-        epoch: Epoch,
+        epoch: WriterEpoch,
         /// As asked.
         number: u64,
     },
     /// To `Look`.
     Held {
         /// As asked.
-        epoch: Epoch,
+        epoch: WriterEpoch,
         /// What is held.
-        held: Held,
+        held: HeldLog,
     },
     /// To `Remove`.
     Removed {
         /// As asked.
-        epoch: Epoch,
+        epoch: WriterEpoch,
     },
-    /// To `Status`.
-    Status(Status),
+    /// To `MemoryServerStatus`.
+    Status(MemoryServerStatus),
     /// To any of them: no. Nothing has changed, but that those records of an `Append` or a `Restore` are held that came before the one for which
     /// there is no room.
     Refused {
         /// Of the request.
-        epoch: Epoch,
+        epoch: WriterEpoch,
         /// Why.
         reason: ServerRefusal,
     },
@@ -214,13 +214,13 @@ pub enum ServerRefusal {
     #[error("epoch {by} has sealed the log")]
     Sealed {
         /// The highest epoch that the server knows.
-        by: Epoch,
+        by: WriterEpoch,
     },
     /// The server knows of a later configuration than that on which the new epoch is based: seal again.
     #[error("the server holds epoch {by}, which the new one does not know of")]
     Outdated {
         /// Of the configuration.
-        by: Epoch,
+        by: WriterEpoch,
     },
     /// The epoch has not been activated here: seal and restore.
     #[error("the server does not hold this epoch")]
@@ -258,7 +258,7 @@ pub enum ServerRefusal {
 
 /// What a server holds of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct HeldLog {
     /// Of the last epoch that was activated here; none if none was.
     pub configuration: Option<Configuration>,
     /// Its writer has said that it is established. It may be though nobody has heard of it.
@@ -273,7 +273,7 @@ pub struct Held {
 
 /// How a server is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Status {
+pub struct MemoryServerStatus {
     /// Bytes that all logs may take.
     pub capacity_bytes: u64,
     /// Bytes that they take.
@@ -296,9 +296,9 @@ pub struct ServedLogStatus {
     /// Which one.
     pub log: LogId,
     /// The last that sealed it.
-    pub sealed: Epoch,
+    pub sealed: WriterEpoch,
     /// The last that was activated.
-    pub active: Option<Epoch>,
+    pub active: Option<WriterEpoch>,
     /// The first record.
     pub from: RecordNumber,
     /// Behind the last.
@@ -352,7 +352,7 @@ impl ToServer {
 
 impl WriterRequest {
     /// In whose name it is asked; none if in nobody's.
-    pub(crate) fn epoch(&self) -> Option<Epoch> {
+    pub(crate) fn epoch(&self) -> Option<WriterEpoch> {
         match self {
             WriterRequest::Seal { epoch }
             | WriterRequest::Read { epoch, .. }
@@ -423,10 +423,10 @@ impl ServerReply {
     pub(crate) fn check(&self) -> Result<(), MessageError> {
         match self {
             ServerReply::Records { position, records, .. } => check_records(*position, records)?,
-            ServerReply::Sealed { held: Held { configuration, from, end, .. }, .. }
-            | ServerReply::Held { held: Held { configuration, from, end, .. }, .. } => {
+            ServerReply::Sealed { held: HeldLog { configuration, from, end, .. }, .. }
+            | ServerReply::Held { held: HeldLog { configuration, from, end, .. }, .. } => {
                 configuration.iter().try_for_each(check_configuration)?;
-                check_numbers(Epoch::default(), [from.position, end.position])?;
+                check_numbers(WriterEpoch::default(), [from.position, end.position])?;
             }
             ServerReply::Refused { reason: ServerRefusal::Sealed { by } | ServerRefusal::Outdated { by }, .. } => {
                 check_numbers(*by, [])?
@@ -434,7 +434,7 @@ impl ServerReply {
             ServerReply::Restored { end, .. }
             | ServerReply::Activated { end, .. }
             | ServerReply::Appended { end, .. } => {
-                check_numbers(Epoch::default(), [*end])?;
+                check_numbers(WriterEpoch::default(), [*end])?;
             }
             _ => {}
         }
@@ -479,7 +479,7 @@ fn check_magic(magic: u16) -> Result<(), MessageError> {
     if magic == MAGIC { Ok(()) } else { Err(MessageError::Foreign(magic)) }
 }
 
-fn check_numbers<const COUNT: usize>(epoch: Epoch, positions: [RecordNumber; COUNT]) -> Result<(), MessageError> {
+fn check_numbers<const COUNT: usize>(epoch: WriterEpoch, positions: [RecordNumber; COUNT]) -> Result<(), MessageError> {
     let numbers = positions.into_iter().map(|position| position.0).chain([epoch.number]);
     numbers.max().filter(|number| *number > NUMBER_MAX).map_or(Ok(()), |number| Err(MessageError::Number(number)))
 }

@@ -23,7 +23,7 @@ impl Incarnation {
 
 /// Who writes: of two epochs of a log the higher one rules. No two writers ever have the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Epoch {
+pub struct WriterEpoch {
     /// Rises with every writer, and with every change of the servers that count.
     pub number: u64,
     /// Drawn by each writer when it opens the log; decides between equal numbers.
@@ -53,7 +53,7 @@ pub struct LogMark {
     /// Behind how many records.
     pub position: RecordNumber,
     /// In which epoch the record before it was written.
-    pub epoch: Epoch,
+    pub epoch: WriterEpoch,
 }
 
 /// A local log: drawn when it is made.
@@ -85,7 +85,7 @@ pub struct CountedServer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Configuration {
     /// Whose it is.
-    pub epoch: Epoch,
+    pub epoch: WriterEpoch,
     /// k: so many members must hold a record.
     pub copies: u8,
     /// The n members.
@@ -93,7 +93,7 @@ pub struct Configuration {
     /// When the disk alone is enough.
     pub fallback: Fallback,
     /// The epoch whose log this one began with: as long as nobody has opened this one, a copy of it is a copy of that one.
-    pub continues: Epoch,
+    pub continues: WriterEpoch,
     /// How often a loss was accepted, of a disk or of memories. Of two disks that go on with the log the one with more is right, whatever their
     /// epochs; see [`Configuration::rank`].
     pub generation: u64,
@@ -128,12 +128,12 @@ impl Configuration {
     /// What of two configurations is later, whoever has begun them. A disk whose loss was accepted may count on alone; where a log may be
     /// recovered anywhere, whoever accepts a loss counts beyond anybody of whom he may not have heard
     /// ([`crate::limits::ACCEPTED_STEP`]), and whoever is above him has been let pass by those that he has sealed: he has come to nothing.
-    pub fn rank(&self) -> (u64, Epoch) {
+    pub fn rank(&self) -> (u64, WriterEpoch) {
         self.rank_of(self.epoch)
     }
 
     /// As [`Configuration::rank`], of a copy that is one of this epoch's log.
-    pub(crate) fn rank_of(&self, epoch: Epoch) -> (u64, Epoch) {
+    pub(crate) fn rank_of(&self, epoch: WriterEpoch) -> (u64, WriterEpoch) {
         match self.fallback {
             Fallback::RestartOnThisDisk(_) => (self.generation, epoch),
             Fallback::UnderLease => (0, epoch),
@@ -153,7 +153,7 @@ impl Configuration {
 
 /// What made a record durable. Each is a fact at the time at which it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Receipt {
+pub enum RecordReceipt {
     /// At least so many members of the epoch hold the log without a gap up to the record.
     Memory {
         /// How many.
@@ -184,7 +184,7 @@ impl fmt::Display for ServerId {
     }
 }
 
-impl fmt::Display for Epoch {
+impl fmt::Display for WriterEpoch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}.{:04x}", self.number, self.writer & 0xffff)
     }
@@ -196,11 +196,11 @@ impl fmt::Display for RecordNumber {
     }
 }
 
-impl fmt::Display for Receipt {
+impl fmt::Display for RecordReceipt {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Receipt::Memory { copies } => write!(formatter, "memory of {copies} servers"),
-            Receipt::Disk => formatter.write_str("disk"),
+            RecordReceipt::Memory { copies } => write!(formatter, "memory of {copies} servers"),
+            RecordReceipt::Disk => formatter.write_str("disk"),
         }
     }
 }

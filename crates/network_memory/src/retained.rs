@@ -4,7 +4,7 @@
 
 use crate::limits::RECORD_OVERHEAD_BYTES;
 use crate::message::CheckedRecord;
-use crate::names::{Epoch, LogMark, RecordNumber};
+use crate::names::{LogMark, RecordNumber, WriterEpoch};
 use std::collections::VecDeque;
 
 /// See the module's description.
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 pub(crate) struct Retained {
     from: RecordNumber,
     /// Of the record before `from`.
-    epoch_before: Epoch,
+    epoch_before: WriterEpoch,
     records: VecDeque<CheckedRecord>,
     bytes: u64,
 }
@@ -97,7 +97,7 @@ impl Retained {
     }
 
     /// Says in which epoch the record before the first was written.
-    pub(crate) fn set_epoch_before(&mut self, epoch: Epoch) {
+    pub(crate) fn set_epoch_before(&mut self, epoch: WriterEpoch) {
         self.epoch_before = epoch;
     }
 
@@ -131,7 +131,7 @@ mod tests {
     /// If this failed, marks of different logs would be taken for the same, or a record for its neighbour.
     #[test]
     fn marks_and_records_follow_truncation() {
-        let epoch = |number| Epoch { number, writer: 1 };
+        let epoch = |number| WriterEpoch { number, writer: 1 };
         let mut retained = Retained::behind(LogMark { position: RecordNumber(10), epoch: epoch(1) });
         for (at, number) in [(10, 2), (11, 2), (12, 3)] {
             retained.push(CheckedRecord::new(LogId(1), RecordNumber(at), epoch(number), vec![at as u8; 3].into()));

@@ -9,9 +9,9 @@ mod copy;
 pub mod image;
 
 use crate::limits::{LEASE, LOGS_MAX, NUMBER_MAX};
-use crate::message::{Held, ServedLogStatus, ServerRefusal, ServerReply, Status, WriterRequest};
-use crate::names::{Epoch, Incarnation, LogId, RecordNumber};
-use crate::planted::Planted;
+use crate::message::{HeldLog, MemoryServerStatus, ServedLogStatus, ServerRefusal, ServerReply, WriterRequest};
+use crate::names::{Incarnation, LogId, RecordNumber, WriterEpoch};
+use crate::planted::PlantedInLog;
 use crate::retained::Retained;
 use copy::LogCopy;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub struct LogServer {
     appends: u64,
     refusals: u64,
     refusals_full: u64,
-    planted: Option<Planted>,
+    planted: Option<PlantedInLog>,
 }
 
 impl LogServer {
@@ -55,7 +55,7 @@ impl LogServer {
     }
 
     /// Leaves out a clause, for the simulator.
-    pub fn plant(&mut self, planted: Option<Planted>) {
+    pub fn plant(&mut self, planted: Option<PlantedInLog>) {
         self.planted = planted;
     }
 
@@ -70,7 +70,7 @@ impl LogServer {
         let answer = match request {
             _ if epoch.number > NUMBER_MAX => Err(ServerRefusal::OutOfRange),
             WriterRequest::Look { .. } => {
-                let held = self.logs.get(&log).map_or_else(Held::default, LogCopy::held);
+                let held = self.logs.get(&log).map_or_else(HeldLog::default, LogCopy::held);
                 return ServerReply::Held { epoch, held };
             }
             WriterRequest::Seal { .. } => self.seal(now, log, epoch),
@@ -86,7 +86,7 @@ impl LogServer {
     }
 
     /// Counters and logs, for the operator.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> MemoryServerStatus {
         let logs = self.logs.iter().map(|(&log, copy)| ServedLogStatus {
             log,
             sealed: copy.sealed(),
@@ -95,7 +95,7 @@ impl LogServer {
             end: copy.end(),
             bytes: copy.bytes(),
         });
-        Status {
+        MemoryServerStatus {
             capacity_bytes: self.room.capacity_bytes,
             used_bytes: self.used_bytes,
             quota_bytes: self.room.quota_bytes,
@@ -106,7 +106,7 @@ impl LogServer {
         }
     }
 
-    fn seal(&mut self, now: u64, log: LogId, epoch: Epoch) -> Result<ServerReply, ServerRefusal> {
+    fn seal(&mut self, now: u64, log: LogId, epoch: WriterEpoch) -> Result<ServerReply, ServerRefusal> {
         if self.logs.len() >= LOGS_MAX && !self.logs.contains_key(&log) {
             return Err(ServerRefusal::Logs);
         }
@@ -114,18 +114,18 @@ impl LogServer {
         let copy = self.logs.entry(log).or_default();
         copy.check(epoch)?;
         let before = copy.bytes();
-        if planted != Some(Planted::ReadBeforeSeal) {
+        if planted != Some(PlantedInLog::ReadBeforeSeal) {
             copy.seal(epoch);
         }
         self.used_bytes -= before - copy.bytes();
         match copy.lease_left(now, epoch) {
-            Some(time) if planted != Some(Planted::LeaseNotWaitedFor) => Ok(ServerReply::Wait { epoch, time }),
+            Some(time) if planted != Some(PlantedInLog::LeaseNotWaitedFor) => Ok(ServerReply::Wait { epoch, time }),
             _ => Ok(ServerReply::Sealed { epoch, held: copy.held() }),
         }
     }
 
-    fn read(&mut self, log: LogId, epoch: Epoch, position: RecordNumber) -> Result<ServerReply, ServerRefusal> {
-        let check = self.planted != Some(Planted::ChecksumIgnored);
+    fn read(&mut self, log: LogId, epoch: WriterEpoch, position: RecordNumber) -> Result<ServerReply, ServerRefusal> {
+        let check = self.planted != Some(PlantedInLog::ChecksumIgnored);
         let copy = self.logs.get_mut(&log).ok_or(ServerRefusal::Absent)?;
         copy.check(epoch)?;
         let before = copy.bytes();
@@ -135,7 +135,7 @@ impl LogServer {
         Ok(ServerReply::Records { epoch, position, records })
     }
 
-    fn remove(&mut self, log: LogId, epoch: Epoch) -> Result<ServerReply, ServerRefusal> {
+    fn remove(&mut self, log: LogId, epoch: WriterEpoch) -> Result<ServerReply, ServerRefusal> {
         if let Some(copy) = self.logs.get(&log) {
             copy.check(epoch)?;
             if copy.configuration().is_none_or(|configuration| configuration.epoch != epoch) {
@@ -170,7 +170,7 @@ impl LogServer {
         let answer = match request {
             WriterRequest::Restore { epoch, from, base, position, records } => {
                 let answer = copy.restore(log, epoch, from, base, position, records, copy.staged_bytes() + left);
-                if planted == Some(Planted::PartialRestoreCounts) && answer.is_ok() {
+                if planted == Some(PlantedInLog::PartialRestoreCounts) && answer.is_ok() {
                     copy.believe_restored();
                 }
                 answer.map(|end| ServerReply::Restored { epoch, end })
@@ -178,7 +178,7 @@ impl LogServer {
             WriterRequest::Activate { configuration, basis, from, base, end } => {
                 let epoch = configuration.epoch;
                 let is_member = configuration.members.iter().any(|member| member.incarnation == self.incarnation);
-                if is_member || planted == Some(Planted::StrangerActivates) {
+                if is_member || planted == Some(PlantedInLog::StrangerActivates) {
                     copy.activate(configuration, basis, from, base, end, planted)
                         .map(|end| ServerReply::Activated { epoch, end })
                 } else {
@@ -201,7 +201,7 @@ impl LogServer {
     }
 
     /// For the simulator's checker: what is held of a log, and its records.
-    pub(crate) fn peek(&self, log: LogId) -> Option<(Held, &Retained)> {
+    pub(crate) fn peek(&self, log: LogId) -> Option<(HeldLog, &Retained)> {
         self.logs.get(&log).map(|copy| (copy.held(), &copy.records))
     }
 

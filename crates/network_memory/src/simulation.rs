@@ -14,7 +14,7 @@ mod profile;
 mod world;
 mod writers;
 
-use crate::planted::Planted;
+use crate::planted::PlantedInLog;
 use world::LogWorld;
 
 /// How a run went.
@@ -33,7 +33,7 @@ pub struct LogRunOutcome {
 }
 
 /// Runs the schedule of a seed, with a planted bug or none.
-pub fn run(seed: u64, planted: Option<Planted>) -> LogRunOutcome {
+pub fn run(seed: u64, planted: Option<PlantedInLog>) -> LogRunOutcome {
     let mut world = LogWorld::new(seed, planted);
     let failure = world.run().err().map(|failure| format!("{failure}\n{}", world.story()));
     let counts = world.counts();
@@ -62,7 +62,7 @@ mod tests {
     /// If this failed, the checker would not find what it is for.
     #[test]
     fn each_planted_bug_is_found() {
-        for planted in Planted::ALL.into_iter().filter(|planted| !planted.is_rare()) {
+        for planted in PlantedInLog::ALL.into_iter().filter(|planted| !planted.is_rare()) {
             let found = (1..=20_000).any(|seed| run(seed, Some(planted)).failure.is_some());
             assert!(found, "{planted:?} is not found");
         }
@@ -79,7 +79,10 @@ mod tests {
     #[test]
     fn a_loss_is_not_accepted_while_the_writer_may_count_on_its_disk() {
         assert_eq!(run(9_568_399, None).failure, None);
-        assert!(run(9_568_399, Some(Planted::SealNotHeld)).failure.is_some(), "the run does not come to it any more");
+        assert!(
+            run(9_568_399, Some(PlantedInLog::SealNotHeld)).failure.is_some(),
+            "the run does not come to it any more"
+        );
     }
 
     /// A host accepts a loss though enough servers have kept their memory, and its disk fails when it has begun its epoch at one server alone, where a
@@ -88,7 +91,7 @@ mod tests {
     fn an_accepted_loss_that_breaks_off_gives_up_nothing() {
         assert_eq!(run(22_225_827, None).failure, None);
         assert!(
-            run(22_225_827, Some(Planted::GivenUpForNothing)).failure.is_some(),
+            run(22_225_827, Some(PlantedInLog::GivenUpForNothing)).failure.is_some(),
             "the run does not come to it any more"
         );
     }

@@ -35,8 +35,8 @@ pub use terms::{
 use crate::journal::{DiskStanding, Journal};
 use crate::limits::{EVENTS_MAX, FULL_PAUSE, PROBE_PAUSE, RECORD_BYTES_MAX, SERVERS_MAX};
 use crate::message::{CheckedRecord, ServerReply, ToWriter, WriterRequest};
-use crate::names::{Configuration, Epoch, Fallback, LogId, Receipt, RecordNumber, RecoveryDoubt, ServerId};
-use crate::planted::Planted;
+use crate::names::{Configuration, Fallback, LogId, RecordNumber, RecordReceipt, RecoveryDoubt, ServerId, WriterEpoch};
+use crate::planted::PlantedInLog;
 use crate::retained::{Retained, cost};
 use beginning::Beginning;
 use bytes::Bytes;
@@ -63,7 +63,7 @@ pub struct LogWriter<L> {
     terms: WriterTerms,
     nonce: u64,
     intent: Intent,
-    planted: Option<Planted>,
+    planted: Option<PlantedInLog>,
     phase: WriterPhase,
     /// What is wanting for the log to be opened.
     missing: Option<Missing>,
@@ -71,7 +71,7 @@ pub struct LogWriter<L> {
     opened: bool,
     /// It is being closed: the disk alone is to be enough.
     is_closing: bool,
-    epoch: Epoch,
+    epoch: WriterEpoch,
     /// Of the log in `records`; none if there never was one.
     configuration: Option<Configuration>,
     records: Retained,
@@ -85,7 +85,7 @@ pub struct LogWriter<L> {
     /// The last configuration before this epoch's that is known of; none if there was none, or nobody minds.
     basis: Option<Configuration>,
     /// If the basis is not known to be established: the epochs that were known when it was chosen. A server with another one has something to say.
-    judged: Option<BTreeSet<Epoch>>,
+    judged: Option<BTreeSet<WriterEpoch>>,
     /// No epoch that does not know of this one can begin any more.
     established: bool,
     /// What the log held when this epoch began, to be told when it is open.
@@ -94,7 +94,7 @@ pub struct LogWriter<L> {
     /// Of the opening.
     doubt: Option<RecoveryDoubt>,
     acknowledged: RecordNumber,
-    receipts: VecDeque<(RecordNumber, Receipt)>,
+    receipts: VecDeque<(RecordNumber, RecordReceipt)>,
     /// Records without a receipt, and when they were appended.
     waiting: VecDeque<(RecordNumber, u64)>,
     hedge: Hedge,
@@ -127,7 +127,7 @@ impl<L: Log> LogWriter<L> {
         nonce: u64,
         disk: Option<WriterDisk<L>>,
         intent: Intent,
-        planted: Option<Planted>,
+        planted: Option<PlantedInLog>,
     ) -> Result<LogWriter<L>, BeginError> {
         let WriterTerms { copies, members, .. } = terms;
         let servers = terms.servers.len();
@@ -139,7 +139,7 @@ impl<L: Log> LogWriter<L> {
             return Err(BeginError::Twice(server));
         }
         // After a sync that failed the kernel may have dropped what was written, without a new run.
-        let is_cut = disk.as_ref().is_some_and(|disk| disk.is_cut) && planted != Some(Planted::CutForgotten);
+        let is_cut = disk.as_ref().is_some_and(|disk| disk.is_cut) && planted != Some(PlantedInLog::CutForgotten);
         let boot = disk.as_ref().filter(|_| !is_cut).map(|disk| disk.boot);
         let (mut journal, replayed) = match disk {
             None if terms.restart_on_this_disk && intent == Intent::Create => return Err(BeginError::NoDisk),
@@ -177,7 +177,7 @@ impl<L: Log> LogWriter<L> {
             missing: None,
             opened: false,
             is_closing: false,
-            epoch: Epoch::default(),
+            epoch: WriterEpoch::default(),
             configuration,
             acknowledged: records.end(),
             records,
@@ -263,7 +263,7 @@ impl<L: Log> LogWriter<L> {
     }
 
     /// Receipts that have not been asked for, in order: each for all records below.
-    pub fn take_receipts(&mut self) -> impl Iterator<Item = (RecordNumber, Receipt)> {
+    pub fn take_receipts(&mut self) -> impl Iterator<Item = (RecordNumber, RecordReceipt)> {
         self.receipts.drain(..)
     }
 
@@ -395,7 +395,7 @@ impl<L: Log> LogWriter<L> {
     /// Whether everything is on disk, and the disk says so, since [`LogWriter::close`].
     pub fn is_closed(&self) -> bool {
         let says_so = match (&self.journal, self.standing_place) {
-            _ if self.planted == Some(Planted::ClosedTooSoon) => true,
+            _ if self.planted == Some(PlantedInLog::ClosedTooSoon) => true,
             (Some(journal), Some(place)) => self.standing == DiskStanding::Disk && journal.is_synced(place),
             _ => self.standing == DiskStanding::Disk,
         };
@@ -502,12 +502,12 @@ impl<L: Log> LogWriter<L> {
     }
 
     /// The epoch that this writer has begun last.
-    pub(crate) fn epoch(&self) -> Epoch {
+    pub(crate) fn epoch(&self) -> WriterEpoch {
         self.epoch
     }
 
     /// For the simulator's checker: the epoch for which the log is being sealed.
-    pub(crate) fn sealing(&self) -> Option<Epoch> {
+    pub(crate) fn sealing(&self) -> Option<WriterEpoch> {
         match &self.phase {
             WriterPhase::Sealing(sealing) if !sealing.is_asking() => Some(sealing.epoch()),
             _ => None,

@@ -2,10 +2,10 @@
 
 use network_memory::limits::NUMBER_MAX;
 use network_memory::message::{
-    CheckedRecord, Held, MessageError, ServerRefusal, ServerReply, ToServer, ToWriter, WriterRequest,
+    CheckedRecord, HeldLog, MessageError, ServerRefusal, ServerReply, ToServer, ToWriter, WriterRequest,
 };
 use network_memory::names::{
-    Configuration, CountedServer, Epoch, Fallback, Incarnation, LogId, LogMark, RecordNumber, ServerId,
+    Configuration, CountedServer, Fallback, Incarnation, LogId, LogMark, RecordNumber, ServerId, WriterEpoch,
 };
 use network_memory::server::image::{load, save};
 use network_memory::server::{LogServer, Room};
@@ -14,7 +14,7 @@ use raidcomm::codec::{Codec, Compact};
 use std::net::SocketAddr;
 
 const LOG: LogId = LogId(5);
-const EPOCH: Epoch = Epoch { number: 1, writer: 9 };
+const EPOCH: WriterEpoch = WriterEpoch { number: 1, writer: 9 };
 const ROOM: Room = Room { capacity_bytes: 1 << 20, quota_bytes: 1 << 20 };
 
 fn configuration() -> Configuration {
@@ -71,7 +71,7 @@ fn held(server: &mut LogServer) -> Vec<Vec<u8>> {
 /// If this failed, one damaged number could lock a log for ever, or make writers begin again at the lowest epoch.
 #[test]
 fn numbers_that_nobody_counts_to_are_refused() {
-    let epoch = |number| Epoch { number, writer: 9 };
+    let epoch = |number| WriterEpoch { number, writer: 9 };
     let request = |number| {
         let mut encoded = Vec::new();
         Compact::append(&ToServer::new(LOG, WriterRequest::Seal { epoch: epoch(number) }), &mut encoded)
@@ -87,7 +87,7 @@ fn numbers_that_nobody_counts_to_are_refused() {
         |number| answer(ServerReply::Refused { epoch: EPOCH, reason: ServerRefusal::Sealed { by: epoch(number) } });
     let continues = |number| {
         let configuration = Some(Configuration { continues: epoch(number), ..configuration() });
-        answer(ServerReply::Held { epoch: EPOCH, held: Held { configuration, ..Held::default() } })
+        answer(ServerReply::Held { epoch: EPOCH, held: HeldLog { configuration, ..HeldLog::default() } })
     };
     for number in [NUMBER_MAX + 1, u64::MAX] {
         let error = Some(MessageError::Number(number));

@@ -10,7 +10,7 @@
 //! members that must confirm but adds its own. Until they have, the register is not *settled*: nobody enters what it holds.
 
 use bytes::Bytes;
-use messages::epoch::{Epoch, Member, MemberState, Placement, ProposalId};
+use messages::epoch::{Epoch, EpochId, Member, MemberState, Placement, ProposalId};
 use messages::limits::SITES_MAX;
 use messages::planted::Planted;
 use messages::{EpochNumber, Incarnation, InstanceId, OracleLife, SiteId};
@@ -165,7 +165,7 @@ impl Register {
     }
 
     /// Replaces the epoch that is expected.
-    pub fn swap(&mut self, expected: (EpochNumber, ProposalId), epoch: Arc<Epoch>) -> Swap {
+    pub fn swap(&mut self, expected: EpochId, epoch: Arc<Epoch>) -> Swap {
         let current = &self.state.epoch;
         let same_number = current.number == epoch.number && planted!(self.planted, SwapSettledByNumber);
         if (current.number, current.proposal) == (epoch.number, epoch.proposal) || same_number {
@@ -176,7 +176,7 @@ impl Register {
             reached!("oracle-distrusts");
             return Swap::Unconfirmed;
         }
-        let successor = (current.number, current.proposal) == expected
+        let successor = current.id() == expected
             && epoch.number.0.checked_sub(1) == Some(current.number.0)
             && epoch.parent == current.proposal
             && epoch.oracle == self.life;

@@ -97,7 +97,7 @@ impl World {
     /// Whether the swap was won, the number in the register, and who has to confirm.
     fn swap(&mut self, site: SiteId, expected: &Epoch, epoch: &Arc<Epoch>) -> (bool, u64, Vec<SiteId>) {
         let epoch = Arc::new(Epoch { oracle: self.life, ..Epoch::clone(epoch) });
-        let request = OracleRequest::SwapEpoch { tag: 4, expected: (expected.number, expected.proposal), epoch };
+        let request = OracleRequest::SwapEpoch { tag: 4, expected: expected.id(), epoch };
         match self.ask(site, request) {
             OracleReply::EpochSwapped { tag: 4, won, epoch, unconfirmed } => (won, epoch.number.0, unconfirmed),
             other => panic!("{other:?}"),
@@ -215,7 +215,7 @@ fn nothing_about_the_register_is_said_before_the_log_is_synced() {
     let mut world = World::new();
     let start = world.epoch();
     let epoch = successor(&start, A, &[A, B]);
-    let swap = OracleRequest::SwapEpoch { tag: 1, expected: (start.number, start.proposal), epoch };
+    let swap = OracleRequest::SwapEpoch { tag: 1, expected: start.id(), epoch };
     assert_eq!(world.give(A, Message::Oracle(swap.clone())).len(), 0);
     assert_eq!(world.give(B, Message::Oracle(OracleRequest::ReadEpoch { tag: 2 })).len(), 0, "a read would show it");
     assert_eq!(world.give(A, Message::Oracle(swap)).len(), 0, "asked again");
@@ -333,11 +333,7 @@ fn only_confirmations_and_proposals_for_this_very_process_count() {
     assert_eq!(after.oracle.unconfirmed(), [A]);
     assert_eq!(after.confirm(A, Some(&last)), (1, A));
     assert_eq!(after.oracle.unconfirmed(), []);
-    let late = OracleRequest::SwapEpoch {
-        tag: 9,
-        expected: (last.number, last.proposal),
-        epoch: successor(&last, A, &[A, B]),
-    };
+    let late = OracleRequest::SwapEpoch { tag: 9, expected: last.id(), epoch: successor(&last, A, &[A, B]) };
     match after.ask(A, late) {
         OracleReply::EpochSwapped { won, unconfirmed, .. } => assert!(!won && unconfirmed.is_empty()),
         other => panic!("{other:?}"),

@@ -17,7 +17,7 @@ pub enum Behavior {
 
 /// What is added or taken away.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct GrantChange {
     /// Adds.
     pub adds: bool,
     /// Who gets or loses it.
@@ -32,7 +32,7 @@ pub struct Change {
 
 /// Why a change is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum GrantRefused {
     /// Grants depend on what would be taken away (2BP01).
     Dependent,
     /// The grantor has its own option from whom it wants to give it to (0LP01).
@@ -60,7 +60,7 @@ pub fn best_grantor(standing: &Standing, kind: Kind, rights: &Rights, wanted: Pr
 }
 
 /// The grants after a change.
-pub fn changed(grants: &Grants, owner: u32, change: &Change, behavior: Behavior) -> Result<Grants, Refused> {
+pub fn changed(grants: &Grants, owner: u32, change: &GrantChange, behavior: Behavior) -> Result<Grants, GrantRefused> {
     let mut after = grants.clone();
     if change.adds && !change.grantable.is_empty() && change.grantee != owner {
         check_circle(grants, owner, change)?;
@@ -110,7 +110,7 @@ fn without_dependent(
     grantor: u32,
     lost: Privileges,
     behavior: Behavior,
-) -> Result<Grants, Refused> {
+) -> Result<Grants, GrantRefused> {
     if grantor == owner {
         return Ok(grants);
     }
@@ -120,17 +120,17 @@ fn without_dependent(
         after.iter().find(|grant| grant.grantor == grantor && !(grant.privileges & lost).is_empty())
     {
         if behavior == Behavior::Restrict {
-            return Err(Refused::Dependent);
+            return Err(GrantRefused::Dependent);
         }
         let grantee = dependent.grantee;
-        let change = Change { adds: false, grantee, grantor, privileges: lost, grantable: lost };
+        let change = GrantChange { adds: false, grantee, grantor, privileges: lost, grantable: lost };
         after = changed(&after, owner, &change, Behavior::Cascade)?;
     }
     Ok(after)
 }
 
 /// Errors: the grantor would have its option from itself.
-fn check_circle(grants: &Grants, owner: u32, change: &Change) -> Result<(), Refused> {
+fn check_circle(grants: &Grants, owner: u32, change: &GrantChange) -> Result<(), GrantRefused> {
     if change.grantor == owner {
         return Ok(());
     }
@@ -138,7 +138,7 @@ fn check_circle(grants: &Grants, owner: u32, change: &Change) -> Result<(), Refu
     let mut without = grants.clone();
     while let Some(option) = without.iter().find(|grant| grant.grantee == change.grantee && !grant.grantable.is_empty())
     {
-        let change = Change {
+        let change = GrantChange {
             adds: false,
             grantee: option.grantee,
             grantor: option.grantor,
@@ -148,7 +148,7 @@ fn check_circle(grants: &Grants, owner: u32, change: &Change) -> Result<(), Refu
         without = changed(&without, owner, &change, Behavior::Cascade)?;
     }
     let still = options_of(&without, owner, change.grantor);
-    if still.contain(change.grantable) { Ok(()) } else { Err(Refused::Circle) }
+    if still.contain(change.grantable) { Ok(()) } else { Err(GrantRefused::Circle) }
 }
 
 /// The grants of an object that changes its owner: what the old one granted and got, the new one has (`aclnewowner`).
@@ -180,8 +180,8 @@ mod tests {
 
     const OWNER: u32 = 1;
 
-    fn change(adds: bool, grantee: u32, grantor: u32, privileges: Privileges, grantable: Privileges) -> Change {
-        Change { adds, grantee, grantor, privileges, grantable }
+    fn change(adds: bool, grantee: u32, grantor: u32, privileges: Privileges, grantable: Privileges) -> GrantChange {
+        GrantChange { adds, grantee, grantor, privileges, grantable }
     }
 
     /// A role that got a privilege by an option that is gone would keep it although nobody who may grant it says so.
@@ -195,9 +195,9 @@ mod tests {
         let grants = changed(&grants, OWNER, &change(true, PUBLIC, 3, select, Privileges::NONE), Behavior::Restrict)
             .expect("granted");
         let back = changed(&grants, OWNER, &change(true, 2, 3, select, select), Behavior::Restrict);
-        assert_eq!(back, Err(Refused::Circle));
+        assert_eq!(back, Err(GrantRefused::Circle));
         let revoked = change(false, 2, OWNER, select, select);
-        assert_eq!(changed(&grants, OWNER, &revoked, Behavior::Restrict), Err(Refused::Dependent));
+        assert_eq!(changed(&grants, OWNER, &revoked, Behavior::Restrict), Err(GrantRefused::Dependent));
         let left = changed(&grants, OWNER, &revoked, Behavior::Cascade);
         assert_eq!(left, Ok(Kind::Table.default_grants(OWNER)));
     }

@@ -15,6 +15,6 @@ pub mod path;
 pub mod standing;
 pub mod text;
 
-pub use grants::{Behavior, Change, Refused};
+pub use grants::{Behavior, GrantChange, GrantRefused};
 pub use kind::Kind;
 pub use standing::{Standing, is_member};

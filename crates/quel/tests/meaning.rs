@@ -1,4 +1,4 @@
-//! Random queries of QUEL: what PostgreSQL answers to their SQL, and what their calculus says.
+//! SplitMix64 queries of QUEL: what PostgreSQL answers to their SQL, and what their calculus says.
 //!
 //! The evaluator here knows nothing of SQL. It loops over the rows of all variables, straight from the tree, and computes an aggregate anew for each of
 //! them. Without PostgreSQL 15 the test says so and does nothing. `QUEL_CASES` asks for more cases, `QUEL_SEED` for
@@ -7,7 +7,7 @@
 mod support;
 
 use quel::{QuelError, QuelRelations, RangedRelation, Ranges, StatementMeaning, statements};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use support::calculus::{Calculus, Datum, Table};
 use support::generated::Generator;
 use support::server::Server;
@@ -83,7 +83,7 @@ fn postgresql_answers_as_the_calculus_says() {
     let (seed, cases) = (number("QUEL_SEED", 1), number("QUEL_CASES", 2_000));
     let (mut compared, mut refused, mut rows, mut tables) = (0, 0, 0, Vec::new());
     for case in 0..cases {
-        let mut generator = Generator { random: Random::new(seed * 1_000_003 + case) };
+        let mut generator = Generator { random: SplitMix64::new(seed * 1_000_003 + case) };
         if case % 20 == 0 {
             tables = generator.tables();
             fill(&mut server, &tables);

@@ -3,9 +3,9 @@
 use crate::cluster_folder::ClusterFolder;
 use crate::limits;
 use clap::Args;
-use local_cluster::Cluster;
+use local_cluster::ClusterDirectory;
 use local_cluster::orders::{ClusterOrder, give};
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::serves;
 use local_cluster::screen::grouped;
 use std::process::ExitCode;
@@ -24,38 +24,38 @@ Examples:
 /// `kill` sends SIGKILL: nothing is flushed, nobody is told. The process stays down until `restart`, which also kills first one that runs.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct FailuresArguments {
     /// A site's number, or `oracle`.
     #[arg(value_name = "N")]
-    name: Name,
+    name: ProcessName,
     #[command(flatten)]
     folder: ClusterFolder,
 }
 
 /// `raid kill N`.
-pub fn kill(options: &Options) -> Result<ExitCode, String> {
+pub fn kill(options: &FailuresArguments) -> Result<ExitCode, String> {
     order(options, ClusterOrder::Kill)?;
     println!("{} is killed; `raid restart {}` starts it again", options.name, options.name.argument());
     Ok(ExitCode::SUCCESS)
 }
 
 /// `raid restart N`.
-pub fn restart(options: &Options) -> Result<ExitCode, String> {
+pub fn restart(options: &FailuresArguments) -> Result<ExitCode, String> {
     start(options, ClusterOrder::Restart)
 }
 
 /// `raid repair N`.
-pub fn repair(options: &Options) -> Result<ExitCode, String> {
+pub fn repair(options: &FailuresArguments) -> Result<ExitCode, String> {
     match options.name {
-        Name::Site(_) => start(options, ClusterOrder::Repair),
-        Name::Oracle => Err("the oracle has no copy of the data: give a site's number".to_owned()),
+        ProcessName::Site(_) => start(options, ClusterOrder::Repair),
+        ProcessName::Oracle => Err("the oracle has no copy of the data: give a site's number".to_owned()),
     }
 }
 
-fn start(options: &Options, wanted: ClusterOrder) -> Result<ExitCode, String> {
+fn start(options: &FailuresArguments, wanted: ClusterOrder) -> Result<ExitCode, String> {
     let begun = Instant::now();
     let cluster = order(options, wanted)?;
-    let Name::Site(number) = options.name else {
+    let ProcessName::Site(number) = options.name else {
         println!("{} is started", options.name);
         return Ok(ExitCode::SUCCESS);
     };
@@ -86,8 +86,8 @@ fn start(options: &Options, wanted: ClusterOrder) -> Result<ExitCode, String> {
     }
 }
 
-fn order(options: &Options, order: ClusterOrder) -> Result<Cluster, String> {
-    let cluster = Cluster::open(&options.folder.data).map_err(|error| error.to_string())?;
+fn order(options: &FailuresArguments, order: ClusterOrder) -> Result<ClusterDirectory, String> {
+    let cluster = ClusterDirectory::open(&options.folder.data).map_err(|error| error.to_string())?;
     give(&cluster, options.name, order).map_err(|error| error.to_string())?;
     Ok(cluster)
 }

@@ -35,7 +35,7 @@ Examples:
 /// ever overwritten.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct KeysArguments {
     /// Where to put them.
     #[arg(long, value_name = "DIR")]
     folder: PathBuf,
@@ -54,7 +54,7 @@ pub struct Options {
 }
 
 /// Makes them.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
+pub fn run(options: &KeysArguments) -> Result<ExitCode, String> {
     let mut sites: Vec<SiteId> = options.sites.iter().copied().map(SiteId).collect();
     sites.sort();
     sites.dedup();

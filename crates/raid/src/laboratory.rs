@@ -9,14 +9,14 @@ use std::process::{Command, ExitCode};
 /// All that `raid-lab` is to be told.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
-pub struct Options {
+pub struct LaboratoryArguments {
     /// What to do; `--help` tells more.
     #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }
 
 /// Becomes `raid-lab` with this command of it.
-pub fn run(command: &str, options: &Options) -> Result<ExitCode, String> {
+pub fn run(command: &str, options: &LaboratoryArguments) -> Result<ExitCode, String> {
     let own = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
     let program = beside(&own, command)?;
     let error = Command::new(&program).arg(command).args(&options.arguments).exec();

@@ -48,33 +48,33 @@ Examples:
 #[command(name = "raid", version, after_help = AFTER_HELP, max_term_width = 110)]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: RaidCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum RaidCommand {
     /// Watch a cluster lose a site under load and take it back (done by raid-lab)
-    Demo(laboratory::Options),
-    Start(start::Options),
-    Status(status::Options),
-    Trace(trace::Options),
+    Demo(laboratory::LaboratoryArguments),
+    Start(start::StartArguments),
+    Status(status::StatusArguments),
+    Trace(trace::TraceArguments),
     /// Kill a site of a running cluster with SIGKILL, to see what happens
     ///
     /// Nothing is flushed and nobody is told. The site stays down until `raid restart`.
-    Kill(failures::Options),
+    Kill(failures::FailuresArguments),
     /// Start a killed site of a running cluster again
     ///
     /// A process that still runs is killed first. Returns when the site serves, which is before it is repaired.
-    Restart(failures::Options),
+    Restart(failures::FailuresArguments),
     /// Set a site's damaged copy aside and take a new one from the other sites
     ///
     /// For a site whose log or store is damaged, or lost. Nothing is deleted: the old copy stays in a folder of its own below the site's.
-    Repair(failures::Options),
-    Move(moving::Options),
-    Method(method::Options),
+    Repair(failures::FailuresArguments),
+    Move(moving::MoveArguments),
+    Method(method::MethodArguments),
     Plan(plan::PlanOptions),
     Quel(quel::QuelOptions),
-    Snapshot(snapshot::Options),
+    Snapshot(snapshot::SnapshotArguments),
     Restore(snapshot::RestoreOptions),
     Rollback(rollback::RollbackOptions),
     Export(export::ExportOptions),
@@ -83,40 +83,40 @@ enum Command {
     Host(server::HostOptions),
     #[command(hide = true)]
     Server(server::ServerOptions),
-    Memory(memory::Options),
-    Config(config::Options),
-    Keys(keys::Options),
-    Sim(simulate::Options),
+    Memory(memory::MemoryArguments),
+    Config(config::ConfigArguments),
+    Keys(keys::KeysArguments),
+    Sim(simulate::SimulateArguments),
     /// Measure Raid on this machine (done by raid-lab)
-    Bench(laboratory::Options),
+    Bench(laboratory::LaboratoryArguments),
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
-        Command::Demo(options) => laboratory::run("demo", &options),
-        Command::Start(options) => start::run(&options),
-        Command::Status(options) => status::run(&options),
-        Command::Trace(options) => trace::run(&options),
-        Command::Kill(options) => failures::kill(&options),
-        Command::Restart(options) => failures::restart(&options),
-        Command::Repair(options) => failures::repair(&options),
-        Command::Move(options) => moving::run(&options),
-        Command::Method(options) => method::run(&options),
-        Command::Plan(options) => plan::run(&options),
-        Command::Quel(options) => quel::run(&options),
-        Command::Snapshot(options) => snapshot::run(&options),
-        Command::Restore(options) => snapshot::restore(&options),
-        Command::Rollback(options) => rollback::run(&options),
-        Command::Export(options) => export::run(&options),
-        Command::Site(options) => server::site(&options),
-        Command::Oracle(options) => server::oracle(&options),
-        Command::Host(options) => server::host(&options),
-        Command::Server(options) => server::server(&options),
-        Command::Memory(options) => memory::run(&options),
-        Command::Config(options) => config::run(&options),
-        Command::Keys(options) => keys::run(&options),
-        Command::Sim(options) => simulate::run(options),
-        Command::Bench(options) => laboratory::run("bench", &options),
+        RaidCommand::Demo(options) => laboratory::run("demo", &options),
+        RaidCommand::Start(options) => start::run(&options),
+        RaidCommand::Status(options) => status::run(&options),
+        RaidCommand::Trace(options) => trace::run(&options),
+        RaidCommand::Kill(options) => failures::kill(&options),
+        RaidCommand::Restart(options) => failures::restart(&options),
+        RaidCommand::Repair(options) => failures::repair(&options),
+        RaidCommand::Move(options) => moving::run(&options),
+        RaidCommand::Method(options) => method::run(&options),
+        RaidCommand::Plan(options) => plan::run(&options),
+        RaidCommand::Quel(options) => quel::run(&options),
+        RaidCommand::Snapshot(options) => snapshot::run(&options),
+        RaidCommand::Restore(options) => snapshot::restore(&options),
+        RaidCommand::Rollback(options) => rollback::run(&options),
+        RaidCommand::Export(options) => export::run(&options),
+        RaidCommand::Site(options) => server::site(&options),
+        RaidCommand::Oracle(options) => server::oracle(&options),
+        RaidCommand::Host(options) => server::host(&options),
+        RaidCommand::Server(options) => server::server(&options),
+        RaidCommand::Memory(options) => memory::run(&options),
+        RaidCommand::Config(options) => config::run(&options),
+        RaidCommand::Keys(options) => keys::run(&options),
+        RaidCommand::Sim(options) => simulate::run(options),
+        RaidCommand::Bench(options) => laboratory::run("bench", &options),
     };
     done.unwrap_or_else(|error| {
         eprintln!("raid: {error}");

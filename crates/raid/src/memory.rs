@@ -4,8 +4,8 @@ use clap::Args;
 use messages::{InstanceId, SiteId};
 use network_memory::host::command::{metrics, read_bytes};
 use network_memory::host::log_folder::read_servers;
-use network_memory::host::memory_server::{MemoryServer, Reloaded, ServerOptions, read_status};
-use site::protection::{Wanted, keys};
+use network_memory::host::memory_server::{MemoryServer, MemoryServerOptions, Reloaded, read_status};
+use site::protection::{WantedProtection, keys};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ Log lines go to standard error; the environment variable RAID_LOG says which, as
 /// uses the library network_memory can use it. Runs in the foreground.
 #[derive(Args)]
 #[command(after_help = HELP)]
-pub struct Options {
+pub struct MemoryArguments {
     /// Where programs reach it.
     #[arg(long, value_name = "ADDRESS:PORT", required_unless_present = "show")]
     listen: Option<SocketAddr>,
@@ -68,10 +68,10 @@ pub fn read_server(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Runs a memory server until it is told to end, or asks one.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
+pub fn run(options: &MemoryArguments) -> Result<ExitCode, String> {
     let keys = match (&options.keys, options.instance, options.id) {
         (Some(folder), Some(instance), Some(id)) => {
-            let wanted = Wanted { keys: Some(folder), clear: false };
+            let wanted = WantedProtection { keys: Some(folder), clear: false };
             keys(wanted, InstanceId(instance), SiteId(id), []).map_err(|error| error.to_string())?
         }
         _ => None,
@@ -87,7 +87,8 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
         return Err("say where it listens and how much memory it has: --listen and --capacity".to_owned());
     };
     crate::server::log_lines()?;
-    let server = ServerOptions { listen, capacity_bytes, quota_bytes: options.quota, save: options.save.clone(), keys };
+    let server =
+        MemoryServerOptions { listen, capacity_bytes, quota_bytes: options.quota, save: options.save.clone(), keys };
     let server = MemoryServer::start(server).map_err(|error| error.to_string())?;
     let address = server.address().map_err(|error| error.to_string())?;
     let begun = match server.reloaded() {

@@ -7,7 +7,7 @@ mod advice;
 use crate::cluster_folder::ClusterFolder;
 use crate::limits::{CONNECT_TIME_MAX, LOOK_INTERVAL, METHOD_TIME_MAX};
 use clap::{Args, Subcommand, ValueEnum};
-use local_cluster::Cluster;
+use local_cluster::ClusterDirectory;
 use messages::concurrency;
 use messages::settings::{AUTOMATIC, Parameter};
 use postgres::{Client, NoTls};
@@ -43,25 +43,25 @@ Examples:
 /// The change is a small transaction: it is in force at every site where it is installed, also at those that are away and come back.
 #[derive(Args)]
 #[command(after_help = EXPLANATION, args_conflicts_with_subcommands = false)]
-pub struct Options {
+pub struct MethodArguments {
     #[command(flatten)]
     folder: ClusterFolder,
     /// Instead of the folder: the configuration file of one site, which is asked.
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     config: Option<PathBuf>,
     #[command(subcommand)]
-    change: Option<Change>,
+    change: Option<MethodChange>,
 }
 
 #[derive(Subcommand)]
-enum Change {
+enum MethodChange {
     /// Go over to another method
     Set {
         /// To which.
-        method: Method,
+        method: MethodOption,
         /// How the sites go over to it. It stays set for later ones. [default: as it is set, or generic]
         #[arg(long)]
-        way: Option<Way>,
+        way: Option<StrategyOption>,
         /// At one site only.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
         site: Option<u16>,
@@ -95,7 +95,7 @@ enum Toggle {
 
 /// A method of concurrency control.
 #[derive(Clone, Copy, ValueEnum)]
-enum Method {
+enum MethodOption {
     /// Transactions that conflict wait for each other; readers do not wait for readers.
     Locking,
     /// Nobody waits; who has read what changes meanwhile begins again.
@@ -110,7 +110,7 @@ enum Method {
 
 /// How a site goes over to another method.
 #[derive(Clone, Copy, ValueEnum)]
-enum Way {
+enum StrategyOption {
     /// The new method judges from now on; nobody is aborted.
     Generic,
     /// What contradicts the new method is aborted at once.
@@ -120,32 +120,32 @@ enum Way {
     SuffixSufficient,
 }
 
-impl Method {
+impl MethodOption {
     fn name(self) -> &'static str {
         match self {
-            Method::Locking => concurrency::Method::Locking,
-            Method::Optimistic => concurrency::Method::Optimistic,
-            Method::Serial => concurrency::Method::Serial,
-            Method::SimpleLocking => concurrency::Method::SimpleLocking,
-            Method::Timestamp => concurrency::Method::Timestamp,
+            MethodOption::Locking => concurrency::Method::Locking,
+            MethodOption::Optimistic => concurrency::Method::Optimistic,
+            MethodOption::Serial => concurrency::Method::Serial,
+            MethodOption::SimpleLocking => concurrency::Method::SimpleLocking,
+            MethodOption::Timestamp => concurrency::Method::Timestamp,
         }
         .name()
     }
 }
 
-impl Way {
+impl StrategyOption {
     fn name(self) -> &'static str {
         match self {
-            Way::Generic => concurrency::Way::Generic,
-            Way::Converting => concurrency::Way::Converting,
-            Way::SuffixSufficient => concurrency::Way::SuffixSufficient,
+            StrategyOption::Generic => concurrency::SwitchStrategy::Generic,
+            StrategyOption::Converting => concurrency::SwitchStrategy::Converting,
+            StrategyOption::SuffixSufficient => concurrency::SwitchStrategy::SuffixSufficient,
         }
         .name()
     }
 }
 
 /// Changes what is to be changed, and shows what each site runs then. Exit status 1 when a site does not answer.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
+pub fn run(options: &MethodArguments) -> Result<ExitCode, String> {
     let sites = addresses(options)?;
     if let Some(Change::Advice) = &options.change {
         return Ok(advice::show(&sites));
@@ -159,7 +159,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
 }
 
 /// The sites, and where clients of each come in.
-fn addresses(options: &Options) -> Result<Vec<(u16, SocketAddr)>, String> {
+fn addresses(options: &MethodArguments) -> Result<Vec<(u16, SocketAddr)>, String> {
     if let Some(path) = &options.config {
         let config = SiteConfig::read(path).map_err(|error| error.to_string())?;
         let mut sql = config.sql;
@@ -168,37 +168,37 @@ fn addresses(options: &Options) -> Result<Vec<(u16, SocketAddr)>, String> {
         }
         return Ok(vec![(config.id, sql)]);
     }
-    let cluster = Cluster::open(&options.folder.data).map_err(|error| error.to_string())?;
+    let cluster = ClusterDirectory::open(&options.folder.data).map_err(|error| error.to_string())?;
     Ok(cluster.sites().iter().map(|(number, addresses)| (*number, addresses.sql)).collect())
 }
 
 /// The statements of a change. What it sets last is what is waited for.
-fn statements(change: &Change) -> Vec<String> {
+fn statements(change: &MethodChange) -> Vec<String> {
     let name = |parameter: Parameter, site: Option<u16>| parameter.name(site.map(messages::SiteId));
     match change {
-        Change::Set { method, way, site } => {
+        MethodChange::Set { method, way, site } => {
             let set = |parameter, value| format!("ALTER SYSTEM SET {} = '{value}'", name(parameter, *site));
             let way = way.map(|way| set(Parameter::ConcurrencyWay, way.name()));
             way.into_iter().chain([set(Parameter::ConcurrencyMethod, method.name())]).collect()
         }
-        Change::Auto { state: Toggle::On, site } => {
+        MethodChange::Auto { state: Toggle::On, site } => {
             vec![format!("ALTER SYSTEM SET {} = '{AUTOMATIC}'", name(Parameter::ConcurrencyMethod, *site))]
         }
-        Change::Auto { state: Toggle::Off, site } => {
+        MethodChange::Auto { state: Toggle::Off, site } => {
             vec![format!("ALTER SYSTEM RESET {}", name(Parameter::ConcurrencyMethod, *site))]
         }
-        Change::Advice => Vec::new(),
-        Change::Reset { site } => [Parameter::ConcurrencyMethod, Parameter::ConcurrencyWay]
+        MethodChange::Advice => Vec::new(),
+        MethodChange::Reset { site } => [Parameter::ConcurrencyMethod, Parameter::ConcurrencyWay]
             .map(|parameter| format!("ALTER SYSTEM RESET {}", name(parameter, *site)))
             .to_vec(),
     }
 }
 
 /// By the first site that can be reached. Then waits for a moment until the others have installed it, so that what is shown is not what was before.
-fn set(sites: &[(u16, SocketAddr)], change: &Change, all_are_listed: bool) -> Result<(), String> {
+fn set(sites: &[(u16, SocketAddr)], change: &MethodChange, all_are_listed: bool) -> Result<(), String> {
     let site = match change {
-        Change::Set { site, .. } | Change::Reset { site } | Change::Auto { site, .. } => *site,
-        Change::Advice => None,
+        MethodChange::Set { site, .. } | MethodChange::Reset { site } | MethodChange::Auto { site, .. } => *site,
+        MethodChange::Advice => None,
     };
     if let Some(site) = site.filter(|site| all_are_listed && sites.iter().all(|(number, _)| number != site)) {
         return Err(format!("there is no site {site}"));
@@ -216,9 +216,11 @@ fn set(sites: &[(u16, SocketAddr)], change: &Change, all_are_listed: bool) -> Re
         client.batch_execute(&statement).map_err(|error| told(&error))?;
     }
     let wanted = match change {
-        Change::Set { method, .. } => Some(method.name()),
-        Change::Auto { state: Toggle::On, .. } => None,
-        Change::Auto { state: Toggle::Off, .. } | Change::Reset { .. } | Change::Advice => return Ok(()),
+        MethodChange::Set { method, .. } => Some(method.name()),
+        MethodChange::Auto { state: Toggle::On, .. } => None,
+        MethodChange::Auto { state: Toggle::Off, .. } | MethodChange::Reset { .. } | MethodChange::Advice => {
+            return Ok(());
+        }
     };
     let begun = Instant::now();
     let waits_for = |number: u16| site.is_none_or(|site| site == number);
@@ -295,17 +297,21 @@ mod tests {
     /// If this fails, the command sets something else than it was asked for, or the method before the way to it.
     #[test]
     fn a_change_is_one_or_two_statements() {
-        let set = Change::Set { method: Method::SimpleLocking, way: Some(Way::SuffixSufficient), site: Some(2) };
+        let set = MethodChange::Set {
+            method: MethodOption::SimpleLocking,
+            way: Some(StrategyOption::SuffixSufficient),
+            site: Some(2),
+        };
         let wanted = [
             "ALTER SYSTEM SET raid.site_2.concurrency_way = 'suffix-sufficient'",
             "ALTER SYSTEM SET raid.site_2.concurrency_method = 'simple-locking'",
         ];
         assert_eq!(statements(&set), wanted);
-        let set = Change::Set { method: Method::Serial, way: None, site: None };
+        let set = MethodChange::Set { method: MethodOption::Serial, way: None, site: None };
         assert_eq!(statements(&set), ["ALTER SYSTEM SET raid.concurrency_method = 'serial'"]);
         let auto = Change::Auto { state: Toggle::On, site: None };
         assert_eq!(statements(&auto), ["ALTER SYSTEM SET raid.concurrency_method = 'auto'"]);
         let reset = ["ALTER SYSTEM RESET raid.concurrency_method", "ALTER SYSTEM RESET raid.concurrency_way"];
-        assert_eq!(statements(&Change::Reset { site: None }), reset);
+        assert_eq!(statements(&MethodChange::Reset { site: None }), reset);
     }
 }

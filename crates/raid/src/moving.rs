@@ -2,10 +2,10 @@
 
 use crate::cluster_folder::ClusterFolder;
 use clap::Args;
-use local_cluster::Cluster;
-use local_cluster::process::Name;
+use local_cluster::ClusterDirectory;
+use local_cluster::process::ProcessName;
 use site::SiteConfig;
-use site::layout::{Place, ServerKind, orders, server};
+use site::layout::{ProcessPlace, ServerKind, orders, server};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,7 +31,7 @@ because its store is on this one.";
 /// The move lasts until the site's process ends, or the server moves again: a later start follows the site's layout.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct MoveArguments {
     /// Which server.
     #[arg(value_name = "SERVER", value_parser = server)]
     server: ServerKind,
@@ -40,7 +40,7 @@ pub struct Options {
     site: Option<u16>,
     /// To which process, or to `raid host` at HOST:PORT.
     #[arg(long, value_name = "PROCESS")]
-    to: Place,
+    to: ProcessPlace,
     #[command(flatten)]
     folder: ClusterFolder,
     /// Instead of folder and number: the site's configuration file.
@@ -49,15 +49,15 @@ pub struct Options {
 }
 
 /// Moves it.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
+pub fn run(options: &MoveArguments) -> Result<ExitCode, String> {
     let data = match (&options.config, options.site) {
         (Some(path), _) => SiteConfig::read(path).map_err(|error| error.to_string())?.data,
         (None, Some(site)) => {
-            let cluster = Cluster::open(&options.folder.data).map_err(|error| error.to_string())?;
-            if !cluster.has(Name::Site(site)) {
+            let cluster = ClusterDirectory::open(&options.folder.data).map_err(|error| error.to_string())?;
+            if !cluster.has(ProcessName::Site(site)) {
                 return Err(format!("{} has no site {site}", options.folder.data.display()));
             }
-            cluster.folder_of(Name::Site(site))
+            cluster.folder_of(ProcessName::Site(site))
         }
         (None, None) => return Err("give --site or --config".to_owned()),
     };

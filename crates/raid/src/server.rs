@@ -4,7 +4,7 @@
 //! its parent; no site of a cluster in the foreground is left behind.
 
 use crate::limits;
-use crate::start::Layout;
+use crate::start::LayoutOption;
 use clap::Args;
 use local_cluster::stop;
 use site::{OracleConfig, SiteConfig};
@@ -39,7 +39,7 @@ pub struct SiteOptions {
     id: Option<u16>,
     /// Which of its servers share a process, whatever its configuration says.
     #[arg(long)]
-    layout: Option<Layout>,
+    layout: Option<LayoutOption>,
     /// Set this site's log and store aside and take a new copy from the other sites.
     ///
     /// For a copy that is damaged or lost. Nothing is deleted; the new copy needs its own room on the disk. Other sites must have a current

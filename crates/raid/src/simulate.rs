@@ -24,7 +24,7 @@ const PLANT_SECONDS: u64 = 60;
 /// replays it.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct SimulateArguments {
     /// The first seed.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -58,11 +58,12 @@ pub struct Options {
 }
 
 /// Runs it.
-pub fn run(options: Options) -> Result<ExitCode, String> {
-    let Options { seed, runs, sites, seconds, jobs, virtual_seconds, steps, plant, list_plants, probes } = options;
+pub fn run(options: SimulateArguments) -> Result<ExitCode, String> {
+    let SimulateArguments { seed, runs, sites, seconds, jobs, virtual_seconds, steps, plant, list_plants, probes } =
+        options;
     let seconds = seconds.or((plant.is_some() && runs.is_none()).then_some(PLANT_SECONDS));
     let runs = runs.unwrap_or(if seconds.is_some() { u64::MAX } else { 1 });
-    let options = mini_raid::cli::Options {
+    let options = mini_raid::cli::SimulationArguments {
         seed,
         runs,
         sites,

@@ -2,9 +2,9 @@
 
 use crate::cluster_folder::ClusterFolder;
 use clap::{Args, Subcommand};
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::screen::{Screen, bytes};
-use local_cluster::{Cluster, ClusterWish};
+use local_cluster::{ClusterDirectory, ClusterWish};
 use site::layout::orders;
 use site::snapshot::desk::SnapshotProgress;
 use site::snapshot::files::{self, Manifest};
@@ -39,14 +39,14 @@ folder to another machine: on the disk of its site it is lost together with that
 /// Take, list, show, verify and drop snapshots of a running instance: its backups
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct SnapshotArguments {
     #[command(subcommand)]
-    command: Command,
+    command: SnapshotCommand,
 }
 
 /// Which snapshots.
 #[derive(Args)]
-struct Place {
+struct SnapshotFolder {
     #[command(flatten)]
     folder: ClusterFolder,
     /// Where snapshots are. [default: `snapshots` in the cluster's folder]
@@ -55,7 +55,7 @@ struct Place {
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum SnapshotCommand {
     /// Take a snapshot, and return when it is on disk
     ///
     /// One site writes it: letters, digits, `_` and `-` may be in its name. It is refused while that site's copy is being repaired, and ends when
@@ -73,19 +73,19 @@ enum Command {
         #[arg(long, value_name = "MB", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=100_000))]
         rate: u64,
         #[command(flatten)]
-        place: Place,
+        place: SnapshotFolder,
     },
     /// List all snapshots in a folder
     List {
         #[command(flatten)]
-        place: Place,
+        place: SnapshotFolder,
     },
     /// Show what a snapshot is
     Show {
         /// Its name.
         name: String,
         #[command(flatten)]
-        place: Place,
+        place: SnapshotFolder,
     },
     /// Read all of a snapshot and compare it with its checksums
     ///
@@ -98,14 +98,14 @@ enum Command {
         #[arg(long)]
         deep: bool,
         #[command(flatten)]
-        place: Place,
+        place: SnapshotFolder,
     },
     /// Remove a snapshot
     Drop {
         /// Its name.
         name: String,
         #[command(flatten)]
-        place: Place,
+        place: SnapshotFolder,
     },
 }
 
@@ -134,17 +134,19 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-impl Place {
+impl SnapshotFolder {
     fn folder(&self) -> PathBuf {
         self.to.clone().unwrap_or_else(|| self.folder.data.join(FOLDER))
     }
 }
 
 /// Does what is asked for.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
+pub fn run(options: &SnapshotArguments) -> Result<ExitCode, String> {
     match &options.command {
-        Command::Take { name, site, config, rate, place } => take(name, *site, config.as_deref(), *rate, place)?,
-        Command::List { place } => {
+        SnapshotCommand::Take { name, site, config, rate, place } => {
+            take(name, *site, config.as_deref(), *rate, place)?
+        }
+        SnapshotCommand::List { place } => {
             for (name, manifest) in files::list(&place.folder()).map_err(text)? {
                 match manifest {
                     Ok(manifest) => {
@@ -154,15 +156,15 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
                 }
             }
         }
-        Command::Show { name, place } => {
+        SnapshotCommand::Show { name, place } => {
             let manifest = Manifest::read(&files::find(&place.folder(), name).map_err(text)?).map_err(text)?;
             println!("snapshot {} of instance {}, {}", manifest.name, manifest.instance, taken(&manifest));
             println!("written by site {} in its life {}, epoch {}", manifest.site, manifest.life, manifest.epoch);
             println!("the log from {} to the cut at {}", manifest.log_from, manifest.cut);
             manifest.parts.iter().for_each(|part| println!("{}  {} bytes", part.file, part.bytes));
         }
-        Command::Verify { name, deep, place } => verify(name, *deep, place)?,
-        Command::Drop { name, place } => {
+        SnapshotCommand::Verify { name, deep, place } => verify(name, *deep, place)?,
+        SnapshotCommand::Drop { name, place } => {
             files::remove(&place.folder(), name).map_err(text)?;
             println!("snapshot {name} is removed");
         }
@@ -174,15 +176,15 @@ fn taken(manifest: &Manifest) -> String {
     format!("taken {}", manifest.taken_at())
 }
 
-fn take(name: &str, site: u16, config: Option<&Path>, rate_mb: u64, place: &Place) -> Result<(), String> {
+fn take(name: &str, site: u16, config: Option<&Path>, rate_mb: u64, place: &SnapshotFolder) -> Result<(), String> {
     let data = match config {
         Some(path) => SiteConfig::read(path).map_err(text)?.data,
         None => {
-            let cluster = Cluster::open(&place.folder.data).map_err(text)?;
-            if !cluster.has(Name::Site(site)) {
+            let cluster = ClusterDirectory::open(&place.folder.data).map_err(text)?;
+            if !cluster.has(ProcessName::Site(site)) {
                 return Err(format!("{} has no site {site}", place.folder.data.display()));
             }
-            SiteConfig::read(&cluster.config_of(Name::Site(site))).map_err(text)?.data
+            SiteConfig::read(&cluster.config_of(ProcessName::Site(site))).map_err(text)?.data
         }
     };
     // The site has another working folder.
@@ -229,7 +231,7 @@ pub fn progress_line(progress: &SnapshotProgress) -> String {
     format!("{name}: {phase}, {} of about {}{left}", bytes(progress.bytes), bytes(progress.bytes_expected))
 }
 
-fn verify(name: &str, deep: bool, place: &Place) -> Result<(), String> {
+fn verify(name: &str, deep: bool, place: &SnapshotFolder) -> Result<(), String> {
     let path = files::find(&place.folder(), name).map_err(text)?;
     let manifest = files::verify(&path).map_err(text)?;
     println!("snapshot {name} is whole: {} bytes", manifest.bytes());
@@ -251,12 +253,12 @@ fn verify(name: &str, deep: bool, place: &Place) -> Result<(), String> {
 pub fn restore(options: &RestoreOptions) -> Result<ExitCode, String> {
     // Before anything is made of it.
     let manifest = files::verify(&options.from).map_err(text)?;
-    let restoring = Cluster::begin_restore(&options.data).map_err(text)?;
+    let restoring = ClusterDirectory::begin_restore(&options.data).map_err(text)?;
     let wish = ClusterWish { sites: options.sites, port: options.port, ..ClusterWish::default() };
     let cluster = restoring.cluster(&wish).map_err(text)?;
-    let site = |number: &u16| SiteConfig::read(&cluster.config_of(Name::Site(*number))).map_err(text);
+    let site = |number: &u16| SiteConfig::read(&cluster.config_of(ProcessName::Site(*number))).map_err(text);
     let sites: Vec<SiteConfig> = cluster.sites().keys().map(site).collect::<Result<_, _>>()?;
-    let oracle = OracleConfig::read(&cluster.config_of(Name::Oracle)).map_err(text)?;
+    let oracle = OracleConfig::read(&cluster.config_of(ProcessName::Oracle)).map_err(text)?;
     let contents = restore::restore(&options.from, &cluster.folder().join(SCRATCH), &sites, &oracle).map_err(text)?;
     restoring.finish().map_err(text)?;
     println!(

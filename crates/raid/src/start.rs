@@ -6,7 +6,7 @@ use local_cluster::running::RunningCluster;
 use local_cluster::screen::Screen;
 use local_cluster::stop;
 use local_cluster::supervisor::{Supervisor, end, print_psql};
-use local_cluster::{Cluster, ClusterWish};
+use local_cluster::{ClusterDirectory, ClusterWish};
 use site::config::{Channels, MethodName};
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ is what a site has to say; site-N/pid is its process. Copies of the folder are n
 /// a growing pause when it dies again and again. Ctrl-C ends all processes in order.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Options {
+pub struct StartArguments {
     #[command(flatten)]
     folder: ClusterFolder,
     /// How many sites, 1 to 16. [default: 3]
@@ -44,10 +44,10 @@ pub struct Options {
     no_restart: bool,
     /// Concurrency control. [default: locking]
     #[arg(long)]
-    method: Option<Method>,
+    method: Option<StartMethod>,
     /// Which servers of a site share a process. [default: merged]
     #[arg(long)]
-    layout: Option<Layout>,
+    layout: Option<LayoutOption>,
     /// Threads that serve clients, in each site. [default: 1]
     #[arg(long, value_name = "N")]
     workers: Option<usize>,
@@ -103,7 +103,7 @@ impl From<ChannelsName> for Channels {
 
 /// A concurrency-control method.
 #[derive(Clone, Copy, ValueEnum)]
-enum Method {
+enum StartMethod {
     /// Two-phase read/write locking: conflicting transactions of one site wait for each other.
     Locking,
     /// Optimistic validation: nobody waits, and who loses a conflict is refused at its commit.
@@ -116,21 +116,21 @@ enum Method {
     Timestamp,
 }
 
-impl From<Method> for MethodName {
-    fn from(method: Method) -> MethodName {
+impl From<StartMethod> for MethodName {
+    fn from(method: StartMethod) -> MethodName {
         match method {
-            Method::Locking => MethodName::Locking,
-            Method::Optimistic => MethodName::Optimistic,
-            Method::Serial => MethodName::Serial,
-            Method::SimpleLocking => MethodName::SimpleLocking,
-            Method::Timestamp => MethodName::Timestamp,
+            StartMethod::Locking => MethodName::Locking,
+            StartMethod::Optimistic => MethodName::Optimistic,
+            StartMethod::Serial => MethodName::Serial,
+            StartMethod::SimpleLocking => MethodName::SimpleLocking,
+            StartMethod::Timestamp => MethodName::Timestamp,
         }
     }
 }
 
 /// Which servers of a site share a process.
 #[derive(Clone, Copy, ValueEnum)]
-pub enum Layout {
+pub enum LayoutOption {
     /// All: nothing is faster.
     Merged,
     /// User interface, query processor and action driver in one process, all others in another.
@@ -139,18 +139,18 @@ pub enum Layout {
     Separate,
 }
 
-impl From<Layout> for site::layout::Layout {
-    fn from(layout: Layout) -> site::layout::Layout {
+impl From<LayoutOption> for site::layout::Layout {
+    fn from(layout: LayoutOption) -> site::layout::Layout {
         match layout {
-            Layout::Merged => site::layout::Layout::Merged,
-            Layout::TwoProcess => site::layout::Layout::TwoProcess,
-            Layout::Separate => site::layout::Layout::Separate,
+            LayoutOption::Merged => site::layout::Layout::Merged,
+            LayoutOption::TwoProcess => site::layout::Layout::TwoProcess,
+            LayoutOption::Separate => site::layout::Layout::Separate,
         }
     }
 }
 
 /// Runs it until a signal comes.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
+pub fn run(options: &StartArguments) -> Result<ExitCode, String> {
     let wish = ClusterWish {
         sites: options.sites,
         port: options.port,
@@ -170,7 +170,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
     let program = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
     let stop = stop::on_signal()?;
     let begun = Instant::now();
-    let cluster = Cluster::open_or_create(&options.folder.data, &wish).map_err(|error| text(&error))?;
+    let cluster = ClusterDirectory::open_or_create(&options.folder.data, &wish).map_err(|error| text(&error))?;
     let mut screen = Screen::default();
     let count = cluster.sites().len();
     screen.line(&format!("raid: {count} sites and an oracle from {}", cluster.folder().display()));

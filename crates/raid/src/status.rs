@@ -4,12 +4,12 @@ use crate::cluster_folder::ClusterFolder;
 use crate::limits;
 use crate::snapshot::progress_line;
 use clap::Args;
-use local_cluster::Cluster;
+use local_cluster::ClusterDirectory;
 use local_cluster::screen::{bytes, grouped};
 use local_cluster::stop;
 use site::layout::names;
 use site::snapshot::desk::ScheduleStatus;
-use site::status::{Peer, Status, ask};
+use site::status::{PeerReport, Status, ask};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -52,7 +52,7 @@ Examples:
 /// Show the state of every site.
 #[derive(Args)]
 #[command(after_help = EXPLANATION)]
-pub struct Options {
+pub struct StatusArguments {
     #[command(flatten)]
     folder: ClusterFolder,
     /// Show it again every second, until Ctrl-C.
@@ -63,15 +63,15 @@ pub struct Options {
     json: bool,
 }
 
-type Answers = BTreeMap<u16, Result<Status, String>>;
+type SiteAnswers = BTreeMap<u16, Result<Status, String>>;
 
 /// Shows it. Exit status 1 when a site does not answer.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
-    let cluster = Cluster::open(&options.folder.data).map_err(|error| error.to_string())?;
+pub fn run(options: &StatusArguments) -> Result<ExitCode, String> {
+    let cluster = ClusterDirectory::open(&options.folder.data).map_err(|error| error.to_string())?;
     let stop = stop::on_signal()?;
     loop {
         let asked_at = Instant::now();
-        let answers: Answers =
+        let answers: SiteAnswers =
             cluster.sites().iter().map(|(site, addresses)| (*site, ask(addresses.console))).collect();
         let text = if options.json { json(&answers) } else { table(&answers) };
         let erase = if options.watch && !options.json { "\x1b[H\x1b[2J" } else { "" };
@@ -89,7 +89,7 @@ pub fn run(options: &Options) -> Result<ExitCode, String> {
     }
 }
 
-fn json(answers: &Answers) -> String {
+fn json(answers: &SiteAnswers) -> String {
     let one = |(site, answer): (&u16, &Result<Status, String>)| {
         let value = match answer {
             Ok(status) => serde_json::to_value(status).expect("a status always encodes"),
@@ -125,7 +125,7 @@ fn schedule_line(schedule: &ScheduleStatus) -> String {
 }
 
 /// One column for each site.
-fn table(answers: &Answers) -> String {
+fn table(answers: &SiteAnswers) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut cells = |name: &str, cell: &dyn Fn(u16, &Result<Status, String>) -> String| {
         let each = answers.iter().map(|(site, answer)| cell(*site, answer));
@@ -139,7 +139,7 @@ fn table(answers: &Answers) -> String {
     row("incarnation", &|status| status.incarnation.to_string());
     row("epoch", &|status| status.epoch.to_string());
     row("members", &|status| {
-        let member = |member: &site::status::Member| match member.state.as_str() {
+        let member = |member: &site::status::MemberShown| match member.state.as_str() {
             "up" => member.site.to_string(),
             _ => format!("{}({})", member.site, member.state),
         };
@@ -221,10 +221,10 @@ fn laid_out(rows: &[Vec<String>]) -> String {
 const COLUMN_MIN: usize = 18;
 
 /// Makes a row of the table.
-type Row<'a> = dyn FnMut(&str, &dyn Fn(&Status) -> String) + 'a;
+type RowMaker<'a> = dyn FnMut(&str, &dyn Fn(&Status) -> String) + 'a;
 
 /// With whom the sites talk, and how.
-fn connections(row: &mut Row<'_>) {
+fn connections(row: &mut RowMaker<'_>) {
     row("connected with", &|status| joined(status.peers.iter().filter(|peer| peer.connected).map(peer_name), " "));
     row("  channels", &|status| {
         // Of the other sites: what most messages go by.
@@ -244,7 +244,7 @@ fn connections(row: &mut Row<'_>) {
 }
 
 /// Where the sites' servers are.
-fn places(row: &mut Row<'_>) {
+fn places(row: &mut RowMaker<'_>) {
     row("layout", &|status| if status.layout.is_empty() { "-".to_owned() } else { status.layout.clone() });
     for kind in names() {
         row(&format!("  {kind}"), &|status| place(status, &kind));
@@ -252,7 +252,7 @@ fn places(row: &mut Row<'_>) {
 }
 
 /// What a table has no room for.
-fn remarks(answers: &Answers) -> String {
+fn remarks(answers: &SiteAnswers) -> String {
     let mut text = String::new();
     for (site, answer) in answers {
         let remark = match answer {
@@ -281,12 +281,12 @@ fn remarks(answers: &Answers) -> String {
     text
 }
 
-fn peer_name(peer: &Peer) -> String {
+fn peer_name(peer: &PeerReport) -> String {
     if peer.site == 0 { "oracle".to_owned() } else { peer.site.to_string() }
 }
 
 /// What there is of each other site, behind its number.
-fn by_site(status: &Status, of: impl Fn(&Peer) -> Option<String>) -> String {
+fn by_site(status: &Status, of: impl Fn(&PeerReport) -> Option<String>) -> String {
     let sites = status.peers.iter().filter(|peer| peer.site != 0 && peer.connected);
     joined(sites.filter_map(|peer| Some(format!("{}:{}", peer.site, of(peer)?))), " ")
 }
@@ -299,7 +299,7 @@ fn microseconds(time: u64) -> String {
 }
 
 /// Datagrams or segments sent again, with their share of all.
-fn sent_again(peer: &Peer) -> Option<String> {
+fn sent_again(peer: &PeerReport) -> Option<String> {
     match peer.loss_percent {
         Some(percent) => Some(format!("{} ({percent:.1}%)", grouped(peer.sent_again))),
         None => (peer.channel == "stream").then(|| grouped(peer.sent_again)),
@@ -328,12 +328,12 @@ fn ratio(of: u64, to: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use site::status::{Commits, Member};
+    use site::status::{Commits, MemberShown};
 
     /// An operator must see a site that does not answer, and the proof of one round and no sync.
     #[test]
     fn the_table_shows_what_matters() {
-        let member = |site, state: &str| Member { site, incarnation: 1, state: state.to_owned() };
+        let member = |site, state: &str| MemberShown { site, incarnation: 1, state: state.to_owned() };
         let status = Status {
             site: 1,
             state: "up".to_owned(),
@@ -343,7 +343,7 @@ mod tests {
             durability: "memory, 2 copies".to_owned(),
             ..Status::default()
         };
-        let answers: Answers = [(1, Ok(status)), (2, Err("no answer".to_owned()))].into();
+        let answers: SiteAnswers = [(1, Ok(status)), (2, Err("no answer".to_owned()))].into();
         let text = table(&answers);
         for part in ["1 3(recovering)", "2:1,234", "memory, 2 copies", "1.00", "0.00", "site 2: no answer"] {
             assert!(text.contains(part), "{part:?} is missing:\n{text}");

@@ -23,7 +23,7 @@ Examples:
 /// Reads the traces that sites have written. The user interface and the query processor are not traced.
 #[derive(Args)]
 #[command(after_help = HELP)]
-pub struct Options {
+pub struct TraceArguments {
     #[command(flatten)]
     folder: ClusterFolder,
     /// The messages of one transaction, in the order of time, instead of figures.
@@ -35,7 +35,7 @@ pub struct Options {
 }
 
 /// Reads them and prints.
-pub fn run(options: &Options) -> Result<ExitCode, String> {
+pub fn run(options: &TraceArguments) -> Result<ExitCode, String> {
     let text = |error: local_cluster::trace::TraceFileError| error.to_string();
     let files = match options.files.is_empty() {
         true => files_below(&options.folder.data).map_err(text)?,

@@ -3,7 +3,7 @@
 //! `cargo run --release -p raidcomm --example kills -- 10000`. The program starts itself as the servers. Times are from the kill to the
 //! error in the client's hands. Exit status 1: a fate was wrong, or files or mappings were left.
 
-use raidcomm::shared::{Fate, LineCallError, LineClient, LineError, LineListener, Shape};
+use raidcomm::shared::{LineCallError, LineClient, LineError, LineListener, RequestFate, Shape};
 use std::error::Error;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode};
@@ -52,7 +52,7 @@ fn kill(child: &mut Child, path: &Path) -> Outcome<Duration> {
     let wrong = |what: &str, found: Result<(), LineCallError>| format!("{what}: {found:?}");
     let end = client.finish(taken, &mut reply, None);
     let noticed = killed.elapsed();
-    if end != Err(LineCallError::Gone(Fate::Unknown)) {
+    if end != Err(LineCallError::Gone(RequestFate::Unknown)) {
         return Err(wrong("a call that was taken", end).into());
     }
     let end = client.finish(replied, &mut reply, None);
@@ -60,7 +60,7 @@ fn kill(child: &mut Child, path: &Path) -> Outcome<Duration> {
         return Err(wrong("a call that was replied to", end).into());
     }
     match client.begin(&[2]) {
-        Err(LineCallError::Gone(Fate::NotExecuted)) => Ok(noticed),
+        Err(LineCallError::Gone(RequestFate::NotExecuted)) => Ok(noticed),
         other => Err(format!("a call after the end: {other:?}").into()),
     }
 }

@@ -44,7 +44,7 @@ use group::Group;
 use identifiers::SiteId;
 use packet::{Acknowledgements, DatagramHeader, DatagramKind, MATERIAL_BYTES};
 use pieces::NotQueued;
-use planted::Planted;
+use planted::PlantedInDatagrams;
 use sent::SentDatagrams;
 use std::collections::BTreeMap;
 use train::DatagramTrain;
@@ -187,12 +187,12 @@ pub struct Datagrams {
     owners: BTreeMap<u64, SiteId>,
     transmits: Vec<Transmit>,
     arrived: Vec<Bytes>,
-    planted: Option<Planted>,
+    planted: Option<PlantedInDatagrams>,
 }
 
 impl Datagrams {
     /// Without associations.
-    pub fn new(seeds: Seeds, has_group_address: bool, planted: Option<Planted>) -> Datagrams {
+    pub fn new(seeds: Seeds, has_group_address: bool, planted: Option<PlantedInDatagrams>) -> Datagrams {
         Datagrams {
             group: Group::new(seeds.group, seeds.group_material),
             has_group_address,
@@ -216,7 +216,7 @@ impl Datagrams {
 
     /// Ends the association with a site; frames that wait or are under way may be lost.
     pub fn dissociate(&mut self, site: SiteId) {
-        if self.planted == Some(Planted::EndedAssociationHeard) && self.associations.contains_key(&site) {
+        if self.planted == Some(PlantedInDatagrams::EndedAssociationHeard) && self.associations.contains_key(&site) {
             return;
         }
         self.associations.remove(&site);
@@ -274,7 +274,7 @@ impl Datagrams {
     /// Takes a frame for these sites, if it is to leave for several of them at once, and says whether it was taken: for all members of the
     /// group.
     pub fn multicast(&mut self, sites: &[SiteId], payload: &[u8]) -> bool {
-        let beside = self.planted == Some(Planted::GroupBesideConnection);
+        let beside = self.planted == Some(PlantedInDatagrams::GroupBesideConnection);
         let all = self.members().all(|(site, member)| (member.is_open() || beside) && sites.contains(&site));
         if !all || self.members().filter(|(_, member)| member.hears_group).count() < 2 {
             return false;

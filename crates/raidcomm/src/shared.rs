@@ -60,12 +60,12 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
-pub use client::{Fate, LineCallError, LineClient, Ticket};
+pub use client::{LineCallError, LineClient, RequestFate, Ticket};
 pub use server::{LineListener, LineServeError, LineServer, TakenCall};
 pub use shape::{LineError, Shape};
 
 use lifeline::Lifeline;
-use segment::{LineSegment, Side};
+use segment::{LineSegment, LineSide};
 use std::sync::Arc;
 use waiting::{LineWaiter, Waited};
 
@@ -73,13 +73,13 @@ use waiting::{LineWaiter, Waited};
 #[derive(Debug)]
 struct SharedLine {
     segment: Arc<LineSegment>,
-    side: Side,
+    side: LineSide,
     waiter: LineWaiter,
     lifeline: Lifeline,
 }
 
 impl SharedLine {
-    fn new(segment: Arc<LineSegment>, side: Side, lifeline: Lifeline) -> SharedLine {
+    fn new(segment: Arc<LineSegment>, side: LineSide, lifeline: Lifeline) -> SharedLine {
         SharedLine { segment, side, waiter: LineWaiter::default(), lifeline }
     }
 

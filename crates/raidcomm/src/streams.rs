@@ -46,7 +46,7 @@ use crate::limits::{CONNECTIONS_MAX, FRAME_BYTES_MAX, HANDSHAKE, PEERS_MAX, QUEU
 use crate::shared::door::{HostId, RingDoor};
 use connection::{ConnectionOutput, ConnectionRole, StreamConnection};
 use identifiers::SiteId;
-use links::{Outgoing, StreamPeer};
+use links::{OutgoingConnection, StreamPeer};
 use mio::event::Event;
 use mio::net::TcpListener;
 use mio::{Interest, Registry, Token};
@@ -191,7 +191,7 @@ impl Streams {
         };
         if peer.address != address {
             peer.address = address;
-            if let Outgoing::Open(slot) = peer.outgoing {
+            if let OutgoingConnection::Open(slot) = peer.outgoing {
                 self.close(slot, DisconnectReason::Removed);
             }
             if let Some(peer) = self.peers.get_mut(&site) {
@@ -205,7 +205,7 @@ impl Streams {
     pub fn remove_peer(&mut self, site: SiteId) {
         let Some(peer) = self.peers.get(&site) else { return };
         let (incoming, outgoing) = (peer.incoming, peer.outgoing);
-        if let Outgoing::Open(slot) = outgoing {
+        if let OutgoingConnection::Open(slot) = outgoing {
             self.close(slot, DisconnectReason::Removed);
         }
         if let Some(slot) = incoming {
@@ -304,7 +304,7 @@ impl Streams {
         self.flush_datagrams();
         let mut broken = Vec::new();
         for peer in self.peers.values_mut() {
-            let Outgoing::Open(slot) = peer.outgoing else { continue };
+            let OutgoingConnection::Open(slot) = peer.outgoing else { continue };
             let Some(connection) = sending(&mut self.connections, peer.outgoing) else {
                 continue;
             };
@@ -367,7 +367,8 @@ impl Streams {
         if self.datagrams.as_ref().is_some_and(|channel| channel.came_again) {
             self.datagrams_came();
         }
-        let due = |peer: &StreamPeer| matches!(peer.outgoing, Outgoing::Waiting { until } if until <= self.now);
+        let due =
+            |peer: &StreamPeer| matches!(peer.outgoing, OutgoingConnection::Waiting { until } if until <= self.now);
         let due: Vec<SiteId> = self.peers.iter().filter(|&(_, peer)| due(peer)).map(|(&site, _)| site).collect();
         for site in due {
             self.connect(site);
@@ -382,8 +383,8 @@ impl Streams {
         }
         let handshakes = self.connections.iter().flatten().filter_map(StreamConnection::handshake_since);
         let retries = self.peers.values().filter_map(|peer| match peer.outgoing {
-            Outgoing::Waiting { until } => Some(until),
-            Outgoing::Open(_) => None,
+            OutgoingConnection::Waiting { until } => Some(until),
+            OutgoingConnection::Open(_) => None,
         });
         let accept =
             (self.accept_again || self.knocked_again).then(|| self.now.saturating_add(crate::limits::RECONNECT_MIN));
@@ -409,8 +410,8 @@ impl Streams {
     /// The state of every peer, by site.
     pub fn status(&self) -> Vec<PeerStatus> {
         let queued = |peer: &StreamPeer| match peer.outgoing {
-            Outgoing::Open(slot) => self.connections[slot].as_ref().map_or(0, |open| open.output.waiting()),
-            Outgoing::Waiting { .. } => 0,
+            OutgoingConnection::Open(slot) => self.connections[slot].as_ref().map_or(0, |open| open.output.waiting()),
+            OutgoingConnection::Waiting { .. } => 0,
         };
         let status = |(&site, peer): (&SiteId, &StreamPeer)| {
             let datagrams = self.association(site);
@@ -437,8 +438,8 @@ impl Streams {
         self.peers.iter().map(status).collect()
     }
 
-    fn tcp_info(&self, outgoing: Outgoing) -> Option<TcpInfo> {
-        let Outgoing::Open(slot) = outgoing else { return None };
+    fn tcp_info(&self, outgoing: OutgoingConnection) -> Option<TcpInfo> {
+        let OutgoingConnection::Open(slot) = outgoing else { return None };
         tcp_info::tcp_info(&self.connections[slot].as_ref()?.stream)
     }
 
@@ -484,8 +485,8 @@ impl Streams {
     fn encryption(&self, peer: &StreamPeer, direction: Direction) -> Option<&Secure> {
         let slot = match direction {
             Direction::Sending => match peer.outgoing {
-                Outgoing::Open(slot) => Some(slot),
-                Outgoing::Waiting { .. } => None,
+                OutgoingConnection::Open(slot) => Some(slot),
+                OutgoingConnection::Waiting { .. } => None,
             },
             Direction::Receiving => peer.incoming,
         };
@@ -517,7 +518,10 @@ pub enum Direction {
 }
 
 /// The connection that carries frames to a peer, if it has been greeted.
-fn sending(connections: &mut [Option<StreamConnection>], outgoing: Outgoing) -> Option<&mut StreamConnection> {
-    let Outgoing::Open(slot) = outgoing else { return None };
+fn sending(
+    connections: &mut [Option<StreamConnection>],
+    outgoing: OutgoingConnection,
+) -> Option<&mut StreamConnection> {
+    let OutgoingConnection::Open(slot) = outgoing else { return None };
     connections[slot].as_mut().filter(|connection| matches!(connection.role, ConnectionRole::Sending { .. }))
 }

@@ -2,7 +2,7 @@
 //!
 //! The program starts itself as the other process, so it has no harness: each check is a function that `main` calls.
 
-use raidcomm::shared::{Fate, LineCallError, LineClient, LineError, LineListener, LineServeError, Shape};
+use raidcomm::shared::{LineCallError, LineClient, LineError, LineListener, LineServeError, RequestFate, Shape};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
@@ -75,8 +75,12 @@ fn a_killed_server_ends_its_calls() {
         let waits = client.begin(b"wait").expect("a slot");
         client.call(b"echo", &mut reply, None).expect("it has taken the call before this one");
         other.kill().expect("it can be killed");
-        assert_eq!(client.finish(waits, &mut reply, None), Err(LineCallError::Gone(Fate::Unknown)), "round {round}");
-        assert_eq!(client.begin(b"echo"), Err(LineCallError::Gone(Fate::NotExecuted)), "round {round}");
+        assert_eq!(
+            client.finish(waits, &mut reply, None),
+            Err(LineCallError::Gone(RequestFate::Unknown)),
+            "round {round}"
+        );
+        assert_eq!(client.begin(b"echo"), Err(LineCallError::Gone(RequestFate::NotExecuted)), "round {round}");
         other.wait().expect("it has ended");
     }
 }

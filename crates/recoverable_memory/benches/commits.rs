@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use recoverable_memory::load::sync_latencies;
-use recoverable_memory::{CommitMode, Durability, Error as MemoryError, Memory, Options, Region};
+use recoverable_memory::{CommitMode, Durability, Error as MemoryError, Memory, RecoverableMemoryOptions, Region};
 
 const SEGMENT: &str = "commits";
 const SEGMENT_BYTES: u64 = 8 << 20;
@@ -45,7 +45,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let temporary = tempfile::tempdir()?;
     let folder = arguments.next().map_or_else(|| temporary.path().join("commits"), PathBuf::from);
     let seconds: f64 = arguments.next().map_or(Ok(1.0), |text| text.parse())?;
-    let memory = Memory::open_or_create(&folder, Options { log_bytes: 64 << 20, ..Options::default() })?;
+    let memory = Memory::open_or_create(
+        &folder,
+        RecoverableMemoryOptions { log_bytes: 64 << 20, ..RecoverableMemoryOptions::default() },
+    )?;
     if memory.segment_bytes(SEGMENT)?.is_none() {
         memory.create_segment(SEGMENT, SEGMENT_BYTES)?;
     }

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use recoverable_memory::load::{AccessPattern, Load, LoadSettings, LoadWork, sync_latencies};
-use recoverable_memory::{CommitMode, Memory, Options};
+use recoverable_memory::load::{AccessPattern, DebitCreditLoad, LoadSettings, LoadWork, sync_latencies};
+use recoverable_memory::{CommitMode, Memory, RecoverableMemoryOptions};
 
 const HELP: &str = "\
 Runs a load of the papers on recoverable memory and prints how fast it was.
@@ -46,9 +46,9 @@ fn start() -> Result<ExitCode, Box<dyn Error>> {
     };
     let temporary = tempfile::tempdir()?;
     let folder = arguments.folder.unwrap_or_else(|| temporary.path().join("load"));
-    let options = Options { log_bytes: arguments.log_bytes, ..Options::default() };
+    let options = RecoverableMemoryOptions { log_bytes: arguments.log_bytes, ..RecoverableMemoryOptions::default() };
     let memory = Memory::open_or_create(&folder, options)?;
-    let mut load = Load::new(&memory, arguments.settings)?;
+    let mut load = DebitCreditLoad::new(&memory, arguments.settings)?;
     let latencies = sync_latencies(&folder, 200)?;
     let outcome = load.run(&memory, arguments.transactions)?;
     load.audit()?;

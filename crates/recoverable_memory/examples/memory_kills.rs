@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use recoverable_memory::load::{AccessPattern, Load, LoadSettings, LoadWork};
-use recoverable_memory::{CommitMode, Durability, Memory, Options};
+use recoverable_memory::load::{AccessPattern, DebitCreditLoad, LoadSettings, LoadWork};
+use recoverable_memory::{CommitMode, Durability, Memory, RecoverableMemoryOptions};
 
 /// A small log, so that many a kill hits a truncation.
 const LOG_BYTES: u64 = 64 << 10;
@@ -36,13 +36,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let temporary = tempfile::tempdir()?;
     let folder = arguments.get(1).map_or_else(|| temporary.path().join("kills"), PathBuf::from);
     let memory = Memory::open_or_create(&folder, options())?;
-    let mut booked = Load::new(&memory, SETTINGS)?.transactions();
+    let mut booked = DebitCreditLoad::new(&memory, SETTINGS)?.transactions();
     memory.close()?;
     let (begin, mut recovered, mut records) = (Instant::now(), 0, 0);
     for kill in 1..=kills {
         let told = one_life(&folder, kill)?;
         let memory = Memory::open(&folder, options())?;
-        let load = Load::new(&memory, SETTINGS)?;
+        let load = DebitCreditLoad::new(&memory, SETTINGS)?;
         load.audit()?;
         if load.transactions() < told || load.transactions() < booked {
             return Err(format!("kill {kill}: {told} bookings were told, {} are there", load.transactions()).into());
@@ -61,8 +61,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn options() -> Options {
-    Options { log_bytes: LOG_BYTES, ..Options::default() }
+fn options() -> RecoverableMemoryOptions {
+    RecoverableMemoryOptions { log_bytes: LOG_BYTES, ..RecoverableMemoryOptions::default() }
 }
 
 /// Starts a process, kills it at some moment, and returns how many bookings it has told of as durable.
@@ -90,7 +90,7 @@ fn one_life(folder: &Path, kill: u64) -> Result<u64, Box<dyn Error>> {
 
 fn book(folder: &Path) -> Result<(), Box<dyn Error>> {
     let memory = Memory::open(folder, options())?;
-    let mut load = Load::new(&memory, SETTINGS)?;
+    let mut load = DebitCreditLoad::new(&memory, SETTINGS)?;
     let mut output = std::io::stdout().lock();
     loop {
         // Some that are flushed together, told when they are durable.

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use recoverable_memory::transaction::RestoreMode;
-use recoverable_memory::{CommitMode, Enlisted, Memory, Offset, Options, RangeError, Region};
+use recoverable_memory::{CommitMode, Enlisted, Memory, Offset, RangeError, RecoverableMemoryOptions, Region};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 const HELP: &str = "\
@@ -212,7 +212,7 @@ fn start() -> Result<ExitCode, Box<dyn Error>> {
         print!("{HELP}");
         return Ok(ExitCode::SUCCESS);
     };
-    let memory = Memory::open_or_create(Path::new(folder), Options::default())?;
+    let memory = Memory::open_or_create(Path::new(folder), RecoverableMemoryOptions::default())?;
     if memory.segment_bytes(SEGMENT)?.is_none() {
         memory.create_segment(SEGMENT, SEGMENT_BYTES)?;
     }

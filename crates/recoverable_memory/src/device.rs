@@ -46,7 +46,7 @@ pub enum Durability {
 
 /// What made a commit durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Receipt {
+pub enum DeviceReceipt {
     /// Nothing yet: the commit survives neither the death of the process nor a loss of power before it is flushed.
     Buffered,
     /// So many servers on other hosts have it in memory.
@@ -58,23 +58,23 @@ pub enum Receipt {
     Disk,
 }
 
-impl Receipt {
+impl DeviceReceipt {
     /// Whether this is at least what was wanted.
     pub fn meets(self, wanted: Durability) -> bool {
         match (self, wanted) {
-            (Receipt::Disk, _) => true,
-            (Receipt::Memory { copies }, Durability::Memory { copies: wanted }) => copies >= wanted,
-            (Receipt::Memory { .. } | Receipt::Buffered, _) => false,
+            (DeviceReceipt::Disk, _) => true,
+            (DeviceReceipt::Memory { copies }, Durability::Memory { copies: wanted }) => copies >= wanted,
+            (DeviceReceipt::Memory { .. } | DeviceReceipt::Buffered, _) => false,
         }
     }
 }
 
-impl fmt::Display for Receipt {
+impl fmt::Display for DeviceReceipt {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Receipt::Buffered => write!(formatter, "nothing yet"),
-            Receipt::Memory { copies } => write!(formatter, "memory of {copies} servers"),
-            Receipt::Disk => write!(formatter, "disk"),
+            DeviceReceipt::Buffered => write!(formatter, "nothing yet"),
+            DeviceReceipt::Memory { copies } => write!(formatter, "memory of {copies} servers"),
+            DeviceReceipt::Disk => write!(formatter, "disk"),
         }
     }
 }
@@ -125,7 +125,7 @@ pub trait LogDevice: Send + Sync {
     ///
     /// # Errors
     /// Final.
-    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<Receipt, DeviceError>;
+    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<DeviceReceipt, DeviceError>;
 
     /// Fills `buffer` with the bytes from `from` on, which lie between start and end.
     ///

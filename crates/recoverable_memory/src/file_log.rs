@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::device::{DeviceError, Durability, LogDevice, LogExtent, LogOffset, Receipt};
+use crate::device::{DeviceError, DeviceReceipt, Durability, LogDevice, LogExtent, LogOffset};
 use crate::files::{FileFolder, FixedFile};
 use crate::limits::{BLOCK_BYTES, LOG_BYTES_MAX, LOG_BYTES_MIN, POSITION_END};
 
@@ -222,7 +222,7 @@ impl LogDevice for FileLog {
         Ok(end)
     }
 
-    fn flush(&self, upto: LogOffset, _wanted: Durability) -> Result<Receipt, DeviceError> {
+    fn flush(&self, upto: LogOffset, _wanted: Durability) -> Result<DeviceReceipt, DeviceError> {
         let mut sync = self.sync();
         self.finally("sync", || {
             if sync.synced < upto {
@@ -230,7 +230,7 @@ impl LogDevice for FileLog {
                 self.file.sync()?;
                 sync.synced = end;
             }
-            Ok(Receipt::Disk)
+            Ok(DeviceReceipt::Disk)
         })
     }
 

@@ -50,14 +50,14 @@ pub mod statistics;
 pub mod transaction;
 mod truncation;
 
-pub use device::{DeviceError, Durability, LogDevice, LogOffset, Receipt};
+pub use device::{DeviceError, DeviceReceipt, Durability, LogDevice, LogOffset};
 pub use error::{Error, RangeError};
 pub use memory::Memory;
-pub use options::{OnDamage, Options, Truncation};
+pub use options::{OnDamage, RecoverableMemoryOptions, Truncation};
 pub use plain::{Offset, Plain};
 pub use recovery::RecoveryReport;
 pub use region::Region;
-pub use transaction::{CommitMode, Enlisted, NoRestore, Restore, RestoreMode, Transaction};
+pub use transaction::{CommitMode, Enlisted, MemoryTransaction, NoRestore, Restore, RestoreMode};
 
 /// The examples of the README are run.
 #[cfg(doctest)]

@@ -5,7 +5,7 @@
 //! account, its teller and its branch, and appends to the audit trail, which goes round. *Localized* is theirs too: 70 % of the transactions
 //! update accounts on 5 % of the pages, 25 % on another 15 %, and 5 % on the rest.
 //!
-//! Invariant: after any crash the sums of accounts, tellers and branches are equal ([`Load::audit`]).
+//! Invariant: after any crash the sums of accounts, tellers and branches are equal ([`DebitCreditLoad::audit`]).
 
 use std::fs::OpenOptions;
 use std::io;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::device::{Durability, Receipt};
+use crate::device::{DeviceReceipt, Durability};
 use crate::error::{Error, RangeError};
 use crate::limits::PAGE_BYTES;
 use crate::memory::Memory;
@@ -77,7 +77,7 @@ pub struct LoadOutcome {
     /// How long that flush took.
     pub last_flush: Duration,
     /// What makes all of them durable.
-    pub receipt: Receipt,
+    pub receipt: DeviceReceipt,
 }
 
 impl LoadOutcome {
@@ -182,7 +182,7 @@ impl Bank {
 }
 
 /// A load on a memory: its segment is mapped as long as this lives.
-pub struct Load {
+pub struct DebitCreditLoad {
     settings: LoadSettings,
     region: Region,
     places: LoadPlaces,
@@ -190,12 +190,12 @@ pub struct Load {
     number: u64,
 }
 
-impl Load {
+impl DebitCreditLoad {
     /// Maps the load's segment, which is made if it is not there.
     ///
     /// # Errors
     /// Of the memory; [`LoadError::Settings`], also when the segment is there for another load.
-    pub fn new(memory: &Memory, settings: LoadSettings) -> Result<Load, LoadError> {
+    pub fn new(memory: &Memory, settings: LoadSettings) -> Result<DebitCreditLoad, LoadError> {
         let work = settings.work;
         let impossible = |expected| LoadError::Settings { work, expected };
         let (bytes, places, place_bytes) = match work {
@@ -223,7 +223,7 @@ impl Load {
         };
         let places =
             LoadPlaces { numbers: RandomNumbers(settings.seed), pattern: settings.pattern, count: places, place_bytes };
-        Ok(Load { settings, region, places, number })
+        Ok(DebitCreditLoad { settings, region, places, number })
     }
 
     /// Runs so many transactions and flushes at the end.
@@ -247,7 +247,7 @@ impl Load {
     ///
     /// # Errors
     /// Of the memory.
-    pub fn transaction(&mut self, memory: &Memory) -> Result<Receipt, LoadError> {
+    pub fn transaction(&mut self, memory: &Memory) -> Result<DeviceReceipt, LoadError> {
         let place = self.places.place(self.number);
         let amount = self.places.numbers.below(1999) as i64 - 999;
         let job = LoadJob { work: self.settings.work, place, amount, number: self.number };

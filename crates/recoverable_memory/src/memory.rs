@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
-use crate::device::{Durability, LogDevice, Receipt};
+use crate::device::{DeviceReceipt, Durability, LogDevice};
 use crate::disk::DiskFolder;
 use crate::error::Error;
 use crate::file_log::FileLog;
 use crate::files::FileFolder;
 use crate::limits::PAGE_BYTES;
 use crate::mapping::SegmentMapping;
-use crate::options::{Options, Truncation, check_options};
+use crate::options::{RecoverableMemoryOptions, Truncation, check_options};
 use crate::recovery::{RecoveryReport, recover};
 use crate::region::Region;
 use crate::shared::{MemoryShared, check_name, lock, truncate_on_demand};
@@ -38,7 +38,7 @@ impl Memory {
     ///
     /// # Errors
     /// [`Error::NoLog`] if there is no log; what [`Memory::with_device`] returns.
-    pub fn open(folder: &Path, options: Options) -> Result<Memory, Error> {
+    pub fn open(folder: &Path, options: RecoverableMemoryOptions) -> Result<Memory, Error> {
         let folder = DiskFolder::new(folder).map_err(Error::io("open", "folder"))?;
         match FileLog::open(&folder, LOG_NAME)? {
             Some(log) => Memory::with_device(Box::new(log), Box::new(folder), options),
@@ -51,7 +51,7 @@ impl Memory {
     ///
     /// # Errors
     /// [`Error::Log`] if there is a log already; what [`Memory::with_device`] returns.
-    pub fn create(folder: &Path, options: Options) -> Result<Memory, Error> {
+    pub fn create(folder: &Path, options: RecoverableMemoryOptions) -> Result<Memory, Error> {
         let folder = DiskFolder::new(folder).map_err(Error::io("open", "folder"))?;
         let log = FileLog::create(&folder, LOG_NAME, options.log_bytes)?;
         Memory::with_device(Box::new(log), Box::new(folder), options)
@@ -61,7 +61,7 @@ impl Memory {
     ///
     /// # Errors
     /// [`Error::NoLog`] if there are files and no log; what [`Memory::with_device`] returns.
-    pub fn open_or_create(folder: &Path, options: Options) -> Result<Memory, Error> {
+    pub fn open_or_create(folder: &Path, options: RecoverableMemoryOptions) -> Result<Memory, Error> {
         let disk = DiskFolder::new(folder).map_err(Error::io("open", "folder"))?;
         if disk.is_empty().map_err(Error::io("list", "folder"))? {
             return Memory::create(folder, options);
@@ -76,7 +76,7 @@ impl Memory {
     pub fn with_device(
         device: Box<dyn LogDevice>,
         folder: Box<dyn FileFolder>,
-        options: Options,
+        options: RecoverableMemoryOptions,
     ) -> Result<Memory, Error> {
         check_options(&options, device.capacity())?;
         let recovered = recover(device.as_ref(), folder.as_ref(), options.on_damage)?;
@@ -172,7 +172,7 @@ impl Memory {
     ///
     /// # Errors
     /// [`Error::Log`], after which the memory has failed: whether the commits are durable will be seen when it is opened again.
-    pub fn flush(&self, wanted: Durability) -> Result<Receipt, Error> {
+    pub fn flush(&self, wanted: Durability) -> Result<DeviceReceipt, Error> {
         self.shared.flush(wanted)
     }
 

@@ -3,11 +3,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::device::{DeviceError, Durability, LogDevice, LogExtent, LogOffset, Receipt};
+use crate::device::{DeviceError, DeviceReceipt, Durability, LogDevice, LogExtent, LogOffset};
 
 /// The log. Clones are the same log.
 #[derive(Clone, Debug)]
-pub struct MemoryLog {
+pub struct VolatileLog {
     state: Arc<Mutex<MemoryLogState>>,
     capacity: u64,
     copies: u8,
@@ -33,13 +33,13 @@ impl MemoryLogState {
     }
 }
 
-impl MemoryLog {
+impl VolatileLog {
     /// An empty log of `capacity` bytes with `copies` servers. What they do not suffice for is told to be on disk.
-    pub fn new(capacity: u64, copies: u8) -> MemoryLog {
+    pub fn new(capacity: u64, copies: u8) -> VolatileLog {
         let (start, flushed) = (LogOffset(0), LogOffset(0));
         let state =
             MemoryLogState { bytes: Vec::new(), start, flushed, flushes: 0, flushes_max: u64::MAX, failed: false };
-        MemoryLog { state: Arc::new(Mutex::new(state)), capacity, copies }
+        VolatileLog { state: Arc::new(Mutex::new(state)), capacity, copies }
     }
 
     /// Has every flush fail once `flushes` of them have succeeded.
@@ -48,10 +48,10 @@ impl MemoryLog {
     }
 
     /// The log as its next user finds it if this one dies now and all but `kept` of the bytes that were not flushed are lost.
-    pub fn after_death(&self, kept: usize) -> MemoryLog {
+    pub fn after_death(&self, kept: usize) -> VolatileLog {
         let state = self.lock();
         let survive = (state.flushed.since(state.start) as usize).saturating_add(kept).min(state.bytes.len());
-        let next = MemoryLog::new(self.capacity, self.copies);
+        let next = VolatileLog::new(self.capacity, self.copies);
         let (start, flushed) = (state.start, state.flushed);
         *next.lock() = MemoryLogState {
             bytes: state.bytes[..survive].to_vec(),
@@ -69,7 +69,7 @@ impl MemoryLog {
     }
 }
 
-impl LogDevice for MemoryLog {
+impl LogDevice for VolatileLog {
     fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -90,7 +90,7 @@ impl LogDevice for MemoryLog {
         Ok(state.end())
     }
 
-    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<Receipt, DeviceError> {
+    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<DeviceReceipt, DeviceError> {
         let mut state = self.lock();
         state.check()?;
         assert!(upto <= state.end(), "flushing up to {upto}, the log ends at {}", state.end());
@@ -100,8 +100,8 @@ impl LogDevice for MemoryLog {
         }
         state.flushes += 1;
         state.flushed = state.end();
-        let receipt = Receipt::Memory { copies: self.copies };
-        Ok(if receipt.meets(wanted) { receipt } else { Receipt::Disk })
+        let receipt = DeviceReceipt::Memory { copies: self.copies };
+        Ok(if receipt.meets(wanted) { receipt } else { DeviceReceipt::Disk })
     }
 
     fn read(&self, from: LogOffset, buffer: &mut [u8]) -> Result<(), DeviceError> {

@@ -25,7 +25,7 @@ pub enum OnDamage {
 
 /// How a memory behaves.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct RecoverableMemoryOptions {
     /// The size of a log that is created, in bytes: a multiple of 4,096.
     pub log_bytes: u64,
     /// Committed bytes that may wait in memory to be written to the log.
@@ -40,9 +40,9 @@ pub struct Options {
     pub on_damage: OnDamage,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for RecoverableMemoryOptions {
+    fn default() -> RecoverableMemoryOptions {
+        RecoverableMemoryOptions {
             log_bytes: LOG_BYTES_DEFAULT,
             spool_bytes: SPOOL_BYTES_DEFAULT,
             truncate_at_percent: TRUNCATE_AT_PERCENT_DEFAULT,
@@ -54,7 +54,7 @@ impl Default for Options {
 }
 
 /// Whether a memory can be opened with these, on a log of this capacity.
-pub(crate) fn check_options(options: &Options, capacity: u64) -> Result<(), Error> {
+pub(crate) fn check_options(options: &RecoverableMemoryOptions, capacity: u64) -> Result<(), Error> {
     let percent = u64::from(options.truncate_at_percent);
     if percent > 100 {
         return Err(Error::Option { name: "truncate_at_percent", value: percent, expected: "0 to 100" });

@@ -182,7 +182,7 @@ impl<'a> RecordReader<'a> {
 mod tests {
     use super::*;
     use crate::device::Durability;
-    use crate::memory_log::MemoryLog;
+    use crate::memory_log::VolatileLog;
     use crate::record::{SegmentChange, push_change, seal, segments_buffer};
     use crate::simulated::SimulatedDisk;
 
@@ -194,7 +194,7 @@ mod tests {
 
     /// Recovers a log of these records, with sound checksums, onto a disk with a segment `a`.
     fn recovered(records: Vec<(RecordKind, Vec<u8>)>) -> (Result<RecoveryReport, Error>, SimulatedDisk) {
-        let (log, disk) = (MemoryLog::new(4096, 1), SimulatedDisk::new());
+        let (log, disk) = (VolatileLog::new(4096, 1), SimulatedDisk::new());
         drop(disk.create("a", 4096, b"old").unwrap());
         let mut end = LogOffset(0);
         for (kind, mut buffer) in records {

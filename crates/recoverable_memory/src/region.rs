@@ -12,7 +12,7 @@ use crate::plain::{Offset, Plain};
 
 /// A range of a segment, mapped into memory.
 ///
-/// A region is owned by whoever has it, may go to other threads, and is changed only by [`crate::Transaction::enlist`], which borrows
+/// A region is owned by whoever has it, may go to other threads, and is changed only by [`crate::MemoryTransaction::enlist`], which borrows
 /// it until the transaction ends. Threads that change different parts of a segment at the same time map them apart, or
 /// [split](Region::split_at) one region, and put each piece into a lock of its own: RVM leaves it to its user what may run at
 /// the same time, and so do we, except that the compiler checks the user.

@@ -11,12 +11,12 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use crate::device::{DeviceError, Durability, LogDevice, LogOffset, Receipt};
+use crate::device::{DeviceError, DeviceReceipt, Durability, LogDevice, LogOffset};
 use crate::error::Error;
 use crate::files::FileFolder;
 use crate::limits::{NAME_BYTES_MAX, RECORD_ALIGNMENT, RECORD_SHARE, SEGMENTS_SHARE};
 use crate::mapping::{Registry, SegmentMapping};
-use crate::options::{Options, Truncation};
+use crate::options::{RecoverableMemoryOptions, Truncation};
 use crate::pieces::note_record;
 use crate::record::{self, RecordKind, SegmentChange};
 use crate::spool::{RecordBatch, Spool};
@@ -27,7 +27,7 @@ use crate::truncation::TruncatedSegment;
 pub(crate) struct MemoryShared {
     device: Box<dyn LogDevice>,
     folder: Box<dyn FileFolder>,
-    options: Options,
+    options: RecoverableMemoryOptions,
     record_bytes_max: u64,
     registry: Arc<Registry>,
     spool: Mutex<Spool>,
@@ -85,7 +85,7 @@ impl MemoryShared {
     pub(crate) fn new(
         device: Box<dyn LogDevice>,
         folder: Box<dyn FileFolder>,
-        options: Options,
+        options: RecoverableMemoryOptions,
         start: LogOffset,
     ) -> MemoryShared {
         let capacity = device.capacity();
@@ -163,7 +163,7 @@ impl MemoryShared {
         self.device.as_ref()
     }
 
-    pub(crate) fn options(&self) -> &Options {
+    pub(crate) fn options(&self) -> &RecoverableMemoryOptions {
         &self.options
     }
 
@@ -350,12 +350,12 @@ impl MemoryShared {
     }
 
     /// Makes durable what was committed before.
-    pub(crate) fn flush(&self, wanted: Durability) -> Result<Receipt, Error> {
+    pub(crate) fn flush(&self, wanted: Durability) -> Result<DeviceReceipt, Error> {
         let end = self.write_out()?;
         self.flush_upto(end, wanted)
     }
 
-    pub(crate) fn flush_upto(&self, end: LogOffset, wanted: Durability) -> Result<Receipt, Error> {
+    pub(crate) fn flush_upto(&self, end: LogOffset, wanted: Durability) -> Result<DeviceReceipt, Error> {
         self.check()?;
         let begin = Instant::now();
         let receipt = self.device.flush(end, wanted).map_err(|error| self.fail(error.into()))?;

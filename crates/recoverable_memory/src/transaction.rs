@@ -71,7 +71,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use crate::coverage::Coverage;
-use crate::device::{Durability, Receipt};
+use crate::device::{DeviceReceipt, Durability};
 use crate::error::{Error, RangeError};
 use crate::mapping::Span;
 use crate::memory::Memory;
@@ -136,7 +136,7 @@ impl CommitMode {
 
 /// A transaction. `'r` is how long it has its regions.
 #[must_use = "a transaction that is dropped does not commit"]
-pub struct Transaction<'r, M: RestoreMode> {
+pub struct MemoryTransaction<'r, M: RestoreMode> {
     memory: &'r MemoryShared,
     work: RefCell<TransactionWork<'r>>,
     mode: PhantomData<M>,
@@ -161,8 +161,8 @@ struct BorrowedRegion<'r> {
     enlisted: &'r mut bool,
 }
 
-impl<'r, M: RestoreMode> Transaction<'r, M> {
-    pub(crate) fn new(memory: &'r MemoryShared) -> Transaction<'r, M> {
+impl<'r, M: RestoreMode> MemoryTransaction<'r, M> {
+    pub(crate) fn new(memory: &'r MemoryShared) -> MemoryTransaction<'r, M> {
         memory.begun();
         let work = TransactionWork {
             regions: SmallVec::new(),
@@ -172,7 +172,7 @@ impl<'r, M: RestoreMode> Transaction<'r, M> {
             old: Vec::new(),
             ended: false,
         };
-        Transaction { memory, work: RefCell::new(work), mode: PhantomData }
+        MemoryTransaction { memory, work: RefCell::new(work), mode: PhantomData }
     }
 
     /// Takes a region into the transaction, which has it until it ends.
@@ -205,7 +205,7 @@ impl<'r, M: RestoreMode> Transaction<'r, M> {
     /// # Errors
     /// [`Error::Failed`], and the failure that led there. With `Restore` the memory has its old values then, unless the failure came
     /// after the commit: in the flush. Such a commit may or may not be there after the memory is opened again.
-    pub fn commit(self, how: CommitMode) -> Result<Receipt, Error> {
+    pub fn commit(self, how: CommitMode) -> Result<DeviceReceipt, Error> {
         {
             let mut work = self.work.borrow_mut();
             self.memory.commit(work.changes(), work.record_bytes(0), work.bytes_set)?;
@@ -213,7 +213,7 @@ impl<'r, M: RestoreMode> Transaction<'r, M> {
         }
         self.memory.ended();
         match how.durability() {
-            None => Ok(Receipt::Buffered),
+            None => Ok(DeviceReceipt::Buffered),
             Some(wanted) => self.memory.flush(wanted),
         }
     }
@@ -245,14 +245,14 @@ impl<'r, M: RestoreMode> Transaction<'r, M> {
     }
 }
 
-impl Transaction<'_, Restore> {
+impl MemoryTransaction<'_, Restore> {
     /// Gives every byte the value that it had before the transaction.
     pub fn abort(self) {
         drop(self);
     }
 }
 
-impl<M: RestoreMode> Drop for Transaction<'_, M> {
+impl<M: RestoreMode> Drop for MemoryTransaction<'_, M> {
     fn drop(&mut self) {
         let work = self.work.get_mut();
         if work.ended {
@@ -306,7 +306,7 @@ impl TransactionWork<'_> {
 
 /// A region in a transaction.
 pub struct Enlisted<'t, 'r, M: RestoreMode> {
-    transaction: &'t Transaction<'r, M>,
+    transaction: &'t MemoryTransaction<'r, M>,
     index: u32,
     span: Span,
 }
@@ -373,12 +373,12 @@ impl<M: RestoreMode> Enlisted<'_, '_, M> {
 
 impl Memory {
     /// Begins a transaction that can be aborted.
-    pub fn begin(&self) -> Transaction<'_, Restore> {
-        Transaction::new(self.shared())
+    pub fn begin(&self) -> MemoryTransaction<'_, Restore> {
+        MemoryTransaction::new(self.shared())
     }
 
     /// Begins a transaction that keeps no old values and cannot be aborted.
-    pub fn begin_no_restore(&self) -> Transaction<'_, NoRestore> {
-        Transaction::new(self.shared())
+    pub fn begin_no_restore(&self) -> MemoryTransaction<'_, NoRestore> {
+        MemoryTransaction::new(self.shared())
     }
 }

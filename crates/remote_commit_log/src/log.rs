@@ -1,6 +1,6 @@
 //! The log. See the crate's description for its invariants.
 
-use commit_log::{Log, LogError, LogStatus, Position, Receipt, Records, frame_bytes};
+use commit_log::{Log, LogError, LogReceipt, LogRecords, LogStatus, Position, frame_bytes};
 use network_memory::host::log_folder::{FolderError, FolderOpening, LogFolder, LogName};
 use network_memory::host::remote_log::{RemoteLog, RemoteLogError};
 use network_memory::host::told::OperatorTold;
@@ -324,7 +324,7 @@ impl Log for RemoteCommitLog {
         Ok(())
     }
 
-    fn read_from(&self, position: Position) -> Records<'_> {
+    fn read_from(&self, position: Position) -> LogRecords<'_> {
         let (first, end) = (self.first(), self.end);
         let error = match self.starts.from(position) {
             Some(starts) => return Box::new(RecordsBeingRead { log: &self.log, starts }),
@@ -351,8 +351,8 @@ impl Log for RemoteCommitLog {
     fn status(&self) -> LogStatus {
         let status = self.log.status();
         let receipt = match status.in_force {
-            Some(names::Receipt::Memory { copies }) => Receipt::Memory { copies },
-            Some(names::Receipt::Disk) | None => Receipt::Disk,
+            Some(names::RecordReceipt::Memory { copies }) => LogReceipt::Memory { copies },
+            Some(names::RecordReceipt::Disk) | None => LogReceipt::Disk,
         };
         let disk = self.log.disk_status().unwrap_or_default();
         LogStatus { bytes_appended: self.bytes_appended, receipt, window_bytes: status.window_bytes, ..disk }

@@ -1,6 +1,6 @@
 //! The log over real memory servers of this process: the contract of [`Log`], and what crashes leave.
 
-use commit_log::{Log, LogError, MemoryLog, Position, Receipt};
+use commit_log::{Log, LogError, LogReceipt, MemoryLog, Position};
 use network_memory::host::local_servers::LocalServers;
 use network_memory::host::log_folder::{FolderError, FolderOpening};
 use network_memory::writer::Boot;
@@ -70,7 +70,7 @@ fn wait(log: &mut RemoteCommitLog, what: &str, mut is_so: impl FnMut(&mut Remote
 }
 
 fn wait_for_memory(log: &mut RemoteCommitLog) {
-    wait(log, "memory to be enough", |log| log.status().receipt == Receipt::Memory { copies: 2 });
+    wait(log, "memory to be enough", |log| log.status().receipt == LogReceipt::Memory { copies: 2 });
 }
 
 /// If this failed, a run in the simulator would have other positions than a real one, or a record come from the wrong place.
@@ -168,7 +168,7 @@ fn without_servers_it_waits_for_the_disk() {
     let mut log = world.open();
     wait_for_memory(&mut log);
     world.servers = servers();
-    wait(&mut log, "the disk to be in force", |log| log.status().receipt == Receipt::Disk);
+    wait(&mut log, "the disk to be in force", |log| log.status().receipt == LogReceipt::Disk);
     let position = log.append(&record(7)).expect("there is room");
     log.request_sync();
     wait(&mut log, "the disk", |log| log.poll_synced().expect("it goes on") > position);

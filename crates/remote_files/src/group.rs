@@ -16,7 +16,7 @@
 //! What its threads share is in `shared`.
 
 use network_memory::host::log_folder::LogFolder;
-use network_memory::names::Receipt;
+use network_memory::names::RecordReceipt;
 use std::sync::Arc;
 
 use crate::change::{FileChange, FileNumber, append_keyed};
@@ -25,7 +25,7 @@ use crate::limits::WRITE_BYTES_MAX;
 use crate::opening::OpenedFiles;
 use crate::remembered::Remembered;
 use crate::settling::Settler;
-use crate::shared::{GroupShared, Pending, lock};
+use crate::shared::{GroupShared, PendingChanges, lock};
 use crate::status::FilesStatus;
 
 pub use crate::shared::NotifyOperator;
@@ -88,7 +88,8 @@ impl RemoteFiles {
             return self.wrote(file, offset, bytes);
         }
         self.shared.wait_for_room()?;
-        self.shared.told(|Pending { record, remembered }| append_keyed(record, remembered, file, offset, key, bytes))
+        self.shared
+            .told(|PendingChanges { record, remembered }| append_keyed(record, remembered, file, offset, key, bytes))
     }
 
     /// Tells that a file has been made longer, with zeros.
@@ -142,7 +143,7 @@ impl RemoteFiles {
     ///
     /// # Errors
     /// It is not known whether it is, and nothing is taken any more.
-    pub fn sync(&self) -> Result<Option<Receipt>, DurabilityFailure> {
+    pub fn sync(&self) -> Result<Option<RecordReceipt>, DurabilityFailure> {
         self.shared.sync()
     }
 

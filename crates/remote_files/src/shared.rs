@@ -4,7 +4,7 @@
 
 use network_memory::host::fork::ForkMark;
 use network_memory::host::remote_log::RemoteLog;
-use network_memory::names::{Receipt, RecordNumber};
+use network_memory::names::{RecordNumber, RecordReceipt};
 use network_memory::writer::LogEvent;
 use std::fs::File;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub(crate) struct GroupShared {
     events: Mutex<Vec<LogEvent>>,
     /// Whoever has the log is to put there what has happened to it.
     asks_events: AtomicBool,
-    pub(crate) pending: Mutex<Pending>,
+    pub(crate) pending: Mutex<PendingChanges>,
     failure: OnceLock<DurabilityFailure>,
     /// The first file, to be synced. Programs lock it, and closing any descriptor of a file gives up the process's locks of it
     /// (fcntl(2)): so it stays open until nobody has the group open.
@@ -52,7 +52,7 @@ pub(crate) struct GroupShared {
 pub(crate) struct LogState {
     pub(crate) log: RemoteLog,
     /// Everything has a receipt, this one being the last.
-    pub(crate) receipt: Option<Receipt>,
+    pub(crate) receipt: Option<RecordReceipt>,
     /// Something was appended and not waited for.
     is_behind: bool,
     spare: Vec<u8>,
@@ -60,7 +60,7 @@ pub(crate) struct LogState {
 
 /// Changes that are not in the log yet, and what the log has so far.
 #[derive(Default)]
-pub(crate) struct Pending {
+pub(crate) struct PendingChanges {
     pub(crate) record: Vec<u8>,
     pub(crate) remembered: Remembered,
 }
@@ -110,7 +110,7 @@ impl GroupShared {
             log: Mutex::new(LogState { log, receipt: None, is_behind: false, spare: Vec::new() }),
             events: Mutex::default(),
             asks_events: AtomicBool::new(false),
-            pending: Mutex::new(Pending::default()),
+            pending: Mutex::new(PendingChanges::default()),
             failure: OnceLock::new(),
             first: Mutex::new(None),
             counts: GroupCounts::default(),
@@ -154,7 +154,7 @@ impl GroupShared {
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (self.notify)(text)));
     }
 
-    pub(crate) fn told(&self, append: impl FnOnce(&mut Pending)) -> Result<(), DurabilityFailure> {
+    pub(crate) fn told(&self, append: impl FnOnce(&mut PendingChanges)) -> Result<(), DurabilityFailure> {
         loop {
             self.check()?;
             let mut pending = lock(&self.pending);
@@ -197,13 +197,13 @@ impl GroupShared {
     }
 
     /// Waits until all that is in the log has a receipt.
-    pub(crate) fn wait_receipt(&self, state: &mut LogState) -> Result<Option<Receipt>, DurabilityFailure> {
+    pub(crate) fn wait_receipt(&self, state: &mut LogState) -> Result<Option<RecordReceipt>, DurabilityFailure> {
         if state.is_behind {
             let receipt = state.log.flush(self.wait).map_err(|error| self.fail(&error))?;
             state.is_behind = false;
             state.receipt = receipt.or(state.receipt);
             let count = match state.receipt {
-                Some(Receipt::Disk) => &self.counts.syncs_disk,
+                Some(RecordReceipt::Disk) => &self.counts.syncs_disk,
                 _ => &self.counts.syncs_memory,
             };
             count.fetch_add(1, Ordering::Relaxed);
@@ -227,7 +227,7 @@ impl GroupShared {
         std::mem::take(&mut *lock(&self.events))
     }
 
-    pub(crate) fn sync(&self) -> Result<Option<Receipt>, DurabilityFailure> {
+    pub(crate) fn sync(&self) -> Result<Option<RecordReceipt>, DurabilityFailure> {
         self.check()?;
         let mut state = lock(&self.log);
         self.put(&mut state)?;

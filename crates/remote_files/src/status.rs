@@ -1,6 +1,6 @@
 //! How a group of files stands, for display.
 
-use network_memory::names::Receipt;
+use network_memory::names::RecordReceipt;
 use network_memory::writer::WriterStatus;
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use crate::shared::{GroupShared, lock};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilesStatus {
     /// What would make a change durable now; none: nothing.
-    pub in_force: Option<Receipt>,
+    pub in_force: Option<RecordReceipt>,
     /// Servers that hold everything that was acknowledged.
     pub copies: usize,
     /// Servers that are named.

@@ -5,7 +5,7 @@ use network_memory::limits::RECORD_BYTES_MAX;
 use network_memory::names;
 use network_memory::stream::{HEAD_BYTES, StreamPlaces};
 use recoverable_memory::device::LogExtent;
-use recoverable_memory::{DeviceError, Durability, LogDevice, LogOffset, Receipt};
+use recoverable_memory::{DeviceError, DeviceReceipt, Durability, LogDevice, LogOffset};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,7 +26,7 @@ struct DeviceState {
     start: LogOffset,
     flushed: LogOffset,
     /// Holds for all below `flushed`.
-    receipt: Receipt,
+    receipt: DeviceReceipt,
     /// k: what has a receipt and is not on the disk, so many servers hold.
     copies: u8,
     /// There is a local log.
@@ -65,7 +65,7 @@ impl RemoteLogDevice {
             bytes: VecDeque::new(),
             start: LogOffset(0),
             flushed: LogOffset(0),
-            receipt: Receipt::Memory { copies },
+            receipt: DeviceReceipt::Memory { copies },
             copies,
             has_disk,
             process: std::process::id(),
@@ -128,12 +128,12 @@ impl DeviceState {
     }
 
     /// What is certain of everything that has a receipt.
-    fn known(&self) -> Receipt {
+    fn known(&self) -> DeviceReceipt {
         let status = self.log.status();
         if self.has_disk && status.synced >= status.appended {
-            Receipt::Disk
+            DeviceReceipt::Disk
         } else {
-            Receipt::Memory { copies: self.copies }
+            DeviceReceipt::Memory { copies: self.copies }
         }
     }
 
@@ -186,8 +186,8 @@ impl DeviceState {
 
     fn flush(&mut self, wait: Duration) -> Result<(), RemoteLogError> {
         match self.log.flush(wait)? {
-            Some(names::Receipt::Memory { copies }) => self.receipt = Receipt::Memory { copies },
-            Some(names::Receipt::Disk) => self.receipt = Receipt::Disk,
+            Some(names::RecordReceipt::Memory { copies }) => self.receipt = DeviceReceipt::Memory { copies },
+            Some(names::RecordReceipt::Disk) => self.receipt = DeviceReceipt::Disk,
             // It came in the background, and nobody has kept its kind: that of an earlier flush says nothing of these bytes.
             None => self.receipt = self.known(),
         }
@@ -225,7 +225,7 @@ impl LogDevice for RemoteLogDevice {
         })
     }
 
-    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<Receipt, DeviceError> {
+    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<DeviceReceipt, DeviceError> {
         self.finally(|state| {
             assert!(upto <= state.end(), "flushing up to {upto}, the log ends at {}", state.end());
             if state.flushed < upto {
@@ -235,7 +235,7 @@ impl LogDevice for RemoteLogDevice {
                 return Ok(state.receipt);
             }
             state.log.sync(self.wait)?;
-            Ok(Receipt::Disk)
+            Ok(DeviceReceipt::Disk)
         })
     }
 

@@ -5,8 +5,10 @@ use network_memory::host::remote_log::{LogTerms, RemoteLog};
 use network_memory::names::LogId;
 use network_memory::writer::{Boot, Intent};
 use recoverable_memory::disk::DiskFolder;
-use recoverable_memory::load::{AccessPattern, Load, LoadSettings, LoadWork};
-use recoverable_memory::{CommitMode, Durability, LogDevice, LogOffset, Memory, Options, Receipt, conformance};
+use recoverable_memory::load::{AccessPattern, DebitCreditLoad, LoadSettings, LoadWork};
+use recoverable_memory::{
+    CommitMode, DeviceReceipt, Durability, LogDevice, LogOffset, Memory, RecoverableMemoryOptions, conformance,
+};
 use remote_recoverable_log::RemoteLogDevice;
 use std::env;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -83,18 +85,22 @@ fn without_a_disk_no_receipt_speaks_of_one() {
     let terms = LogTerms { intent: Intent::Create, time: PATIENCE, ..terms };
     let device = RemoteLogDevice::open(terms, 4096).expect("a log");
     let memory = Durability::Memory { copies: 2 };
-    assert_eq!(device.flush(LogOffset(0), memory).expect("nothing is missing"), Receipt::Memory { copies: 2 });
+    assert_eq!(device.flush(LogOffset(0), memory).expect("nothing is missing"), DeviceReceipt::Memory { copies: 2 });
     for _ in 0..200 {
         let end = device.append(b"bytes").expect("room");
         // The receipt may come before it is asked for.
         std::thread::yield_now();
-        assert_eq!(device.flush(end, memory).expect("a receipt"), Receipt::Memory { copies: 2 });
+        assert_eq!(device.flush(end, memory).expect("a receipt"), DeviceReceipt::Memory { copies: 2 });
     }
     device.flush(device.extent().expect("an extent").end, Durability::Disk).expect_err("there is no disk");
 }
 
 fn open_memory(device: RemoteLogDevice, folder: &Path) -> Memory {
-    let options = Options { durability: Durability::Memory { copies: 2 }, log_bytes: LOG_BYTES, ..Options::default() };
+    let options = RecoverableMemoryOptions {
+        durability: Durability::Memory { copies: 2 },
+        log_bytes: LOG_BYTES,
+        ..RecoverableMemoryOptions::default()
+    };
     let folder = DiskFolder::new(&folder.join("segments")).expect("a folder");
     Memory::with_device(Box::new(device), Box::new(folder), options).expect("a memory")
 }
@@ -121,14 +127,14 @@ fn child_books_until_it_is_killed() {
     let boot = Some(Boot(words[2].parse().expect("a number")));
     let terms = LogTerms { boot, ..terms(log, &servers, folder, Intent::Open) };
     let memory = open_memory(RemoteLogDevice::open(terms, LOG_BYTES).expect("a log"), folder);
-    let mut load = Load::new(&memory, settings()).expect("a load");
+    let mut load = DebitCreditLoad::new(&memory, settings()).expect("a load");
     let mut pipe = std::io::stderr().lock();
     loop {
         for _ in 0..1 + load.transactions() % 5 {
             load.transaction(&memory).expect("a booking");
         }
         let receipt = memory.flush(Durability::Memory { copies: 2 }).expect("a receipt");
-        assert!(matches!(receipt, Receipt::Memory { copies: 2.. } | Receipt::Disk));
+        assert!(matches!(receipt, DeviceReceipt::Memory { copies: 2.. } | DeviceReceipt::Disk));
         pipe.write_all(format!("{}\n", load.transactions()).as_bytes()).expect("the parent listens");
     }
 }
@@ -142,7 +148,7 @@ fn a_killed_process_loses_nothing_it_has_acknowledged() {
     let create = LogTerms { boot: Some(Boot(0)), ..terms(log, served.addresses(), folder.path(), Intent::Create) };
     std::fs::create_dir(folder.path().join("segments")).expect("a disk");
     let memory = open_memory(RemoteLogDevice::open(create, LOG_BYTES).expect("a log"), folder.path());
-    drop(Load::new(&memory, settings()).expect("a load"));
+    drop(DebitCreditLoad::new(&memory, settings()).expect("a load"));
     memory.close().expect("it closes");
     let mut booked = 0;
     for round in 0..ROUNDS {
@@ -167,7 +173,7 @@ fn a_killed_process_loses_nothing_it_has_acknowledged() {
         let told: u64 = whole.lines().last().unwrap_or(line.trim_end()).parse().expect("a number");
         let open = terms(log, served.addresses(), folder.path(), Intent::Open);
         let memory = open_memory(RemoteLogDevice::open(open, LOG_BYTES).expect("a log"), folder.path());
-        let load = Load::new(&memory, settings()).expect("a load");
+        let load = DebitCreditLoad::new(&memory, settings()).expect("a load");
         assert!(load.transactions() >= told, "round {round}: {told} were told, {} are there", load.transactions());
         assert!(load.transactions() > booked, "round {round}: nothing was booked");
         load.audit().unwrap_or_else(|error| panic!("round {round}: {error}"));

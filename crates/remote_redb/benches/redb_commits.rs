@@ -3,7 +3,7 @@
 //! `cargo bench -p remote_redb --bench redb_commits -- [commits] [rounds] [folder]`. The servers are processes of their own on the loopback
 //! interface. The time of a disk sync is printed with every round.
 
-use network_memory::host::memory_server::{MemoryServer, ServerOptions};
+use network_memory::host::memory_server::{MemoryServer, MemoryServerOptions};
 use redb::{Database, TableDefinition};
 use remote_files::FilesOptions;
 use remote_redb::RemoteBackend;
@@ -87,7 +87,7 @@ fn sync_ms(folder: &Path) -> std::io::Result<f64> {
 
 fn serve() -> Result<(), Box<dyn Error>> {
     let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-    let options = ServerOptions { listen, capacity_bytes: 1 << 30, quota_bytes: None, save: None, keys: None };
+    let options = MemoryServerOptions { listen, capacity_bytes: 1 << 30, quota_bytes: None, save: None, keys: None };
     let server = MemoryServer::start(options)?;
     writeln!(std::io::stdout(), "{}", server.address()?)?;
     Ok(server.serve()?)

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a process that it starts ends with the value that stands for it. Whatever goes wrong here is a failed test: it panics.
 
-use network_memory::host::memory_server::{MemoryServer, ServerOptions};
+use network_memory::host::memory_server::{MemoryServer, MemoryServerOptions};
 use remote_files::power_loss::{self, Snapshot};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ const SCRIPT: &str = include_str!("stock/writer.py");
 /// The child: serves until it is killed.
 pub fn serve(words: &str) {
     let (address, capacity) = words.split_once(' ').expect("two words");
-    let options = ServerOptions {
+    let options = MemoryServerOptions {
         listen: address.parse().expect("an address"),
         capacity_bytes: capacity.parse().expect("a capacity"),
         quota_bytes: None,

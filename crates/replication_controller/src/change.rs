@@ -5,10 +5,10 @@
 //! member drives: any that falls silent is suspected, and the next epoch goes on from the same reports.
 
 use crate::outcomes::tables_of;
-use crate::{AfterSync, ReplicationController, State, limits};
+use crate::{EpochContinuation, MembershipState, ReplicationController, limits};
 use messages::access::{AccessRequest, StaleSet};
 use messages::commit::{EpochRequest, TransactionsReport};
-use messages::epoch::ProposalId;
+use messages::epoch::EpochId;
 use messages::last_words::HomesKnown;
 use messages::limits::RESEND;
 use messages::log_record::LogRecord;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// A change under way at this site.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Change {
+pub(crate) struct EpochChange {
     epoch: Arc<Epoch>,
     reports: BTreeMap<SiteId, Arc<MemberReport>>,
     resolving: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Change {
     began_at: u64,
 }
 
-impl Change {
+impl EpochChange {
     pub(crate) fn epoch(&self) -> &Arc<Epoch> {
         &self.epoch
     }
@@ -67,8 +67,8 @@ impl Change {
         self.began_at = now.boot;
     }
 
-    fn is(&self, id: (EpochNumber, ProposalId)) -> bool {
-        (self.epoch.number, self.epoch.proposal) == id
+    fn is(&self, id: EpochId) -> bool {
+        self.epoch.id() == id
     }
 }
 
@@ -103,9 +103,9 @@ impl ReplicationController {
             self.joiners.learnt(&epoch, now);
         }
         let present = match &self.state {
-            State::Joining => None,
-            State::Changing(change) => Some(&change.epoch),
-            State::Member(active) => Some(active),
+            MembershipState::Joining => None,
+            MembershipState::Changing(change) => Some(&change.epoch),
+            MembershipState::Member(active) => Some(active),
         };
         let own_session = |epoch: &Arc<Epoch>| epoch.sessions.get(&self.site).copied();
         if epoch.has(self.site, self.incarnation)
@@ -115,14 +115,14 @@ impl ReplicationController {
             self.start_again(&format!("{} is not the one after this site's", epoch.number), outbox);
         } else if epoch.has(self.site, self.incarnation) {
             let there_already = match &self.state {
-                State::Joining => false,
-                State::Changing(change) => change.epoch.number >= epoch.number,
-                State::Member(active) => active.number >= epoch.number,
+                MembershipState::Joining => false,
+                MembershipState::Changing(change) => change.epoch.number >= epoch.number,
+                MembershipState::Member(active) => active.number >= epoch.number,
             };
             if !there_already {
                 self.begin_change(now, epoch, outbox);
             }
-        } else if self.took_part || !matches!(self.state, State::Joining) {
+        } else if self.took_part || !matches!(self.state, MembershipState::Joining) {
             self.start_again(&format!("{} does not have this life of the site", epoch.number), outbox);
         }
     }
@@ -136,7 +136,7 @@ impl ReplicationController {
         }
         outbox.append(LogRecord::EpochSeen { epoch: epoch.clone() });
         self.known = Some(epoch.clone());
-        if !matches!(self.state, State::Joining) {
+        if !matches!(self.state, MembershipState::Joining) {
             self.start_again(&format!("{} was made anew by an oracle that was set back", epoch.number), outbox);
         }
         true
@@ -148,10 +148,10 @@ impl ReplicationController {
         if epoch.number > EpochNumber(0) || !self.chain.is_empty() || !epoch.members.contains_key(&self.site) {
             return;
         }
-        self.chain = vec![(epoch.number, epoch.proposal)];
+        self.chain = vec![epoch.id()];
         self.fail_locks.begin(epoch, self.site);
         outbox.append(self.logged_record(epoch, Arc::default()));
-        self.sync_then(AfterSync::Empty(epoch.clone()), outbox);
+        self.sync_then(EpochContinuation::Empty(epoch.clone()), outbox);
     }
 
     /// Only now may the instance begin with this copy: a loss of power would leave it without a log.
@@ -165,18 +165,18 @@ impl ReplicationController {
     fn begin_change(&mut self, now: Now, epoch: Arc<Epoch>, outbox: &mut Outbox) {
         self.seal(now, EpochNumber(epoch.number.0.saturating_sub(1)), outbox);
         let parent = match &self.state {
-            State::Member(active) => Some(active.clone()),
-            State::Changing(change) => {
+            MembershipState::Member(active) => Some(active.clone()),
+            MembershipState::Changing(change) => {
                 reached!("change-replaced");
                 Some(change.epoch.clone())
             }
-            State::Joining => None,
+            MembershipState::Joining => None,
         };
         self.leases.enter(&epoch, self.site, now);
         self.copiers.stop();
-        self.attempted.push((EpochNumber(epoch.number.0.saturating_sub(1)), epoch.parent));
+        self.attempted.push(epoch.parent_id());
         let tag = epoch.number.0;
-        self.state = State::Changing(Change {
+        self.state = MembershipState::Changing(EpochChange {
             epoch,
             reports: BTreeMap::new(),
             resolving: false,
@@ -212,7 +212,7 @@ impl ReplicationController {
         homes: Option<HomesKnown>,
         outbox: &mut Outbox,
     ) {
-        let State::Changing(change) = &self.state else { return };
+        let MembershipState::Changing(change) = &self.state else { return };
         if change.epoch.number.0 != tag || change.reports.contains_key(&self.site) {
             return;
         }
@@ -220,7 +220,7 @@ impl ReplicationController {
         let fresh = self.is_fresh(&epoch);
         let joined = if fresh { epoch.number } else { self.joined };
         let transactions = Arc::new(TransactionsReport { joined, ..transactions.clone() });
-        let basis = self.logged.as_ref().map(|logged| (logged.number, logged.proposal));
+        let basis = self.logged.as_ref().map(|logged| logged.id());
         let report = Arc::new(match fresh {
             true => MemberReport { basis, transactions, ..MemberReport::default() },
             false => MemberReport {
@@ -236,7 +236,7 @@ impl ReplicationController {
                 outcomes: self.outcomes.tables(),
             },
         });
-        let State::Changing(change) = &mut self.state else { return };
+        let MembershipState::Changing(change) = &mut self.state else { return };
         change.reports.insert(self.site, report);
         self.send_progress(now, outbox);
         self.resolve_if_complete(outbox);
@@ -247,20 +247,20 @@ impl ReplicationController {
         now: Now,
         from: SiteId,
         life: Incarnation,
-        id: (EpochNumber, ProposalId),
+        id: EpochId,
         report: Arc<MemberReport>,
         outbox: &mut Outbox,
     ) {
         match &mut self.state {
-            State::Changing(change) if change.is(id) && change.epoch.has(from, life) => {
+            MembershipState::Changing(change) if change.is(id) && change.epoch.has(from, life) => {
                 change.reports.insert(from, report);
                 self.resolve_if_complete(outbox);
             }
-            State::Member(epoch) if (epoch.number, epoch.proposal) == id => {
-                let logged = ReplicationMessage::Logged { epoch: id.0, proposal: id.1, complete: true };
+            MembershipState::Member(epoch) if epoch.id() == id => {
+                let logged = ReplicationMessage::Logged { epoch: id.number, proposal: id.proposal, complete: true };
                 self.to_peer(from, logged, outbox);
             }
-            _ => self.answer_if_behind(now, from, id.0, outbox),
+            _ => self.answer_if_behind(now, from, id.number, outbox),
         }
     }
 
@@ -274,7 +274,7 @@ impl ReplicationController {
     }
 
     fn resolve_if_complete(&mut self, outbox: &mut Outbox) {
-        let State::Changing(change) = &mut self.state else { return };
+        let MembershipState::Changing(change) = &mut self.state else { return };
         let complete = change.epoch.members.keys().all(|site| change.reports.contains_key(site));
         if !complete || std::mem::replace(&mut change.resolving, true) {
             return;
@@ -298,7 +298,7 @@ impl ReplicationController {
         commits: &[TransactionId],
         outbox: &mut Outbox,
     ) {
-        let State::Changing(change) = &self.state else { return };
+        let MembershipState::Changing(change) = &self.state else { return };
         if change.epoch.number != number {
             return;
         }
@@ -336,7 +336,7 @@ impl ReplicationController {
         if planted!(self.planted, NoSyncOnSoleSurvivor) {
             self.logged_is_synced(now, epoch.number, outbox);
         } else {
-            self.sync_then(AfterSync::Logged(epoch.number), outbox);
+            self.sync_then(EpochContinuation::Logged(epoch.number), outbox);
         }
     }
 
@@ -353,23 +353,23 @@ impl ReplicationController {
 
     fn append_chain(&mut self, epoch: &Epoch, reports: &BTreeMap<SiteId, Arc<MemberReport>>) {
         for report in reports.values() {
-            let longer = report.chain.last().map(|last| last.0) > self.chain.last().map(|last| last.0);
+            let longer = report.chain.last().map(|last| last.number) > self.chain.last().map(|last| last.number);
             if longer {
                 self.chain = report.chain.clone();
             }
         }
         // An epoch that failed before everybody had logged it is an ancestor all the same: what it resolved, its successor resolves again, and
         // what that commits is fail-locked for whoever had logged the failed one.
-        let last = self.chain.last().map_or(epoch.number, |last| last.0);
+        let last = self.chain.last().map_or(epoch.number, |last| last.number);
         let attempted = std::mem::take(&mut self.attempted).into_iter();
-        self.chain.extend(attempted.filter(|(number, _)| *number > last));
-        self.chain.push((epoch.number, epoch.proposal));
+        self.chain.extend(attempted.filter(|epoch| epoch.number > last));
+        self.chain.push(epoch.id());
         let surplus = self.chain.len().saturating_sub(limits::CHAIN_MAX);
         self.chain.drain(..surplus);
     }
 
     pub(crate) fn logged_is_synced(&mut self, now: Now, number: EpochNumber, outbox: &mut Outbox) {
-        if let State::Changing(change) = &mut self.state
+        if let MembershipState::Changing(change) = &mut self.state
             && change.epoch.number == number
         {
             change.synced = true;
@@ -378,7 +378,7 @@ impl ReplicationController {
     }
 
     /// When the last lease is over that this site ever granted to anybody who is not in the epoch.
-    fn leases_over(&self, change: &Change) -> u64 {
+    fn leases_over(&self, change: &EpochChange) -> u64 {
         if planted!(self.planted, ServeWithoutLeaseWait) {
             return 0;
         }
@@ -399,7 +399,7 @@ impl ReplicationController {
     }
 
     fn say_logged(&mut self, now: Now, outbox: &mut Outbox) {
-        let State::Changing(change) = &self.state else { return };
+        let MembershipState::Changing(change) = &self.state else { return };
         if !change.synced || change.said {
             return;
         }
@@ -407,7 +407,7 @@ impl ReplicationController {
             reached!("leases-waited-out");
             return;
         }
-        let State::Changing(change) = &mut self.state else { return };
+        let MembershipState::Changing(change) = &mut self.state else { return };
         change.said = true;
         change.logged.insert(self.site);
         self.send_progress(now, outbox);
@@ -416,7 +416,7 @@ impl ReplicationController {
 
     /// Reports and `Logged`, to whoever may need them.
     fn send_progress(&mut self, now: Now, outbox: &mut Outbox) {
-        let State::Changing(change) = &mut self.state else { return };
+        let MembershipState::Changing(change) = &mut self.state else { return };
         change.sent_at = now.boot;
         let reports = now.boot >= change.report_at;
         if reports {
@@ -447,12 +447,12 @@ impl ReplicationController {
         now: Now,
         from: SiteId,
         life: Incarnation,
-        id: (EpochNumber, ProposalId),
+        id: EpochId,
         complete: bool,
         outbox: &mut Outbox,
     ) {
         match &mut self.state {
-            State::Changing(change) if change.is(id) && change.epoch.has(from, life) => {
+            MembershipState::Changing(change) if change.is(id) && change.epoch.has(from, life) => {
                 change.logged.insert(from);
                 if complete {
                     change.complete.insert(from);
@@ -461,19 +461,19 @@ impl ReplicationController {
                 }
                 self.activate_if_complete(now, outbox);
             }
-            State::Member(epoch) if (epoch.number, epoch.proposal) == id => {
+            MembershipState::Member(epoch) if epoch.id() == id => {
                 if !complete {
-                    let logged = ReplicationMessage::Logged { epoch: id.0, proposal: id.1, complete: true };
+                    let logged = ReplicationMessage::Logged { epoch: id.number, proposal: id.proposal, complete: true };
                     self.to_peer(from, logged, outbox);
                 }
             }
-            _ => self.answer_if_behind(now, from, id.0, outbox),
+            _ => self.answer_if_behind(now, from, id.number, outbox),
         }
     }
 
     /// Rule 8: nobody serves before every member has logged all outcomes and fail-locks.
     fn activate_if_complete(&mut self, now: Now, outbox: &mut Outbox) {
-        let State::Changing(change) = &self.state else { return };
+        let MembershipState::Changing(change) = &self.state else { return };
         let all = change.epoch.members.keys().all(|site| change.logged.contains(site))
             || planted!(self.planted, ServeBeforeAllLogged);
         if !change.said || !all || change.epoch.number <= self.sealed_through {
@@ -484,7 +484,7 @@ impl ReplicationController {
         if epoch.members.len() == 1 {
             reached!("epoch-of-one");
         }
-        self.state = State::Member(epoch.clone());
+        self.state = MembershipState::Member(epoch.clone());
         self.fail_locks.enter(&epoch, self.site);
         self.joiners.entered(&epoch);
         self.copiers.enter(state == MemberState::Recovering || self.restarted_in.is_some());
@@ -508,12 +508,12 @@ impl ReplicationController {
     }
 
     pub(crate) fn tick_change(&mut self, now: Now, outbox: &mut Outbox) {
-        if !matches!(self.state, State::Changing(_)) {
+        if !matches!(self.state, MembershipState::Changing(_)) {
             return;
         }
         self.say_logged(now, outbox);
         self.activate_if_complete(now, outbox);
-        if let State::Changing(change) = &self.state
+        if let MembershipState::Changing(change) = &self.state
             && now.boot >= change.sent_at + RESEND
         {
             self.send_progress(now, outbox);

@@ -4,12 +4,12 @@
 //! at a time (step two), with a rest after each while others commit: what is copied in haste is taken from the clients of all members. The access
 //! manager knows what is stale; this file only moves requests and copies.
 
-use crate::{AfterSync, ReplicationController, State, limits};
+use crate::{EpochContinuation, MembershipState, ReplicationController, limits};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::limits::COPY_ITEMS_MAX;
 use messages::replication::{ReplicationMessage, ServiceReply};
 use messages::{
-    Epoch, EpochNumber, Item, KeyRange, Mark, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId,
+    Epoch, EpochNumber, Item, KeyRange, LogPoint, MemberState, Message, Now, Outbox, ServerKind, SiteId, TableId,
 };
 use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Who waits for a fetch.
 #[derive(Clone, Serialize, Deserialize)]
-struct Question {
+struct FetchWaiter {
     tag: u64,
     range: KeyRange,
     deadline: u64,
@@ -26,9 +26,9 @@ struct Question {
 
 /// One copier.
 #[derive(Serialize, Deserialize)]
-struct Fetch {
+struct CopierFetch {
     /// `None`: the background batch.
-    question: Option<Question>,
+    question: Option<FetchWaiter>,
     /// Since when it is under way.
     begun: u64,
     /// What was asked of another member, and when.
@@ -44,8 +44,8 @@ pub(crate) struct Copiers {
     current: bool,
     /// It became so in this epoch.
     became_current: bool,
-    fetches: BTreeMap<u64, Fetch>,
-    waiting: VecDeque<Question>,
+    fetches: BTreeMap<u64, CopierFetch>,
+    waiting: VecDeque<FetchWaiter>,
     background: Option<u64>,
     /// Until when no other background batch begins.
     rests_until: u64,
@@ -111,7 +111,7 @@ impl Copiers {
 
 impl ReplicationController {
     pub(crate) fn refresh_asked(&mut self, now: Now, tag: u64, range: KeyRange, deadline: u64, outbox: &mut Outbox) {
-        self.copiers.waiting.push_back(Question { tag, range, deadline });
+        self.copiers.waiting.push_back(FetchWaiter { tag, range, deadline });
         self.copiers.active = true;
         self.start_fetches(now, outbox);
     }
@@ -131,10 +131,10 @@ impl ReplicationController {
         }
     }
 
-    fn start_fetch(&mut self, now: Now, question: Option<Question>, outbox: &mut Outbox) -> u64 {
+    fn start_fetch(&mut self, now: Now, question: Option<FetchWaiter>, outbox: &mut Outbox) -> u64 {
         let tag = self.token();
         let wanted = question.as_ref().map(|question| Box::new(question.range.clone()));
-        self.copiers.fetches.insert(tag, Fetch { question, begun: now.boot, asked: None });
+        self.copiers.fetches.insert(tag, CopierFetch { question, begun: now.boot, asked: None });
         let request = AccessRequest::NextStale { tag, limit: COPY_ITEMS_MAX as u32, wanted };
         outbox.local(ServerKind::AccessManager, Message::Access(request));
         tag
@@ -151,7 +151,7 @@ impl ReplicationController {
             }
             // A replay says what was so in an earlier life.
             AccessReply::Refreshed { .. }
-                if matches!(self.state, State::Joining) && !planted!(self.planted, RefreshedByReplay) =>
+                if matches!(self.state, MembershipState::Joining) && !planted!(self.planted, RefreshedByReplay) =>
             {
                 reached!("refreshed-in-replay");
             }
@@ -185,7 +185,7 @@ impl ReplicationController {
                         if let Some(epoch) = epoch.filter(|_| left == 0 && !self.copiers.current_asked) {
                             self.copiers.current_asked = true;
                             let mark = self.set_mark(outbox);
-                            self.sync_then(AfterSync::Current(epoch, mark), outbox);
+                            self.sync_then(EpochContinuation::Current(epoch, mark), outbox);
                         }
                     }
                 }
@@ -276,7 +276,7 @@ impl ReplicationController {
             self.copiers.refreshed_at = now.boot;
             let (items, storages) = std::mem::take(&mut self.copiers.refreshed);
             let mark = self.set_mark(outbox);
-            self.sync_then(AfterSync::Refreshed(items, storages, mark), outbox);
+            self.sync_then(EpochContinuation::Refreshed(items, storages, mark), outbox);
         }
         let recovering = epoch.members[&self.site].state == MemberState::Recovering;
         if recovering && self.copiers.current && now.boot >= self.copiers.current_told_at + limits::CURRENT_INTERVAL {
@@ -310,11 +310,17 @@ impl ReplicationController {
     pub(crate) fn forget_refreshed(&mut self) {
         if !planted!(self.planted, RefreshedByReplay) {
             self.copiers.refreshed = Default::default();
-            self.after_sync.retain(|_, then| !matches!(then, AfterSync::Refreshed(..)));
+            self.after_sync.retain(|_, then| !matches!(then, EpochContinuation::Refreshed(..)));
         }
     }
 
-    pub(crate) fn tell_refreshed(&mut self, items: Vec<Item>, storages: Vec<TableId>, mark: Mark, outbox: &mut Outbox) {
+    pub(crate) fn tell_refreshed(
+        &mut self,
+        items: Vec<Item>,
+        storages: Vec<TableId>,
+        mark: LogPoint,
+        outbox: &mut Outbox,
+    ) {
         self.mark_is_synced(mark);
         let Some(epoch) = self.serving().cloned() else { return };
         let message = ReplicationMessage::Refreshed { items, storages, everything: false, mark };
@@ -322,10 +328,10 @@ impl ReplicationController {
     }
 
     /// Nothing was stale when the sync was asked for, and nothing becomes stale within an epoch.
-    pub(crate) fn tell_current(&mut self, asked_in: EpochNumber, mark: Mark, outbox: &mut Outbox) {
+    pub(crate) fn tell_current(&mut self, asked_in: EpochNumber, mark: LogPoint, outbox: &mut Outbox) {
         self.mark_is_synced(mark);
         // A disk that has stalled tells of its sync before it is known to go on, so this site may not serve at this moment.
-        let State::Member(epoch) = &self.state else { return };
+        let MembershipState::Member(epoch) = &self.state else { return };
         if epoch.number != asked_in {
             return;
         }

@@ -6,12 +6,12 @@
 //! it the moment the member is gone. An entry goes only when the site has a version at least as new *synced*.
 
 use crate::stale_sets::{lock, lock_all, lock_storages, unite};
-use crate::{AfterSync, ReplicationController, limits};
+use crate::{EpochContinuation, ReplicationController, limits};
 use messages::access::StaleSet;
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::{FailLockTable, MemberReport, ReplicationMessage};
-use messages::{Epoch, EpochNumber, History, Item, Mark, Now, Outbox, SiteId, TableId, Timestamp};
+use messages::{Epoch, EpochNumber, History, Item, LogPoint, Now, Outbox, SiteId, TableId, Timestamp};
 use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,23 +31,23 @@ fn point(timestamp: &Timestamp) -> Point {
 
 /// What is stale without a commit, made only when somebody needs it.
 #[derive(Serialize, Deserialize)]
-enum Written {
+enum StaleWrites {
     By(Arc<History>),
     Known(StaleSet),
 }
 
-impl Written {
+impl StaleWrites {
     fn without(&self) -> StaleSet {
         match self {
-            Written::By(history) => StaleSet::without(history),
-            Written::Known(changes) => changes.clone(),
+            StaleWrites::By(history) => StaleSet::without(history),
+            StaleWrites::Known(changes) => changes.clone(),
         }
     }
 
     fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let (history, known) = match self {
-            Written::By(history) => (Some(history), None),
-            Written::Known(changes) => (None, Some(changes)),
+            StaleWrites::By(history) => (Some(history), None),
+            StaleWrites::Known(changes) => (None, Some(changes)),
         };
         let changed = history.into_iter().flat_map(|history| history.changed());
         let changed = changed.map(|(table, key)| Item { table, key: key.clone() });
@@ -56,8 +56,8 @@ impl Written {
 
     fn drops(&self) -> impl Iterator<Item = TableId> + '_ {
         let (history, known) = match self {
-            Written::By(history) => (Some(history), None),
-            Written::Known(changes) => (None, Some(changes)),
+            StaleWrites::By(history) => (Some(history), None),
+            StaleWrites::Known(changes) => (None, Some(changes)),
         };
         let dropped = history.into_iter().flat_map(|history| &history.drops);
         dropped.chain(known.into_iter().flat_map(|changes| &changes.storages)).copied()
@@ -70,7 +70,7 @@ pub(crate) struct FailLocks {
     tables: BTreeMap<SiteId, Arc<StaleSet>>,
     /// What each other site is known to have synced.
     synced: BTreeMap<SiteId, Point>,
-    recent: BTreeMap<Timestamp, Written>,
+    recent: BTreeMap<Timestamp, StaleWrites>,
     absent: Vec<SiteId>,
     members: Vec<SiteId>,
     /// Everything at or below this is in the own copy, synced, or known to be stale there.
@@ -141,7 +141,7 @@ impl FailLocks {
     }
 
     /// This copy begins anew: the others know what has committed. Returns what this one had remembered.
-    fn forget_recent(&mut self) -> BTreeMap<Timestamp, Written> {
+    fn forget_recent(&mut self) -> BTreeMap<Timestamp, StaleWrites> {
         std::mem::take(&mut self.recent)
     }
 
@@ -185,7 +185,7 @@ impl FailLocks {
                 lock(stale, Item { table, key: key.clone() }, planted!(self.planted, OverflowDropsEntries));
             }
         }
-        self.recent.insert(timestamp, Written::By(history));
+        self.recent.insert(timestamp, StaleWrites::By(history));
         if self.recent.len() > limits::RECENT_MAX {
             self.trim();
         }
@@ -212,7 +212,7 @@ impl FailLocks {
     /// Replays or takes over commits that some member may not have synced.
     pub(crate) fn merge_recent(&mut self, commits: &[(Timestamp, StaleSet)]) {
         for (timestamp, changes) in commits {
-            self.recent.entry(*timestamp).or_insert_with(|| Written::Known(changes.clone()));
+            self.recent.entry(*timestamp).or_insert_with(|| StaleWrites::Known(changes.clone()));
         }
     }
 
@@ -233,17 +233,21 @@ impl FailLocks {
     }
 
     /// Everything written above a point.
-    fn written_above(&self, base: Point) -> impl Iterator<Item = &Written> + Clone {
+    fn written_above(&self, base: Point) -> impl Iterator<Item = &StaleWrites> + Clone {
         self.recent.iter().filter(move |(timestamp, _)| point(timestamp) > base).map(|(_, written)| written)
     }
 }
 
 /// Locks what commits have changed.
-fn lock_written<'a>(stale: &mut Arc<StaleSet>, written: impl Iterator<Item = &'a Written> + Clone, planted: Planted) {
+fn lock_written<'a>(
+    stale: &mut Arc<StaleSet>,
+    written: impl Iterator<Item = &'a StaleWrites> + Clone,
+    planted: Planted,
+) {
     if !planted!(planted, DropsNotLocked) {
-        lock_storages(stale, written.clone().flat_map(Written::drops));
+        lock_storages(stale, written.clone().flat_map(StaleWrites::drops));
     }
-    lock_all(stale, written.flat_map(Written::items), planted!(planted, OverflowDropsEntries));
+    lock_all(stale, written.flat_map(StaleWrites::items), planted!(planted, OverflowDropsEntries));
 }
 
 fn of_site(synced: &BTreeMap<SiteId, Point>, site: SiteId) -> Point {
@@ -263,7 +267,7 @@ fn united(reports: &[&MemberReport], site: SiteId, planted: Planted) -> Option<(
 }
 
 /// How another site stands in an epoch that begins.
-struct Standing {
+struct SiteStanding {
     /// It carries the parent epoch on.
     carries: bool,
     /// Nothing is stale in its copy.
@@ -279,11 +283,11 @@ impl ReplicationController {
     /// This site has logged everything up to here: the others are told once it is on disk.
     pub(crate) fn sync_through(&mut self, epoch: EpochNumber, clock: u64, outbox: &mut Outbox) {
         let mark = self.set_mark(outbox);
-        self.sync_then(AfterSync::Through(epoch, clock, mark), outbox);
+        self.sync_then(EpochContinuation::Through(epoch, clock, mark), outbox);
     }
 
     /// This site has synced everything up to here: tell the others.
-    pub(crate) fn own_synced(&mut self, now: Now, epoch: EpochNumber, clock: u64, mark: Mark, outbox: &mut Outbox) {
+    pub(crate) fn own_synced(&mut self, now: Now, epoch: EpochNumber, clock: u64, mark: LogPoint, outbox: &mut Outbox) {
         self.mark_is_synced(mark);
         let Some(serving) = self.serving().cloned().filter(|serving| serving.number == epoch) else { return };
         self.fail_locks.complete_through = self.fail_locks.complete_through.max((epoch, clock));
@@ -328,7 +332,7 @@ impl ReplicationController {
         let lost = carriers.iter().flat_map(|report| &report.recent).filter(|_| self.restarts(epoch));
         for (timestamp, changes) in lost.chain(&committed) {
             if !fresh && !self.fail_locks.has(timestamp) {
-                missed.push(Written::Known(changes.clone()));
+                missed.push(StaleWrites::Known(changes.clone()));
             }
         }
         let private = if fresh { self.fail_locks.forget_recent() } else { BTreeMap::new() };
@@ -343,7 +347,7 @@ impl ReplicationController {
         let own = self.site;
         for site in epoch.sessions.keys().copied().filter(|site| *site != own) {
             let current = reports.get(&site).is_some_and(|report| report.current);
-            self.take_over_table(site, &carriers, Standing { carries: carries(&site), current });
+            self.take_over_table(site, &carriers, SiteStanding { carries: carries(&site), current });
         }
         match fresh {
             true => stale_before.unwrap_or_else(|| self.own_stale(&carriers, &private)),
@@ -355,7 +359,12 @@ impl ReplicationController {
         }
     }
 
-    fn take_over_table(&mut self, site: SiteId, carriers: &[&MemberReport], Standing { carries, current }: Standing) {
+    fn take_over_table(
+        &mut self,
+        site: SiteId,
+        carriers: &[&MemberReport],
+        SiteStanding { carries, current }: SiteStanding,
+    ) {
         let planted = self.planted;
         let (mut stale, base) = match united(carriers, site, planted) {
             Some(_) if planted!(planted, PromotedLacksTables) => {
@@ -378,19 +387,19 @@ impl ReplicationController {
 
     /// What is stale in the copy of this site, which takes part from this epoch on. `private` is what its log has committed and some member
     /// may not have had on disk.
-    fn own_stale(&mut self, carriers: &[&MemberReport], private: &BTreeMap<Timestamp, Written>) -> Arc<StaleSet> {
+    fn own_stale(&mut self, carriers: &[&MemberReport], private: &BTreeMap<Timestamp, StaleWrites>) -> Arc<StaleSet> {
         let everything = Arc::new(StaleSet { everything: true, ..StaleSet::default() });
         let Some((mut stale, low, high)) = united(carriers, self.site, self.planted) else {
             return everything;
         };
         let chain: BTreeSet<_> = carriers.iter().flat_map(|report| report.chain.iter().copied()).collect();
-        let last = self.logged.as_ref().map(|logged| (logged.number, logged.proposal));
-        let descends = last.is_some_and(|last| chain.contains(&last) && last.0 >= high.0);
+        let last = self.logged.as_ref().map(|logged| logged.id());
+        let descends = last.is_some_and(|last| chain.contains(&last) && last.number >= high.0);
         if self.was_set_back(carriers) || !descends || stale.everything {
             reached!("joiner-locks-everything");
             return everything;
         }
-        let undecided: Vec<Written> = self.tail.undecided().map(Written::By).collect();
+        let undecided: Vec<StaleWrites> = self.tail.undecided().map(StaleWrites::By).collect();
         if !undecided.is_empty() {
             reached!("own-tail-locked");
         }

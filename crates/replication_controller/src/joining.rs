@@ -3,11 +3,11 @@
 //! A site that belongs to no epoch asks all others to take it in, until an epoch has it. When nobody is left to take anybody in, the up
 //! members of the last epoch restart it together: one of them proposes the next epoch once it has heard all of them in a new life.
 
-use crate::{ReplicationController, State, limits};
-use messages::epoch::{Member, ProposalId};
+use crate::{MembershipState, ReplicationController, limits};
+use messages::epoch::{EpochId, Member};
 use messages::limits::JOIN_RETRY;
 use messages::replication::ReplicationMessage;
-use messages::{Epoch, EpochNumber, Incarnation, KnownMarks, Mark, MemberState, Now, Outbox, SiteId};
+use messages::{Epoch, Incarnation, KnownMarks, LogPoint, MemberState, Now, Outbox, SiteId};
 use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 /// A site's wish to be taken in.
 #[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Wish {
+pub(crate) struct JoinWish {
     pub(crate) life: Incarnation,
-    pub(crate) last: Option<(EpochNumber, ProposalId)>,
+    pub(crate) last: Option<EpochId>,
     pub(crate) reachable: Vec<SiteId>,
     pub(crate) marks: Box<KnownMarks>,
     pub(crate) at: u64,
@@ -36,7 +36,7 @@ struct TakenIn {
 pub(crate) struct Joiners {
     others: Vec<SiteId>,
     heard: BTreeMap<SiteId, (Incarnation, u64)>,
-    wishes: BTreeMap<SiteId, Wish>,
+    wishes: BTreeMap<SiteId, JoinWish>,
     /// Sites that were taken in lately, in whatever life.
     taken_in: BTreeMap<SiteId, TakenIn>,
     /// Recovering members whose copy is current, in this life.
@@ -69,12 +69,12 @@ impl Joiners {
     }
 
     /// A wish that was told lately.
-    fn fresh_wish(&self, site: SiteId, now: Now) -> Option<&Wish> {
+    fn fresh_wish(&self, site: SiteId, now: Now) -> Option<&JoinWish> {
         self.wishes.get(&site).filter(|wish| now.boot <= wish.at + limits::REACHABLE)
     }
 
     /// The last marks that a site has told those who want in.
-    pub(crate) fn marks_told(&self, site: SiteId) -> impl Iterator<Item = Mark> + '_ {
+    pub(crate) fn marks_told(&self, site: SiteId) -> impl Iterator<Item = LogPoint> + '_ {
         self.wishes.values().filter_map(move |wish| wish.marks.told.get(&site).copied())
     }
 
@@ -153,7 +153,7 @@ impl Joiners {
 impl ReplicationController {
     /// Asks to be taken in: now and then, and at once when it reaches somebody new.
     pub(crate) fn tick_joining(&mut self, now: Now, outbox: &mut Outbox) {
-        if !matches!(self.state, State::Joining) || self.halted || !self.marks.has_begun() {
+        if !matches!(self.state, MembershipState::Joining) || self.halted || !self.marks.has_begun() {
             return;
         }
         let reachable = self.joiners.reachable(now);
@@ -163,7 +163,7 @@ impl ReplicationController {
         }
         self.joiners.asked = (now.boot, reachable.clone());
         self.read_oracle(now, outbox);
-        let last = self.logged.as_ref().map(|logged| (logged.number, logged.proposal));
+        let last = self.logged.as_ref().map(|logged| logged.id());
         let was_up = self
             .logged
             .as_ref()
@@ -175,9 +175,9 @@ impl ReplicationController {
         }
     }
 
-    pub(crate) fn join_asked(&mut self, now: Now, from: SiteId, wish: Wish, outbox: &mut Outbox) {
+    pub(crate) fn join_asked(&mut self, now: Now, from: SiteId, wish: JoinWish, outbox: &mut Outbox) {
         // An oracle that was set back may give a site a lower life than it had; the higher one then asks no more.
-        let later = |known: &Wish| known.life > wish.life && now.boot <= known.at + limits::REACHABLE;
+        let later = |known: &JoinWish| known.life > wish.life && now.boot <= known.at + limits::REACHABLE;
         if self.joiners.wishes.get(&from).is_some_and(later) {
             return;
         }
@@ -187,14 +187,14 @@ impl ReplicationController {
             self.to_peer(from, ReplicationMessage::EpochIs { epoch }, outbox);
         }
         match &self.state {
-            State::Joining => self.read_oracle(now, outbox),
+            MembershipState::Joining => self.read_oracle(now, outbox),
             _ => self.tick_proposal(now, outbox),
         }
     }
 
     /// Rule 12: the up members of the last epoch restart it, all of them, in new lives.
     pub(crate) fn restart_if_complete(&mut self, now: Now, last: &Arc<Epoch>, outbox: &mut Outbox) {
-        if !matches!(self.state, State::Joining) || self.is_proposing() || !self.marks.has_begun() {
+        if !matches!(self.state, MembershipState::Joining) || self.is_proposing() || !self.marks.has_begun() {
             return;
         }
         let missing = self.restart_lacks(last, now);
@@ -283,9 +283,9 @@ impl ReplicationController {
     }
 
     /// A copy that has lost its log is empty, whatever the last epoch says of it.
-    fn may_restart(&self, last: &Epoch, wish: Option<&Wish>) -> bool {
+    fn may_restart(&self, last: &Epoch, wish: Option<&JoinWish>) -> bool {
         let logged = match wish {
-            Some(wish) => wish.last.map(|(number, _)| number),
+            Some(wish) => wish.last.map(|last| last.number),
             None => self.logged.as_ref().map(|logged| logged.number),
         };
         logged.is_some_and(|logged| logged <= last.number)

@@ -15,7 +15,7 @@
 //!   suspect each other after the same time, a site that is set to bear long pauses is not evicted by one that is not, and nothing is lost by
 //!   it, because the longer lease must be waited out, or is one's own and still lasts.
 
-use crate::{ReplicationController, State, limits};
+use crate::{MembershipState, ReplicationController, limits};
 use messages::lease::{LeaseNews, LeaseOrder, MemberLease};
 use messages::{Epoch, Incarnation, LeaseLength, Message, Now, Outbox, ServerKind, SiteId};
 use serde::{Deserialize, Serialize};
@@ -191,7 +191,7 @@ impl ReplicationController {
     pub(crate) fn lease_news(&mut self, now: Now, news: &LeaseNews, outbox: &mut Outbox) {
         self.lease = news.length;
         let at_hand = match &self.state {
-            State::Member(epoch) => (epoch.number, epoch.proposal) == (news.epoch, news.proposal),
+            MembershipState::Member(epoch) => (epoch.number, epoch.proposal) == (news.epoch, news.proposal),
             _ => false,
         };
         for member in &news.members {

@@ -5,7 +5,7 @@
 //! *whether* the site may serve and *which* items of whose copy are stale. It must not know rows, votes, sockets or disks: outcomes
 //! come from the atomicity controller, copies from the access manager.
 //!
-//! A site is always in exactly one of three states (`State`): joining, changing into an epoch, or a member of an
+//! A site is always in exactly one of three states (`MembershipState`): joining, changing into an epoch, or a member of an
 //! active one (perhaps sealed). In reading order:
 //!
 //! * [`leases`]: what is held and owed, and whom silence makes us suspect;
@@ -33,16 +33,16 @@ pub mod service;
 pub mod stale_sets;
 mod status;
 
-pub use status::Status;
+pub use status::ReplicationStatus;
 
-use change::Change;
+use change::EpochChange;
 use copier::Copiers;
 use fail_locks::FailLocks;
-use joining::{Joiners, Wish};
+use joining::{JoinWish, Joiners};
 use leases::Leases;
 use marks::Marks;
 use messages::commit::EpochReply;
-use messages::epoch::ProposalId;
+use messages::epoch::EpochId;
 use messages::lease::OWN_PAUSE;
 use messages::log_record::LogRecord;
 use messages::oracle::{OracleReply, OracleRequest};
@@ -50,11 +50,11 @@ use messages::planted::Planted;
 use messages::replication::{ReplicationMessage, SiteNotice};
 use messages::server::ORACLE_SITE;
 use messages::{
-    Envelope, Epoch, EpochNumber, Incarnation, LeaseLength, Mark, MemberState, Message, Now, OracleLife, Outbox,
+    Envelope, Epoch, EpochNumber, Incarnation, LeaseLength, LogPoint, MemberState, Message, Now, OracleLife, Outbox,
     Server, ServerKind, SiteId,
 };
 use messages::{planted, reached};
-use outcomes::Outcomes;
+use outcomes::LostLifeOutcomes;
 use proposal::{Proposals, SealAsked, Whole};
 use replay::LogTail;
 use serde::{Deserialize, Serialize};
@@ -65,30 +65,30 @@ use std::sync::Arc;
 
 /// What the site is with respect to epochs.
 #[derive(Serialize, Deserialize)]
-pub(crate) enum State {
+pub(crate) enum MembershipState {
     /// In no epoch in this life, or not yet.
     Joining,
     /// A member of an epoch that not all members have logged yet.
-    Changing(Change),
+    Changing(EpochChange),
     /// A member of an active epoch; sealed when `sealed_through` has reached it.
     Member(Arc<Epoch>),
 }
 
 /// What to do when the log is synced up to a token.
 #[derive(Serialize, Deserialize)]
-pub(crate) enum AfterSync {
+pub(crate) enum EpochContinuation {
     /// The empty copy of an instance without an epoch is on disk.
     Empty(Arc<Epoch>),
     /// The outcomes and fail-locks of this epoch are on disk.
     Logged(EpochNumber),
     /// A mark is on disk.
-    Marked(Mark),
+    Marked(LogPoint),
     /// Everything that commits in this epoch at or below this clock is on disk, and a mark behind it: tell the others.
-    Through(EpochNumber, u64, Mark),
+    Through(EpochNumber, u64, LogPoint),
     /// These refreshed items are on disk, and a mark behind them: tell the others.
-    Refreshed(Vec<messages::Item>, Vec<messages::TableId>, Mark),
+    Refreshed(Vec<messages::Item>, Vec<messages::TableId>, LogPoint),
     /// Nothing is stale any more in this epoch, and that is on disk, and a mark behind it.
-    Current(EpochNumber, Mark),
+    Current(EpochNumber, LogPoint),
     /// The seal of this epoch is on disk, and everything that was voted for in it: tell who proposes.
     Sealed(SealAsked),
 }
@@ -101,7 +101,7 @@ pub struct ReplicationController {
     pub(crate) planted: Planted,
     /// How long the leases are that this life asks for now.
     pub(crate) lease: LeaseLength,
-    pub(crate) state: State,
+    pub(crate) state: MembershipState,
     /// The highest epoch known to exist.
     pub(crate) known: Option<Arc<Epoch>>,
     /// The last epoch whose outcomes and fail-locks are logged here, by this life or an earlier one.
@@ -115,9 +115,9 @@ pub struct ReplicationController {
     /// Since which epoch this copy takes part without a break.
     pub(crate) joined: EpochNumber,
     /// The chain of epochs, oldest first.
-    pub(crate) chain: Vec<(EpochNumber, ProposalId)>,
+    pub(crate) chain: Vec<EpochId>,
     /// Parents of the epochs that this site has tried to enter since it last logged one.
-    pub(crate) attempted: Vec<(EpochNumber, ProposalId)>,
+    pub(crate) attempted: Vec<EpochId>,
     /// No vote, no grant in this epoch or any before.
     pub(crate) sealed_through: EpochNumber,
     /// Since when the present epoch is sealed (boot clock).
@@ -126,12 +126,12 @@ pub struct ReplicationController {
     pub(crate) proposals: Proposals,
     pub(crate) joiners: Joiners,
     pub(crate) fail_locks: FailLocks,
-    pub(crate) outcomes: Outcomes,
+    pub(crate) outcomes: LostLifeOutcomes,
     pub(crate) marks: Marks,
     pub(crate) copiers: Copiers,
     pub(crate) questions: Questions,
     pub(crate) tail: LogTail,
-    pub(crate) after_sync: BTreeMap<u64, AfterSync>,
+    pub(crate) after_sync: BTreeMap<u64, EpochContinuation>,
     pub(crate) next_token: u64,
     /// The first tick: a replay reads no clock.
     pub(crate) started_at: Option<u64>,
@@ -161,7 +161,7 @@ impl ReplicationController {
             incarnation,
             planted,
             lease,
-            state: State::Joining,
+            state: MembershipState::Joining,
             known: None,
             logged: None,
             logged_by: None,
@@ -176,7 +176,7 @@ impl ReplicationController {
             proposals: Proposals::default(),
             joiners: Joiners::new(site, sites),
             fail_locks: FailLocks::default(),
-            outcomes: Outcomes::default(),
+            outcomes: LostLifeOutcomes::default(),
             marks: Marks::default(),
             copiers: Copiers::default(),
             questions: Questions::default(),
@@ -195,19 +195,19 @@ impl ReplicationController {
     }
 
     /// What `raid status` shows.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> ReplicationStatus {
         let state = match &self.state {
             _ if self.halted => "halted",
             _ if self.disk_stalled => "disk stalled",
-            State::Joining => "joining",
-            State::Changing(_) => "changing",
-            State::Member(epoch) if self.sealed_through >= epoch.number => "sealed",
-            State::Member(epoch) => match epoch.member(self.site).map(|member| member.state) {
+            MembershipState::Joining => "joining",
+            MembershipState::Changing(_) => "changing",
+            MembershipState::Member(epoch) if self.sealed_through >= epoch.number => "sealed",
+            MembershipState::Member(epoch) => match epoch.member(self.site).map(|member| member.state) {
                 Some(MemberState::Up) => "up",
                 _ => "recovering",
             },
         };
-        Status {
+        ReplicationStatus {
             epoch: self.known.clone(),
             state: Cow::Borrowed(state),
             fail_locks: self.fail_locks.counts(),
@@ -223,7 +223,9 @@ impl ReplicationController {
     /// The epoch in which this site may vote and grant.
     pub(crate) fn serving(&self) -> Option<&Arc<Epoch>> {
         match &self.state {
-            State::Member(epoch) if epoch.number > self.sealed_through && !self.halted && !self.disk_stalled => {
+            MembershipState::Member(epoch)
+                if epoch.number > self.sealed_through && !self.halted && !self.disk_stalled =>
+            {
                 Some(epoch)
             }
             _ => None,
@@ -269,7 +271,7 @@ impl ReplicationController {
         self.next_token
     }
 
-    pub(crate) fn sync_then(&mut self, then: AfterSync, outbox: &mut Outbox) {
+    pub(crate) fn sync_then(&mut self, then: EpochContinuation, outbox: &mut Outbox) {
         let token = self.token();
         self.after_sync.insert(token, then);
         outbox.sync(token);
@@ -353,7 +355,7 @@ impl ReplicationController {
         let written =
             shown.max(self.logged_by) >= Some(self.incarnation) || self.marks.known.lineage.has_life(self.incarnation);
         let logged = self.started_at.is_none() && written;
-        matches!(self.state, State::Joining) && !kept && (logged || shown > Some(self.incarnation))
+        matches!(self.state, MembershipState::Joining) && !kept && (logged || shown > Some(self.incarnation))
     }
 
     fn peer_message(&mut self, now: Now, envelope: Envelope, message: ReplicationMessage, outbox: &mut Outbox) {
@@ -368,20 +370,27 @@ impl ReplicationController {
         }
         match message {
             ReplicationMessage::Join { last, reachable, marks, .. } => {
-                self.join_asked(now, from, Wish { life, last, reachable, marks, at: now.boot }, outbox);
+                self.join_asked(now, from, JoinWish { life, last, reachable, marks, at: now.boot }, outbox);
             }
             ReplicationMessage::EpochIs { epoch } => self.epoch_told(now, epoch, outbox),
             ReplicationMessage::Seal { epoch, proposal } => {
                 self.seal_asked(now, SealAsked { proposer: from, epoch, proposal }, outbox);
             }
             ReplicationMessage::Sealed { epoch, proposal, current, mark } => {
-                self.sealed_came(now, (from, life), (epoch, proposal), Whole { current, mark: mark.number }, outbox);
+                self.sealed_came(
+                    now,
+                    from,
+                    life,
+                    EpochId { number: epoch, proposal },
+                    Whole { current, mark: mark.number },
+                    outbox,
+                );
             }
             ReplicationMessage::Report { epoch, proposal, report } => {
-                self.report_came(now, from, life, (epoch, proposal), report, outbox);
+                self.report_came(now, from, life, EpochId { number: epoch, proposal }, report, outbox);
             }
             ReplicationMessage::Logged { epoch, proposal, complete } => {
-                self.logged_came(now, from, life, (epoch, proposal), complete, outbox);
+                self.logged_came(now, from, life, EpochId { number: epoch, proposal }, complete, outbox);
             }
             inside => self.member_message(now, &Header::of(&envelope), inside, outbox),
         }
@@ -449,13 +458,15 @@ impl ReplicationController {
 
     fn synced(&mut self, now: Now, token: u64, outbox: &mut Outbox) {
         match self.after_sync.remove(&token) {
-            Some(AfterSync::Empty(epoch)) => self.empty_copy_is_logged(epoch),
-            Some(AfterSync::Logged(epoch)) => self.logged_is_synced(now, epoch, outbox),
-            Some(AfterSync::Marked(mark)) => self.mark_is_synced(mark),
-            Some(AfterSync::Through(epoch, clock, mark)) => self.own_synced(now, epoch, clock, mark, outbox),
-            Some(AfterSync::Refreshed(items, storages, mark)) => self.tell_refreshed(items, storages, mark, outbox),
-            Some(AfterSync::Current(epoch, mark)) => self.tell_current(epoch, mark, outbox),
-            Some(AfterSync::Sealed(asked)) => self.seal_is_synced(now, asked, outbox),
+            Some(EpochContinuation::Empty(epoch)) => self.empty_copy_is_logged(epoch),
+            Some(EpochContinuation::Logged(epoch)) => self.logged_is_synced(now, epoch, outbox),
+            Some(EpochContinuation::Marked(mark)) => self.mark_is_synced(mark),
+            Some(EpochContinuation::Through(epoch, clock, mark)) => self.own_synced(now, epoch, clock, mark, outbox),
+            Some(EpochContinuation::Refreshed(items, storages, mark)) => {
+                self.tell_refreshed(items, storages, mark, outbox)
+            }
+            Some(EpochContinuation::Current(epoch, mark)) => self.tell_current(epoch, mark, outbox),
+            Some(EpochContinuation::Sealed(asked)) => self.seal_is_synced(now, asked, outbox),
             None => {}
         }
     }
@@ -557,7 +568,7 @@ impl Server for ReplicationController {
         if now.boot > self.ticked_at + OWN_PAUSE {
             // It was this site that was away: the others are given time to be heard. In an epoch that is active the keeper of leases hears them,
             // and knows better than the servers whether anybody was listening.
-            if let State::Changing(change) = &mut self.state {
+            if let MembershipState::Changing(change) = &mut self.state {
                 change.forgive(now);
                 self.leases.forgive(now);
             }
@@ -566,7 +577,7 @@ impl Server for ReplicationController {
         if now.boot >= self.oracle_read_at + limits::CONFIRM_INTERVAL {
             self.read_oracle(now, outbox);
         }
-        if matches!(self.state, State::Member(_)) {
+        if matches!(self.state, MembershipState::Member(_)) {
             self.note_synced(now, outbox);
         }
         self.outcomes.forget_old(now);

@@ -5,11 +5,11 @@
 //! that has all marks that are remembered of its site has all that others count on. One that lacks a mark was put back: everything in its copy is stale, and
 //! after a total failure nothing follows from what is missing in it.
 
-use crate::{AfterSync, ReplicationController};
+use crate::{EpochContinuation, ReplicationController};
 use messages::epoch::Member;
 use messages::log_record::LogRecord;
 use messages::replication::MemberReport;
-use messages::{Epoch, Incarnation, KnownMarks, Lineage, Mark, Outbox, SiteId};
+use messages::{Epoch, Incarnation, KnownMarks, Lineage, LogPoint, Outbox, SiteId};
 use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Marks {
     pub(crate) known: KnownMarks,
     /// The last one of this life.
-    last: Option<Mark>,
+    last: Option<LogPoint>,
     /// The last one of this life that is on disk.
-    on_disk: Option<Mark>,
+    on_disk: Option<LogPoint>,
     /// This copy was put back, and is not current again yet.
     pub(crate) set_back: bool,
 }
@@ -32,12 +32,12 @@ impl Marks {
     }
 
     /// The last mark of this life that is on disk.
-    pub(crate) fn on_disk(&self) -> Mark {
+    pub(crate) fn on_disk(&self) -> LogPoint {
         self.on_disk.unwrap_or_default()
     }
 
     /// A site has told a mark, or somebody remembers that it has. Lives are given out in order, so the last one is the largest.
-    pub(crate) fn hear(&mut self, site: SiteId, mark: Mark) {
+    pub(crate) fn hear(&mut self, site: SiteId, mark: LogPoint) {
         let known = self.known.told.entry(site).or_default();
         *known = mark.max(*known);
     }
@@ -75,20 +75,20 @@ impl ReplicationController {
         if planted!(self.planted, LifeNotSynced) {
             self.mark_is_synced(mark);
         }
-        self.sync_then(AfterSync::Marked(mark), outbox);
+        self.sync_then(EpochContinuation::Marked(mark), outbox);
     }
 
     /// A mark behind all that is in the log. It may be told once it is on disk.
-    pub(crate) fn set_mark(&mut self, outbox: &mut Outbox) -> Mark {
+    pub(crate) fn set_mark(&mut self, outbox: &mut Outbox) -> LogPoint {
         let number = self.marks.last.map_or(0, |last| last.number + 1);
-        let mark = Mark { life: self.incarnation, number };
+        let mark = LogPoint { life: self.incarnation, number };
         self.marks.last = Some(mark);
         self.marks.known.lineage.note(mark);
         outbox.append(LogRecord::Marked { mark });
         mark
     }
 
-    pub(crate) fn mark_is_synced(&mut self, mark: Mark) {
+    pub(crate) fn mark_is_synced(&mut self, mark: LogPoint) {
         self.marks.on_disk = self.marks.on_disk.max(Some(mark));
     }
 
@@ -125,13 +125,13 @@ impl ReplicationController {
         // was taken in, and what was lacking was brought anew: a log that has this life has that. Another site's log may remember them for ever.
         let known_life =
             member.map(|member| member.incarnation).filter(|life| !last.restart && lineage.has_life(*life));
-        let settled = |mark: &Mark| known_life.is_some_and(|life| mark.life < life);
+        let settled = |mark: &LogPoint| known_life.is_some_and(|life| mark.life < life);
         let told = self.joiners.marks_told(site).chain(self.marks.known.told.get(&site).copied());
         let lacks_told = told.filter(|mark| !settled(mark)).any(|mark| !lineage.has(mark));
         let named =
             member.map(|&Member { incarnation: life, mark: number, .. }| match planted!(self.planted, MarkUnnamed) {
-                true => Mark { life, number: 0 },
-                false => Mark { life, number },
+                true => LogPoint { life, number: 0 },
+                false => LogPoint { life, number },
             });
         let lacks_named = named.is_some_and(|mark| lineage.knows_before(life) && !lineage.has(mark));
         !planted!(self.planted, SetBackTestifies) && (lacks_named || lacks_told)
@@ -170,8 +170,8 @@ mod tests {
         let sites = [SiteId(1), OTHER];
         let controller = ReplicationController::new(sites[0], Incarnation(9), &sites, LeaseLength::DEFAULT, planted);
         let mut lineage = Lineage::default();
-        lineage.note(Mark { life: Incarnation(2), number: 7 });
-        lineage.note(Mark { life: Incarnation(3), number: marks });
+        lineage.note(LogPoint { life: Incarnation(2), number: 7 });
+        lineage.note(LogPoint { life: Incarnation(3), number: marks });
         controller.is_set_back(&last(), OTHER, Incarnation(4), &lineage)
     }
 

@@ -24,12 +24,12 @@ type Reports = BTreeMap<SiteId, Arc<MemberReport>>;
 
 /// Tables of lives that epochs have lost.
 #[derive(Default, Serialize, Deserialize)]
-pub(crate) struct Outcomes {
+pub(crate) struct LostLifeOutcomes {
     /// With when each came here (boot clock).
     tables: BTreeMap<(SiteId, Incarnation), (OutcomeTable, u64)>,
 }
 
-impl Outcomes {
+impl LostLifeOutcomes {
     /// For a report.
     pub(crate) fn tables(&self) -> Vec<OutcomeTable> {
         self.tables.values().map(|(table, _)| table.clone()).collect()

@@ -1,6 +1,6 @@
 //! What planted bugs do instead of the clauses that they leave out, where that is more than a line. Only the simulator comes here.
 
-use crate::{ReplicationController, State};
+use crate::{MembershipState, ReplicationController};
 use messages::commit::EpochRequest;
 #[cfg(doc)]
 use messages::planted::Bug;
@@ -26,15 +26,15 @@ impl ReplicationController {
             return;
         }
         let epoch = match &self.state {
-            State::Member(epoch) if epoch.number <= self.sealed_through => epoch.clone(),
-            State::Changing(change) => match change.left() {
+            MembershipState::Member(epoch) if epoch.number <= self.sealed_through => epoch.clone(),
+            MembershipState::Changing(change) => match change.left() {
                 Some(epoch) => epoch.clone(),
                 None => return,
             },
             _ => return,
         };
         self.sealed_at = u64::MAX - self.lease.seal_patience();
-        if let State::Member(epoch) = &self.state {
+        if let MembershipState::Member(epoch) = &self.state {
             self.sealed_through = EpochNumber(epoch.number.0 - 1);
         }
         self.open_leases(&epoch, outbox);

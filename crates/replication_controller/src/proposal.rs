@@ -3,8 +3,8 @@
 //! Read the oracle, seal the old epoch at whoever answers, swap. Only an up member proposes; the oracle is read before anything is sealed, so
 //! its absence disturbs nobody. A swap whose answer is lost is sent again: it is settled by its proposal identifier.
 
-use crate::{AfterSync, ReplicationController, State, limits};
-use messages::epoch::{Member, ProposalId};
+use crate::{EpochContinuation, MembershipState, ReplicationController, limits};
+use messages::epoch::{EpochId, Member, ProposalId};
 use messages::lease::SEAL_ANSWER;
 use messages::limits::RESEND;
 use messages::log_record::LogRecord;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// How far a proposal is.
 #[derive(Serialize, Deserialize)]
-enum Stage {
+enum ProposalStage {
     /// Waiting for the oracle's epoch.
     Reading,
     /// Sealing the old epoch; who answered, in which life, and whether its copy is current.
@@ -35,7 +35,7 @@ struct Proposal {
     base: Arc<Epoch>,
     /// Whom to seal.
     candidates: Vec<SiteId>,
-    stage: Stage,
+    stage: ProposalStage,
     stage_since: u64,
     sent_at: u64,
 }
@@ -138,7 +138,7 @@ impl ReplicationController {
         if !self.is_up_in(&base) {
             return self.restart_again(&base, now, outbox);
         }
-        if matches!(self.state, State::Joining) {
+        if matches!(self.state, MembershipState::Joining) {
             return;
         }
         if !self.wants_change(&base, now) {
@@ -161,7 +161,7 @@ impl ReplicationController {
             suspects.contains(&site) || self.joiners.has_later_life(site, base.members[&site].incarnation)
         };
         let lost = base.others(self.site).any(gone);
-        if !restarting || !lost || matches!(self.state, State::Joining) {
+        if !restarting || !lost || matches!(self.state, MembershipState::Joining) {
             self.proposals.lost_since = None;
             return;
         }
@@ -182,7 +182,7 @@ impl ReplicationController {
         let sealed = base.number <= self.sealed_through;
         match &self.state {
             _ if sealed && now.boot >= self.sealed_at + self.lease.seal_patience() => true,
-            State::Changing(change) => !change.holding_up(self.site, now).is_empty(),
+            MembershipState::Changing(change) => !change.holding_up(self.site, now).is_empty(),
             _ if sealed => false,
             _ => self.joiners.wants_change(base, &self.reachable_members(base, now), now),
         }
@@ -191,7 +191,7 @@ impl ReplicationController {
     /// Members that are not suspected, the own site included.
     fn reachable_members(&self, base: &Epoch, now: Now) -> Vec<SiteId> {
         let mut suspects = self.leases.suspects(self.lease, now);
-        if let State::Changing(change) = &self.state {
+        if let MembershipState::Changing(change) = &self.state {
             suspects.extend(change.holding_up(self.site, now));
         }
         let alive = |(site, member): (&SiteId, &Member)| {
@@ -220,7 +220,7 @@ impl ReplicationController {
             tracing::warn!(without = %site, epoch = %base.number, "the members are to change: {why}");
         }
         let proposal =
-            Proposal { id, base, candidates, stage: Stage::Reading, stage_since: now.boot, sent_at: now.boot };
+            Proposal { id, base, candidates, stage: ProposalStage::Reading, stage_since: now.boot, sent_at: now.boot };
         self.proposals.under_way = Some(proposal);
         self.oracle_read_at = 0;
         self.proposals.oracle_asked(now);
@@ -231,11 +231,11 @@ impl ReplicationController {
     pub(crate) fn oracle_read(&mut self, now: Now, epoch: &Arc<Epoch>, outbox: &mut Outbox) {
         self.restart_if_complete(now, epoch, outbox);
         let Some(proposal) = &mut self.proposals.under_way else { return };
-        let Stage::Reading = proposal.stage else { return };
+        let ProposalStage::Reading = proposal.stage else { return };
         if (epoch.number, epoch.proposal) != (proposal.base.number, proposal.base.proposal) {
             return;
         }
-        proposal.stage = Stage::Sealing { sealed: BTreeMap::new() };
+        proposal.stage = ProposalStage::Sealing { sealed: BTreeMap::new() };
         proposal.stage_since = now.boot;
         proposal.sent_at = now.boot;
         self.send_seals(now, outbox);
@@ -243,7 +243,7 @@ impl ReplicationController {
 
     fn send_seals(&mut self, now: Now, outbox: &mut Outbox) {
         let Some(proposal) = &self.proposals.under_way else { return };
-        let Stage::Sealing { sealed } = &proposal.stage else { return };
+        let ProposalStage::Sealing { sealed } = &proposal.stage else { return };
         let (number, id) = (proposal.base.number, proposal.id);
         let missing: Vec<SiteId> =
             proposal.candidates.iter().copied().filter(|site| !sealed.contains_key(site)).collect();
@@ -273,9 +273,9 @@ impl ReplicationController {
             return;
         }
         self.seal(now, asked.epoch, outbox);
-        let again = |then: &AfterSync| matches!(then, AfterSync::Sealed(before) if *before == asked);
+        let again = |then: &EpochContinuation| matches!(then, EpochContinuation::Sealed(before) if *before == asked);
         if !self.after_sync.values().any(again) {
-            self.sync_then(AfterSync::Sealed(asked), outbox);
+            self.sync_then(EpochContinuation::Sealed(asked), outbox);
         }
     }
 
@@ -292,8 +292,15 @@ impl ReplicationController {
         };
         let mark = self.marks.on_disk();
         if proposer == self.site {
-            let own = (self.site, self.incarnation);
-            self.sealed_came(now, own, (epoch, proposal), Whole { current, mark: mark.number }, outbox);
+            let (site, life) = (self.site, self.incarnation);
+            self.sealed_came(
+                now,
+                site,
+                life,
+                EpochId { number: epoch, proposal },
+                Whole { current, mark: mark.number },
+                outbox,
+            );
         } else {
             self.to_peer(proposer, ReplicationMessage::Sealed { epoch, proposal, current, mark }, outbox);
         }
@@ -308,7 +315,7 @@ impl ReplicationController {
         self.sealed_at = now.boot;
         outbox.append(LogRecord::Sealed { epoch });
         self.close_leases(outbox);
-        if let State::Member(_) = &self.state {
+        if let MembershipState::Member(_) = &self.state {
             let seal = messages::commit::EpochRequest::Seal { epoch };
             outbox.local(ServerKind::AtomicityController, Message::EpochRequest(seal));
         }
@@ -317,14 +324,15 @@ impl ReplicationController {
     pub(crate) fn sealed_came(
         &mut self,
         now: Now,
-        (from, life): (SiteId, Incarnation),
-        (epoch, id): (EpochNumber, ProposalId),
+        from: SiteId,
+        life: Incarnation,
+        id: EpochId,
         whole: Whole,
         outbox: &mut Outbox,
     ) {
         let Some(proposal) = &mut self.proposals.under_way else { return };
-        let Stage::Sealing { sealed } = &mut proposal.stage else { return };
-        if proposal.id != id || proposal.base.number != epoch || !proposal.base.has(from, life) {
+        let ProposalStage::Sealing { sealed } = &mut proposal.stage else { return };
+        if proposal.id != id.proposal || proposal.base.number != id.number || !proposal.base.has(from, life) {
             return;
         }
         sealed.insert(from, whole);
@@ -337,7 +345,7 @@ impl ReplicationController {
     fn swap(&mut self, now: Now, outbox: &mut Outbox) {
         let reachable_joiners = self.joiners.clone_ready(now);
         let Some(proposal) = &mut self.proposals.under_way else { return };
-        let Stage::Sealing { sealed } = &proposal.stage else { return };
+        let ProposalStage::Sealing { sealed } = &proposal.stage else { return };
         let base = &proposal.base;
         let mut epoch = Epoch::clone(base);
         epoch.number = base.number.next();
@@ -357,9 +365,9 @@ impl ReplicationController {
         }
         take_in(&mut epoch, &reachable_joiners);
         let tag = now.boot.max(1);
-        let expected = (base.number, base.proposal);
+        let expected = base.id();
         let epoch = Arc::new(epoch);
-        proposal.stage = Stage::Swapping { tag, epoch: epoch.clone() };
+        proposal.stage = ProposalStage::Swapping { tag, epoch: epoch.clone() };
         proposal.stage_since = now.boot;
         proposal.sent_at = now.boot;
         self.proposals.oracle_asked(now);
@@ -373,12 +381,12 @@ impl ReplicationController {
         let oracle = self.oracle.map_or(OracleLife(0), |(life, _)| life);
         let epoch = Arc::new(Epoch { proposal: id, oracle, ..epoch });
         let tag = now.boot.max(1);
-        let expected = (base.number, base.proposal);
+        let expected = base.id();
         self.proposals.under_way = Some(Proposal {
             id,
             base,
             candidates: Vec::new(),
-            stage: Stage::Swapping { tag, epoch: epoch.clone() },
+            stage: ProposalStage::Swapping { tag, epoch: epoch.clone() },
             stage_since: now.boot,
             sent_at: now.boot,
         });
@@ -395,12 +403,12 @@ impl ReplicationController {
         let since = proposal.stage_since;
         let due = now.boot >= proposal.sent_at + RESEND;
         match &mut proposal.stage {
-            Stage::Reading if now.boot >= since + SEAL_ANSWER => self.give_up(now),
-            Stage::Reading if due => {
+            ProposalStage::Reading if now.boot >= since + SEAL_ANSWER => self.give_up(now),
+            ProposalStage::Reading if due => {
                 proposal.sent_at = now.boot;
                 self.read_oracle(now, outbox);
             }
-            Stage::Sealing { sealed } if now.boot >= since + SEAL_ANSWER => {
+            ProposalStage::Sealing { sealed } if now.boot >= since + SEAL_ANSWER => {
                 // Whoever has not answered is left out, if those who have include an up member: this site.
                 proposal.candidates.retain(|site| sealed.contains_key(site));
                 if sealed.contains_key(&self.site) {
@@ -409,13 +417,13 @@ impl ReplicationController {
                     self.give_up(now);
                 }
             }
-            Stage::Sealing { .. } if due => {
+            ProposalStage::Sealing { .. } if due => {
                 proposal.sent_at = now.boot;
                 self.send_seals(now, outbox);
             }
-            Stage::Swapping { tag, epoch } if due => {
+            ProposalStage::Swapping { tag, epoch } if due => {
                 proposal.sent_at = now.boot;
-                let expected = (proposal.base.number, proposal.base.proposal);
+                let expected = proposal.base.id();
                 let request = OracleRequest::SwapEpoch { tag: *tag, expected, epoch: epoch.clone() };
                 self.to_oracle(request, outbox);
             }
@@ -439,7 +447,7 @@ impl ReplicationController {
     ) {
         self.proposals.oracle_answered();
         let Some(proposal) = &self.proposals.under_way else { return };
-        let Stage::Swapping { tag: asked, .. } = &proposal.stage else { return };
+        let ProposalStage::Swapping { tag: asked, .. } = &proposal.stage else { return };
         if *asked != tag {
             return;
         }

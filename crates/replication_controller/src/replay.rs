@@ -1,6 +1,6 @@
 //! What a restart takes from the log: the last epoch, the tables, and what this copy may have that nobody else has.
 
-use crate::{AfterSync, ReplicationController};
+use crate::{EpochContinuation, ReplicationController};
 use messages::commit::Outcome;
 use messages::log_record::LogRecord;
 use messages::planted;
@@ -93,7 +93,7 @@ impl ReplicationController {
         outbox.append(self.marks.record());
         // An empty copy is logged from the start, though it counts only once that is synced.
         let empty = self.after_sync.values().find_map(|then| match then {
-            AfterSync::Empty(epoch) => Some(epoch),
+            EpochContinuation::Empty(epoch) => Some(epoch),
             _ => None,
         });
         if let Some(logged) = self.logged.as_ref().or(empty) {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: yes only in an active, unsealed epoch, under an unexpired lease from every other member.
 
-use crate::{ReplicationController, State};
+use crate::{MembershipState, ReplicationController};
 use messages::replication::{Additions, Service, ServiceReply, ServiceRequest};
 use messages::{EpochNumber, Item, MemberState, Message, Now, Outbox, ServerKind, SiteId};
 use messages::{planted, reached};
@@ -49,9 +49,11 @@ impl ReplicationController {
     fn service(&self, now: Now) -> Result<Service, String> {
         let epoch = self.may_serve(now)?;
         let additions = match &self.state {
-            State::Member(epoch) if epoch.is_whole() => Additions::ToAll,
+            MembershipState::Member(epoch) if epoch.is_whole() => Additions::ToAll,
             _ if planted!(self.planted, IncrementsWhileJoining) => Additions::ToAll,
-            State::Member(epoch) if epoch.members[&self.site].state == MemberState::Up => Additions::ToWhatIsThere,
+            MembershipState::Member(epoch) if epoch.members[&self.site].state == MemberState::Up => {
+                Additions::ToWhatIsThere
+            }
             _ => Additions::ToNothing,
         };
         Ok(Service { epoch, additions })
@@ -59,7 +61,7 @@ impl ReplicationController {
 
     /// Which of these a member that is being repaired may lack.
     fn lacking(&self, mut items: Vec<Item>) -> Vec<Item> {
-        if let State::Member(epoch) = &self.state {
+        if let MembershipState::Member(epoch) = &self.state {
             let is_repaired = |site: &SiteId| epoch.members[site].state == MemberState::Recovering;
             let repaired: Vec<SiteId> = epoch.others(self.site).filter(is_repaired).collect();
             items.retain(|item| repaired.iter().any(|site| self.fail_locks.covers(*site, item)));
@@ -79,9 +81,9 @@ impl ReplicationController {
             return Err("this site's disk does not finish a sync: it serves again when that does".to_owned());
         }
         match &self.state {
-            State::Joining => Err(self.joining_reason(now)),
-            State::Changing(change) => Err(format!("{} is being set up", change.epoch().number)),
-            State::Member(epoch) if epoch.number <= self.sealed_through => {
+            MembershipState::Joining => Err(self.joining_reason(now)),
+            MembershipState::Changing(change) => Err(format!("{} is being set up", change.epoch().number)),
+            MembershipState::Member(epoch) if epoch.number <= self.sealed_through => {
                 Err(match self.proposals.lacks_oracle(now) {
                     true => format!(
                         "{} is sealed, and the oracle, which must set up the next, does not answer",
@@ -90,10 +92,10 @@ impl ReplicationController {
                     false => format!("{} is sealed: the set of sites is being changed", epoch.number),
                 })
             }
-            State::Member(epoch) if self.leases.hold_all(now) || planted!(self.planted, NoLeaseCheck) => {
+            MembershipState::Member(epoch) if self.leases.hold_all(now) || planted!(self.planted, NoLeaseCheck) => {
                 Ok(epoch.number)
             }
-            State::Member(_) => {
+            MembershipState::Member(_) => {
                 let missing: Vec<String> = self.leases.missing(now).iter().map(|site| site.to_string()).collect();
                 let missing = missing.join(", ");
                 // Without its oracle a set of sites cannot shed a member, and without that member's lease it cannot serve.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// What `raid status` shows of replication at a site.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Status {
+pub struct ReplicationStatus {
     /// The highest epoch known.
     pub epoch: Option<Arc<Epoch>>,
     /// In words.

@@ -1,7 +1,7 @@
 //! What a site or an oracle is told: TOML files, every key explained by [`EXPLAINED`].
 
 use crate::layout::Layout;
-use crate::protection::{self, ProtectionError, Wanted};
+use crate::protection::{self, ProtectionError, WantedProtection};
 use domain::RuleBook;
 use messages::concurrency::Method;
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
@@ -493,7 +493,7 @@ impl SiteConfig {
         let peers = self.peer_sites().into_iter().map(|(site, address)| (site.to_string(), address));
         let own = [("listen".to_owned(), self.listen), ("oracle".to_owned(), self.oracle)];
         let memory = self.memory.iter().map(|address| ("memory server".to_owned(), *address));
-        let wanted = Wanted { keys: self.keys.as_ref(), clear: self.clear };
+        let wanted = WantedProtection { keys: self.keys.as_ref(), clear: self.clear };
         protection::keys(wanted, self.instance(), self.site(), own.into_iter().chain(peers).chain(memory))
     }
 
@@ -537,7 +537,7 @@ impl OracleConfig {
     pub fn protection(&self) -> Result<Option<Keys>, ProtectionError> {
         let sites = self.all_sites().into_iter().map(|(site, address)| (site.to_string(), address));
         let own = [("listen".to_owned(), self.listen)];
-        let wanted = Wanted { keys: self.keys.as_ref(), clear: self.clear };
+        let wanted = WantedProtection { keys: self.keys.as_ref(), clear: self.clear };
         protection::keys(wanted, InstanceId(self.instance), ORACLE_SITE, own.into_iter().chain(sites))
     }
 

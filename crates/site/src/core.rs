@@ -10,10 +10,10 @@ mod lives;
 
 use crate::config::SiteConfig;
 use crate::huge_pages;
-use crate::layout::Place;
+use crate::layout::ProcessPlace;
 use crate::layout::door::Door;
-use crate::layout::processes::{Moved, Processes};
-use crate::layout::starting::{Running, Starter};
+use crate::layout::processes::{MovedServer, Processes};
+use crate::layout::starting::{RunningProcess, Starter};
 use crate::lease_thread::LeaseThread;
 use crate::protection::{ProtectionError, Watch};
 use crate::repair;
@@ -22,12 +22,12 @@ use crate::store::StoreReader;
 use crate::trace_file::TraceFile;
 use crate::{channels, clock, limits};
 use commit_log::{Log, Position};
-use domain::{Domain, Effects, Failure, Remote};
+use domain::{CatalogRows, Domain, DomainFailure, Effects, Remote};
 use messages::oracle::OracleReply;
 use messages::replication::{ReplicationMessage, SiteNotice};
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
 use messages::trace::Selection;
-use messages::{Envelope, Incarnation, Key, LastWords, Message, Row, ServerKind, Timestamp};
+use messages::{Envelope, Incarnation, LastWords, Message, ServerKind};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token};
 use raidcomm::keys::Keys;
@@ -47,9 +47,6 @@ use thiserror::Error;
 const TOKEN_LOG: Token = Token(0);
 /// and those with other sites.
 const TOKENS_STREAMS: Range<usize> = 16..16 + raidcomm::limits::TOKENS;
-
-/// Rows of the catalog as a user interface takes them.
-pub type CatalogRows = Vec<(Key, Timestamp, Option<Row>)>;
 
 /// A life that has begun, as those who serve clients hear of it: everything under way is gone. What they ask from now on says that it is
 /// for this one.
@@ -98,11 +95,11 @@ pub enum StartError {
     Protection(#[from] ProtectionError),
     /// The servers.
     #[error("{0}{advice}", advice = advice(is_damage(.0)))]
-    Domain(#[from] domain::StartError),
+    Domain(#[from] domain::DomainStartError),
 }
 
-fn is_damage(error: &domain::StartError) -> bool {
-    use domain::StartError::{Log, OtherStore};
+fn is_damage(error: &domain::DomainStartError) -> bool {
+    use domain::DomainStartError::{Log, OtherStore};
     matches!(error, Log(commit_log::LogError::Corrupt { .. }) | OtherStore { .. })
 }
 
@@ -129,7 +126,7 @@ enum Life {
 
 /// What came out of the core for the rest of the process.
 #[derive(Default)]
-pub struct Output {
+pub struct CoreOutput {
     /// Outputs with anything in them are counted from 1, anew for each process that serves clients; 0: there is nothing in it.
     pub number: u64,
     /// To user interfaces and the query processor.
@@ -163,7 +160,7 @@ pub struct Core {
     processes: Processes,
     /// When servers were lost lately (boot clock).
     losses: VecDeque<u64>,
-    output: Output,
+    output: CoreOutput,
     outputs: u64,
     trace: TraceFile,
     incoming: Vec<Incoming>,
@@ -227,7 +224,7 @@ impl Core {
             held_until: 0,
             processes,
             losses: VecDeque::new(),
-            output: Output::default(),
+            output: CoreOutput::default(),
             outputs: 0,
             trace: TraceFile::default(),
             incoming: Vec::new(),
@@ -288,12 +285,12 @@ impl Core {
     }
 
     /// Whether a server can be moved there at all; an error says what to do instead.
-    pub(crate) fn may_move(&self, kind: ServerKind, to: Place) -> Result<(), String> {
+    pub(crate) fn may_move(&self, kind: ServerKind, to: ProcessPlace) -> Result<(), String> {
         self.processes.may_move(kind, to)
     }
 
     /// What starts the process that a server shall be moved to, if it does not run.
-    pub(crate) fn starter_for(&mut self, to: Place) -> Option<Starter> {
+    pub(crate) fn starter_for(&mut self, to: ProcessPlace) -> Option<Starter> {
         self.processes.starter_for(to)
     }
 
@@ -302,9 +299,9 @@ impl Core {
     pub(crate) fn move_server(
         &mut self,
         kind: ServerKind,
-        to: Place,
-        started: Option<Running>,
-    ) -> Result<Moved, String> {
+        to: ProcessPlace,
+        started: Option<RunningProcess>,
+    ) -> Result<MovedServer, String> {
         let Life::Running(domain) = &mut self.life else {
             return Err("the site has no servers now: it waits for the oracle to give it a new incarnation".to_owned());
         };
@@ -516,11 +513,11 @@ impl Core {
             }
         }
         match failed {
-            Some(Failure::Log(error)) => {
+            Some(DomainFailure::Log(error)) => {
                 self.end(format!("site {} stops and gives up its leases: {error}", self.config.id));
             }
             // Nothing is sent any more, leases least of all: the others go on without this life.
-            Some(ref failure @ Failure::Server { kind, ref lost }) => {
+            Some(ref failure @ DomainFailure::Server { kind, ref lost }) => {
                 self.processes.lost(kind);
                 self.server_lost(lost, &failure.to_string());
             }
@@ -557,7 +554,7 @@ impl Core {
     }
 
     /// What came out since the last call.
-    pub fn take_output(&mut self) -> Output {
+    pub fn take_output(&mut self) -> CoreOutput {
         let mut output = std::mem::take(&mut self.output);
         if !output.local.is_empty() || output.new_life.is_some() {
             self.outputs += 1;

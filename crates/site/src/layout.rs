@@ -67,14 +67,14 @@ impl Layout {
     }
 
     /// Where each server begins.
-    pub(crate) fn places(self) -> BTreeMap<ServerKind, Place> {
+    pub(crate) fn places(self) -> BTreeMap<ServerKind, ProcessPlace> {
         let place = |kind| {
             let place = match (self, kind) {
                 (Layout::TwoProcess, ServerKind::ActionDriver | ServerKind::UserInterface) => {
-                    Place::Process(ServerKind::UserInterface)
+                    ProcessPlace::Process(ServerKind::UserInterface)
                 }
-                (Layout::Merged | Layout::TwoProcess, _) => Place::Site,
-                (Layout::Separate, kind) => Place::Process(kind),
+                (Layout::Merged | Layout::TwoProcess, _) => ProcessPlace::Site,
+                (Layout::Separate, kind) => ProcessPlace::Process(kind),
             };
             (kind, place)
         };
@@ -90,7 +90,7 @@ impl fmt::Display for Layout {
 
 /// A process of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum ProcessPlace {
     /// The site's own.
     Site,
     /// The one that is named after this server, which it was started for.
@@ -99,42 +99,42 @@ pub enum Place {
     Host(SocketAddr),
 }
 
-impl Place {
+impl ProcessPlace {
     /// A process of this host beside the site's own.
     pub(crate) fn process(self) -> Option<ServerKind> {
         match self {
-            Place::Process(kind) => Some(kind),
-            Place::Site | Place::Host(_) => None,
+            ProcessPlace::Process(kind) => Some(kind),
+            ProcessPlace::Site | ProcessPlace::Host(_) => None,
         }
     }
 
     /// Another host.
     pub(crate) fn host(self) -> Option<SocketAddr> {
         match self {
-            Place::Host(address) => Some(address),
-            Place::Site | Place::Process(_) => None,
+            ProcessPlace::Host(address) => Some(address),
+            ProcessPlace::Site | ProcessPlace::Process(_) => None,
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ProcessPlace {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Site => formatter.write_str("site"),
-            Place::Process(kind) => formatter.write_str(&name_of(*kind)),
-            Place::Host(address) => write!(formatter, "{address}"),
+            ProcessPlace::Site => formatter.write_str("site"),
+            ProcessPlace::Process(kind) => formatter.write_str(&name_of(*kind)),
+            ProcessPlace::Host(address) => write!(formatter, "{address}"),
         }
     }
 }
 
-impl FromStr for Place {
+impl FromStr for ProcessPlace {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Place, String> {
+    fn from_str(text: &str) -> Result<ProcessPlace, String> {
         match text {
-            "site" => Ok(Place::Site),
-            _ if text.contains(':') => host(text).map(Place::Host),
-            _ => server(text).map(Place::Process).map_err(|error| format!("{error}; or `site`, or HOST:PORT")),
+            "site" => Ok(ProcessPlace::Site),
+            _ if text.contains(':') => host(text).map(ProcessPlace::Host),
+            _ => server(text).map(ProcessPlace::Process).map_err(|error| format!("{error}; or `site`, or HOST:PORT")),
         }
     }
 }
@@ -198,10 +198,10 @@ mod tests {
             }
         }
         for host in ["10.0.0.2:7600", "[fe80::1]:7600"] {
-            assert_eq!(host.parse::<Place>().map(|place| place.to_string()).as_deref(), Ok(host));
+            assert_eq!(host.parse::<ProcessPlace>().map(|place| place.to_string()).as_deref(), Ok(host));
         }
-        assert!("10.0.0.2:no-port".parse::<Place>().is_err());
-        let error = "oracle".parse::<Place>().expect_err("the oracle is no server of a site");
+        assert!("10.0.0.2:no-port".parse::<ProcessPlace>().is_err());
+        let error = "oracle".parse::<ProcessPlace>().expect_err("the oracle is no server of a site");
         assert!(error.contains("access-manager") && error.contains("`site`"), "{error}");
     }
 }

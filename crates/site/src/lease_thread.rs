@@ -8,7 +8,7 @@
 
 use crate::lateness::Lateness;
 use crate::{clock, limits};
-use leases::{Keeper, LeaseSaid, Taken};
+use leases::{Keeper, LeaseSaid, MessageTaken};
 use messages::replication::ReplicationMessage;
 use messages::{Envelope, EpochNumber, Incarnation, InstanceId, Message, ServerKind, SiteId};
 use raidcomm::datagrams::notes::{self, Correspondence, NoteKeys};
@@ -28,7 +28,7 @@ type ByConnection = (SiteId, EpochNumber, ReplicationMessage);
 
 /// What the thread has left for the core.
 #[derive(Debug, Default)]
-pub(crate) struct Left {
+pub(crate) struct LeaseThreadOutput {
     /// For the connections.
     pub(crate) by_connection: Vec<ByConnection>,
     /// For the replication controller.
@@ -47,7 +47,7 @@ struct Desk {
     /// Something above has changed.
     is_new: bool,
     /// For the core.
-    left: Left,
+    left: LeaseThreadOutput,
 }
 
 /// By what right the thread runs before others.
@@ -146,7 +146,7 @@ impl LeaseThread {
     }
 
     /// Takes what the thread has left; who must be told of the port only now and then.
-    pub(crate) fn take(&mut self, now: u64) -> Left {
+    pub(crate) fn take(&mut self, now: u64) -> LeaseThreadOutput {
         let mut left = std::mem::take(&mut self.desk().left);
         if now < self.told_at + limits::LEASE_DOOR_AGAIN {
             left.unproven.clear();
@@ -169,7 +169,7 @@ impl Drop for LeaseThread {
 
 /// A peer, as the thread knows it.
 #[derive(Debug)]
-struct Peer {
+struct LeasePeer {
     address: SocketAddr,
     correspondence: Correspondence,
     /// When a note of it came (boot clock); 0: never.
@@ -184,7 +184,7 @@ struct Runner {
     socket: UdpSocket,
     life: Incarnation,
     keeper: Option<Keeper>,
-    peers: BTreeMap<SiteId, Peer>,
+    peers: BTreeMap<SiteId, LeasePeer>,
     by_connection: Vec<ByConnection>,
     strays: Vec<Envelope>,
     budget: Budget,
@@ -251,7 +251,7 @@ impl Runner {
                     .is_some_and(|peer| peer.address == *address && peer.correspondence.keys() == keys.as_ref());
                 if !same {
                     let correspondence = Correspondence::new(self.instance, self.site, *site, keys.clone());
-                    let peer = Peer { address: *address, correspondence, heard_at: 0 };
+                    let peer = LeasePeer { address: *address, correspondence, heard_at: 0 };
                     self.peers.insert(*site, peer);
                 }
             }
@@ -309,7 +309,7 @@ impl Runner {
                 keeper.look();
                 keeper.handle(now, &envelope, &mut said)
             });
-            if taken == Some(Taken::Stray) && self.strays.len() < limits::LEASES_BY_CONNECTION_MAX {
+            if taken == Some(MessageTaken::Stray) && self.strays.len() < limits::LEASES_BY_CONNECTION_MAX {
                 self.strays.push(envelope);
             }
             self.send(now, said);

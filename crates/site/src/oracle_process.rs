@@ -72,7 +72,7 @@ impl OracleProcess {
         let waker = Arc::new(Waker::new(poll.registry(), TOKEN_WAKE).map_err(text)?);
         let folder = config.data.join("log");
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let identity = commit_log::mapped::Identity { instance: config.instance.into(), site: ORACLE_SITE.0.into() };
+        let identity = commit_log::mapped::LogIdentity { instance: config.instance.into(), site: ORACLE_SITE.0.into() };
         let options = LogOptions {
             segment_bytes: TRUNCATE_BYTES,
             on_synced: Some(Box::new(move || drop(waker.wake()))),

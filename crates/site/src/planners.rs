@@ -9,11 +9,11 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 /// One planning.
-pub(crate) type Work = Box<dyn FnOnce() + Send>;
+pub(crate) type PlanningTask = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
 struct Queue {
-    waiting: VecDeque<Work>,
+    waiting: VecDeque<PlanningTask>,
     threads: usize,
     idle: usize,
     is_over: bool,
@@ -32,7 +32,7 @@ impl Planners {
     }
 
     /// Has a thread do it, soon. It is dropped undone when there is no thread and none can be had, or the site ends.
-    pub(crate) fn run(self: &Arc<Planners>, work: Work) {
+    pub(crate) fn run(self: &Arc<Planners>, work: PlanningTask) {
         let mut queue = self.queue();
         if queue.is_over {
             return;

@@ -38,7 +38,7 @@ pub enum ProtectionError {
 
 /// What a configuration says of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct WantedProtection<'a> {
     /// The folder of the keys.
     pub keys: Option<&'a PathBuf>,
     /// Whether addresses of other hosts may be used without.
@@ -50,7 +50,7 @@ pub struct Wanted<'a> {
 /// # Errors
 /// The keys cannot be used, or are missing.
 pub fn keys(
-    wanted: Wanted<'_>,
+    wanted: WantedProtection<'_>,
     instance: InstanceId,
     site: SiteId,
     addresses: impl IntoIterator<Item = (String, SocketAddr)>,
@@ -114,7 +114,7 @@ mod tests {
     const INSTANCE: InstanceId = InstanceId(5);
     const SITE: SiteId = SiteId(1);
 
-    fn judged(wanted: Wanted<'_>, addresses: &[&str]) -> Result<Option<Keys>, ProtectionError> {
+    fn judged(wanted: WantedProtection<'_>, addresses: &[&str]) -> Result<Option<Keys>, ProtectionError> {
         let addresses = addresses.iter().map(|text| ("an address".to_owned(), text.parse().expect("an address")));
         keys(wanted, INSTANCE, SITE, addresses)
     }
@@ -122,7 +122,7 @@ mod tests {
     /// If this failed, a configuration without a word about keys would put a database on the network for everybody.
     #[test]
     fn only_loopback_goes_without_keys_unless_the_configuration_says_so() {
-        let silent = Wanted { keys: None, clear: false };
+        let silent = WantedProtection { keys: None, clear: false };
         for local in ["127.0.0.1:1", "127.8.8.8:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
             assert!(matches!(judged(silent, &[local]), Ok(None)), "{local}");
         }
@@ -131,7 +131,10 @@ mod tests {
             for part in ["an address", "raid keys", "keys = ", "clear = true"] {
                 assert!(error.contains(part), "{part:?} is missing: {error}");
             }
-            assert!(matches!(judged(Wanted { clear: true, ..silent }, &[elsewhere]), Ok(None)), "{elsewhere}");
+            assert!(
+                matches!(judged(WantedProtection { clear: true, ..silent }, &[elsewhere]), Ok(None)),
+                "{elsewhere}"
+            );
         }
     }
 
@@ -139,7 +142,7 @@ mod tests {
     fn keys_that_are_wanted_are_used_or_an_error() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().to_owned();
-        let wanted = Wanted { keys: Some(&path), clear: false };
+        let wanted = WantedProtection { keys: Some(&path), clear: false };
         assert!(matches!(judged(wanted, &["127.0.0.1:1"]), Err(ProtectionError::Keys(_))), "there are none yet");
         make_keys(&path, INSTANCE, &[SITE]).expect("an empty folder");
         let keys = judged(wanted, &["10.0.0.1:1"]).expect("good keys").expect("keys");

@@ -10,7 +10,7 @@
 use crate::config::SiteConfig;
 use crate::layout::orders;
 use crate::planners::Planners;
-use crate::shared::Shared;
+use crate::shared::SiteShared;
 use crate::snapshot::take::{SnapshotRefusal, Wish};
 use crate::thread_time::ThreadTime;
 use crate::{clock, limits};
@@ -37,13 +37,13 @@ const EPOCH_2000_MICROS: i64 = 946_684_800_000_000;
 /// The door to the threads.
 pub struct QueryHost {
     threads: OnceLock<Threads>,
-    running: Mutex<BTreeMap<SessionId, Running>>,
+    running: Mutex<BTreeMap<SessionId, RunningQuery>>,
     scans: Mutex<BTreeMap<SessionId, oneshot::Sender<SessionReply>>>,
 }
 
 struct Threads {
     config: Arc<SiteConfig>,
-    shared: Weak<Shared>,
+    shared: Weak<SiteShared>,
     processor: Arc<Processor>,
     planners: Arc<Planners>,
     executors: Vec<Executor>,
@@ -58,23 +58,23 @@ struct Executor {
 
 /// A query for an executor.
 struct Assigned {
-    job: Job,
+    job: QueryJob,
     request: QueryRequest,
     abort: futures::future::AbortRegistration,
-    load: Load,
+    load: QueryLoad,
 }
 
 /// One query under way.
-struct Load(Arc<AtomicUsize>);
+struct QueryLoad(Arc<AtomicUsize>);
 
-impl Drop for Load {
+impl Drop for QueryLoad {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// A query that may have more rows: its task waits for `More`.
-struct Running {
+struct RunningQuery {
     gate: Arc<Gate>,
     abort: AbortHandle,
     interrupt: Interrupt,
@@ -105,7 +105,7 @@ impl Gate {
     }
 }
 
-impl Running {
+impl RunningQuery {
     fn stop(self) {
         self.gate.close();
         self.abort.abort();
@@ -120,7 +120,7 @@ impl QueryHost {
     }
 
     /// Starts the threads.
-    pub(crate) fn start(&self, shared: &Arc<Shared>, config: &Arc<SiteConfig>) -> Result<(), String> {
+    pub(crate) fn start(&self, shared: &Arc<SiteShared>, config: &Arc<SiteConfig>) -> Result<(), String> {
         let processor = Processor::with_memory(memory_bytes()).map_err(|error| error.to_string())?;
         let executors = (0..limits::EXECUTORS).map(|_| Executor::start()).collect::<Result<_, String>>()?;
         let threads = Threads {
@@ -134,13 +134,13 @@ impl QueryHost {
         Ok(())
     }
 
-    fn running(&self) -> MutexGuard<'_, BTreeMap<SessionId, Running>> {
+    fn running(&self) -> MutexGuard<'_, BTreeMap<SessionId, RunningQuery>> {
         self.running.lock().expect("no holder of this lock panics")
     }
 
     fn stop_query(&self, session: SessionId) {
         let running = self.running().remove(&session);
-        running.into_iter().for_each(Running::stop);
+        running.into_iter().for_each(RunningQuery::stop);
     }
 
     /// A request of the user interface, for this life of the site.
@@ -169,8 +169,8 @@ impl QueryHost {
                 let (processor, planners) = (threads.processor.clone(), threads.planners.clone());
                 let (own_gate, own_interrupt) = (gate.clone(), interrupt.clone());
                 let config = threads.config.clone();
-                let job = Job { session, life, config, shared, processor, planners, gate, interrupt, wanted };
-                let running = Running { gate: own_gate, abort, interrupt: own_interrupt, more };
+                let job = QueryJob { session, life, config, shared, processor, planners, gate, interrupt, wanted };
+                let running = RunningQuery { gate: own_gate, abort, interrupt: own_interrupt, more };
                 self.running().insert(session, running);
                 threads.assign(job, request, registration);
             }
@@ -222,11 +222,11 @@ fn memory_bytes() -> usize {
 
 impl Threads {
     /// Gives a query to the executor that has the fewest.
-    fn assign(&self, job: Job, request: QueryRequest, abort: futures::future::AbortRegistration) {
+    fn assign(&self, job: QueryJob, request: QueryRequest, abort: futures::future::AbortRegistration) {
         let least = self.executors.iter().min_by_key(|executor| executor.load.load(Ordering::Relaxed));
         let Some(executor) = least else { return };
         executor.load.fetch_add(1, Ordering::Relaxed);
-        let assigned = Assigned { job, request, abort, load: Load(executor.load.clone()) };
+        let assigned = Assigned { job, request, abort, load: QueryLoad(executor.load.clone()) };
         // The thread has ended only when the site ends.
         let _ = executor.work.send(Some(assigned));
     }
@@ -253,7 +253,7 @@ async fn serve(mut work: mpsc::UnboundedReceiver<Option<Assigned>>) {
     }
 }
 
-fn reply(shared: &Shared, session: SessionId, reply: QueryReply) {
+fn reply(shared: &SiteShared, session: SessionId, reply: QueryReply) {
     shared.answer(Envelope {
         from_site: SiteId(0),
         from: ServerKind::Query,
@@ -266,11 +266,11 @@ fn reply(shared: &Shared, session: SessionId, reply: QueryReply) {
 }
 
 /// One request under way.
-struct Job {
+struct QueryJob {
     session: SessionId,
     life: Incarnation,
     config: Arc<SiteConfig>,
-    shared: Arc<Shared>,
+    shared: Arc<SiteShared>,
     processor: Arc<Processor>,
     planners: Arc<Planners>,
     gate: Arc<Gate>,
@@ -302,7 +302,7 @@ impl Drop for Awaited {
     }
 }
 
-impl Job {
+impl QueryJob {
     async fn run(mut self, request: QueryRequest) {
         let done = AssertUnwindSafe(self.serve(request)).catch_unwind().await;
         let failure = match done {
@@ -509,7 +509,7 @@ struct SessionTables {
     config: Arc<SiteConfig>,
     session: SessionId,
     life: Incarnation,
-    shared: Arc<Shared>,
+    shared: Arc<SiteShared>,
     gate: Arc<Gate>,
     relies_on: Arc<Mutex<CatalogVersions>>,
     /// A session asks for one batch at a time.
@@ -526,7 +526,7 @@ impl Tables for SessionTables {
             let rows = rows.map_err(|message| QueryError::new("58030", message));
             return stream::once(std::future::ready(rows)).boxed();
         }
-        let scan = Scan {
+        let scan = HostedScan {
             session: self.session,
             life: self.life,
             shared: self.shared.clone(),
@@ -550,10 +550,10 @@ impl Tables for SessionTables {
 }
 
 /// One scan of a table.
-struct Scan {
+struct HostedScan {
     session: SessionId,
     life: Incarnation,
-    shared: Arc<Shared>,
+    shared: Arc<SiteShared>,
     gate: Arc<Gate>,
     relies_on: Arc<Mutex<CatalogVersions>>,
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -563,7 +563,7 @@ struct Scan {
     limit: u32,
 }
 
-impl Scan {
+impl HostedScan {
     /// The next rows, and what is left of the ranges.
     async fn batch(&self, ranges: Vec<KeyRange>) -> Result<(ScanBatch, Vec<KeyRange>), QueryError> {
         let _turn = self.turn.lock().await;

@@ -9,7 +9,7 @@
 use crate::config::SiteConfig;
 use crate::site_log::{self, SiteLogError};
 use crate::store::PERSISTED_EXTENSION;
-use commit_log::mapped::Identity;
+use commit_log::mapped::LogIdentity;
 use commit_log::{LogError, LogOptions, MappedLog};
 use network_memory::host::log_folder::{FolderError, LogFolder};
 use std::io::ErrorKind;
@@ -93,8 +93,8 @@ fn refuse_if_not_ours(config: &SiteConfig, log: &Path) -> Result<(), LogError> {
 }
 
 /// Whose log it is.
-pub(crate) fn identity(config: &SiteConfig) -> Identity {
-    Identity { instance: config.instance.into(), site: config.id.into() }
+pub(crate) fn identity(config: &SiteConfig) -> LogIdentity {
+    LogIdentity { instance: config.instance.into(), site: config.id.into() }
 }
 
 /// A new folder.

@@ -5,7 +5,7 @@
 
 use crate::clock;
 use crate::config::SiteConfig;
-use crate::core::{Core, NewLife, Output};
+use crate::core::{Core, CoreOutput, NewLife};
 use crate::layout::door::Door;
 use crate::layout::front::Front;
 use crate::query_host::QueryHost;
@@ -68,7 +68,7 @@ pub(crate) enum Heart {
 }
 
 /// See the module's description.
-pub struct Shared {
+pub struct SiteShared {
     heart: Heart,
     mailboxes: Vec<Mailbox>,
     /// So many of them, the first, serve short messages; the others long ones.
@@ -90,13 +90,13 @@ fn locked(core: &Mutex<Core>) -> MutexGuard<'_, Core> {
     core.lock().expect("a panic under the core's lock ends the process")
 }
 
-impl Shared {
-    pub(crate) fn new(heart: Heart, wakers: Vec<Arc<Waker>>, short: usize, stop: Arc<AtomicBool>) -> Shared {
+impl SiteShared {
+    pub(crate) fn new(heart: Heart, wakers: Vec<Arc<Waker>>, short: usize, stop: Arc<AtomicBool>) -> SiteShared {
         let mailboxes = wakers.into_iter().map(|waker| Mailbox { mail: Mutex::default(), waker }).collect();
         let (query, over, clients) = (QueryHost::new(), Mutex::default(), AtomicUsize::new(0));
         let snapshots = SnapshotDesk::default();
         let (moved, moved_count, turned_at) = (Mutex::default(), AtomicUsize::new(0), AtomicU64::new(0));
-        Shared { heart, mailboxes, short, moved, moved_count, turned_at, query, snapshots, over, stop, clients }
+        SiteShared { heart, mailboxes, short, moved, moved_count, turned_at, query, snapshots, over, stop, clients }
     }
 
     /// Runs requests of sessions and hands out the answers.
@@ -116,7 +116,7 @@ impl Shared {
     }
 
     /// Runs requests of sessions that are not those of the first worker.
-    pub(crate) fn ask(&self, core: &mut Core, envelopes: impl IntoIterator<Item = Envelope>) -> Output {
+    pub(crate) fn ask(&self, core: &mut Core, envelopes: impl IntoIterator<Item = Envelope>) -> CoreOutput {
         core.deliver(envelopes);
         core.settle();
         core.flush();
@@ -210,7 +210,7 @@ impl Shared {
     }
 
     /// Ends the process if the output says so.
-    pub(crate) fn note_end(&self, output: &mut Output) {
+    pub(crate) fn note_end(&self, output: &mut CoreOutput) {
         if let Some(message) = output.over.take() {
             tracing::error!(message);
             self.over.lock().expect("no holder of this lock panics").get_or_insert(message);
@@ -220,7 +220,7 @@ impl Shared {
     }
 
     /// Answers go to the worker that owns the session; those of worker `own` are put into `mine`.
-    pub(crate) fn route(&self, mut output: Output, own: Option<usize>, mine: &mut Vec<Mail>) {
+    pub(crate) fn route(&self, mut output: CoreOutput, own: Option<usize>, mine: &mut Vec<Mail>) {
         self.note_end(&mut output);
         if let Some((_, door)) = self.door() {
             return door.push(output);

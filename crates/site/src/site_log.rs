@@ -8,7 +8,7 @@ use crate::core::advice;
 use crate::limits;
 use crate::repair::{self, LOG_FOLDER, MEMORY_LOG_FOLDER};
 use commit_log::mapped::OnSynced;
-use commit_log::{Log, LogError, LogOptions, LogStatus, MappedLog, Position, Records};
+use commit_log::{Log, LogError, LogOptions, LogRecords, LogStatus, MappedLog, Position};
 use network_memory::host::log_folder::{FolderError, FolderOpening, LogFolder, folder_of, sync_folder};
 use network_memory::host::remote_log::RemoteLogError;
 use network_memory::writer::Boot;
@@ -218,7 +218,7 @@ impl Log for SiteLog {
         self.log_mut().truncate_before(position)
     }
 
-    fn read_from(&self, position: Position) -> Records<'_> {
+    fn read_from(&self, position: Position) -> LogRecords<'_> {
         self.log().read_from(position)
     }
 

@@ -2,10 +2,10 @@
 
 use crate::config::SiteConfig;
 use crate::core::Core;
-use crate::layout::{Place, name_of};
+use crate::layout::{ProcessPlace, name_of};
 use crate::site_log::SiteLog;
 use crate::snapshot::desk::{ScheduleStatus, SnapshotProgress};
-use commit_log::{LogStatus, Receipt};
+use commit_log::{LogReceipt, LogStatus};
 use messages::MemberState;
 use raidcomm::streams::ConnectionChannel;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub struct Status {
     /// The number of the highest epoch that it knows.
     pub epoch: u64,
     /// Members of that epoch.
-    pub members: Vec<Member>,
+    pub members: Vec<MemberShown>,
     /// The session vector: how often each site has come back.
     pub sessions: BTreeMap<u16, u64>,
     /// Fail-locked items of every other site.
@@ -64,12 +64,12 @@ pub struct Status {
     #[serde(default)]
     pub lease_late_us_max: u64,
     /// Its log.
-    pub log: Log,
+    pub log: LogReport,
     /// Its memory.
     #[serde(default)]
-    pub memory: Memory,
+    pub memory: MemoryReport,
     /// Its connections with other sites and the oracle (site 0).
-    pub peers: Vec<Peer>,
+    pub peers: Vec<PeerReport>,
     /// How many connections of strangers were closed for each reason, in this life.
     pub strangers: BTreeMap<String, u64>,
     /// Clients connected.
@@ -105,7 +105,7 @@ pub struct ServerStatus {
 
 /// A member of the epoch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Member {
+pub struct MemberShown {
     /// Which site.
     pub site: u16,
     /// In which life.
@@ -140,7 +140,7 @@ pub struct Commits {
 
 /// What a site keeps in memory, in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
+pub struct MemoryReport {
     /// Of the site's process, as the kernel counts it.
     pub resident_bytes: u64,
     /// Rows in memory, every version and key.
@@ -159,7 +159,7 @@ pub struct Memory {
 
 /// The log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Log {
+pub struct LogReport {
     /// Bytes appended.
     pub bytes_appended: u64,
     /// Bytes that a start would read if the site ended now.
@@ -180,7 +180,7 @@ pub struct Log {
 
 /// A connection with another site.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Peer {
+pub struct PeerReport {
     /// Which; 0 is the oracle.
     pub site: u16,
     /// Whether both directions work.
@@ -228,11 +228,11 @@ impl Status {
     }
 }
 
-impl From<raidcomm::streams::PeerStatus> for Peer {
-    fn from(peer: raidcomm::streams::PeerStatus) -> Peer {
+impl From<raidcomm::streams::PeerStatus> for PeerReport {
+    fn from(peer: raidcomm::streams::PeerStatus) -> PeerReport {
         let datagrams = peer.datagrams;
         let counters = datagrams.map(|status| status.counters).unwrap_or_default();
-        Peer {
+        PeerReport {
             site: peer.site.0,
             connected: peer.connected,
             channel: match peer.channel {
@@ -268,7 +268,7 @@ impl From<raidcomm::streams::PeerStatus> for Peer {
 
 /// The state of a site, seen from its core.
 pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
-    let mut peers: Vec<Peer> = core.peers().into_iter().map(Peer::from).collect();
+    let mut peers: Vec<PeerReport> = core.peers().into_iter().map(PeerReport::from).collect();
     let strangers = core.strangers();
     let layout = config.layout.name().to_owned();
     let servers = servers(core);
@@ -325,7 +325,7 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         status.required_copies = epoch.required_copies;
         status.durability = durability(up, epoch.required_copies, log.receipt);
         status.sessions = epoch.sessions.iter().map(|(site, count)| (site.0, *count)).collect();
-        let member = |(site, member): (&messages::SiteId, &messages::Member)| Member {
+        let member = |(site, member): (&messages::SiteId, &messages::Member)| MemberShown {
             site: site.0,
             incarnation: member.incarnation.0,
             state: match member.state {
@@ -339,16 +339,16 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
 }
 
 /// What makes a commit durable while so many members are up.
-fn durability(up: usize, required_copies: u16, receipt: Receipt) -> String {
+fn durability(up: usize, required_copies: u16, receipt: LogReceipt) -> String {
     match (up >= usize::from(required_copies), receipt) {
         (true, _) => format!("memory, {up} copies"),
-        (false, Receipt::Memory { copies }) => format!("memory, {copies} memory servers"),
-        (false, Receipt::Disk) => "disk".to_owned(),
+        (false, LogReceipt::Memory { copies }) => format!("memory, {copies} memory servers"),
+        (false, LogReceipt::Disk) => "disk".to_owned(),
     }
 }
 
-fn log_of(domain: &domain::Domain<SiteLog>, log: &LogStatus) -> Log {
-    Log {
+fn log_of(domain: &domain::Domain<SiteLog>, log: &LogStatus) -> LogReport {
+    LogReport {
         bytes_appended: log.bytes_appended,
         bytes_to_replay: domain.bytes_to_replay(),
         syncs: log.syncs,
@@ -359,9 +359,9 @@ fn log_of(domain: &domain::Domain<SiteLog>, log: &LogStatus) -> Log {
     }
 }
 
-fn memory_of(domain: &domain::Domain<SiteLog>) -> Memory {
+fn memory_of(domain: &domain::Domain<SiteLog>) -> MemoryReport {
     let (kept, settings) = (domain.memory(), domain.settings());
-    Memory {
+    MemoryReport {
         resident_bytes: resident_bytes(),
         row_bytes: kept.all as u64,
         row_bytes_max: settings.memory_bytes_max as u64,
@@ -400,7 +400,7 @@ fn servers(core: &Core) -> Vec<ServerStatus> {
         let calls = calls.iter().find(|calls| calls.kind == kind);
         ServerStatus {
             server: name_of(kind),
-            process: Place::to_string(&place),
+            process: ProcessPlace::to_string(&place),
             pid,
             messages: calls.map_or(0, |calls| calls.messages),
             calls: calls.map_or(0, |calls| calls.calls),

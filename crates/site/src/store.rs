@@ -9,7 +9,7 @@
 //! says its number and which storages there are, and the number of the last one that was persisted stands in a file beside the store: a store
 //! with less has lost what the log no longer has.
 //!
-//! Invariant: readers find in `Shared::readable` only keyspaces that no later removal is waiting for.
+//! Invariant: readers find in `StoreShared::readable` only keyspaces that no later removal is waiting for.
 
 mod base;
 
@@ -57,16 +57,16 @@ pub(crate) const PERSISTED_EXTENSION: &str = "persisted";
 
 /// The store of a site, in a folder of its own.
 pub struct FjallStore {
-    shared: Arc<Shared>,
+    shared: Arc<StoreShared>,
     metadata: Keyspace,
     /// `None` while it is being closed.
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Sender<StoreJob>>,
     writer: Option<JoinHandle<()>>,
     started: u64,
 }
 
 #[derive(Default)]
-struct Shared {
+struct StoreShared {
     /// Where the store lies, for errors.
     folder: PathBuf,
     readable: RwLock<BTreeMap<TableId, Keyspace>>,
@@ -80,7 +80,7 @@ struct Shared {
     database: Mutex<Option<(Database, Keyspace)>>,
 }
 
-enum Job {
+enum StoreJob {
     Write(Vec<StoreWrite>, Bytes),
     Remove(TableId),
     Persist,
@@ -109,11 +109,11 @@ impl FjallStore {
             tables.insert(TableId(table), keyspace);
         }
         let batch = last_batch(folder, &metadata, &tables)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(StoreShared {
             folder: folder.to_owned(),
             readable: RwLock::new(tables.clone()),
             database: Mutex::new(Some((database.clone(), metadata.clone()))),
-            ..Shared::default()
+            ..StoreShared::default()
         });
         let (jobs, queue) = channel();
         let writer = Writer { database, metadata: metadata.clone(), tables, shared: shared.clone(), batch };
@@ -126,7 +126,7 @@ impl FjallStore {
         self.shared.readable.read().expect("no holder of the lock panics").get(&table).cloned()
     }
 
-    fn start(&mut self, job: Job) {
+    fn start(&mut self, job: StoreJob) {
         self.started += 1;
         // Without a writer nothing finishes any more, which `is_idle` tells.
         let _ = self.jobs.as_ref().map(|jobs| jobs.send(job));
@@ -194,17 +194,17 @@ impl Store for FjallStore {
     }
 
     fn write(&mut self, writes: Vec<StoreWrite>, metadata: Bytes) {
-        self.start(Job::Write(writes, metadata));
+        self.start(StoreJob::Write(writes, metadata));
     }
 
     fn remove_storage(&mut self, table: TableId) {
         *self.shared.removals.lock().expect("no holder of the lock panics").entry(table).or_default() += 1;
         self.shared.readable.write().expect("no holder of the lock panics").remove(&table);
-        self.start(Job::Remove(table));
+        self.start(StoreJob::Remove(table));
     }
 
     fn persist(&mut self) {
-        self.start(Job::Persist);
+        self.start(StoreJob::Persist);
     }
 
     fn is_idle(&mut self) -> Result<bool, StoreError> {
@@ -218,7 +218,7 @@ impl Store for FjallStore {
     }
 }
 
-impl Shared {
+impl StoreShared {
     fn failed(&self) -> bool {
         self.failure.lock().expect("no holder of the lock panics").is_some()
     }
@@ -234,13 +234,13 @@ struct Writer {
     database: Database,
     metadata: Keyspace,
     tables: BTreeMap<TableId, Keyspace>,
-    shared: Arc<Shared>,
+    shared: Arc<StoreShared>,
     /// The number of the last batch.
     batch: u64,
 }
 
 impl Writer {
-    fn run(mut self, queue: Receiver<Job>) {
+    fn run(mut self, queue: Receiver<StoreJob>) {
         for job in queue {
             let shared = self.shared.clone();
             let writing = shared.writing.lock().expect("no holder of the lock panics");
@@ -255,11 +255,11 @@ impl Writer {
         }
     }
 
-    fn work(&mut self, job: Job) -> Result<(), StoreError> {
+    fn work(&mut self, job: StoreJob) -> Result<(), StoreError> {
         match job {
-            Job::Write(writes, metadata) => self.write(writes, metadata),
-            Job::Remove(table) => self.remove(table),
-            Job::Persist => self.persist(),
+            StoreJob::Write(writes, metadata) => self.write(writes, metadata),
+            StoreJob::Remove(table) => self.remove(table),
+            StoreJob::Persist => self.persist(),
         }
     }
 

@@ -5,7 +5,7 @@
 use crate::config::SiteConfig;
 use crate::limits::{TRACE_BUFFER_BYTES, TRACE_BYTES_MAX};
 use messages::Incarnation;
-use messages::trace::{Encoder, Event, Selection};
+use messages::trace::{Selection, TraceEncoder, TraceEvent};
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub struct TraceFile {
 struct Open {
     path: PathBuf,
     file: File,
-    encoder: Encoder,
+    encoder: TraceEncoder,
     buffer: Vec<u8>,
     written: u64,
 }
@@ -54,7 +54,7 @@ impl TraceFile {
         };
         let path = config.data.join(format!("life-{}{SUFFIX}", incarnation.0));
         let mut buffer = Vec::new();
-        let encoder = Encoder::begin(config.site(), incarnation, &mut buffer);
+        let encoder = TraceEncoder::begin(config.site(), incarnation, &mut buffer);
         match File::create(&path) {
             Ok(file) => {
                 tracing::info!(file = %path.display(), "messages are traced");
@@ -81,7 +81,7 @@ impl TraceFile {
     }
 
     /// Keeps events.
-    pub fn write(&mut self, events: Vec<Event>) {
+    pub fn write(&mut self, events: Vec<TraceEvent>) {
         let Some(open) = &mut self.open else { return };
         for event in &events {
             open.encoder.event(event, &mut open.buffer);

@@ -22,10 +22,10 @@ use crate::entrance::Entrance;
 use crate::layout::door::Door;
 use crate::layout::front::Front;
 use crate::layout::{Layout, orders};
-use crate::shared::{Heart, Mail, SESSION_BITS, Shared, first_worker_of};
+use crate::shared::{Heart, Mail, SESSION_BITS, SiteShared, first_worker_of};
 use crate::snapshot::schedule;
 use crate::{clock, huge_pages, limits};
-use client::{Client, peer_of, prepare};
+use client::{ConnectedClient, peer_of, prepare};
 use encrypted::Encrypted;
 use messages::access::AccessReply;
 use messages::{Envelope, EpochNumber, Incarnation, Message, Now, Outbox, Server, ServerKind, SessionId};
@@ -52,7 +52,7 @@ pub fn run(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
     // In other layouts than the merged one clients are served by another process.
     let merged = config.layout == Layout::Merged;
     let told = Arc::clone(&stop);
-    let prepared = Prepared::new(config, stop, |config, registry, waker| {
+    let prepared = PreparedWorkers::new(config, stop, |config, registry, waker| {
         let door = (!merged).then(Arc::<Door>::default);
         let on_synced: commit_log::mapped::OnSynced = Box::new(move || drop(waker.wake()));
         let wiring = Wiring { on_synced };
@@ -75,8 +75,12 @@ pub fn run(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
 }
 
 /// The workers of a process that only serves clients, and reaches the site's process through `front`.
-pub(crate) fn prepare_front(config: SiteConfig, front: Front, sql: std::net::TcpListener) -> Result<Prepared, String> {
-    let prepared = Prepared::new(config, Arc::default(), |config, registry, _| {
+pub(crate) fn prepare_front(
+    config: SiteConfig,
+    front: Front,
+    sql: std::net::TcpListener,
+) -> Result<PreparedWorkers, String> {
+    let prepared = PreparedWorkers::new(config, Arc::default(), |config, registry, _| {
         let sql = listen(Ok(sql), config.sql, TOKEN_SQL, registry)?;
         Ok((Heart::Elsewhere(front), Listeners { sql: Some(sql), console: None }, config.workers))
     })?;
@@ -101,24 +105,24 @@ fn listen(
 }
 
 /// A process whose workers can begin.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedWorkers {
     config: Arc<SiteConfig>,
     entrance: Arc<Entrance>,
     /// Set by SIGHUP.
     reload: Arc<AtomicBool>,
     polls: Vec<Poll>,
     listeners: Listeners,
-    shared: Arc<Shared>,
+    shared: Arc<SiteShared>,
 }
 
-impl Prepared {
+impl PreparedWorkers {
     /// `build` is given the first worker's poll and its waker, and says where the core is, what is listened at, and how many workers
     /// there are.
     fn new(
         config: SiteConfig,
         stop: Arc<AtomicBool>,
         build: impl FnOnce(&Arc<SiteConfig>, &Registry, Arc<Waker>) -> Result<(Heart, Listeners, usize), String>,
-    ) -> Result<Prepared, String> {
+    ) -> Result<PreparedWorkers, String> {
         let config = Arc::new(config);
         let entrance = Entrance::open(&config)?;
         let reload = Arc::<AtomicBool>::default();
@@ -137,24 +141,24 @@ impl Prepared {
             wakers.push(waker);
         }
         let serves_clients = listeners.sql.is_some();
-        let shared = Arc::new(Shared::new(heart, wakers, workers, stop));
+        let shared = Arc::new(SiteShared::new(heart, wakers, workers, stop));
         if serves_clients {
             shared
                 .query()
                 .start(&shared, &config)
                 .map_err(|error| format!("the query processor does not start: {error}"))?;
         }
-        Ok(Prepared { config, entrance, reload, polls, listeners, shared })
+        Ok(PreparedWorkers { config, entrance, reload, polls, listeners, shared })
     }
 
     /// What its threads share.
-    pub(crate) fn shared(&self) -> Arc<Shared> {
+    pub(crate) fn shared(&self) -> Arc<SiteShared> {
         self.shared.clone()
     }
 
     /// Runs until it is told to stop. An error is what ended it instead.
     pub(crate) fn run(self) -> Result<(), String> {
-        let Prepared { config, entrance, reload, polls, listeners, shared } = self;
+        let PreparedWorkers { config, entrance, reload, polls, listeners, shared } = self;
         let mut threads = Vec::new();
         let mut polls = polls.into_iter().enumerate();
         let (_, poll) = polls.next().expect("there is at least one worker");
@@ -191,13 +195,13 @@ struct Worker {
     number: usize,
     poll: Poll,
     listeners: Listeners,
-    shared: Arc<Shared>,
+    shared: Arc<SiteShared>,
     config: Arc<SiteConfig>,
     entrance: Arc<Entrance>,
     /// Of the first worker: set when it is to read rules and certificates again.
     reload: Option<Arc<AtomicBool>>,
     user_interface: UserInterface,
-    clients: BTreeMap<SessionId, Client>,
+    clients: BTreeMap<SessionId, ConnectedClient>,
     next_session: u64,
     next_worker: usize,
     outbox: Outbox,
@@ -218,7 +222,7 @@ impl Worker {
         number: usize,
         poll: Poll,
         listeners: Listeners,
-        shared: Arc<Shared>,
+        shared: Arc<SiteShared>,
         config: &Arc<SiteConfig>,
         entrance: &Arc<Entrance>,
     ) -> Worker {
@@ -428,7 +432,7 @@ impl Worker {
             tracing::warn!(max = limits::CLIENTS_MAX, "too many clients: a connection is refused");
             self.user_interface.open_refused(session);
         }
-        self.clients.insert(session, Client::new(socket, session));
+        self.clients.insert(session, ConnectedClient::new(socket, session));
         self.touched.push(session);
     }
 

@@ -61,7 +61,7 @@ impl SourceFile {
         if all_test || self.code.contains("#![cfg(test)]") {
             self.lines.iter_mut().for_each(|line| line.test = true);
         }
-        for attribute in ["#[cfg(test)]", "#[cfg(all(test"] {
+        for attribute in ["#[cfg(test)]", "#[cfg(all(test", "#[cfg(doctest)]"] {
             let starts: Vec<usize> = self.code.match_indices(attribute).map(|(start, _)| start).collect();
             for start in starts {
                 let (first, last) = (self.line_of(start), self.line_of(item_end(&self.code, start)));

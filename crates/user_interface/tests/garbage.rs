@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use messages::query::QueryReply;
-use messages::session::{Failure, Receipt, SessionReply};
+use messages::session::{CommitReceipt, Failure, SessionReply};
 use messages::{
     Envelope, EpochNumber, Incarnation, Message, Now, Outbox, Server, ServerKind, SessionId, SiteId, TransactionId,
 };
@@ -116,7 +116,7 @@ fn answer() -> impl Strategy<Value = Message> {
     let session = prop_oneof![
         3 => Just(SessionReply::Begun),
         4 => (rows(), 0u64..3).prop_map(|(rows, affected)| SessionReply::Executed { rows, affected }),
-        3 => Just(SessionReply::Committed { receipt: Receipt::Nothing }),
+        3 => Just(SessionReply::Committed { receipt: CommitReceipt::Nothing }),
         3 => Just(SessionReply::RolledBack),
         2 => Just(SessionReply::Marked),
         2 => Just(SessionReply::Undone),

@@ -1,7 +1,7 @@
 //! Clients that show who they are, in each way there is: what they are told, and when.
 
 use authentication::limits::{DELAY_FIRST, SALT_BYTES};
-use authentication::{Rules, Verifier};
+use authentication::{PasswordVerifier, Rules};
 use bytes::{BufMut, BytesMut};
 use messages::access::AccessReply;
 use messages::role::{RoleSchema, Secret};
@@ -36,7 +36,8 @@ struct World {
 }
 
 fn role(name: &str, password: Option<&str>) -> RoleSchema {
-    let verifier = password.map(|password| Secret(Verifier::of_password(password, [3; SALT_BYTES]).to_string()));
+    let verifier =
+        password.map(|password| Secret(PasswordVerifier::of_password(password, [3; SALT_BYTES]).to_string()));
     RoleSchema { login: true, verifier, ..RoleSchema::new(name.to_owned(), 20_000) }
 }
 

@@ -1,7 +1,7 @@
 //! Scalar functions: which exist for which argument types, what they return, and their evaluation.
 //!
 //! Invariants: a function is a pure function of its arguments and its [`Environment`], so that a replayed statement
-//! computes the same; its value has the type that [`Function::result`] names, or is NULL.
+//! computes the same; its value has the type that [`ScalarFunction::result`] names, or is NULL.
 
 mod arrays;
 mod numbers;
@@ -27,7 +27,7 @@ pub struct Environment<'a> {
 
 /// When two calls with equal arguments return the same (`pg_proc.provolatile`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Volatility {
+pub enum FunctionVolatility {
     /// Always.
     Immutable,
     /// Within one statement.
@@ -43,13 +43,13 @@ struct FunctionEntry {
     name: &'static str,
     parameters: &'static [Type],
     result: Type,
-    volatility: Volatility,
+    volatility: FunctionVolatility,
     body: FunctionBody,
 }
 
 /// An immutable function.
 const fn entry(name: &'static str, parameters: &'static [Type], result: Type, body: FunctionBody) -> FunctionEntry {
-    FunctionEntry { name, parameters, result, volatility: Volatility::Immutable, body }
+    FunctionEntry { name, parameters, result, volatility: FunctionVolatility::Immutable, body }
 }
 
 /// How a function treats its arguments.
@@ -75,17 +75,17 @@ enum FunctionForm {
 
 /// A function chosen for its argument types.
 #[derive(Clone, Copy)]
-pub struct Function {
+pub struct ScalarFunction {
     /// Its name, in lower case.
     pub name: &'static str,
     /// The type of its value.
     pub result: Type,
     /// Whether it may be computed once for all rows, or while planning.
-    pub volatility: Volatility,
+    pub volatility: FunctionVolatility,
     form: FunctionForm,
 }
 
-impl fmt::Debug for Function {
+impl fmt::Debug for ScalarFunction {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} returning {}", self.name, self.result)
     }
@@ -93,7 +93,7 @@ impl fmt::Debug for Function {
 
 /// The function of this name, in any case, for arguments of these types: an exact overload if there is one, else the
 /// first whose parameters the arguments cast to implicitly. Literals of unknown type count as `text`.
-pub fn lookup(name: &str, arguments: &[Type]) -> Option<Function> {
+pub fn lookup(name: &str, arguments: &[Type]) -> Option<ScalarFunction> {
     let name = name.to_ascii_lowercase();
     if let Some(function) = special(&name, arguments) {
         return Some(function);
@@ -119,7 +119,7 @@ pub fn lookup(name: &str, arguments: &[Type]) -> Option<Function> {
     candidates()
         .find(|entry| accepts(entry, exact))
         .or_else(|| candidates().find(|entry| accepts(entry, implicit)))
-        .map(|entry| Function {
+        .map(|entry| ScalarFunction {
             name: entry.name,
             result: entry.result,
             volatility: entry.volatility,
@@ -128,8 +128,9 @@ pub fn lookup(name: &str, arguments: &[Type]) -> Option<Function> {
 }
 
 /// The functions whose arguments may be NULL, of any number, or arrays of any type.
-fn special(name: &str, arguments: &[Type]) -> Option<Function> {
-    let function = |name, result, form| Some(Function { name, result, volatility: Volatility::Immutable, form });
+fn special(name: &str, arguments: &[Type]) -> Option<ScalarFunction> {
+    let function =
+        |name, result, form| Some(ScalarFunction { name, result, volatility: FunctionVolatility::Immutable, form });
     match (name, arguments) {
         ("coalesce", [_, ..]) => function("coalesce", common_type(arguments)?, FunctionForm::Coalesce),
         ("greatest", [_, ..]) => function("greatest", common_type(arguments)?, FunctionForm::Greatest),
@@ -169,7 +170,7 @@ pub fn common_type(types: &[Type]) -> Option<Type> {
     })
 }
 
-impl Function {
+impl ScalarFunction {
     /// Evaluates the function. Errors: 42883 for arguments of other types than it was looked up for; those of the
     /// function.
     pub fn call(&self, arguments: &[Value], environment: &mut Environment<'_>) -> Result<Value, ValueError> {
@@ -234,7 +235,7 @@ fn is_held_as(value: &Value, data_type: Type) -> bool {
     value.data_type() == Some(held(data_type))
 }
 
-// Arguments that `Function::call` has cast to the type of their parameter.
+// Arguments that `ScalarFunction::call` has cast to the type of their parameter.
 
 fn text_of(value: &Value) -> &str {
     value.as_text().unwrap_or_else(|| panic!("{value:?} was cast to text"))
@@ -320,9 +321,9 @@ mod tests {
     /// A planner that folded these would return one value for all rows.
     #[test]
     fn volatility_is_known() {
-        assert_eq!(lookup("random", &[]).unwrap().volatility, Volatility::Volatile);
-        assert_eq!(lookup("now", &[]).unwrap().volatility, Volatility::Stable);
-        assert_eq!(lookup("lower", &[Type::Text]).unwrap().volatility, Volatility::Immutable);
+        assert_eq!(lookup("random", &[]).unwrap().volatility, FunctionVolatility::Volatile);
+        assert_eq!(lookup("now", &[]).unwrap().volatility, FunctionVolatility::Stable);
+        assert_eq!(lookup("lower", &[Type::Text]).unwrap().volatility, FunctionVolatility::Immutable);
     }
 
     /// A call that PostgreSQL refuses must not find a function here.

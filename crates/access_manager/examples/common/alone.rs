@@ -1,6 +1,6 @@
 //! An access manager over an empty store, and nobody else.
 
-use access_manager::{AccessManager, MemoryStore, Settings};
+use access_manager::{AccessManager, MemoryStore, StoreSettings};
 use messages::access::AccessRequest;
 use messages::{Envelope, EpochNumber, Incarnation, Message, Now, Outbox, Server, ServerKind, SiteId};
 
@@ -14,7 +14,7 @@ pub struct Alone {
 
 impl Alone {
     pub fn new() -> Alone {
-        let manager = AccessManager::open(Box::new(MemoryStore::new()), Settings::default());
+        let manager = AccessManager::open(Box::new(MemoryStore::new()), StoreSettings::default());
         let mut manager = manager.expect("an empty store opens");
         manager.replay_ends().expect("the store is sound");
         Alone { manager, outbox: Outbox::default() }

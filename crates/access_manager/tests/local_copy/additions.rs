@@ -1,7 +1,7 @@
 //! Increments against a list of all of them: voted for, decided in any order, posted meanwhile, and replayed after losses of power.
 
 use crate::site::{Logged, Site, TABLE, key};
-use access_manager::Settings;
+use access_manager::StoreSettings;
 use messages::access::{AccessReply, AccessRequest, Copies, StaleSet};
 use messages::limits::MILLISECOND;
 use messages::log_record::LogRecord;
@@ -192,13 +192,13 @@ impl State {
 
 impl Run {
     fn new(planted: Planted, repaired: bool) -> Run {
-        let settings = Settings {
+        let settings = StoreSettings {
             memory_bytes_max: 100,
             unposted_bytes_max: 1 << 20,
             recent_writes_max: 40,
             touched_max: access_manager::limits::TOUCHED_MAX,
             planted,
-            ..Settings::default()
+            ..StoreSettings::default()
         };
         let mut run = Run {
             site: Site::new(settings),

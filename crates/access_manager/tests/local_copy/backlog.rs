@@ -1,7 +1,7 @@
 //! What memory holds: rows that are not in the store yet, and rows that come from it.
 
 use crate::site::{Site, range, writes};
-use access_manager::Settings;
+use access_manager::StoreSettings;
 use messages::Message;
 use messages::access::{AccessReply, AccessRequest};
 use messages::limits::MILLISECOND;
@@ -21,7 +21,7 @@ fn room(site: &mut Site) -> Vec<u64> {
 /// Rows that wait for the store must be counted until it has them, else memory fills with them; and no longer, else nobody writes any more.
 #[test]
 fn room_ends_with_rows_that_wait_for_the_store() {
-    let mut site = Site::new(Settings { unposted_bytes_max: 2_000, ..Settings::default() });
+    let mut site = Site::new(StoreSettings { unposted_bytes_max: 2_000, ..StoreSettings::default() });
     let mut last = u64::MAX;
     for (clock, name) in NAMES.into_iter().enumerate() {
         site.install(10 + clock as u64, writes(&[(name, Some("a row of some bytes"))]));
@@ -37,7 +37,7 @@ fn room_ends_with_rows_that_wait_for_the_store() {
 /// A row that is written again while it waits counts once, and one whose storage is dropped no longer.
 #[test]
 fn what_waits_is_counted_once() {
-    let mut site = Site::new(Settings { unposted_bytes_max: 2_000, ..Settings::default() });
+    let mut site = Site::new(StoreSettings { unposted_bytes_max: 2_000, ..StoreSettings::default() });
     site.install(10, writes(&[("a", Some("row"))]));
     let once = site.manager.tally().unposted;
     site.oldest(11);
@@ -53,7 +53,7 @@ fn what_waits_is_counted_once() {
 #[test]
 fn a_post_that_is_urgent_does_not_rest() {
     let ticks = |unposted_bytes_max| {
-        let mut site = Site::new(Settings { unposted_bytes_max, ..Settings::default() });
+        let mut site = Site::new(StoreSettings { unposted_bytes_max, ..StoreSettings::default() });
         for (clock, name) in NAMES.into_iter().enumerate() {
             site.install(10 + clock as u64, writes(&[(name, Some("row"))]));
         }
@@ -83,7 +83,7 @@ fn a_post_that_is_urgent_does_not_rest() {
 #[test]
 fn a_scan_of_more_than_memory_keeps_to_its_bound() {
     const ROWS: u64 = 4_000;
-    let mut site = Site::new(Settings { memory_bytes_max: 20_000, ..Settings::default() });
+    let mut site = Site::new(StoreSettings { memory_bytes_max: 20_000, ..StoreSettings::default() });
     for number in 0..ROWS {
         let name = format!("{number:06}");
         site.install(10 + number, writes(&[(&name, Some("row"))]));

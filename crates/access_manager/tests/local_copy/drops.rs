@@ -1,7 +1,7 @@
 //! Dropped storages and copies that are not whole: what others are given of one, and whose drop counts.
 
 use crate::site::{Logged, Site, TABLE, at, epoch_logged, item, key, stale_items, writes};
-use access_manager::Settings;
+use access_manager::StoreSettings;
 use access_manager::limits::TOMBSTONE_RETENTION;
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest, StaleSet};
 use messages::limits::{MILLISECOND, SECOND};
@@ -21,7 +21,7 @@ fn drop_of_table() -> History {
 }
 
 /// One row at 10, and a snapshot at 15 that may read it, however long.
-fn with_a_row(settings: Settings) -> Site {
+fn with_a_row(settings: StoreSettings) -> Site {
     let mut site = Site::new(settings);
     site.install(10, writes(&[("a", Some("a"))]));
     site.snapshots(vec![at(15)], at(15));
@@ -45,7 +45,7 @@ fn copied(site: &mut Site, wanted: CopyRequest, epoch: u64) -> Copies {
 /// taken part since will drop it as well, and may be given what its own snapshots still read.
 #[test]
 fn what_was_dropped_before_the_epoch_is_not_copied() {
-    let mut up = with_a_row(Settings::default());
+    let mut up = with_a_row(StoreSettings::default());
     up.install(20, drop_of_table());
     let (range, items) =
         (CopyRequest::Range { from: Box::new(KeyRange::whole(TABLE)) }, CopyRequest::Items(vec![item("a")]));
@@ -68,7 +68,7 @@ fn what_was_dropped_before_the_epoch_is_not_copied() {
 /// nobody would find that it was left behind.
 #[test]
 fn a_storage_that_is_still_to_be_copied_is_listed() {
-    let mut up = Site::new(Settings::default());
+    let mut up = Site::new(StoreSettings::default());
     assert_eq!(copied(&mut up, CopyRequest::Storages, 2), Copies::Storages(vec![]));
     up.mark_stale(stale_items(&["a"]));
     assert_eq!(copied(&mut up, CopyRequest::Storages, 2), Copies::Storages(vec![TABLE]));
@@ -86,7 +86,7 @@ fn nothing_stays_of_what_nobody_has() {
         site.copies(Copies::Range { range: KeyRange::whole(TABLE), rows: vec![] });
         assert_eq!(site.row("a"), None);
     };
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     site.install(10, writes(&[("a", Some("a")), ("b", None)]));
     site.post();
     let start = site.log.len();
@@ -131,12 +131,12 @@ fn a_void_drop_is_not_carried_out() {
             site.post();
             site.row("a").map(|(clock, _)| clock)
         };
-        let mut waits = with_a_row(Settings::default());
+        let mut waits = with_a_row(StoreSettings::default());
         waits.install(20, drop_of_table());
         waits.mark_stale(stale.clone());
         assert_eq!(again(&mut waits), Some(10));
 
-        let mut remembers = with_a_row(Settings::default());
+        let mut remembers = with_a_row(StoreSettings::default());
         remembers.install(20, drop_of_table());
         remembers.post();
         let start = remembers.log.len();
@@ -144,7 +144,7 @@ fn a_void_drop_is_not_carried_out() {
         remembers.restart(usize::MAX, start..start + 1);
         assert_eq!(again(&mut remembers), Some(10));
 
-        let mut begun = with_a_row(Settings::default());
+        let mut begun = with_a_row(StoreSettings::default());
         begun.install(20, drop_of_table());
         begun.snapshots(Vec::new(), at(30));
         begun.disk_held = true;
@@ -155,7 +155,8 @@ fn a_void_drop_is_not_carried_out() {
         while begun.tick(1_000_000).is_empty() {}
         assert_eq!(again(&mut begun), Some(10));
     }
-    let mut planted = with_a_row(Settings { planted: Planted::only(Bug::VoidDropStands), ..Settings::default() });
+    let mut planted =
+        with_a_row(StoreSettings { planted: Planted::only(Bug::VoidDropStands), ..StoreSettings::default() });
     planted.install(20, drop_of_table());
     planted.mark_stale(whole_table());
     planted.copies(brought(&["a"]));
@@ -169,7 +170,7 @@ fn a_void_drop_is_not_carried_out() {
 #[test]
 fn what_is_stale_when_it_is_dropped_is_not_read_any_more() {
     for stale in [stale_items(&["b"]), whole_table(), everything()] {
-        let mut site = with_a_row(Settings::default());
+        let mut site = with_a_row(StoreSettings::default());
         site.mark_stale(stale.clone());
         assert!(matches!(site.read("b", Some(at(15))), AccessReply::Stale { .. }));
         site.install(20, drop_of_table());
@@ -193,7 +194,7 @@ fn what_is_stale_when_it_is_dropped_is_not_read_any_more() {
 /// What was deleted, written again and deleted again must be known as deleted for the whole time: a copier may not have learnt of it before.
 #[test]
 fn a_row_that_is_deleted_twice_stays_known_as_such() {
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     let mut clock = 10;
     let mut delete = |site: &mut Site| {
         site.install(clock, writes(&[("a", Some("a"))]));
@@ -216,7 +217,7 @@ fn a_row_that_is_deleted_twice_stays_known_as_such() {
 #[test]
 fn what_the_store_has_not_written_stays() {
     for (planted, expected) in [(Planted::none(), Some(10)), (Planted::only(Bug::EvictedUnwritten), None)] {
-        let mut site = Site::new(Settings { memory_bytes_max: 0, planted, ..Settings::default() });
+        let mut site = Site::new(StoreSettings { memory_bytes_max: 0, planted, ..StoreSettings::default() });
         site.install(10, writes(&[("a", Some("a"))]));
         site.oldest(20);
         site.send(Message::Access(AccessRequest::Post { tag: 1 }));

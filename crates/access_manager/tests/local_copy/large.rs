@@ -1,7 +1,7 @@
 //! Large transactions: what others see between two steps of one.
 
 use crate::site::{Site, TABLE, at, item, key, range, writes};
-use access_manager::{Settings, Store};
+use access_manager::{Store, StoreSettings};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::limits::MILLISECOND;
 use messages::planted::{Bug, Planted};
@@ -23,8 +23,8 @@ fn many(row: &'static [u8]) -> Arc<History> {
     Arc::new(History { writes: (0..ROWS).map(|number| written(number, row)).collect(), ..History::default() })
 }
 
-fn large_site(settings: Settings) -> Site {
-    let mut site = Site::new(Settings { touched_max: 100, ..settings });
+fn large_site(settings: StoreSettings) -> Site {
+    let mut site = Site::new(StoreSettings { touched_max: 100, ..settings });
     site.steps_held = true;
     site
 }
@@ -63,7 +63,7 @@ fn finish(site: &mut Site) -> (usize, Vec<(ServerKind, Message)>) {
 /// A transaction of many rows that are not in memory must not keep its site busy; and what is given up meanwhile must not be expected to come.
 #[test]
 fn a_large_check_goes_step_by_step() {
-    let mut site = large_site(Settings { memory_bytes_max: 0, ..Settings::default() });
+    let mut site = large_site(StoreSettings { memory_bytes_max: 0, ..StoreSettings::default() });
     site.install(10, History::clone(&many(b"row")));
     site.oldest(20);
     site.post();
@@ -104,7 +104,7 @@ fn a_large_check_goes_step_by_step() {
 /// Snapshots below a large commit must see nothing of it at any time, and what others commit beside it must be there at once.
 #[test]
 fn a_large_installation_is_passed() {
-    let mut site = large_site(Settings::default());
+    let mut site = large_site(StoreSettings::default());
     site.install(10, History::clone(&many(b"old")));
     site.snapshots(vec![at(15)], at(16));
     begin_install(&mut site, 20, &many(b"new"));
@@ -129,7 +129,7 @@ fn a_large_installation_is_passed() {
 #[test]
 fn a_post_waits_for_a_large_installation() {
     for (planted, goes) in [(Planted::none(), false), (Planted::only(Bug::PostPassesInstall), true)] {
-        let mut site = large_site(Settings { planted, ..Settings::default() });
+        let mut site = large_site(StoreSettings { planted, ..StoreSettings::default() });
         begin_install(&mut site, 20, &many(b"new"));
         site.step();
         let mut said: Vec<Message> =
@@ -147,12 +147,12 @@ fn a_post_waits_for_a_large_installation() {
 #[test]
 fn who_has_no_locks_finds_all_installed() {
     for (planted, whole) in [(Planted::none(), true), (Planted::only(Bug::EpochPassesInstall), false)] {
-        let mut site = large_site(Settings { planted, ..Settings::default() });
+        let mut site = large_site(StoreSettings { planted, ..StoreSettings::default() });
         begin_install(&mut site, 20, &many(b"new"));
         site.send(Message::Access(AccessRequest::NothingUndecided));
         assert_eq!(site.row(&name(ROWS - 1)).is_some(), whole, "{planted:?}");
     }
-    let mut site = large_site(Settings::default());
+    let mut site = large_site(StoreSettings::default());
     let last = CopyRequest::Items(vec![item(&name(ROWS - 1))]);
     begin_install(&mut site, 20, &many(b"new"));
     let said = site.send(Message::Access(AccessRequest::ReadCopies { tag: 7, wanted: last, epoch: EpochNumber(1) }));

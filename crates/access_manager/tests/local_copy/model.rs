@@ -2,7 +2,7 @@
 //! power in any order.
 
 use crate::site::{Site, TABLE, at, key};
-use access_manager::Settings;
+use access_manager::StoreSettings;
 use access_manager::limits::TOMBSTONE_RETENTION;
 use messages::access::{AccessReply, AccessRequest};
 use messages::limits::MILLISECOND;
@@ -152,7 +152,7 @@ struct Run {
 
 impl Run {
     fn new(old_version_bytes_max: usize, planted: Planted) -> Run {
-        let settings = Settings {
+        let settings = StoreSettings {
             memory_bytes_max: 2_000,
             unposted_bytes_max: 500,
             old_version_bytes_max,

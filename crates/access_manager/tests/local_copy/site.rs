@@ -1,6 +1,6 @@
 //! A site for tests: one access manager, its store and its log. What the log has beyond the last sync is lost with the power.
 
-use access_manager::{AccessManager, MemoryStore, Settings};
+use access_manager::{AccessManager, MemoryStore, StoreSettings};
 use messages::access::{AccessReply, AccessRequest, Copies, StaleSet};
 use messages::epoch::{Placement, ProposalId};
 use messages::limits::{MILLISECOND, SECOND};
@@ -81,7 +81,7 @@ pub enum Logged {
 pub struct Site {
     pub manager: AccessManager,
     pub store: MemoryStore,
-    pub settings: Settings,
+    pub settings: StoreSettings,
     pub log: Vec<Logged>,
     /// Syncs of the log that it has asked for.
     syncs: Vec<u64>,
@@ -97,7 +97,7 @@ pub struct Site {
 }
 
 impl Site {
-    pub fn new(settings: Settings) -> Site {
+    pub fn new(settings: StoreSettings) -> Site {
         let store = MemoryStore::new();
         let mut manager = AccessManager::open(Box::new(store.clone()), settings).expect("an empty store opens");
         manager.replay_ends().expect("the store is sound");

@@ -2,7 +2,7 @@
 
 use crate::site::{Logged, Site, TABLE, at, epoch_logged, item, key, range, stale_items, writes};
 use access_manager::limits::COPY_WORK_MAX;
-use access_manager::{Settings, StoreError};
+use access_manager::{StoreError, StoreSettings};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest, StaleSet};
 use messages::limits::MILLISECOND;
 use messages::log_record::LogRecord;
@@ -14,8 +14,8 @@ use messages::{
 };
 use messages::{Key, Outbox, Server, Write};
 
-fn planted(bug: Bug) -> Settings {
-    Settings { planted: Planted::only(bug), ..Settings::default() }
+fn planted(bug: Bug) -> StoreSettings {
+    StoreSettings { planted: Planted::only(bug), ..StoreSettings::default() }
 }
 
 fn row(text: &'static str) -> Option<Row> {
@@ -57,7 +57,7 @@ fn is_gone(reply: &AccessReply) -> bool {
 }
 
 /// Rows a to e at 10, of which b and the absent c are stale.
-fn recovering(settings: Settings) -> Site {
+fn recovering(settings: StoreSettings) -> Site {
     let mut site = Site::new(settings);
     site.install(10, writes(&[("a", Some("a")), ("b", Some("b")), ("d", Some("d")), ("e", Some("e"))]));
     site.mark_stale(stale_items(&["b", "c"]));
@@ -67,7 +67,7 @@ fn recovering(settings: Settings) -> Site {
 /// A client must not see an item that changed while the site was away, present or not.
 #[test]
 fn stale_items_are_refused() {
-    let mut site = recovering(Settings::default());
+    let mut site = recovering(StoreSettings::default());
     assert!(is_stale(&site.read("b", None)) && is_stale(&site.read("c", None)));
     assert_eq!(site.row("a"), Some((10, Row::from_static(b"a"))));
     assert_eq!(site.scan(range("a", None), None, 10, false), None);
@@ -79,7 +79,7 @@ fn stale_items_are_refused() {
 /// What lies before the first stale key is served, so that a small read does not wait for all copies.
 #[test]
 fn a_scan_goes_as_far_as_the_first_stale_key() {
-    let mut site = recovering(Settings::default());
+    let mut site = recovering(StoreSettings::default());
     let all = Box::new(range("a", None));
     let scan = |reverse| AccessRequest::Scan { tag: 1, range: all.clone(), snapshot: None, limit: 10, reverse };
     let AccessReply::ScanReply { rows, next, .. } = site.ask(scan(false)) else {
@@ -106,7 +106,7 @@ fn planted_bugs_serve_stale_items() {
 /// A write makes an item current, with nothing known before it; the others are told, once.
 #[test]
 fn a_write_refreshes() {
-    let mut site = recovering(Settings::default());
+    let mut site = recovering(StoreSettings::default());
     let said = site.install(20, writes(&[("b", Some("new")), ("a", Some("new"))]));
     assert_eq!(refreshed(&said), (vec![item("b")], vec![]));
     assert_eq!(site.row("b").map(|(clock, _)| clock), Some(20));
@@ -122,7 +122,7 @@ fn a_write_refreshes() {
 /// A decision that is applied again says nothing about what came while the site was away.
 #[test]
 fn a_repeated_write_does_not_refresh() {
-    let mut site = recovering(Settings::default());
+    let mut site = recovering(StoreSettings::default());
     let said = site.install(10, writes(&[("b", Some("b"))]));
     assert_eq!(refreshed(&said).0, vec![]);
     assert!(is_stale(&site.read("b", None)));
@@ -136,7 +136,7 @@ fn copies_go_only_where_stale() {
         (item("b"), at(5), row("copied")),
         (item("c"), at(7), None),
     ]);
-    let mut site = recovering(Settings::default());
+    let mut site = recovering(StoreSettings::default());
     let said = site.copies(copies.clone());
     assert_eq!(refreshed(&said).0, vec![item("b"), item("c")]);
     assert_eq!(site.row("a").map(|(clock, _)| clock), Some(10));
@@ -157,7 +157,7 @@ fn copies_go_only_where_stale() {
 /// Up members judge what is stale here; what is not must be judged here.
 #[test]
 fn checks_pass_over_stale_items() {
-    let mut site = recovering(Settings::default());
+    let mut site = recovering(StoreSettings::default());
     let read = |text: &str, clock: u64| ItemRead { table: TABLE, key: key(text), seen: at(clock) };
     assert_eq!(site.check(vec![read("b", 99), read("c", 99), read("a", 10)], vec![]), None);
     let conflict = site.check(vec![read("a", 9)], vec![]);
@@ -173,7 +173,7 @@ fn checks_pass_over_stale_items() {
 /// A storage that is stale as a whole is copied range by range; rows that the others do not have must go.
 #[test]
 fn a_storage_is_copied_range_by_range() {
-    let mut site = recovering(Settings::default());
+    let mut site = recovering(StoreSettings::default());
     site.oldest(10);
     site.post();
     site.mark_stale(whole_table());
@@ -200,7 +200,7 @@ fn a_storage_is_copied_range_by_range() {
 /// What was fresh when copies came must not be touched by their replay, even if the restart has to take the whole storage for stale.
 #[test]
 fn a_replay_of_copies_leaves_alone_what_they_left_alone() {
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     site.mark_stale(whole_table());
     site.install(30, writes(&[("d", Some("written"))]));
     site.post();
@@ -222,7 +222,7 @@ fn a_replay_of_copies_leaves_alone_what_they_left_alone() {
 /// A restart must not forget what is stale, nor ask again for what the log has.
 #[test]
 fn a_restart_finds_the_stale_set_again() {
-    let mut site = recovering(Settings::default());
+    let mut site = recovering(StoreSettings::default());
     let start = site.log.len();
     site.send(Message::Checkpoint);
     site.copies(Copies::Items(vec![(item("b"), at(20), row("copied"))]));
@@ -237,7 +237,7 @@ fn a_restart_finds_the_stale_set_again() {
 /// An empty or foreign copy serves nothing that it was not given, and drops what the instance does not have.
 #[test]
 fn a_foreign_copy_is_replaced() {
-    let mut site = recovering(Settings::default());
+    let mut site = recovering(StoreSettings::default());
     site.post();
     site.mark_stale(everything());
     assert!(is_stale(&site.read("a", None)) && is_stale(&site.read("zzz", None)));
@@ -254,7 +254,7 @@ fn a_foreign_copy_is_replaced() {
 /// An up member hands out everything exactly once, deletions included, in messages of bounded size.
 #[test]
 fn copies_are_read_in_bounded_messages() {
-    let mut up = Site::new(Settings::default());
+    let mut up = Site::new(StoreSettings::default());
     let rows = 5_000;
     let mut history = History::default();
     for number in 0..rows {
@@ -263,7 +263,7 @@ fn copies_are_read_in_bounded_messages() {
     up.install(10, history);
     up.install(20, writes(&[("k00003", None)]));
     up.post();
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     site.mark_stale(whole_table());
     let mut messages = 0;
     while let (Some(wanted), _) = next_stale(&mut site, None) {
@@ -284,7 +284,7 @@ fn copies_are_read_in_bounded_messages() {
 /// A table that the others have emptied must not take the site's thread for as long as it was large.
 #[test]
 fn a_large_own_storage_is_removed_bit_by_bit() {
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     let mut history = History::default();
     for number in 0..2 * COPY_WORK_MAX {
         history.writes.extend(writes(&[(&format!("k{number:05}"), Some("row"))]).writes);
@@ -314,7 +314,7 @@ fn a_large_own_storage_is_removed_bit_by_bit() {
 #[test]
 fn a_storage_of_which_nothing_is_left_goes_at_once() {
     let kept = |planted: Planted, posts: bool, restarts: bool| {
-        let mut site = Site::new(Settings { memory_bytes_max: 0, planted, ..Settings::default() });
+        let mut site = Site::new(StoreSettings { memory_bytes_max: 0, planted, ..StoreSettings::default() });
         site.install(10, writes(&[("a", Some("a")), ("z", Some("z"))]));
         site.oldest(20);
         site.post();
@@ -348,7 +348,7 @@ fn a_storage_of_which_nothing_is_left_goes_at_once() {
 /// A dropped storage is kept while a snapshot may read it, and goes from the store by a post only.
 #[test]
 fn dropped_storages_go_when_nobody_can_see_them() {
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     site.install(10, writes(&[("a", Some("a"))]));
     let drops = vec![TABLE];
     site.install(20, History { drops, ..History::default() });
@@ -368,7 +368,7 @@ fn dropped_storages_go_when_nobody_can_see_them() {
 /// If this fails, what a post has gathered in earlier ticks brings a removed storage back, or hides a change that came meanwhile.
 #[test]
 fn a_post_of_many_ticks_minds_what_happens_meanwhile() {
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     let (first, gone) = ("first", TableId(21));
     let rows = (0..2_000_u32).map(|number| Write {
         table: gone,
@@ -399,7 +399,7 @@ fn a_post_of_many_ticks_minds_what_happens_meanwhile() {
 /// If this fails, a loss of power leaves rows in the store whose commits the log has lost.
 #[test]
 fn nothing_is_posted_before_the_log_is_synced() {
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     site.install(10, writes(&[("a", Some("a"))]));
     site.disk_held = true;
     site.send(Message::Access(AccessRequest::Post { tag: 9 }));
@@ -415,7 +415,7 @@ fn nothing_is_posted_before_the_log_is_synced() {
 /// A full disk must stop the site, once, with words for the operator; a wrong answer would be worse than none.
 #[test]
 fn a_failing_store_halts_the_site() {
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     site.install(10, writes(&[("a", Some("a"))]));
     site.store.fail_with(Some(StoreError::Disk("no space left".into())));
     let said = site.send(Message::Access(AccessRequest::Post { tag: 1 }));
@@ -432,7 +432,7 @@ fn a_failing_store_halts_the_site() {
 /// The user interface plans with the catalog: it must hear of every change and get all of it at the start.
 #[test]
 fn catalog_rows_are_told() {
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     let mut history = writes(&[("users", Some("definition"))]);
     history.writes[0].table = TableId::CATALOG;
     let said = site.install(10, history);
@@ -450,7 +450,7 @@ fn catalog_rows_are_told() {
 /// A statement compiled for a table that is another one by now, or that a stale catalog describes, must not run.
 #[test]
 fn what_a_statement_relies_on_is_compared() {
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     let mut history = writes(&[("users", Some("a table")), ("old", Some("a table")), ("gone", None)]);
     history.writes.iter_mut().for_each(|write| write.table = TableId::CATALOG);
     site.install(10, history.clone());
@@ -479,7 +479,7 @@ fn what_a_statement_relies_on_is_compared() {
 /// A program would run on rows that are stale here, or on those of another schema.
 #[test]
 fn rows_are_read_ahead_up_to_the_first_that_is_stale() {
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     site.install(10, writes(&[("a", Some("one")), ("c", Some("three")), ("d", Some("four"))]));
     let item = |name: &str| Item { table: TABLE, key: key(name) };
     let read = |site: &mut Site, seen: Timestamp, names: &[&str]| {
@@ -501,7 +501,7 @@ fn rows_are_read_ahead_up_to_the_first_that_is_stale() {
 /// another table.
 #[test]
 fn what_stood_is_compared_again_when_it_has_changed() {
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     let catalog = |name: &str, row: Option<&'static str>| {
         let mut history = writes(&[(name, row)]);
         history.writes[0].table = TableId::CATALOG;
@@ -530,7 +530,7 @@ fn what_stood_is_compared_again_when_it_has_changed() {
 /// other sites have replaced, and a copy that replaces one is told, whatever its version.
 #[test]
 fn a_replay_tells_nothing_of_the_catalog() {
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     let mut history = writes(&[("users", Some("definition"))]);
     history.writes[0].table = TableId::CATALOG;
     site.install(10, history);
@@ -555,7 +555,7 @@ fn a_replay_tells_nothing_of_the_catalog() {
 #[test]
 fn ranges_read_before_a_restart_are_too_old() {
     for (settings, expected) in
-        [(Settings::default(), Some(ConflictKind::TooOld)), (planted(Bug::RangeNotChecked), None)]
+        [(StoreSettings::default(), Some(ConflictKind::TooOld)), (planted(Bug::RangeNotChecked), None)]
     {
         let mut site = Site::new(settings);
         site.install(10, writes(&[("a", Some("a"))]));
@@ -572,7 +572,7 @@ fn ranges_read_before_a_restart_are_too_old() {
 /// Sites that forget a deletion at different times must agree on a read that found nothing.
 #[test]
 fn absence_is_the_same_everywhere() {
-    let mut site = Site::new(Settings::default());
+    let mut site = Site::new(StoreSettings::default());
     let read = |seen| ItemRead { table: TABLE, key: key("a"), seen };
     assert_eq!(site.check(vec![read(Timestamp::ZERO)], vec![]), None);
     site.install(10, writes(&[("a", Some("a"))]));
@@ -586,7 +586,7 @@ fn absence_is_the_same_everywhere() {
 /// With this bug a lost update passes, which the checkers must find.
 #[test]
 fn a_planted_bug_checks_the_first_version() {
-    for (settings, expected) in [(Settings::default(), true), (planted(Bug::DuplicateInstall), false)] {
+    for (settings, expected) in [(StoreSettings::default(), true), (planted(Bug::DuplicateInstall), false)] {
         let mut site = Site::new(settings);
         site.install(10, writes(&[("a", Some("a"))]));
         site.install(20, writes(&[("a", Some("b"))]));
@@ -598,7 +598,7 @@ fn a_planted_bug_checks_the_first_version() {
 /// Nothing of this protocol may come from another site.
 #[test]
 fn other_sites_are_not_listened_to() {
-    let mut site = recovering(Settings::default());
+    let mut site = recovering(StoreSettings::default());
     let envelope = messages::Envelope {
         from_site: messages::SiteId(2),
         from: ServerKind::ReplicationController,

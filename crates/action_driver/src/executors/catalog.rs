@@ -4,8 +4,8 @@
 //! commit of their own, before the first row is committed ahead into one of them. So no two transactions ever fill the same storage, and what
 //! becomes of a storage whose transaction does not commit is nobody else's concern.
 
-use crate::need::{Event, Need};
-use crate::scene::{Scene, Step};
+use crate::need::{ExecutorEvent, ExecutorNeed};
+use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
 use messages::planted;
 use messages::program::Action;
@@ -22,17 +22,23 @@ pub struct CatalogRun {
 
 impl CatalogRun {
     /// Goes on. Errors: the schema has changed; 54000.
-    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+    pub fn resume(
+        &mut self,
+        action: &Action,
+        scene: &mut Scene,
+        event: ExecutorEvent,
+    ) -> Result<ExecutorStep, Failure> {
         let Action::Catalog { writes, drops, makes } = action else { unreachable!("begun for a schema change") };
         let mut event = event;
         while let Some((key, expected, row)) = writes.get(self.at) {
             if *key == CatalogEntry::next_key() && !planted!(scene.rules.planted, NumbersNotClaimed) {
-                let event = std::mem::replace(&mut event, Event::Go);
+                let event = std::mem::replace(&mut event, ExecutorEvent::Go);
                 // A program that is tried again has its numbers.
-                let claimed = event == Event::ChunkCommitted || *scene.has_numbers;
+                let claimed = event == ExecutorEvent::ChunkCommitted || *scene.has_numbers;
                 match row {
                     Some(row) if !claimed => {
-                        return claim(key, expected.or(scene.transaction.claimed()), row, &event).map(Step::Need);
+                        return claim(key, expected.or(scene.transaction.claimed()), row, &event)
+                            .map(ExecutorStep::Need);
                     }
                     _ => {}
                 }
@@ -41,8 +47,8 @@ impl CatalogRun {
                 continue;
             }
             let item = Item { table: TableId::CATALOG, key: key.clone() };
-            match std::mem::replace(&mut event, Event::Go) {
-                Event::Item(found) => {
+            match std::mem::replace(&mut event, ExecutorEvent::Go) {
+                ExecutorEvent::Item(found) => {
                     // A row of the transaction's own has no version yet: nobody else can have changed it since.
                     let stands = match (expected, scene.transaction.version_seen(&item)) {
                         (Some(Timestamp::ZERO), _) => found.is_none(),
@@ -53,24 +59,26 @@ impl CatalogRun {
                         return Err(Failure::SchemaChanged { key: key.clone() });
                     }
                 }
-                Event::Locked => {}
-                _ if expected.is_some() => return Ok(Step::Need(Need::Item(item, AccessKind::Write))),
-                _ => return Ok(Step::Need(Need::Lock(item))),
+                ExecutorEvent::Locked => {}
+                _ if expected.is_some() => return Ok(ExecutorStep::Need(ExecutorNeed::Item(item, AccessKind::Write))),
+                _ => return Ok(ExecutorStep::Need(ExecutorNeed::Lock(item))),
             }
             scene.transaction.write(item, row.clone())?;
             self.at += 1;
         }
         scene.transaction.change_storages(drops, makes);
-        Ok(Step::Done)
+        Ok(ExecutorStep::Done)
     }
 }
 
 /// What it takes to take numbers. The row that a commit ahead is made from is read like any other: sites whose copy of it is stale take the word of
 /// whoever has read it. Errors: it has another version than this one.
-fn claim(key: &Key, made_from: Option<Timestamp>, row: &Row, event: &Event) -> Result<Need, Failure> {
+fn claim(key: &Key, made_from: Option<Timestamp>, row: &Row, event: &ExecutorEvent) -> Result<ExecutorNeed, Failure> {
     match (event, made_from) {
-        (Event::Relied(found), Some(made_from)) if *found == made_from => Ok(Need::Claim(made_from, row.clone())),
-        (Event::Relied(_), _) | (_, None) => Err(Failure::SchemaChanged { key: key.clone() }),
-        _ => Ok(Need::Numbers),
+        (ExecutorEvent::Relied(found), Some(made_from)) if *found == made_from => {
+            Ok(ExecutorNeed::Claim(made_from, row.clone()))
+        }
+        (ExecutorEvent::Relied(_), _) | (_, None) => Err(Failure::SchemaChanged { key: key.clone() }),
+        _ => Ok(ExecutorNeed::Numbers),
     }
 }

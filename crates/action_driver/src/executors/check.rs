@@ -3,9 +3,9 @@
 //! Invariant: everything is read under one lock on the whole table and as one range, as for a copy.
 
 use crate::cursor::RangeCursor;
-use crate::need::Event;
+use crate::need::ExecutorEvent;
 use crate::rows::{self, ColumnSet};
-use crate::scene::{Scene, Step};
+use crate::scene::{ExecutorStep, Scene};
 use messages::KeyRange;
 use messages::concurrency::AccessKind;
 use messages::program::Action;
@@ -29,20 +29,25 @@ impl CheckRun {
     }
 
     /// Goes on.
-    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+    pub fn resume(
+        &mut self,
+        action: &Action,
+        scene: &mut Scene,
+        event: ExecutorEvent,
+    ) -> Result<ExecutorStep, Failure> {
         let Action::CheckReferences { table } = action else { unreachable!("begun for a check") };
-        if let Event::Batch(rows, left) = event {
+        if let ExecutorEvent::Batch(rows, left) = event {
             self.cursor.take(rows, left);
         }
         let mut values = Vec::new();
         loop {
             // One batch after the other: a table may have more rows than memory has room for what they name.
             if scene.changes.len() >= BATCH_CHECKED {
-                return Ok(Step::Check);
+                return Ok(ExecutorStep::Check);
             }
             match self.cursor.next(AccessKind::Read) {
-                Err(Some(need)) => return Ok(Step::Need(need)),
-                Err(None) => return Ok(Step::Done),
+                Err(Some(need)) => return Ok(ExecutorStep::Need(need)),
+                Err(None) => return Ok(ExecutorStep::Done),
                 Ok((key, row)) => {
                     rows::decode_into(table, ColumnSet::ALL, &key, &row, &mut values)?;
                     scene.note_change(table, None, Some(&values))?;

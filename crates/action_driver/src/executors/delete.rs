@@ -2,13 +2,13 @@
 //!
 //! Invariant: a row goes with all its index entries. Rows are deleted as they are found: a deletion brings nothing into view.
 
-use crate::cursor::{Cursor, Next};
-use crate::need::{Access, Event};
-use crate::row_write::{Image, Part, RowWrite, Written};
+use crate::cursor::{CursorStep, SourceCursor};
+use crate::need::{Access, ExecutorEvent};
+use crate::row_write::{Image, RowWrite, RowWriteProgress, WritePart};
 use crate::rows::{self, ColumnSet};
-use crate::scene::{Scene, Step};
+use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, Expression, Source};
+use messages::program::{Action, Expression, RowSource};
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
 use values::Value;
@@ -16,7 +16,7 @@ use values::Value;
 /// A deletion under way.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct DeleteRun {
-    cursor: Cursor,
+    cursor: SourceCursor,
     columns: ColumnSet,
     row: Vec<Value>,
     /// The row at hand being deleted.
@@ -40,7 +40,7 @@ impl DeleteRun {
             columns.add_column(table.columns.len());
         }
         Ok(DeleteRun {
-            cursor: Cursor::new(source, AccessKind::Write, None, &scene.scope)?,
+            cursor: SourceCursor::new(source, AccessKind::Write, None, &scene.scope)?,
             columns,
             row: Vec::new(),
             write: None,
@@ -54,38 +54,43 @@ impl DeleteRun {
     }
 
     /// Goes on. Errors: 54000, and those of the expressions.
-    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+    pub fn resume(
+        &mut self,
+        action: &Action,
+        scene: &mut Scene,
+        event: ExecutorEvent,
+    ) -> Result<ExecutorStep, Failure> {
         let Action::Delete { source, filter, returning } = action else { unreachable!("begun for a deletion") };
         let mut event = event;
         loop {
             if let Some(write) = &mut self.write {
                 match write.resume(event, scene.transaction)? {
-                    Written::Need(need) => return Ok(Step::Need(need)),
-                    Written::Exists(..) => unreachable!("a deletion claims no key"),
-                    Written::Done => {}
+                    RowWriteProgress::Need(need) => return Ok(ExecutorStep::Need(need)),
+                    RowWriteProgress::Exists(..) => unreachable!("a deletion claims no key"),
+                    RowWriteProgress::Done => {}
                 }
                 self.write = None;
                 self.finish_row(source, returning, scene)?;
-                event = Event::Go;
+                event = ExecutorEvent::Go;
             }
             let found = match self.cursor.next(source, scene.supplied, event)? {
-                Next::Need(need) => return Ok(Step::Need(need)),
-                Next::End => return Ok(Step::Done),
-                Next::Row(found) => found,
+                CursorStep::Need(need) => return Ok(ExecutorStep::Need(need)),
+                CursorStep::End => return Ok(ExecutorStep::Done),
+                CursorStep::Row(found) => found,
             };
-            event = Event::Go;
+            event = ExecutorEvent::Go;
             rows::decode_into(&source.table, self.columns, &found.key, &found.row, &mut self.row)?;
             if let Some(number) = found.supplied {
                 self.row.extend_from_slice(&scene.supplied[number][1..]);
             }
             if scene.scope.passes(filter.as_ref(), &self.row)? {
                 let old = Image { key: &found.key, values: &self.row };
-                self.write = Some(RowWrite::plan(&source.table, Some(old), None, Part::Both));
+                self.write = Some(RowWrite::plan(&source.table, Some(old), None, WritePart::Both));
             }
         }
     }
 
-    fn finish_row(&self, source: &Source, returning: &[Expression], scene: &mut Scene) -> Result<(), Failure> {
+    fn finish_row(&self, source: &RowSource, returning: &[Expression], scene: &mut Scene) -> Result<(), Failure> {
         scene.results.affected += 1;
         scene.note_change(&source.table, Some(&self.row), None)?;
         if !returning.is_empty() {

@@ -4,12 +4,12 @@
 //! by one statement.
 
 use crate::failure;
-use crate::need::{Access, Event, Need};
-use crate::row_write::{self, Image, Part, RowWrite, Written};
+use crate::need::{Access, ExecutorEvent, ExecutorNeed};
+use crate::row_write::{self, Image, RowWrite, RowWriteProgress, WritePart};
 use crate::rows::{self, ColumnSet};
-use crate::scene::{Scene, Step};
+use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, ConflictTarget, Expression, InsertInput, OnConflict};
+use messages::program::{Action, ConflictClause, ConflictKey, Expression, InsertInput};
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Key, Row};
@@ -21,13 +21,13 @@ use values::Value;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct InsertRun {
     next: usize,
-    stage: Stage,
+    stage: InsertStage,
     /// Keys written by this statement; kept for DO UPDATE only.
     touched: BTreeSet<Key>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-enum Stage {
+enum InsertStage {
     /// Between two rows.
     #[default]
     Between,
@@ -40,73 +40,78 @@ enum Stage {
 }
 
 /// The parts of the action.
-struct Insertion<'a> {
+struct InsertAction<'a> {
     table: &'a TableSchema,
     values: &'a [Expression],
     input: &'a InsertInput,
-    on_conflict: Option<&'a OnConflict>,
+    on_conflict: Option<&'a ConflictClause>,
     returning: &'a [Expression],
     private: bool,
 }
 
-impl<'a> Insertion<'a> {
-    fn of(action: &'a Action) -> Insertion<'a> {
+impl<'a> InsertAction<'a> {
+    fn of(action: &'a Action) -> InsertAction<'a> {
         let Action::Insert { table, values, input, on_conflict, returning, private } = action else {
             unreachable!("begun for an insertion")
         };
-        Insertion { table, values, input, on_conflict: on_conflict.as_ref(), returning, private: *private }
+        InsertAction { table, values, input, on_conflict: on_conflict.as_ref(), returning, private: *private }
     }
 }
 
 impl InsertRun {
     /// Computes the first row before its turn, unless it is one of many. What it will ask for. Errors: 23502, 54000, and those of the expressions.
     pub fn begin_ahead(&mut self, action: &Action, scene: &mut Scene) -> Result<Vec<Access>, Failure> {
-        let insertion = Insertion::of(action);
+        let insertion = InsertAction::of(action);
         if insertion.private || matches!(insertion.input, InsertInput::Supplied) {
             return Ok(Vec::new());
         }
         self.stage = self.next_row(&insertion, scene)?.unwrap_or_default();
         Ok(match &self.stage {
-            Stage::Inserting { write, .. } => write.accesses().collect(),
+            InsertStage::Inserting { write, .. } => write.accesses().collect(),
             _ => Vec::new(),
         })
     }
 
     /// Goes on. Errors: 23505, 23502, 21000, 54000, and those of the expressions.
-    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
-        let insertion = Insertion::of(action);
+    pub fn resume(
+        &mut self,
+        action: &Action,
+        scene: &mut Scene,
+        event: ExecutorEvent,
+    ) -> Result<ExecutorStep, Failure> {
+        let insertion = InsertAction::of(action);
         let table = insertion.table;
         let mut event = event;
         loop {
             let need = match std::mem::take(&mut self.stage) {
-                Stage::Between if insertion.private && scene.transaction.is_chunk_due(scene.rules.chunk_rows) => {
-                    Some(Need::Chunk)
+                InsertStage::Between if insertion.private && scene.transaction.is_chunk_due(scene.rules.chunk_rows) => {
+                    Some(ExecutorNeed::Chunk)
                 }
-                Stage::Between => match self.next_row(&insertion, scene)? {
+                InsertStage::Between => match self.next_row(&insertion, scene)? {
                     Some(stage) => {
                         self.stage = stage;
                         None
                     }
-                    None => return Ok(Step::Done),
+                    None => return Ok(ExecutorStep::Done),
                 },
-                Stage::Inserting { key, new, write } => {
-                    self.insert(&insertion, scene, std::mem::replace(&mut event, Event::Go), key, new, write)?
+                InsertStage::Inserting { key, new, write } => {
+                    self.insert(&insertion, scene, std::mem::replace(&mut event, ExecutorEvent::Go), key, new, write)?
                 }
-                Stage::Fetching { key, new } => {
-                    let Event::Item(Some(row)) = std::mem::replace(&mut event, Event::Go) else {
+                InsertStage::Fetching { key, new } => {
+                    let ExecutorEvent::Item(Some(row)) = std::mem::replace(&mut event, ExecutorEvent::Go) else {
                         return Err(rows::vanished(rows::table_item(table, key)));
                     };
                     self.update_existing(&insertion, scene, key, &row, &new)?;
                     None
                 }
-                Stage::Updating { old, values, mut write } => {
-                    match write.resume(std::mem::replace(&mut event, Event::Go), scene.transaction)? {
-                        Written::Need(need) => {
-                            self.stage = Stage::Updating { old, values, write };
+                InsertStage::Updating { old, values, mut write } => {
+                    match write.resume(std::mem::replace(&mut event, ExecutorEvent::Go), scene.transaction)? {
+                        RowWriteProgress::Need(need) => {
+                            self.stage = InsertStage::Updating { old, values, write };
                             Some(need)
                         }
-                        Written::Exists(target, _) => return Err(row_write::exists(table, target, &values)),
-                        Written::Done => {
+                        RowWriteProgress::Exists(target, _) => return Err(row_write::exists(table, target, &values)),
+                        RowWriteProgress::Done => {
                             finish_row(&insertion, scene, Some(&old), &values)?;
                             None
                         }
@@ -114,13 +119,13 @@ impl InsertRun {
                 }
             };
             if let Some(need) = need {
-                return Ok(Step::Need(need));
+                return Ok(ExecutorStep::Need(need));
             }
         }
     }
 
     /// Computes the next row to insert; `None` behind the last.
-    fn next_row(&mut self, insertion: &Insertion, scene: &mut Scene) -> Result<Option<Stage>, Failure> {
+    fn next_row(&mut self, insertion: &InsertAction, scene: &mut Scene) -> Result<Option<InsertStage>, Failure> {
         let scope = scene.scope;
         let mut new = match insertion.input {
             InsertInput::Rows(list) => {
@@ -142,38 +147,38 @@ impl InsertRun {
         }
         let key = rows::table_key(table, &new);
         let image = Image { key: &key, values: &new };
-        let mut write = RowWrite::plan(table, None, Some(image), Part::Both);
+        let mut write = RowWrite::plan(table, None, Some(image), WritePart::Both);
         if let Some(target) = insertion.on_conflict.and_then(|on_conflict| on_conflict.target) {
             write.check_first(target);
         }
-        Ok(Some(Stage::Inserting { key, new, write }))
+        Ok(Some(InsertStage::Inserting { key, new, write }))
     }
 
     fn insert(
         &mut self,
-        insertion: &Insertion,
+        insertion: &InsertAction,
         scene: &mut Scene,
-        event: Event,
+        event: ExecutorEvent,
         key: Key,
         new: Vec<Value>,
         mut write: RowWrite,
-    ) -> Result<Option<Need>, Failure> {
+    ) -> Result<Option<ExecutorNeed>, Failure> {
         let table = insertion.table;
         let (target, row) = match write.resume(event, scene.transaction)? {
-            Written::Need(need) => {
-                self.stage = Stage::Inserting { key, new, write };
+            RowWriteProgress::Need(need) => {
+                self.stage = InsertStage::Inserting { key, new, write };
                 return Ok(Some(need));
             }
-            Written::Done => {
+            RowWriteProgress::Done => {
                 if insertion.on_conflict.is_some_and(|on_conflict| on_conflict.update.is_some()) {
                     self.touched.insert(key);
                 }
                 finish_row(insertion, scene, None, &new)?;
                 return Ok(None);
             }
-            Written::Exists(target, row) => (target, row),
+            RowWriteProgress::Exists(target, row) => (target, row),
         };
-        let applies = |on_conflict: &&OnConflict| on_conflict.target.is_none_or(|wanted| wanted == target);
+        let applies = |on_conflict: &&ConflictClause| on_conflict.target.is_none_or(|wanted| wanted == target);
         let Some(on_conflict) = insertion.on_conflict.filter(applies) else {
             return Err(row_write::exists(table, target, &new));
         };
@@ -181,17 +186,17 @@ impl InsertRun {
             return Ok(None);
         }
         match target {
-            ConflictTarget::PrimaryKey => {
+            ConflictKey::PrimaryKey => {
                 self.update_existing(insertion, scene, key, &row, &new)?;
                 Ok(None)
             }
-            ConflictTarget::Index(position) => {
+            ConflictKey::Index(position) => {
                 let index = &table.indexes[position];
                 // Only unique entries are claimed, and their row alone leads to the table's.
                 let key = rows::indexed_key(table, index, &Key::lowest(), &row)?;
                 let item = rows::table_item(table, key.clone());
-                self.stage = Stage::Fetching { key, new };
-                Ok(Some(Need::Item(item, AccessKind::Write)))
+                self.stage = InsertStage::Fetching { key, new };
+                Ok(Some(ExecutorNeed::Item(item, AccessKind::Write)))
             }
         }
     }
@@ -199,7 +204,7 @@ impl InsertRun {
     /// DO UPDATE on the row in the way.
     fn update_existing(
         &mut self,
-        insertion: &Insertion,
+        insertion: &InsertAction,
         scene: &mut Scene,
         key: Key,
         row: &Row,
@@ -227,15 +232,15 @@ impl InsertRun {
         let new_key = rows::table_key(table, &values);
         let old_image = Image { key: &key, values: &old };
         let new = Image { key: &new_key, values: &values };
-        let write = RowWrite::plan(table, Some(old_image), Some(new), Part::Both);
+        let write = RowWrite::plan(table, Some(old_image), Some(new), WritePart::Both);
         self.touched.insert(new_key);
-        self.stage = Stage::Updating { old, values, write };
+        self.stage = InsertStage::Updating { old, values, write };
         Ok(())
     }
 }
 
 fn finish_row(
-    insertion: &Insertion,
+    insertion: &InsertAction,
     scene: &mut Scene,
     old: Option<&[Value]>,
     values: &[Value],

@@ -3,7 +3,7 @@
 //! Invariant: nothing is read and nothing is locked, so two transactions that notify never wait for each other.
 
 use crate::failure;
-use crate::scene::{Scene, Step};
+use crate::scene::{Scene, ExecutorStep};
 use messages::Notification;
 use messages::notification::{CHANNEL_BYTES_END, PAYLOAD_BYTES_END};
 use messages::program::Action;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use values::Value;
 
 /// Says it. Errors: 22023, 0A000, 54000, and those of the expressions.
-pub(super) fn run(action: &Action, scene: &mut Scene) -> Result<Step, Failure> {
+pub(super) fn run(action: &Action, scene: &mut Scene) -> Result<ExecutorStep, Failure> {
     let Action::Notify { channel, payload, process } = action else { unreachable!("begun for a notification") };
     let channel = text_of(&*scene.scope.evaluate(channel, &[])?)?;
     let payload = text_of(&*scene.scope.evaluate(payload, &[])?)?;
@@ -30,7 +30,7 @@ pub(super) fn run(action: &Action, scene: &mut Scene) -> Result<Step, Failure> {
         return Err(failure::statement("0A000", "NOTIFY in a read-only transaction is not supported"));
     }
     scene.transaction.notify(Notification { channel, payload, process: *process })?;
-    Ok(Step::Done)
+    Ok(ExecutorStep::Done)
 }
 
 /// A text; NULL is an empty one.

@@ -5,12 +5,12 @@
 
 use crate::cursor::RangeCursor;
 use crate::failure;
-use crate::need::{Event, Need};
-use crate::row_write::{self, Image, Part, RowWrite, Written};
+use crate::need::{ExecutorEvent, ExecutorNeed};
+use crate::row_write::{self, Image, RowWrite, RowWriteProgress, WritePart};
 use crate::rows::{self, ColumnSet};
-use crate::scene::{Scene, Step};
+use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, ConflictTarget, Expression};
+use messages::program::{Action, ConflictKey, Expression};
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
@@ -27,7 +27,7 @@ pub struct RebuildRun {
 }
 
 /// The parts of the action.
-struct Copy<'a> {
+struct TableRebuild<'a> {
     from: &'a TableSchema,
     to: &'a TableSchema,
     index: Option<usize>,
@@ -45,39 +45,44 @@ impl RebuildRun {
     }
 
     /// Goes on. Errors: 23505, 23502, 54000.
-    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+    pub fn resume(
+        &mut self,
+        action: &Action,
+        scene: &mut Scene,
+        event: ExecutorEvent,
+    ) -> Result<ExecutorStep, Failure> {
         let Action::Rebuild { from, to, index, fill } = action else { unreachable!("begun for a copy") };
         let mut event = match event {
-            Event::Batch(rows, left) => {
+            ExecutorEvent::Batch(rows, left) => {
                 self.cursor.take(rows, left);
-                Event::Go
+                ExecutorEvent::Go
             }
             other => other,
         };
         loop {
             if let Some(write) = &mut self.write {
                 match write.resume(event, scene.transaction)? {
-                    Written::Need(need) => return Ok(Step::Need(need)),
-                    Written::Exists(target, _) => return Err(duplicate(to, target, &self.values)),
-                    Written::Done => self.write = None,
+                    RowWriteProgress::Need(need) => return Ok(ExecutorStep::Need(need)),
+                    RowWriteProgress::Exists(target, _) => return Err(duplicate(to, target, &self.values)),
+                    RowWriteProgress::Done => self.write = None,
                 }
                 if scene.transaction.is_chunk_due(scene.rules.chunk_rows) {
-                    return Ok(Step::Need(Need::Chunk));
+                    return Ok(ExecutorStep::Need(ExecutorNeed::Chunk));
                 }
             }
-            event = Event::Go;
+            event = ExecutorEvent::Go;
             match self.cursor.next(AccessKind::Read) {
-                Err(Some(need)) => return Ok(Step::Need(need)),
-                Err(None) => return Ok(Step::Done),
+                Err(Some(need)) => return Ok(ExecutorStep::Need(need)),
+                Err(None) => return Ok(ExecutorStep::Done),
                 Ok((key, row)) => {
-                    self.write = Some(self.plan(&Copy { from, to, index: *index, fill }, scene, &key, &row)?)
+                    self.write = Some(self.plan(&TableRebuild { from, to, index: *index, fill }, scene, &key, &row)?)
                 }
             }
         }
     }
 
-    fn plan(&mut self, copy: &Copy, scene: &mut Scene, key: &Key, row: &Row) -> Result<RowWrite, Failure> {
-        let Copy { from, to, index, fill } = *copy;
+    fn plan(&mut self, copy: &TableRebuild, scene: &mut Scene, key: &Key, row: &Row) -> Result<RowWrite, Failure> {
+        let TableRebuild { from, to, index, fill } = *copy;
         rows::decode_into(from, ColumnSet::ALL, key, row, &mut self.values)?;
         for (column, (old, new)) in from.columns.iter().zip(&to.columns).enumerate() {
             let value = &mut self.values[column];
@@ -104,14 +109,14 @@ impl RebuildRun {
         let key = rows::table_key(to, &self.values);
         let new = Image { key: &key, values: &self.values };
         Ok(match index {
-            None => RowWrite::plan(to, None, Some(new), Part::Both),
+            None => RowWrite::plan(to, None, Some(new), WritePart::Both),
             Some(position) => RowWrite::plan_index(to, position, new),
         })
     }
 }
 
 /// PostgreSQL's words for a duplicate found while an index is built.
-fn duplicate(table: &TableSchema, target: ConflictTarget, values: &[Value]) -> Failure {
+fn duplicate(table: &TableSchema, target: ConflictKey, values: &[Value]) -> Failure {
     let mut failure = row_write::exists(table, target, values);
     if let Failure::Statement(wrong) = &mut failure
         && let Some(name) = &wrong.constraint

@@ -2,14 +2,14 @@
 //!
 //! Invariant: only the columns that filter and output use are decoded, and no more rows are read than LIMIT can return.
 
-use crate::cursor::{Cursor, Next};
-use crate::expression::Scope;
+use crate::cursor::{CursorStep, SourceCursor};
+use crate::expression::ExpressionScope;
 use crate::failure;
-use crate::need::{Access, Event};
+use crate::need::{Access, ExecutorEvent};
 use crate::rows::{self, ColumnSet};
-use crate::scene::{Scene, Step};
+use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, Expression, RowLock};
+use messages::program::{Action, Expression, RowLockStrength};
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
 use values::Value;
@@ -18,7 +18,7 @@ use values::Value;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SelectRun {
     /// `None`: one row without columns.
-    cursor: Option<Cursor>,
+    cursor: Option<SourceCursor>,
     columns: ColumnSet,
     skip: u64,
     left: Option<u64>,
@@ -34,11 +34,11 @@ impl SelectRun {
         let skip = count(offset.as_ref(), &scene.scope, "2201X", "OFFSET")?.unwrap_or(0);
         let left = count(limit.as_ref(), &scene.scope, "2201W", "LIMIT")?;
         let kind = match lock {
-            Some(RowLock::Update) => AccessKind::Write,
-            Some(RowLock::Share) | None => AccessKind::Read,
+            Some(RowLockStrength::Update) => AccessKind::Write,
+            Some(RowLockStrength::Share) | None => AccessKind::Read,
         };
         let hint = left.filter(|_| filter.is_none()).map(|left| left.saturating_add(skip));
-        let cursor = source.as_ref().map(|source| Cursor::new(source, kind, hint, &scene.scope)).transpose()?;
+        let cursor = source.as_ref().map(|source| SourceCursor::new(source, kind, hint, &scene.scope)).transpose()?;
         let mut columns = ColumnSet::default();
         columns.add_all(output.iter().chain(filter));
         Ok(SelectRun { cursor, columns, skip, left, row: Vec::new() })
@@ -51,23 +51,28 @@ impl SelectRun {
     }
 
     /// Goes on. Errors: those of the expressions, and 54000.
-    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+    pub fn resume(
+        &mut self,
+        action: &Action,
+        scene: &mut Scene,
+        event: ExecutorEvent,
+    ) -> Result<ExecutorStep, Failure> {
         let Action::Select { source, filter, output, .. } = action else { unreachable!("begun for a selection") };
         let (Some(cursor), Some(source)) = (&mut self.cursor, source) else {
             if self.left != Some(0) && scene.scope.passes(filter.as_ref(), &[])? && self.skip == 0 {
                 scene.results.push(scene.scope.evaluate_all(output, &[])?)?;
                 scene.results.affected = 1;
             }
-            return Ok(Step::Done);
+            return Ok(ExecutorStep::Done);
         };
         let mut event = event;
         while self.left != Some(0) {
             let found = match cursor.next(source, scene.supplied, event)? {
-                Next::Need(need) => return Ok(Step::Need(need)),
-                Next::End => break,
-                Next::Row(found) => found,
+                CursorStep::Need(need) => return Ok(ExecutorStep::Need(need)),
+                CursorStep::End => break,
+                CursorStep::Row(found) => found,
             };
-            event = Event::Go;
+            event = ExecutorEvent::Go;
             rows::decode_into(&source.table, self.columns, &found.key, &found.row, &mut self.row)?;
             if let Some(number) = found.supplied {
                 self.row.extend_from_slice(&scene.supplied[number][1..]);
@@ -83,12 +88,17 @@ impl SelectRun {
             scene.results.push(scene.scope.evaluate_all(output, &self.row)?)?;
             scene.results.affected += 1;
         }
-        Ok(Step::Done)
+        Ok(ExecutorStep::Done)
     }
 }
 
 /// The number of OFFSET or LIMIT; NULL means none.
-fn count(expression: Option<&Expression>, scope: &Scope, sqlstate: &str, name: &str) -> Result<Option<u64>, Failure> {
+fn count(
+    expression: Option<&Expression>,
+    scope: &ExpressionScope,
+    sqlstate: &str,
+    name: &str,
+) -> Result<Option<u64>, Failure> {
     let Some(expression) = expression else { return Ok(None) };
     let value = scope.evaluate(expression, &[])?;
     let Some(number) = value.as_integer() else { return Ok(None) };

@@ -3,9 +3,9 @@
 //! Invariant: from then on the transaction counts the sequence itself, and its row is written when it commits.
 
 use crate::failure;
-use crate::need::{Event, Need};
-use crate::scene::{Scene, Step};
-use crate::sequences::{self, State};
+use crate::need::{ExecutorEvent, ExecutorNeed};
+use crate::scene::{ExecutorStep, Scene};
+use crate::sequences::{self, SequenceState};
 use messages::concurrency::AccessKind;
 use messages::program::{Action, Expression, SequenceValue};
 use messages::schema::{CatalogEntry, SequenceSchema, TableSchema};
@@ -20,44 +20,58 @@ pub struct SequenceRun;
 
 impl SequenceRun {
     /// Goes on. Errors: 22003 for a value of `setval` out of bounds, 22023 for one that ALTER SEQUENCE leaves so, those of the expressions.
-    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+    pub fn resume(
+        &mut self,
+        action: &Action,
+        scene: &mut Scene,
+        event: ExecutorEvent,
+    ) -> Result<ExecutorStep, Failure> {
         let Action::SetSequence { sequence, value } = action else { unreachable!("begun for a sequence") };
         let schema = sequences::definition(sequence);
         let item = sequences::item(sequence);
         let state = match (value, event) {
-            (SequenceValue::First, _) => State::first(schema),
-            (_, Event::Item(Some(row))) => {
+            (SequenceValue::First, _) => SequenceState::first(schema),
+            (_, ExecutorEvent::Item(Some(row))) => {
                 let before = match scene.scope.sequences.own_state(sequence.storage) {
                     Some(own) => own,
-                    None => State::decode(&row)?,
+                    None => SequenceState::decode(&row)?,
                 };
                 match value {
                     SequenceValue::Set { value, is_called, supplied } => {
                         let alone = [Vec::new()];
                         let rows = if *supplied { scene.supplied } else { &alone };
                         for row in rows {
-                            set(sequence, (value, is_called), row, scene)?;
+                            set(sequence, SetvalArguments { value, is_called }, row, scene)?;
                         }
-                        return Ok(Step::Done);
+                        return Ok(ExecutorStep::Done);
                     }
-                    SequenceValue::Next(next) => State { last: *next, is_called: false },
+                    SequenceValue::Next(next) => SequenceState { last: *next, is_called: false },
                     SequenceValue::First | SequenceValue::Kept => before,
                 }
             }
-            (_, Event::Item(None)) => return Err(Failure::SchemaChanged { key: CatalogEntry::key(&sequence.name) }),
-            _ => return Ok(Step::Need(Need::Item(item, AccessKind::Write))),
+            (_, ExecutorEvent::Item(None)) => {
+                return Err(Failure::SchemaChanged { key: CatalogEntry::key(&sequence.name) });
+            }
+            _ => return Ok(ExecutorStep::Need(ExecutorNeed::Item(item, AccessKind::Write))),
         };
         check_kept(schema, state)?;
         scene.transaction.write(item, Some(state.encode(sequence)))?;
         scene.scope.sequences.set_own(sequence, state, false);
-        Ok(Step::Done)
+        Ok(ExecutorStep::Done)
     }
+}
+
+/// What `setval` is told beside the sequence.
+#[derive(Clone, Copy)]
+struct SetvalArguments<'a> {
+    value: &'a Expression,
+    is_called: &'a Expression,
 }
 
 /// `setval`. NULL sets nothing.
 fn set(
     sequence: &Arc<TableSchema>,
-    (value, is_called): (&Expression, &Expression),
+    SetvalArguments { value, is_called }: SetvalArguments,
     supplied: &[Value],
     scene: &mut Scene,
 ) -> Result<(), Failure> {
@@ -74,14 +88,14 @@ fn set(
         );
         return Err(failure::statement("22003", message));
     }
-    let state = State { last, is_called };
+    let state = SequenceState { last, is_called };
     scene.transaction.write(sequences::item(sequence), Some(state.encode(sequence)))?;
     scene.scope.sequences.set_own(sequence, state, true);
     scene.results.push(vec![Value::BigInt(last)])
 }
 
 /// Errors: 22023.
-fn check_kept(schema: &SequenceSchema, state: State) -> Result<(), Failure> {
+fn check_kept(schema: &SequenceSchema, state: SequenceState) -> Result<(), Failure> {
     let (limit, bound) = match state.last {
         last if last < schema.minimum => ("less than MINVALUE", schema.minimum),
         last if last > schema.maximum => ("greater than MAXVALUE", schema.maximum),

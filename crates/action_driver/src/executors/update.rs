@@ -6,16 +6,16 @@
 //! written as they are found; otherwise all rows are found first, then all old keys are removed, then all new ones claimed, so that
 //! rows may pass keys on to each other.
 
-use crate::cursor::{Cursor, Found, Next};
+use crate::cursor::{CursorStep, FoundRow, SourceCursor};
 use crate::failure;
 use crate::limits::COLLECTED_BYTES_MAX;
-use crate::need::{Access, Event, Need};
-use crate::row_write::{self, Image, Part, RowWrite, Written};
+use crate::need::{Access, ExecutorEvent, ExecutorNeed};
+use crate::row_write::{self, Image, RowWrite, RowWriteProgress, WritePart};
 use crate::rows::{self, ColumnSet};
-use crate::scene::{Scene, Step};
+use crate::scene::{ExecutorStep, Scene};
 use crate::sums;
 use messages::concurrency::AccessKind;
-use messages::program::{Action, Expression, Source};
+use messages::program::{Action, Expression, RowSource};
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Addends, Item, Key};
@@ -29,21 +29,21 @@ pub struct UpdateRun {
     sum: Option<Box<(Item, Addends)>>,
     /// It does, or will unless the row is against it.
     adds: bool,
-    cursor: Cursor,
+    cursor: SourceCursor,
     in_place: bool,
-    stage: Stage,
+    stage: UpdateStage,
     /// Rows found, unless they are updated in place.
-    changes: Vec<Change>,
+    changes: Vec<RowChange>,
     collected_bytes: usize,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Stage {
+enum UpdateStage {
     Finding,
     /// Computing a row's new values, for which a sequence's was wanting.
-    Computing(Found),
+    Computing(FoundRow),
     /// Writing one row in place.
-    Writing(Change, RowWrite),
+    Writing(RowChange, RowWrite),
     /// Removing the old keys of the change at this position.
     Removing(usize, RowWrite),
     /// Adding the new keys of the change at this position.
@@ -51,7 +51,7 @@ enum Stage {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Change {
+struct RowChange {
     old_key: Key,
     old: Vec<Value>,
     new_key: Key,
@@ -59,15 +59,15 @@ struct Change {
 }
 
 /// The parts of the action.
-struct Update<'a> {
-    source: &'a Source,
+struct UpdateAction<'a> {
+    source: &'a RowSource,
     filter: Option<&'a Expression>,
     assignments: &'a [(usize, Expression)],
     returning: &'a [Expression],
 }
 
-impl Change {
-    fn plan(&self, table: &TableSchema, part: Part) -> RowWrite {
+impl RowChange {
+    fn plan(&self, table: &TableSchema, part: WritePart) -> RowWrite {
         let old = Image { key: &self.old_key, values: &self.old };
         let new = Image { key: &self.new_key, values: &self.new };
         RowWrite::plan(table, Some(old), Some(new), part)
@@ -84,7 +84,7 @@ impl UpdateRun {
         let is_key = |column: &usize| {
             table.primary_key.contains(column) || table.indexes.iter().any(|index| index.columns.contains(column))
         };
-        let cursor = Cursor::new(source, AccessKind::Write, None, &scene.scope)?;
+        let cursor = SourceCursor::new(source, AccessKind::Write, None, &scene.scope)?;
         let mut sum = None;
         if filter.is_none() && returning.is_empty() && scene.transaction.may_add {
             let item = || cursor.only_key().map(|key| rows::table_item(table, key.clone()));
@@ -96,7 +96,7 @@ impl UpdateRun {
             sum: sum.map(Box::new),
             cursor,
             in_place: !assignments.iter().any(|(column, _)| is_key(column)),
-            stage: Stage::Finding,
+            stage: UpdateStage::Finding,
             changes: Vec::new(),
             collected_bytes: 0,
         })
@@ -114,9 +114,14 @@ impl UpdateRun {
     }
 
     /// Goes on. Errors: 23505, 23502, 54000, and those of the expressions.
-    pub fn resume(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+    pub fn resume(
+        &mut self,
+        action: &Action,
+        scene: &mut Scene,
+        event: ExecutorEvent,
+    ) -> Result<ExecutorStep, Failure> {
         let step = self.go_on(action, scene, event)?;
-        if matches!(step, Step::Done)
+        if matches!(step, ExecutorStep::Done)
             && let Some((item, _)) = self.sum.as_deref()
         {
             scene.transaction.note_summed(item);
@@ -124,75 +129,87 @@ impl UpdateRun {
         Ok(step)
     }
 
-    fn go_on(&mut self, action: &Action, scene: &mut Scene, event: Event) -> Result<Step, Failure> {
+    fn go_on(&mut self, action: &Action, scene: &mut Scene, event: ExecutorEvent) -> Result<ExecutorStep, Failure> {
         let Action::Update { source, filter, assignments, returning } = action else {
             unreachable!("begun for an update")
         };
-        let update = Update { source, filter: filter.as_ref(), assignments, returning };
+        let update = UpdateAction { source, filter: filter.as_ref(), assignments, returning };
         let mut event = event;
-        if event == Event::Go && self.sum.as_deref().is_some_and(|(item, _)| !scene.transaction.can_add_to(item)) {
+        if event == ExecutorEvent::Go
+            && self.sum.as_deref().is_some_and(|(item, _)| !scene.transaction.can_add_to(item))
+        {
             // An action before it has read or written the row, since it was begun.
             (self.sum, self.adds) = (None, false);
         }
         if let Some((item, addends)) = self.sum.as_deref().filter(|_| self.adds) {
             let row = match event {
-                Event::Item(None) => return Ok(Step::Done),
-                Event::Item(Some(row)) => row,
-                _ => return Ok(Step::Need(Need::Presence(item.clone()))),
+                ExecutorEvent::Item(None) => return Ok(ExecutorStep::Done),
+                ExecutorEvent::Item(Some(row)) => row,
+                _ => return Ok(ExecutorStep::Need(ExecutorNeed::Presence(item.clone()))),
             };
             let before = scene.transaction.file().added_to(item);
             if sums::have_room(&row, before, addends) && scene.transaction.add(item.clone(), addends)? {
                 scene.results.affected += 1;
-                return Ok(Step::Done);
+                return Ok(ExecutorStep::Done);
             }
             // An ordinary update tells what is wrong with it, if anything is; the next one begins with that.
             scene.transaction.note_summed(item);
             scene.transaction.note_wanted(item);
             self.adds = false;
-            event = Event::Go;
+            event = ExecutorEvent::Go;
         }
         loop {
-            let step = match std::mem::replace(&mut self.stage, Stage::Finding) {
-                Stage::Finding => self.find(&update, scene, event)?,
-                Stage::Computing(found) => self.computed(&update, scene, found)?,
+            let step = match std::mem::replace(&mut self.stage, UpdateStage::Finding) {
+                UpdateStage::Finding => self.find(&update, scene, event)?,
+                UpdateStage::Computing(found) => self.computed(&update, scene, found)?,
                 stage => self.write(&update, scene, stage, event)?,
             };
             match step {
                 Some(step) => return Ok(step),
-                None => event = Event::Go,
+                None => event = ExecutorEvent::Go,
             }
         }
     }
 
-    fn find(&mut self, update: &Update, scene: &mut Scene, event: Event) -> Result<Option<Step>, Failure> {
+    fn find(
+        &mut self,
+        update: &UpdateAction,
+        scene: &mut Scene,
+        event: ExecutorEvent,
+    ) -> Result<Option<ExecutorStep>, Failure> {
         match self.cursor.next(update.source, scene.supplied, event)? {
-            Next::Need(need) => return Ok(Some(Step::Need(need))),
-            Next::End if self.changes.is_empty() => return Ok(Some(Step::Done)),
-            Next::End => {
-                let write = self.changes[0].plan(&update.source.table, Part::Removals);
-                self.stage = Stage::Removing(0, write);
+            CursorStep::Need(need) => return Ok(Some(ExecutorStep::Need(need))),
+            CursorStep::End if self.changes.is_empty() => return Ok(Some(ExecutorStep::Done)),
+            CursorStep::End => {
+                let write = self.changes[0].plan(&update.source.table, WritePart::Removals);
+                self.stage = UpdateStage::Removing(0, write);
             }
-            Next::Row(found) => return self.computed(update, scene, found),
+            CursorStep::Row(found) => return self.computed(update, scene, found),
         }
         Ok(None)
     }
 
     /// A row was found. Errors: those of the expressions; for want of a sequence's value it is computed again.
-    fn computed(&mut self, update: &Update, scene: &mut Scene, found: Found) -> Result<Option<Step>, Failure> {
+    fn computed(
+        &mut self,
+        update: &UpdateAction,
+        scene: &mut Scene,
+        found: FoundRow,
+    ) -> Result<Option<ExecutorStep>, Failure> {
         let bytes = found.key.as_bytes().len() + found.row.len();
         let change = match compute(update, self.in_place, scene, &found) {
             Ok(change) => change,
             Err(failure) => {
                 if scene.scope.sequences.is_wanting() {
-                    self.stage = Stage::Computing(found);
+                    self.stage = UpdateStage::Computing(found);
                 }
                 return Err(failure);
             }
         };
         if let Some(change) = change {
             if self.in_place {
-                let write = change.plan(&update.source.table, Part::Both);
-                self.stage = Stage::Writing(change, write);
+                let write = change.plan(&update.source.table, WritePart::Both);
+                self.stage = UpdateStage::Writing(change, write);
                 return Ok(None);
             }
             self.collected_bytes += bytes;
@@ -206,40 +223,40 @@ impl UpdateRun {
 
     fn write(
         &mut self,
-        update: &Update,
+        update: &UpdateAction,
         scene: &mut Scene,
-        stage: Stage,
-        event: Event,
-    ) -> Result<Option<Step>, Failure> {
+        stage: UpdateStage,
+        event: ExecutorEvent,
+    ) -> Result<Option<ExecutorStep>, Failure> {
         let table = &update.source.table;
         match stage {
-            Stage::Finding | Stage::Computing(_) => unreachable!("nothing is written while finding"),
-            Stage::Writing(change, mut write) => {
+            UpdateStage::Finding | UpdateStage::Computing(_) => unreachable!("nothing is written while finding"),
+            UpdateStage::Writing(change, mut write) => {
                 if let Some(need) = advance(&mut write, &change, table, scene, event)? {
-                    self.stage = Stage::Writing(change, write);
-                    return Ok(Some(Step::Need(need)));
+                    self.stage = UpdateStage::Writing(change, write);
+                    return Ok(Some(ExecutorStep::Need(need)));
                 }
                 finish_row(update, scene, &change)?;
             }
-            Stage::Removing(at, mut write) => {
+            UpdateStage::Removing(at, mut write) => {
                 if let Some(need) = advance(&mut write, &self.changes[at], table, scene, event)? {
-                    self.stage = Stage::Removing(at, write);
-                    return Ok(Some(Step::Need(need)));
+                    self.stage = UpdateStage::Removing(at, write);
+                    return Ok(Some(ExecutorStep::Need(need)));
                 }
                 self.stage = match self.changes.get(at + 1) {
-                    Some(change) => Stage::Removing(at + 1, change.plan(table, Part::Removals)),
-                    None => Stage::Adding(0, self.changes[0].plan(table, Part::Additions)),
+                    Some(change) => UpdateStage::Removing(at + 1, change.plan(table, WritePart::Removals)),
+                    None => UpdateStage::Adding(0, self.changes[0].plan(table, WritePart::Additions)),
                 };
             }
-            Stage::Adding(at, mut write) => {
+            UpdateStage::Adding(at, mut write) => {
                 if let Some(need) = advance(&mut write, &self.changes[at], table, scene, event)? {
-                    self.stage = Stage::Adding(at, write);
-                    return Ok(Some(Step::Need(need)));
+                    self.stage = UpdateStage::Adding(at, write);
+                    return Ok(Some(ExecutorStep::Need(need)));
                 }
                 finish_row(update, scene, &self.changes[at])?;
                 match self.changes.get(at + 1) {
-                    Some(change) => self.stage = Stage::Adding(at + 1, change.plan(table, Part::Additions)),
-                    None => return Ok(Some(Step::Done)),
+                    Some(change) => self.stage = UpdateStage::Adding(at + 1, change.plan(table, WritePart::Additions)),
+                    None => return Ok(Some(ExecutorStep::Done)),
                 }
             }
         }
@@ -248,7 +265,12 @@ impl UpdateRun {
 }
 
 /// The change of a row found; `None` when the filter rejects it.
-fn compute(update: &Update, in_place: bool, scene: &Scene, found: &Found) -> Result<Option<Change>, Failure> {
+fn compute(
+    update: &UpdateAction,
+    in_place: bool,
+    scene: &Scene,
+    found: &FoundRow,
+) -> Result<Option<RowChange>, Failure> {
     let table = &update.source.table;
     let mut old = Vec::with_capacity(table.columns.len() + 1);
     rows::decode_into(table, ColumnSet::ALL, &found.key, &found.row, &mut old)?;
@@ -264,25 +286,25 @@ fn compute(update: &Update, in_place: bool, scene: &Scene, found: &Found) -> Res
     }
     rows::check(table, &new, &scene.scope)?;
     let new_key = if in_place { found.key.clone() } else { rows::table_key(table, &new) };
-    Ok(Some(Change { old_key: found.key.clone(), old, new_key, new }))
+    Ok(Some(RowChange { old_key: found.key.clone(), old, new_key, new }))
 }
 
 /// What a row's writes need next; `None` when they are done.
 fn advance(
     write: &mut RowWrite,
-    change: &Change,
+    change: &RowChange,
     table: &TableSchema,
     scene: &mut Scene,
-    event: Event,
-) -> Result<Option<Need>, Failure> {
+    event: ExecutorEvent,
+) -> Result<Option<ExecutorNeed>, Failure> {
     match write.resume(event, scene.transaction)? {
-        Written::Need(need) => Ok(Some(need)),
-        Written::Exists(target, _) => Err(row_write::exists(table, target, &change.new)),
-        Written::Done => Ok(None),
+        RowWriteProgress::Need(need) => Ok(Some(need)),
+        RowWriteProgress::Exists(target, _) => Err(row_write::exists(table, target, &change.new)),
+        RowWriteProgress::Done => Ok(None),
     }
 }
 
-fn finish_row(update: &Update, scene: &mut Scene, change: &Change) -> Result<(), Failure> {
+fn finish_row(update: &UpdateAction, scene: &mut Scene, change: &RowChange) -> Result<(), Failure> {
     scene.results.affected += 1;
     scene.note_change(&update.source.table, Some(&change.old), Some(&change.new))?;
     if !update.returning.is_empty() {

@@ -1,9 +1,9 @@
 //! What a transaction forgets where the simulator leaves a clause out.
 
-use super::Transaction;
+use super::ExecutingTransaction;
 use messages::{Item, TableId};
 
-impl Transaction {
+impl ExecutingTransaction {
     /// The item counts as never read.
     pub fn forget_item_read(&mut self, item: &Item) {
         if let Some(state) = self.items.get_mut(item) {

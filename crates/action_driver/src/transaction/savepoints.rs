@@ -1,9 +1,9 @@
 //! What of a transaction can be undone: statements, savepoints; and what foreign keys have put off in it.
 
-use super::Transaction;
-use crate::differential_file::Mark;
+use super::ExecutingTransaction;
+use crate::differential_file::DifferentialMark;
 use crate::failure;
-use crate::reference_keys::Pending;
+use crate::reference_keys::PendingReference;
 use messages::limits::TRANSACTION_WRITES_MAX;
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub(super) struct Savepoint {
 /// What a rollback restores.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Moment {
-    mark: Mark,
+    mark: DifferentialMark,
     drops: usize,
     makes: usize,
     sequences: usize,
@@ -26,7 +26,7 @@ pub(super) struct Moment {
     notifications: usize,
 }
 
-impl Transaction {
+impl ExecutingTransaction {
     pub(super) fn moment(&self) -> Moment {
         let (drops, makes, sequences) = (self.drops.len(), self.makes.len(), self.sequences.len());
         let (deferred, notifications) = (self.deferred.len(), self.notifications.len());
@@ -105,13 +105,13 @@ impl Transaction {
     }
 
     /// The client has said whether foreign keys are put off. What was put off already and is not to be any more.
-    pub fn set_deferral(&mut self, is_deferred: bool) -> Vec<Pending> {
+    pub fn set_deferral(&mut self, is_deferred: bool) -> Vec<PendingReference> {
         self.deferral = Some(is_deferred);
         if is_deferred { Vec::new() } else { self.take_deferred() }
     }
 
     /// A key is looked at when the transaction commits. Errors: 54000.
-    pub fn defer(&mut self, pending: Pending) -> Result<(), Failure> {
+    pub fn defer(&mut self, pending: PendingReference) -> Result<(), Failure> {
         if self.deferred.len() == TRANSACTION_WRITES_MAX {
             return Err(failure::too_large("transaction puts off the check of too many rows"));
         }
@@ -125,7 +125,7 @@ impl Transaction {
     }
 
     /// What was put off, to be looked at now.
-    pub fn take_deferred(&mut self) -> Vec<Pending> {
+    pub fn take_deferred(&mut self) -> Vec<PendingReference> {
         std::mem::take(&mut self.deferred)
     }
 }

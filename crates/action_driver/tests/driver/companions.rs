@@ -32,12 +32,12 @@ fn three() -> World {
 }
 
 fn busy(world: &mut World, number: u64) {
-    let busy = ConcurrencyReply::AccessBusy { transaction: transaction(number) };
+    let busy = ConcurrencyReply::LockBusy { transaction: transaction(number) };
     world.tell(ServerKind::ConcurrencyController, Message::ConcurrencyReply(busy));
 }
 
 fn grant(world: &mut World, number: u64) -> Option<SessionReply> {
-    let granted = ConcurrencyReply::AccessReply { transaction: transaction(number), conflict: None };
+    let granted = ConcurrencyReply::LockReply { transaction: transaction(number), conflict: None };
     world.tell(ServerKind::ConcurrencyController, Message::ConcurrencyReply(granted))
 }
 

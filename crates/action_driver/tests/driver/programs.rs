@@ -4,7 +4,7 @@
 
 use crate::world::{accounts, column_of, notes, parameter, program};
 use messages::program::{
-    AccessPath, Action, BinaryOperator, Bounds, Expression, InsertInput, OnConflict, Program, Source,
+    AccessPath, Action, BinaryOperator, ConflictClause, Expression, InsertInput, PrefixBounds, Program, RowSource,
 };
 use messages::schema::CatalogEntry;
 use messages::session::{IndexPath, SessionRequest};
@@ -12,11 +12,11 @@ use messages::{KeyRange, TableId, Timestamp};
 use std::sync::Arc;
 use values::Type;
 
-fn from_accounts(path: AccessPath) -> Source {
-    Source { table: accounts(), path, reverse: false }
+fn from_accounts(path: AccessPath) -> RowSource {
+    RowSource { table: accounts(), path, reverse: false }
 }
 
-fn select(source: Source, output: Vec<Expression>) -> Action {
+fn select(source: RowSource, output: Vec<Expression>) -> Action {
     Action::Select { source: Some(source), filter: None, output, offset: None, limit: None, lock: None }
 }
 
@@ -31,13 +31,13 @@ pub fn select_point() -> Arc<Program> {
 
 /// SELECT * FROM accounts WHERE owner = $1
 pub fn select_by_owner() -> Arc<Program> {
-    let bounds = Bounds { prefix: vec![parameter(0)], ..Bounds::default() };
+    let bounds = PrefixBounds { prefix: vec![parameter(0)], ..PrefixBounds::default() };
     program(vec![select(from_accounts(AccessPath::IndexRange(0, bounds)), all_columns())])
 }
 
 /// SELECT id FROM accounts ORDER BY id [DESC]
 pub fn select_ids(reverse: bool) -> Arc<Program> {
-    let mut source = from_accounts(AccessPath::KeyRange(Bounds::default()));
+    let mut source = from_accounts(AccessPath::KeyRange(PrefixBounds::default()));
     source.reverse = reverse;
     program(vec![select(source, vec![column_of(0)])])
 }
@@ -118,7 +118,7 @@ pub fn shift_ids() -> Arc<Program> {
     let one = Box::new(Expression::Constant(1.into()));
     let next = Expression::Binary(BinaryOperator::Add, Box::new(column_of(0)), one);
     program(vec![Action::Update {
-        source: from_accounts(AccessPath::KeyRange(Bounds::default())),
+        source: from_accounts(AccessPath::KeyRange(PrefixBounds::default())),
         filter: None,
         assignments: vec![(0, next)],
         returning: Vec::new(),
@@ -127,7 +127,7 @@ pub fn shift_ids() -> Arc<Program> {
 
 /// DELETE FROM accounts WHERE id >= $1
 pub fn delete_from() -> Arc<Program> {
-    let bounds = Bounds { low: Some((parameter(0), true)), ..Bounds::default() };
+    let bounds = PrefixBounds { low: Some((parameter(0), true)), ..PrefixBounds::default() };
     program(vec![Action::Delete {
         source: from_accounts(AccessPath::KeyRange(bounds)),
         filter: None,
@@ -135,7 +135,7 @@ pub fn delete_from() -> Arc<Program> {
     }])
 }
 
-fn insertion(on_conflict: Option<OnConflict>) -> Arc<Program> {
+fn insertion(on_conflict: Option<ConflictClause>) -> Arc<Program> {
     program(vec![Action::Insert {
         table: accounts(),
         values: all_columns(),
@@ -153,13 +153,13 @@ pub fn insert() -> Arc<Program> {
 
 /// INSERT INTO accounts VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 pub fn insert_or_nothing() -> Arc<Program> {
-    insertion(Some(OnConflict { target: None, update: None }))
+    insertion(Some(ConflictClause { target: None, update: None }))
 }
 
 /// INSERT INTO accounts VALUES ($1, $2, $3) ON CONFLICT (any) DO UPDATE SET balance = accounts.balance + excluded.balance
 pub fn upsert() -> Arc<Program> {
     let sum = Expression::Binary(BinaryOperator::Add, Box::new(column_of(2)), Box::new(column_of(5)));
-    insertion(Some(OnConflict { target: None, update: Some((vec![(2, sum)], None)) }))
+    insertion(Some(ConflictClause { target: None, update: Some((vec![(2, sum)], None)) }))
 }
 
 /// INSERT INTO notes: the supplied rows.

@@ -7,7 +7,7 @@ use crate::world::{self, ACCOUNTS, World, account_key, accounts};
 use messages::concurrency::ConcurrencyReply;
 use messages::limits::SERVICE_PATIENCE;
 use messages::program::Program;
-use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
+use messages::session::{AccessMode, CommitReceipt, Failure, SessionReply, SessionRequest};
 use messages::{
     Conflict, ConflictKind, Incarnation, Item, Key, KeyRange, Message, ServerKind, SiteId, TableId, Timestamp,
     TransactionId,
@@ -287,7 +287,7 @@ fn a_doom_while_waiting_tries_again() {
     };
     let reply = world.tell(ServerKind::ConcurrencyController, Message::ConcurrencyReply(doomed));
     assert!(matches!(reply, Some(SessionReply::Executed { .. })), "{reply:?}");
-    let late = ConcurrencyReply::AccessReply { transaction: transaction(3), conflict: None };
+    let late = ConcurrencyReply::LockReply { transaction: transaction(3), conflict: None };
     world.said();
     world.tell(ServerKind::ConcurrencyController, Message::ConcurrencyReply(late));
     assert_eq!(world.said(), "");
@@ -538,7 +538,7 @@ fn nothing_is_asked_for_nothing() {
     assert_eq!(world.run(&one, &[]).0, vec![vec![1.into()]]);
     world.begin(AccessMode::ReadWrite);
     let reply = world.ask(SessionRequest::Commit);
-    let receipt = Receipt::Nothing;
+    let receipt = CommitReceipt::Nothing;
     assert_eq!(reply, Some(SessionReply::Committed { receipt }));
     script(
         &mut world,

@@ -8,7 +8,9 @@ use messages::commit::CommitReply;
 use messages::concurrency::ConcurrencyReply;
 use messages::limits::{PRIVATE_CHUNK_ROWS, SECOND, TRANSACTION_WRITES_MAX};
 use messages::planted::{Bug, Planted};
-use messages::program::{AccessPath, Action, BinaryOperator, Bounds, Expression, InsertInput, OneOf, Source, Values};
+use messages::program::{
+    AccessPath, Action, BinaryOperator, Expression, InsertInput, OneOf, PrefixBounds, RowSource, Values,
+};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, IndexPath, SessionReply, SessionRequest, StatementFailure};
 use messages::{
@@ -166,7 +168,7 @@ fn what_waits_for_a_scan_shares_its_fate() {
     assert_eq!(world.ask(scan(vec![KeyRange::whole(ACCOUNTS)], None, false)), None);
     assert_eq!(world.execute(&add_balance(), &[1.into(), Value::BigInt(1)]), None);
     world.hold_accesses = false;
-    let lost = ConcurrencyReply::AccessReply {
+    let lost = ConcurrencyReply::LockReply {
         transaction: world.begun(),
         conflict: Some(Conflict::of(ConflictKind::Deadlock)),
     };
@@ -192,7 +194,7 @@ fn a_failed_statement_is_undone_alone() {
         Box::new(Expression::Constant(Value::BigInt(0))),
     );
     both.actions.push(Action::Update {
-        source: Source { table: accounts(), path: AccessPath::KeyRange(Bounds::default()), reverse: false },
+        source: RowSource { table: accounts(), path: AccessPath::KeyRange(PrefixBounds::default()), reverse: false },
         filter: None,
         assignments: vec![(2, division)],
         returning: Vec::new(),
@@ -454,7 +456,7 @@ fn planted_bugs_leave_their_clause_out() {
         world.said();
         let values = Values::List(vec![parameter(0), parameter(1)]);
         let path = AccessPath::OneOf(OneOf { index: None, equal: Vec::new(), place: 0, values });
-        let both = Source { table: accounts(), path, reverse: false };
+        let both = RowSource { table: accounts(), path, reverse: false };
         let select = Action::Select {
             source: Some(both),
             filter: None,

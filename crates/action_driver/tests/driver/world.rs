@@ -6,12 +6,12 @@
 use action_driver::ActionDriver;
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::commit::{CommitReply, CommitRequest};
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Target};
+use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyReply, ConcurrencyRequest};
 use messages::planted::Planted;
 use messages::program::{Action, Expression, Program};
 use messages::replication::{Additions, Service, ServiceReply, ServiceRequest};
 use messages::schema::{Column, IndexSchema, TableSchema};
-use messages::session::{AccessMode, Failure, Receipt, SessionReply, SessionRequest};
+use messages::session::{AccessMode, CommitReceipt, Failure, SessionReply, SessionRequest};
 use messages::{
     Age, Conflict, ConflictKind, Envelope, EpochNumber, History, Incarnation, Item, Key, KeyRange, Message, Now,
     Outbox, Row, Server, ServerKind, SessionId, SiteId, TableId, Timestamp, TransactionId,
@@ -319,24 +319,24 @@ impl World {
         }
         self.drops.extend(&history.drops);
         self.histories.push((transaction, history));
-        CommitReply::Committed { transaction, timestamp, receipt: Receipt::Memory { copies: 2 } }
+        CommitReply::Committed { transaction, timestamp, receipt: CommitReceipt::Memory { copies: 2 } }
     }
 
     fn concurrency(&mut self, request: ConcurrencyRequest) -> Option<ConcurrencyReply> {
         match request {
-            ConcurrencyRequest::Access {
+            ConcurrencyRequest::Lock {
                 transaction,
-                target: Target::Item(item),
+                target: AccessTarget::Item(item),
                 kind: AccessKind::Write,
                 may_wait: false,
                 ..
-            } if self.busy.contains(&item) => Some(ConcurrencyReply::AccessBusy { transaction }),
-            ConcurrencyRequest::Access { transaction, .. } if !self.hold_accesses => {
+            } if self.busy.contains(&item) => Some(ConcurrencyReply::LockBusy { transaction }),
+            ConcurrencyRequest::Lock { transaction, .. } if !self.hold_accesses => {
                 let conflict = self.accesses.pop_front().flatten().map(Conflict::of);
-                Some(ConcurrencyReply::AccessReply { transaction, conflict })
+                Some(ConcurrencyReply::LockReply { transaction, conflict })
             }
             // Nothing is waited for here: what is held back is asked for again.
-            ConcurrencyRequest::AccessAhead { transaction, accesses, .. } => {
+            ConcurrencyRequest::LockPrefetch { transaction, accesses, .. } => {
                 let mut granted = 0;
                 for (item, _) in accesses {
                     let is_refused = matches!(self.accesses.front(), Some(Some(_)));
@@ -346,7 +346,7 @@ impl World {
                     self.accesses.pop_front();
                     granted += 1;
                 }
-                Some(ConcurrencyReply::AccessAheadReply { transaction, granted })
+                Some(ConcurrencyReply::LockPrefetchReply { transaction, granted })
             }
             ConcurrencyRequest::SnapshotAccess { tag, .. } => Some(ConcurrencyReply::SnapshotReply { tag }),
             _ => None,
@@ -458,9 +458,9 @@ fn describe(message: &Message) -> Option<String> {
         let high = range.high.as_ref().map_or(String::new(), |high| format!("{high:?}"));
         format!("{}[{:?}..{high}]", storage(range.table), range.low)
     };
-    let target = |target: &Target| match target {
-        Target::Item(named) => item(named),
-        Target::Range(named) => range(named),
+    let target = |target: &AccessTarget| match target {
+        AccessTarget::Item(named) => item(named),
+        AccessTarget::Range(named) => range(named),
     };
     let at =
         |snapshot: &Option<Timestamp>| snapshot.map_or(String::new(), |snapshot| format!(" at {}", snapshot.clock));
@@ -497,10 +497,10 @@ fn describe(message: &Message) -> Option<String> {
                 writes.join(" ")
             )
         }
-        Message::Concurrency(ConcurrencyRequest::Access { transaction, target: named, kind, .. }) => {
+        Message::Concurrency(ConcurrencyRequest::Lock { transaction, target: named, kind, .. }) => {
             format!("may T{} {} {}?", transaction.sequence, verb(*kind), target(named))
         }
-        Message::Concurrency(ConcurrencyRequest::AccessAhead { transaction, accesses, .. }) => {
+        Message::Concurrency(ConcurrencyRequest::LockPrefetch { transaction, accesses, .. }) => {
             let accesses = accesses.iter().map(|(named, kind)| format!("{} {}", verb(*kind), item(named)));
             format!("may T{} at once {}?", transaction.sequence, accesses.collect::<Vec<_>>().join(", "))
         }
@@ -513,7 +513,7 @@ fn describe(message: &Message) -> Option<String> {
         Message::Concurrency(ConcurrencyRequest::HandOver { transaction, to }) => {
             format!("hand over T{} to T{}", transaction.sequence, to.sequence)
         }
-        Message::Concurrency(ConcurrencyRequest::Finish { transaction }) => format!("finish T{}", transaction.sequence),
+        Message::Concurrency(ConcurrencyRequest::Finish { transaction, .. }) => format!("finish T{}", transaction.sequence),
         Message::Concurrency(ConcurrencyRequest::ForgetSnapshot { .. }) => "forget snapshot".into(),
         Message::Access(AccessRequest::Read { table, key, snapshot, .. }) => {
             format!("read {}[{key:?}]{}", storage(*table), at(snapshot))

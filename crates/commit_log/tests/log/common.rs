@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use commit_log::{Identity, Log, LogError, LogOptions, MappedLog, Opened, Position, Repair};
+use commit_log::{Log, LogError, LogIdentity, LogOptions, MappedLog, Opened, Position, Repair};
 use tempfile::TempDir;
 
 /// Bytes of segment in front of the first record.
 pub const HEADER: u64 = 4096;
 
 pub fn options(repair: Repair) -> LogOptions {
-    let identity = Identity { instance: 0xfeed, site: 2 };
+    let identity = LogIdentity { instance: 0xfeed, site: 2 };
     LogOptions { segment_bytes: 4096, repair, ..LogOptions::new(identity) }
 }
 

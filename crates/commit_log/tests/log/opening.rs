@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::mpsc;
 
 use crate::common::{append, first_of, open, options, read_all, record, records, segments, try_open};
-use commit_log::{Identity, Log, LogError, LogOptions, MappedLog, Position, Repair};
+use commit_log::{Log, LogError, LogIdentity, LogOptions, MappedLog, Position, Repair};
 
 /// If this fails, a restart loses records or repeats positions.
 #[test]
@@ -44,7 +44,7 @@ fn a_foreign_log_is_refused_and_left_alone() {
     append(&mut log, 0..100);
     drop(log);
     for repair in [Repair::Refuse, Repair::CutAtCorruption] {
-        let stranger = LogOptions { identity: Identity { instance: 0xfeed, site: 3 }, ..options(repair) };
+        let stranger = LogOptions { identity: LogIdentity { instance: 0xfeed, site: 3 }, ..options(repair) };
         assert!(matches!(MappedLog::open(folder.path(), stranger), Err(LogError::WrongIdentity { .. })));
     }
     assert_eq!(read_all(&open(folder.path()).0), records(0..100));

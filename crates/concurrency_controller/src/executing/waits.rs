@@ -2,10 +2,10 @@
 //!
 //! Invariant: what is granted here or refused is answered by the caller, once.
 
-use super::{Answers, Executing, is_commit_locked};
+use super::{Executing, WaiterReplies, is_commit_locked};
 use crate::commit_locks::CommitLocks;
 use crate::limits::HOLDS_ASKED_MAX;
-use crate::lock_table::{Mode, Place};
+use crate::lock_table::{LockPlace, Mode};
 use crate::sequencer::{Judgement, Judges, Sequencer, Wakes};
 use messages::reached;
 use messages::{Conflict, ConflictKind, TransactionId};
@@ -67,11 +67,11 @@ impl Executing {
     /// in which they came, and refuses those that now come too late.
     pub fn go_on<'a>(
         &mut self,
-        freed: impl IntoIterator<Item = Place<'a>>,
+        freed: impl IntoIterator<Item = LockPlace<'a>>,
         now: u64,
         commit_locks: &mut CommitLocks,
         sequencer: &mut dyn Sequencer,
-    ) -> Answers {
+    ) -> WaiterReplies {
         let wakes = sequencer.wakes();
         let mut candidates = BTreeMap::new();
         if self.waiting.is_empty() {
@@ -86,7 +86,7 @@ impl Executing {
     }
 
     /// Adds those that wait for something in this place.
-    fn waiting_for(&self, place: Place<'_>, candidates: &mut BTreeMap<u64, TransactionId>) {
+    fn waiting_for(&self, place: LockPlace<'_>, candidates: &mut BTreeMap<u64, TransactionId>) {
         let _ = self.waiting.conflicts(place, TransactionId::ZERO, Mode::Exclusive, |waiting| {
             let request = self.request_of(waiting.transaction).expect("who is listed as waiting has a request");
             candidates.insert(request.order, waiting.transaction);
@@ -101,7 +101,7 @@ impl Executing {
         now: u64,
         commit_locks: &mut CommitLocks,
         sequencer: &mut dyn Sequencer,
-    ) -> Answers {
+    ) -> WaiterReplies {
         let mut answers = Vec::new();
         while let Some((_, transaction)) = candidates.pop_first() {
             let Some(request) = self.request_of(transaction) else { continue };
@@ -138,7 +138,7 @@ impl Executing {
         now: u64,
         commit_locks: &mut CommitLocks,
         sequencer: &mut dyn Sequencer,
-    ) -> Answers {
+    ) -> WaiterReplies {
         let waiting = if look_for_circles { self.queue.clone() } else { BTreeMap::new() };
         let mut answers = Vec::new();
         for transaction in waiting.into_values() {

@@ -2,7 +2,7 @@
 
 use crate::support::{Site, TABLE, THERE, adding, history, item, key, own, range, said, transaction};
 use concurrency_controller::limits::{ACCESS_PATIENCE, ALONE_MAX, OWED_TIME, POINTS_MAX};
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, Target};
+use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyReply, ConcurrencyRequest, Method};
 use messages::item::Write;
 use messages::planted::{Bug, Planted};
 use messages::{ConflictKind, History, Item, Key, KeyRange};
@@ -149,7 +149,7 @@ fn a_drop_waits_for_what_is_undecided_on_its_storage() {
 fn who_may_not_wait_is_told_that_it_would() {
     for mut site in [locking(), optimistic()] {
         site.commit_lock(transaction(THERE, 50), history(&[], &[], &[7]));
-        let busy = |replies: &[ConcurrencyReply], who| matches!(replies, [ConcurrencyReply::AccessBusy { transaction }] if *transaction == who);
+        let busy = |replies: &[ConcurrencyReply], who| matches!(replies, [ConcurrencyReply::LockBusy { transaction }] if *transaction == who);
         assert!(busy(&site.try_write(own(1), item(7)), own(1)), "it is not told");
         assert!(busy(&site.access(own(2), item(7), AccessKind::Write), own(2)), "who waits is told so, too");
         assert_eq!(site.finish(transaction(THERE, 50)), ["2 granted"]);
@@ -336,7 +336,7 @@ fn the_request_that_closes_a_circle_is_the_victim() {
     assert_eq!(site.write(own(1), item(2)), NOTHING);
     assert_eq!(site.write(own(2), item(3)), NOTHING);
     let replies = site.access(own(3), item(1), AccessKind::Write);
-    let [ConcurrencyReply::AccessReply { conflict: Some(conflict), .. }] = &replies[..] else {
+    let [ConcurrencyReply::LockReply { conflict: Some(conflict), .. }] = &replies[..] else {
         panic!("{replies:?}");
     };
     assert_eq!(conflict.kind, ConflictKind::Deadlock);
@@ -563,7 +563,7 @@ fn large_histories_are_locked_in_one_pass() {
     let mut site = locking();
     for number in 0..5_000_u32 {
         let range = KeyRange { table: TABLE, low: key(number * 20), high: Some(key(number * 20 + 10)) };
-        assert_eq!(site.read(own(1), Target::Range(Box::new(range))), ["1 granted"]);
+        assert_eq!(site.read(own(1), AccessTarget::Range(Box::new(range))), ["1 granted"]);
     }
     assert_eq!(site.commit_lock(own(9), large.clone()), ["1 doomed: stale", "9 commit-locks granted"]);
     assert_eq!(site.commit_lock(own(3), large), NOTHING);

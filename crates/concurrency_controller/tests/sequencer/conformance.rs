@@ -5,10 +5,11 @@
 
 use crate::model::{Setting, World};
 use concurrency_controller::methods::METHODS;
-use messages::concurrency::{Method, Way};
+use messages::concurrency::{Method, SwitchStrategy};
 use messages::planted::{Bug, Planted};
 
-const WAYS: [Way; 3] = [Way::Generic, Way::Converting, Way::SuffixSufficient];
+const WAYS: [SwitchStrategy; 3] =
+    [SwitchStrategy::Generic, SwitchStrategy::Converting, SwitchStrategy::SuffixSufficient];
 
 /// Runs of a method alone; of a pair of methods, of a chain of three.
 const SEEDS: u64 = 80;

@@ -2,7 +2,7 @@
 
 use crate::support::{HERE, Site, THERE, history, item, own, range, said, transaction};
 use concurrency_controller::limits::{REFUSALS_MAX, SERIAL_IDLE, SWITCH_PATIENCE};
-use messages::concurrency::{ConcurrencyReply, ConcurrencyRequest, Method, Way};
+use messages::concurrency::{ConcurrencyReply, ConcurrencyRequest, Method, SwitchStrategy};
 use messages::method::{MethodReport, Origin};
 use messages::schema::CatalogEntry;
 use messages::settings::Parameter;
@@ -122,16 +122,16 @@ fn entangled(method: Method) -> Site {
 fn a_conversion_dooms_the_younger_of_two_that_contradict_the_new_method() {
     for method in [Method::Locking, Method::SimpleLocking, Method::Timestamp] {
         let mut site = entangled(Method::Optimistic);
-        assert_eq!(said(&site.switch_by(method, Way::Converting)), ["2 doomed: late"], "{method:?}");
+        assert_eq!(said(&site.switch_by(method, SwitchStrategy::Converting)), ["2 doomed: late"], "{method:?}");
         assert!(site.controller.property_holds());
         let mut site = entangled(Method::Optimistic);
-        assert_eq!(said(&site.switch_by(method, Way::Generic)), NOTHING);
+        assert_eq!(said(&site.switch_by(method, SwitchStrategy::Generic)), NOTHING);
         assert!(!site.controller.property_holds());
         site.finish(own(1));
         assert!(site.controller.property_holds() && site.controller.executing_from_before() == 1);
     }
     let mut site = entangled(Method::Optimistic);
-    assert_eq!(said(&site.switch_by(Method::Serial, Way::Converting)), NOTHING);
+    assert_eq!(said(&site.switch_by(Method::Serial, SwitchStrategy::Converting)), NOTHING);
     assert!(site.controller.property_holds());
     assert_eq!(site.read(own(2), item(7)), NOTHING, "the oldest has the turn");
     assert_eq!(site.finish(own(1)), ["2 granted"]);
@@ -143,7 +143,7 @@ fn a_conversion_to_stamps_orders_readers_before_writers() {
     let mut site = Site::new(Method::Optimistic);
     assert_eq!(site.write(own(1), item(1)), ["1 granted"]);
     assert_eq!(site.read(own(2), item(1)), ["2 granted"]);
-    assert_eq!(said(&site.switch_by(Method::Timestamp, Way::Converting)), NOTHING);
+    assert_eq!(said(&site.switch_by(Method::Timestamp, SwitchStrategy::Converting)), NOTHING);
     assert!(site.controller.stamp_of(own(2)) < site.controller.stamp_of(own(1)));
 }
 
@@ -154,7 +154,7 @@ fn patience_with_those_from_before_a_switch_ends() {
     assert_eq!(site.write(own(3), item(3)), ["3 granted"]);
     assert_eq!(site.write(own(4), item(4)), ["4 granted"]);
     site.commit_lock_of(own(10), &[own(3), own(4)], history(&[], &[], &[3, 4]));
-    assert_eq!(said(&site.switch_by(Method::Locking, Way::SuffixSufficient)), NOTHING);
+    assert_eq!(said(&site.switch_by(Method::Locking, SwitchStrategy::SuffixSufficient)), NOTHING);
     assert_eq!(site.controller.executing_from_before(), 2);
     assert_eq!(site.write(own(5), item(1)), NOTHING, "the new method judges, too");
     site.now += SWITCH_PATIENCE - 1;
@@ -170,9 +170,9 @@ fn patience_with_those_from_before_a_switch_ends() {
 #[test]
 fn a_newer_switch_ends_the_one_under_way() {
     let mut site = entangled(Method::Optimistic);
-    site.switch_by(Method::Locking, Way::SuffixSufficient);
+    site.switch_by(Method::Locking, SwitchStrategy::SuffixSufficient);
     assert_eq!(site.write(own(5), item(1)), NOTHING);
-    assert_eq!(said(&site.switch_by(Method::Optimistic, Way::Generic)), ["5 granted"]);
+    assert_eq!(said(&site.switch_by(Method::Optimistic, SwitchStrategy::Generic)), ["5 granted"]);
     assert_eq!(site.controller.method(), Method::Optimistic);
     assert_eq!(site.commit_lock(transaction(THERE, 50), history(&[], &[], &[9])), ["50 commit-locks granted"]);
 }
@@ -206,7 +206,7 @@ fn settings_are_followed_where_they_are_installed() {
     let told = report(&mut site);
     assert_eq!(
         (told.method, told.origin, told.switching),
-        (Method::Timestamp, Origin::Site, Some(Way::SuffixSufficient))
+        (Method::Timestamp, Origin::Site, Some(SwitchStrategy::SuffixSufficient))
     );
     assert_eq!((told.from_before, told.switches[0].from, told.switches[0].took), (1, Method::Optimistic, None));
     site.now += 20;

@@ -7,7 +7,7 @@
 use crate::properties::Era;
 use crate::support::{HERE, Site, THERE, adding, age, at, history, item, range, transaction};
 use concurrency_controller::limits::ACCESS_PATIENCE;
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, Way};
+use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, SwitchStrategy};
 use messages::planted::Planted;
 use messages::{Age, TransactionId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -108,7 +108,7 @@ impl Running {
 pub struct Setting<'a> {
     pub method: Method,
     /// Go over to these now and then, one after the other, from the last one to the first again.
-    pub switches: &'a [(Method, Way)],
+    pub switches: &'a [(Method, SwitchStrategy)],
     /// Transactions of another site prepare here, too.
     pub remote: bool,
     pub planted: Planted,
@@ -336,7 +336,7 @@ impl<'a> World<'a> {
                 self.judge(replies);
             }
             let running = &self.running[&id];
-            ConcurrencyRequest::Access {
+            ConcurrencyRequest::Lock {
                 transaction: id,
                 age: running.age,
                 target: if point { item(used.low) } else { range(used.low, used.high) },
@@ -485,7 +485,7 @@ impl<'a> World<'a> {
         for reply in replies {
             self.journal += &format!("{reply:?}\n");
             match reply {
-                ConcurrencyReply::AccessReply { transaction, conflict } => {
+                ConcurrencyReply::LockReply { transaction, conflict } => {
                     let mut running = self.running.remove(&transaction).expect("an answer to somebody who runs");
                     assert_eq!(running.stage, Stage::AccessUnderWay, "an access is answered once: {transaction}");
                     assert!(!running.doomed || conflict.is_some(), "a grant to a doomed one: {transaction}");
@@ -505,8 +505,8 @@ impl<'a> World<'a> {
                     }
                     self.running.insert(transaction, running);
                 }
-                ConcurrencyReply::AccessAheadReply { .. } => unreachable!("nobody asks ahead here"),
-                ConcurrencyReply::AccessBusy { transaction } => {
+                ConcurrencyReply::LockPrefetchReply { .. } => unreachable!("nobody asks ahead here"),
+                ConcurrencyReply::LockBusy { transaction } => {
                     let running = self.running.get_mut(&transaction).expect("an answer to somebody who runs");
                     assert_eq!(running.stage, Stage::AccessUnderWay, "only an access is busy: {transaction}");
                     if !running.may_wait {

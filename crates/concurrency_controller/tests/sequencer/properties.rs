@@ -2,7 +2,7 @@
 
 use crate::model::{Running, Stage, Use, World};
 use concurrency_controller::limits::SERIAL_IDLE;
-use messages::concurrency::{AccessKind, ConcurrencyReply, Method, Way};
+use messages::concurrency::{AccessKind, ConcurrencyReply, Method, SwitchStrategy};
 use messages::{Conflict, ConflictKind, TransactionId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub struct Era {
     /// How it came into force, and who had been granted something then and has not ended, lost or been prepared since. `None`: nobody any more.
-    pub switch: Option<(Way, BTreeSet<TransactionId>)>,
+    pub switch: Option<(SwitchStrategy, BTreeSet<TransactionId>)>,
     /// Stamps, of whom has ended, too.
     stamps: BTreeMap<TransactionId, u64>,
     /// What was granted in the order of stamps.
@@ -62,7 +62,7 @@ impl World<'_> {
         going_on
     }
 
-    pub fn before_switch(&mut self, method: Method, way: Way) {
+    pub fn before_switch(&mut self, method: Method, way: SwitchStrategy) {
         if method != self.site.controller.method() {
             let before = self.going_on();
             self.era = Era { switch: Some((way, before)), ..Era::default() };
@@ -70,11 +70,11 @@ impl World<'_> {
     }
 
     /// Who is doomed by a switch: nobody, but by a conversion, and then nobody that has sent its prepare.
-    pub fn after_switch(&mut self, way: Way, replies: &[ConcurrencyReply]) {
+    pub fn after_switch(&mut self, way: SwitchStrategy, replies: &[ConcurrencyReply]) {
         let before = self.era.switch.as_ref().map(|(_, before)| before.clone()).unwrap_or_default();
         for reply in replies {
             if let ConcurrencyReply::Doomed { transaction, conflict } = reply {
-                assert!(way == Way::Converting, "a switch without a conversion dooms {transaction}");
+                assert!(way == SwitchStrategy::Converting, "a switch without a conversion dooms {transaction}");
                 assert!(before.contains(transaction), "a switch dooms what has sent its prepare: {transaction}");
                 assert!(conflict.other.is_some_and(|other| before.contains(&other)), "nothing breaks: {transaction}");
             }
@@ -111,7 +111,7 @@ impl World<'_> {
             return;
         }
         let Some(other) = conflict.other else { return };
-        let both = self.era.switch.as_ref().is_some_and(|(way, _)| *way != Way::Generic);
+        let both = self.era.switch.as_ref().is_some_and(|(way, _)| *way != SwitchStrategy::Generic);
         // Who has read or written besides what it adds to has changed what it knows.
         let uses = || self.era.granted.iter().filter(|(one, _)| *one == other).map(|(_, used)| *used);
         let known = |added: Use| {
@@ -167,7 +167,8 @@ impl World<'_> {
         if is_over {
             self.era.switch = None;
         }
-        let converted = !matches!(self.era.switch, Some((Way::Generic | Way::SuffixSufficient, _)));
+        let converted =
+            !matches!(self.era.switch, Some((SwitchStrategy::Generic | SwitchStrategy::SuffixSufficient, _)));
         assert!(
             !converted || self.site.controller.property_holds(),
             "the property does not hold: {:?}, {:?}, {going_on:?}",
@@ -184,13 +185,13 @@ impl World<'_> {
 
     /// Whether the old method judges, too.
     fn is_over_to_two(&self) -> bool {
-        matches!(self.era.switch, Some((Way::SuffixSufficient, _)))
+        matches!(self.era.switch, Some((SwitchStrategy::SuffixSufficient, _)))
     }
 
     /// No two that go on have what conflicts, but those that had it before the switch.
     fn check_pairs(&self, method: Method, going_on: &BTreeSet<TransactionId>) {
         let exempt = |one: &TransactionId, two: &TransactionId| match &self.era.switch {
-            None | Some((Way::Converting, _)) => false,
+            None | Some((SwitchStrategy::Converting, _)) => false,
             Some((_, before)) => before.contains(one) && before.contains(two),
         };
         for one in going_on {

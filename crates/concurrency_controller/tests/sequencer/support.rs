@@ -3,7 +3,7 @@
 
 use concurrency_controller::ConcurrencyController;
 use concurrency_controller::limits::POINTS_MAX;
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, Target, Way};
+use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyReply, ConcurrencyRequest, Method, SwitchStrategy};
 use messages::item::{ItemRead, RangeRead};
 use messages::planted::Planted;
 use messages::{
@@ -36,8 +36,8 @@ pub fn key(number: u8) -> Key {
     Key::new(&[number])
 }
 
-pub fn item(number: u8) -> Target {
-    Target::Item(Item { table: TABLE, key: key(number) })
+pub fn item(number: u8) -> AccessTarget {
+    AccessTarget::Item(Item { table: TABLE, key: key(number) })
 }
 
 /// From one key to before another.
@@ -45,8 +45,8 @@ pub fn key_range(low: u8, high: u8) -> KeyRange {
     KeyRange { table: TABLE, low: key(low), high: Some(key(high)) }
 }
 
-pub fn range(low: u8, high: u8) -> Target {
-    Target::Range(Box::new(key_range(low, high)))
+pub fn range(low: u8, high: u8) -> AccessTarget {
+    AccessTarget::Range(Box::new(key_range(low, high)))
 }
 
 /// A version, or a clock of the first epoch.
@@ -111,10 +111,10 @@ impl Site {
 
     /// The generic way.
     pub fn switch(&mut self, method: Method) -> Vec<ConcurrencyReply> {
-        self.switch_by(method, Way::Generic)
+        self.switch_by(method, SwitchStrategy::Generic)
     }
 
-    pub fn switch_by(&mut self, method: Method, way: Way) -> Vec<ConcurrencyReply> {
+    pub fn switch_by(&mut self, method: Method, way: SwitchStrategy) -> Vec<ConcurrencyReply> {
         let mut outbox = Outbox::default();
         self.controller.switch(self.clock(), method, way, &mut outbox);
         replies(outbox)
@@ -127,12 +127,17 @@ impl Site {
         replies(outbox)
     }
 
-    pub fn add(&mut self, transaction: TransactionId, target: Target) -> Vec<String> {
+    pub fn add(&mut self, transaction: TransactionId, target: AccessTarget) -> Vec<String> {
         said(&self.access(transaction, target, AccessKind::Increment))
     }
 
-    pub fn access(&mut self, transaction: TransactionId, target: Target, kind: AccessKind) -> Vec<ConcurrencyReply> {
-        self.ask(ConcurrencyRequest::Access {
+    pub fn access(
+        &mut self,
+        transaction: TransactionId,
+        target: AccessTarget,
+        kind: AccessKind,
+    ) -> Vec<ConcurrencyReply> {
+        self.ask(ConcurrencyRequest::Lock {
             transaction,
             age: age(transaction),
             target,
@@ -143,29 +148,29 @@ impl Site {
     }
 
     /// A read by a transaction of this age.
-    pub fn read_as(&mut self, transaction: TransactionId, clock: u64, target: Target) -> Vec<ConcurrencyReply> {
+    pub fn read_as(&mut self, transaction: TransactionId, clock: u64, target: AccessTarget) -> Vec<ConcurrencyReply> {
         let age = Age { clock, first: own(clock) };
         let kind = AccessKind::Read;
-        self.ask(ConcurrencyRequest::Access { transaction, age, target, kind, may_wait: true, precedence: false })
+        self.ask(ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait: true, precedence: false })
     }
 
     /// An access with precedence.
-    pub fn read_before_all(&mut self, transaction: TransactionId, target: Target) -> Vec<String> {
+    pub fn read_before_all(&mut self, transaction: TransactionId, target: AccessTarget) -> Vec<String> {
         let (age, kind) = (age(transaction), AccessKind::Read);
-        said(&self.ask(ConcurrencyRequest::Access { transaction, age, target, kind, may_wait: true, precedence: true }))
+        said(&self.ask(ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait: true, precedence: true }))
     }
 
     /// Writes of items that are asked for together.
     pub fn write_ahead(&mut self, transaction: TransactionId, numbers: &[u8]) -> Vec<String> {
         let item = |number: &u8| Item { table: TABLE, key: key(*number) };
         let accesses = numbers.iter().map(|number| (item(number), AccessKind::Write)).collect();
-        said(&self.ask(ConcurrencyRequest::AccessAhead { transaction, age: age(transaction), accesses }))
+        said(&self.ask(ConcurrencyRequest::LockPrefetch { transaction, age: age(transaction), accesses }))
     }
 
     /// An access that may not wait.
-    pub fn try_write(&mut self, transaction: TransactionId, target: Target) -> Vec<ConcurrencyReply> {
+    pub fn try_write(&mut self, transaction: TransactionId, target: AccessTarget) -> Vec<ConcurrencyReply> {
         let (age, kind) = (age(transaction), AccessKind::Write);
-        self.ask(ConcurrencyRequest::Access { transaction, age, target, kind, may_wait: false, precedence: false })
+        self.ask(ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait: false, precedence: false })
     }
 
     /// What it may only add to it may no more.
@@ -179,11 +184,11 @@ impl Site {
         said(&self.ask(ConcurrencyRequest::HandOver { transaction, to }))
     }
 
-    pub fn read(&mut self, transaction: TransactionId, target: Target) -> Vec<String> {
+    pub fn read(&mut self, transaction: TransactionId, target: AccessTarget) -> Vec<String> {
         said(&self.access(transaction, target, AccessKind::Read))
     }
 
-    pub fn write(&mut self, transaction: TransactionId, target: Target) -> Vec<String> {
+    pub fn write(&mut self, transaction: TransactionId, target: AccessTarget) -> Vec<String> {
         said(&self.access(transaction, target, AccessKind::Write))
     }
 
@@ -211,7 +216,7 @@ impl Site {
         said(&self.ask(ConcurrencyRequest::Finish { transaction, committed: true }))
     }
 
-    pub fn snapshot(&mut self, tag: u64, target: Target, clock: u64) -> Vec<String> {
+    pub fn snapshot(&mut self, tag: u64, target: AccessTarget, clock: u64) -> Vec<String> {
         let snapshot = at(clock);
         said(&self.ask(ConcurrencyRequest::SnapshotAccess { tag, target, snapshot }))
     }
@@ -241,11 +246,11 @@ pub fn said(replies: &[ConcurrencyReply]) -> Vec<String> {
         Some(conflict) => kind(conflict.kind).to_string(),
     };
     let one = |reply: &ConcurrencyReply| match reply {
-        ConcurrencyReply::AccessBusy { .. } => None,
-        ConcurrencyReply::AccessAheadReply { transaction, granted } => {
+        ConcurrencyReply::LockBusy { .. } => None,
+        ConcurrencyReply::LockPrefetchReply { transaction, granted } => {
             Some(format!("{} granted {granted} ahead", transaction.sequence))
         }
-        ConcurrencyReply::AccessReply { transaction, conflict } => {
+        ConcurrencyReply::LockReply { transaction, conflict } => {
             Some(format!("{} {}", transaction.sequence, why(conflict)))
         }
         ConcurrencyReply::Doomed { transaction, conflict } => {

@@ -1,7 +1,7 @@
 //! The lock table against a list of locks that is searched from end to end.
 
 use crate::support::{TABLE, key, own};
-use concurrency_controller::lock_table::{Holder, LockTable, Mode, Place, Standing};
+use concurrency_controller::lock_table::{Holder, LockPlace, LockStanding, LockTable, Mode};
 use messages::{KeyRange, TransactionId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -21,13 +21,13 @@ impl Lock {
         self.low < other.high.unwrap_or(u8::MAX) && other.low < self.high.unwrap_or(u8::MAX)
     }
 
-    fn with_place<T>(&self, then: impl FnOnce(Place<'_>) -> T) -> T {
+    fn with_place<T>(&self, then: impl FnOnce(LockPlace<'_>) -> T) -> T {
         let low = key(self.low);
         if self.point {
-            return then(Place::Point(TABLE, &low));
+            return then(LockPlace::Point(TABLE, &low));
         }
         let high = self.high.map(key);
-        then(Place::Range(&KeyRange { table: TABLE, low, high }))
+        then(LockPlace::Range(&KeyRange { table: TABLE, low, high }))
     }
 }
 
@@ -128,7 +128,7 @@ proptest! {
             joined.is_some_and(covers) || here().any(|lock| !lock.point && covers(lock.holder.mode))
         };
         let expected = (asked.low..asked.high.unwrap_or(u8::MAX)).all(locked);
-        prop_assert_eq!(standing == Standing::Covered, expected);
-        prop_assert!(standing != Standing::Free || conflicts_in(&table, &asked).is_empty());
+        prop_assert_eq!(standing == LockStanding::Covered, expected);
+        prop_assert!(standing != LockStanding::Free || conflicts_in(&table, &asked).is_empty());
     }
 }

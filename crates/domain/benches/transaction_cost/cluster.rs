@@ -7,7 +7,7 @@ use crate::meter::{Meter, Step};
 use access_manager::MemoryStore;
 use bytes::BytesMut;
 use commit_log::MemoryLog;
-use domain::{Domain, Settings};
+use domain::{Domain, DomainSettings};
 use messages::access::AccessReply;
 use messages::concurrency::Method;
 use messages::limits::MILLISECOND;
@@ -75,8 +75,8 @@ fn envelope(from: (SiteId, ServerKind), to: (SiteId, ServerKind), message: Messa
 }
 
 /// How the servers of a site are set up.
-fn settings(site: SiteId, sites: &[SiteId]) -> Settings {
-    Settings {
+fn settings(site: SiteId, sites: &[SiteId]) -> DomainSettings {
+    DomainSettings {
         site,
         incarnation: LIFE,
         sites: sites.to_vec(),
@@ -203,7 +203,7 @@ impl Cluster {
     }
 
     /// The last site as a crash leaves it: how it was set up, its log, and what its store does not have of that in bytes, and its store.
-    pub fn into_crashed(mut self) -> (Settings, MemoryLog, u64, MemoryStore) {
+    pub fn into_crashed(mut self) -> (DomainSettings, MemoryLog, u64, MemoryStore) {
         let Site { domain, store, .. } = self.sites.pop().expect("there is a site");
         let mut settings = domain.settings().clone();
         settings.incarnation = Incarnation(LIFE.0 + 1);

@@ -6,7 +6,7 @@
 use crate::cluster::Cluster;
 use access_manager::MemoryStore;
 use commit_log::{Log, MemoryLog};
-use domain::{Domain, Settings};
+use domain::{Domain, DomainSettings};
 use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -39,6 +39,10 @@ pub fn measure(cluster: Cluster) -> Result<(), Box<dyn Error>> {
 }
 
 #[inline(never)]
-fn start(settings: Settings, log: MemoryLog, store: MemoryStore) -> Result<Domain<MemoryLog>, domain::StartError> {
+fn start(
+    settings: DomainSettings,
+    log: MemoryLog,
+    store: MemoryStore,
+) -> Result<Domain<MemoryLog>, domain::DomainStartError> {
     black_box(Domain::start(settings, log, Box::new(store)))
 }

@@ -7,13 +7,13 @@
 //! lives that follow all that are found there. So new versions of rows are above the old ones, and no identifier or hidden
 //! key is given out twice. Its sites start as after a total failure, all of them up and current.
 
-use crate::{Clock, Domain, Settings};
+use crate::{Clock, Domain, DomainSettings};
 use commit_log::{Log, Position};
 use messages::epoch::{Member, MemberState, Placement, ProposalId};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
-use messages::{Epoch, EpochNumber, Incarnation, LeaseLength, Mark, OracleLife, SiteId, Timestamp, planted};
+use messages::{Epoch, EpochNumber, Incarnation, LeaseLength, LogPoint, OracleLife, SiteId, Timestamp, planted};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -104,12 +104,12 @@ impl Highest {
     pub fn first_records(&self, epoch: &Arc<Epoch>) -> [LogRecord; 3] {
         [
             LogRecord::EpochSeen { epoch: epoch.clone() },
-            LogRecord::Marked { mark: Mark { life: self.life, number: 0 } },
+            LogRecord::Marked { mark: LogPoint { life: self.life, number: 0 } },
             LogRecord::EpochLogged {
                 epoch: epoch.clone(),
                 incarnation: self.life,
                 joined: epoch.number,
-                chain: vec![(epoch.number, epoch.proposal)],
+                chain: vec![epoch.id()],
                 fail_locks: BTreeMap::new(),
                 stale: Arc::default(),
             },
@@ -118,8 +118,8 @@ impl Highest {
 }
 
 /// How a domain is set up that only brings a snapshot's log to its store, with so many bytes of memory.
-pub fn settings(site: SiteId, life: Incarnation, memory_bytes: usize) -> Settings {
-    Settings {
+pub fn settings(site: SiteId, life: Incarnation, memory_bytes: usize) -> DomainSettings {
+    DomainSettings {
         method: messages::concurrency::Method::default(),
         site,
         incarnation: Incarnation(life.0 + 1),

@@ -11,7 +11,7 @@ use super::{ACCOUNTS, BRANCHES, TELLERS, connect, explain};
 use crate::limits;
 use postgres::error::SqlState;
 use postgres::{Client, Statement};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -113,7 +113,7 @@ impl Statements {
 
 struct Worker<'a> {
     shared: &'a Shared,
-    random: Random,
+    random: SplitMix64,
     /// Index of the site that is tried next.
     next_site: usize,
     home: usize,
@@ -126,7 +126,7 @@ pub fn run(shared: &Shared, number: u32) -> Account {
     let home = number as usize % shared.sites.len();
     let account =
         Account { ledger: Ledger::new(number), commits: Vec::new(), surprises: Vec::new(), surprise_count: 0 };
-    let random = Random::new(u64::from(number) << 32 | u64::from(std::process::id()));
+    let random = SplitMix64::new(u64::from(number) << 32 | u64::from(std::process::id()));
     let mut worker = Worker { shared, random, next_site: home, home, session: None, account };
     while !worker.stopped() {
         if let Some(pace) = &shared.pace {

@@ -6,7 +6,7 @@ use super::rows::{CHANGE, READ, SCAN, Table, is_read, scanned};
 use crate::debit_credit::connect;
 use crate::experiment::{ExperimentError, failed};
 use postgres::{Client, Statement};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ fn work_on(shared: &Shared, sql: SocketAddr, keys: Keys, number: u64, work: Work
         Work::Scan => SCAN,
     };
     let statement = client.prepare(text).map_err(failed("preparing a statement"))?;
-    let mut random = Random::new(number << 32);
+    let mut random = SplitMix64::new(number << 32);
     let mut found = Found::default();
     while !shared.stop.load(Ordering::Relaxed) {
         let row = match keys.each_once {

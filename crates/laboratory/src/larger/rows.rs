@@ -3,7 +3,7 @@
 use crate::experiment::{ExperimentError, failed};
 use crate::limits;
 use postgres::{Client, Row};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
 use std::ops::Range;
@@ -120,7 +120,7 @@ impl Table {
 
 /// The text of a row, always the same for a key.
 fn push_text(text: &mut String, key: i32) {
-    let mut random = Random::new((key as u64) << 20);
+    let mut random = SplitMix64::new((key as u64) << 20);
     let mut left = TEXT_LETTERS;
     while left > 0 {
         let mut bits = random.draw();

@@ -4,11 +4,11 @@
 
 use laboratory_harness::process::say;
 use laboratory_harness::{Failure, Outcome};
-use recoverable_memory::device::Receipt;
+use recoverable_memory::device::DeviceReceipt;
 use recoverable_memory::file_log::FileLog;
-use recoverable_memory::load::{AccessPattern, Load, LoadSettings, LoadWork};
+use recoverable_memory::load::{AccessPattern, DebitCreditLoad, LoadSettings, LoadWork};
 use recoverable_memory::memory::LOG_NAME;
-use recoverable_memory::{CommitMode, Durability, LogDevice, Memory, Options};
+use recoverable_memory::{CommitMode, Durability, LogDevice, Memory, RecoverableMemoryOptions};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -134,7 +134,7 @@ impl Ran {
 
 struct Prepared {
     /// Before its memory, which it must not outlive.
-    load: Load,
+    load: DebitCreditLoad,
     memory: Memory,
 }
 
@@ -207,11 +207,12 @@ impl Client {
                 (Box::new(device), Durability::Memory { copies }, CommitMode::Remote { copies })
             }
         };
-        let options = Options { log_bytes: turn.log_bytes, durability, ..Options::default() };
+        let options =
+            RecoverableMemoryOptions { log_bytes: turn.log_bytes, durability, ..RecoverableMemoryOptions::default() };
         let memory = Memory::with_device(device, Box::new(files), options).map_err(Failure::foreign)?;
         let Turn { data, places, seed, .. } = turn;
         let settings = LoadSettings { work: data.work(), pattern: places.pattern(), commit, restore: true, seed };
-        let load = Load::new(&memory, settings).map_err(Failure::foreign)?;
+        let load = DebitCreditLoad::new(&memory, settings).map_err(Failure::foreign)?;
         let mut prepared = Prepared { load, memory };
         prepared.warm_up(turn.system.log)?;
         Ok(prepared)
@@ -243,7 +244,7 @@ impl Prepared {
             let receipt = self.load.transaction(&self.memory).map_err(Failure::foreign)?;
             let is_right = match log {
                 Log::Disk => true,
-                Log::Memory { .. } => matches!(receipt, Receipt::Memory { .. }),
+                Log::Memory { .. } => matches!(receipt, DeviceReceipt::Memory { .. }),
             };
             if is_right {
                 return Ok(());
@@ -262,7 +263,7 @@ impl Prepared {
         while ran.transactions < TRANSACTIONS_MAX && begun.elapsed() < time {
             let receipt = self.load.transaction(&self.memory).map_err(Failure::foreign)?;
             ran.transactions += 1;
-            ran.by_disk += u64::from(receipt == Receipt::Disk);
+            ran.by_disk += u64::from(receipt == DeviceReceipt::Disk);
         }
         ran.nanoseconds = begun.elapsed().as_nanos() as u64;
         Ok(ran)

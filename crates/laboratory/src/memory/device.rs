@@ -5,7 +5,7 @@
 use network_memory::host::remote_log::{LogTerms, RemoteLog};
 use network_memory::writer::Intent;
 use recoverable_memory::device::LogExtent;
-use recoverable_memory::{DeviceError, Durability, LogDevice, LogOffset, Receipt};
+use recoverable_memory::{DeviceError, DeviceReceipt, Durability, LogDevice, LogOffset};
 use remote_recoverable_log::RemoteLogDevice;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -63,7 +63,7 @@ impl LogDevice for Bounded {
         self.device.append(bytes)
     }
 
-    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<Receipt, DeviceError> {
+    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<DeviceReceipt, DeviceError> {
         self.device.flush(upto, wanted)
     }
 

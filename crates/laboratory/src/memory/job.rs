@@ -3,7 +3,7 @@
 use laboratory_harness::process::end_with_parent;
 use laboratory_harness::process::say;
 use laboratory_harness::{Failure, Outcome};
-use network_memory::host::memory_server::{MemoryServer, ServerOptions};
+use network_memory::host::memory_server::{MemoryServer, MemoryServerOptions};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ pub fn perform(text: &str) -> Outcome<()> {
     match job {
         Job::Serve { listen } => {
             let options =
-                ServerOptions { listen, capacity_bytes: SERVER_BYTES, quota_bytes: None, save: None, keys: None };
+                MemoryServerOptions { listen, capacity_bytes: SERVER_BYTES, quota_bytes: None, save: None, keys: None };
             let server = MemoryServer::start(options).map_err(Failure::foreign)?;
             say(&server.address()?.to_string())?;
             server.serve().map_err(Failure::foreign)

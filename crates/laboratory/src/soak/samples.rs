@@ -1,7 +1,7 @@
 //! What is measured of a process: its memory, files and threads, and the folders of its log and store.
 
 use super::verdict::{Unit, Verdict};
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::screen::{bytes, grouped};
 use site::status::Status;
 use std::collections::BTreeMap;
@@ -80,18 +80,18 @@ fn size_on_disk(folder: &Path) -> u64 {
 /// All samples of all processes, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    of: BTreeMap<Name, Vec<Sample>>,
+    of: BTreeMap<ProcessName, Vec<Sample>>,
 }
 
 impl Samples {
     /// One more of a process.
-    pub fn take(&mut self, name: Name, sample: Sample) {
+    pub fn take(&mut self, name: ProcessName, sample: Sample) {
         self.of.entry(name).or_default().push(sample);
     }
 
     /// What they say of each process and each thing that is measured.
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let of_one = |(name, samples): (&Name, &Vec<Sample>)| {
+        let of_one = |(name, samples): (&ProcessName, &Vec<Sample>)| {
             let (name, samples) = (*name, samples.clone());
             MEASURED.iter().map(move |(what, unit, figure)| {
                 let figures: Vec<u64> = samples.iter().map(figure).collect();
@@ -111,7 +111,7 @@ pub fn table_head() -> String {
 }
 
 /// A row of the table.
-pub fn table_row(minute: u32, name: Name, sample: &Sample, status: Option<&Status>) -> String {
+pub fn table_row(minute: u32, name: ProcessName, sample: &Sample, status: Option<&Status>) -> String {
     let Sample { resident, own, log, store, files, threads } = *sample;
     let [resident, own, log, store] = [resident, own, log, store].map(bytes);
     let told = status.map_or(String::new(), |status| {

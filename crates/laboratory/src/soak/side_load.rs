@@ -10,7 +10,7 @@ use crate::experiment::{ExperimentError, failed};
 use crate::limits;
 use local_cluster::screen::grouped;
 use postgres::Client;
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -148,7 +148,7 @@ fn every_turn(shared: &Shared, pace: &Pace, sql: SocketAddr, mut act: impl FnMut
 }
 
 fn read(shared: &Shared, number: u16, sql: SocketAddr) {
-    let mut random = Random::new(u64::from(number));
+    let mut random = SplitMix64::new(u64::from(number));
     every_turn(shared, &shared.reading, sql, |client| {
         let account = 1 + random.below(u64::from(ACCOUNTS)) as i32;
         let read = client.query_one("SELECT abalance FROM pgbench_accounts WHERE aid = $1", &[&account]);

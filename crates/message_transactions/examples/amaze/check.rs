@@ -4,7 +4,7 @@
 
 use super::world::World;
 use super::{EVENTS_MAX, Event, Outcome, play, start};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -37,7 +37,7 @@ pub fn play_by_itself(letter: &[u8], port: u16) -> Outcome<()> {
         let _ = end.send(Event::End);
     });
     std::thread::spawn(move || {
-        let mut random = Random::new(u64::from(letter));
+        let mut random = SplitMix64::new(u64::from(letter));
         for _ in 0..KEYS {
             std::thread::sleep(PACE);
             let key = b"wwaassdd "[random.below(9) as usize];

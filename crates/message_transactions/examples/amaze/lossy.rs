@@ -4,9 +4,9 @@
 
 use message_transactions::host::transport::{Arrival, PacketReceiver, PacketTransport};
 use message_transactions::host::udp::UdpTransport;
-use message_transactions::outbox::Membership;
+use message_transactions::outbox::GroupMembership;
 use message_transactions::{MessageDestination, ProcessGroupId, codec};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,12 +29,12 @@ pub struct Counts {
 pub struct Lossy {
     inner: UdpTransport,
     loss_percent: u64,
-    random: Arc<Mutex<Random>>,
+    random: Arc<Mutex<SplitMix64>>,
     counts: Arc<Counts>,
 }
 
 /// Whether a packet that arrived is lost.
-fn loses(loss_percent: u64, random: &Mutex<Random>, counts: &Counts, packet: &[u8]) -> bool {
+fn loses(loss_percent: u64, random: &Mutex<SplitMix64>, counts: &Counts, packet: &[u8]) -> bool {
     let lost = loss_percent > 0 && random.lock().unwrap_or_else(PoisonError::into_inner).percent(loss_percent);
     if matches!(codec::decode(packet), Ok((header, ..)) if matches!(header.destination, MessageDestination::Group(_))) {
         counts.arrived.fetch_add(1, Ordering::Relaxed);
@@ -46,7 +46,7 @@ fn loses(loss_percent: u64, random: &Mutex<Random>, counts: &Counts, packet: &[u
 impl Lossy {
     /// A socket of which so many of a hundred packets that arrive are lost.
     pub fn new(inner: UdpTransport, loss_percent: u64) -> Lossy {
-        let random = Arc::new(Mutex::new(Random::new(inner.seed())));
+        let random = Arc::new(Mutex::new(SplitMix64::new(inner.seed())));
         Lossy { inner, loss_percent, random, counts: Arc::default() }
     }
 
@@ -102,7 +102,7 @@ impl PacketTransport for Lossy {
         })))
     }
 
-    fn membership(&self, membership: Membership) {
+    fn membership(&self, membership: GroupMembership) {
         self.inner.membership(membership);
     }
 }

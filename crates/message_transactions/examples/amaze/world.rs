@@ -3,7 +3,7 @@
 //! Invariant: an update says all about its sender and nothing about anybody else, so that any later one replaces any earlier one.
 
 use message_transactions::ProcessId;
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -94,7 +94,7 @@ pub struct World {
     others: BTreeMap<ProcessId, (Player, Instant)>,
     /// The last shot of each player that hit this one: a shot hits once.
     felt: BTreeMap<ProcessId, u32>,
-    random: Random,
+    random: SplitMix64,
 }
 
 impl World {
@@ -102,7 +102,8 @@ impl World {
     pub fn new(id: ProcessId, letter: u8, seed: u64) -> World {
         let facing = Direction::Right;
         let own = Player { letter, at: (1, 1), facing, shot: None, shots: 0, hits: Vec::new(), left: false };
-        let mut world = World { id, own, others: BTreeMap::new(), felt: BTreeMap::new(), random: Random::new(seed) };
+        let mut world =
+            World { id, own, others: BTreeMap::new(), felt: BTreeMap::new(), random: SplitMix64::new(seed) };
         world.move_anywhere();
         world
     }

@@ -4,8 +4,8 @@
 
 use super::transport::{Arrival, PacketReceiver, PacketTransport};
 use crate::identifier::ProcessGroupId;
-use crate::outbox::Membership;
-use seeded_random::Random;
+use crate::outbox::GroupMembership;
+use seeded_random::SplitMix64;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -27,7 +27,7 @@ pub struct PacketFaults {
 pub struct FaultyTransport<T: PacketTransport> {
     inner: T,
     faults: PacketFaults,
-    random: Mutex<Random>,
+    random: Mutex<SplitMix64>,
     kept_back: Mutex<Option<(T::Place, Vec<u8>)>>,
     packets: AtomicU64,
     bytes: AtomicU64,
@@ -39,7 +39,7 @@ impl<T: PacketTransport> FaultyTransport<T> {
         FaultyTransport {
             inner,
             faults,
-            random: Mutex::new(Random::new(seed)),
+            random: Mutex::new(SplitMix64::new(seed)),
             kept_back: Mutex::new(None),
             packets: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
@@ -124,7 +124,7 @@ impl<T: PacketTransport> PacketTransport for FaultyTransport<T> {
         self.inner.multicast_receiver()
     }
 
-    fn membership(&self, membership: Membership) {
+    fn membership(&self, membership: GroupMembership) {
         self.inner.membership(membership);
     }
 }

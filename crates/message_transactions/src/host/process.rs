@@ -9,9 +9,9 @@ use super::transport::PacketTransport;
 use super::waiting::{PendingReceive, PendingSend};
 use super::ways::Ways;
 use crate::identifier::{LogicalHostId, MessageDestination, ProcessGroupId, ProcessId};
-use crate::kernel::{GatherUntil, Gathering, OutgoingMessage, ProcessError, Relocated, RelocationError, Scope};
-use crate::memory::{OwnedMemory, Rights};
-use crate::outbox::{Completion, Exchange, Gathered, GroupReply, ReceivedMessage};
+use crate::kernel::{GatherUntil, Gathering, NameScope, OutgoingMessage, ProcessError, Relocated, RelocationError};
+use crate::memory::{OwnedMemory, SegmentRights};
+use crate::outbox::{Completion, Gathered, GroupReply, MessageExchange, ReceivedMessage};
 use crate::packet::WantedReplies;
 use std::sync::Arc;
 use std::time::Duration;
@@ -111,7 +111,7 @@ impl ReceivedCall {
     }
 
     /// What may be done with the sender's segment.
-    pub fn rights(&self) -> Rights {
+    pub fn rights(&self) -> SegmentRights {
         self.delivery.rights
     }
 
@@ -130,7 +130,7 @@ impl ReceivedCall {
         self.delivery.exchange.wants_reply
     }
 
-    fn exchange(&self) -> &Exchange {
+    fn exchange(&self) -> &MessageExchange {
         &self.delivery.exchange
     }
 }
@@ -368,7 +368,7 @@ impl<T: PacketTransport> HostProcess<T> {
     ///
     /// # Errors
     /// Too many are set.
-    pub fn set_pid(&mut self, logical: u32, scope: Scope) -> Result<(), HostError> {
+    pub fn set_pid(&mut self, logical: u32, scope: NameScope) -> Result<(), HostError> {
         Ok(self.shared.with(|kernel, _| kernel.set_pid(logical, self.id, scope))?)
     }
 
@@ -376,7 +376,7 @@ impl<T: PacketTransport> HostProcess<T> {
     ///
     /// # Errors
     /// None that a program could cause.
-    pub fn get_pid(&mut self, logical: u32, scope: Scope) -> Result<Option<ProcessId>, HostError> {
+    pub fn get_pid(&mut self, logical: u32, scope: NameScope) -> Result<Option<ProcessId>, HostError> {
         self.shared.with(|kernel, now| kernel.get_pid(now, self.id, logical, scope))?;
         match self.finish() {
             Completion::Found(process) => Ok(process),

@@ -3,7 +3,7 @@
 use super::faulty::{FaultyTransport, PacketFaults};
 use super::udp::UdpTransport;
 use super::*;
-use crate::kernel::{GatherUntil, OutgoingMessage, Scope};
+use crate::kernel::{GatherUntil, NameScope, OutgoingMessage};
 use crate::limits::WAIT_SHORT;
 use crate::memory::OwnedMemory;
 use crate::outbox::SendFailure;
@@ -213,7 +213,7 @@ fn groups_and_names_reach_other_hosts() {
             let mut server = there.process().expect("a process");
             client.join_group(group, server.id()).expect("its kernel lets it join");
             if number == 0 {
-                server.set_pid(7, Scope::Any).expect("room for a name");
+                server.set_pid(7, NameScope::Any).expect("room for a name");
             }
             let id = server.id();
             let thread = std::thread::spawn(move || {
@@ -233,7 +233,7 @@ fn groups_and_names_reach_other_hosts() {
     let mut replies: Vec<_> = gathered.replies.iter().map(|reply| reply.message[0]).collect();
     replies.sort_unstable();
     assert!(gathered.satisfied && replies == [0, 1, 2], "{gathered:?}");
-    assert_eq!(client.get_pid(7, Scope::Any).expect("an answer"), Some(expected[0]));
+    assert_eq!(client.get_pid(7, NameScope::Any).expect("an answer"), Some(expected[0]));
     for (id, thread) in servers {
         client.send(id, BlockedRequest::exactly_once(b"bye")).expect("a reply");
         thread.join().expect("the server does not fail");

@@ -3,7 +3,7 @@
 //! Invariant: a transport may lose, double and reorder packets, and nothing else.
 
 use crate::identifier::ProcessGroupId;
-use crate::outbox::Membership;
+use crate::outbox::GroupMembership;
 use std::fmt::Debug;
 use std::io;
 use std::time::Duration;
@@ -60,5 +60,5 @@ pub trait PacketTransport: Debug + Send + Sync + 'static {
     }
 
     /// Begins or ends to listen to a group. In force when it returns.
-    fn membership(&self, membership: Membership);
+    fn membership(&self, membership: GroupMembership);
 }

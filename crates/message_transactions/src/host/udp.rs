@@ -6,7 +6,7 @@
 use super::transport::{Arrival, PacketReceiver, PacketTransport};
 use crate::identifier::ProcessGroupId;
 use crate::limits::{PEERS_MAX, SOCKET_BYTES, WAIT_LONG};
-use crate::outbox::Membership;
+use crate::outbox::GroupMembership;
 use quinn_udp::{Transmit, UdpSocketState};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
@@ -198,10 +198,10 @@ impl PacketTransport for UdpTransport {
         })))
     }
 
-    fn membership(&self, membership: Membership) {
+    fn membership(&self, membership: GroupMembership) {
         let Some((network, _, interface, listener)) = &self.multicast else { return };
         // Groups that share an address join it twice, which is refused and harmless; it is left when the socket is closed.
-        if let Membership::Join(group) = membership {
+        if let GroupMembership::Join(group) = membership {
             let _ = listener.join_multicast_v4(&multicast_address(*network, Some(group)), interface);
         }
     }

@@ -24,7 +24,7 @@ use super::transport::{Arrival, PacketReceiver, PacketTransport};
 use super::udp::{UdpDomain, UdpTransport};
 use crate::identifier::ProcessGroupId;
 use crate::limits::READ_BYTES;
-use crate::outbox::Membership;
+use crate::outbox::GroupMembership;
 use bytes::Bytes;
 use identifiers::{InstanceId, SiteId};
 use mio::unix::SourceFd;
@@ -438,7 +438,7 @@ impl PacketTransport for Ways {
         })))
     }
 
-    fn membership(&self, membership: Membership) {
+    fn membership(&self, membership: GroupMembership) {
         self.udp.membership(membership);
     }
 }

@@ -9,7 +9,7 @@ use super::sending::OutgoingMessage;
 use crate::identifier::{ProcessGroupId, ProcessId};
 use crate::limits::{GROUPS_MAX, MEMBERS_MAX};
 use crate::memory::LentMemory;
-use crate::outbox::Membership;
+use crate::outbox::GroupMembership;
 use std::collections::BTreeSet;
 
 impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
@@ -80,7 +80,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
                 return Err(ProcessError::TooMany);
             }
             self.groups.insert(group, BTreeSet::new());
-            self.outbox.membership(Membership::Join(group));
+            self.outbox.membership(GroupMembership::Join(group));
         }
         let members = self.groups.entry(group).or_default();
         if members.len() >= MEMBERS_MAX && !members.contains(&member) {
@@ -95,7 +95,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         members.remove(&member);
         if members.is_empty() {
             self.groups.remove(&group);
-            self.outbox.membership(Membership::Leave(group));
+            self.outbox.membership(GroupMembership::Leave(group));
         }
     }
 

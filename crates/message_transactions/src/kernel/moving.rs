@@ -9,10 +9,10 @@ use super::process::{Activity, ProcessError};
 use crate::codec::{chunk_bytes, chunk_count};
 use crate::identifier::ProcessId;
 use crate::limits::{CHUNK_BYTES, GIVE_UP, MOVE_BYTES_MAX, RETRANSMIT_FIRST, RETRANSMIT_MAX, WINDOW_FIRST};
-use crate::memory::{LentMemory, Rights};
-use crate::outbox::{Completion, Exchange, KernelOutbox, MoveFailure, PacketRoute};
+use crate::memory::{LentMemory, SegmentRights};
+use crate::outbox::{Completion, KernelOutbox, MessageExchange, MoveFailure, PacketRoute};
 use crate::packet::{PacketBody, PacketHeader, Transfer, WantedChunks};
-use crate::planted::Planted;
+use crate::planted::PlantedInKernel;
 
 /// Which way.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(super) enum MoveDirection {
 /// A transfer under way.
 #[derive(Debug)]
 pub(super) struct BulkTransfer<M> {
-    pub exchange: Exchange,
+    pub exchange: MessageExchange,
     pub transfer: Transfer,
     pub memory: M,
     pub way: MoveDirection,
@@ -79,12 +79,13 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     fn may_move(
         &mut self,
         by: ProcessId,
-        exchange: &Exchange,
+        exchange: &MessageExchange,
         offset: u64,
         bytes: usize,
-        right: impl Fn(&Rights) -> bool,
+        right: impl Fn(&SegmentRights) -> bool,
     ) -> Result<Transfer, ProcessError> {
-        let (survive, unchecked) = (self.has(Planted::RightsSurvive), self.has(Planted::BoundsUnchecked));
+        let (survive, unchecked) =
+            (self.has(PlantedInKernel::RightsSurvive), self.has(PlantedInKernel::BoundsUnchecked));
         self.ready(by)?;
         match self.delivered(by, exchange) {
             Ok(alien) if !right(&alien.rights) => return Err(ProcessError::NoAccess),
@@ -112,7 +113,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         &mut self,
         now: u64,
         by: ProcessId,
-        exchange: &Exchange,
+        exchange: &MessageExchange,
         offset: u64,
         memory: M,
     ) -> Result<(), ProcessError> {
@@ -151,7 +152,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         &mut self,
         now: u64,
         by: ProcessId,
-        exchange: &Exchange,
+        exchange: &MessageExchange,
         offset: u64,
         mut memory: M,
     ) -> Result<(), ProcessError> {
@@ -185,7 +186,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         &mut self,
         now: u64,
         by: ProcessId,
-        exchange: &Exchange,
+        exchange: &MessageExchange,
         transfer: &Transfer,
         write: bool,
         copy: impl FnOnce(&mut M) -> Option<()>,
@@ -232,7 +233,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
 
     /// The bit vector as it is sent.
     pub(super) fn shifted(&self, mut wanted: WantedChunks) -> WantedChunks {
-        if self.has(Planted::BitVectorShifted) && wanted.words[0].count_ones() < 4 {
+        if self.has(PlantedInKernel::BitVectorShifted) && wanted.words[0].count_ones() < 4 {
             wanted.words[0] <<= 1;
         }
         wanted

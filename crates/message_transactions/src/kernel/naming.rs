@@ -15,7 +15,7 @@ use crate::packet::{PacketBody, PacketHeader, RequestIdentity, RequestPacket};
 
 /// For whom a logical identifier is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum NameScope {
     /// For processes of the same kernel.
     Local,
     /// For processes of other kernels.
@@ -116,7 +116,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     ///
     /// # Errors
     /// Too many are set.
-    pub fn set_pid(&mut self, logical: u32, process: ProcessId, scope: Scope) -> Result<(), ProcessError> {
+    pub fn set_pid(&mut self, logical: u32, process: ProcessId, scope: NameScope) -> Result<(), ProcessError> {
         if self.names.len() >= NAMES_MAX && !self.names.contains_key(&logical) {
             return Err(ProcessError::TooMany);
         }
@@ -125,7 +125,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     }
 
     /// The process that a logical identifier stands for here, if it may be told to such askers and, being ours, exists.
-    fn named(&self, logical: u32, hidden: Scope) -> Option<ProcessId> {
+    fn named(&self, logical: u32, hidden: NameScope) -> Option<ProcessId> {
         let &(process, scope) = self.names.get(&logical)?;
         let gone = process.host() == self.host && !self.processes.contains_key(&process);
         (scope != hidden && (!gone || self.moved.contains_key(&process))).then_some(process)
@@ -135,10 +135,10 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     ///
     /// # Errors
     /// The process is busy or not here.
-    pub fn get_pid(&mut self, now: u64, by: ProcessId, logical: u32, scope: Scope) -> Result<(), ProcessError> {
+    pub fn get_pid(&mut self, now: u64, by: ProcessId, logical: u32, scope: NameScope) -> Result<(), ProcessError> {
         self.ready(by)?;
-        let here = if scope == Scope::Remote { None } else { self.named(logical, Scope::Remote) };
-        if here.is_some() || scope == Scope::Local {
+        let here = if scope == NameScope::Remote { None } else { self.named(logical, NameScope::Remote) };
+        if here.is_some() || scope == NameScope::Local {
             self.outbox.complete(by, Completion::Found(here));
             return Ok(());
         }
@@ -163,7 +163,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     }
 
     pub(super) fn asked(&mut self, from: Option<A>, header: &PacketHeader, logical: u32) {
-        if let Some(process) = self.named(logical, Scope::Local) {
+        if let Some(process) = self.named(logical, NameScope::Local) {
             self.answer(from, header, self.host.kernel_server(), &PacketBody::GetPidReply { logical, process });
         }
     }

@@ -12,7 +12,7 @@ use crate::limits::{CHUNK_BYTES, WINDOW_FIRST};
 use crate::memory::LentMemory;
 use crate::outbox::PacketRoute;
 use crate::packet::{BulkRefusal, PacketBody, PacketHeader, Transfer, WantedChunks};
-use crate::planted::Planted;
+use crate::planted::PlantedInKernel;
 
 impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     /// The exchange whose segment a packet is about.
@@ -23,7 +23,8 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         transfer: &Transfer,
         write: bool,
     ) -> Result<&mut SentMessage<M>, BulkRefusal> {
-        let (survive, unchecked) = (self.has(Planted::RightsSurvive), self.has(Planted::BoundsUnchecked));
+        let (survive, unchecked) =
+            (self.has(PlantedInKernel::RightsSurvive), self.has(PlantedInKernel::BoundsUnchecked));
         let process = self.processes.get_mut(&owner).ok_or(BulkRefusal::NotAwaitingReply)?;
         let Activity::Sending(sending) = &mut process.activity else { return Err(BulkRefusal::NotAwaitingReply) };
         let ours = sending.identity == header.identity

@@ -7,7 +7,7 @@ use super::inflow::BulkInflow;
 use super::moving::BulkTransfer;
 use crate::identifier::{MessageDestination, ProcessId};
 use crate::limits::GIVE_UP;
-use crate::memory::{LentMemory, Rights};
+use crate::memory::{LentMemory, SegmentRights};
 use crate::outbox::{GroupReply, ReceivedMessage};
 use crate::packet::{RequestIdentity, WantedReplies};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -51,7 +51,7 @@ pub(super) struct SentMessage<M> {
     pub replies: WantedReplies,
     pub message: Vec<u8>,
     pub segment: Option<M>,
-    pub rights: Rights,
+    pub rights: SegmentRights,
     pub forwarder: ProcessId,
     pub sent: u64,
     /// When it is sent again.
@@ -85,7 +85,7 @@ impl<M: LentMemory> SentMessage<M> {
             once: false,
             replies: WantedReplies::One,
             message,
-            rights: Rights::of(segment.as_mut()),
+            rights: SegmentRights::of(segment.as_mut()),
             segment,
             forwarder: ProcessId::NOBODY,
             sent: now,

@@ -9,10 +9,10 @@ use super::process::{Activity, ProcessError, QueuedMessage};
 use super::{Kernel, Timer};
 use crate::identifier::{MessageDestination, ProcessId};
 use crate::limits::{MESSAGE_BYTES_MAX, NOTIFIERS_MAX, PACKET_LIFE, PAYLOAD_BYTES_MAX, QUEUE_MAX, RETENTION};
-use crate::memory::{LentMemory, Rights};
-use crate::outbox::{Completion, Exchange, ReceivedMessage};
+use crate::memory::{LentMemory, SegmentRights};
+use crate::outbox::{Completion, MessageExchange, ReceivedMessage};
 use crate::packet::{PacketBody, PacketHeader, RequestIdentity, RequestPacket, WantedReplies};
-use crate::planted::Planted;
+use crate::planted::PlantedInKernel;
 
 /// How often silent aliens are looked for.
 const SWEEP: u64 = RETENTION / 8;
@@ -44,7 +44,7 @@ pub(super) struct Alien<A> {
     pub heard: u64,
     pub once: bool,
     pub grouped: bool,
-    pub rights: Rights,
+    pub rights: SegmentRights,
     /// An earlier message that must not be executed again, of which copies could come until then.
     pub earlier: Option<(RequestIdentity, u64)>,
     pub progress: ReceiveProgress,
@@ -116,7 +116,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     }
 
     fn next_message(&mut self, now: u64, by: ProcessId, from: Option<ProcessId>) -> Option<ReceivedMessage> {
-        let last_first = self.has(Planted::LastInFirstOut);
+        let last_first = self.has(PlantedInKernel::LastInFirstOut);
         let process = self.processes.get_mut(&by)?;
         let position = match from {
             None if last_first => process.queue.len().checked_sub(1),
@@ -178,7 +178,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
             }
             if header.identity == alien.identity {
                 (alien.from, alien.heard) = (from, now);
-                if !(self.planted == Some(Planted::DuplicateDelivered) && self.processes.contains_key(&to)) {
+                if !(self.planted == Some(PlantedInKernel::DuplicateDelivered) && self.processes.contains_key(&to)) {
                     return self.admit_again(now, key);
                 }
             }
@@ -199,7 +199,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
             old.map(|old| {
                 self.aliens.insert(key, Alien { progress: ReceiveProgress::Over { until: old.expires() }, ..old })
             });
-            if !self.has(Planted::NoBufferSilent) {
+            if !self.has(PlantedInKernel::NoBufferSilent) {
                 self.answer(from, header, to, &PacketBody::Pending { ran: 0 });
             }
             return;
@@ -229,7 +229,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
 
     /// A copy of a message that is known.
     fn admit_again(&mut self, now: u64, key: (ProcessId, ProcessId)) {
-        let silent = self.has(Planted::DuplicateUnanswered);
+        let silent = self.has(PlantedInKernel::DuplicateUnanswered);
         let Some(alien) = self.aliens.get(&key) else { return };
         let header = self.header(alien.identity, key.1, key.0);
         let route = alien.from.map(super::PacketRoute::Place).or_else(|| self.route(key.0));
@@ -307,7 +307,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     }
 
     /// The alien of a message that this process has received and not replied to.
-    pub(super) fn delivered(&self, by: ProcessId, exchange: &Exchange) -> Result<&Alien<A>, ProcessError> {
+    pub(super) fn delivered(&self, by: ProcessId, exchange: &MessageExchange) -> Result<&Alien<A>, ProcessError> {
         self.aliens
             .get(&(exchange.sender, by))
             .filter(|alien| {
@@ -325,7 +325,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         &mut self,
         now: u64,
         by: ProcessId,
-        exchange: &Exchange,
+        exchange: &MessageExchange,
         message: &[u8],
         offset: u64,
         data: &[u8],
@@ -343,7 +343,8 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         if !data.is_empty() && !alien.rights.contains(offset, data.len() as u64) {
             return Err(ProcessError::OutOfBounds);
         }
-        let (route, keep) = (alien.from.map(super::PacketRoute::Place), alien.once && !self.has(Planted::ReplyNotKept));
+        let (route, keep) =
+            (alien.from.map(super::PacketRoute::Place), alien.once && !self.has(PlantedInKernel::ReplyNotKept));
         let route = route.or_else(|| self.route(exchange.sender));
         let header = self.header(exchange.identity, by, exchange.sender);
         self.post(route, &header, &PacketBody::Reply { offset, message, data });
@@ -365,7 +366,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
             *receiver == by && matches!(alien.progress, ReceiveProgress::Delivered { .. })
         });
         let unanswered = ours.map(|(&(sender, _), alien)| ReceivedMessage {
-            exchange: Exchange { sender, identity: alien.identity, wants_reply: true },
+            exchange: MessageExchange { sender, identity: alien.identity, wants_reply: true },
             group: None,
             forwarder: None,
             message: Vec::new(),
@@ -379,7 +380,13 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     ///
     /// # Errors
     /// The sender does not wait for a reply of this process (any more), or has sent to a group: each member replies for itself.
-    pub fn forward(&mut self, now: u64, by: ProcessId, exchange: &Exchange, to: ProcessId) -> Result<(), ReplyError> {
+    pub fn forward(
+        &mut self,
+        now: u64,
+        by: ProcessId,
+        exchange: &MessageExchange,
+        to: ProcessId,
+    ) -> Result<(), ReplyError> {
         let alien = self.delivered(by, exchange)?;
         if alien.grouped {
             return Err(ProcessError::NoAccess);
@@ -387,7 +394,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         let route = alien.from.map(super::PacketRoute::Place).or_else(|| self.route(exchange.sender));
         let header = self.header(exchange.identity, by, exchange.sender);
         self.post(route, &header, &PacketBody::Forward { to });
-        match self.has(Planted::ForwardNotKept) {
+        match self.has(PlantedInKernel::ForwardNotKept) {
             true => self.forget(now, (exchange.sender, by)),
             false => self.progress(now, by, exchange, ReceiveProgress::Forwarded { to }),
         }
@@ -395,7 +402,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         Ok(())
     }
 
-    fn progress(&mut self, now: u64, by: ProcessId, exchange: &Exchange, progress: ReceiveProgress) {
+    fn progress(&mut self, now: u64, by: ProcessId, exchange: &MessageExchange, progress: ReceiveProgress) {
         if let Some(alien) = self.aliens.get_mut(&(exchange.sender, by)) {
             alien.progress = progress;
             alien.heard = now;
@@ -424,7 +431,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
 
     /// Lets aliens go whose senders were silent.
     pub(super) fn sweep(&mut self, now: u64) {
-        let stays = self.has(Planted::AlienStays);
+        let stays = self.has(PlantedInKernel::AlienStays);
         self.sweep = false;
         let expired = self.aliens.iter().filter(|(_, alien)| !stays && alien.expires() <= now);
         let expired: Vec<_> = expired.map(|(&key, _)| key).collect();
@@ -456,14 +463,14 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
 fn delivery(header: &PacketHeader, request: &RequestPacket<'_>) -> ReceivedMessage {
     let wants_reply = request.replies != WantedReplies::None;
     ReceivedMessage {
-        exchange: Exchange { sender: header.source, identity: header.identity, wants_reply },
+        exchange: MessageExchange { sender: header.source, identity: header.identity, wants_reply },
         group: match header.destination {
             MessageDestination::Group(group) => Some(group),
             MessageDestination::Process(_) => None,
         },
         forwarder: (request.forwarder != ProcessId::NOBODY).then_some(request.forwarder),
         message: request.message.to_vec(),
-        rights: Rights { bytes: request.segment_bytes, read: request.read, write: request.write },
+        rights: SegmentRights { bytes: request.segment_bytes, read: request.read, write: request.write },
         data: request.data.to_vec(),
     }
 }

@@ -18,7 +18,7 @@ use crate::limits::{ALIENS_MAX, MOVED_MAX, PROCESSES_MAX};
 use crate::memory::LentMemory;
 use crate::outbox::PacketRoute;
 use crate::packet::{PacketBody, RequestIdentity};
-use crate::planted::Planted;
+use crate::planted::PlantedInKernel;
 use thiserror::Error;
 
 /// Which process left for where.
@@ -109,7 +109,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         self.hints.moved(id, to);
         let keys: Vec<_> = self.aliens.keys().filter(|(_, receiver)| *receiver == id).copied().collect();
         let mut aliens: Vec<_> = keys.into_iter().filter_map(|key| Some((key.0, self.aliens.remove(&key)?))).collect();
-        if self.has(Planted::HistoryLeftBehind) {
+        if self.has(PlantedInKernel::HistoryLeftBehind) {
             aliens.retain(|(_, alien)| {
                 !matches!(
                     alien.progress,
@@ -129,7 +129,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
             return Err(RelocationError::Elsewhere(to));
         }
         let left = self.moved.get(&id);
-        let again = !self.has(Planted::TakenInAgain);
+        let again = !self.has(PlantedInKernel::TakenInAgain);
         let ended = self.ended.contains(&id) || (id.host() == self.host && left.is_none());
         if again && (self.processes.contains_key(&id) || ended || left.is_some_and(|left| left.moves >= moves)) {
             return Err(RelocationError::Again);

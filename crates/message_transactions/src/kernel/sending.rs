@@ -7,10 +7,10 @@ use super::Kernel;
 use super::process::{Activity, Collecting, KernelProcess, ProcessError, SentMessage};
 use crate::identifier::{LogicalHostId, MessageDestination, ProcessId};
 use crate::limits::{GONE_WAIT, GROUP_REPLIES_MAX, HINT_TRIES, MESSAGE_BYTES_MAX, PAYLOAD_BYTES_MAX, RETRANSMIT_MAX};
-use crate::memory::{LentMemory, Rights};
+use crate::memory::{LentMemory, SegmentRights};
 use crate::outbox::{Completion, GroupReply, PacketRoute, SendFailure};
 use crate::packet::{PacketBody, PacketHeader, RequestIdentity, RequestPacket, WantedReplies};
-use crate::planted::Planted;
+use crate::planted::PlantedInKernel;
 use std::collections::{BTreeSet, VecDeque};
 
 /// What a process sends.
@@ -103,7 +103,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         if message.bytes.len() > MESSAGE_BYTES_MAX {
             return Err(ProcessError::TooLong);
         }
-        let rights = Rights::of(message.segment.as_mut());
+        let rights = SegmentRights::of(message.segment.as_mut());
         let replies = match to {
             MessageDestination::Process(_) => WantedReplies::One,
             MessageDestination::Group(_) if rights.write => return Err(ProcessError::NoAccess),
@@ -113,7 +113,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
             MessageDestination::Process(process) => self.hints.wait(process, 0),
             MessageDestination::Group(_) => self.hints.wait(ProcessId::NOBODY, 0),
         };
-        let old_kept = self.has(Planted::OldRepliesKept);
+        let old_kept = self.has(PlantedInKernel::OldRepliesKept);
         let process = self.ready(by)?;
         process.sequence += 1;
         let identity = RequestIdentity { sequence: process.sequence, hop: 0 };
@@ -253,7 +253,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         message: &[u8],
         data: &[u8],
     ) {
-        let unmatched = self.has(Planted::ReplyUnmatched);
+        let unmatched = self.has(PlantedInKernel::ReplyUnmatched);
         let Some(process) = self.processes.get_mut(&to) else { return };
         let Activity::Sending(sending) = &mut process.activity else {
             return self.replied_late(to, header, message);
@@ -327,7 +327,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
         if self.is_gathering(to, header.identity) {
             return self.gather_dead(to, header.source, certain);
         }
-        let certain = certain || self.has(Planted::StaleHintBelieved);
+        let certain = certain || self.has(PlantedInKernel::StaleHintBelieved);
         if self.exchange_with(to, header).is_none() {
             return;
         }
@@ -373,7 +373,7 @@ impl<A: Copy + Ord, M: LentMemory> Kernel<A, M> {
     }
 
     pub(super) fn pending(&mut self, now: u64, to: ProcessId, header: &PacketHeader) {
-        if self.has(Planted::PendingIgnored) {
+        if self.has(PlantedInKernel::PendingIgnored) {
             return;
         }
         if self.is_gathering(to, header.identity) {

@@ -31,7 +31,7 @@ pub struct ClientOperation {
 
 /// See the module's description.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct ExchangeLedger {
     operations: BTreeMap<u64, ClientOperation>,
     /// By sender, sequence of operation and receiver: the order of first arrival.
     arrivals: BTreeMap<(u64, ProcessId), u64>,
@@ -42,7 +42,7 @@ pub struct Ledger {
     pub given_up: u64,
 }
 
-impl Ledger {
+impl ExchangeLedger {
     pub fn begin(&mut self, now: u64, semantics: OperationSemantics) -> u64 {
         self.next += 1;
         let operation =

@@ -1,7 +1,7 @@
 //! What kind of run a seed makes.
 
 use raidcomm::limits::{MILLISECOND, SECOND};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 
 /// The kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct KernelRunProfile {
 impl KernelRunProfile {
     /// The kind of run that belongs to a seed.
     pub fn of(seed: u64) -> KernelRunProfile {
-        let mut random = Random::new(seed ^ 0x5eed);
+        let mut random = SplitMix64::new(seed ^ 0x5eed);
         let faulty = !random.percent(20);
         let mut some = |percent: u64, bound: u64| {
             let drawn = random.below(bound.max(1)) + 1;

@@ -8,7 +8,7 @@ use super::world::{KernelWorld, SERVERS};
 use crate::identifier::{MessageDestination, ProcessId};
 use crate::kernel::{GatherUntil, Gathering, Kernel, OutgoingMessage, ProcessError};
 use crate::memory::OwnedMemory;
-use crate::outbox::{Completion, Exchange, Gathered, ReceivedMessage, SendFailure};
+use crate::outbox::{Completion, Gathered, MessageExchange, ReceivedMessage, SendFailure};
 use crate::packet::WantedReplies;
 use raidcomm::limits::{MILLISECOND, SECOND};
 use std::collections::BTreeSet;
@@ -39,7 +39,7 @@ impl ClientWish {
 #[derive(Clone, Debug)]
 struct ServerJob {
     operation: u64,
-    exchange: Exchange,
+    exchange: MessageExchange,
     wish: ClientWish,
     bytes: u64,
     forwarded: bool,

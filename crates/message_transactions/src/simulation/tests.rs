@@ -27,7 +27,7 @@ fn a_seed_means_the_same_run() {
 /// A checker that finds nothing when a clause is left out would find nothing either if the clause were broken.
 #[test]
 fn planted_bugs_are_found() {
-    for bug in Planted::ALL {
+    for bug in PlantedInKernel::ALL {
         let found = (1..=SEEDS_TO_FIND).find(|&seed| run(seed, Some(bug)).failure.is_some());
         assert!(found.is_some(), "{bug:?} was not found in {SEEDS_TO_FIND} seeds");
     }

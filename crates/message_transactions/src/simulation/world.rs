@@ -1,6 +1,6 @@
 //! Nodes, the network between them, and time.
 
-use super::ledger::{Ledger, LedgerFinding};
+use super::ledger::{ExchangeLedger, LedgerFinding};
 use super::profile::KernelRunProfile;
 use super::programs::{ProgramRole, SimulatedProgram};
 use crate::codec::decode;
@@ -10,9 +10,9 @@ use crate::limits::{GIVE_UP, PACKET_LIFE, RETENTION};
 use crate::memory::OwnedMemory;
 use crate::outbox::{Completion, PacketRoute};
 use crate::packet::PacketBody;
-use crate::planted::Planted;
+use crate::planted::PlantedInKernel;
 use raidcomm::limits::{MILLISECOND, SECOND};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The group of all servers.
@@ -58,13 +58,13 @@ pub struct SimulatedKernel {
 /// See the module's description.
 pub struct KernelWorld {
     pub now: u64,
-    pub random: Random,
+    pub random: SplitMix64,
     pub profile: KernelRunProfile,
-    planted: Option<Planted>,
+    planted: Option<PlantedInKernel>,
     pub nodes: Vec<SimulatedKernel>,
     pub programs: Vec<SimulatedProgram>,
     pub by_process: BTreeMap<ProcessId, usize>,
-    pub ledger: Ledger,
+    pub ledger: ExchangeLedger,
     events: BTreeMap<(u64, u64), KernelWorldEvent>,
     scheduled: u64,
     cut: BTreeSet<(u32, u32)>,
@@ -75,16 +75,16 @@ pub struct KernelWorld {
 }
 
 impl KernelWorld {
-    pub fn new(seed: u64, profile: KernelRunProfile, planted: Option<Planted>) -> KernelWorld {
+    pub fn new(seed: u64, profile: KernelRunProfile, planted: Option<PlantedInKernel>) -> KernelWorld {
         let mut world = KernelWorld {
             now: 0,
-            random: Random::new(seed),
+            random: SplitMix64::new(seed),
             profile,
             planted,
             nodes: Vec::new(),
             programs: Vec::new(),
             by_process: BTreeMap::new(),
-            ledger: Ledger::default(),
+            ledger: ExchangeLedger::default(),
             events: BTreeMap::new(),
             scheduled: 0,
             cut: BTreeSet::new(),
@@ -339,10 +339,10 @@ impl KernelWorld {
     pub fn drain(&mut self, node: usize) -> Result<(), LedgerFinding> {
         loop {
             while let Some(membership) = self.nodes[node].kernel.outbox().next_membership() {
-                use crate::outbox::Membership;
+                use crate::outbox::GroupMembership;
                 match membership {
-                    Membership::Join(group) => self.nodes[node].memberships.insert(group),
-                    Membership::Leave(group) => self.nodes[node].memberships.remove(&group),
+                    GroupMembership::Join(group) => self.nodes[node].memberships.insert(group),
+                    GroupMembership::Leave(group) => self.nodes[node].memberships.remove(&group),
                 };
             }
             let packets: Vec<_> =

@@ -173,7 +173,7 @@ fn a_lost_last_chunk_does_not_wait_for_long() {
 fn losses_cost_what_is_lost() {
     let bytes = 3_000_000;
     let (mut net, client, server, delivery) = lent(OwnedMemory::Both(vec![0; bytes]));
-    let mut random = seeded_random::Random::new(5);
+    let mut random = seeded_random::SplitMix64::new(5);
     net.fate = Box::new(move |_| if random.percent(10) { Fate::Lost } else { Fate::Arrives });
     let needed = bytes.div_ceil(CHUNK_BYTES);
     write(&mut net, server, &delivery, 0, pattern(bytes)).expect("it may write");

@@ -3,7 +3,7 @@
 use super::net::{Fate, Net};
 use message_transactions::kernel::OutgoingMessage;
 use message_transactions::{OwnedMemory, ProcessGroupId, WantedReplies};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ const COPIES: u64 = 60;
 
 /// A packet that was damaged on its way, or made by somebody hostile, may end an exchange; it must not end a kernel.
 fn damaged_packets_never_panic_a_kernel() {
-    let mut random = Random::new(11);
+    let mut random = SplitMix64::new(11);
     let mut net = Net::new(2);
     let seen: Rc<RefCell<Vec<Vec<u8>>>> = Rc::default();
     let keep = seen.clone();
@@ -30,7 +30,7 @@ fn damaged_packets_never_panic_a_kernel() {
         let message = OutgoingMessage::exactly_once(vec![round as u8; 20]);
         let sent = match round % 4 {
             0 => net.kernels[0].send(now, client, group, message.with_replies(WantedReplies::Many)),
-            1 => net.kernels[0].get_pid(now, client, 5, message_transactions::kernel::Scope::Any),
+            1 => net.kernels[0].get_pid(now, client, 5, message_transactions::kernel::NameScope::Any),
             _ => net.kernels[0].send(now, client, server, message.with_segment(OwnedMemory::Both(vec![1; 100_000]))),
         };
         sent.expect("the client is new");
@@ -62,7 +62,7 @@ fn damaged_packets_never_panic_a_kernel() {
 }
 
 /// Gives both kernels copies of what was sent, each with some bytes changed, and sometimes cut.
-fn damage(net: &mut Net, seen: &Rc<RefCell<Vec<Vec<u8>>>>, random: &mut Random) {
+fn damage(net: &mut Net, seen: &Rc<RefCell<Vec<Vec<u8>>>>, random: &mut SplitMix64) {
     net.settle();
     let packets = seen.borrow().clone();
     for _ in 0..COPIES.min(packets.len() as u64 * 4) {

@@ -9,7 +9,7 @@ use message_transactions::codec::decode;
 use message_transactions::host::transport::{Arrival, PacketTransport};
 use message_transactions::host::ways::{KernelPlace, Ways};
 use message_transactions::limits::READ_BYTES;
-use message_transactions::outbox::{Completion, Membership, PacketRoute, ReceivedMessage};
+use message_transactions::outbox::{Completion, GroupMembership, PacketRoute, ReceivedMessage};
 use message_transactions::packet::{PacketBody, PacketHeader};
 use message_transactions::{Kernel, OwnedMemory, ProcessGroupId, ProcessId};
 use std::cell::Cell;
@@ -167,8 +167,8 @@ impl Net {
         }
         for membership in joined {
             match membership {
-                Membership::Join(group) => self.listens[from].insert(group),
-                Membership::Leave(group) => self.listens[from].remove(&group),
+                GroupMembership::Join(group) => self.listens[from].insert(group),
+                GroupMembership::Leave(group) => self.listens[from].remove(&group),
             };
         }
         for (route, bytes) in packets {

@@ -5,7 +5,7 @@ use messages::{Key, Row, TableId, Timestamp};
 
 /// What one site holds.
 #[derive(Clone, Debug)]
-pub struct Contents {
+pub struct CopyContents {
     /// Which site.
     pub site: usize,
     /// Storage, key, version and row, in order.
@@ -15,7 +15,7 @@ pub struct Contents {
 }
 
 /// Compares all copies. Errors: the first difference.
-pub fn check(copies: &[Contents]) -> Result<(), String> {
+pub fn check(copies: &[CopyContents]) -> Result<(), String> {
     for copy in copies {
         if let Some(stale) = &copy.stale {
             return Err(format!("site {} still holds something stale: {stale}", copy.site));
@@ -30,10 +30,10 @@ pub fn check(copies: &[Contents]) -> Result<(), String> {
     Ok(())
 }
 
-fn difference(left: &Contents, right: &Contents) -> Option<String> {
+fn difference(left: &CopyContents, right: &CopyContents) -> Option<String> {
     let place =
         (0..left.rows.len().max(right.rows.len())).find(|place| left.rows.get(*place) != right.rows.get(*place))?;
-    let tell = |contents: &Contents| match contents.rows.get(place) {
+    let tell = |contents: &CopyContents| match contents.rows.get(place) {
         Some((table, key, version, row)) => {
             let text = String::from_utf8_lossy(row);
             format!("site {}: {} {key:?} version {version} {text:?}", contents.site, name_of(*table))
@@ -48,9 +48,9 @@ mod tests {
     use super::*;
     use messages::EpochNumber;
 
-    fn contents(site: usize, clock: u64) -> Contents {
+    fn contents(site: usize, clock: u64) -> CopyContents {
         let version = Timestamp::snapshot(EpochNumber(1), clock);
-        Contents { site, rows: vec![(TableId(16), Key::new(b"k"), version, Row::from_static(b"v"))], stale: None }
+        CopyContents { site, rows: vec![(TableId(16), Key::new(b"k"), version, Row::from_static(b"v"))], stale: None }
     }
 
     /// If this fails, copies that drift apart go unnoticed.
@@ -58,7 +58,7 @@ mod tests {
     fn equal_rows_of_different_versions_differ() {
         assert_eq!(check(&[contents(1, 5), contents(2, 5)]), Ok(()));
         assert!(check(&[contents(1, 5), contents(2, 6)]).unwrap_err().contains("differ"));
-        let stale = Contents { stale: Some("x".into()), ..contents(2, 5) };
+        let stale = CopyContents { stale: Some("x".into()), ..contents(2, 5) };
         assert!(check(&[contents(1, 5), stale]).unwrap_err().contains("stale"));
     }
 }

@@ -5,26 +5,28 @@
 //! these may be gone: as a whole, and only if that site acknowledged it within the window. The decision is in the log of its home
 //! site, so if only others lost power, it survives.
 
-use crate::history::{Change, Fate, History, Loss, Observation, Token, Transaction, companion};
+use crate::history::{
+    HistoryWrite, Loss, Observation, ObservedTransaction, RunHistory, TransactionFate, WriteToken, companion,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the last snapshot of a run saw.
 #[derive(Debug, Default)]
 pub struct LastLook {
     /// Entries that are in a list.
-    pub entries: BTreeSet<Token>,
+    pub entries: BTreeSet<WriteToken>,
     /// Register writes that the present values rest on.
-    pub registers: BTreeSet<Token>,
+    pub registers: BTreeSet<WriteToken>,
 }
 
 impl LastLook {
     /// From the last transaction of a history, which has read everything. Errors: an entry is there twice, or a member and its
     /// companion list disagree.
-    pub fn of(history: &History) -> Result<LastLook, String> {
+    pub fn of(history: &RunHistory) -> Result<LastLook, String> {
         let mut look = LastLook::default();
         let Some(last) = history.transactions.last() else { return Ok(look) };
         let before = overwritten(history);
-        let mut lists: BTreeMap<u64, &[Token]> = BTreeMap::new();
+        let mut lists: BTreeMap<u64, &[WriteToken]> = BTreeMap::new();
         let mut present = BTreeMap::new();
         for observation in &last.observations {
             match observation {
@@ -51,20 +53,20 @@ impl LastLook {
     }
 
     /// Whether a change is there.
-    pub fn has(&self, change: &Change) -> bool {
+    pub fn has(&self, change: &HistoryWrite) -> bool {
         match change {
-            Change::Register { token, .. } => self.registers.contains(token),
+            HistoryWrite::Register { token, .. } => self.registers.contains(token),
             other => self.entries.contains(&other.token()),
         }
     }
 }
 
 /// For each register write, the one that it overwrote.
-fn overwritten(history: &History) -> BTreeMap<Token, Token> {
+fn overwritten(history: &RunHistory) -> BTreeMap<WriteToken, WriteToken> {
     let changes = history.transactions.iter().flat_map(|transaction| &transaction.changes);
     changes
         .filter_map(|change| match change {
-            Change::Register { before, token, .. } => Some((*token, *before)),
+            HistoryWrite::Register { before, token, .. } => Some((*token, *before)),
             _ => None,
         })
         .collect()
@@ -72,14 +74,14 @@ fn overwritten(history: &History) -> BTreeMap<Token, Token> {
 
 /// A member is there exactly if the last entry of its companion list is its insertion.
 fn check_members(
-    history: &History,
-    lists: &BTreeMap<u64, &[Token]>,
-    present: &BTreeMap<u64, Token>,
+    history: &RunHistory,
+    lists: &BTreeMap<u64, &[WriteToken]>,
+    present: &BTreeMap<u64, WriteToken>,
 ) -> Result<(), String> {
     let mut inserts = BTreeMap::new();
     let mut members = BTreeSet::new();
     for change in history.transactions.iter().flat_map(|transaction| &transaction.changes) {
-        if let Change::Insert { member, token } = change {
+        if let HistoryWrite::Insert { member, token } = change {
             inserts.insert(*token, *member);
             members.insert(*member);
         }
@@ -95,23 +97,23 @@ fn check_members(
     Ok(())
 }
 
-fn overlaps(transaction: &Transaction, (since, moment): &(u64, u64)) -> bool {
+fn overlaps(transaction: &ObservedTransaction, (since, moment): &(u64, u64)) -> bool {
     transaction.ended >= *since && transaction.begun <= *moment
 }
 
 /// Whether a loss of power excuses the loss of this transaction.
-pub fn is_excused(history: &History, transaction: &Transaction) -> bool {
+pub fn is_excused(history: &RunHistory, transaction: &ObservedTransaction) -> bool {
     let home = |loss: &Loss| loss.windows.get(&transaction.site).is_some_and(|window| overlaps(transaction, window));
     history.losses.iter().any(home)
 }
 
 /// Whether some commit whose loss is excused was under way with this transaction.
-pub fn saw_a_window(history: &History, transaction: &Transaction) -> bool {
+pub fn saw_a_window(history: &RunHistory, transaction: &ObservedTransaction) -> bool {
     history.losses.iter().flat_map(|loss| loss.windows.values()).any(|window| overlaps(transaction, window))
 }
 
 /// Errors: the first write that is missing or should not be there.
-pub fn check(history: &History) -> Result<(), String> {
+pub fn check(history: &RunHistory) -> Result<(), String> {
     let look = LastLook::of(history)?;
     for transaction in &history.transactions {
         let there = transaction.changes.iter().filter(|change| look.has(change)).count();
@@ -120,13 +122,13 @@ pub fn check(history: &History) -> Result<(), String> {
             return Err(format!("of the writes of one transaction only {there} are there: {transaction:?}"));
         }
         match transaction.fate {
-            Fate::Committed if there < all && !is_excused(history, transaction) => {
+            TransactionFate::Committed if there < all && !is_excused(history, transaction) => {
                 let losses = &history.losses;
                 return Err(format!(
                     "an acknowledged transaction is lost: {transaction:?} (losses of power: {losses:?})"
                 ));
             }
-            Fate::Aborted if there > 0 => {
+            TransactionFate::Aborted if there > 0 => {
                 return Err(format!("a transaction that was said to have failed is there: {transaction:?}"));
             }
             _ => {}
@@ -139,26 +141,26 @@ pub fn check(history: &History) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn transaction(fate: Fate, tokens: &[Token]) -> Transaction {
-        let changes = tokens.iter().map(|token| Change::Append { key: u64::from(*token) % 2, token: *token });
-        Transaction { changes: changes.collect(), ..Transaction::of_fate(fate) }
+    fn transaction(fate: TransactionFate, tokens: &[WriteToken]) -> ObservedTransaction {
+        let changes = tokens.iter().map(|token| HistoryWrite::Append { key: u64::from(*token) % 2, token: *token });
+        ObservedTransaction { changes: changes.collect(), ..ObservedTransaction::of_fate(fate) }
     }
 
-    fn history(fates: &[(Fate, &[Token])], last: [&[Token]; 2]) -> History {
-        let mut transactions: Vec<Transaction> =
+    fn history(fates: &[(TransactionFate, &[WriteToken])], last: [&[WriteToken]; 2]) -> RunHistory {
+        let mut transactions: Vec<ObservedTransaction> =
             fates.iter().map(|(fate, tokens)| transaction(*fate, tokens)).collect();
-        let mut reader = transaction(Fate::Committed, &[]);
+        let mut reader = transaction(TransactionFate::Committed, &[]);
         for (key, entries) in last.iter().enumerate() {
             reader.observations.push(Observation::List { key: key as u64, entries: entries.to_vec() });
         }
         transactions.push(reader);
-        History { transactions, losses: Vec::new() }
+        RunHistory { transactions, losses: Vec::new() }
     }
 
     /// If this fails, lost, doubled, half and ghost writes go unnoticed.
     #[test]
     fn finds_what_is_missing_and_what_is_too_much() {
-        use Fate::{Aborted, Committed, Unknown};
+        use TransactionFate::{Aborted, Committed, Unknown};
         assert_eq!(check(&history(&[(Committed, &[1, 2])], [&[2], &[1]])), Ok(()));
         assert_eq!(check(&history(&[(Unknown, &[1]), (Aborted, &[3])], [&[], &[]])), Ok(()));
         for (fates, last) in [
@@ -174,7 +176,7 @@ mod tests {
     /// If this fails, the window of a total loss of power is not granted, or is taken for a licence.
     #[test]
     fn a_total_loss_of_power_excuses_its_window_only() {
-        let mut history = history(&[(Fate::Committed, &[1])], [&[], &[]]);
+        let mut history = history(&[(TransactionFate::Committed, &[1])], [&[], &[]]);
         history.losses.push(Loss { windows: BTreeMap::from([(1, (15, 30))]) });
         assert_eq!(check(&history), Ok(()));
         history.losses[0] = Loss { windows: BTreeMap::from([(1, (21, 30))]) };

@@ -5,16 +5,16 @@
 
 use super::durability::is_excused;
 use crate::families::{Bond, FamilyChange, FamilyStep, FamilyView, LINKS};
-use crate::history::{Fate, History, Token, Transaction};
+use crate::history::{ObservedTransaction, RunHistory, TransactionFate, WriteToken};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All children by their keys, and to whom each link refers.
-type Children = BTreeMap<Token, [Option<Token>; 4]>;
+type Children = BTreeMap<WriteToken, [Option<WriteToken>; 4]>;
 
 /// Errors: a child without its parent, or a row that is not what it must be.
-pub fn check(history: &History) -> Result<(), String> {
+pub fn check(history: &RunHistory) -> Result<(), String> {
     for transaction in &history.transactions {
-        let stands = transaction.fate == Fate::Committed || transaction.read_only;
+        let stands = transaction.fate == TransactionFate::Committed || transaction.read_only;
         if stands && let Some(orphan) = orphan(&transaction.family) {
             return Err(format!("{orphan}, as this transaction has seen: {transaction:?}"));
         }
@@ -67,24 +67,24 @@ enum Came {
 /// What all transactions together have done.
 #[derive(Default)]
 struct Done {
-    parents: BTreeMap<Token, Came>,
-    children: BTreeMap<Token, (Came, Bond, Token)>,
-    ended_parents: BTreeMap<Token, Came>,
-    ended_children: BTreeMap<Token, Came>,
-    moved: BTreeMap<Token, Vec<(Token, Came)>>,
+    parents: BTreeMap<WriteToken, Came>,
+    children: BTreeMap<WriteToken, (Came, Bond, WriteToken)>,
+    ended_parents: BTreeMap<WriteToken, Came>,
+    ended_children: BTreeMap<WriteToken, Came>,
+    moved: BTreeMap<WriteToken, Vec<(WriteToken, Came)>>,
 }
 
-fn came(history: &History, transaction: &Transaction, found: Option<bool>) -> Came {
+fn came(history: &RunHistory, transaction: &ObservedTransaction, found: Option<bool>) -> Came {
     match transaction.fate {
         _ if found == Some(false) => Came::Never,
-        Fate::Aborted => Came::Never,
-        Fate::Committed if found.is_some() && !is_excused(history, transaction) => Came::Surely,
+        TransactionFate::Aborted => Came::Never,
+        TransactionFate::Committed if found.is_some() && !is_excused(history, transaction) => Came::Surely,
         _ => Came::Perhaps,
     }
 }
 
 impl Done {
-    fn of(history: &History) -> Done {
+    fn of(history: &RunHistory) -> Done {
         let mut done = Done::default();
         for transaction in &history.transactions {
             for change in &transaction.family.changes {
@@ -104,7 +104,7 @@ impl Done {
     }
 
     /// The keys that a parent may have had since it had this one.
-    fn keys(&self, parent: Token) -> BTreeSet<Token> {
+    fn keys(&self, parent: WriteToken) -> BTreeSet<WriteToken> {
         let (mut keys, mut left) = (BTreeSet::from([parent]), vec![parent]);
         while let Some(key) = left.pop() {
             for (to, came) in self.moved.get(&key).into_iter().flatten() {
@@ -116,25 +116,25 @@ impl Done {
         keys
     }
 
-    fn may_end(&self, parent: Token) -> bool {
+    fn may_end(&self, parent: WriteToken) -> bool {
         self.ended_parents.get(&parent).is_some_and(|came| *came > Came::Never)
     }
 
-    fn may_go(&self, parent: Token) -> bool {
+    fn may_go(&self, parent: WriteToken) -> bool {
         let moved = self.moved.get(&parent).into_iter().flatten();
         self.may_end(parent) || moved.into_iter().any(|(_, came)| *came > Came::Never)
     }
 
-    fn may_cascade(&self, link: Bond, parent: Token) -> bool {
+    fn may_cascade(&self, link: Bond, parent: WriteToken) -> bool {
         link == Bond::Cascade && self.keys(parent).iter().any(|key| self.may_end(*key))
     }
 
-    fn ended(&self, child: Token) -> Came {
+    fn ended(&self, child: WriteToken) -> Came {
         self.ended_children.get(&child).copied().unwrap_or(Came::Never)
     }
 
     /// Whether some of a transaction's changes have certainly come about, and some have certainly not.
-    fn is_half(&self, family: &FamilyView, parents: &BTreeSet<Token>, children: &Children) -> bool {
+    fn is_half(&self, family: &FamilyView, parents: &BTreeSet<WriteToken>, children: &Children) -> bool {
         let has_come = |change: &FamilyChange| match change.step {
             _ if change.found == Some(false) => None,
             FamilyStep::Parent(key) if !self.may_go(key) => Some(parents.contains(&key)),
@@ -155,7 +155,7 @@ impl Done {
         come.len() > 1
     }
 
-    fn check(&self, parents: &BTreeSet<Token>, children: &Children) -> Result<(), String> {
+    fn check(&self, parents: &BTreeSet<WriteToken>, children: &Children) -> Result<(), String> {
         self.check_parents(parents)?;
         for (key, (came, link, parent)) in &self.children {
             let told = || format!("child {key} of parent {parent} by {link:?}");
@@ -188,9 +188,9 @@ impl Done {
         }
     }
 
-    fn check_parents(&self, parents: &BTreeSet<Token>) -> Result<(), String> {
+    fn check_parents(&self, parents: &BTreeSet<WriteToken>) -> Result<(), String> {
         let moves = self.moved.values().flatten();
-        let mut brought: BTreeMap<Token, Came> = moves.copied().collect();
+        let mut brought: BTreeMap<WriteToken, Came> = moves.copied().collect();
         brought.extend(&self.parents);
         for (key, came) in &brought {
             let moved = self.moved.get(key).into_iter().flatten().map(|(_, came)| *came).max();
@@ -217,38 +217,42 @@ mod tests {
     use crate::history::Loss;
     use FamilyStep::{Child, EndChild, EndParent, Move, Parent};
 
-    fn changed(fate: Fate, steps: &[FamilyStep]) -> Transaction {
+    fn changed(fate: TransactionFate, steps: &[FamilyStep]) -> ObservedTransaction {
         let changes = steps.iter().map(|step| FamilyChange { step: *step, found: Some(true) }).collect();
         let family = FamilyView { changes, ..FamilyView::default() };
-        Transaction { family, ..Transaction::of_fate(fate) }
+        ObservedTransaction { family, ..ObservedTransaction::of_fate(fate) }
     }
 
-    fn committed(step: FamilyStep) -> Transaction {
-        changed(Fate::Committed, &[step])
+    fn committed(step: FamilyStep) -> ObservedTransaction {
+        changed(TransactionFate::Committed, &[step])
     }
 
-    fn look(parents: &[Token], children: &[(Token, [Option<Token>; 4])]) -> Transaction {
+    fn look(parents: &[WriteToken], children: &[(WriteToken, [Option<WriteToken>; 4])]) -> ObservedTransaction {
         let (parents, children) = (Some(parents.iter().copied().collect()), Some(children.iter().copied().collect()));
         let family = FamilyView { parents, children, changes: Vec::new() };
-        Transaction { family, ..Transaction::of_fate(Fate::Committed) }
+        ObservedTransaction { family, ..ObservedTransaction::of_fate(TransactionFate::Committed) }
     }
 
-    fn judged(mut transactions: Vec<Transaction>, parents: &[Token], children: &[(Token, [Option<Token>; 4])]) -> bool {
+    fn judged(
+        mut transactions: Vec<ObservedTransaction>,
+        parents: &[WriteToken],
+        children: &[(WriteToken, [Option<WriteToken>; 4])],
+    ) -> bool {
         transactions.push(look(parents, children));
-        check(&History { transactions, losses: Vec::new() }).is_ok()
+        check(&RunHistory { transactions, losses: Vec::new() }).is_ok()
     }
 
     /// A parent 1, and a child of it by each link: 2, 3, 4 and 5.
-    fn begun() -> Vec<Transaction> {
+    fn begun() -> Vec<ObservedTransaction> {
         let children = LINKS.iter().zip(2..).map(|(link, key)| committed(Child(key, *link, 1)));
         std::iter::once(committed(Parent(1))).chain(children).collect()
     }
 
-    const OWNED: (Token, [Option<Token>; 4]) = (2, [Some(1), None, None, None]);
-    const FRIEND: (Token, [Option<Token>; 4]) = (3, [None, Some(1), None, None]);
-    const GUARD: (Token, [Option<Token>; 4]) = (4, [None, None, Some(1), None]);
-    const BASE: (Token, [Option<Token>; 4]) = (5, [None, None, None, Some(1)]);
-    const LET_GO: (Token, [Option<Token>; 4]) = (3, [None; 4]);
+    const OWNED: (WriteToken, [Option<WriteToken>; 4]) = (2, [Some(1), None, None, None]);
+    const FRIEND: (WriteToken, [Option<WriteToken>; 4]) = (3, [None, Some(1), None, None]);
+    const GUARD: (WriteToken, [Option<WriteToken>; 4]) = (4, [None, None, Some(1), None]);
+    const BASE: (WriteToken, [Option<WriteToken>; 4]) = (5, [None, None, None, Some(1)]);
+    const LET_GO: (WriteToken, [Option<WriteToken>; 4]) = (3, [None; 4]);
 
     /// If this fails, orphans, lost children and half cascades go unnoticed.
     #[test]
@@ -281,11 +285,11 @@ mod tests {
     /// If this fails, rows that were refused, deleted or brought by nobody go unnoticed.
     #[test]
     fn finds_rows_that_should_not_be_there() {
-        let refused = || vec![changed(Fate::Aborted, &[Parent(1)])];
+        let refused = || vec![changed(TransactionFate::Aborted, &[Parent(1)])];
         assert!(judged(refused(), &[], &[]));
         assert!(!judged(refused(), &[1], &[]));
         assert!(!judged(
-            vec![committed(Parent(1)), changed(Fate::Aborted, &[Child(2, Bond::Cascade, 1)])],
+            vec![committed(Parent(1)), changed(TransactionFate::Aborted, &[Child(2, Bond::Cascade, 1)])],
             &[1],
             &[OWNED]
         ));
@@ -305,27 +309,27 @@ mod tests {
         let early = vec![committed(Parent(1)), look(&[], &[OWNED]), committed(Child(2, Bond::Cascade, 1))];
         assert!(!judged(early.clone(), &[1], &[OWNED]));
         let mut undone = early;
-        undone[1].fate = Fate::Aborted;
+        undone[1].fate = TransactionFate::Aborted;
         assert!(judged(undone.clone(), &[1], &[OWNED]), "who writes and aborts may have seen anything");
         undone[1].read_only = true;
         assert!(!judged(undone, &[1], &[OWNED]), "what a reader has read stands");
-        assert!(check(&History { transactions: begun(), losses: Vec::new() }).is_err(), "nobody has looked");
-        assert!(check(&History::default()).is_ok());
+        assert!(check(&RunHistory { transactions: begun(), losses: Vec::new() }).is_err(), "nobody has looked");
+        assert!(check(&RunHistory::default()).is_ok());
     }
 
     /// If this fails, a transaction of which nobody knows the outcome may be there by half.
     #[test]
     fn finds_half_transactions() {
         let pair = [Child(4, Bond::Deferred, 1), Parent(1)];
-        for fate in [Fate::Unknown, Fate::Committed] {
+        for fate in [TransactionFate::Unknown, TransactionFate::Committed] {
             assert!(judged(vec![changed(fate, &pair)], &[1], &[GUARD]));
             assert!(!judged(vec![changed(fate, &pair)], &[1], &[]), "{fate:?}");
         }
-        assert!(judged(vec![changed(Fate::Unknown, &pair)], &[], &[]));
-        let moved = || vec![committed(Parent(1)), changed(Fate::Unknown, &[Move(1, 6), Parent(7)])];
+        assert!(judged(vec![changed(TransactionFate::Unknown, &pair)], &[], &[]));
+        let moved = || vec![committed(Parent(1)), changed(TransactionFate::Unknown, &[Move(1, 6), Parent(7)])];
         assert!(judged(moved(), &[1], &[]) && judged(moved(), &[6, 7], &[]));
         assert!(!judged(moved(), &[6], &[]) && !judged(moved(), &[1, 7], &[]));
-        let ended = || [begun(), vec![changed(Fate::Unknown, &[EndChild(2), Parent(7)])]].concat();
+        let ended = || [begun(), vec![changed(TransactionFate::Unknown, &[EndChild(2), Parent(7)])]].concat();
         assert!(!judged(ended(), &[1, 7], &[OWNED, FRIEND, GUARD, BASE]));
         assert!(judged(ended(), &[1, 7], &[FRIEND, GUARD, BASE]));
     }
@@ -334,9 +338,9 @@ mod tests {
     #[test]
     fn a_loss_of_power_excuses_what_is_wholly_gone() {
         let losses = vec![Loss { windows: BTreeMap::from([(1, (15, 30))]) }];
-        let judged = |parents: &[Token], children: &[(Token, [Option<Token>; 4])]| {
-            let lost = changed(Fate::Committed, &[Parent(1), Child(2, Bond::Cascade, 1)]);
-            check(&History { transactions: vec![lost, look(parents, children)], losses: losses.clone() }).is_ok()
+        let judged = |parents: &[WriteToken], children: &[(WriteToken, [Option<WriteToken>; 4])]| {
+            let lost = changed(TransactionFate::Committed, &[Parent(1), Child(2, Bond::Cascade, 1)]);
+            check(&RunHistory { transactions: vec![lost, look(parents, children)], losses: losses.clone() }).is_ok()
         };
         assert!(judged(&[], &[]) && judged(&[1], &[OWNED]));
         assert!(!judged(&[1], &[]));

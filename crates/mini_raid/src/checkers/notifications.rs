@@ -4,11 +4,11 @@
 //! the first and the last time that it is known to have been in its place. What it has told after that may have been told the others in another order, as
 //! its successors decide what was left open.
 
-use crate::history::{Change, Fate, History, Token};
+use crate::history::{HistoryWrite, TransactionFate, RunHistory, WriteToken};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether the append of this entry notifies who listens of it.
-pub fn is_notified(token: Token) -> bool {
+pub fn is_notified(token: WriteToken) -> bool {
     token.is_multiple_of(3)
 }
 
@@ -20,7 +20,7 @@ struct Told {
     /// Restarts after total failures before that.
     losses: usize,
     /// When, and of which entry.
-    tokens: Vec<(u64, Token)>,
+    tokens: Vec<(u64, WriteToken)>,
 }
 
 /// What was told at all sites.
@@ -40,21 +40,21 @@ impl Listeners {
     }
 
     /// Who listens at a site is told of this entry.
-    pub fn told(&mut self, site: usize, start: u32, now: u64, token: Token) {
+    pub fn told(&mut self, site: usize, start: u32, now: u64, token: WriteToken) {
         self.lives.entry((site, start)).or_default().tokens.push((now, token));
     }
 
     /// Looks at everything, at the end of a run. `living`: the lives that go on. Errors: what was told twice, in two orders, for nothing, or not.
-    pub fn check(&self, history: &History, living: &BTreeSet<(usize, u32)>) -> Result<(), String> {
+    pub fn check(&self, history: &RunHistory, living: &BTreeSet<(usize, u32)>) -> Result<(), String> {
         let fates = fates_of(history);
-        let mut all: Vec<((usize, u32), &Told, Vec<Token>)> = Vec::new();
+        let mut all: Vec<((usize, u32), &Told, Vec<WriteToken>)> = Vec::new();
         for (life, told) in &self.lives {
             check_once(*life, told, &fates)?;
             let Some((first, last)) = told.serving else { continue };
             let last = if living.contains(life) { u64::MAX } else { last };
-            let known: BTreeSet<Token> = told.tokens.iter().map(|(_, token)| *token).collect();
+            let known: BTreeSet<WriteToken> = told.tokens.iter().map(|(_, token)| *token).collect();
             for (token, (fate, begun, ended)) in &fates {
-                if *fate == Fate::Committed && *begun >= first && *ended <= last && !known.contains(token) {
+                if *fate == TransactionFate::Committed && *begun >= first && *ended <= last && !known.contains(token) {
                     return Err(format!("who listens at {} was not told of entry {token}", in_words(*life)));
                 }
             }
@@ -73,11 +73,11 @@ impl Listeners {
 }
 
 /// The entries that were to be notified of: what became of the transaction, when it began and when its client knew.
-fn fates_of(history: &History) -> BTreeMap<Token, (Fate, u64, u64)> {
+fn fates_of(history: &RunHistory) -> BTreeMap<WriteToken, (TransactionFate, u64, u64)> {
     let mut fates = BTreeMap::new();
     for transaction in &history.transactions {
         for change in &transaction.changes {
-            if let Change::Append { token, .. } = change
+            if let HistoryWrite::Append { token, .. } = change
                 && is_notified(*token)
             {
                 fates.insert(*token, (transaction.fate, transaction.begun, transaction.ended));
@@ -87,13 +87,13 @@ fn fates_of(history: &History) -> BTreeMap<Token, (Fate, u64, u64)> {
     fates
 }
 
-fn check_once(life: (usize, u32), told: &Told, fates: &BTreeMap<Token, (Fate, u64, u64)>) -> Result<(), String> {
+fn check_once(life: (usize, u32), told: &Told, fates: &BTreeMap<WriteToken, (TransactionFate, u64, u64)>) -> Result<(), String> {
     let mut known = BTreeSet::new();
     for (_, token) in &told.tokens {
         if !known.insert(*token) {
             return Err(format!("who listens at {} was told twice of entry {token}", in_words(life)));
         }
-        if let Some((Fate::Aborted, ..)) = fates.get(token) {
+        if let Some((TransactionFate::Aborted, ..)) = fates.get(token) {
             return Err(format!("who listens at {} was told of entry {token}, which did not commit", in_words(life)));
         }
     }
@@ -101,12 +101,12 @@ fn check_once(life: (usize, u32), told: &Told, fates: &BTreeMap<Token, (Fate, u6
 }
 
 /// What both were told, they were told in one order; and between two such entries neither was told of one that the other was not.
-fn check_order(one: ((usize, u32), &Vec<Token>), other: ((usize, u32), &Vec<Token>)) -> Result<(), String> {
-    let in_both: BTreeSet<Token> = {
-        let of_other: BTreeSet<Token> = other.1.iter().copied().collect();
+fn check_order(one: ((usize, u32), &Vec<WriteToken>), other: ((usize, u32), &Vec<WriteToken>)) -> Result<(), String> {
+    let in_both: BTreeSet<WriteToken> = {
+        let of_other: BTreeSet<WriteToken> = other.1.iter().copied().collect();
         one.1.iter().copied().filter(|token| of_other.contains(token)).collect()
     };
-    let between = |tokens: &[Token]| -> Vec<Token> {
+    let between = |tokens: &[WriteToken]| -> Vec<WriteToken> {
         let first = tokens.iter().position(|token| in_both.contains(token)).unwrap_or(0);
         let behind = tokens.iter().rposition(|token| in_both.contains(token)).map_or(0, |last| last + 1);
         tokens[first..behind].to_vec()
@@ -132,33 +132,33 @@ fn in_words((site, start): (usize, u32)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::Transaction;
+    use crate::history::ObservedTransaction;
 
     /// A run of two sites, each in one life, in which these entries were told.
-    fn outcome(fates: &[(Token, Fate)], told: [&[Token]; 2]) -> Result<(), String> {
+    fn outcome(fates: &[(WriteToken, TransactionFate)], told: [&[WriteToken]; 2]) -> Result<(), String> {
         let mut listeners = Listeners::default();
         for (site, tokens) in told.iter().enumerate() {
             listeners.serves(site, 1, 5, 0);
             tokens.iter().for_each(|token| listeners.told(site, 1, 30, *token));
         }
-        let of = |(token, fate): &(Token, Fate)| {
-            let changes = vec![Change::Append { key: 1, token: *token }];
-            Transaction { changes, ..Transaction::of_fate(*fate) }
+        let of = |(token, fate): &(WriteToken, TransactionFate)| {
+            let changes = vec![HistoryWrite::Append { key: 1, token: *token }];
+            ObservedTransaction { changes, ..ObservedTransaction::of_fate(*fate) }
         };
-        let history = History { transactions: fates.iter().map(of).collect(), losses: Vec::new() };
+        let history = RunHistory { transactions: fates.iter().map(of).collect(), losses: Vec::new() };
         listeners.check(&history, &[(0, 1), (1, 1)].into())
     }
 
     /// If this fails, what is told twice, too few, in vain or in another order goes unnoticed.
     #[test]
     fn what_is_told_wrongly_is_found() {
-        let committed = [(3, Fate::Committed), (6, Fate::Committed), (4, Fate::Committed)];
+        let committed = [(3, TransactionFate::Committed), (6, TransactionFate::Committed), (4, TransactionFate::Committed)];
         assert_eq!(outcome(&committed, [&[3, 6], &[3, 6]]), Ok(()));
         assert!(outcome(&committed, [&[3, 6], &[6, 3]]).is_err());
         assert!(outcome(&committed, [&[3, 6], &[3, 6, 3]]).is_err());
         assert!(outcome(&committed, [&[3, 6], &[3]]).is_err());
-        assert!(outcome(&[(3, Fate::Aborted)], [&[3], &[3]]).is_err());
-        let unknown = [(3, Fate::Committed), (6, Fate::Unknown), (9, Fate::Committed)];
+        assert!(outcome(&[(3, TransactionFate::Aborted)], [&[3], &[3]]).is_err());
+        let unknown = [(3, TransactionFate::Committed), (6, TransactionFate::Unknown), (9, TransactionFate::Committed)];
         assert!(outcome(&unknown, [&[3, 6, 9], &[3, 9]]).is_err());
     }
 }

@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 
 /// What all logs have said so far.
 #[derive(Clone, Debug, Default)]
-pub struct Outcomes {
+pub struct LoggedOutcomes {
     decided: BTreeMap<(TransactionId, EpochNumber), (Outcome, usize)>,
     /// In which epoch each was voted for, and where.
     prepared: BTreeMap<TransactionId, (EpochNumber, usize)>,
     wrong: Option<String>,
 }
 
-impl Outcomes {
+impl LoggedOutcomes {
     /// Reads a log from this position on. Errors: an outcome in it cannot be read.
     pub fn look(&mut self, site: usize, log: &MemoryLog, from: Position) -> Result<(), String> {
         let decided = kind_of_decided();
@@ -95,7 +95,7 @@ mod tests {
                 log.append(&bytes).unwrap();
             }
         }
-        let mut outcomes = Outcomes::default();
+        let mut outcomes = LoggedOutcomes::default();
         outcomes.look(1, &log, log.first()).unwrap();
         assert_eq!(outcomes.decided.len(), 2);
     }
@@ -105,7 +105,7 @@ mod tests {
     fn two_outcomes_of_one_epoch_are_wrong() {
         let transaction = TransactionId::ZERO;
         let commit = Outcome::Commit(messages::Timestamp::snapshot(EpochNumber(2), 7));
-        let mut outcomes = Outcomes::default();
+        let mut outcomes = LoggedOutcomes::default();
         outcomes.note(1, transaction, Outcome::Abort, EpochNumber(1));
         outcomes.note(2, transaction, commit, EpochNumber(2));
         assert_eq!(outcomes.check(), Ok(()), "a void outcome of an earlier epoch is no harm");
@@ -116,7 +116,7 @@ mod tests {
     /// If this fails, a late prepare that is voted for once more goes unnoticed.
     #[test]
     fn votes_in_two_epochs_are_wrong() {
-        let mut outcomes = Outcomes::default();
+        let mut outcomes = LoggedOutcomes::default();
         outcomes.note_prepared(1, TransactionId::ZERO, EpochNumber(1));
         outcomes.note_prepared(2, TransactionId::ZERO, EpochNumber(1));
         assert_eq!(outcomes.check(), Ok(()));

@@ -15,13 +15,13 @@ mod graph;
 mod versions;
 
 use super::durability::{LastLook, is_excused, saw_a_window};
-use crate::history::{Fate, History, Loss, Observation, Token, companion};
+use crate::history::{Loss, Observation, RunHistory, TransactionFate, WriteToken, companion};
 use graph::Graph;
 use std::collections::BTreeSet;
 use versions::Versions;
 
 /// All lists that anybody wrote or read.
-pub fn lists_of(history: &History) -> BTreeSet<u64> {
+pub fn lists_of(history: &RunHistory) -> BTreeSet<u64> {
     let mut lists = BTreeSet::new();
     for transaction in &history.transactions {
         for observation in &transaction.observations {
@@ -31,11 +31,10 @@ pub fn lists_of(history: &History) -> BTreeSet<u64> {
         }
         for change in &transaction.changes {
             lists.insert(match change {
-                crate::history::Change::Append { key, .. } => *key,
-                crate::history::Change::Insert { member, .. } | crate::history::Change::Delete { member, .. } => {
-                    companion(*member)
-                }
-                crate::history::Change::Register { .. } | crate::history::Change::Add { .. } => continue,
+                crate::history::HistoryWrite::Append { key, .. } => *key,
+                crate::history::HistoryWrite::Insert { member, .. }
+                | crate::history::HistoryWrite::Delete { member, .. } => companion(*member),
+                crate::history::HistoryWrite::Register { .. } | crate::history::HistoryWrite::Add { .. } => continue,
             });
         }
     }
@@ -43,13 +42,15 @@ pub fn lists_of(history: &History) -> BTreeSet<u64> {
 }
 
 /// Errors: an anomaly, with the transactions that show it.
-pub fn check(history: &History) -> Result<(), String> {
+pub fn check(history: &RunHistory) -> Result<(), String> {
     let seen = tokens_seen(history);
     let took_place: Vec<bool> = (history.transactions.iter())
         .map(|transaction| match transaction.fate {
-            Fate::Committed => true,
-            Fate::Aborted => false,
-            Fate::Unknown | Fate::Open => transaction.changes.iter().any(|change| seen.contains(&change.token())),
+            TransactionFate::Committed => true,
+            TransactionFate::Aborted => false,
+            TransactionFate::Unknown | TransactionFate::Open => {
+                transaction.changes.iter().any(|change| seen.contains(&change.token()))
+            }
         })
         .collect();
     // Before each total loss of power the transactions of that time are judged by themselves.
@@ -60,8 +61,9 @@ pub fn check(history: &History) -> Result<(), String> {
             took_place[place] && transaction.begun >= from && transaction.ended <= moment
         };
         // What was lost nobody may have seen but by what it took away.
-        let hidden =
-            |place: usize| matches!(history.transactions[place].fate, Fate::Unknown | Fate::Open) && !era(place);
+        let hidden = |place: usize| {
+            matches!(history.transactions[place].fate, TransactionFate::Unknown | TransactionFate::Open) && !era(place)
+        };
         check_some(history, &era, &hidden)?;
         from = moment + 1;
     }
@@ -79,7 +81,7 @@ pub fn check(history: &History) -> Result<(), String> {
 
 /// Judges the transactions that are `included`; those that are `hidden` may have deleted what the others missed.
 fn check_some(
-    history: &History,
+    history: &RunHistory,
     included: &dyn Fn(usize) -> bool,
     hidden: &dyn Fn(usize) -> bool,
 ) -> Result<(), String> {
@@ -93,7 +95,7 @@ fn check_some(
     }
 }
 
-fn tokens_of(observation: &Observation) -> impl Iterator<Item = Token> + '_ {
+fn tokens_of(observation: &Observation) -> impl Iterator<Item = WriteToken> + '_ {
     let (list, value, members) = match observation {
         Observation::List { entries, .. } => (&entries[..], None, &[][..]),
         Observation::Counter { additions, .. } => (&additions[..], None, &[][..]),
@@ -104,16 +106,16 @@ fn tokens_of(observation: &Observation) -> impl Iterator<Item = Token> + '_ {
 }
 
 /// Whatever anybody saw whose reads count.
-fn tokens_seen(history: &History) -> BTreeSet<Token> {
-    let counts = history.transactions.iter().filter(|transaction| transaction.fate == Fate::Committed);
-    let mut seen: BTreeSet<Token> =
+fn tokens_seen(history: &RunHistory) -> BTreeSet<WriteToken> {
+    let counts = history.transactions.iter().filter(|transaction| transaction.fate == TransactionFate::Committed);
+    let mut seen: BTreeSet<WriteToken> =
         counts.flat_map(|transaction| &transaction.observations).flat_map(tokens_of).collect();
     // Whoever overwrote something has seen it, and counts if its own write was seen.
     loop {
         let before = seen.len();
         for transaction in &history.transactions {
             let took_place = transaction.changes.iter().any(|change| seen.contains(&change.token()));
-            if transaction.fate == Fate::Unknown && took_place {
+            if transaction.fate == TransactionFate::Unknown && took_place {
                 seen.extend(transaction.observations.iter().flat_map(tokens_of));
             }
         }
@@ -124,14 +126,14 @@ fn tokens_seen(history: &History) -> BTreeSet<Token> {
 }
 
 /// Writes that a total loss of power took.
-fn lost_tokens(history: &History) -> Result<BTreeSet<Token>, String> {
+fn lost_tokens(history: &RunHistory) -> Result<BTreeSet<WriteToken>, String> {
     if history.losses.is_empty() {
         return Ok(BTreeSet::new());
     }
     let look = LastLook::of(history)?;
     let lost = history.transactions.iter().filter(|transaction| {
         let there = transaction.changes.iter().any(|change| look.has(change));
-        transaction.fate != Fate::Aborted && !there && is_excused(history, transaction)
+        transaction.fate != TransactionFate::Aborted && !there && is_excused(history, transaction)
     });
     Ok(lost.flat_map(|transaction| &transaction.changes).map(|change| change.token()).collect())
 }

@@ -3,11 +3,11 @@
 //!
 //! Invariant: what a transaction that may still abort has read is held against it only once it has committed.
 
-use super::{Client, Next, Waiting};
+use super::{ClientAction, ClientWaiting, SimulatedClient};
 use crate::families::FamilyPart;
-use crate::history::{Change, Observation, Token};
-use crate::tables::{self, Compiled, Knowledge, SchemaChange, TABLES, TableStep};
-use crate::workload::{Step, Workload};
+use crate::history::{HistoryWrite, Observation, WriteToken};
+use crate::tables::{self, CompiledStep, Knowledge, SimulatedSchemaChange, TABLES, TableStep};
+use crate::workload::{Workload, WorkloadStep};
 use messages::limits::MILLISECOND;
 use messages::schema::Catalog;
 use messages::session::{AccessMode, Failure, SessionRequest};
@@ -20,10 +20,10 @@ const COMPILED_AGAIN_AFTER: u64 = 2 * MILLISECOND;
 
 /// What a client knows of tables.
 #[derive(Debug, Default)]
-pub struct Tables {
+pub struct KnownTables {
     knowledge: Knowledge,
     /// The program under way.
-    compiled: Option<Compiled>,
+    compiled: Option<CompiledStep>,
     /// How often the step was compiled again.
     again: u32,
     /// What is wrong, should the transaction commit.
@@ -45,10 +45,10 @@ pub struct Changed {
     pub again: u64,
 }
 
-impl Client {
+impl SimulatedClient {
     /// A transaction begins.
     pub(super) fn forget_tables(&mut self) {
-        self.tables = Tables::default();
+        self.tables = KnownTables::default();
     }
 
     /// The request for a step.
@@ -63,9 +63,9 @@ impl Client {
         let compiled = self.tables.knowledge.compile(step, &catalog, workload.mix.rows_each);
         let key = TABLES + step.table();
         match step {
-            TableStep::Change { token, .. } => self.changes().push(Change::Append { key, token }),
+            TableStep::Change { token, .. } => self.changes().push(HistoryWrite::Append { key, token }),
             TableStep::AddRow { token, .. } if compiled.before.is_some() => {
-                self.changes().push(Change::Add { key, token });
+                self.changes().push(HistoryWrite::Add { key, token });
             }
             TableStep::AddRow { .. } | TableStep::Read { .. } | TableStep::Confirm { .. } => {}
         }
@@ -122,9 +122,9 @@ impl Client {
     }
 
     /// Takes the transaction's own changes off the end, but for the one that a program is about to make.
-    fn observe_changes(&mut self, key: u64, mut entries: Vec<Token>, making: Option<Token>) {
+    fn observe_changes(&mut self, key: u64, mut entries: Vec<WriteToken>, making: Option<WriteToken>) {
         let own = self.own_tokens(|change| match change {
-            Change::Append { key: own, token } if *own == key && Some(*token) != making => Some(*token),
+            HistoryWrite::Append { key: own, token } if *own == key && Some(*token) != making => Some(*token),
             _ => None,
         });
         assert!(entries.ends_with(&own), "a catalog row is made from what the transaction has written");
@@ -133,9 +133,9 @@ impl Client {
     }
 
     /// Leaves the rows out that the transaction has added itself.
-    fn observe_added(&mut self, key: u64, mut additions: Vec<Token>) -> Result<(), String> {
+    fn observe_added(&mut self, key: u64, mut additions: Vec<WriteToken>) -> Result<(), String> {
         let own = self.own_tokens(|change| match change {
-            Change::Add { key: own, token } if *own == key => Some(*token),
+            HistoryWrite::Add { key: own, token } if *own == key => Some(*token),
             _ => None,
         });
         for token in own {
@@ -149,12 +149,12 @@ impl Client {
         Ok(())
     }
 
-    fn own_tokens(&mut self, wanted: impl Fn(&Change) -> Option<Token>) -> Vec<Token> {
+    fn own_tokens(&mut self, wanted: impl Fn(&HistoryWrite) -> Option<WriteToken>) -> Vec<WriteToken> {
         self.changes().iter().filter_map(wanted).collect()
     }
 
     /// A step has failed. `Some`: it is compiled again, or should not have failed so.
-    pub(super) fn table_failed(&mut self, step: TableStep, failure: &Failure) -> Option<Next> {
+    pub(super) fn table_failed(&mut self, step: TableStep, failure: &Failure) -> Option<ClientAction> {
         match failure {
             Failure::SchemaChanged { .. } if self.tables.again < RECOMPILATIONS_MAX => {
                 self.tables.again += 1;
@@ -166,15 +166,15 @@ impl Client {
                 if let TableStep::Change { token, .. } | TableStep::AddRow { token, .. } = step {
                     self.changes().retain(|change| change.token() != token);
                 }
-                self.plan.push_front(Step::Table(step));
-                self.waiting = Waiting::No;
-                Some(Next::Think(COMPILED_AGAIN_AFTER))
+                self.plan.push_front(WorkloadStep::Table(step));
+                self.waiting = ClientWaiting::No;
+                Some(ClientAction::Think(COMPILED_AGAIN_AFTER))
             }
             // What a transaction may say that is over already.
             Failure::Statement(wrong) if wrong.sqlstate == "25P02" => None,
             Failure::Statement(_) => {
                 let transaction = &self.transaction;
-                Some(Next::Wrong(format!("{step:?} failed: {failure:?}, in {transaction:?}")))
+                Some(ClientAction::Wrong(format!("{step:?} failed: {failure:?}, in {transaction:?}")))
             }
             _ => None,
         }
@@ -182,14 +182,14 @@ impl Client {
 }
 
 /// Transactions about tables.
-pub fn plan(workload: &mut Workload, random: &mut crate::random::Random) -> Vec<Step> {
-    let change = |workload: &mut Workload, random: &mut crate::random::Random| {
-        let change = if random.one_in(4) { SchemaChange::Index } else { SchemaChange::Rebuild };
-        Step::Table(TableStep::Change { table: workload.table(random), token: workload.token(), change })
+pub fn plan(workload: &mut Workload, random: &mut crate::random::SeededRandom) -> Vec<WorkloadStep> {
+    let change = |workload: &mut Workload, random: &mut crate::random::SeededRandom| {
+        let change = if random.one_in(4) { SimulatedSchemaChange::Index } else { SimulatedSchemaChange::Rebuild };
+        WorkloadStep::Table(TableStep::Change { table: workload.table(random), token: workload.token(), change })
     };
-    let think = |workload: &Workload, plan: &mut Vec<Step>, random: &mut crate::random::Random| {
+    let think = |workload: &Workload, plan: &mut Vec<WorkloadStep>, random: &mut crate::random::SeededRandom| {
         if workload.mix.think > 0 && random.one_in(2) {
-            plan.push(Step::Think(random.around(workload.mix.think)));
+            plan.push(WorkloadStep::Think(random.around(workload.mix.think)));
         }
     };
     match random.below(10) {
@@ -197,19 +197,21 @@ pub fn plan(workload: &mut Workload, random: &mut crate::random::Random) -> Vec<
         1 => vec![workload.row(random)],
         2 | 3 => vec![change(workload, random)],
         // What it is told stands, though its transaction is one that writes and does not commit.
-        4 | 5 => vec![Step::Begin(AccessMode::ReadWrite), workload.confirmation(random), Step::Rollback],
+        4 | 5 => {
+            vec![WorkloadStep::Begin(AccessMode::ReadWrite), workload.confirmation(random), WorkloadStep::Rollback]
+        }
         6 => {
-            let mut plan = vec![Step::Begin(AccessMode::ReadOnly), workload.table_read(random)];
+            let mut plan = vec![WorkloadStep::Begin(AccessMode::ReadOnly), workload.table_read(random)];
             let long = if random.one_in(3) { 300 * MILLISECOND } else { workload.mix.think.max(MILLISECOND) };
             for _ in 0..random.between(1, 4) {
-                plan.push(Step::Think(random.around(long)));
+                plan.push(WorkloadStep::Think(random.around(long)));
                 plan.push(workload.table_read(random));
             }
-            plan.push(Step::Commit);
+            plan.push(WorkloadStep::Commit);
             plan
         }
         _ => {
-            let mut plan = vec![Step::Begin(AccessMode::ReadWrite)];
+            let mut plan = vec![WorkloadStep::Begin(AccessMode::ReadWrite)];
             for _ in 0..random.between(1, 4) {
                 let step = match random.below(6) {
                     0 | 1 => workload.table_read(random),
@@ -219,24 +221,24 @@ pub fn plan(workload: &mut Workload, random: &mut crate::random::Random) -> Vec<
                 plan.push(step);
                 think(workload, &mut plan, random);
             }
-            plan.push(if random.one_in(4) { Step::Rollback } else { Step::Commit });
+            plan.push(if random.one_in(4) { WorkloadStep::Rollback } else { WorkloadStep::Commit });
             plan
         }
     }
 }
 
 /// Transactions about parents and children.
-pub fn plan_families(workload: &mut Workload, random: &mut crate::random::Random) -> Vec<Step> {
+pub fn plan_families(workload: &mut Workload, random: &mut crate::random::SeededRandom) -> Vec<WorkloadStep> {
     let mut known = std::mem::take(&mut workload.families);
     let (most, think) = (workload.mix.families, workload.mix.think);
     let plan = known.plan(most, think, &mut || workload.token(), random);
     workload.families = known;
     let step = |part: FamilyPart| match part {
-        FamilyPart::Begin(mode) => Step::Begin(mode),
-        FamilyPart::Step(step) => Step::Family(step),
-        FamilyPart::Think(time) => Step::Think(time),
-        FamilyPart::Commit => Step::Commit,
-        FamilyPart::Rollback => Step::Rollback,
+        FamilyPart::Begin(mode) => WorkloadStep::Begin(mode),
+        FamilyPart::Step(step) => WorkloadStep::Family(step),
+        FamilyPart::Think(time) => WorkloadStep::Think(time),
+        FamilyPart::Commit => WorkloadStep::Commit,
+        FamilyPart::Rollback => WorkloadStep::Rollback,
     };
     plan.into_iter().map(step).collect()
 }

@@ -1,8 +1,8 @@
 //! Faults as chance brings them, and how each is done.
 
 use super::World;
-use crate::event::Event;
-use crate::faults::{Blow, Fault, Kind, Trap};
+use crate::event::SimulatedEvent;
+use crate::faults::{Blow, Fault, FaultKind, Trap};
 use crate::message_kind::{CHANGE_KINDS, KINDS};
 use messages::SiteId;
 use messages::limits::{MILLISECOND, SECOND};
@@ -15,7 +15,7 @@ impl World {
     pub(super) fn plan_next_fault(&mut self) {
         if !self.profile.faults.is_empty() {
             let after = self.random.around(self.profile.fault_every) + MILLISECOND;
-            self.agenda.plan(self.now + after, Event::NextFault);
+            self.agenda.plan(self.now + after, SimulatedEvent::NextFault);
         }
     }
 
@@ -61,38 +61,40 @@ impl World {
     }
 
     pub(super) fn plan_fault(&mut self, after: u64, fault: Fault) {
-        self.agenda.plan(self.now + after, Event::Fault(fault));
+        self.agenda.plan(self.now + after, SimulatedEvent::Fault(fault));
     }
 
     /// Brings a fault of this kind about.
-    fn bring(&mut self, kind: Kind) {
+    fn bring(&mut self, kind: FaultKind) {
         *self.statistics.faults.entry(kind.name()).or_insert(0) += 1;
         self.say(|| format!("fault: {}", kind.name()));
         match kind {
-            Kind::Kill => {
+            FaultKind::Kill => {
                 let (site, dead_for) = (self.site(), self.dead_for());
                 self.strike(Fault::Kill { site, dead_for });
             }
-            Kind::KillMany => self.kill_many(),
-            Kind::PowerLoss => {
+            FaultKind::KillMany => self.kill_many(),
+            FaultKind::PowerLoss => {
                 let sites = vec![(self.site(), self.dead_for())];
                 self.strike(Fault::LosePower { sites });
             }
-            Kind::PowerLossEverywhere => {
+            FaultKind::PowerLossEverywhere => {
                 let sites = (1..=self.sites()).map(|site| (site, self.dead_for())).collect();
                 self.strike(Fault::LosePower { sites });
             }
-            Kind::SoleSurvivor => self.sole_survivor(),
-            Kind::Pause => {
+            FaultKind::SoleSurvivor => self.sole_survivor(),
+            FaultKind::Pause => {
                 let (site, length) = (self.site(), self.length());
                 self.strike(Fault::Pause { site, length });
             }
-            Kind::Cut | Kind::Partition => self.cut_links(kind),
-            Kind::Isolate => self.isolate(),
-            Kind::LateLeases => self.late_leases(),
-            Kind::JoinerDies => self.joiner_dies(),
-            Kind::SlowLink | Kind::SlowDisk | Kind::SyncFailure | Kind::DiskFull => self.hamper(kind),
-            Kind::Reset => {
+            FaultKind::Cut | FaultKind::Partition => self.cut_links(kind),
+            FaultKind::Isolate => self.isolate(),
+            FaultKind::LateLeases => self.late_leases(),
+            FaultKind::JoinerDies => self.joiner_dies(),
+            FaultKind::SlowLink | FaultKind::SlowDisk | FaultKind::SyncFailure | FaultKind::DiskFull => {
+                self.hamper(kind)
+            }
+            FaultKind::Reset => {
                 let (a, b) = (self.site(), self.site());
                 if a != b {
                     self.reset(a, b);
@@ -103,26 +105,26 @@ impl World {
                     self.plan_fault(0, Fault::Notice { site, notice });
                 }
             }
-            Kind::ClockJump => {
+            FaultKind::ClockJump => {
                 let site = self.site();
                 let size = self.random.around(SECOND / 500) as i64;
                 let size = if self.random.one_in(3) { size * 1_000 } else { size };
                 let micros = if self.random.one_in(2) { size } else { -size };
                 self.machine(site).clock.jump(micros);
             }
-            Kind::OracleKill | Kind::OracleMute | Kind::OracleRestore => self.hurt_oracle(kind),
-            Kind::Checkpoint => {
+            FaultKind::OracleKill | FaultKind::OracleMute | FaultKind::OracleRestore => self.hurt_oracle(kind),
+            FaultKind::Checkpoint => {
                 let site = self.site();
                 self.look_at_log(site);
                 self.act(site, |domain, clock| domain.begin_checkpoint(clock));
             }
-            Kind::Trap => {
+            FaultKind::Trap => {
                 let trap = self.trap(0);
                 self.traps.push(trap);
             }
-            Kind::ChainedTraps => self.chain_traps(),
-            Kind::DiskBack => self.copy_or_put_back(),
-            Kind::Client => {
+            FaultKind::ChainedTraps => self.chain_traps(),
+            FaultKind::DiskBack => self.copy_or_put_back(),
+            FaultKind::Client => {
                 let client = self.random.index(self.clients.len());
                 let request = self.clients[client].request;
                 let goes = self.random.one_in(2);
@@ -177,9 +179,9 @@ impl World {
         }
     }
 
-    fn cut_links(&mut self, kind: Kind) {
+    fn cut_links(&mut self, kind: FaultKind) {
         let mut links = Vec::new();
-        if kind == Kind::Partition {
+        if kind == FaultKind::Partition {
             // Where the oracle is, matters most.
             let side: Vec<bool> = (0..=self.sites()).map(|_| self.random.one_in(2)).collect();
             let one_way = self.random.one_in(3);
@@ -283,20 +285,20 @@ impl World {
         self.plan_fault(length, Fault::Cut { links, cut: false });
     }
 
-    fn hamper(&mut self, kind: Kind) {
+    fn hamper(&mut self, kind: FaultKind) {
         let (site, length) = (self.site(), self.length());
         match kind {
-            Kind::SlowLink => {
+            FaultKind::SlowLink => {
                 let to = self.random.index(self.sites() + 1);
                 let by = self.random.around(100 * MILLISECOND);
                 self.network.slow(site, to, by);
                 self.plan_fault(length, Fault::Slow { from: site, to, by: 0 });
             }
-            Kind::SlowDisk => {
+            FaultKind::SlowDisk => {
                 self.machine(site).disk.slow = self.random.around(300 * MILLISECOND);
                 self.plan_fault(length, Fault::SlowDisk { site, by: 0 });
             }
-            Kind::SyncFailure => {
+            FaultKind::SyncFailure => {
                 self.machine(site).disk.failing = true;
                 if self.random.one_in(2) {
                     // Whoever took a failed sync for a success has lost it.
@@ -311,14 +313,14 @@ impl World {
         }
     }
 
-    fn hurt_oracle(&mut self, kind: Kind) {
+    fn hurt_oracle(&mut self, kind: FaultKind) {
         let length = self.length();
         match kind {
-            Kind::OracleKill => {
+            FaultKind::OracleKill => {
                 self.oracle.kill();
                 self.plan_fault(length, Fault::StartOracle);
             }
-            Kind::OracleMute => self.oracle.mute_until = self.now + length,
+            FaultKind::OracleMute => self.oracle.mute_until = self.now + length,
             _ => {
                 if self.random.one_in(3) || self.oracle.copies() == 0 {
                     self.oracle.copy();

@@ -4,8 +4,8 @@
 //! nothing that was told is lost with it.
 
 use super::World;
-use crate::event::Event;
-use crate::faults::{Fault, Part};
+use crate::event::SimulatedEvent;
+use crate::faults::{CopyPart, Fault};
 use crate::history::Loss;
 use messages::limits::{MILLISECOND, SECOND};
 use messages::replication::SiteNotice;
@@ -30,9 +30,9 @@ impl World {
             let copies = self.look(site).copies.len();
             let copy = if after > 0 { copies - 1 } else { self.random.index(copies) };
             let part = match self.random.below(4) {
-                0 => Part::Log,
-                1 => Part::Store,
-                _ => Part::Whole,
+                0 => CopyPart::Log,
+                1 => CopyPart::Store,
+                _ => CopyPart::Whole,
             };
             let dead_for = self.dead_for();
             self.plan_fault(after, Fault::DiskBack { site, copy, part, dead_for });
@@ -46,7 +46,7 @@ impl World {
     }
 
     /// A site dies, by a kill or a loss of power, and its disk goes back before it starts.
-    pub(super) fn go_back(&mut self, site: usize, copy: usize, part: Part, dead_for: u64) {
+    pub(super) fn go_back(&mut self, site: usize, copy: usize, part: CopyPart, dead_for: u64) {
         if copy < self.look(site).copies.len() {
             self.machine(site).goes_back = Some((copy, part));
         }
@@ -80,7 +80,7 @@ impl World {
         self.say(|| format!("log and store of site {site} are set aside"));
         *self.statistics.other.entry("copies set aside").or_insert(0) += 1;
         self.machine(site).repair();
-        self.agenda.plan(self.now, Event::Fault(Fault::Start { site }));
+        self.agenda.plan(self.now, SimulatedEvent::Fault(Fault::Start { site }));
     }
 
     /// A log that went back by less than anybody could know of takes part in a restart: what it alone had voted for may be gone.

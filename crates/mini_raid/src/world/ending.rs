@@ -2,15 +2,15 @@
 
 use super::World;
 use crate::checkers::{copies, durability, families, serializability};
-use crate::client::Client;
-use crate::event::Event;
+use crate::client::SimulatedClient;
+use crate::event::SimulatedEvent;
 use crate::families::FamilyStep;
 use crate::faults::Fault;
-use crate::history::{Fate, Transaction};
+use crate::history::{ObservedTransaction, TransactionFate};
 use crate::limits::{ANSWER_MAX, EVENTS_MAX, RECOVERY_MAX, SETTLE, SILENT_VOTER_MAX};
 use crate::network::Weather;
 use crate::tables::{self, TableStep};
-use crate::workload::Step;
+use crate::workload::WorkloadStep;
 use commit_log::Log;
 use messages::limits::{MILLISECOND, SECOND};
 use messages::session::AccessMode;
@@ -26,7 +26,7 @@ impl World {
         self.traps.clear();
         self.network.mend(Weather::calm());
         self.oracle.mute_until = 0;
-        self.agenda.plan(self.now, Event::Fault(Fault::StartOracle));
+        self.agenda.plan(self.now, SimulatedEvent::Fault(Fault::StartOracle));
         let now = self.now;
         for site in 1..=self.sites() {
             let machine = self.machine(site);
@@ -40,10 +40,10 @@ impl World {
             if bad {
                 self.say(|| format!("the disk of site {site} is repaired"));
             }
-            self.agenda.plan(now + LOOK_EVERY, Event::Fault(Fault::Start { site }));
+            self.agenda.plan(now + LOOK_EVERY, SimulatedEvent::Fault(Fault::Start { site }));
             for other in site + 1..=self.sites() {
-                self.agenda.plan(now + LOOK_EVERY / 2, Event::Connect { a: site, b: other });
-                self.agenda.plan(now + 5 * LOOK_EVERY, Event::Connect { a: site, b: other });
+                self.agenda.plan(now + LOOK_EVERY / 2, SimulatedEvent::Connect { a: site, b: other });
+                self.agenda.plan(now + 5 * LOOK_EVERY, SimulatedEvent::Connect { a: site, b: other });
             }
         }
     }
@@ -115,9 +115,9 @@ impl World {
         let (begun, before) = (self.now, self.history.transactions.len());
         loop {
             let token = self.workload.token();
-            self.once(other, vec![Step::Append(9_999_901, token)]);
-            let writes = |done: &Transaction| {
-                done.fate == Fate::Committed && !done.read_only && done.site != silent && done.begun >= begun
+            self.once(other, vec![WorkloadStep::Append(9_999_901, token)]);
+            let writes = |done: &ObservedTransaction| {
+                done.fate == TransactionFate::Committed && !done.read_only && done.site != silent && done.begun >= begun
             };
             let committed = self.history.transactions[before..].iter().filter(|done| writes(done));
             let first = committed.map(|done| done.ended).min();
@@ -137,7 +137,7 @@ impl World {
 
     /// No request waits for ever.
     fn await_answers(&mut self) {
-        while self.failure.is_none() && self.clients.iter().any(Client::is_busy) {
+        while self.failure.is_none() && self.clients.iter().any(SimulatedClient::is_busy) {
             let oldest = self.clients.iter().filter_map(|client| client.waiting_since.map(|since| (since, client)));
             if let Some((since, client)) = oldest.min_by_key(|(since, _)| *since)
                 && self.now > since + ANSWER_MAX
@@ -150,9 +150,9 @@ impl World {
     }
 
     /// One transaction of a fresh client.
-    fn once(&mut self, site: usize, plan: Vec<Step>) -> Option<&Transaction> {
+    fn once(&mut self, site: usize, plan: Vec<WorkloadStep>) -> Option<&ObservedTransaction> {
         let number = self.clients.len();
-        self.clients.push(Client::new(number, site));
+        self.clients.push(SimulatedClient::new(number, site));
         self.look(site).domain()?;
         self.open_session(number, site);
         let before = self.history.transactions.len();
@@ -178,8 +178,8 @@ impl World {
                     return;
                 }
                 let token = self.workload.token();
-                let done = self.once(site, vec![Step::Append(9_999_900, token)]);
-                if done.is_some_and(|done| done.fate == Fate::Committed) {
+                let done = self.once(site, vec![WorkloadStep::Append(9_999_900, token)]);
+                if done.is_some_and(|done| done.fate == TransactionFate::Committed) {
                     break;
                 }
                 if self.now >= deadline {
@@ -202,33 +202,36 @@ impl World {
             if self.failure.is_some() {
                 return;
             }
-            let mut plan = vec![Step::Begin(AccessMode::ReadOnly)];
+            let mut plan = vec![WorkloadStep::Begin(AccessMode::ReadOnly)];
             if self.workload.mix.families > 0 {
-                plan.extend([FamilyStep::ReadParents, FamilyStep::ReadChildren].map(Step::Family));
+                plan.extend([FamilyStep::ReadParents, FamilyStep::ReadChildren].map(WorkloadStep::Family));
             }
-            plan.extend(lists.iter().map(|list| Step::ReadList(*list)));
-            plan.extend((0..registers).map(Step::ReadRegister));
-            plan.extend(self.workload.counters().map(Step::ReadCounter));
-            plan.push(Step::Scan { low: 0, high: 900_000, reverse: false });
-            plan.extend(tables.iter().map(|table| Step::Table(TableStep::Read { table: *table, by_index: false })));
+            plan.extend(lists.iter().map(|list| WorkloadStep::ReadList(*list)));
+            plan.extend((0..registers).map(WorkloadStep::ReadRegister));
+            plan.extend(self.workload.counters().map(WorkloadStep::ReadCounter));
+            plan.push(WorkloadStep::Scan { low: 0, high: 900_000, reverse: false });
+            plan.extend(
+                tables.iter().map(|table| WorkloadStep::Table(TableStep::Read { table: *table, by_index: false })),
+            );
             // By its index first: the last snapshot has everything once.
-            let by_index = tables.iter().map(|table| Step::Table(TableStep::Read { table: *table, by_index: true }));
-            let begin = std::iter::once(Step::Begin(AccessMode::ReadOnly));
+            let by_index =
+                tables.iter().map(|table| WorkloadStep::Table(TableStep::Read { table: *table, by_index: true }));
+            let begin = std::iter::once(WorkloadStep::Begin(AccessMode::ReadOnly));
             self.read_through(site, begin.chain(by_index).collect());
             self.read_through(site, plan);
         }
     }
 
     /// One snapshot, read to its end. An epoch change in between ends a snapshot.
-    fn read_through(&mut self, site: usize, mut plan: Vec<Step>) {
+    fn read_through(&mut self, site: usize, mut plan: Vec<WorkloadStep>) {
         // Of a table, the changes of its schema and its rows.
-        let observations = |step: &Step| match step {
-            Step::Begin(_) | Step::Family(_) => 0,
-            Step::Table(_) => 2,
+        let observations = |step: &WorkloadStep| match step {
+            WorkloadStep::Begin(_) | WorkloadStep::Family(_) => 0,
+            WorkloadStep::Table(_) => 2,
             _ => 1,
         };
         let wanted: usize = plan.iter().map(observations).sum();
-        plan.push(Step::Commit);
+        plan.push(WorkloadStep::Commit);
         let deadline = self.now + RECOVERY_MAX;
         while self.failure.is_none()
             && self.once(site, plan.clone()).is_none_or(|done| done.observations.len() < wanted)
@@ -268,7 +271,7 @@ impl World {
         if let Err(wrong) = self.catalogs_agree() {
             return self.fail(wrong);
         }
-        let contents: Vec<copies::Contents> = (1..=self.sites()).map(|site| self.contents(site)).collect();
+        let contents: Vec<copies::CopyContents> = (1..=self.sites()).map(|site| self.contents(site)).collect();
         let living = (1..=self.sites()).map(|site| (site, self.look(site).start)).collect();
         let checks = [
             self.outcomes.check(),

@@ -6,7 +6,7 @@
 //! Invariant: a client's request is done at most once, and a transaction that was told to have failed is nowhere; the checkers see to that.
 
 use super::World;
-use crate::event::Event;
+use crate::event::SimulatedEvent;
 use messages::session::{Failure, SessionReply, SessionRequest};
 use messages::{Conflict, ConflictKind, Envelope, Incarnation, Message, ServerKind, SessionId};
 
@@ -60,7 +60,7 @@ impl World {
         let machine = self.machine(site);
         machine.asked.push(envelope);
         if machine.asked.len() == 1 {
-            self.agenda.plan(at + turn, Event::Turn { site });
+            self.agenda.plan(at + turn, SimulatedEvent::Turn { site });
         }
     }
 
@@ -94,11 +94,11 @@ impl World {
             Some(SessionRequest::Rollback) => self.answer(at, site, session, SessionReply::RolledBack),
             // Of a block that has been told nothing yet nothing is lost.
             Some(request @ SessionRequest::Begin { .. }) => {
-                self.agenda.plan(at, Event::Request { site, session, request });
+                self.agenda.plan(at, SimulatedEvent::Request { site, session, request });
             }
             Some(request @ SessionRequest::Execute { .. }) if !open && !makes => {
                 *self.statistics.other.entry("requests run again in a new life").or_insert(0) += 1;
-                self.agenda.plan(at, Event::Request { site, session, request });
+                self.agenda.plan(at, SimulatedEvent::Request { site, session, request });
             }
             Some(SessionRequest::Commit) => self.answer(at, site, session, lost()),
             Some(_) => {
@@ -117,7 +117,7 @@ impl World {
             seat.answered(&reply);
             let client = seat.client;
             let at = at + self.way();
-            self.agenda.plan(at, Event::Reply { client, session, reply });
+            self.agenda.plan(at, SimulatedEvent::Reply { client, session, reply });
         }
     }
 

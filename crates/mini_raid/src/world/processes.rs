@@ -3,12 +3,12 @@
 use super::World;
 use crate::checkers::methods;
 use crate::client::token_of;
-use crate::event::Event;
+use crate::event::SimulatedEvent;
 use crate::history::Loss;
 use crate::limits::{INCARNATE_AGAIN, TICK};
-use crate::machine::Process;
+use crate::machine::MachineProcess;
 use commit_log::Log;
-use domain::{Effects, Remote, StartError};
+use domain::{DomainStartError, Effects, Remote};
 use messages::access::AccessReply;
 use messages::oracle::OracleRequest;
 use messages::planted::Bug;
@@ -29,7 +29,7 @@ impl World {
         machine.begin_process(now);
         let start = machine.start;
         self.say(|| format!("site {site} starts"));
-        self.agenda.plan(now, Event::Tick { site, start });
+        self.agenda.plan(now, SimulatedEvent::Tick { site, start });
     }
 
     /// The process is killed, or its power is cut.
@@ -56,7 +56,7 @@ impl World {
             return;
         }
         match &mut machine.process {
-            Process::Asking { nonce, ask_at, .. } => {
+            MachineProcess::Asking { nonce, ask_at, .. } => {
                 if now >= *ask_at {
                     *ask_at = now + INCARNATE_AGAIN;
                     let request = OracleRequest::Incarnate { nonce: *nonce, site: SiteId(site as u16) };
@@ -72,7 +72,7 @@ impl World {
                     self.send(now, site, envelope);
                 }
             }
-            Process::Running(_) => {
+            MachineProcess::Running(_) => {
                 let late = self.machine(site).lateness();
                 self.act(site, |domain, clock| {
                     if late > 0 {
@@ -83,17 +83,17 @@ impl World {
                 });
                 self.check_method(site);
             }
-            Process::Dead(_) | Process::Nowhere => return,
+            MachineProcess::Dead(_) | MachineProcess::Nowhere => return,
         }
         if self.look(site).start == start {
-            self.agenda.plan(now + TICK, Event::Tick { site, start });
+            self.agenda.plan(now + TICK, SimulatedEvent::Tick { site, start });
         }
     }
 
     /// A site runs the method that it has been told of, unless what tells it so is still under way inside it.
     fn check_method(&mut self, site: usize) {
         let machine = self.look(site);
-        let Process::Running(domain) = &machine.process else { return };
+        let MachineProcess::Running(domain) = &machine.process else { return };
         if domain.is_behind() || self.profile.mix.switching == 0 {
             return;
         }
@@ -134,22 +134,22 @@ impl World {
     pub(super) fn incarnated(&mut self, site: usize, nonce: u64, incarnation: Incarnation) {
         let planted = self.planted;
         let machine = self.machine(site);
-        if !matches!(machine.process, Process::Asking { nonce: asked, .. } if asked == nonce) {
+        if !matches!(machine.process, MachineProcess::Asking { nonce: asked, .. } if asked == nonce) {
             return;
         }
         match machine.begin_life(incarnation, planted) {
-            Err(StartError::OtherStore { .. }) if machine.set_back.is_some() => return self.repair_disk(site),
+            Err(DomainStartError::OtherStore { .. }) if machine.set_back.is_some() => return self.repair_disk(site),
             Err(error) => return self.fail(format!("site {site} cannot start: {error}")),
             Ok(()) => {}
         }
         let machine = self.machine(site);
         let (start, sessions) = (machine.start, machine.sessions.keys().copied().collect());
         self.say(|| format!("site {site} begins its life {}", self.look(site).incarnation.0));
-        self.agenda.plan(self.now + self.profile.life_told_after, Event::LifeOver { site, sessions });
-        self.agenda.plan(self.now, Event::Tick { site, start });
+        self.agenda.plan(self.now + self.profile.life_told_after, SimulatedEvent::LifeOver { site, sessions });
+        self.agenda.plan(self.now, SimulatedEvent::Tick { site, start });
         for other in (1..=self.sites()).filter(|other| *other != site) {
             let after = self.network.delay(&mut self.random, site, other) * 2;
-            self.agenda.plan(self.now + after, Event::Connect { a: site, b: other });
+            self.agenda.plan(self.now + after, SimulatedEvent::Connect { a: site, b: other });
         }
     }
 
@@ -162,7 +162,7 @@ impl World {
         let now = self.now;
         let machine = self.machine(site);
         let done = machine.act(now, act);
-        let Process::Running(domain) = &mut machine.process else { return };
+        let MachineProcess::Running(domain) = &mut machine.process else { return };
         let Effects { remote, local, notices, failed } = domain.take_effects();
         let is_behind = domain.is_behind();
         let wants_sync = domain.log().sync_requested().is_some() && !machine.disk.syncing;
@@ -173,11 +173,11 @@ impl World {
             let start = machine.start;
             let latency = machine.sync_latency();
             self.sync_asked[site] = now;
-            self.agenda.plan(done + latency, Event::Synced { site, start });
+            self.agenda.plan(done + latency, SimulatedEvent::Synced { site, start });
         }
         if is_behind {
             let start = self.look(site).start;
-            self.agenda.plan(done, Event::GoOn { site, start });
+            self.agenda.plan(done, SimulatedEvent::GoOn { site, start });
         }
         for Remote { sites, envelope } in remote {
             for to_site in sites {
@@ -199,7 +199,7 @@ impl World {
             self.say(|| format!("site {site} fails: {error}"));
             let start_after = self.random.around(self.profile.dead_for) + TICK;
             self.die(site, false);
-            let again = Event::Fault(crate::faults::Fault::Start { site });
+            let again = SimulatedEvent::Fault(crate::faults::Fault::Start { site });
             self.agenda.plan(self.now + start_after, again);
         }
     }
@@ -225,7 +225,7 @@ impl World {
                     }
                 }
                 self.hang_up(site, false);
-                self.agenda.plan(now, Event::Tick { site, start });
+                self.agenda.plan(now, SimulatedEvent::Tick { site, start });
                 *self.statistics.other.entry("lives begun again").or_insert(0) += 1;
             }
             SiteNotice::Halt { reason } => self.fail(format!("site {site} halts: {reason}")),
@@ -325,10 +325,10 @@ impl World {
         for site in 1..=self.sites() {
             let machine = self.look(site);
             let line = match &machine.process {
-                Process::Dead(_) => "dead".to_owned(),
-                Process::Asking { .. } => "asks for a life".to_owned(),
-                Process::Nowhere => "nowhere".to_owned(),
-                Process::Running(domain) => {
+                MachineProcess::Dead(_) => "dead".to_owned(),
+                MachineProcess::Asking { .. } => "asks for a life".to_owned(),
+                MachineProcess::Nowhere => "nowhere".to_owned(),
+                MachineProcess::Running(domain) => {
                     let status = domain.replication();
                     let epoch = status.epoch.as_ref().map_or(0, |epoch| epoch.number.0);
                     let members: BTreeMap<u16, String> = (status.epoch.iter())

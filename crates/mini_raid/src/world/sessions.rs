@@ -1,10 +1,10 @@
 //! Clients and their sessions.
 
 use super::World;
-use crate::client::Next;
-use crate::event::Event;
+use crate::client::ClientAction;
+use crate::event::SimulatedEvent;
 use crate::faults::Fault;
-use crate::history::{Fate, Transaction};
+use crate::history::{ObservedTransaction, TransactionFate};
 use crate::limits::MICROSECOND;
 use crate::seat::Seat;
 use messages::limits::{MILLISECOND, SECOND};
@@ -30,7 +30,7 @@ impl World {
             }
             if !self.find_session(client) {
                 let after = self.random.around(100 * MILLISECOND);
-                self.agenda.plan(self.now + after, Event::Client { client, request });
+                self.agenda.plan(self.now + after, SimulatedEvent::Client { client, request });
                 return;
             }
             let site = self.clients[client].site;
@@ -74,15 +74,15 @@ impl World {
         self.next(client, next);
     }
 
-    fn next(&mut self, client: usize, next: Next) {
+    fn next(&mut self, client: usize, next: ClientAction) {
         match next {
-            Next::Send(request) => self.ask(client, request),
-            Next::Think(time) => {
+            ClientAction::Send(request) => self.ask(client, request),
+            ClientAction::Think(time) => {
                 let request = self.clients[client].request;
-                self.agenda.plan(self.now + time, Event::Client { client, request });
+                self.agenda.plan(self.now + time, SimulatedEvent::Client { client, request });
             }
-            Next::Over(transaction) => self.over(client, transaction),
-            Next::Wrong(what) => self.fail(what),
+            ClientAction::Over(transaction) => self.over(client, transaction),
+            ClientAction::Wrong(what) => self.fail(what),
         }
     }
 
@@ -92,10 +92,10 @@ impl World {
         let session = self.clients[client].session.expect("a client that asks has a session");
         self.say(|| format!("client {client} asks site {site}: {request:?}"));
         let at = self.now + self.way();
-        self.agenda.plan(at, Event::Request { site, session, request });
+        self.agenda.plan(at, SimulatedEvent::Request { site, session, request });
         if self.stormy {
             let impatience = Fault::Impatience { client, request: number, goes: true };
-            self.agenda.plan(self.now + PATIENCE, Event::Fault(impatience));
+            self.agenda.plan(self.now + PATIENCE, SimulatedEvent::Fault(impatience));
             self.lose_patience_early(client, number);
         }
     }
@@ -106,7 +106,7 @@ impl World {
             return;
         }
         if self.look(site).domain().is_none() {
-            return self.agenda.plan(self.now + self.profile.turn, Event::Turn { site });
+            return self.agenda.plan(self.now + self.profile.turn, SimulatedEvent::Turn { site });
         }
         let asked = std::mem::take(&mut self.machine(site).asked);
         self.act(site, |domain, clock| domain.deliver_all(clock, asked));
@@ -129,21 +129,21 @@ impl World {
         }
     }
 
-    fn over(&mut self, client: usize, transaction: Transaction) {
+    fn over(&mut self, client: usize, transaction: ObservedTransaction) {
         let site = transaction.site;
         self.note_dropped(client, transaction.fate);
         self.record(transaction);
         let pause = self.random.around(self.workload.pause_at(site));
         let request = self.clients[client].request;
-        self.agenda.plan(self.now + pause, Event::Client { client, request });
+        self.agenda.plan(self.now + pause, SimulatedEvent::Client { client, request });
     }
 
-    fn record(&mut self, transaction: Transaction) {
+    fn record(&mut self, transaction: ObservedTransaction) {
         let name = match (transaction.fate, transaction.read_only) {
-            (Fate::Committed, true) => "read only",
-            (Fate::Committed, false) => "committed",
-            (Fate::Aborted, _) => "aborted",
-            (Fate::Unknown | Fate::Open, _) => "unknown",
+            (TransactionFate::Committed, true) => "read only",
+            (TransactionFate::Committed, false) => "committed",
+            (TransactionFate::Aborted, _) => "aborted",
+            (TransactionFate::Unknown | TransactionFate::Open, _) => "unknown",
         };
         self.say(|| format!("{name}: {transaction:?}"));
         self.count_schema_changes(&transaction);
@@ -167,7 +167,7 @@ impl World {
         }
         let pause = self.random.around(self.workload.mix.pause) + MILLISECOND;
         let request = self.clients[client].request;
-        self.agenda.plan(self.now + pause, Event::Client { client, request });
+        self.agenda.plan(self.now + pause, SimulatedEvent::Client { client, request });
     }
 
     /// A client loses its patience: cancels, or goes.
@@ -179,10 +179,10 @@ impl World {
         }
         let at = self.now + self.way();
         if goes {
-            self.agenda.plan(at, Event::Request { site, session, request: SessionRequest::Close });
+            self.agenda.plan(at, SimulatedEvent::Request { site, session, request: SessionRequest::Close });
             self.leave(client);
         } else {
-            self.agenda.plan(at, Event::Request { site, session, request: SessionRequest::Cancel });
+            self.agenda.plan(at, SimulatedEvent::Request { site, session, request: SessionRequest::Cancel });
         }
     }
 }

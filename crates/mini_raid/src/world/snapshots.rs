@@ -5,12 +5,12 @@
 //! was acknowledged before is there, and nothing that began behind it.
 
 use super::World;
-use crate::bounds::Bounds;
-use crate::event::Event;
-use crate::history::{Fate, History, Transaction};
+use crate::bounds::RunBounds;
+use crate::event::SimulatedEvent;
+use crate::history::{ObservedTransaction, RunHistory, TransactionFate};
 use crate::limits::EVENTS_MAX;
-use crate::machine::Process;
-use crate::random::Random;
+use crate::machine::MachineProcess;
+use crate::random::SeededRandom;
 use access_manager::{MemoryStore, Store};
 use commit_log::{Log, MemoryLog, Position};
 use domain::Domain;
@@ -38,7 +38,7 @@ const EPOCH_PATIENCE: u32 = 200;
 #[derive(Debug)]
 pub struct InstanceSnapshots {
     /// Chance of snapshots alone.
-    random: Random,
+    random: SeededRandom,
     /// Mean time between two at a site; 0: there are none.
     every: u64,
     /// Mean time of a step.
@@ -94,7 +94,7 @@ impl std::fmt::Debug for WholeSnapshot {
 
 impl InstanceSnapshots {
     /// By this chance, in a part of the runs.
-    pub fn new(mut random: Random, may_be: bool) -> InstanceSnapshots {
+    pub fn new(mut random: SeededRandom, may_be: bool) -> InstanceSnapshots {
         let every = if may_be && random.one_in(3) { *random.pick(&[600, 1_500, 4_000]) * MILLISECOND } else { 0 };
         let step = *random.pick(&[1, 10, 80]) * MILLISECOND;
         InstanceSnapshots { random, every, step, under_way: BTreeMap::new(), whole: Vec::new() }
@@ -106,7 +106,7 @@ impl World {
     pub(super) fn plan_snapshot(&mut self, site: usize) {
         if self.snapshots.every > 0 {
             let after = self.snapshots.random.around(self.snapshots.every) + MILLISECOND;
-            self.agenda.plan(self.now + after, Event::Snapshot { site });
+            self.agenda.plan(self.now + after, SimulatedEvent::Snapshot { site });
         }
     }
 
@@ -123,7 +123,7 @@ impl World {
             Ok(true) => {
                 self.snapshots.under_way.insert(site, under_way);
                 let after = self.snapshots.random.around(self.snapshots.step) + 1;
-                return self.agenda.plan(self.now + after, Event::Snapshot { site });
+                return self.agenda.plan(self.now + after, SimulatedEvent::Snapshot { site });
             }
             Ok(false) => *self.statistics.other.entry("snapshots of the instance taken").or_insert(0) += 1,
             Err(reason) => {
@@ -139,7 +139,7 @@ impl World {
                 *self.statistics.other.entry(when).or_insert(0) += 1;
             }
         }
-        if let Process::Running(domain) = &mut self.machine(site).process {
+        if let MachineProcess::Running(domain) = &mut self.machine(site).process {
             domain.release_log();
         }
         self.plan_snapshot(site);
@@ -171,7 +171,7 @@ impl World {
         };
         self.snapshots.under_way.insert(site, under_way);
         let after = self.snapshots.random.around(self.snapshots.step) + 1;
-        self.agenda.plan(self.now + after, Event::Snapshot { site });
+        self.agenda.plan(self.now + after, SimulatedEvent::Snapshot { site });
     }
 
     /// One step. Whether there are more. Errors: why the snapshot is not taken.
@@ -183,7 +183,9 @@ impl World {
             return Err("another life".to_owned());
         }
         let copy = machine.copied_store();
-        let Process::Running(domain) = &mut machine.process else { return Err("the servers do not run".to_owned()) };
+        let MachineProcess::Running(domain) = &mut machine.process else {
+            return Err("the servers do not run".to_owned());
+        };
         let Some(taking) = &mut under_way.taking else {
             under_way.taking = Some(Taking::begin(domain, clock)?);
             return Ok(true);
@@ -259,7 +261,7 @@ impl World {
     }
 
     /// Makes worlds from some of the snapshots that the run has taken: they hold what they must, go on, and pass the checkers.
-    pub fn restore_snapshots(&mut self, bounds: Bounds) {
+    pub fn restore_snapshots(&mut self, bounds: RunBounds) {
         let mut left = std::mem::take(&mut self.snapshots.whole);
         for turn in 0..2 {
             if self.failure.is_some() || left.is_empty() {
@@ -285,13 +287,13 @@ impl World {
     }
 
     /// A world in which nothing goes wrong, made from a snapshot.
-    fn restored(&mut self, whole: &WholeSnapshot, bounds: Bounds) -> Result<World, String> {
+    fn restored(&mut self, whole: &WholeSnapshot, bounds: RunBounds) -> Result<World, String> {
         let mut highest = Highest::of(whole.life, whole.epoch);
         let (store, log_from) = bring_together(whole, &mut highest)?;
         let sites: Vec<SiteId> = (1..=self.sites() as u16).map(SiteId).collect();
         let epoch = highest.first_epoch(&sites, self.planted).ok_or("its log names no epoch")?;
         let records = highest.first_records(&epoch);
-        let bounds = Bounds { calm: true, snapshots: false, ..bounds };
+        let bounds = RunBounds { calm: true, snapshots: false, ..bounds };
         let mut second = World::new(self.snapshots.random.draw(), self.sites(), self.planted, bounds);
         for site in 1..=self.sites() {
             let mut log = MemoryLog::beginning_at(log_from);
@@ -366,46 +368,46 @@ fn bring_together(whole: &WholeSnapshot, highest: &mut Highest) -> Result<(Memor
 }
 
 /// What was seen up to a moment. What was under way then may be there or not, what had not begun is not.
-fn history_at(history: &History, moment: u64) -> History {
-    let at = |transaction: &Transaction| match transaction {
+fn history_at(history: &RunHistory, moment: u64) -> RunHistory {
+    let at = |transaction: &ObservedTransaction| match transaction {
         later if later.begun > moment => {
             let mut later = later.clone();
-            later.fate = Fate::Aborted;
+            later.fate = TransactionFate::Aborted;
             later.observations.clear();
             (later.family.parents, later.family.children) = (None, None);
             later
         }
-        open if open.ended >= moment && open.fate == Fate::Committed => {
-            Transaction { fate: Fate::Unknown, ..open.clone() }
+        open if open.ended >= moment && open.fate == TransactionFate::Committed => {
+            ObservedTransaction { fate: TransactionFate::Unknown, ..open.clone() }
         }
         other => other.clone(),
     };
     let losses = history.losses.iter().filter(|loss| loss.moment() < moment).cloned().collect();
-    History { transactions: history.transactions.iter().map(at).collect(), losses }
+    RunHistory { transactions: history.transactions.iter().map(at).collect(), losses }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::checkers::{durability, serializability};
-    use crate::history::{Change, Loss, Observation, Token};
+    use crate::history::{HistoryWrite, Loss, Observation, WriteToken};
 
-    fn appended(times: (u64, u64), token: Token) -> Transaction {
+    fn appended(times: (u64, u64), token: WriteToken) -> ObservedTransaction {
         let (begun, ended) = times;
-        let changes = vec![Change::Append { key: 1, token }];
-        Transaction { begun, ended, changes, ..Transaction::of_fate(Fate::Committed) }
+        let changes = vec![HistoryWrite::Append { key: 1, token }];
+        ObservedTransaction { begun, ended, changes, ..ObservedTransaction::of_fate(TransactionFate::Committed) }
     }
 
     /// Whether a world may hold this list that is made from a snapshot cut at 50.
-    fn may_hold(transactions: Vec<Transaction>, losses: Vec<Loss>, entries: &[Token]) -> bool {
-        let mut history = history_at(&History { transactions, losses }, 50);
+    fn may_hold(transactions: Vec<ObservedTransaction>, losses: Vec<Loss>, entries: &[WriteToken]) -> bool {
+        let mut history = history_at(&RunHistory { transactions, losses }, 50);
         let observations = vec![Observation::List { key: 1, entries: entries.to_vec() }];
-        let look = Transaction {
+        let look = ObservedTransaction {
             begun: 90,
             ended: 99,
             read_only: true,
             observations,
-            ..Transaction::of_fate(Fate::Committed)
+            ..ObservedTransaction::of_fate(TransactionFate::Committed)
         };
         history.transactions.push(look);
         durability::check(&history).and_then(|()| serializability::check(&history)).is_ok()
@@ -434,12 +436,12 @@ mod tests {
     #[test]
     fn what_was_read_behind_the_cut_is_forgotten() {
         let observations = vec![Observation::List { key: 1, entries: vec![1, 3] }];
-        let reader = Transaction {
+        let reader = ObservedTransaction {
             begun: 85,
             ended: 86,
             read_only: true,
             observations,
-            ..Transaction::of_fate(Fate::Committed)
+            ..ObservedTransaction::of_fate(TransactionFate::Committed)
         };
         assert!(may_hold(vec![appended((10, 20), 1), appended((70, 80), 3), reader], Vec::new(), &[1]));
     }

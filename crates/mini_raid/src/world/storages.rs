@@ -4,12 +4,12 @@
 //! or over, and whether the copy was there or away when it was dropped.
 
 use super::World;
-use crate::checkers::copies::Contents;
-use crate::event::Event;
+use crate::checkers::copies::CopyContents;
+use crate::event::SimulatedEvent;
 use crate::faults::Fault;
-use crate::history::Fate;
+use crate::history::TransactionFate;
 use crate::limits::{DROPS_MAX, EVENTS_MAX};
-use crate::machine::Process;
+use crate::machine::MachineProcess;
 use crate::programs::STORAGES;
 use crate::tables::{is_table, storages_of};
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
@@ -66,14 +66,14 @@ impl World {
         if self.clients[client].changed().has_made && self.random.one_in(10) {
             let after = self.random.around(5 * MILLISECOND);
             let goes = self.random.one_in(2);
-            self.agenda.plan(self.now + after, Event::Fault(Fault::Impatience { client, request, goes }));
+            self.agenda.plan(self.now + after, SimulatedEvent::Fault(Fault::Impatience { client, request, goes }));
         }
     }
 
     /// A transaction of a client is over.
-    pub(super) fn note_dropped(&mut self, client: usize, fate: Fate) {
+    pub(super) fn note_dropped(&mut self, client: usize, fate: TransactionFate) {
         let drops = std::mem::take(&mut self.clients[client].changed().drops);
-        if fate == Fate::Committed {
+        if fate == TransactionFate::Committed {
             self.storages.dropped.extend(drops);
         }
     }
@@ -127,8 +127,8 @@ impl World {
     }
 
     /// All rows of a site's copy that anybody can reach, or what is stale there.
-    pub(super) fn contents(&mut self, site: usize) -> Contents {
-        let mut contents = Contents { site, rows: Vec::new(), stale: None };
+    pub(super) fn contents(&mut self, site: usize) -> CopyContents {
+        let mut contents = CopyContents { site, rows: Vec::new(), stale: None };
         let named: Vec<TableId> = World::named(&self.look(site).catalog).collect();
         for storage in [TableId::CATALOG].into_iter().chain(STORAGES).chain(named) {
             match self.rows_of(site, storage) {
@@ -151,7 +151,7 @@ impl World {
         let now = self.now;
         let machine = self.machine(site);
         machine.act(now, |domain, clock| domain.deliver(clock, envelope));
-        let Process::Running(domain) = &mut machine.process else { return None };
+        let MachineProcess::Running(domain) = &mut machine.process else { return None };
         domain.take_effects().local.into_iter().find_map(|envelope| match envelope.message {
             Message::AccessReply(AccessReply::CatalogRows { .. }) => None,
             Message::AccessReply(reply) => Some(reply),
@@ -194,11 +194,11 @@ impl World {
     }
 
     /// Schema changes of a transaction that has committed.
-    pub(super) fn count_schema_changes(&mut self, transaction: &crate::history::Transaction) {
-        use crate::history::Change;
-        let is_one = |change: &&Change| matches!(change, Change::Append { key, .. } if is_table(*key));
+    pub(super) fn count_schema_changes(&mut self, transaction: &crate::history::ObservedTransaction) {
+        use crate::history::HistoryWrite;
+        let is_one = |change: &&HistoryWrite| matches!(change, HistoryWrite::Append { key, .. } if is_table(*key));
         let count = transaction.changes.iter().filter(is_one).count() as u64;
-        if transaction.fate == Fate::Committed && count > 0 {
+        if transaction.fate == TransactionFate::Committed && count > 0 {
             *self.statistics.other.entry("schema changes").or_insert(0) += count;
         }
     }

@@ -2,7 +2,7 @@
 
 use super::World;
 use super::processes::in_words;
-use crate::event::Event;
+use crate::event::SimulatedEvent;
 use crate::faults::{Blow, Fault, Trap};
 use crate::message_kind::kind_of;
 use messages::commit::CommitMessage;
@@ -49,10 +49,10 @@ impl World {
         let [first, second] = self.network.send(&mut self.random, at, from, to);
         let generation = self.generation(from, to);
         if let Some(time) = second {
-            self.agenda.plan(time + late, Event::Message { from, to, generation, bytes: bytes.clone() });
+            self.agenda.plan(time + late, SimulatedEvent::Message { from, to, generation, bytes: bytes.clone() });
         }
         if let Some(time) = first {
-            self.agenda.plan(time + late, Event::Message { from, to, generation, bytes });
+            self.agenda.plan(time + late, SimulatedEvent::Message { from, to, generation, bytes });
         }
     }
 
@@ -120,7 +120,7 @@ impl World {
         }
         if sync && self.oracle.start == start {
             let latency = self.profile.sync_latency / 2 + self.random.around(self.profile.sync_latency);
-            self.agenda.plan(self.now + latency, Event::Oracle { start });
+            self.agenda.plan(self.now + latency, SimulatedEvent::Oracle { start });
         }
     }
 
@@ -165,7 +165,7 @@ impl World {
                 // Its clients may still hear from it what no other site does.
                 let lives = if self.random.one_in(2) { self.random.below(MILLISECOND) } else { 0 };
                 self.dying = Some((from, self.now + lives));
-                self.agenda.plan(self.now + lives, Event::Fault(kill(from)));
+                self.agenda.plan(self.now + lives, SimulatedEvent::Fault(kill(from)));
                 result = None;
             }
             Blow::KillReceiver => faults.push(kill(to)),
@@ -179,7 +179,7 @@ impl World {
             Blow::CutLink => {
                 self.network.cut(from, to, true);
                 let mend = Fault::Cut { links: vec![(from, to)], cut: false };
-                self.agenda.plan(self.now + length, Event::Fault(mend));
+                self.agenda.plan(self.now + length, SimulatedEvent::Fault(mend));
                 result = None;
             }
             Blow::PowerSender => faults.push(Fault::LosePower { sites: vec![(from, length)] }),
@@ -198,7 +198,7 @@ impl World {
         }
         for fault in faults {
             // After the step that sent the message, which may still be under way.
-            self.agenda.plan(self.now, Event::Fault(fault));
+            self.agenda.plan(self.now, SimulatedEvent::Fault(fault));
         }
         result
     }
@@ -220,7 +220,7 @@ impl World {
     fn plan_notice(&mut self, site: usize, notice: SiteNotice) {
         let start = self.look(site).start;
         let after = self.random.below(2 * MILLISECOND);
-        self.agenda.plan(self.now + after, Event::Notice { site, start, notice });
+        self.agenda.plan(self.now + after, SimulatedEvent::Notice { site, start, notice });
     }
 
     pub(super) fn notice(&mut self, site: usize, start: u32, notice: SiteNotice) {
@@ -241,7 +241,7 @@ impl World {
                 true => self.random.around(500 * MILLISECOND),
                 false => self.network.delay(&mut self.random, site, other),
             };
-            self.agenda.plan(self.now + after, Event::Notice { site: other, start, notice: lost });
+            self.agenda.plan(self.now + after, SimulatedEvent::Notice { site: other, start, notice: lost });
         }
     }
 
@@ -251,7 +251,7 @@ impl World {
             self.plan_notice(a, SiteNotice::PeerLost { site: SiteId(b as u16) });
             self.plan_notice(b, SiteNotice::PeerLost { site: SiteId(a as u16) });
             let after = self.random.around(8 * MILLISECOND) + MILLISECOND;
-            self.agenda.plan(self.now + after, Event::Connect { a, b });
+            self.agenda.plan(self.now + after, SimulatedEvent::Connect { a, b });
         }
     }
 
@@ -272,7 +272,7 @@ impl World {
                 continue;
             }
             let (a, b) = (from, to);
-            let event = if cut { Event::Stalled { a, b } } else { Event::Connect { a, b } };
+            let event = if cut { SimulatedEvent::Stalled { a, b } } else { SimulatedEvent::Connect { a, b } };
             let after = self.random.around(if cut { SECOND } else { 20 * MILLISECOND });
             self.agenda.plan(self.now + after, event);
         }

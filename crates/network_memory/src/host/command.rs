@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is printed is Prometheus' text format (<https://prometheus.io/docs/instrumenting/exposition_formats/>), one sample a line.
 
-use crate::message::Status;
+use crate::message::MemoryServerStatus;
 use std::fmt::Write;
 
 /// Units of sizes, and how far each shifts.
@@ -24,7 +24,7 @@ pub fn read_bytes(text: &str) -> Result<u64, String> {
 }
 
 /// A status as metrics.
-pub fn metrics(status: &Status) -> String {
+pub fn metrics(status: &MemoryServerStatus) -> String {
     let mut text = String::new();
     let mut family = |name: &str, kind: &str, help: &str, samples: Vec<(String, u64)>| {
         // A string takes everything.
@@ -53,7 +53,7 @@ pub fn metrics(status: &Status) -> String {
 mod tests {
     use super::*;
     use crate::message::ServedLogStatus;
-    use crate::names::{Epoch, LogId, RecordNumber};
+    use crate::names::{LogId, RecordNumber, WriterEpoch};
 
     /// If this failed, a server would be given another capacity than was said.
     #[test]
@@ -72,13 +72,13 @@ mod tests {
     fn every_sample_stands_behind_its_help() {
         let log = ServedLogStatus {
             log: LogId(0xab),
-            sealed: Epoch::default(),
+            sealed: WriterEpoch::default(),
             active: None,
             from: RecordNumber(3),
             end: RecordNumber(10),
             bytes: 99,
         };
-        let status = Status {
+        let status = MemoryServerStatus {
             capacity_bytes: 1000,
             used_bytes: 99,
             quota_bytes: 500,

@@ -204,9 +204,9 @@ const _: () = assert!(REQUEST_FIELDS_BYTES_MAX + RECORD_FIELDS_BYTES_MAX < DATAG
 mod tests {
     use super::*;
     use crate::message::CheckedRecord;
-    use crate::names::{Epoch, LogId, LogMark};
+    use crate::names::{LogId, LogMark, WriterEpoch};
 
-    const EPOCH: Epoch = Epoch { number: u64::MAX / 2, writer: u64::MAX };
+    const EPOCH: WriterEpoch = WriterEpoch { number: u64::MAX / 2, writer: u64::MAX };
 
     /// Its numbers take as many bytes as numbers can.
     fn message(first: u64, records: usize, bytes: usize) -> ToServer {

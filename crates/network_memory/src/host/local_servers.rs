@@ -1,6 +1,6 @@
 //! Memory servers within this process, for tests and trials of programs over them. They die with it: nothing is durable by them.
 
-use super::memory_server::{MemoryServer, ServeError, ServerOptions};
+use super::memory_server::{MemoryServer, MemoryServerOptions, ServeError};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ impl LocalServers {
         let mut servers = LocalServers { stop: Arc::default(), threads: Vec::new(), addresses: Vec::new() };
         for _ in 0..count {
             let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-            let options = ServerOptions { listen, capacity_bytes, quota_bytes: None, save: None, keys: None };
+            let options = MemoryServerOptions { listen, capacity_bytes, quota_bytes: None, save: None, keys: None };
             let server = MemoryServer::start(options)?;
             let address = server.address().map_err(|source| ServeError::Listen { address: listen, source })?;
             servers.addresses.push(address);

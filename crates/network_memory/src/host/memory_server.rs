@@ -54,7 +54,7 @@ const OLD: &str = "memory.image.old";
 
 /// How a server is run.
 #[derive(Clone, Debug)]
-pub struct ServerOptions {
+pub struct MemoryServerOptions {
     /// Where it listens.
     pub listen: SocketAddr,
     /// Bytes of all logs, with [`crate::limits::RECORD_OVERHEAD_BYTES`] for each record.
@@ -144,8 +144,8 @@ impl MemoryServer {
     ///
     /// # Errors
     /// See [`ServeError`].
-    pub fn start(options: ServerOptions) -> Result<MemoryServer, ServeError> {
-        let ServerOptions { listen, capacity_bytes, quota_bytes, save, keys } = options;
+    pub fn start(options: MemoryServerOptions) -> Result<MemoryServer, ServeError> {
+        let MemoryServerOptions { listen, capacity_bytes, quota_bytes, save, keys } = options;
         let clock = HostClock::start();
         let listener = TcpListener::bind(listen).map_err(|source| ServeError::Listen { address: listen, source })?;
         let room = Room { capacity_bytes, quota_bytes: quota_bytes.unwrap_or(capacity_bytes) };
@@ -467,7 +467,7 @@ pub fn read_status(
     address: SocketAddr,
     keys: Option<&Keys>,
     time: Duration,
-) -> Result<crate::message::Status, RemoteError> {
+) -> Result<crate::message::MemoryServerStatus, RemoteError> {
     use crate::message::{ServerReply, WriterRequest};
     use crate::names::LogId;
     let deadline = std::time::Instant::now() + time;
@@ -491,7 +491,7 @@ pub fn read_status(
         links::sleep(vec![links::waiting(&framed)], None, left)?;
     }
 
-    fn decode_status(frame: &Bytes) -> Option<crate::message::Status> {
+    fn decode_status(frame: &Bytes) -> Option<crate::message::MemoryServerStatus> {
         match ToWriter::decode(frame).ok()?.reply {
             ServerReply::Status(status) => Some(status),
             _ => None,

@@ -2,7 +2,7 @@
 //!
 //! Whoever appends sends to all servers itself and waits for k of them itself: a wake-up across cores costs as much as the network. The
 //! thread in the background makes connections, has the disk follow, and looks after servers while nobody appends. Of one thread at a
-//! time. Invariant: what returned a [`Receipt`] is durable as the receipt says; what returned an error may or may not be.
+//! time. Invariant: what returned a [`RecordReceipt`] is durable as the receipt says; what returned an error may or may not be.
 
 pub use super::log_terms::{LogTerms, RemoteLogError};
 
@@ -10,9 +10,9 @@ use super::connecting::Connecting;
 use super::links::{ConnectorExchange, ServerLinks, WriterBell};
 use super::{HostClock, draw};
 use crate::limits::{PROBE_PAUSE, RECEIPTS_MAX, TURN_LOOKS_MAX};
-use crate::names::{DiskId, LogId, Receipt, RecordNumber, RecoveryDoubt, ServerId};
+use crate::names::{DiskId, LogId, RecordNumber, RecordReceipt, RecoveryDoubt, ServerId};
 use crate::writer::{Boot, LogEvent, LogWriter, WriterDisk, WriterStatus, WriterStop, WriterTerms};
-use commit_log::{Identity, Log, LogOptions, LogStatus, MappedLog};
+use commit_log::{Log, LogIdentity, LogOptions, LogStatus, MappedLog};
 use raidcomm::keys::Keys;
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
@@ -53,7 +53,7 @@ struct RemoteLogInner {
     writer: LogWriter<MappedLog>,
     links: ServerLinks,
     clock: HostClock,
-    receipts: VecDeque<(RecordNumber, Receipt)>,
+    receipts: VecDeque<(RecordNumber, RecordReceipt)>,
     /// None if nobody turns.
     turns: Option<TurnCounts>,
     /// The next receipt is for the disk, and the lease was over before it could be given.
@@ -120,7 +120,7 @@ impl RemoteLog {
         let disk = match &terms.folder {
             Some(folder) => {
                 let rung = bell.clone();
-                let identity = Identity { instance: terms.log.0.into(), site: 0 };
+                let identity = LogIdentity { instance: terms.log.0.into(), site: 0 };
                 let options =
                     LogOptions { on_synced: Some(Box::new(move || rung.ring())), ..LogOptions::new(identity) };
                 let (log, opened) = MappedLog::open(folder, options)?;
@@ -193,7 +193,7 @@ impl RemoteLog {
     ///
     /// # Errors
     /// See [`RemoteLogError`].
-    pub fn append(&mut self, record: &[u8], time: Duration) -> Result<(RecordNumber, Receipt), RemoteLogError> {
+    pub fn append(&mut self, record: &[u8], time: Duration) -> Result<(RecordNumber, RecordReceipt), RemoteLogError> {
         let mut inner = self.lock();
         let position = inner.append(record)?;
         Ok((position, inner.wait_receipt(position, time)?))
@@ -212,7 +212,7 @@ impl RemoteLog {
     ///
     /// # Errors
     /// See [`RemoteLogError`].
-    pub fn flush(&mut self, time: Duration) -> Result<Option<Receipt>, RemoteLogError> {
+    pub fn flush(&mut self, time: Duration) -> Result<Option<RecordReceipt>, RemoteLogError> {
         let mut inner = self.lock();
         let end = inner.writer.end();
         if inner.writer.acknowledged() >= end && !inner.is_withheld {
@@ -477,14 +477,18 @@ impl RemoteLogInner {
         self.links.wait(Duration::from_nanos(due - now))
     }
 
-    fn wait_receipt(&mut self, position: RecordNumber, time: Duration) -> Result<Receipt, RemoteLogError> {
+    fn wait_receipt(&mut self, position: RecordNumber, time: Duration) -> Result<RecordReceipt, RemoteLogError> {
         self.writer.leave_sync(true);
         let receipt = self.wait_receipt_syncing(position, time);
         self.writer.leave_sync(false);
         receipt
     }
 
-    fn wait_receipt_syncing(&mut self, position: RecordNumber, time: Duration) -> Result<Receipt, RemoteLogError> {
+    fn wait_receipt_syncing(
+        &mut self,
+        position: RecordNumber,
+        time: Duration,
+    ) -> Result<RecordReceipt, RemoteLogError> {
         let deadline = self.clock.now() + time.as_nanos() as u64;
         loop {
             let now = self.drive();

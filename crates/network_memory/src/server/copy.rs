@@ -5,15 +5,15 @@
 //! the older epoch whole, and the half of the new one is never told of as held.
 
 use crate::limits::{BATCH_BYTES, BATCH_RECORDS_MAX};
-use crate::message::{CheckedRecord, Held, ServerRefusal};
-use crate::names::{Configuration, Epoch, LogId, LogMark, RecordNumber};
-use crate::planted::Planted;
+use crate::message::{CheckedRecord, HeldLog, ServerRefusal};
+use crate::names::{Configuration, LogId, LogMark, RecordNumber, WriterEpoch};
+use crate::planted::PlantedInLog;
 use crate::retained::{Retained, cost};
 
 /// For an epoch that has not begun.
 #[derive(Clone, Debug)]
 struct Staged {
-    epoch: Epoch,
+    epoch: WriterEpoch,
     base: LogMark,
     records: Retained,
 }
@@ -29,7 +29,7 @@ pub(super) struct Permit {
 /// See the module's description.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LogCopy {
-    pub(super) sealed: Epoch,
+    pub(super) sealed: WriterEpoch,
     pub(super) configuration: Option<Configuration>,
     pub(super) is_established: bool,
     pub(super) records: Retained,
@@ -40,7 +40,7 @@ pub(super) struct LogCopy {
 impl LogCopy {
     /// As it was saved.
     pub(super) fn saved(
-        sealed: Epoch,
+        sealed: WriterEpoch,
         configuration: Option<Configuration>,
         is_established: bool,
         records: Retained,
@@ -49,7 +49,7 @@ impl LogCopy {
         LogCopy { sealed, configuration, is_established, records, permit, staged: None }
     }
 
-    pub(super) fn sealed(&self) -> Epoch {
+    pub(super) fn sealed(&self) -> WriterEpoch {
         self.sealed
     }
 
@@ -81,25 +81,25 @@ impl LogCopy {
     }
 
     /// Whether this epoch may still be spoken for.
-    pub(super) fn check(&self, epoch: Epoch) -> Result<(), ServerRefusal> {
+    pub(super) fn check(&self, epoch: WriterEpoch) -> Result<(), ServerRefusal> {
         if epoch < self.sealed { Err(ServerRefusal::Sealed { by: self.sealed }) } else { Ok(()) }
     }
 
-    pub(super) fn seal(&mut self, epoch: Epoch) {
+    pub(super) fn seal(&mut self, epoch: WriterEpoch) {
         self.sealed = self.sealed.max(epoch);
         // Whoever has laid it there is refused from now on.
         self.staged.take_if(|staged| staged.epoch < epoch);
     }
 
     /// How long another writer than that of `epoch` may still acknowledge from its disk.
-    pub(super) fn lease_left(&self, now: u64, epoch: Epoch) -> Option<u64> {
+    pub(super) fn lease_left(&self, now: u64, epoch: WriterEpoch) -> Option<u64> {
         let active = self.configuration.as_ref()?.epoch;
         let until = self.permit.until.filter(|&until| until > now && active.writer != epoch.writer)?;
         Some(until - now)
     }
 
-    pub(super) fn held(&self) -> Held {
-        Held {
+    pub(super) fn held(&self) -> HeldLog {
+        HeldLog {
             configuration: self.configuration.clone(),
             is_established: self.is_established,
             from: self.records.start_mark(),
@@ -142,7 +142,7 @@ impl LogCopy {
     pub(super) fn restore(
         &mut self,
         log: LogId,
-        epoch: Epoch,
+        epoch: WriterEpoch,
         from: RecordNumber,
         base: LogMark,
         position: RecordNumber,
@@ -175,11 +175,11 @@ impl LogCopy {
     pub(super) fn activate(
         &mut self,
         configuration: Configuration,
-        basis: Epoch,
+        basis: WriterEpoch,
         from: RecordNumber,
         base: LogMark,
         end: LogMark,
-        planted: Option<Planted>,
+        planted: Option<PlantedInLog>,
     ) -> Result<RecordNumber, ServerRefusal> {
         let epoch = configuration.epoch;
         self.check(epoch)?;
@@ -191,12 +191,12 @@ impl LogCopy {
         let staged = self.staged.as_ref().filter(|staged| staged.epoch == epoch && staged.base == base);
         let reached = staged.map_or(base, |staged| staged.records.end_mark());
         let is_known = base.position == from || self.records.mark(base.position) == Some(base);
-        if (!is_known || reached != end) && planted != Some(Planted::MarkUnchecked) {
+        if (!is_known || reached != end) && planted != Some(PlantedInLog::MarkUnchecked) {
             return Err(ServerRefusal::Mismatch);
         }
         // What was laid beside the log for a later attempt, behind another base, is of no use to this one.
         let is_meant = |staged: &Staged| {
-            staged.epoch == epoch && (staged.base == base || planted == Some(Planted::StagedElsewhere))
+            staged.epoch == epoch && (staged.base == base || planted == Some(PlantedInLog::StagedElsewhere))
         };
         let staged = self.staged.take().filter(is_meant);
         if base.position == from {
@@ -219,15 +219,15 @@ impl LogCopy {
     pub(super) fn append(
         &mut self,
         log: LogId,
-        epoch: Epoch,
+        epoch: WriterEpoch,
         is_established: bool,
         from: LogMark,
         position: RecordNumber,
         records: Vec<CheckedRecord>,
         room: u64,
-        planted: Option<Planted>,
+        planted: Option<PlantedInLog>,
     ) -> Result<RecordNumber, ServerRefusal> {
-        if planted != Some(Planted::SealWithoutFence) {
+        if planted != Some(PlantedInLog::SealWithoutFence) {
             self.check(epoch)?;
         }
         if self.configuration.as_ref().is_none_or(|active| active.epoch != epoch) {
@@ -242,18 +242,18 @@ impl LogCopy {
         // First, because that may be what makes room.
         self.records.truncate_before(from.position);
         extend(&mut self.records, position, records, room)?;
-        Ok(if planted == Some(Planted::GapAcknowledged) { told_end.max(self.end()) } else { self.end() })
+        Ok(if planted == Some(PlantedInLog::GapAcknowledged) { told_end.max(self.end()) } else { self.end() })
     }
 
     /// Lets the writer acknowledge from its disk until then, or no longer.
     pub(super) fn permit(
         &mut self,
-        epoch: Epoch,
+        epoch: WriterEpoch,
         number: u64,
         until: Option<u64>,
-        planted: Option<Planted>,
+        planted: Option<PlantedInLog>,
     ) -> Result<(), ServerRefusal> {
-        if planted != Some(Planted::SealWithoutFence) {
+        if planted != Some(PlantedInLog::SealWithoutFence) {
             self.check(epoch)?;
         }
         if self.configuration.as_ref().is_none_or(|active| active.epoch != epoch) {

@@ -7,8 +7,8 @@ use super::copy::{LogCopy, Permit};
 use super::{LogServer, Room};
 use crate::limits::{BATCH_BYTES, BATCH_RECORDS_MAX, LEASE, NUMBER_MAX};
 use crate::message::{CheckedRecord, check_configuration};
-use crate::names::{Configuration, Epoch, Incarnation, LogId, LogMark, RecordNumber};
-use crate::planted::Planted;
+use crate::names::{Configuration, Incarnation, LogId, LogMark, RecordNumber, WriterEpoch};
+use crate::planted::PlantedInLog;
 use crate::retained::Retained;
 use raidcomm::codec::{Codec, CodecError, Compact};
 use raidcomm::frame::{self, FrameDecoder, FrameError};
@@ -30,7 +30,7 @@ enum ImageFrame {
     /// The records that follow are of this log.
     Log {
         log: LogId,
-        sealed: Epoch,
+        sealed: WriterEpoch,
         configuration: Option<Configuration>,
         is_established: bool,
         from: LogMark,
@@ -93,7 +93,7 @@ pub fn save(server: &LogServer, to: &mut impl Write) -> io::Result<()> {
     let mut count = 0;
     for (&log, copy) in &server.logs {
         let LogCopy { sealed, configuration, is_established, records, permit, .. } = copy;
-        let sealed = if server.planted == Some(Planted::SealNotSaved) { Epoch::default() } else { *sealed };
+        let sealed = if server.planted == Some(PlantedInLog::SealNotSaved) { WriterEpoch::default() } else { *sealed };
         let (configuration, from) = (configuration.clone(), records.start_mark());
         put(&ImageFrame::Log {
             log,
@@ -102,7 +102,7 @@ pub fn save(server: &LogServer, to: &mut impl Write) -> io::Result<()> {
             is_established: *is_established,
             from,
             permit: permit.number,
-            is_permitted: permit.until.is_some() && server.planted != Some(Planted::PermitNotSaved),
+            is_permitted: permit.until.is_some() && server.planted != Some(PlantedInLog::PermitNotSaved),
         })?;
         let mut position = records.from();
         while position < records.end() {

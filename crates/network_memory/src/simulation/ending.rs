@@ -1,7 +1,7 @@
 //! How a run ends: all is well again, and whatever is possible in a world that is well must happen.
 
 use super::world::{LogWorld, LogWorldEvent, PATIENCE};
-use crate::names::{Receipt, RecordNumber};
+use crate::names::{RecordNumber, RecordReceipt};
 use crate::writer::{Intent, Lack, LogWriter, WriterStop};
 use raidcomm::limits::SECOND;
 
@@ -98,7 +98,8 @@ impl LogWorld {
         }
         let is_done = |world: &LogWorld, host: usize| {
             let (simulated, now) = (&world.hosts[host], world.hosts[host].clock.local(world.now));
-            let is_memory = |writer: &LogWriter<_>| matches!(writer.status(now).in_force, Some(Receipt::Memory { .. }));
+            let is_memory =
+                |writer: &LogWriter<_>| matches!(writer.status(now).in_force, Some(RecordReceipt::Memory { .. }));
             simulated
                 .writer
                 .as_ref()

@@ -1,11 +1,11 @@
 //! The hosts of a simulated world: servers that crash and come back, writers with their disks, and clocks that drift.
 
-use crate::names::{Epoch, Incarnation, Receipt, RecordNumber, ServerId};
-use crate::planted::Planted;
+use crate::names::{Incarnation, RecordNumber, RecordReceipt, ServerId, WriterEpoch};
+use crate::planted::PlantedInLog;
 use crate::server::{LogServer, Room, image};
 use crate::writer::LogWriter;
 use commit_log::MemoryLog;
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A clock that is faster or slower than others.
@@ -17,7 +17,7 @@ pub(super) struct DriftingClock {
 }
 
 impl DriftingClock {
-    pub(super) fn new(random: &mut Random, drift: u64) -> DriftingClock {
+    pub(super) fn new(random: &mut SplitMix64, drift: u64) -> DriftingClock {
         DriftingClock {
             rate: random.below(2 * drift + 1) as i64 - drift as i64,
             offset: random.below(1_000_000_000_000),
@@ -57,13 +57,13 @@ pub(super) struct SimServer {
 }
 
 impl SimServer {
-    pub(super) fn start(&mut self, now: u64, planted: Option<Planted>) -> Result<(), String> {
+    pub(super) fn start(&mut self, now: u64, planted: Option<PlantedInLog>) -> Result<(), String> {
         let mut server = match std::mem::replace(&mut self.life, ServerLife::Lost) {
             ServerLife::Up(server) | ServerLife::Stopped(server) => server,
             ServerLife::Saved(image) => {
                 let server = image::load(self.clock.local(now), self.room, &mut image.as_slice())
                     .map_err(|error| format!("an image cannot be reloaded: {error}"))?;
-                self.kept = Some(image).filter(|_| planted == Some(Planted::ImageKept));
+                self.kept = Some(image).filter(|_| planted == Some(PlantedInLog::ImageKept));
                 server
             }
             ServerLife::Lost if self.kept.is_some() => {
@@ -72,7 +72,7 @@ impl SimServer {
                     .map_err(|error| format!("an image cannot be reloaded: {error}"))?
             }
             ServerLife::Lost => {
-                self.lives += u64::from(planted != Some(Planted::IncarnationKept));
+                self.lives += u64::from(planted != Some(PlantedInLog::IncarnationKept));
                 let index = u64::from(self.id.0.port());
                 LogServer::new(Incarnation(index * 1_000 + self.lives), self.room)
             }
@@ -131,10 +131,10 @@ pub(super) struct SimHost {
     pub(super) sync_at: Option<u64>,
     pub(super) wake_at: Option<u64>,
     /// Of the log that it has opened.
-    pub(super) opened: Option<Epoch>,
+    pub(super) opened: Option<WriterEpoch>,
     pub(super) accepts_loss: bool,
     /// The servers that have answered while the log was sealed for this epoch.
-    pub(super) answered: (Epoch, BTreeSet<usize>),
+    pub(super) answered: (WriterEpoch, BTreeSet<usize>),
     /// The servers that have told what they hold, before the log was sealed.
     pub(super) told_held: BTreeSet<usize>,
     /// An epoch was begun without as many memories as there are copies.
@@ -144,7 +144,7 @@ pub(super) struct SimHost {
     /// When it looked at the clock before it was stopped, and is to act on that.
     pub(super) stale: Option<u64>,
     /// Receipts that the writer has given, and the program that uses it has not.
-    pub(super) withheld: VecDeque<(RecordNumber, Receipt)>,
+    pub(super) withheld: VecDeque<(RecordNumber, RecordReceipt)>,
     /// A sync has failed, and since then nothing that was not synced is certain to be there.
     pub(super) has_failed: bool,
     /// Since the log was opened here its disk has lost nothing.
@@ -167,7 +167,7 @@ impl SimHost {
             wake_at: None,
             opened: None,
             accepts_loss: false,
-            answered: (Epoch::default(), BTreeSet::new()),
+            answered: (WriterEpoch::default(), BTreeSet::new()),
             told_held: BTreeSet::new(),
             has_given_up: false,
             paused_until: 0,

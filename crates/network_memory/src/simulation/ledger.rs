@@ -4,27 +4,27 @@
 //!   opening says of which kind it may miss some, and this one is of that kind and can really have been lost;
 //! * two writers never acknowledge different records at one place, and none acknowledges what a later writer's log does not have.
 
-use crate::names::{Configuration, Epoch, Incarnation, Receipt, RecordNumber, RecoveryDoubt, ServerId};
+use crate::names::{Configuration, Incarnation, RecordNumber, RecordReceipt, RecoveryDoubt, ServerId, WriterEpoch};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A record that must not be lost.
 #[derive(Clone, Debug)]
 struct KeptRecord {
     bytes: Vec<u8>,
-    receipt: Receipt,
+    receipt: RecordReceipt,
     host: usize,
     /// In which it was acknowledged.
-    epoch: Epoch,
+    epoch: WriterEpoch,
 }
 
 /// A receipt, and what stood behind it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GivenReceipt<'a> {
     pub(super) host: usize,
-    pub(super) epoch: Epoch,
+    pub(super) epoch: WriterEpoch,
     pub(super) position: RecordNumber,
     pub(super) bytes: &'a [u8],
-    pub(super) receipt: Receipt,
+    pub(super) receipt: RecordReceipt,
     /// k.
     pub(super) copies: u8,
     /// The disk really holds it.
@@ -41,7 +41,7 @@ pub(super) struct Displayed {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LedgerOpening {
     pub(super) host: usize,
-    pub(super) epoch: Epoch,
+    pub(super) epoch: WriterEpoch,
     pub(super) from: RecordNumber,
     pub(super) doubt: Option<RecoveryDoubt>,
     /// Every recovery of the log has the disk of this host.
@@ -52,16 +52,16 @@ pub(super) struct LedgerOpening {
 
 /// See the module's description.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct LogLedger {
     kept: BTreeMap<RecordNumber, KeptRecord>,
     /// Below, the application has given everything up.
     truncated: RecordNumber,
-    opened: Option<(usize, Epoch)>,
+    opened: Option<(usize, WriterEpoch)>,
     /// By host: what it displayed at its last crash.
     displayed: BTreeMap<usize, Displayed>,
     /// Up to where each life of a server has really held the log of an epoch.
-    held: BTreeMap<(Epoch, ServerId, Incarnation), RecordNumber>,
-    configurations: BTreeMap<Epoch, Configuration>,
+    held: BTreeMap<(WriterEpoch, ServerId, Incarnation), RecordNumber>,
+    configurations: BTreeMap<WriterEpoch, Configuration>,
     /// A server has let a writer acknowledge from its disk.
     pub(super) is_granted: bool,
     pub(super) acknowledged: u64,
@@ -69,7 +69,7 @@ pub(super) struct Ledger {
     pub(super) lost: u64,
 }
 
-impl Ledger {
+impl LogLedger {
     /// A writer has begun an epoch with this configuration; says whether that was not known.
     pub(super) fn begins(&mut self, configuration: &Configuration) -> bool {
         let is_known = self.configurations.contains_key(&configuration.epoch);
@@ -80,13 +80,13 @@ impl Ledger {
     }
 
     /// A life of a server holds the log of this epoch up to there.
-    pub(super) fn holds(&mut self, server: ServerId, incarnation: Incarnation, epoch: Epoch, end: RecordNumber) {
+    pub(super) fn holds(&mut self, server: ServerId, incarnation: Incarnation, epoch: WriterEpoch, end: RecordNumber) {
         let held = self.held.entry((epoch, server, incarnation)).or_default();
         *held = end.max(*held);
     }
 
     /// How many members have held a record of an epoch, each memory counted once.
-    fn copies(&self, epoch: Epoch, position: RecordNumber) -> usize {
+    fn copies(&self, epoch: WriterEpoch, position: RecordNumber) -> usize {
         let Some(configuration) = self.configurations.get(&epoch) else { return 0 };
         let first = (epoch, ServerId(([0, 0, 0, 0], 0).into()), Incarnation::NONE);
         let held = self.held.range(first..).take_while(|((of, ..), _)| *of == epoch);
@@ -110,7 +110,7 @@ impl Ledger {
         let GivenReceipt { host, epoch, position, bytes, receipt, copies, is_synced } = given;
         self.acknowledged += 1;
         match receipt {
-            Receipt::Memory { .. } => {
+            RecordReceipt::Memory { .. } => {
                 let held = self.copies(epoch, position);
                 if held < usize::from(copies) {
                     return Err(format!(
@@ -118,10 +118,10 @@ impl Ledger {
                     ));
                 }
             }
-            Receipt::Disk if !is_synced => {
+            RecordReceipt::Disk if !is_synced => {
                 return Err(format!("record {position} got a receipt for the disk, which has not synced it"));
             }
-            Receipt::Disk => {}
+            RecordReceipt::Disk => {}
         }
         if position < self.truncated {
             return Ok(());
@@ -175,7 +175,7 @@ impl Ledger {
             let position = RecordNumber(position);
             let bytes = read(position).ok_or(format!("an opened log lacks record {position}"))?.to_vec();
             // What is shown must not be lost any more, by whatever the log was opened.
-            self.kept.insert(position, KeptRecord { bytes, receipt: Receipt::Memory { copies: 0 }, host, epoch });
+            self.kept.insert(position, KeptRecord { bytes, receipt: RecordReceipt::Memory { copies: 0 }, host, epoch });
         }
         self.kept = self.kept.split_off(&self.truncated);
         self.opened = Some((host, epoch));
@@ -200,7 +200,7 @@ impl Ledger {
             // What a disk alone had: of another host, or of this one, if a recovery elsewhere has begun an epoch since.
             let is_of_disk = || {
                 let was_copied = self.copies(kept.epoch, position) >= usize::from(copies);
-                kept.receipt == Receipt::Disk && (is_lossy || !was_copied)
+                kept.receipt == RecordReceipt::Disk && (is_lossy || !was_copied)
             };
             let is_told = match doubt {
                 None => false,

@@ -4,7 +4,7 @@
 //! record of the same epoch at the same place, it is the same record, behind one of the same epoch, and so on down to the start. An epoch
 //! begins with one log, and every record above is of that epoch.
 
-use crate::names::{Epoch, LogMark, RecordNumber};
+use crate::names::{LogMark, RecordNumber, WriterEpoch};
 use crate::retained::Retained;
 use std::collections::BTreeMap;
 
@@ -19,29 +19,29 @@ pub(super) enum Whose {
 #[derive(Debug, Default)]
 pub(super) struct Matching {
     /// The checksum of each record, and the epoch of the one before.
-    rows: BTreeMap<(RecordNumber, Epoch), (u32, Epoch)>,
+    rows: BTreeMap<(RecordNumber, WriterEpoch), (u32, WriterEpoch)>,
     /// With which log each epoch began.
-    began: BTreeMap<Epoch, LogMark>,
+    began: BTreeMap<WriterEpoch, LogMark>,
     /// In which epoch each log was looked at last, and how far.
-    seen: BTreeMap<Whose, (Epoch, RecordNumber)>,
+    seen: BTreeMap<Whose, (WriterEpoch, RecordNumber)>,
 }
 
 impl Matching {
     /// An epoch begins with the log up to this mark.
-    pub(super) fn begins(&mut self, epoch: Epoch, end: LogMark) -> Result<(), String> {
+    pub(super) fn begins(&mut self, epoch: WriterEpoch, end: LogMark) -> Result<(), String> {
         let known = *self.began.entry(epoch).or_insert(end);
         if known == end { Ok(()) } else { Err(format!("epoch {epoch} began with the log up to {known:?} and {end:?}")) }
     }
 
     /// This log is held in this epoch.
-    pub(super) fn holds(&mut self, whose: Whose, epoch: Epoch, records: &Retained) -> Result<(), String> {
+    pub(super) fn holds(&mut self, whose: Whose, epoch: WriterEpoch, records: &Retained) -> Result<(), String> {
         let began = *self.began.get(&epoch).ok_or(format!("{whose:?} holds epoch {epoch}, which nobody has begun"))?;
         let seen = self.seen.get(&whose).filter(|(of, end)| *of == epoch && *end <= records.end());
         let first = seen.map_or(records.from(), |(_, end)| *end).max(records.from());
         if seen.is_none() && records.mark(began.position).is_some_and(|mark| mark != began) {
             return Err(format!("{whose:?} holds epoch {epoch} with another log than that with which it began"));
         }
-        let mut before = records.mark(first).map_or(Epoch::default(), |mark| mark.epoch);
+        let mut before = records.mark(first).map_or(WriterEpoch::default(), |mark| mark.epoch);
         for (index, record) in records.starting_at(first).enumerate() {
             let position = first.plus(index);
             if position >= began.position && record.epoch != epoch {

@@ -1,6 +1,6 @@
 //! What a seed makes of a run.
 
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 
 /// See the module's description. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub(super) struct LogRunProfile {
 }
 
 impl LogRunProfile {
-    pub(super) fn of(random: &mut Random) -> LogRunProfile {
+    pub(super) fn of(random: &mut SplitMix64) -> LogRunProfile {
         let mut pick = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
         let restart_on_this_disk = pick(&[0, 1]) == 1;
         let (members, copies) =

@@ -1,18 +1,18 @@
 //! The world: what happens when, and what is handed to whom.
 
 use super::hosts::{DriftingClock, ServerLife, SimHost, SimServer};
-use super::ledger::Ledger;
+use super::ledger::LogLedger;
 use super::losses::Losses;
 use super::matching::{Matching, Whose};
 use super::profile::LogRunProfile;
 use crate::message::{ServerReply, ToWriter, WriterRequest};
 use crate::names::{LogId, ServerId};
-use crate::planted::Planted;
+use crate::planted::PlantedInLog;
 use crate::server::Room;
 use crate::writer::{Intent, LogWriter};
 use commit_log::MemoryLog;
 use raidcomm::limits::{MILLISECOND, SECOND};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
@@ -68,16 +68,16 @@ pub(super) struct WorldCounts {
 
 pub(super) struct LogWorld {
     pub(super) now: u64,
-    pub(super) random: Random,
+    pub(super) random: SplitMix64,
     pub(super) profile: LogRunProfile,
-    pub(super) planted: Option<Planted>,
+    pub(super) planted: Option<PlantedInLog>,
     pub(super) servers: Vec<SimServer>,
     pub(super) hosts: Vec<SimHost>,
     /// Between which host and server nothing arrives, of requests (`true`) or of replies.
     pub(super) cut: BTreeSet<(usize, usize, bool)>,
     pub(super) events: BTreeMap<(u64, u64), LogWorldEvent>,
     scheduled: u64,
-    pub(super) ledger: Ledger,
+    pub(super) ledger: LogLedger,
     pub(super) matching: Matching,
     pub(super) losses: Losses,
     /// The host with the disk on which the log restarts.
@@ -95,8 +95,8 @@ pub(super) fn address(index: usize) -> ServerId {
 }
 
 impl LogWorld {
-    pub(super) fn new(seed: u64, planted: Option<Planted>) -> LogWorld {
-        let mut random = Random::new(seed);
+    pub(super) fn new(seed: u64, planted: Option<PlantedInLog>) -> LogWorld {
+        let mut random = SplitMix64::new(seed);
         let profile = LogRunProfile::of(&mut random);
         let room = Room { capacity_bytes: profile.capacity_bytes, quota_bytes: profile.quota_bytes };
         let servers = (0..usize::from(profile.servers)).map(|index| SimServer {
@@ -122,7 +122,7 @@ impl LogWorld {
             cut: BTreeSet::new(),
             events: BTreeMap::new(),
             scheduled: 0,
-            ledger: Ledger::default(),
+            ledger: LogLedger::default(),
             matching: Matching::default(),
             losses: Losses::default(),
             home: 0,
@@ -308,7 +308,7 @@ impl LogWorld {
             return Vec::new();
         }
         let copies = 1 + usize::from(self.random.percent(double_percent));
-        let arrival = |random: &mut Random| {
+        let arrival = |random: &mut SplitMix64| {
             let most = if random.percent(slow_percent) { 300 * MILLISECOND } else { latency };
             self.now + most / 10 + random.below(most)
         };

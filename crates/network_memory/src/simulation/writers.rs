@@ -4,8 +4,8 @@ use super::ledger::{Displayed, GivenReceipt, LedgerOpening};
 use super::matching::Whose;
 use super::world::{LOG, LogWorld, LogWorldEvent};
 use crate::message::WriterRequest;
-use crate::names::{DiskId, Receipt, RecordNumber};
-use crate::planted::Planted;
+use crate::names::{DiskId, RecordNumber, RecordReceipt};
+use crate::planted::PlantedInLog;
 use crate::writer::{Boot, Intent, LogEvent as Happened, LogWriter, WriterDisk, WriterTerms};
 use commit_log::{Log, MemoryLog};
 
@@ -158,13 +158,13 @@ impl LogWorld {
         let status = writer.status(self.hosts[host].clock.local(self.now));
         let told = self.hosts[host].told;
         match status.in_force {
-            Some(Receipt::Memory { .. }) if !told.0 => {
+            Some(RecordReceipt::Memory { .. }) if !told.0 => {
                 Err(format!("host {host} displays memory, and has not told that it is back: {writer:?}"))
             }
-            Some(Receipt::Disk) if !self.profile.restart_on_this_disk && !told.1 => {
+            Some(RecordReceipt::Disk) if !self.profile.restart_on_this_disk && !told.1 => {
                 Err(format!("host {host} displays the disk, and has not told that it has a lease"))
             }
-            Some(Receipt::Disk) | None if told.0 => {
+            Some(RecordReceipt::Disk) | None if told.0 => {
                 Err(format!("host {host} has not told that memory is lost, and displays {:?}", status.in_force))
             }
             _ => Ok(()),
@@ -179,7 +179,7 @@ impl LogWorld {
         self.hosts[host].withheld.extend(writer.take_receipts());
         let now = self.hosts[host].clock.local(self.now);
         while let Some(&(end, receipt)) = self.hosts[host].withheld.front() {
-            let is_overlooked = receipt == Receipt::Disk && self.planted == Some(Planted::ReceiptAfterLease);
+            let is_overlooked = receipt == RecordReceipt::Disk && self.planted == Some(PlantedInLog::ReceiptAfterLease);
             if !writer.vouches(now, end) && !is_overlooked {
                 writer.confirm(now);
                 break;

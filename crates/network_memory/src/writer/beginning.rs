@@ -7,9 +7,11 @@ use super::peer::PeerState;
 use super::{LogEvent, LogWriter, WriterPhase, WriterStop, is_passing};
 use crate::journal::{DiskStanding, Journal};
 use crate::limits::{FULL_PAUSE, NUMBER_MAX};
-use crate::message::Held;
-use crate::names::{Configuration, CountedServer, Epoch, Fallback, Incarnation, LogMark, RecoveryDoubt, ServerId};
-use crate::planted::Planted;
+use crate::message::HeldLog;
+use crate::names::{
+    Configuration, CountedServer, Fallback, Incarnation, LogMark, RecoveryDoubt, ServerId, WriterEpoch,
+};
+use crate::planted::PlantedInLog;
 use crate::retained::Retained;
 use commit_log::{Log, LogError};
 use std::collections::BTreeMap;
@@ -17,12 +19,12 @@ use std::collections::BTreeMap;
 /// With what an epoch begins.
 #[derive(Default)]
 pub(super) struct Beginning {
-    pub(super) epoch: Epoch,
+    pub(super) epoch: WriterEpoch,
     pub(super) previous: Option<Configuration>,
     /// Whether the previous one is known to be established.
     pub(super) is_established: bool,
     /// The epoch of the records.
-    pub(super) continues: Epoch,
+    pub(super) continues: WriterEpoch,
     pub(super) doubt: Option<RecoveryDoubt>,
     /// What an earlier epoch had is given up, where it is wanting.
     pub(super) gives_up: bool,
@@ -30,7 +32,7 @@ pub(super) struct Beginning {
     /// Up to here the disk has it already.
     pub(super) base: LogMark,
     pub(super) discarded: usize,
-    pub(super) answers: BTreeMap<ServerId, (Incarnation, Held)>,
+    pub(super) answers: BTreeMap<ServerId, (Incarnation, HeldLog)>,
 }
 
 impl<L: Log> LogWriter<L> {
@@ -45,7 +47,7 @@ impl<L: Log> LogWriter<L> {
         }
         // Nobody can recover the log without this disk, so nobody needs to be sealed.
         let beginning = Beginning {
-            epoch: Epoch { number, writer: self.nonce },
+            epoch: WriterEpoch { number, writer: self.nonce },
             previous: self.configuration.clone(),
             is_established: true,
             continues: self.epoch,
@@ -60,7 +62,7 @@ impl<L: Log> LogWriter<L> {
     }
 
     pub(super) fn enter(&mut self, now: u64, mut beginning: Beginning) {
-        beginning.gives_up |= self.accepts_loss() && self.planted == Some(Planted::GivenUpForNothing);
+        beginning.gives_up |= self.accepts_loss() && self.planted == Some(PlantedInLog::GivenUpForNothing);
         for (server, (incarnation, _)) in &beginning.answers {
             if let Some(peer) = self.peers.get_mut(server) {
                 peer.incarnation = *incarnation;
@@ -131,14 +133,14 @@ impl<L: Log> LogWriter<L> {
         let fallback = disk.filter(|_| always).map_or(Fallback::UnderLease, Fallback::RestartOnThisDisk);
         let generation = self.next_generation(answers, previous, fallback, *gives_up);
         let copies = previous.map_or(self.terms.copies, |previous| previous.copies);
-        let doubt = doubt.filter(|_| self.planted != Some(Planted::DoubtForgotten));
+        let doubt = doubt.filter(|_| self.planted != Some(PlantedInLog::DoubtForgotten));
         Configuration { epoch: *epoch, copies, members, fallback, continues: *continues, generation, doubt }
     }
 
     /// Which of the logs that go on after an accepted loss the next epoch is of.
     fn next_generation(
         &self,
-        answers: &BTreeMap<ServerId, (Incarnation, Held)>,
+        answers: &BTreeMap<ServerId, (Incarnation, HeldLog)>,
         previous: Option<&Configuration>,
         fallback: Fallback,
         gives_up: bool,
@@ -199,7 +201,7 @@ impl<L: Log> LogWriter<L> {
         &self,
         now: u64,
         previous: Option<&Configuration>,
-        answers: &BTreeMap<ServerId, (Incarnation, Held)>,
+        answers: &BTreeMap<ServerId, (Incarnation, HeldLog)>,
     ) -> Vec<CountedServer> {
         let old = |server| previous.and_then(|previous| previous.incarnation(server)).unwrap_or(Incarnation::NONE);
         let of_previous: Vec<ServerId> =

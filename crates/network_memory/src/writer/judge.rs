@@ -32,11 +32,11 @@
 //! What is not known is never guessed: short of the quorum the verdict is to wait, and says for whom.
 
 use super::Intent;
-use crate::message::Held;
+use crate::message::HeldLog;
 use crate::names::{
-    Configuration, DiskId, Epoch, Fallback, Incarnation, LogMark, RecordNumber, RecoveryDoubt, ServerId,
+    Configuration, DiskId, Fallback, Incarnation, LogMark, RecordNumber, RecoveryDoubt, ServerId, WriterEpoch,
 };
-use crate::planted::Planted;
+use crate::planted::PlantedInLog;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -60,13 +60,13 @@ pub(super) struct Evidence<'a> {
     pub(super) is_of_this_disk: bool,
     /// The servers that were asked.
     pub(super) asked: &'a [ServerId],
-    pub(super) answers: &'a BTreeMap<ServerId, (Incarnation, Held)>,
+    pub(super) answers: &'a BTreeMap<ServerId, (Incarnation, HeldLog)>,
     /// Servers that wait for a lease, in nanoseconds.
     pub(super) waiting: &'a BTreeMap<ServerId, u64>,
     /// Servers with damaged records: they know of epochs, and hold nothing that counts.
     pub(super) damaged: &'a BTreeSet<ServerId>,
     pub(super) intent: Intent,
-    pub(super) planted: Option<Planted>,
+    pub(super) planted: Option<PlantedInLog>,
 }
 
 /// What follows from it.
@@ -79,7 +79,7 @@ pub(super) enum Diagnosis {
     /// It cannot be opened here.
     NeedsDisk(DiskId),
     /// There is one already.
-    Exists(Epoch),
+    Exists(WriterEpoch),
 }
 
 /// From whom the log is taken.
@@ -94,7 +94,7 @@ pub(super) struct LogChoice {
     /// Otherwise: the servers that hold the log of that epoch, those with the longest first, and where each ends.
     pub(super) sources: Vec<(ServerId, RecordNumber)>,
     /// The epoch of their log, where it begins, and where it ends.
-    pub(super) epoch: Epoch,
+    pub(super) epoch: WriterEpoch,
     pub(super) from: LogMark,
     pub(super) end: LogMark,
     pub(super) doubt: Option<RecoveryDoubt>,
@@ -181,7 +181,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Diagnosis {
                 Fallback::RestartOnThisDisk(disk)
                     if evidence.disk != Some(disk)
                         && evidence.intent != Intent::AcceptLoss
-                        && evidence.planted != Some(Planted::DiskNotAskedFor) =>
+                        && evidence.planted != Some(PlantedInLog::DiskNotAskedFor) =>
                 {
                     Diagnosis::NeedsDisk(disk)
                 }
@@ -192,9 +192,9 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Diagnosis {
 }
 
 /// What of two configurations is later, or of two copies: one of this epoch's log.
-fn rank_of(evidence: &Evidence<'_>, configuration: &Configuration, epoch: Epoch) -> (u64, Epoch) {
+fn rank_of(evidence: &Evidence<'_>, configuration: &Configuration, epoch: WriterEpoch) -> (u64, WriterEpoch) {
     match evidence.planted {
-        Some(Planted::AcceptedRanksAbove) => (configuration.generation, epoch),
+        Some(PlantedInLog::AcceptedRanksAbove) => (configuration.generation, epoch),
         _ => configuration.rank_of(epoch),
     }
 }
@@ -209,7 +209,7 @@ fn unknown(evidence: &Evidence<'_>) -> Diagnosis {
             is_established: true,
             is_own: true,
             sources: Vec::new(),
-            epoch: Epoch::default(),
+            epoch: WriterEpoch::default(),
             from: LogMark::default(),
             end: LogMark::default(),
             doubt: None,
@@ -242,7 +242,7 @@ fn own_choice(own: OwnLog<'_>, doubt: Option<RecoveryDoubt>) -> LogChoice {
 
 /// The answers that count for a configuration.
 struct Counted<'a> {
-    held: Vec<(ServerId, &'a Held)>,
+    held: Vec<(ServerId, &'a HeldLog)>,
     /// No epoch can begin any more that does not know of the configuration.
     is_established: bool,
     /// They are too few, which was accepted.
@@ -253,24 +253,25 @@ struct Counted<'a> {
 fn count<'a>(evidence: &Evidence<'a>, configuration: &Configuration) -> Result<Counted<'a>, Missing> {
     let counts = |server: ServerId, incarnation| {
         configuration.counts(server, incarnation)
-            || evidence.planted == Some(Planted::EmptyServerCounts) && configuration.incarnation(server).is_some()
+            || evidence.planted == Some(PlantedInLog::EmptyServerCounts) && configuration.incarnation(server).is_some()
     };
     let has_kept = |server: ServerId, incarnation| configuration.has_kept(server, incarnation);
-    let among = |counts: &dyn Fn(ServerId, Incarnation) -> bool| -> Vec<(ServerId, &'a Held)> {
+    let among = |counts: &dyn Fn(ServerId, Incarnation) -> bool| -> Vec<(ServerId, &'a HeldLog)> {
         let whole = evidence.answers.iter().filter(|(server, _)| !evidence.damaged.contains(server));
         let counted = whole.filter(|(server, (incarnation, _))| counts(**server, *incarnation));
         counted.map(|(server, (_, held))| (*server, held)).collect()
     };
     let (counted, kept) = (among(&counts), among(&has_kept));
-    let needed = configuration.seal_quorum() - usize::from(evidence.planted == Some(Planted::SealQuorumLess));
+    let needed = configuration.seal_quorum() - usize::from(evidence.planted == Some(PlantedInLog::SealQuorumLess));
     let is_established = is_established(evidence, configuration);
     let is_members_short = counted.len() < needed;
     let is_short = is_members_short || !is_established && kept.len() < needed;
     // Where a recovery need not have the disk, lost memories may be given up, and no server that does not answer: together they could
     // be enough for a writer that is cut off.
     let answered = configuration.members.iter().filter(|member| evidence.answers.contains_key(&member.server)).count();
-    let is_alone =
-        has_disk_always(configuration) || answered >= needed || evidence.planted == Some(Planted::SilentServersGivenUp);
+    let is_alone = has_disk_always(configuration)
+        || answered >= needed
+        || evidence.planted == Some(PlantedInLog::SilentServersGivenUp);
     if is_short && (evidence.intent != Intent::AcceptLoss || !is_alone) {
         let wanting = if is_members_short { &counted } else { &kept };
         return Err(missing(evidence, configuration, wanting, needed));
@@ -282,17 +283,17 @@ fn count<'a>(evidence: &Evidence<'a>, configuration: &Configuration) -> Result<C
 }
 
 /// The epoch of the own copy's log. One that no server knows was never opened: the copy is still one of the log that it began with.
-fn epoch_of(evidence: &Evidence<'_>, own: &OwnLog<'_>, best_epoch: Option<Epoch>) -> Epoch {
+fn epoch_of(evidence: &Evidence<'_>, own: &OwnLog<'_>, best_epoch: Option<WriterEpoch>) -> WriterEpoch {
     let Configuration { epoch, continues, .. } = own.configuration;
     let is_copy = !has_disk_always(own.configuration) && best_epoch == Some(*continues);
-    if is_copy && evidence.planted != Some(Planted::AttemptForgetsItsLog) { *continues } else { *epoch }
+    if is_copy && evidence.planted != Some(PlantedInLog::AttemptForgetsItsLog) { *continues } else { *epoch }
 }
 
 /// Whether the own copy is of an earlier epoch than this. Members that hold nothing say nothing against it, when those that do are damaged.
 fn is_old(evidence: &Evidence<'_>, own: &OwnLog<'_>, last: &Configuration) -> bool {
     let Configuration { epoch, continues, .. } = own.configuration;
     let is_of_last = [*epoch, *continues].contains(&last.epoch) || has_disk_always(own.configuration);
-    !is_of_last && evidence.planted != Some(Planted::OldCopyChosen)
+    !is_of_last && evidence.planted != Some(PlantedInLog::OldCopyChosen)
 }
 
 /// Takes the log of the highest epoch among the members of the last configuration and the own copy.
@@ -301,12 +302,12 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Diagnosis {
         Ok(Counted { held, is_established, is_short }) => (held, is_established, is_short),
         Err(missing) => return Diagnosis::Wait(missing),
     };
-    let active = |held: &Held| held.configuration.as_ref().map(|configuration| configuration.epoch);
-    let rank = |of: &Configuration, epoch: Epoch, end: LogMark| match evidence.planted {
-        Some(Planted::LongestWins) => ((0, Epoch::default()), end.position),
+    let active = |held: &HeldLog| held.configuration.as_ref().map(|configuration| configuration.epoch);
+    let rank = |of: &Configuration, epoch: WriterEpoch, end: LogMark| match evidence.planted {
+        Some(PlantedInLog::LongestWins) => ((0, WriterEpoch::default()), end.position),
         _ => (rank_of(evidence, of, epoch), end.position),
     };
-    let of_held = |held: &Held| held.configuration.as_ref().map(|of| rank(of, of.epoch, held.end));
+    let of_held = |held: &HeldLog| held.configuration.as_ref().map(|of| rank(of, of.epoch, held.end));
     let best = counted.iter().filter_map(|(_, held)| Some((of_held(held)?, *held)));
     let best = best.max_by_key(|(rank, _)| *rank);
     let best_epoch = best.and_then(|(_, held)| active(held));
@@ -321,7 +322,7 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Diagnosis {
     // Memories that an earlier attempt has given up are wanting in whatever is found without them.
     let is_accepted = configuration.doubt == Some(RecoveryDoubt::LossAccepted)
         && !has_disk_always(configuration)
-        && evidence.planted != Some(Planted::GivenUpUntold);
+        && evidence.planted != Some(PlantedInLog::GivenUpUntold);
     let accepted = (is_short || is_accepted).then_some(RecoveryDoubt::LossAccepted);
     let needed = configuration.seal_quorum();
     let best = match (best, own) {
@@ -338,7 +339,8 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Diagnosis {
         (best, _) => best.expect("one of the two is there").1,
     };
     let epoch = active(best);
-    let mut sources: Vec<(ServerId, &Held)> = counted.into_iter().filter(|(_, held)| active(held) == epoch).collect();
+    let mut sources: Vec<(ServerId, &HeldLog)> =
+        counted.into_iter().filter(|(_, held)| active(held) == epoch).collect();
     sources.sort_by_key(|(_, held)| std::cmp::Reverse(held.end.position));
     // What one of them has truncated nobody needs, and may be damaged where it is still held.
     let from = sources.iter().map(|(_, held)| held.from).max_by_key(|from| from.position).unwrap_or(best.from);
@@ -347,7 +349,7 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Diagnosis {
         evidence.own.is_some_and(|own| Some(epoch_of(&own)) == epoch && own.configuration.doubt.is_none());
     let is_doubtful = last_permit.is_some_and(|(_, granted)| granted)
         && !is_our_disk
-        && evidence.planted != Some(Planted::DoubtUntold);
+        && evidence.planted != Some(PlantedInLog::DoubtUntold);
     let chosen = best.configuration.clone().expect("what is active has a configuration");
     let disk_is_lost = matches!(chosen.fallback, Fallback::RestartOnThisDisk(disk) if evidence.disk != Some(disk));
     let doubt = accepted
@@ -369,11 +371,11 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Diagnosis {
 
 /// Whether it is known that no epoch can begin any more that does not know of this one.
 fn is_established(evidence: &Evidence<'_>, configuration: &Configuration) -> bool {
-    let is_said = |held: &Held| {
+    let is_said = |held: &HeldLog| {
         held.is_established && held.configuration.as_ref().is_some_and(|held| held.epoch == configuration.epoch)
     };
     has_disk_always(configuration)
-        || evidence.planted == Some(Planted::UnestablishedBasis)
+        || evidence.planted == Some(PlantedInLog::UnestablishedBasis)
         || evidence.answers.values().any(|(_, held)| is_said(held))
         || evidence.own.is_some_and(|own| own.is_established && own.configuration.epoch == configuration.epoch)
 }
@@ -381,7 +383,7 @@ fn is_established(evidence: &Evidence<'_>, configuration: &Configuration) -> boo
 fn missing(
     evidence: &Evidence<'_>,
     configuration: &Configuration,
-    counted: &[(ServerId, &Held)],
+    counted: &[(ServerId, &HeldLog)],
     needed: usize,
 ) -> Missing {
     let lack = |server: ServerId| match (evidence.waiting.get(&server), evidence.answers.get(&server)) {

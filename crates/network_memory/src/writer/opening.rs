@@ -9,9 +9,9 @@ use crate::journal::Journal;
 use crate::limits::{
     ACCEPTED_STEP, LEASE, NUMBER_MAX, OUTBID_PAUSE_MAX, OUTBID_PAUSE_MIN, PROBE_PAUSE, SETTLE, SILENCE, VOUCHED,
 };
-use crate::message::{Held, ServerRefusal, ServerReply, WriterRequest};
-use crate::names::{Epoch, Fallback, Incarnation, ServerId};
-use crate::planted::Planted;
+use crate::message::{HeldLog, ServerRefusal, ServerReply, WriterRequest};
+use crate::names::{Fallback, Incarnation, ServerId, WriterEpoch};
+use crate::planted::PlantedInLog;
 use commit_log::Log;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ type Lives = BTreeMap<ServerId, Incarnation>;
 
 /// It is asked who holds the log, and then it is sealed.
 pub(super) struct Sealing {
-    epoch: Epoch,
+    epoch: WriterEpoch,
     /// Nothing is sealed yet.
     is_asking: bool,
     begun_at: u64,
@@ -28,7 +28,7 @@ pub(super) struct Sealing {
     expected: BTreeSet<ServerId>,
     /// When enough has been waited for those that have not answered; none if it is not known.
     settled_at: Option<u64>,
-    answers: BTreeMap<ServerId, (Incarnation, Held)>,
+    answers: BTreeMap<ServerId, (Incarnation, HeldLog)>,
     waiting: BTreeMap<ServerId, u64>,
     /// Who accepts a loss: until when the seal is held, and by which lives of their memory.
     held: Option<(u64, Lives)>,
@@ -43,7 +43,7 @@ pub(super) struct Sealing {
 }
 
 impl Sealing {
-    pub(super) fn epoch(&self) -> Epoch {
+    pub(super) fn epoch(&self) -> WriterEpoch {
         self.epoch
     }
 
@@ -65,7 +65,7 @@ impl Sealing {
         &mut self,
         server: ServerId,
         incarnation: Incarnation,
-        held: Held,
+        held: HeldLog,
         peers: &mut BTreeMap<ServerId, ServerPeer>,
     ) {
         for member in held.configuration.iter().flat_map(|configuration| &configuration.members) {
@@ -79,7 +79,7 @@ impl Sealing {
 impl<L: Log> LogWriter<L> {
     /// Asks who holds the log, to be sealed for an epoch with this number.
     pub(super) fn look(&mut self, now: u64, number: u64) {
-        let is_asking = self.planted != Some(Planted::SealedUnasked);
+        let is_asking = self.planted != Some(PlantedInLog::SealedUnasked);
         self.begin_sealing(now, number, is_asking, BTreeSet::new());
     }
 
@@ -95,7 +95,7 @@ impl<L: Log> LogWriter<L> {
 
     /// As `begin_sealing`, and asks nobody yet.
     fn prepare_sealing(&mut self, now: u64, number: u64, is_asking: bool, expected: BTreeSet<ServerId>) {
-        if !self.opened && self.epoch.writer == self.nonce && self.planted != Some(Planted::NonceKept) {
+        if !self.opened && self.epoch.writer == self.nonce && self.planted != Some(PlantedInLog::NonceKept) {
             // Servers may hold the log of the attempt that has come to nothing, and the next one may take another log: they must not
             // look like one writer's.
             self.nonce = next_nonce(self.nonce);
@@ -103,7 +103,7 @@ impl<L: Log> LogWriter<L> {
         if number > NUMBER_MAX {
             return self.stop(WriterStop::NumbersUsedUp { number });
         }
-        let epoch = Epoch { number, writer: self.nonce };
+        let epoch = WriterEpoch { number, writer: self.nonce };
         self.peers.values_mut().for_each(|peer| peer.asked_at = None);
         self.phase = WriterPhase::Sealing(Sealing {
             epoch,
@@ -122,7 +122,7 @@ impl<L: Log> LogWriter<L> {
     }
 
     /// Tries it again after a while, because another one has sealed it in the meantime. Until then nobody is sealed, so that the other one gets on.
-    pub(super) fn seal_later(&mut self, now: u64, by: Epoch) {
+    pub(super) fn seal_later(&mut self, now: u64, by: WriterEpoch) {
         let number = self.beyond(by.number);
         self.prepare_sealing(now, number, !self.opened, BTreeSet::new());
         self.wait_outbid(now, number);
@@ -212,7 +212,7 @@ impl<L: Log> LogWriter<L> {
                     }
                 });
                 let settled_at = match self.planted {
-                    Some(Planted::NotWaitedFor) => since,
+                    Some(PlantedInLog::NotWaitedFor) => since,
                     _ => settled.max().unwrap_or(since),
                 };
                 sealing.settled_at = Some(settled_at);
@@ -250,7 +250,7 @@ impl<L: Log> LogWriter<L> {
         };
         let held = last.members.iter().filter(|member| is_same(&member.server)).count();
         let (needed, is_old) = (last.seal_quorum(), sealing.begun_at + VOUCHED <= now);
-        let is_planted = matches!(self.planted, Some(Planted::SealNotHeld | Planted::SilentServersGivenUp));
+        let is_planted = matches!(self.planted, Some(PlantedInLog::SealNotHeld | PlantedInLog::SilentServersGivenUp));
         if self.accepts_loss() && held < needed && !is_planted {
             return self.hold(now, needed);
         }
@@ -268,7 +268,7 @@ impl<L: Log> LogWriter<L> {
 
     /// The number of an epoch above this one. Who accepts a loss may not hear of the latest.
     fn beyond(&self, number: u64) -> u64 {
-        let is_step = self.accepts_loss() && self.planted != Some(Planted::AcceptedNearby);
+        let is_step = self.accepts_loss() && self.planted != Some(PlantedInLog::AcceptedNearby);
         number.saturating_add(if is_step { ACCEPTED_STEP } else { 1 })
     }
 
@@ -296,7 +296,7 @@ impl<L: Log> LogWriter<L> {
         &self,
         intent: Intent,
         asked: &[ServerId],
-        answers: &BTreeMap<ServerId, (Incarnation, Held)>,
+        answers: &BTreeMap<ServerId, (Incarnation, HeldLog)>,
         waiting: &BTreeMap<ServerId, u64>,
         damaged: &BTreeSet<ServerId>,
     ) -> Diagnosis {

@@ -4,7 +4,7 @@
 
 use crate::limits::{BATCH_BYTES, BATCH_RECORDS_MAX, SILENCE};
 use crate::message::{CheckedRecord, WriterRequest};
-use crate::names::{Configuration, Epoch, Incarnation, LogMark, RecordNumber};
+use crate::names::{Configuration, Incarnation, LogMark, RecordNumber, WriterEpoch};
 use crate::retained::Retained;
 use std::collections::VecDeque;
 
@@ -64,13 +64,13 @@ pub(super) enum PeerState {
     /// It is there, and does not count in this epoch.
     Stranger,
     /// It is given what it lacks.
-    Restoring(Restoring),
+    Restoring(RestoringLog),
     /// It holds the log.
     Active(Shipping),
 }
 
 #[derive(Debug)]
-pub(super) struct Restoring {
+pub(super) struct RestoringLog {
     /// Where the log began when this did.
     pub(super) from: RecordNumber,
     pub(super) base: LogMark,
@@ -82,20 +82,20 @@ pub(super) struct Restoring {
     pub(super) blocked_until: u64,
 }
 
-impl Restoring {
-    pub(super) fn new(now: u64, base: LogMark, from: RecordNumber, end: LogMark) -> Restoring {
+impl RestoringLog {
+    pub(super) fn new(now: u64, base: LogMark, from: RecordNumber, end: LogMark) -> RestoringLog {
         let next = base.position;
-        Restoring { from, base, end, next, acknowledged: next, sent_at: now, progress_at: now, blocked_until: 0 }
+        RestoringLog { from, base, end, next, acknowledged: next, sent_at: now, progress_at: now, blocked_until: 0 }
     }
 
     /// What is to be sent now, if anything is.
     pub(super) fn next_request(
         &mut self,
         configuration: &Configuration,
-        basis: Option<Epoch>,
+        basis: Option<WriterEpoch>,
         records: &Retained,
     ) -> Option<WriterRequest> {
-        let Restoring { from, base, end, acknowledged, .. } = *self;
+        let RestoringLog { from, base, end, acknowledged, .. } = *self;
         let epoch = configuration.epoch;
         if self.next != acknowledged {
             return None;

@@ -2,12 +2,12 @@
 //!
 //! Invariant: `held <= sent <= end` of an active member, and `held` is what the member itself has told in this epoch.
 
-use super::peer::{PeerState, Restoring, SentRequest, ServerPeer, Shipping, batch};
+use super::peer::{PeerState, RestoringLog, SentRequest, ServerPeer, Shipping, batch};
 use super::{Intent, LogEvent, LogWriter, WriterStop, is_active};
 use crate::limits::{FULL_PAUSE, PROBE_PAUSE, RENEWAL_PAUSE_MAX, RENEWAL_PAUSE_MIN, RESEND, SILENCE, WINDOW_BYTES};
-use crate::message::{Held, ServerRefusal, ServerReply, ToWriter, WriterRequest};
-use crate::names::{Epoch, Fallback, Incarnation, LogMark, RecordNumber, ServerId};
-use crate::planted::Planted;
+use crate::message::{HeldLog, ServerRefusal, ServerReply, ToWriter, WriterRequest};
+use crate::names::{Fallback, Incarnation, LogMark, RecordNumber, ServerId, WriterEpoch};
+use crate::planted::PlantedInLog;
 use commit_log::Log;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -53,10 +53,10 @@ impl<L: Log> LogWriter<L> {
     }
 
     /// What a server holds has been told: goes on with it in this epoch.
-    pub(super) fn meet(&mut self, now: u64, server: ServerId, incarnation: Incarnation, held: &Held) {
+    pub(super) fn meet(&mut self, now: u64, server: ServerId, incarnation: Incarnation, held: &HeldLog) {
         let Some(configuration) = &self.configuration else { return };
         let rival = held.configuration.as_ref().filter(|held| held.is_rival_of(configuration));
-        if let Some(rival) = rival.filter(|_| self.planted != Some(Planted::RivalIgnored)) {
+        if let Some(rival) = rival.filter(|_| self.planted != Some(PlantedInLog::RivalIgnored)) {
             return self.stop(match rival.fallback {
                 _ if self.intent == Intent::Create && rival.generation == configuration.generation => {
                     WriterStop::Exists { epoch: rival.epoch }
@@ -78,7 +78,7 @@ impl<L: Log> LogWriter<L> {
         let epoch = configuration.epoch;
         let Some(peer) = self.peers.get_mut(&server) else { return };
         peer.is_damaged &= peer.incarnation == incarnation;
-        let is_damaged = peer.is_damaged && self.planted != Some(Planted::DamagedCounts);
+        let is_damaged = peer.is_damaged && self.planted != Some(PlantedInLog::DamagedCounts);
         peer.incarnation = incarnation;
         if !is_counted {
             let is_news = !matches!(peer.state, PeerState::Stranger);
@@ -105,7 +105,7 @@ impl<L: Log> LogWriter<L> {
     }
 
     fn restore(&mut self, now: u64, server: ServerId, base: LogMark) {
-        let restoring = Restoring::new(now, base, self.records.from(), self.records.end_mark());
+        let restoring = RestoringLog::new(now, base, self.records.from(), self.records.end_mark());
         if let Some(peer) = self.peers.get_mut(&server) {
             peer.state = PeerState::Restoring(restoring);
         }
@@ -142,7 +142,7 @@ impl<L: Log> LogWriter<L> {
             **other != server && peer.incarnation == incarnation && peer.is_heard(now)
         };
         if let Some((&one, _)) = self.peers.iter().find(is_same)
-            && self.planted != Some(Planted::SameServerCounts)
+            && self.planted != Some(PlantedInLog::SameServerCounts)
         {
             // A log that is open goes on without the second address.
             if !self.opened {
@@ -202,11 +202,11 @@ impl<L: Log> LogWriter<L> {
 
     /// Whether a server holds the log of an epoch that this one does not know of, and that is perhaps the right one: of attempts that were never
     /// established a lower one may have got through since.
-    fn is_unjudged(&self, held: &Held) -> bool {
-        let is_news = |known: &BTreeSet<Epoch>| {
+    fn is_unjudged(&self, held: &HeldLog) -> bool {
+        let is_news = |known: &BTreeSet<WriterEpoch>| {
             held.configuration.as_ref().is_some_and(|held| held.epoch != self.epoch && !known.contains(&held.epoch))
         };
-        let is_open = !self.established && self.planted != Some(Planted::UnknownOverwritten);
+        let is_open = !self.established && self.planted != Some(PlantedInLog::UnknownOverwritten);
         is_open && self.judged.as_ref().is_some_and(is_news)
     }
 
@@ -232,14 +232,14 @@ impl<L: Log> LogWriter<L> {
         }
     }
 
-    fn hear_refusal(&mut self, now: u64, server: ServerId, of: Epoch, reason: ServerRefusal) {
+    fn hear_refusal(&mut self, now: u64, server: ServerId, of: WriterEpoch, reason: ServerRefusal) {
         match reason {
             // Nobody recovers the log without this disk: it was an attempt of this disk that has come to nothing, or of somebody who has
             // accepted the loss of the disk, whose log will be found.
             ServerRefusal::Sealed { by } if by > self.epoch && self.opened && self.has_disk_always() => {
                 return self.renew(now, by.number + 1);
             }
-            ServerRefusal::Sealed { .. } if self.opened && self.planted == Some(Planted::FencedIgnored) => return,
+            ServerRefusal::Sealed { .. } if self.opened && self.planted == Some(PlantedInLog::FencedIgnored) => return,
             ServerRefusal::Sealed { by } if by > self.epoch && self.opened => {
                 return self.stop(WriterStop::Fenced { by });
             }
@@ -370,7 +370,7 @@ impl<L: Log> LogWriter<L> {
             _ if self.has_disk_always() => None,
             basis => Some(basis.as_ref().map_or(epoch, |basis| basis.epoch)),
         };
-        let told = if self.planted == Some(Planted::TruncatedTooFar) { self.records.end_mark() } else { from };
+        let told = if self.planted == Some(PlantedInLog::TruncatedTooFar) { self.records.end_mark() } else { from };
         for (server, peer) in &mut self.peers {
             let mut send = |request| self.requests.push_back((*server, request));
             match &mut peer.state {
@@ -404,7 +404,7 @@ impl<L: Log> LogWriter<L> {
                 PeerState::Restoring(restoring) => {
                     if restoring.next < from.position {
                         // What was being restored has been truncated: all of the rest is restored.
-                        *restoring = Restoring::new(now, from, from.position, self.records.end_mark());
+                        *restoring = RestoringLog::new(now, from, from.position, self.records.end_mark());
                     }
                     // One message at a time: the reply says where to go on.
                     if let Some(request) = restoring.next_request(configuration, basis, &self.records) {

@@ -4,18 +4,18 @@ use super::beginning::Beginning;
 use super::judge::{Diagnosis, Lack, LogChoice, Missing};
 use super::{Intent, LogWriter, WriterPhase};
 use crate::limits::RESEND;
-use crate::message::{CheckedRecord, Held, ServerRefusal, ServerReply, WriterRequest};
-use crate::names::{Configuration, Epoch, Incarnation, RecordNumber, RecoveryDoubt, ServerId};
-use crate::planted::Planted;
+use crate::message::{CheckedRecord, HeldLog, ServerRefusal, ServerReply, WriterRequest};
+use crate::names::{Configuration, Incarnation, RecordNumber, RecoveryDoubt, ServerId, WriterEpoch};
+use crate::planted::PlantedInLog;
 use crate::retained::Retained;
 use commit_log::Log;
 use std::collections::BTreeMap;
 
 /// Records are being read.
 pub(super) struct Fetching {
-    epoch: Epoch,
+    epoch: WriterEpoch,
     choice: LogChoice,
-    answers: BTreeMap<ServerId, (Incarnation, Held)>,
+    answers: BTreeMap<ServerId, (Incarnation, HeldLog)>,
     /// What stays of the own copy: all of it, or nothing.
     keeps_own: bool,
     fetched: Retained,
@@ -36,8 +36,8 @@ impl<L: Log> LogWriter<L> {
     pub(super) fn take_from(
         &mut self,
         now: u64,
-        epoch: Epoch,
-        answers: BTreeMap<ServerId, (Incarnation, Held)>,
+        epoch: WriterEpoch,
+        answers: BTreeMap<ServerId, (Incarnation, HeldLog)>,
         damaged: Vec<(ServerId, RecordNumber)>,
         choice: LogChoice,
     ) {
@@ -67,7 +67,8 @@ impl<L: Log> LogWriter<L> {
         // The same writer has only appended, from one of its epochs to the next.
         let is_same =
             self.configuration.as_ref().is_some_and(|configuration| configuration.epoch.writer == choice.epoch.writer);
-        let keeps_own = is_same && own.position >= choice.from.position && self.planted != Some(Planted::LongestWins);
+        let keeps_own =
+            is_same && own.position >= choice.from.position && self.planted != Some(PlantedInLog::LongestWins);
         let fetched = Retained::behind(if keeps_own { own } else { choice.from });
         let fetching = Fetching { epoch, choice, answers, keeps_own, fetched, asked_at: 0, turn: 0, damaged };
         self.phase = WriterPhase::Fetching(Box::new(fetching));
@@ -194,7 +195,7 @@ impl<L: Log> LogWriter<L> {
             {
                 let end = fetching.choice.end.position;
                 let is_sound = |at: RecordNumber, record: &CheckedRecord| {
-                    self.planted == Some(Planted::ChecksumIgnored) || record.is_sound(self.terms.log, at)
+                    self.planted == Some(PlantedInLog::ChecksumIgnored) || record.is_sound(self.terms.log, at)
                 };
                 let mut is_whole = !records.is_empty();
                 for record in records {

@@ -11,8 +11,8 @@ use crate::limits::{
     ROUND_TRIPS_PER_LOOK, VOUCHED,
 };
 use crate::message::WriterRequest;
-use crate::names::{Receipt, RecordNumber, ServerId};
-use crate::planted::Planted;
+use crate::names::{RecordNumber, RecordReceipt, ServerId};
+use crate::planted::PlantedInLog;
 use commit_log::Log;
 use std::collections::VecDeque;
 
@@ -99,27 +99,27 @@ impl<L: Log> LogWriter<L> {
         } else {
             self.choose_lease(now, held);
         }
-        let copies = self.copies() - usize::from(self.planted == Some(Planted::OneCopyLess) && self.copies() > 1);
+        let copies = self.copies() - usize::from(self.planted == Some(PlantedInLog::OneCopyLess) && self.copies() > 1);
         let memory = self.held_by(copies).filter(|_| self.established && self.is_memory_enough());
         if let Some(memory) = memory.filter(|memory| *memory > self.acknowledged) {
             let until = self.vouched_until(memory).max(self.lease_until());
-            if now < until || self.has_disk_always() || self.planted == Some(Planted::OldAnswersCount) {
+            if now < until || self.has_disk_always() || self.planted == Some(PlantedInLog::OldAnswersCount) {
                 self.lease.vouched_until = until;
-                self.acknowledge(memory, Receipt::Memory { copies: self.copies() as u8 });
+                self.acknowledge(memory, RecordReceipt::Memory { copies: self.copies() as u8 });
             }
         }
         let disk = synced.filter(|_| self.is_disk_enough(now));
         let disk = match self.planted {
-            Some(Planted::ReceiptBeforeSync) if disk.is_some() && self.is_late(now) => Some(self.records.end()),
+            Some(PlantedInLog::ReceiptBeforeSync) if disk.is_some() && self.is_late(now) => Some(self.records.end()),
             _ => disk,
         };
         if let Some(disk) = disk.filter(|disk| *disk > self.acknowledged) {
-            self.acknowledge(disk, Receipt::Disk);
+            self.acknowledge(disk, RecordReceipt::Disk);
         }
         self.hurry(now);
     }
 
-    fn acknowledge(&mut self, position: RecordNumber, receipt: Receipt) {
+    fn acknowledge(&mut self, position: RecordNumber, receipt: RecordReceipt) {
         self.acknowledged = position;
         self.receipts.push_back((position, receipt));
         while self.waiting.front().is_some_and(|(waiting, _)| *waiting < position) {
@@ -136,7 +136,7 @@ impl<L: Log> LogWriter<L> {
         let members = self.configuration.as_ref().map_or(0, |configuration| configuration.members.len());
         let has_kept = |(server, peer): &(&ServerId, &super::ServerPeer)| {
             let configuration = self.configuration.as_ref();
-            self.planted == Some(Planted::NewLivesEstablish)
+            self.planted == Some(PlantedInLog::NewLivesEstablish)
                 || configuration.is_some_and(|configuration| configuration.has_kept(**server, peer.incarnation))
         };
         active().filter(has_kept).count() >= self.copies() || active().count() == members
@@ -148,7 +148,7 @@ impl<L: Log> LogWriter<L> {
             return;
         }
         let is_held = match self.planted {
-            Some(Planted::RestoreSkipped) => self.held_by(1).is_some(),
+            Some(PlantedInLog::RestoreSkipped) => self.held_by(1).is_some(),
             _ => held.is_some_and(|held| held >= self.began_at),
         };
         // The entry that begins the epoch, and establishes it, stands behind the last record of its journal.
@@ -244,14 +244,14 @@ impl<L: Log> LogWriter<L> {
     }
 
     pub(super) fn hear_permitted(&mut self, now: u64, server: ServerId, number: u64) {
-        let is_answer = number == self.lease.number || self.planted == Some(Planted::OldPermitBelieved);
+        let is_answer = number == self.lease.number || self.planted == Some(PlantedInLog::OldPermitBelieved);
         if is_answer
             && self.lease.is_wanted
             && let Some(peer) = self.peers.get_mut(&server)
             && super::is_active(peer)
         {
             // Counted from when it was asked for: the server began to count later.
-            let from = if self.planted == Some(Planted::LeaseFromAnswer) { now } else { self.lease.asked_at };
+            let from = if self.planted == Some(PlantedInLog::LeaseFromAnswer) { now } else { self.lease.asked_at };
             peer.lease_until = from + LEASE - LEASE_MARGIN;
         }
     }
@@ -274,7 +274,7 @@ impl<L: Log> LogWriter<L> {
         if !self.has_disk_always() {
             return true;
         }
-        let is_said = self.planted == Some(Planted::StandingNotSynced)
+        let is_said = self.planted == Some(PlantedInLog::StandingNotSynced)
             || self.journal.as_ref().zip(self.standing_place).is_some_and(|(journal, place)| journal.is_synced(place));
         self.standing == DiskStanding::Memory && is_said
     }
@@ -283,7 +283,7 @@ impl<L: Log> LogWriter<L> {
         if self.has_disk_always() {
             return true;
         }
-        let is_live = now < self.lease_until() || self.planted == Some(Planted::LeaseIgnored);
+        let is_live = now < self.lease_until() || self.planted == Some(PlantedInLog::LeaseIgnored);
         self.lease.is_wanted && is_live && self.established
     }
 
@@ -291,7 +291,7 @@ impl<L: Log> LogWriter<L> {
     /// If not, [`LogWriter::confirm`] asks those who can tell.
     pub fn vouches(&self, now: u64, end: RecordNumber) -> bool {
         let held = self.held_by(self.copies()).filter(|_| self.established);
-        let is_recent = now < self.lease.vouched_until || self.planted == Some(Planted::OldAnswersCount);
+        let is_recent = now < self.lease.vouched_until || self.planted == Some(PlantedInLog::OldAnswersCount);
         self.is_disk_enough(now) || is_recent && held.is_some_and(|held| held >= end)
     }
 
@@ -321,16 +321,16 @@ impl<L: Log> LogWriter<L> {
     }
 
     /// What would make a record durable now.
-    pub(super) fn in_force(&self, now: u64) -> Option<Receipt> {
+    pub(super) fn in_force(&self, now: u64) -> Option<RecordReceipt> {
         let copies = self.copies();
         match &self.phase {
             WriterPhase::Active if self.opened => {}
             _ => return None,
         }
         if self.is_memory_told {
-            return Some(Receipt::Memory { copies: copies as u8 });
+            return Some(RecordReceipt::Memory { copies: copies as u8 });
         }
-        (self.journal.is_some() && self.is_disk_enough(now)).then_some(Receipt::Disk)
+        (self.journal.is_some() && self.is_disk_enough(now)).then_some(RecordReceipt::Disk)
     }
 
     /// When something is due, in the time that [`LogWriter::tick`] is given.

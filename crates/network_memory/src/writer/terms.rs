@@ -2,7 +2,7 @@
 
 pub use crate::journal::{Boot, JournalError};
 use crate::limits::{NUMBER_MAX, RECORD_BYTES_MAX, SERVERS_MAX};
-use crate::names::{DiskId, Epoch, LogId, Receipt, RecordNumber, RecoveryDoubt, ServerId};
+use crate::names::{DiskId, LogId, RecordNumber, RecordReceipt, RecoveryDoubt, ServerId, WriterEpoch};
 use commit_log::LogError;
 use thiserror::Error;
 
@@ -118,13 +118,13 @@ pub enum WriterStop {
     )]
     Fenced {
         /// Its epoch.
-        by: Epoch,
+        by: WriterEpoch,
     },
     /// The log was to be made, and is there.
     #[error("there is a log of this name already, in epoch {epoch}: open it instead of making one")]
     Exists {
         /// Its epoch.
-        epoch: Epoch,
+        epoch: WriterEpoch,
     },
     /// Only the host with that disk may open the log.
     #[error("the log restarts on the disk {:016x} only, because that disk alone may hold some of it: open it there", .0.0)]
@@ -159,7 +159,7 @@ pub enum LogEvent {
     /// The log is open, and holds these records.
     Opened {
         /// Of the writer.
-        epoch: Epoch,
+        epoch: WriterEpoch,
         /// The first record.
         from: RecordNumber,
         /// Behind the last.
@@ -195,7 +195,7 @@ pub enum LogEvent {
         instead_of: ServerId,
     },
     /// The members have changed, or what counts of them.
-    NewEpoch(Epoch),
+    NewEpoch(WriterEpoch),
     /// k members let the writer acknowledge from its disk.
     LeaseTaken,
     /// And it no longer does.
@@ -208,7 +208,7 @@ pub enum LogEvent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriterStatus {
     /// Of the writer.
-    pub epoch: Epoch,
+    pub epoch: WriterEpoch,
     /// The first record.
     pub from: RecordNumber,
     /// Everything below has a receipt.
@@ -220,7 +220,7 @@ pub struct WriterStatus {
     /// Bytes that have been acknowledged and are not on the disk: what is lost if this host and k servers lose their memory at once.
     pub window_bytes: u64,
     /// What would make a record durable now.
-    pub in_force: Option<Receipt>,
+    pub in_force: Option<RecordReceipt>,
     /// Members that hold everything that was acknowledged.
     pub copies: usize,
     /// How long the servers may take before the disk is asked too, in nanoseconds.

@@ -4,7 +4,7 @@ mod rivals;
 
 use super::*;
 use crate::limits::NUMBER_MAX;
-use crate::message::{Held, ServerRefusal};
+use crate::message::{HeldLog, ServerRefusal};
 use crate::names::{CountedServer, DiskId, Incarnation, LogMark};
 use crate::server::{LogServer, Room};
 use commit_log::MemoryLog;
@@ -38,7 +38,7 @@ impl Net {
     }
 
     /// A writer without a disk.
-    fn begin(&self, nonce: u64, intent: Intent, planted: Option<Planted>) -> LogWriter<MemoryLog> {
+    fn begin(&self, nonce: u64, intent: Intent, planted: Option<PlantedInLog>) -> LogWriter<MemoryLog> {
         self.begin_on(None, nonce, intent, planted)
     }
 
@@ -48,7 +48,7 @@ impl Net {
         disk: Option<MemoryLog>,
         nonce: u64,
         intent: Intent,
-        planted: Option<Planted>,
+        planted: Option<PlantedInLog>,
     ) -> LogWriter<MemoryLog> {
         let disk = disk.map(|log| WriterDisk { log, name_if_new: DiskId(1), boot: Boot(1), is_cut: false });
         let servers = (0..3).map(Net::server).collect();
@@ -117,7 +117,7 @@ impl Net {
 
 /// What comes of it when a server forgets for whom it had sealed the log: the records that the old writer has a receipt for, and those
 /// that are found at last.
-fn forgotten_seal(planted: Option<Planted>) -> (RecordNumber, RecordNumber) {
+fn forgotten_seal(planted: Option<PlantedInLog>) -> (RecordNumber, RecordNumber) {
     let mut net = Net::new();
     let mut old = net.begin(1, Intent::Create, planted);
     net.pass(&mut old, &[A, B, C], LogWriter::is_open);
@@ -157,13 +157,13 @@ fn an_epoch_is_not_established_by_servers_that_have_forgotten() {
     let (acknowledged, found) = forgotten_seal(None);
     assert!(found >= acknowledged, "record {found} of {acknowledged} is lost");
     // Without the rule it is: otherwise this test would not come to where it matters.
-    let (acknowledged, found) = forgotten_seal(Some(Planted::NewLivesEstablish));
+    let (acknowledged, found) = forgotten_seal(Some(PlantedInLog::NewLivesEstablish));
     assert!(found < acknowledged, "{found} of {acknowledged}");
 }
 
 /// What comes of it when an epoch that was begun with a server that had come back empty was never established, and another one was: the
 /// records that have a receipt there, and those that are found by whoever knows of the first alone; none if that one does not open.
-fn unestablished_epoch(planted: Option<Planted>) -> (RecordNumber, Option<RecordNumber>) {
+fn unestablished_epoch(planted: Option<PlantedInLog>) -> (RecordNumber, Option<RecordNumber>) {
     let mut net = Net::new();
     let mut old = net.begin(1, Intent::Create, planted);
     net.pass(&mut old, &[A, B, C], LogWriter::is_open);
@@ -194,18 +194,18 @@ fn unestablished_epoch(planted: Option<Planted>) -> (RecordNumber, Option<Record
 fn an_epoch_that_was_not_established_is_nobodys_basis() {
     assert_eq!(unestablished_epoch(None), (RecordNumber(1), None));
     // Without the rule the log is opened without the record.
-    assert_eq!(unestablished_epoch(Some(Planted::UnestablishedBasis)), (RecordNumber(1), Some(RecordNumber(0))));
+    assert_eq!(unestablished_epoch(Some(PlantedInLog::UnestablishedBasis)), (RecordNumber(1), Some(RecordNumber(0))));
 }
 
 /// Where the log ends that is found on its own disk after an attempt that did not get through, when the record is there alone.
-fn record_on_the_disk(planted: Option<Planted>) -> RecordNumber {
+fn record_on_the_disk(planted: Option<PlantedInLog>) -> RecordNumber {
     // No server has room for the record.
     let mut net = Net::with(Room { capacity_bytes: 100, quota_bytes: 100 });
     let mut writer = net.begin_on(Some(MemoryLog::new()), 1, Intent::Create, planted);
     net.pass(&mut writer, &[A, B, C], LogWriter::is_open);
     writer.append(net.now, &[7; 200]).expect("it is open");
     net.pass(&mut writer, &[A, B, C], |writer| writer.acknowledged() == RecordNumber(1));
-    assert_eq!(writer.take_receipts().last(), Some((RecordNumber(1), Receipt::Disk)));
+    assert_eq!(writer.take_receipts().last(), Some((RecordNumber(1), RecordReceipt::Disk)));
     for nonce in [2, 3] {
         let mut disk = writer.into_disk().expect("it has one");
         disk.restart();
@@ -221,7 +221,7 @@ fn record_on_the_disk(planted: Option<Planted>) -> RecordNumber {
 #[test]
 fn an_attempt_that_does_not_get_through_leaves_the_disk_what_it_was() {
     assert_eq!(record_on_the_disk(None), RecordNumber(1));
-    assert_eq!(record_on_the_disk(Some(Planted::AttemptForgetsItsLog)), RecordNumber(0));
+    assert_eq!(record_on_the_disk(Some(PlantedInLog::AttemptForgetsItsLog)), RecordNumber(0));
 }
 
 /// If this failed, one memory would count as two copies.
@@ -233,7 +233,7 @@ fn a_server_is_named_once() {
     let begun = LogWriter::<MemoryLog>::begin(net.now, terms, 1, None, Intent::Create, None);
     assert!(matches!(begun, Err(BeginError::Twice(server)) if server == Net::server(A)));
     // The same server under another address.
-    for planted in [None, Some(Planted::SameServerCounts)] {
+    for planted in [None, Some(PlantedInLog::SameServerCounts)] {
         let mut net = Net::new();
         net.servers[B] = LogServer::new(Incarnation(1), ROOM);
         let mut writer = net.begin(1, Intent::Create, planted);
@@ -249,11 +249,11 @@ fn a_server_is_named_once() {
 #[test]
 fn a_disk_whose_loss_was_accepted_does_not_return() {
     assert_eq!(old_disk_returns(None), Some(WriterStop::NeedsDisk(DiskId(2))));
-    assert_ne!(old_disk_returns(Some(Planted::RivalIgnored)), Some(WriterStop::NeedsDisk(DiskId(2))));
+    assert_ne!(old_disk_returns(Some(PlantedInLog::RivalIgnored)), Some(WriterStop::NeedsDisk(DiskId(2))));
 }
 
 /// Why the writer of a disk stops whose loss was accepted while it was cut off.
-fn old_disk_returns(planted: Option<Planted>) -> Option<WriterStop> {
+fn old_disk_returns(planted: Option<PlantedInLog>) -> Option<WriterStop> {
     let mut net = Net::new();
     let begin = |net: &Net, disk: MemoryLog, id: u64, nonce: u64, intent: Intent| {
         let terms = WriterTerms { restart_on_this_disk: true, ..net.begin(nonce, intent, None).terms };
@@ -331,7 +331,7 @@ fn a_log_that_is_over_leaves_nothing() {
 
 /// What comes of it when a loss is accepted by somebody who hears one server of three alone, while the writer reaches another one, and one copy
 /// is enough: whether that somebody opens the log.
-fn loss_accepted_nearly_alone(planted: Option<Planted>) -> bool {
+fn loss_accepted_nearly_alone(planted: Option<PlantedInLog>) -> bool {
     let mut net = Net::new();
     let begin = |net: &Net, nonce: u64, intent: Intent| {
         let terms = WriterTerms { copies: 1, ..net.begin(nonce, intent, planted).terms };
@@ -353,11 +353,11 @@ fn loss_accepted_nearly_alone(planted: Option<Planted>) -> bool {
 #[test]
 fn lost_memories_are_given_up_and_silent_servers_are_not() {
     assert!(!loss_accepted_nearly_alone(None));
-    assert!(loss_accepted_nearly_alone(Some(Planted::SilentServersGivenUp)));
+    assert!(loss_accepted_nearly_alone(Some(PlantedInLog::SilentServersGivenUp)));
 }
 
 /// What a server says to whoever reads a record that had rotted there, after a recovery that knew.
-fn rotten_record(planted: Option<Planted>) -> ServerReply {
+fn rotten_record(planted: Option<PlantedInLog>) -> ServerReply {
     let mut net = Net::new();
     let mut old = net.begin(1, Intent::Create, planted);
     net.pass(&mut old, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
@@ -376,13 +376,13 @@ fn rotten_record(planted: Option<Planted>) -> ServerReply {
 #[test]
 fn a_rotten_record_is_restored() {
     assert!(matches!(rotten_record(None), ServerReply::Records { records, .. } if records.len() == 1));
-    let rotten = rotten_record(Some(Planted::DamagedCounts));
+    let rotten = rotten_record(Some(PlantedInLog::DamagedCounts));
     assert!(matches!(rotten, ServerReply::Refused { .. }), "{rotten:?}");
 }
 
 /// What comes of it when a loss is accepted while answers are under way to the old writer, from servers that have lost their memory since: up to
 /// where it acknowledges, and whether it may hand that out.
-fn answers_from_before(planted: Option<Planted>) -> (RecordNumber, bool) {
+fn answers_from_before(planted: Option<PlantedInLog>) -> (RecordNumber, bool) {
     let mut net = Net::new();
     let mut old = net.begin(1, Intent::Create, planted);
     net.pass(&mut old, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
@@ -417,7 +417,7 @@ fn answers_from_before(planted: Option<Planted>) -> (RecordNumber, bool) {
 #[test]
 fn answers_to_old_questions_do_not_count() {
     assert_eq!(answers_from_before(None), (RecordNumber(0), false));
-    assert_eq!(answers_from_before(Some(Planted::OldAnswersCount)), (RecordNumber(1), true));
+    assert_eq!(answers_from_before(Some(PlantedInLog::OldAnswersCount)), (RecordNumber(1), true));
 }
 
 /// The fourth server, where there are four.
@@ -431,7 +431,7 @@ fn four() -> Net {
 }
 
 /// A writer without a disk that knows all four.
-fn begin_of_four(net: &Net, nonce: u64, intent: Intent, planted: Option<Planted>) -> LogWriter<MemoryLog> {
+fn begin_of_four(net: &Net, nonce: u64, intent: Intent, planted: Option<PlantedInLog>) -> LogWriter<MemoryLog> {
     let servers = (0..4).map(Net::server).collect();
     let terms = WriterTerms { members: 4, servers, ..net.begin(nonce, intent, planted).terms };
     LogWriter::begin(net.now, terms, nonce, None, intent, planted).expect("terms that make sense")
@@ -441,7 +441,7 @@ fn begin_of_four(net: &Net, nonce: u64, intent: Intent, planted: Option<Planted>
 /// rots there: where the log ends that is opened then, and with which doubt; none if it is not.
 fn acceptance_that_breaks_off(
     lost: &[usize],
-    planted: Option<Planted>,
+    planted: Option<PlantedInLog>,
 ) -> Option<(RecordNumber, Option<RecoveryDoubt>)> {
     let mut net = four();
     let mut old = begin_of_four(&net, 1, Intent::Create, planted);
@@ -466,7 +466,7 @@ fn acceptance_that_breaks_off(
 #[test]
 fn whoever_accepts_a_loss_gives_up_only_what_is_wanting() {
     assert_eq!(acceptance_that_breaks_off(&[B], None), None);
-    let planted = acceptance_that_breaks_off(&[B], Some(Planted::GivenUpForNothing));
+    let planted = acceptance_that_breaks_off(&[B], Some(PlantedInLog::GivenUpForNothing));
     assert_eq!(planted, Some((RecordNumber(0), None)));
 }
 
@@ -474,13 +474,13 @@ fn whoever_accepts_a_loss_gives_up_only_what_is_wanting() {
 #[test]
 fn what_an_attempt_has_given_up_is_told() {
     assert_eq!(acceptance_that_breaks_off(&[B, C], None), Some((RecordNumber(0), Some(RecoveryDoubt::LossAccepted))));
-    let planted = acceptance_that_breaks_off(&[B, C], Some(Planted::GivenUpUntold));
+    let planted = acceptance_that_breaks_off(&[B, C], Some(PlantedInLog::GivenUpUntold));
     assert_eq!(planted, Some((RecordNumber(0), None)));
 }
 
 /// What comes of it when who accepts the loss of one memory gets no further than to that server, and the log is opened without it, used, with it at
 /// last or not, and opened once more with it: where the log ends, and with which doubt.
-fn opened_after_an_acceptance(is_met: bool, planted: Option<Planted>) -> (RecordNumber, Option<RecoveryDoubt>) {
+fn opened_after_an_acceptance(is_met: bool, planted: Option<PlantedInLog>) -> (RecordNumber, Option<RecoveryDoubt>) {
     let mut net = Net::new();
     let mut old = net.begin(1, Intent::Create, planted);
     net.pass(&mut old, &[A, B, C], |writer| writer.usable(u64::MAX) == 3);
@@ -508,13 +508,13 @@ fn opened_after_an_acceptance(is_met: bool, planted: Option<Planted>) -> (Record
 fn an_acceptance_that_came_to_nothing_takes_nothing() {
     assert_eq!(opened_after_an_acceptance(false, None), (RecordNumber(1), None));
     assert_eq!(opened_after_an_acceptance(true, None), (RecordNumber(1), None));
-    let planted = opened_after_an_acceptance(false, Some(Planted::AcceptedRanksAbove));
+    let planted = opened_after_an_acceptance(false, Some(PlantedInLog::AcceptedRanksAbove));
     assert_eq!(planted, (RecordNumber(0), Some(RecoveryDoubt::LossAccepted)));
 }
 
 /// What comes of it when a loss is accepted by somebody who hears of an early epoch alone, and seals a member of the latest that has not taken
 /// part in it yet: what the old writer and the new one acknowledge.
-fn member_not_yet_met(planted: Option<Planted>) -> (RecordNumber, RecordNumber) {
+fn member_not_yet_met(planted: Option<PlantedInLog>) -> (RecordNumber, RecordNumber) {
     let mut net = four();
     let mut old = begin_of_four(&net, 9, Intent::Create, planted);
     net.pass(&mut old, &[A, B, C, D], |writer| writer.usable(u64::MAX) == 4);
@@ -537,7 +537,7 @@ fn member_not_yet_met(planted: Option<Planted>) -> (RecordNumber, RecordNumber) 
 #[test]
 fn whoever_accepts_a_loss_counts_further_than_anybody() {
     assert_eq!(member_not_yet_met(None), (RecordNumber(0), RecordNumber(1)));
-    assert_eq!(member_not_yet_met(Some(Planted::AcceptedNearby)), (RecordNumber(1), RecordNumber(1)));
+    assert_eq!(member_not_yet_met(Some(PlantedInLog::AcceptedNearby)), (RecordNumber(1), RecordNumber(1)));
 }
 
 /// If this failed, nobody would be told why accepting a loss takes a lease longer than opening a log, or who is waited for.
@@ -555,8 +555,8 @@ fn whoever_holds_a_seal_says_so() {
 }
 
 /// What is made of a copy of an early epoch, where a member that holds the log of the last one is damaged, and the other has never held it.
-fn old_copy(planted: Option<Planted>) -> judge::Diagnosis {
-    let epoch = |number| Epoch { number, writer: 1 };
+fn old_copy(planted: Option<PlantedInLog>) -> judge::Diagnosis {
+    let epoch = |number| WriterEpoch { number, writer: 1 };
     let member = |index, life| {
         let incarnation = Incarnation(life);
         CountedServer { server: Net::server(index), incarnation, established: incarnation }
@@ -571,8 +571,8 @@ fn old_copy(planted: Option<Planted>) -> judge::Diagnosis {
         doubt: None,
     };
     let (own, last) = (configuration(2), configuration(4));
-    let damaged = Held { configuration: Some(last), is_established: true, ..Held::default() };
-    let answers = [(Net::server(A), (Incarnation(1), damaged)), (Net::server(B), (Incarnation(2), Held::default()))];
+    let damaged = HeldLog { configuration: Some(last), is_established: true, ..HeldLog::default() };
+    let answers = [(Net::server(A), (Incarnation(1), damaged)), (Net::server(B), (Incarnation(2), HeldLog::default()))];
     judge::judge(&judge::Evidence {
         own: Some(judge::OwnLog {
             configuration: &own,
@@ -595,7 +595,7 @@ fn old_copy(planted: Option<Planted>) -> judge::Diagnosis {
 #[test]
 fn an_old_copy_is_not_opened() {
     assert!(matches!(old_copy(None), judge::Diagnosis::Wait(_)));
-    assert!(matches!(old_copy(Some(Planted::OldCopyChosen)), judge::Diagnosis::Ready(_)));
+    assert!(matches!(old_copy(Some(PlantedInLog::OldCopyChosen)), judge::Diagnosis::Ready(_)));
 }
 
 /// What a writer makes of servers that say for whom they have sealed the log: when it is being opened, or, of a disk, when it is open.
@@ -611,7 +611,7 @@ fn sealed_by(number: u64, is_open: bool) -> LogWriter<MemoryLog> {
         net.pass(&mut writer, &[A, B, C], |writer| writer.sealing().is_some());
     }
     let of = writer.sealing().unwrap_or(writer.epoch());
-    let reason = ServerRefusal::Sealed { by: Epoch { number, writer: 2 } };
+    let reason = ServerRefusal::Sealed { by: WriterEpoch { number, writer: 2 } };
     let message = ToWriter::new(LOG, Incarnation(1), ServerReply::Refused { epoch: of, reason });
     writer.handle(net.now, Net::server(A), message);
     net.pass(&mut writer, &[A, B, C], |writer| writer.is_open() && writer.usable(u64::MAX) == 3);

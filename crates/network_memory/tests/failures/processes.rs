@@ -1,8 +1,8 @@
 //! Memory servers and writers as processes of their own: this very program, started again. All are ended by whoever started them.
 
-use network_memory::host::memory_server::{MemoryServer, ServerOptions};
+use network_memory::host::memory_server::{MemoryServer, MemoryServerOptions};
 use network_memory::host::remote_log::{LogTerms, RemoteLog};
-use network_memory::names::{LogId, Receipt, RecordNumber};
+use network_memory::names::{LogId, RecordNumber, RecordReceipt};
 use network_memory::writer::{Intent, LogEvent};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::env;
@@ -24,7 +24,7 @@ pub const CAPACITY: u64 = 16 << 20;
 fn child_serves_memory() {
     let Ok(words) = env::var(SERVE) else { return };
     let words: Vec<&str> = words.split(' ').collect();
-    let options = ServerOptions {
+    let options = MemoryServerOptions {
         listen: words[0].parse().expect("an address"),
         capacity_bytes: words[1].parse().expect("a capacity"),
         quota_bytes: None,
@@ -178,7 +178,7 @@ pub fn open(terms: LogTerms) -> RemoteLog {
 }
 
 /// Appends numbered records until one has a receipt of this kind.
-pub fn append_until(log: &mut RemoteLog, wanted: fn(Receipt) -> bool) {
+pub fn append_until(log: &mut RemoteLog, wanted: fn(RecordReceipt) -> bool) {
     let begun = Instant::now();
     loop {
         let number = log.extent().1;
@@ -191,12 +191,12 @@ pub fn append_until(log: &mut RemoteLog, wanted: fn(Receipt) -> bool) {
     }
 }
 
-pub fn is_memory(receipt: Receipt) -> bool {
-    matches!(receipt, Receipt::Memory { .. })
+pub fn is_memory(receipt: RecordReceipt) -> bool {
+    matches!(receipt, RecordReceipt::Memory { .. })
 }
 
-pub fn is_disk(receipt: Receipt) -> bool {
-    receipt == Receipt::Disk
+pub fn is_disk(receipt: RecordReceipt) -> bool {
+    receipt == RecordReceipt::Disk
 }
 
 /// Every record of the log is what was appended.

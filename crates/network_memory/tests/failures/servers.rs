@@ -4,9 +4,9 @@ use crate::processes::{
     CAPACITY, PATIENCE, Served, append_until, check_records, create, has_happened, is_disk, is_memory, open, record,
     serve,
 };
-use network_memory::host::memory_server::{MemoryServer, Reloaded, ServeError, ServerOptions, read_status};
+use network_memory::host::memory_server::{MemoryServer, MemoryServerOptions, Reloaded, ServeError, read_status};
 use network_memory::host::remote_log::{LogTerms, RemoteLog};
-use network_memory::names::Receipt;
+use network_memory::names::RecordReceipt;
 use network_memory::writer::LogEvent;
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -107,7 +107,7 @@ fn a_stopped_server_is_not_waited_for() {
     append_until(&mut log, is_memory);
     servers[1].stop();
     let (_, receipt) = log.append(&record(log.extent().1), PATIENCE).expect("a receipt");
-    assert_eq!(receipt, Receipt::Disk, "only one server can have answered");
+    assert_eq!(receipt, RecordReceipt::Disk, "only one server can have answered");
     servers[1].go_on();
     append_until(&mut log, is_memory);
     check_records(&log);
@@ -162,7 +162,7 @@ fn an_image_counts_once_and_only_where_it_belongs() {
     let start = || loop {
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let save = Some(save.clone());
-        let options = ServerOptions { listen, capacity_bytes: CAPACITY, quota_bytes: None, save, keys: None };
+        let options = MemoryServerOptions { listen, capacity_bytes: CAPACITY, quota_bytes: None, save, keys: None };
         match MemoryServer::start(options) {
             Err(ServeError::Locked(_)) if begun.elapsed() < PATIENCE => std::thread::yield_now(),
             started => break started,

@@ -1,12 +1,12 @@
-//! Random tables and queries.
+//! SplitMix64 tables and queries.
 
 use super::calculus::{Datum, Table};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 
 /// Makes them.
 pub struct Generator {
     /// What decides.
-    pub random: Random,
+    pub random: SplitMix64,
 }
 
 /// Variables and the columns of numbers that they have.

@@ -4,7 +4,7 @@ use super::rowwise::{self, RowImplementation};
 use crate::error::QueryError;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
-use values::functions::{Environment, Function, lookup};
+use values::functions::{Environment, ScalarFunction, lookup};
 use values::{Type, Value};
 
 /// Functions taken from `values`.
@@ -65,7 +65,7 @@ const OF_NUMERICS: [&str; 1] = ["power"];
 
 /// The overload for these arguments. An untyped NULL counts as text; where there is no overload for numerics, that for
 /// doubles is taken.
-fn overload(name: &str, arguments: &[Option<Type>]) -> Option<Function> {
+fn overload(name: &str, arguments: &[Option<Type>]) -> Option<ScalarFunction> {
     let mut types: Vec<Type> = arguments.iter().map(|argument| argument.unwrap_or(Type::Text)).collect();
     // Digits to round to are an integer, whatever integer type they came in.
     if matches!(name, "round" | "trunc") && types.len() == 2 && types[1].is_integer() {

@@ -169,7 +169,7 @@ fn a_slow_reader_costs_little_and_holds_up_nobody() {
     client
         .batch_execute("CREATE TABLE wide (k int PRIMARY KEY, v text); INSERT INTO wide SELECT g, repeat('x', 1000) FROM generate_series(1, 1000) g")
         .unwrap_or_else(|error| panic!("{}", explain(&error)));
-    let id = world.running.process(local_cluster::process::Name::Site(1)).expect("it runs").id();
+    let id = world.running.process(local_cluster::process::ProcessName::Site(1)).expect("it runs").id();
     let before = resident_kib(id);
     for text in ["SELECT a.v, b.v FROM wide a, wide b", "COPY (SELECT a.v, b.v FROM wide a, wide b) TO STDOUT"] {
         let mut slow = Wire::session(world.sql(1));

@@ -2,7 +2,7 @@
 
 use crate::harness::{PATIENCE, eventually, layout, raid, said, succeeds, turn};
 use laboratory::debit_credit::connect;
-use local_cluster::Cluster;
+use local_cluster::ClusterDirectory;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -114,7 +114,7 @@ fn a_cluster_in_the_foreground_does_what_it_is_told() {
     let line = cluster.says("was killed by SIGKILL");
     assert!(line.contains("site 3") && line.contains("started again"), "{line}");
     eventually("site 3 to have another process", || pid(folder, "site-3").is_some_and(|pid| pid != victim));
-    let known = Cluster::open(folder).expect("the folder holds a cluster");
+    let known = ClusterDirectory::open(folder).expect("the folder holds a cluster");
     eventually("site 3 to be up", || {
         site::status::ask(known.sites()[&3].console).is_ok_and(|status| status.state == "up")
     });
@@ -128,7 +128,7 @@ fn a_cluster_in_the_foreground_does_what_it_is_told() {
     let instance = known.instance();
     let again = Foreground::start(folder, &[]);
     again.says("All sites serve");
-    assert_eq!(Cluster::open(folder).expect("it is still there").instance(), instance);
+    assert_eq!(ClusterDirectory::open(folder).expect("it is still there").instance(), instance);
 }
 
 /// Killing `raid start` itself must leave no site behind: the next start would find its ports and log taken.
@@ -158,7 +158,7 @@ fn traces_show_what_was_committed() {
     start.args(["--layout", layout().name()]);
     let mut cluster = Foreground::run(start.env(site::trace_file::VARIABLE, "all"));
     cluster.says("All sites serve");
-    let known = Cluster::open(folder).expect("the folder holds a cluster");
+    let known = ClusterDirectory::open(folder).expect("the folder holds a cluster");
     let mut client = connect(known.sites()[&1].sql).expect("it serves");
     client.batch_execute("CREATE TABLE t (k int PRIMARY KEY)").expect("a table");
     for k in 0..COMMITS {

@@ -2,15 +2,15 @@
 
 use crate::harness::World;
 use crate::register::Register;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::is_up;
 use site::status::Status;
 use std::time::{Duration, Instant};
 
-const ORACLE: Name = Name::Oracle;
-const ONE: Name = Name::Site(1);
-const TWO: Name = Name::Site(2);
-const THREE: Name = Name::Site(3);
+const ORACLE: ProcessName = ProcessName::Oracle;
+const ONE: ProcessName = ProcessName::Site(1);
+const TWO: ProcessName = ProcessName::Site(2);
+const THREE: ProcessName = ProcessName::Site(3);
 
 /// Survivors shall go on within 1 or 2 s; this much a busy machine may add.
 const GAP_MAX: Duration = Duration::from_secs(15);

@@ -4,10 +4,10 @@
 use crate::harness::{WIDE_BYTES, WIDE_ROWS, World, eventually};
 use crate::register::Register;
 use laboratory::debit_credit::explain;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use std::path::{Path, PathBuf};
 
-const TWO: Name = Name::Site(2);
+const TWO: ProcessName = ProcessName::Site(2);
 /// Bytes of a log segment before its first record: part of the log's format.
 const SEGMENT_HEADER: usize = 4_096;
 
@@ -25,7 +25,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The last segment of a process's log with records, and the end of its bytes in use.
-fn last_segment(world: &World, name: Name) -> (PathBuf, Vec<u8>, usize) {
+fn last_segment(world: &World, name: ProcessName) -> (PathBuf, Vec<u8>, usize) {
     let log = world.log_folder(name);
     let used = |path: PathBuf| {
         let bytes = std::fs::read(&path).expect("a segment");
@@ -109,20 +109,20 @@ fn damage_inside_the_log_stops_the_start_until_a_new_copy_is_asked_for() {
 fn a_damaged_oracle_stops_and_sites_go_on() {
     let mut world = World::start();
     let register = Register::start(&world);
-    world.running.kill(Name::Oracle);
-    let (path, sound, end) = last_segment(&world, Name::Oracle);
+    world.running.kill(ProcessName::Oracle);
+    let (path, sound, end) = last_segment(&world, ProcessName::Oracle);
     let mut damaged = sound.clone();
     let middle = SEGMENT_HEADER + (end - SEGMENT_HEADER) / 2;
     damaged[middle..middle + 16].iter_mut().for_each(|byte| *byte ^= 0x55);
     std::fs::write(&path, damaged).expect("the segment can be written");
-    world.start_again(Name::Oracle);
-    let said = world.wait_until_failed(Name::Oracle);
+    world.start_again(ProcessName::Oracle);
+    let said = world.wait_until_failed(ProcessName::Oracle);
     assert!(said.contains(&*path.to_string_lossy()) && said.contains("at byte"), "it must say where:\n{said}");
     for site in 1..=3 {
         register.wait_for_both(&world, site, 20);
     }
     std::fs::write(&path, sound).expect("the segment can be written");
-    world.start_again(Name::Oracle);
+    world.start_again(ProcessName::Oracle);
     // With its own log back it changes nothing before it has heard every member of its epoch, this one too.
     world.kill(2);
     world.start_again(TWO);

@@ -5,14 +5,14 @@ use crate::commands::Foreground;
 use crate::harness::{World, eventually, said, turn};
 use crate::register::Register;
 use laboratory::debit_credit::connect;
-use local_cluster::Cluster;
-use local_cluster::process::Name;
+use local_cluster::ClusterDirectory;
+use local_cluster::process::ProcessName;
 use site::SiteConfig;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-const TWO: Name = Name::Site(2);
+const TWO: ProcessName = ProcessName::Site(2);
 /// Megabytes of a disk with room for everything.
 const LARGE_MB: u64 = 1_000;
 
@@ -52,7 +52,7 @@ impl Disk {
     }
 
     /// Puts a site's data here.
-    fn give_to_two(&self, cluster: &Cluster) {
+    fn give_to_two(&self, cluster: &ClusterDirectory) {
         let path = cluster.config_of(TWO);
         let config = SiteConfig::read(&path).expect("it was just written");
         SiteConfig { data: self.place.clone(), ..config }.write(&path).expect("the folder can be written");
@@ -123,7 +123,7 @@ fn a_site_whose_disk_was_full_is_started_again_when_there_is_room() {
     std::os::unix::fs::symlink(&disk.place, folder.path().join("site-2")).expect("a new link");
     let foreground = Foreground::start(folder.path(), &[]);
     foreground.says("All sites serve");
-    let cluster = Cluster::open(folder.path()).expect("it runs");
+    let cluster = ClusterDirectory::open(folder.path()).expect("it runs");
     let mut client = connect(cluster.sites()[&1].sql).expect("it serves");
     client.batch_execute("CREATE TABLE filling (k int PRIMARY KEY, v text)").expect("a new table");
     disk.remount(&format!("size={}m", used_mb(&disk.place) + 8));

@@ -1,7 +1,7 @@
 //! Clusters with keys: they serve and survive as those without, and nobody without the right keys takes part.
 
 use crate::harness::{World, eventually, raid, said, succeeds};
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use messages::{InstanceId, SiteId};
 use site::SiteConfig;
 use site::protection::make_keys;
@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-const THREE: Name = Name::Site(3);
+const THREE: ProcessName = ProcessName::Site(3);
 
 /// Encryption must cost nobody a transaction: a kill under load, and the books balance.
 #[test]
@@ -26,7 +26,7 @@ fn a_cluster_with_keys_encrypts_and_survives_a_kill() {
     world.kill(2);
     world.wait_until_without(&[2]);
     world.wait_for_commits(&crew, 200);
-    world.start_again(Name::Site(2));
+    world.start_again(ProcessName::Site(2));
     world.wait_until_repaired();
     world.all_is_encrypted();
     world.wait_for_commits(&crew, 50);

@@ -3,10 +3,10 @@
 use crate::harness::{World, durability_alone, eventually};
 use laboratory::debit_credit::connect;
 use local_cluster::ClusterWish;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use rustix::process::Signal;
 use site::config::Channels;
-use site::status::Peer;
+use site::status::PeerReport;
 
 /// Losing a site must lose no acknowledged transaction and double none, and must not stop the others, whatever carries the messages.
 #[test]
@@ -27,7 +27,7 @@ fn a_bad_network_loses_nothing() {
     let world = World::start_over("loss=10,double=5,reorder=5");
     let world = a_killed_site_comes_back(world, "datagrams");
     let peers = world.running.status(1).expect("it answers").peers;
-    let counts = |count: fn(&Peer) -> u64| peers.iter().map(count).sum::<u64>();
+    let counts = |count: fn(&PeerReport) -> u64| peers.iter().map(count).sum::<u64>();
     assert!(counts(|peer| peer.sent_again) > 0 && counts(|peer| peer.received_twice) > 0, "{peers:?}");
 }
 
@@ -42,7 +42,7 @@ fn a_killed_site_comes_back(mut world: World, channel: &str) -> World {
     world.kill(2);
     world.wait_until_without(&[2]);
     world.wait_for_commits(&crew, 200);
-    world.start_again(Name::Site(2));
+    world.start_again(ProcessName::Site(2));
     world.wait_until_repaired();
     world.wait_for_commits(&crew, 100);
     let accounts = world.audit(crew);
@@ -68,8 +68,8 @@ fn the_last_of_three_goes_on_alone() {
     let shown = world.shown_status();
     let durability = shown.lines().find(|line| line.starts_with("durability"));
     assert!(durability.is_some_and(|line| line.contains(&expected)), "an operator must see it too:\n{shown}");
-    world.start_again(Name::Site(2));
-    world.start_again(Name::Site(3));
+    world.start_again(ProcessName::Site(2));
+    world.start_again(ProcessName::Site(3));
     world.wait_until_repaired();
     world.wait_for_commits(&crew, 50);
     world.audit(crew);
@@ -97,9 +97,9 @@ fn everything_killed_at_once_comes_back_whole() {
 fn commits_go_on_without_the_oracle() {
     let mut world = World::start();
     let crew = world.load(6);
-    world.running.kill(Name::Oracle);
+    world.running.kill(ProcessName::Oracle);
     world.wait_for_commits(&crew, 300);
-    world.start_again(Name::Oracle);
+    world.start_again(ProcessName::Oracle);
     world.wait_for_commits(&crew, 50);
     world.audit(crew);
 }
@@ -113,12 +113,12 @@ fn a_stopped_site_serves_nothing_stale() {
     let mut reader = world.connect(2);
     let statement = reader.prepare("SELECT v FROM t WHERE k = 1").expect("a statement");
     eventually("the row at site 2", || reader.query_one(&statement, &[]).is_ok_and(|row| row.get::<_, i32>(0) == 0));
-    world.running.signal(Name::Site(2), Signal::STOP);
+    world.running.signal(ProcessName::Site(2), Signal::STOP);
     // The question waits in the stopped site's socket: it is the first thing that the site sees when it goes on.
     let answer = std::thread::spawn(move || reader.query_one(&statement, &[]).map(|row| row.get::<_, i32>(0)));
     world.wait_until_without(&[2]);
     writer.batch_execute("UPDATE t SET v = 1 WHERE k = 1").expect("the others go on");
-    world.running.signal(Name::Site(2), Signal::CONT);
+    world.running.signal(ProcessName::Site(2), Signal::CONT);
     if let Ok(value) = answer.join().expect("no panic") {
         assert_eq!(value, 1, "a stale value was served");
     }

@@ -6,10 +6,10 @@ use laboratory::debit_credit::audit::audit;
 use laboratory::debit_credit::client::Account;
 use laboratory::debit_credit::crew::Crew;
 use laboratory::debit_credit::{connect, explain, load};
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::{RunningCluster, Statuses, all_is_repaired, is_up};
 use local_cluster::screen::Screen;
-use local_cluster::{Cluster, ClusterWish, DESCRIPTION_FILE};
+use local_cluster::{ClusterDirectory, ClusterWish, DESCRIPTION_FILE};
 use site::config::{Channels, Clients, DatagramFaults, SiteConfig};
 use site::layout::Layout;
 use site::status::Status;
@@ -76,9 +76,9 @@ pub fn durability_alone() -> String {
 }
 
 /// Has memory servers keep the logs of all sites, unless they do already.
-fn keep_logs(cluster: &Cluster, servers: &MemoryServers) {
+fn keep_logs(cluster: &ClusterDirectory, servers: &MemoryServers) {
     for site in cluster.sites().keys() {
-        let path = cluster.config_of(Name::Site(*site));
+        let path = cluster.config_of(ProcessName::Site(*site));
         let config = SiteConfig::read(&path).expect("it was written");
         if config.memory.is_empty() {
             SiteConfig { memory: servers.addresses(), ..config }.write(&path).expect("the folder can be written");
@@ -87,19 +87,19 @@ fn keep_logs(cluster: &Cluster, servers: &MemoryServers) {
 }
 
 /// Gives every site a network that loses, doubles and reorders datagrams.
-fn worsen(cluster: &Cluster, faults: &str) {
+fn worsen(cluster: &ClusterDirectory, faults: &str) {
     let faults = DatagramFaults::try_from(faults.to_owned()).unwrap_or_else(|error| panic!("{error}"));
     for site in cluster.sites().keys() {
-        let path = cluster.config_of(Name::Site(*site));
+        let path = cluster.config_of(ProcessName::Site(*site));
         let config = SiteConfig::read(&path).expect("it was written");
         SiteConfig { datagram_faults: faults, ..config }.write(&path).expect("the folder can be written");
     }
 }
 
 /// Has sites take clients in this way.
-fn let_in(cluster: &Cluster, clients: &Clients) {
+fn let_in(cluster: &ClusterDirectory, clients: &Clients) {
     for site in cluster.sites().keys() {
-        let path = cluster.config_of(Name::Site(*site));
+        let path = cluster.config_of(ProcessName::Site(*site));
         let config = SiteConfig::read(&path).expect("it was written");
         SiteConfig { clients: clients.clone(), ..config }.write(&path).expect("the folder can be written");
     }
@@ -170,12 +170,12 @@ impl World {
     }
 
     /// As `start`, with configurations that the test has changed.
-    pub fn start_changed(change: impl FnOnce(&Cluster)) -> World {
+    pub fn start_changed(change: impl FnOnce(&ClusterDirectory)) -> World {
         let turn = turn();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (layout, channels) = (Some(layout()), Some(channels()));
         let wish = ClusterWish { sites: Some(3), port: Some(0), layout, channels, ..ClusterWish::default() };
-        let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
+        let cluster = ClusterDirectory::open_or_create(folder.path(), &wish).expect("a new cluster");
         change(&cluster);
         World::run(turn, folder, cluster, None)
     }
@@ -198,7 +198,7 @@ impl World {
         // With keys, what is not named is what is encrypted.
         let channels = wish.channels.or(wish.encrypt.is_none().then(channels));
         let wish = ClusterWish { sites: wish.sites.or(Some(3)), port: Some(0), layout, channels, ..wish };
-        let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
+        let cluster = ClusterDirectory::open_or_create(folder.path(), &wish).expect("a new cluster");
         World::run(turn, folder, cluster, None)
     }
 
@@ -208,7 +208,7 @@ impl World {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (layout, channels) = (Some(layout()), Some(Channels::Datagrams));
         let wish = ClusterWish { sites: Some(3), port: Some(0), layout, channels, ..ClusterWish::default() };
-        let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
+        let cluster = ClusterDirectory::open_or_create(folder.path(), &wish).expect("a new cluster");
         worsen(&cluster, faults);
         World::run(turn, folder, cluster, None)
     }
@@ -218,7 +218,7 @@ impl World {
         let turn = turn();
         let folder = tempfile::tempdir().expect("a temporary folder");
         let wish = ClusterWish { sites: Some(3), port: Some(0), layout: Some(layout()), ..ClusterWish::default() };
-        let cluster = Cluster::open_or_create(folder.path(), &wish).expect("a new cluster");
+        let cluster = ClusterDirectory::open_or_create(folder.path(), &wish).expect("a new cluster");
         let_in(&cluster, &clients(folder.path()));
         World::run(turn, folder, cluster, None)
     }
@@ -226,7 +226,7 @@ impl World {
     /// The cluster that is in this part of the folder already.
     pub fn start_made(folder: tempfile::TempDir, data: &Path) -> World {
         let turn = turn();
-        let cluster = Cluster::open(data).expect("a cluster that was made");
+        let cluster = ClusterDirectory::open(data).expect("a cluster that was made");
         World::run(turn, folder, cluster, None)
     }
 
@@ -244,15 +244,15 @@ impl World {
         let mut description = format!(
             "instance = 1\nmethod = \"locking\"\nlayout = \"{}\"\nworkers = 1\nmemory_mb = 512\nrequired_copies = 2\nencrypt = true\noracle = \"{}\"\n",
             layout(),
-            place(Name::Oracle, 7400)
+            place(ProcessName::Oracle, 7400)
         );
         for site in 1..=3 {
-            let [sql, listen, console] = [5433, 7401, 7501].map(|port| place(Name::Site(site), port));
+            let [sql, listen, console] = [5433, 7401, 7501].map(|port| place(ProcessName::Site(site), port));
             description +=
                 &format!("[sites.{site}]\nsql = \"{sql}\"\nlisten = \"{listen}\"\nconsole = \"{console}\"\n");
         }
         std::fs::write(folder.path().join(DESCRIPTION_FILE), description).expect("the folder can be written");
-        let cluster = Cluster::open_or_create(folder.path(), &ClusterWish::default()).expect("a new cluster");
+        let cluster = ClusterDirectory::open_or_create(folder.path(), &ClusterWish::default()).expect("a new cluster");
         // Nobody else reaches these networks.
         let everybody = Some(vec!["host all all all trust".to_owned()]);
         let_in(&cluster, &Clients { insecure: true, hba: everybody, ..Clients::default() });
@@ -276,7 +276,7 @@ impl World {
     fn run(
         turn: MutexGuard<'static, ()>,
         folder: tempfile::TempDir,
-        cluster: Cluster,
+        cluster: ClusterDirectory,
         networks: Option<Networks>,
     ) -> World {
         if let Ok(faults) = std::env::var(FAULTS_VARIABLE) {
@@ -349,7 +349,7 @@ impl World {
     }
 
     /// The folder with the segments of a process's log.
-    pub fn log_folder(&self, name: Name) -> PathBuf {
+    pub fn log_folder(&self, name: ProcessName) -> PathBuf {
         let folder = self.running.cluster().folder_of(name);
         let memory_log = folder.join("memory-log");
         if memory_log.exists() { memory_log.join("log") } else { folder.join("log") }
@@ -357,7 +357,7 @@ impl World {
 
     /// Changes a site's configuration, for its next start.
     pub fn configure(&self, site: u16, change: impl FnOnce(SiteConfig) -> SiteConfig) {
-        let path = self.running.cluster().config_of(Name::Site(site));
+        let path = self.running.cluster().config_of(ProcessName::Site(site));
         let config = SiteConfig::read(&path).expect("it was written");
         change(config).write(&path).expect("the folder can be written");
     }
@@ -435,7 +435,7 @@ impl World {
     /// Kills a site and waits for its end: also of its servers' processes, which end by themselves and may have its files open until then.
     pub fn kill(&mut self, site: u16) {
         let pids = self.pids(&[site]);
-        self.running.kill(Name::Site(site));
+        self.running.kill(ProcessName::Site(site));
         eventually("its servers' processes to end", || !pids.iter().any(runs));
     }
 
@@ -446,7 +446,7 @@ impl World {
     }
 
     /// Waits until a process has ended by itself with an error, and returns what it logged last.
-    pub fn wait_until_failed(&mut self, name: Name) -> String {
+    pub fn wait_until_failed(&mut self, name: ProcessName) -> String {
         let process = self.running.process(name).expect("it was started");
         eventually("the process to give up", || process.ended().is_some());
         let status = process.ended().expect("it has ended");
@@ -456,7 +456,7 @@ impl World {
     }
 
     /// Starts a killed process.
-    pub fn start_again(&mut self, name: Name) {
+    pub fn start_again(&mut self, name: ProcessName) {
         self.running.start_process(name).expect("the process starts");
     }
 }

@@ -4,7 +4,7 @@
 use crate::harness::{World, eventually, raid, runs, succeeds};
 use crate::postgres_programs::psql_finds_one_database;
 use crate::schema_changes::what_one_site_makes;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::is_up;
 use rustix::process::{Pid, Signal, kill_process};
 use site::layout::{Layout, names};
@@ -74,7 +74,7 @@ fn a_killed_site_leaves_no_process_behind() {
         eventually("its servers' processes to end", || !all.iter().any(runs));
         world.wait_until_without(&[2]);
         world.wait_for_commits(&crew, 50);
-        world.start_again(Name::Site(2));
+        world.start_again(ProcessName::Site(2));
         world.wait_until_repaired();
         world.audit(crew);
     }
@@ -139,9 +139,9 @@ fn a_new_life_gets_the_store_back_from_the_clients_process() {
     succeeds(command.arg(world.running.cluster().folder()));
     assert_eq!(server(&world, 2, "access-manager").process, "user-interface");
     let own = world.running.status(2).expect("a status");
-    world.running.signal(Name::Site(2), Signal::STOP);
+    world.running.signal(ProcessName::Site(2), Signal::STOP);
     world.wait_until_without(&[2]);
-    world.running.signal(Name::Site(2), Signal::CONT);
+    world.running.signal(ProcessName::Site(2), Signal::CONT);
     world.wait("site 2 to be back in another life", |statuses| {
         statuses.get(&2).is_some_and(|status| is_up(status) && status.incarnation > own.incarnation)
     });

@@ -3,14 +3,14 @@
 use crate::harness::{World, eventually};
 use crate::memory_servers::MemoryServers;
 use local_cluster::ClusterWish;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use remote_files::power_loss::lose_unsynced;
 use rustix::process::Signal;
 use site::config::SiteConfig;
 use site::status::Status;
 use std::path::Path;
 
-const ONE: Name = Name::Site(1);
+const ONE: ProcessName = ProcessName::Site(1);
 
 /// One site whose log these servers keep.
 fn alone(servers: &MemoryServers) -> World {
@@ -133,8 +133,8 @@ fn the_last_copy_commits_in_the_memory_of_servers() {
     // The last copy loses its power: the others may be behind, and must wait for it.
     world.kill(1);
     lose_power(&world, 1);
-    world.start_again(Name::Site(2));
-    world.start_again(Name::Site(3));
+    world.start_again(ProcessName::Site(2));
+    world.start_again(ProcessName::Site(3));
     world.start_again(ONE);
     world.wait_until_repaired();
     world.wait_for_commits(&crew, 50);

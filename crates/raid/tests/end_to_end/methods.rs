@@ -3,7 +3,7 @@
 
 use crate::harness::{World, eventually, raid, said};
 use laboratory::debit_credit::{connect, explain};
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use postgres::error::DbError;
 use std::net::SocketAddr;
 use std::process::Command;
@@ -90,12 +90,12 @@ fn a_site_that_comes_back_runs_the_method_that_was_set_meanwhile() {
     world.kill(3);
     world.wait_until_without(&[3]);
     set(&mut world.connect(1), "raid.concurrency_method", "timestamp");
-    world.start_again(Name::Site(3));
+    world.start_again(ProcessName::Site(3));
     world.wait_until_repaired();
     runs(&world, 3, "timestamp");
     // And one that has it in its own log, not from the others.
     world.kill(3);
-    world.start_again(Name::Site(3));
+    world.start_again(ProcessName::Site(3));
     world.wait_until_repaired();
     runs(&world, 3, "timestamp");
 }
@@ -286,7 +286,7 @@ fn statements_and_calls_do_not_notice_switches() {
             if place % switches.len() == switches.len() / 3 {
                 world.kill(3);
             } else if place % switches.len() == 2 * switches.len() / 3 {
-                world.start_again(Name::Site(3));
+                world.start_again(ProcessName::Site(3));
             }
             place += 1;
             let before = done.load(Ordering::Relaxed);

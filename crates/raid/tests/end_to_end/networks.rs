@@ -5,15 +5,16 @@
 //! the test ends, and what a killed run has left behind is removed by the next one.
 
 use crate::harness::said;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::Command;
 
 /// A place for what is no site of the cluster.
-pub const OTHER_HOST: Name = Name::Site(200);
+pub const OTHER_HOST: ProcessName = ProcessName::Site(200);
 /// All processes that have a place in the network.
-const NAMES: [Name; 5] = [Name::Oracle, Name::Site(1), Name::Site(2), Name::Site(3), OTHER_HOST];
+const NAMES: [ProcessName; 5] =
+    [ProcessName::Oracle, ProcessName::Site(1), ProcessName::Site(2), ProcessName::Site(3), OTHER_HOST];
 /// The test's own place.
 const TEST_HOST: u8 = 254;
 /// Networks lie in 198.18.0.0/15, which is set aside for tests (RFC 2544).
@@ -45,23 +46,23 @@ impl Networks {
     }
 
     /// Where each process runs.
-    pub fn names(&self) -> BTreeMap<Name, String> {
+    pub fn names(&self) -> BTreeMap<ProcessName, String> {
         NAMES.into_iter().map(|name| (name, self.0.namespace(name))).collect()
     }
 
     /// The address of a process.
-    pub fn address(&self, name: Name) -> IpAddr {
+    pub fn address(&self, name: ProcessName) -> IpAddr {
         self.0.address(name)
     }
 
     /// Packets from one process to the other vanish; the other direction goes on.
-    pub fn cut_one_way(&self, from: Name, to: Name) {
+    pub fn cut_one_way(&self, from: ProcessName, to: ProcessName) {
         let from = self.address(from).to_string();
         self.rule(to, &["ip", "saddr", &from, "drop"]);
     }
 
     /// Packets between two processes vanish.
-    pub fn cut(&self, one: Name, other: Name) {
+    pub fn cut(&self, one: ProcessName, other: ProcessName) {
         self.cut_one_way(one, other);
         self.cut_one_way(other, one);
     }
@@ -82,11 +83,11 @@ impl Networks {
         }
     }
 
-    fn rule(&self, at: Name, rule: &[&str]) {
+    fn rule(&self, at: ProcessName, rule: &[&str]) {
         self.at(at, &[&["add", "rule", "inet", "raid", "faults"], rule].concat());
     }
 
-    fn at(&self, name: Name, nft: &[&str]) {
+    fn at(&self, name: ProcessName, nft: &[&str]) {
         let namespace = self.0.namespace(name);
         ip(&[&["netns", "exec", &namespace, "nft"], nft].concat()).expect("what was laid can be changed");
     }
@@ -116,7 +117,7 @@ impl Plan {
         Ok(())
     }
 
-    fn lay_one(&self, name: Name) -> Result<(), String> {
+    fn lay_one(&self, name: ProcessName) -> Result<(), String> {
         let (switch, own) = (self.switch(), self.namespace(name));
         let port = format!("port{}", host(name));
         let address = format!("{}/24", self.address(name));
@@ -142,7 +143,7 @@ impl Plan {
         format!("{PREFIX}{}", self.process)
     }
 
-    fn namespace(&self, name: Name) -> String {
+    fn namespace(&self, name: ProcessName) -> String {
         format!("{PREFIX}{}-{}", self.process, name.argument())
     }
 
@@ -151,7 +152,7 @@ impl Plan {
         IpAddr::V4(Ipv4Addr::new(198, 18 + (network / 256) as u8, (network % 256) as u8, host))
     }
 
-    fn address(&self, name: Name) -> IpAddr {
+    fn address(&self, name: ProcessName) -> IpAddr {
         self.host(host(name))
     }
 
@@ -167,10 +168,10 @@ impl Plan {
 }
 
 /// The last byte of its address.
-fn host(name: Name) -> u8 {
+fn host(name: ProcessName) -> u8 {
     match name {
-        Name::Oracle => 100,
-        Name::Site(site) => u8::try_from(site).expect("a test has few sites"),
+        ProcessName::Oracle => 100,
+        ProcessName::Site(site) => u8::try_from(site).expect("a test has few sites"),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::harness::{PATIENCE, World, raid, said, succeeds};
 use crate::layouts::server;
 use crate::networks::OTHER_HOST;
 use laboratory::debit_credit::crew::Crew;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::is_up;
 use rustix::process::{Pid, Signal, kill_process};
 use site::SiteConfig;
@@ -14,7 +14,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-const ONE: Name = Name::Site(1);
+const ONE: ProcessName = ProcessName::Site(1);
 /// All servers that can be there.
 const MOVABLE: [&str; 4] =
     ["action-driver", "atomicity-controller", "concurrency-controller", "replication-controller"];
@@ -190,7 +190,7 @@ fn strangers_get_no_servers() {
     let path = folder.path().join("site.toml");
     SiteConfig { keys: None, ..good }.write(&path).expect("the folder can be written");
     refused(&world, &OtherHost::start_with(&world, &path, false), "has it keys of this site, too?");
-    let of_two = world.running.cluster().config_of(Name::Site(2));
+    let of_two = world.running.cluster().config_of(ProcessName::Site(2));
     refused(&world, &OtherHost::start_with(&world, &of_two, false), "of another site");
 
     let host = OtherHost::start(&world, false);

@@ -2,7 +2,7 @@
 
 use crate::harness::World;
 use laboratory::debit_credit::explain;
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use postgres::Client;
 use rustix::process::Signal;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -77,9 +77,9 @@ fn clients_of_a_stopped_site_hear_what_became_of_their_commits() {
         for _ in 0..STOPS {
             let before = commits.load(Ordering::SeqCst);
             crate::harness::eventually("commits at site 2", || commits.load(Ordering::SeqCst) > before + 200);
-            world.running.signal(Name::Site(2), Signal::STOP);
+            world.running.signal(ProcessName::Site(2), Signal::STOP);
             world.wait_until_without(&[2]);
-            world.running.signal(Name::Site(2), Signal::CONT);
+            world.running.signal(ProcessName::Site(2), Signal::CONT);
             world.wait_until_repaired();
         }
         stop.store(true, Ordering::SeqCst);

@@ -3,7 +3,7 @@
 
 use crate::harness::{World, eventually, postgres_program, succeeds};
 use laboratory::debit_credit::{connect, explain};
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use std::time::{Duration, Instant};
 
 /// Rows of the table, so wide that what a copy carries beside them hardly counts.
@@ -29,7 +29,7 @@ fn a_site_that_missed_one_row_in_a_hundred_copies_little_more() {
     let changed_bytes = (ROWS / CHANGED_ONE_IN * ROW_BYTES) as u64;
 
     let started_at = Instant::now();
-    world.start_again(Name::Site(2));
+    world.start_again(ProcessName::Site(2));
     let first_read = loop {
         let text = "SELECT v = repeat('b', 1000) FROM t WHERE k = 100";
         let read = connect(world.sql(2)).and_then(|mut client| client.query_one(text, &[]));
@@ -75,7 +75,7 @@ fn no_client_loses_a_transaction_to_a_return() {
             let committed = |world: &World| world.running.status(1).expect("it answers").commits.committed;
             let before = committed(&world);
             eventually("rows to change", || load.is_finished() || committed(&world) > before + 200);
-            world.start_again(Name::Site(3));
+            world.start_again(ProcessName::Site(3));
             world.wait_until_repaired();
             returns += u32::from(!load.is_finished());
         }

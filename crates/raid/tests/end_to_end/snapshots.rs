@@ -2,7 +2,7 @@
 
 use crate::disks::Disk;
 use crate::harness::{World, eventually, raid, said};
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use site::layout::Layout;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -231,7 +231,7 @@ fn a_kill_leaves_no_snapshot() {
         let is_there = folder.path().join("cut-off").exists();
         assert_eq!(done, is_there, "it is there if that was said");
         assert!(!done || part == "tail", "a base of some megabytes cannot be written in no time");
-        world.start_again(Name::Site(2));
+        world.start_again(ProcessName::Site(2));
         world.wait_until_repaired();
     }
     let _ = std::fs::remove_dir_all(folder.path().join("cut-off"));

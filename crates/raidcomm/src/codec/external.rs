@@ -102,7 +102,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Opaque<'a> {
 /// # Errors
 /// It has no form, or its type refuses. What was appended before that stays.
 pub fn append<T: Serialize + ?Sized>(value: &T, bytes: &mut Vec<u8>) -> Result<(), ExternalError> {
-    value.serialize(&mut encoding::Encoder { bytes })
+    value.serialize(&mut encoding::ExternalEncoder { bytes })
 }
 
 /// Reads a value, which is all of the bytes. It may borrow strings and opaque data.
@@ -121,7 +121,7 @@ pub fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ExternalError>
 /// # Errors
 /// They are no such value.
 pub fn take<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<(T, &'a [u8]), ExternalError> {
-    let mut decoder = decoding::Decoder { rest: bytes };
+    let mut decoder = decoding::ExternalDecoder { rest: bytes };
     Ok((T::deserialize(&mut decoder)?, decoder.rest))
 }
 

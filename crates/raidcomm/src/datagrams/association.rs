@@ -12,7 +12,7 @@ use super::inflow::FrameInflow;
 use super::packet::{Acknowledgements, DatagramHeader, DatagramKind, HEADER_BYTES, MATERIAL_BYTES};
 use super::path::DatagramPath;
 use super::pieces::{FrameQueue, NotQueued};
-use super::planted::Planted;
+use super::planted::PlantedInDatagrams;
 use super::seal::Seal;
 use super::sent::SentDatagrams;
 use super::train::DatagramTrain;
@@ -65,14 +65,14 @@ pub(super) struct Association {
     /// In which datagram the invitation to our group was sent.
     invited_in: u64,
     pub counters: DatagramCounters,
-    planted: Option<Planted>,
+    planted: Option<PlantedInDatagrams>,
 }
 
 /// Where datagrams go that are to be sent, with the length of each but the last.
 pub(super) type Out<'a> = dyn FnMut(Bytes, usize) + 'a;
 
 impl Association {
-    pub(super) fn new(now: u64, terms: DatagramTerms, planted: Option<Planted>) -> Association {
+    pub(super) fn new(now: u64, terms: DatagramTerms, planted: Option<PlantedInDatagrams>) -> Association {
         let [to_accepted, to_maker] = match &terms.keys {
             Some(keys) => [Some(&keys.to_accepted), Some(&keys.to_maker)],
             None => [None, None],
@@ -240,12 +240,12 @@ impl Association {
     }
 
     fn find_lost(&mut self, now: u64) {
-        if self.planted == Some(Planted::LossUnnoticed) {
+        if self.planted == Some(PlantedInDatagrams::LossUnnoticed) {
             return;
         }
         let before = self.again.len();
         let of_group = match &mut self.group {
-            Some(_) if self.planted == Some(Planted::GroupNotRepeated) => None,
+            Some(_) if self.planted == Some(PlantedInDatagrams::GroupNotRepeated) => None,
             Some(group) => group.find_lost(now, &mut self.path, &mut self.again),
             None => None,
         };
@@ -277,12 +277,13 @@ impl Association {
         if now >= self.path.progress_at().saturating_add(DATAGRAM_SILENCE) || self.is_stuck(now) {
             self.is_open = false;
         }
-        if self.planted == Some(Planted::LossUnnoticed) || now < self.time_out_at(oldest) {
+        if self.planted == Some(PlantedInDatagrams::LossUnnoticed) || now < self.time_out_at(oldest) {
             return;
         }
         self.path.timed_out();
         let before = self.again.len();
-        if let Some(group) = self.group.as_mut().filter(|_| self.planted != Some(Planted::GroupNotRepeated)) {
+        if let Some(group) = self.group.as_mut().filter(|_| self.planted != Some(PlantedInDatagrams::GroupNotRepeated))
+        {
             group.repeat(DATAGRAMS_REPEATED, now, &mut self.path, &mut self.again);
         }
         self.frames.repeat(DATAGRAMS_REPEATED, now, &mut self.path, &mut self.again);
@@ -379,7 +380,7 @@ impl Association {
         let told = self.tell(now);
         let mut train = DatagramTrain::new(HEADER_BYTES + Acknowledgements::BYTES_MAX + self.seal_out.bytes());
         let header = self.header(DatagramKind::Acknowledgement, self.acknowledgements);
-        if self.planted != Some(Planted::NumberTwice) {
+        if self.planted != Some(PlantedInDatagrams::NumberTwice) {
             self.acknowledgements += 1;
         }
         train.add(&self.seal_out, header, |buffer, _| {

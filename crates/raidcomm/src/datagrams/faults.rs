@@ -1,6 +1,6 @@
 //! A worse network than there is, for tests of what is built on datagrams: it loses, doubles and reorders what is sent.
 
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -53,13 +53,13 @@ impl FromStr for FaultRates {
 #[derive(Debug)]
 pub(super) struct Worse {
     faults: FaultRates,
-    random: Random,
+    random: SplitMix64,
     kept_back: Option<(SocketAddr, Vec<u8>)>,
 }
 
 impl Worse {
     pub(super) fn new(faults: FaultRates, seed: u64) -> Worse {
-        Worse { faults, random: Random::new(seed), kept_back: None }
+        Worse { faults, random: SplitMix64::new(seed), kept_back: None }
     }
 
     /// Sends a datagram, or what the network would have made of it.

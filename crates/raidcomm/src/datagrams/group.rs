@@ -12,7 +12,7 @@
 use super::inflow::FrameInflow;
 use super::packet::{Acknowledgements, Chunk, DatagramHeader, DatagramKind, MATERIAL_BYTES, SeenDatagrams};
 use super::pieces::FrameQueue;
-use super::planted::Planted;
+use super::planted::PlantedInDatagrams;
 use super::seal::Seal;
 use super::{DatagramCounters, Stray};
 use crate::fields::FieldReader;
@@ -66,8 +66,8 @@ impl Group {
     }
 
     /// Into the group, from the next datagram on.
-    pub(super) fn invitation(&self, planted: Option<Planted>) -> Invitation {
-        let from = self.next + u64::from(planted == Some(Planted::InvitedLate));
+    pub(super) fn invitation(&self, planted: Option<PlantedInDatagrams>) -> Invitation {
+        let from = self.next + u64::from(planted == Some(PlantedInDatagrams::InvitedLate));
         Invitation { id: self.id, from, material: self.material }
     }
 }
@@ -104,7 +104,12 @@ pub(super) struct Theirs {
 }
 
 impl Theirs {
-    pub(super) fn new(id: u64, from: u64, material: Option<&[u8; MATERIAL_BYTES]>, planted: Option<Planted>) -> Theirs {
+    pub(super) fn new(
+        id: u64,
+        from: u64,
+        material: Option<&[u8; MATERIAL_BYTES]>,
+        planted: Option<PlantedInDatagrams>,
+    ) -> Theirs {
         Theirs { id, inflow: FrameInflow::new(from, material, planted), heard_at: None, news: false }
     }
 

@@ -4,8 +4,8 @@
 //! hears of a transaction before the decision on the one that it follows has to take the two for rivals.
 
 use super::packet::{Chunk, DatagramHeader, MATERIAL_BYTES};
-use super::pieces::Joining;
-use super::planted::Planted;
+use super::pieces::JoiningFrame;
+use super::planted::PlantedInDatagrams;
 use super::received::{DatagramVerdict, ReceivedDatagrams};
 use super::seal::Seal;
 use super::{DatagramCounters, Stray};
@@ -25,8 +25,8 @@ pub(super) struct FrameInflow {
     early: BTreeMap<u64, Bytes>,
     /// How many bytes that is.
     early_bytes: usize,
-    joining: Joining,
-    planted: Option<Planted>,
+    joining: JoiningFrame,
+    planted: Option<PlantedInDatagrams>,
 }
 
 /// The other side's invitation into its group: the group, the first number, the secret.
@@ -34,14 +34,18 @@ pub(super) type Invited = (u64, u64, Option<[u8; MATERIAL_BYTES]>);
 
 impl FrameInflow {
     /// Counts from a number on.
-    pub(super) fn new(from: u64, material: Option<&[u8; MATERIAL_BYTES]>, planted: Option<Planted>) -> FrameInflow {
+    pub(super) fn new(
+        from: u64,
+        material: Option<&[u8; MATERIAL_BYTES]>,
+        planted: Option<PlantedInDatagrams>,
+    ) -> FrameInflow {
         FrameInflow {
             seal: Seal::new(material),
             received: ReceivedDatagrams::new(from, planted),
             next: from,
             early: BTreeMap::new(),
             early_bytes: 0,
-            joining: Joining::default(),
+            joining: JoiningFrame::default(),
             planted,
         }
     }
@@ -68,7 +72,7 @@ impl FrameInflow {
         }
         match self.received.take(number, now) {
             DatagramVerdict::New => {}
-            DatagramVerdict::Again if self.planted == Some(Planted::TakenTwice) => {
+            DatagramVerdict::Again if self.planted == Some(PlantedInDatagrams::TakenTwice) => {
                 return self.take_chunks(chunks, arrived);
             }
             DatagramVerdict::Again => {
@@ -77,7 +81,7 @@ impl FrameInflow {
             }
             DatagramVerdict::Ahead => return Ok(None),
         }
-        if is_early && self.planted != Some(Planted::Overtaken) {
+        if is_early && self.planted != Some(PlantedInDatagrams::Overtaken) {
             self.early_bytes += chunks.0.len();
             self.early.insert(number, Bytes::copy_from_slice(chunks.0));
             return Ok(None);
@@ -103,7 +107,11 @@ impl FrameInflow {
                 Chunk::Whole(_) if self.joining.is_within() => return Err(Stray::Malformed),
                 Chunk::Whole(bytes) => arrived.push(Bytes::copy_from_slice(bytes)),
                 Chunk::Piece { total, offset, bytes } => {
-                    let bytes = if self.planted == Some(Planted::PieceCut) { &bytes[..bytes.len() / 2] } else { bytes };
+                    let bytes = if self.planted == Some(PlantedInDatagrams::PieceCut) {
+                        &bytes[..bytes.len() / 2]
+                    } else {
+                        bytes
+                    };
                     arrived.extend(self.joining.take(total, offset, bytes)?);
                 }
                 Chunk::Invitation { id, from, material } => {

@@ -1,6 +1,6 @@
 //! Frames into datagrams, and back: as many as fit into each, a longer one cut into pieces.
 //!
-//! Invariant: frames leave a [`FrameQueue`] in the order in which they came into it, and come out of a [`Joining`], to which all datagrams are
+//! Invariant: frames leave a [`FrameQueue`] in the order in which they came into it, and come out of a [`JoiningFrame`], to which all datagrams are
 //! given in their order, in the same.
 
 use super::Stray;
@@ -93,9 +93,9 @@ impl FrameQueue {
 
 /// The frame of which not all pieces have come.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Joining(Vec<u8>);
+pub(super) struct JoiningFrame(Vec<u8>);
 
-impl Joining {
+impl JoiningFrame {
     /// Takes the next piece. `Ok(Some)`: it was the last of its frame.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ mod tests {
 
     /// All frames of these datagrams.
     fn join(datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        let (mut joining, mut frames) = (Joining::default(), Vec::new());
+        let (mut joining, mut frames) = (JoiningFrame::default(), Vec::new());
         for datagram in datagrams {
             let mut fields = FieldReader(datagram);
             while let Some(chunk) = Chunk::next(&mut fields).expect("only chunks were written") {
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn pieces_that_nobody_would_send_are_refused() {
-        let mut joining = Joining::default();
+        let mut joining = JoiningFrame::default();
         let wrong = Err(Stray::Malformed);
         assert_eq!(joining.take(DATAGRAM_FRAME_BYTES_MAX as u32 + 1, 0, b"x"), wrong);
         assert_eq!(joining.take(4, 1, b"x"), wrong, "not from its begin");

@@ -2,7 +2,7 @@
 
 /// A clause that is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Planted {
+pub enum PlantedInDatagrams {
     /// A datagram that comes again is taken again.
     TakenTwice,
     /// Nothing is sent again.
@@ -25,19 +25,19 @@ pub enum Planted {
     NumberTwice,
 }
 
-impl Planted {
+impl PlantedInDatagrams {
     /// All of them.
-    pub const ALL: [Planted; 10] = [
-        Planted::TakenTwice,
-        Planted::LossUnnoticed,
-        Planted::GapAcknowledged,
-        Planted::PieceCut,
-        Planted::Overtaken,
-        Planted::GroupNotRepeated,
-        Planted::GroupBesideConnection,
-        Planted::InvitedLate,
-        Planted::EndedAssociationHeard,
-        Planted::NumberTwice,
+    pub const ALL: [PlantedInDatagrams; 10] = [
+        PlantedInDatagrams::TakenTwice,
+        PlantedInDatagrams::LossUnnoticed,
+        PlantedInDatagrams::GapAcknowledged,
+        PlantedInDatagrams::PieceCut,
+        PlantedInDatagrams::Overtaken,
+        PlantedInDatagrams::GroupNotRepeated,
+        PlantedInDatagrams::GroupBesideConnection,
+        PlantedInDatagrams::InvitedLate,
+        PlantedInDatagrams::EndedAssociationHeard,
+        PlantedInDatagrams::NumberTwice,
     ];
 
     /// Its name on a command line.

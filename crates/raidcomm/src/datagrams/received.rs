@@ -4,7 +4,7 @@
 //! its sender has promised not to go there.
 
 use super::packet::{SeenDatagrams, WORDS};
-use super::planted::Planted;
+use super::planted::PlantedInDatagrams;
 use crate::limits::{ACKNOWLEDGE_AFTER, ACKNOWLEDGE_DELAY, DATAGRAMS_AHEAD_MAX};
 
 /// What is to become of a datagram.
@@ -39,12 +39,12 @@ pub(super) struct ReceivedDatagrams {
     owed_since: u64,
     /// One has come that says to its sender at once that another is missing, or that one need not be sent again.
     urgent: bool,
-    planted: Option<Planted>,
+    planted: Option<PlantedInDatagrams>,
 }
 
 impl ReceivedDatagrams {
     /// Counts from a number on.
-    pub(super) fn new(from: u64, planted: Option<Planted>) -> ReceivedDatagrams {
+    pub(super) fn new(from: u64, planted: Option<PlantedInDatagrams>) -> ReceivedDatagrams {
         ReceivedDatagrams {
             below: from,
             end: from,
@@ -107,7 +107,7 @@ impl ReceivedDatagrams {
         }
         (self.owed, self.urgent) = (0, false);
         let seen = self.seen(now);
-        let below = if self.planted == Some(Planted::GapAcknowledged) { self.end } else { seen.below };
+        let below = if self.planted == Some(PlantedInDatagrams::GapAcknowledged) { self.end } else { seen.below };
         Some(SeenDatagrams { below, ..seen })
     }
 
@@ -129,14 +129,14 @@ impl ReceivedDatagrams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use seeded_random::Random;
+    use seeded_random::SplitMix64;
     use std::collections::BTreeSet;
 
     /// If a datagram were taken twice, a frame would be delivered twice; if what is told were not what has come, one would be lost.
     #[test]
     fn it_remembers_what_a_set_remembers() {
         for seed in 0..10 {
-            let mut random = Random::new(seed);
+            let mut random = SplitMix64::new(seed);
             let from = random.below(1 << 40);
             let (mut received, mut set) = (ReceivedDatagrams::new(from, None), BTreeSet::new());
             for now in 0..2_000 {

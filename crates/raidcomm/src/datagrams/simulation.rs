@@ -8,12 +8,12 @@
 mod ledger;
 
 use super::packet::{HEADER_BYTES, MATERIAL_BYTES};
-use super::planted::Planted;
+use super::planted::PlantedInDatagrams;
 use super::{AssociationKeys, AssociationStatus, DatagramTerms, Datagrams, Seeds, To, Untaken};
 use crate::limits::{DATAGRAM_BYTES, DATAGRAM_SILENCE, MILLISECOND, SECOND};
 use identifiers::SiteId;
 use ledger::{DatagramLedger, FrameWay};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// After this everything that was under way must have arrived.
@@ -49,7 +49,7 @@ struct DatagramRunProfile {
 }
 
 impl DatagramRunProfile {
-    fn of(random: &mut Random) -> DatagramRunProfile {
+    fn of(random: &mut SplitMix64) -> DatagramRunProfile {
         let mut pick = |choices: &[u64]| choices[random.below(choices.len() as u64) as usize];
         DatagramRunProfile {
             sites: pick(&[2, 3, 3, 4]) as u16,
@@ -97,7 +97,7 @@ pub struct DatagramRunOutcome {
 
 struct DatagramWorld {
     now: u64,
-    random: Random,
+    random: SplitMix64,
     profile: DatagramRunProfile,
     sites: BTreeMap<SiteId, Datagrams>,
     /// The number of the connection between two sites, the lower first.
@@ -123,8 +123,8 @@ fn pair(one: SiteId, other: SiteId) -> (SiteId, SiteId) {
 }
 
 /// Runs the schedule of a seed, with a planted bug or none.
-pub fn run(seed: u64, planted: Option<Planted>) -> DatagramRunOutcome {
-    let mut random = Random::new(seed);
+pub fn run(seed: u64, planted: Option<PlantedInDatagrams>) -> DatagramRunOutcome {
+    let mut random = SplitMix64::new(seed);
     let profile = DatagramRunProfile::of(&mut random);
     let mut world = DatagramWorld::new(random, profile, planted);
     let failure = world.run().err().map(|failure| format!("{failure}\n{profile:?}\n{}", world.story()));
@@ -133,7 +133,7 @@ pub fn run(seed: u64, planted: Option<Planted>) -> DatagramRunOutcome {
 }
 
 impl DatagramWorld {
-    fn new(mut random: Random, profile: DatagramRunProfile, planted: Option<Planted>) -> DatagramWorld {
+    fn new(mut random: SplitMix64, profile: DatagramRunProfile, planted: Option<PlantedInDatagrams>) -> DatagramWorld {
         let mut sites = BTreeMap::new();
         let mut deaf = BTreeSet::new();
         for site in (1..=profile.sites).map(SiteId) {
@@ -426,7 +426,7 @@ impl DatagramWorld {
     }
 }
 
-fn material(random: &mut Random) -> [u8; MATERIAL_BYTES] {
+fn material(random: &mut SplitMix64) -> [u8; MATERIAL_BYTES] {
     std::array::from_fn(|_| random.draw() as u8)
 }
 
@@ -448,7 +448,7 @@ mod tests {
     /// If this failed, the checkers would not find what they are for.
     #[test]
     fn each_planted_bug_is_found() {
-        for planted in Planted::ALL {
+        for planted in PlantedInDatagrams::ALL {
             let found = (1..=1_000).any(|seed| run(seed, Some(planted)).failure.is_some());
             assert!(found, "{planted:?} is not found");
         }

@@ -3,9 +3,9 @@
 //! Invariant: a slot is in at most one of the client's three sets, and in `free` only while its state says that it is; whoever moves the state
 //! on has the slot, so a call that is given up while the server takes it is either never executed or its fate unknown.
 
-use super::client::{Fate, LineCallError, Ticket};
+use super::client::{LineCallError, RequestFate, Ticket};
 use super::place::SharedPlace;
-use super::segment::{LineSegment, Side, SlotPhase};
+use super::segment::{LineSegment, LineSide, SlotPhase};
 use super::server::{LineServeError, TakenCall};
 use crate::limits::SLOTS_MAX;
 
@@ -54,7 +54,7 @@ impl ClientCalls {
             return Err(LineCallError::Broken);
         }
         self.free &= !(1 << slot);
-        segment.post(Side::Server, slot);
+        segment.post(LineSide::Server, slot);
         Ok(Ticket { slot, used })
     }
 
@@ -88,20 +88,20 @@ impl ClientCalls {
         reply: &mut Vec<u8>,
     ) -> Result<(), LineCallError> {
         if segment.advance(ticket.slot, ticket.used, ticket.used.next()) {
-            return Err(LineCallError::Gone(Fate::NotExecuted));
+            return Err(LineCallError::Gone(RequestFate::NotExecuted));
         }
         if segment.state(ticket.slot) == ticket.used.to(SlotPhase::Replied) {
             return self.take_reply(segment, ticket, reply);
         }
-        Err(LineCallError::Gone(Fate::Unknown))
+        Err(LineCallError::Gone(RequestFate::Unknown))
     }
 
     /// Gives a call up.
-    pub(super) fn abandon<P: SharedPlace>(&mut self, segment: &LineSegment<P>, ticket: &Ticket) -> Fate {
+    pub(super) fn abandon<P: SharedPlace>(&mut self, segment: &LineSegment<P>, ticket: &Ticket) -> RequestFate {
         let bit = 1 << ticket.slot;
         if segment.advance(ticket.slot, ticket.used, ticket.used.next()) {
             self.free |= bit;
-            return Fate::NotExecuted;
+            return RequestFate::NotExecuted;
         }
         if self.replied & bit != 0 {
             self.replied &= !bit;
@@ -109,7 +109,7 @@ impl ClientCalls {
         } else {
             self.abandoned |= bit;
         }
-        Fate::Unknown
+        RequestFate::Unknown
     }
 
     /// Calls that can be begun now.
@@ -119,7 +119,7 @@ impl ClientCalls {
     }
 
     fn look<P: SharedPlace>(&mut self, segment: &LineSegment<P>) {
-        let posted = segment.take_posted(Side::Client);
+        let posted = segment.take_posted(LineSide::Client);
         self.sort(segment, posted);
     }
 
@@ -193,6 +193,6 @@ pub(super) fn reply<P: SharedPlace>(
     if !segment.advance(call.slot, call.state, call.state.to(SlotPhase::Replied)) {
         return Err((LineServeError::Broken, call));
     }
-    segment.post(Side::Client, call.slot);
+    segment.post(LineSide::Client, call.slot);
     Ok(())
 }

@@ -11,18 +11,18 @@ use thiserror::Error;
 
 /// Whether the server has executed a request whose reply will not come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum RequestFate {
     /// It has not, and never will: the request can be made elsewhere.
     NotExecuted,
     /// It had taken the request: nobody knows.
     Unknown,
 }
 
-impl Fate {
+impl RequestFate {
     const fn name(self) -> &'static str {
         match self {
-            Fate::NotExecuted => "not executed",
-            Fate::Unknown => "perhaps executed",
+            RequestFate::NotExecuted => "not executed",
+            RequestFate::Unknown => "perhaps executed",
         }
     }
 }
@@ -43,13 +43,13 @@ pub enum LineCallError {
     Full,
     /// The server's process has ended, or it has closed the line. All other calls end in this way, too.
     #[error("the server is gone; the request is {}", .0.name())]
-    Gone(Fate),
+    Gone(RequestFate),
     /// The time is over. The call is still under way: ask for its reply again, or abandon it.
     #[error("no reply in time")]
     TimedOut(Ticket),
     /// The time is over, and nobody waits for the reply any more.
     #[error("no reply in time; the request is {}", .0.name())]
-    GivenUp(Fate),
+    GivenUp(RequestFate),
     /// The server has broken the protocol. Drop the line.
     #[error("the server has written what it may not")]
     Broken,
@@ -106,7 +106,7 @@ impl LineClient {
     /// It is too long, all slots are in use, or the server is gone.
     pub fn begin(&mut self, request: &[u8]) -> Result<Ticket, LineCallError> {
         if self.end.lifeline.is_gone() {
-            return Err(LineCallError::Gone(Fate::NotExecuted));
+            return Err(LineCallError::Gone(RequestFate::NotExecuted));
         }
         self.calls.begin(&self.end.segment, request)
     }
@@ -134,7 +134,7 @@ impl LineClient {
 
     /// Gives a call up. Its slot is free again when the server has replied, or at once if it had not taken the request: then it
     /// never will, and the fate says so.
-    pub fn abandon(&mut self, ticket: Ticket) -> Fate {
+    pub fn abandon(&mut self, ticket: Ticket) -> RequestFate {
         self.calls.abandon(&self.end.segment, &ticket)
     }
 

@@ -4,7 +4,7 @@
 
 use super::SharedLine;
 use super::lifeline::Lifeline;
-use super::segment::{LineSegment, Side};
+use super::segment::{LineSegment, LineSide};
 use super::shape::{LineError, Shape};
 use crate::limits::GREETING_TIME;
 use rustix::fd::{AsFd, OwnedFd};
@@ -30,7 +30,7 @@ pub(super) fn propose(socket: UnixStream, shape: Shape) -> Result<SharedLine, Li
     if answer != HELLO {
         return Err(LineError::Foreign);
     }
-    end(segment, Side::Client, socket)
+    end(segment, LineSide::Client, socket)
 }
 
 /// The server's part: takes the segment over.
@@ -39,10 +39,10 @@ pub(super) fn accept(socket: UnixStream) -> Result<SharedLine, LineError> {
     let file = receive(&socket)?;
     let segment = LineSegment::open(&file)?;
     std::io::Write::write_all(&mut &socket, &HELLO)?;
-    end(segment, Side::Server, socket)
+    end(segment, LineSide::Server, socket)
 }
 
-fn end(segment: LineSegment, side: Side, socket: UnixStream) -> Result<SharedLine, LineError> {
+fn end(segment: LineSegment, side: LineSide, socket: UnixStream) -> Result<SharedLine, LineError> {
     let segment = Arc::new(segment);
     let lifeline = Lifeline::new(socket, segment.clone(), side)?;
     Ok(SharedLine::new(segment, side, lifeline))

@@ -4,7 +4,7 @@
 //! an end that waits for its peer waits for one word of memory and nothing else. Invariant: an end that is told is marked gone first,
 //! then woken; it looks at the mark each time before it sleeps.
 
-use super::segment::{LineSegment, Side};
+use super::segment::{LineSegment, LineSide};
 use super::shape::LineError;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::fd::OwnedFd;
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 struct WatchedLine {
     gone: Arc<AtomicBool>,
     segment: Arc<LineSegment>,
-    side: Side,
+    side: LineSide,
 }
 
 /// Waits for all lines of this process.
@@ -83,7 +83,7 @@ pub(super) struct Lifeline {
 
 impl Lifeline {
     /// Of the end at `side`, whose peer is at the other end of the socket.
-    pub(super) fn new(socket: UnixStream, segment: Arc<LineSegment>, side: Side) -> Result<Lifeline, LineError> {
+    pub(super) fn new(socket: UnixStream, segment: Arc<LineSegment>, side: LineSide) -> Result<Lifeline, LineError> {
         let watcher = watcher()?;
         let process = pidfd_open(socket_peercred(&socket)?.pid, PidfdFlags::empty())?;
         let gone = Arc::new(AtomicBool::new(false));

@@ -12,7 +12,7 @@ pub(super) trait SharedPlace {
     /// A word.
     type Word: Word;
     /// A count of bytes, too large to wrap.
-    type Count: Count;
+    type Count: SharedCount;
 
     /// Bytes, the head included.
     fn length(&self) -> usize;
@@ -42,7 +42,7 @@ pub(super) trait Word {
 }
 
 /// What is done to a count.
-pub(super) trait Count {
+pub(super) trait SharedCount {
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
 }
@@ -74,7 +74,7 @@ impl Word for AtomicU32 {
     }
 }
 
-impl Count for AtomicU64 {
+impl SharedCount for AtomicU64 {
     #[inline]
     fn load(&self, order: Ordering) -> u64 {
         AtomicU64::load(self, order)

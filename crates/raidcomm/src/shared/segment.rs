@@ -29,16 +29,16 @@ const NOBODY: u32 = 1 << 31;
 
 /// One of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum LineSide {
     Client,
     Server,
 }
 
-impl Side {
-    pub(super) const fn other(self) -> Side {
+impl LineSide {
+    pub(super) const fn other(self) -> LineSide {
         match self {
-            Side::Client => Side::Server,
-            Side::Server => Side::Client,
+            LineSide::Client => LineSide::Server,
+            LineSide::Server => LineSide::Client,
         }
     }
 }
@@ -137,40 +137,40 @@ impl<P: SharedPlace> LineSegment<P> {
     }
 
     /// The slots that were posted to this side and that it waits on.
-    pub(super) fn posted(&self, to: Side) -> &P::Word {
+    pub(super) fn posted(&self, to: LineSide) -> &P::Word {
         self.place.word(POSTED_AT[to as usize])
     }
 
     /// Sleeps until something is posted to this side, for the time at most; perhaps shorter.
-    pub(super) fn sleep(&self, side: Side, time: Option<Duration>) {
+    pub(super) fn sleep(&self, side: LineSide, time: Option<Duration>) {
         self.place.sleep(POSTED_AT[side as usize], time);
     }
 
     /// Wakes a side that sleeps.
-    pub(super) fn wake(&self, side: Side) {
+    pub(super) fn wake(&self, side: LineSide) {
         self.place.wake(POSTED_AT[side as usize]);
     }
 
     /// How a side waits; see [`waiting`].
-    pub(super) fn waiting(&self, side: Side) -> &P::Word {
+    pub(super) fn waiting(&self, side: LineSide) -> &P::Word {
         self.place.word(WAITING_AT[side as usize])
     }
 
     /// Tells a side of a slot, and wakes it if it sleeps.
-    pub(super) fn post(&self, to: Side, slot: u32) {
+    pub(super) fn post(&self, to: LineSide, slot: u32) {
         // In one order with what a side does before it sleeps: it says that it will, and looks once more.
         self.posted(to).fetch_or(1 << slot, Ordering::SeqCst);
         waiting::wake_sleeper(self, to);
     }
 
     /// Wakes a side of this process whose peer is gone.
-    pub(super) fn post_nobody(&self, to: Side) {
+    pub(super) fn post_nobody(&self, to: LineSide) {
         self.posted(to).fetch_or(NOBODY, Ordering::SeqCst);
         waiting::wake_sleeper(self, to);
     }
 
     /// What was posted to this side since the last call; only slots that there are.
-    pub(super) fn take_posted(&self, to: Side) -> u32 {
+    pub(super) fn take_posted(&self, to: LineSide) -> u32 {
         let posted = self.posted(to);
         // Most calls find nothing: they leave the line shared.
         if posted.load(Ordering::Acquire) == 0 {

@@ -71,10 +71,10 @@ fn abandoned_calls_give_their_slots_back() {
         let taken = client.begin(&[round]).expect("a slot");
         let call = server.receive(&mut request, None).expect("a request");
         let not_taken = client.begin(&[200]).expect("a slot");
-        assert_eq!(client.abandon(not_taken), Fate::NotExecuted);
+        assert_eq!(client.abandon(not_taken), RequestFate::NotExecuted);
         let late = client.finish(taken, &mut reply, Some(Duration::from_millis(1)));
         let Err(LineCallError::TimedOut(taken)) = late else { panic!("{late:?}") };
-        assert_eq!(client.abandon(taken), Fate::Unknown);
+        assert_eq!(client.abandon(taken), RequestFate::Unknown);
         server.reply(call, &[round]).expect("the slot is still the server's");
         assert_eq!(
             server.receive(&mut request, Some(Duration::ZERO)),
@@ -82,7 +82,7 @@ fn abandoned_calls_give_their_slots_back() {
             "it was taken back"
         );
         let given_up = client.call(&[round], &mut reply, Some(Duration::ZERO));
-        assert_eq!(given_up, Err(LineCallError::GivenUp(Fate::NotExecuted)), "nobody has taken it");
+        assert_eq!(given_up, Err(LineCallError::GivenUp(RequestFate::NotExecuted)), "nobody has taken it");
     }
     assert_eq!(client.free_slots(), 4);
 }
@@ -99,11 +99,11 @@ fn the_end_of_the_server_tells_what_it_had_taken() {
     let _kept = server.receive(&mut request, None).expect("a request");
     let not_taken = client.begin(b"c").expect("a slot");
     drop(server);
-    assert_eq!(client.finish(not_taken, &mut reply, None), Err(LineCallError::Gone(Fate::NotExecuted)));
-    assert_eq!(client.finish(taken, &mut reply, None), Err(LineCallError::Gone(Fate::Unknown)));
+    assert_eq!(client.finish(not_taken, &mut reply, None), Err(LineCallError::Gone(RequestFate::NotExecuted)));
+    assert_eq!(client.finish(taken, &mut reply, None), Err(LineCallError::Gone(RequestFate::Unknown)));
     assert_eq!(client.finish(replied, &mut reply, None), Ok(()));
     assert_eq!(reply, b"done");
-    assert_eq!(client.begin(b"d"), Err(LineCallError::Gone(Fate::NotExecuted)));
+    assert_eq!(client.begin(b"d"), Err(LineCallError::Gone(RequestFate::NotExecuted)));
 }
 
 /// If this fails, a server waits for a client that will never ask again.
@@ -141,7 +141,7 @@ fn a_hostile_client_is_an_error_at_most() {
     let (mut client, mut server) = ends(SHAPE);
     let (mut request, mut reply) = (Vec::new(), Vec::new());
     // Slots that are not requested, and that there are not.
-    client.end.segment.posted(Side::Server).store(u32::MAX, std::sync::atomic::Ordering::SeqCst);
+    client.end.segment.posted(LineSide::Server).store(u32::MAX, std::sync::atomic::Ordering::SeqCst);
     assert_eq!(server.receive(&mut request, Some(Duration::ZERO)), Err(LineServeError::TimedOut));
     // A length beyond the slot.
     let ticket = client.begin(b"x").expect("a slot");
@@ -157,12 +157,12 @@ fn a_hostile_client_is_an_error_at_most() {
     drop((ticket, server));
     // And the other way round: a reply to what was not asked, and one of any length.
     let (mut client, server) = ends(SHAPE);
-    server.end.segment.posted(Side::Client).store(u32::MAX, std::sync::atomic::Ordering::SeqCst);
+    server.end.segment.posted(LineSide::Client).store(u32::MAX, std::sync::atomic::Ordering::SeqCst);
     let ticket = client.begin(b"z").expect("a slot");
     server.end.segment.lie_about_length(0, 257);
     let requested = server.end.segment.state(0);
     assert!(server.end.segment.advance(0, requested, requested.to(SlotPhase::Replied)));
-    server.end.segment.post(Side::Client, 0);
+    server.end.segment.post(LineSide::Client, 0);
     assert_eq!(client.finish(ticket, &mut reply, None), Err(LineCallError::Broken));
 }
 

@@ -9,7 +9,7 @@
 //! then looks whether it sleeps. Both are sequentially consistent, so one of them sees the other.
 
 use super::place::{SharedPlace, Word};
-use super::segment::{LineSegment, Side};
+use super::segment::{LineSegment, LineSide};
 use crate::limits::{
     SPIN_MAX, SPIN_MIN, SPIN_WORTH, WITHOUT_YIELD_MAX, YIELD_CREDIT_MAX, YIELD_GAIN, YIELD_LONG, YIELD_LOSS, YIELD_TIME,
 };
@@ -39,7 +39,7 @@ pub(super) fn now() -> u64 {
 }
 
 /// Wakes the side if it sleeps on its posted bits.
-pub(super) fn wake_sleeper<P: SharedPlace>(segment: &LineSegment<P>, side: Side) {
+pub(super) fn wake_sleeper<P: SharedPlace>(segment: &LineSegment<P>, side: LineSide) {
     if segment.waiting(side).load(Ordering::SeqCst) & 3 == SLEEPING {
         segment.wake(side);
     }
@@ -48,7 +48,7 @@ pub(super) fn wake_sleeper<P: SharedPlace>(segment: &LineSegment<P>, side: Side)
 /// Takes the slots that the other side has posted; lets `wait` wait if there are none, which says whether there is time left.
 pub(super) fn take_posted<P: SharedPlace>(
     segment: &LineSegment<P>,
-    side: Side,
+    side: LineSide,
     is_gone: impl Fn() -> bool,
     mut wait: impl FnMut() -> bool,
 ) -> Result<u32, Waited> {
@@ -85,7 +85,7 @@ impl Default for LineWaiter {
 
 impl LineWaiter {
     /// Returns when something is posted to this side, or it was woken for another reason: `true`; or at the deadline: `false`.
-    pub(super) fn wait(&mut self, segment: &LineSegment, side: Side, deadline: Option<u64>) -> bool {
+    pub(super) fn wait(&mut self, segment: &LineSegment, side: LineSide, deadline: Option<u64>) -> bool {
         let (posted, own) = (segment.posted(side), segment.waiting(side));
         let processor = rustix::thread::sched_getcpu() as u32;
         let shared = segment.waiting(side.other()).load(Ordering::Relaxed) >> 2 == processor;
@@ -172,7 +172,7 @@ impl LineWaiter {
 /// Sleeps until something is posted, or the deadline: `false`.
 pub(super) fn sleep<P: SharedPlace>(
     segment: &LineSegment<P>,
-    side: Side,
+    side: LineSide,
     processor: u32,
     deadline: Option<u64>,
 ) -> bool {

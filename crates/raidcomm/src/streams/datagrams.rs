@@ -6,7 +6,7 @@
 //! frames that are too long for them, the connection is used.
 
 use super::connection::{ConnectionRole, StreamConnection};
-use super::links::Outgoing;
+use super::links::OutgoingConnection;
 use super::status::Incoming;
 use super::{DATAGRAMS, GROUPS, Streams, StreamsError};
 use crate::datagrams::faults::FaultRates;
@@ -187,7 +187,7 @@ impl Streams {
     fn incarnation_of_association(&self, site: SiteId) -> Option<u32> {
         let peer = self.peers.get(&site)?;
         let slot = match peer.outgoing {
-            Outgoing::Open(slot) if self.local.site < site => Some(slot),
+            OutgoingConnection::Open(slot) if self.local.site < site => Some(slot),
             _ if site < self.local.site => peer.incoming,
             _ => None,
         };

@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 
 /// Our connection to a peer.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Outgoing {
+pub(super) enum OutgoingConnection {
     /// There is none; the next attempt is made then.
     Waiting { until: u64 },
     /// It is in this slot, made or being made.
@@ -34,7 +34,7 @@ pub(super) struct StreamPeer {
     pub address: SocketAddr,
     /// The newest life of it that has been seen.
     pub newest: u32,
-    pub outgoing: Outgoing,
+    pub outgoing: OutgoingConnection,
     /// The slot of the connection that it made to us.
     pub incoming: Option<usize>,
     /// Attempts in a row that made no lasting connection.
@@ -52,7 +52,7 @@ impl StreamPeer {
         StreamPeer {
             address,
             newest: INCARNATION_UNKNOWN,
-            outgoing: Outgoing::Waiting { until: 0 },
+            outgoing: OutgoingConnection::Waiting { until: 0 },
             incoming: None,
             attempts: 0,
             ring_failed: false,
@@ -64,7 +64,7 @@ impl StreamPeer {
 
     /// Does not wait for the end of a pause.
     pub(super) fn retry_at_once(&mut self) {
-        if let Outgoing::Waiting { until } = &mut self.outgoing {
+        if let OutgoingConnection::Waiting { until } = &mut self.outgoing {
             *until = 0;
         }
     }
@@ -76,7 +76,7 @@ impl StreamPeer {
             attempts => RECONNECT_MAX.min(RECONNECT_MIN << (attempts - 1).min(16)),
         };
         self.attempts = self.attempts.saturating_add(1);
-        self.outgoing = Outgoing::Waiting { until: now.saturating_add(pause) };
+        self.outgoing = OutgoingConnection::Waiting { until: now.saturating_add(pause) };
     }
 
     fn failed(&mut self, reason: DisconnectReason) {
@@ -128,7 +128,7 @@ impl Streams {
             .and_then(|secure| Ok(TcpStream::connect(address).and_then(|stream| self.open(stream, role, secure))?));
         let Some(peer) = self.peers.get_mut(&site) else { return };
         match opened {
-            Ok(slot) => peer.outgoing = Outgoing::Open(slot),
+            Ok(slot) => peer.outgoing = OutgoingConnection::Open(slot),
             Err(reason) => {
                 peer.failed(reason);
                 peer.retry_later(self.now);
@@ -463,7 +463,7 @@ impl Streams {
         if let Some(slot) = incoming {
             self.close(slot, DisconnectReason::Superseded);
         }
-        if let Outgoing::Open(slot) = outgoing
+        if let OutgoingConnection::Open(slot) = outgoing
             && sending(&mut self.connections, outgoing).is_some()
         {
             self.close(slot, DisconnectReason::Superseded);
@@ -544,8 +544,8 @@ impl Streams {
             | ConnectionRole::Greeting { .. } => None,
         };
         let outgoing = match peer.outgoing {
-            Outgoing::Open(slot) => Some(slot),
-            Outgoing::Waiting { .. } => None,
+            OutgoingConnection::Open(slot) => Some(slot),
+            OutgoingConnection::Waiting { .. } => None,
         };
         let both = life(peer.incoming).filter(|&incarnation| life(outgoing) == Some(incarnation));
         if let Some(incarnation) = both {

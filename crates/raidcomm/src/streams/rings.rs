@@ -10,7 +10,7 @@
 use super::Streams;
 use super::connection::{ConnectionRole, StreamConnection};
 use super::hello::{Greeting, HelloRefusal, RingOffer};
-use super::links::Outgoing;
+use super::links::OutgoingConnection;
 use super::status::{ConnectionChannel, DisconnectReason};
 use crate::limits::{ACCEPTS_PER_TURN, READ_BYTES_PER_TURN, RING_BYTES};
 use crate::shared::door::{self, DoorPass, HandedIn, HostId};
@@ -188,8 +188,8 @@ impl Streams {
     }
 
     /// By what a peer's frames go now.
-    pub(super) fn channel(&self, outgoing: Outgoing) -> Option<ConnectionChannel> {
-        let Outgoing::Open(slot) = outgoing else { return None };
+    pub(super) fn channel(&self, outgoing: OutgoingConnection) -> Option<ConnectionChannel> {
+        let OutgoingConnection::Open(slot) = outgoing else { return None };
         match self.connections[slot].as_ref()? {
             StreamConnection { role: ConnectionRole::Sending { .. }, ring: ConnectionRing::Out(_), .. } => {
                 Some(ConnectionChannel::SharedMemory)

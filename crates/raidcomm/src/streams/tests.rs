@@ -598,7 +598,7 @@ fn without_a_ring_frames_go_over_the_connection() {
     assert_eq!((a.status(B).channel, b.status(A).channel), (over_sockets, over_sockets), "one side has no door");
 
     let [_, (mut a, mut b)] = pairs();
-    let Outgoing::Open(slot) = a.streams.peers[&B].outgoing else { panic!("they are connected") };
+    let OutgoingConnection::Open(slot) = a.streams.peers[&B].outgoing else { panic!("they are connected") };
     let Some(ConnectionRing::Out(writer)) = a.streams.connections[slot].as_mut().map(|connection| &mut connection.ring)
     else {
         panic!("they have rings")

@@ -5,15 +5,21 @@ use recoverable_memory::limits::{LOG_BYTES_MIN, PAGE_BYTES};
 use recoverable_memory::memory::LOG_NAME;
 use recoverable_memory::recovery::recover;
 use recoverable_memory::simulated::SimulatedDisk;
-use recoverable_memory::{CommitMode, Error, Memory, OnDamage, Options, RecoveryReport, Region, Truncation};
+use recoverable_memory::{
+    CommitMode, Error, Memory, OnDamage, RecoverableMemoryOptions, RecoveryReport, Region, Truncation,
+};
 
 /// The segment of the script.
 pub const SEGMENT: &str = "data";
 pub const SEGMENT_BYTES: u64 = 2 * PAGE_BYTES;
 
 /// The smallest log, truncated by whoever commits: the same calls make the same writes.
-pub fn small() -> Options {
-    Options { log_bytes: LOG_BYTES_MIN, truncation: Truncation::Inline, ..Options::default() }
+pub fn small() -> RecoverableMemoryOptions {
+    RecoverableMemoryOptions {
+        log_bytes: LOG_BYTES_MIN,
+        truncation: Truncation::Inline,
+        ..RecoverableMemoryOptions::default()
+    }
 }
 
 /// Numbers that look random and are the same every time (splitmix64).
@@ -34,7 +40,7 @@ impl Numbers {
 }
 
 /// Opens the memory on a disk, or makes it.
-pub fn open(disk: &SimulatedDisk, options: Options) -> Result<Memory, Error> {
+pub fn open(disk: &SimulatedDisk, options: RecoverableMemoryOptions) -> Result<Memory, Error> {
     let log = match FileLog::open(disk, LOG_NAME)? {
         Some(log) => log,
         None => FileLog::create(disk, LOG_NAME, options.log_bytes)?,
@@ -49,7 +55,7 @@ pub fn recover_disk(disk: &SimulatedDisk) -> Result<RecoveryReport, Error> {
 }
 
 /// A new memory with the script's segment, mapped.
-pub fn fresh(disk: &SimulatedDisk, options: Options) -> Result<(Memory, Region), Error> {
+pub fn fresh(disk: &SimulatedDisk, options: RecoverableMemoryOptions) -> Result<(Memory, Region), Error> {
     let memory = open(disk, options)?;
     memory.create_segment(SEGMENT, SEGMENT_BYTES)?;
     let region = memory.map_all(SEGMENT)?;
@@ -66,7 +72,7 @@ pub struct Script {
 
 /// Runs so many transactions: of one to three ranges, some aborted, about every third flushed. It always does the same, as long as its disk
 /// lets it.
-pub fn run_script(disk: &SimulatedDisk, options: Options, transactions: u64, seed: u64) -> Script {
+pub fn run_script(disk: &SimulatedDisk, options: RecoverableMemoryOptions, transactions: u64, seed: u64) -> Script {
     let mut script = Script { states: vec![vec![0; SEGMENT_BYTES as usize]], durable: 0 };
     let Ok((memory, mut region)) = fresh(disk, options) else { return script };
     let mut numbers = Numbers(seed);

@@ -1,6 +1,6 @@
 //! The power goes off: after every byte that is written, at every sync, and again while that is recovered from.
 
-use recoverable_memory::Options;
+use recoverable_memory::RecoverableMemoryOptions;
 use recoverable_memory::simulated::SimulatedDisk;
 
 use crate::common::{Numbers, Script, check_prefix, fresh, recover_disk, run_script, small};
@@ -15,8 +15,8 @@ const RECORD_BYTES_MAX: usize = 1000;
 /// The log is truncated when it is half full; or only when it is full, so that its room is used again at once.
 const OPTIONS: [(usize, u8); 2] = [(700, 50), (300, 100)];
 
-fn options() -> impl Iterator<Item = Options> {
-    OPTIONS.into_iter().map(|(spool_bytes, truncate_at_percent)| Options {
+fn options() -> impl Iterator<Item = RecoverableMemoryOptions> {
+    OPTIONS.into_iter().map(|(spool_bytes, truncate_at_percent)| RecoverableMemoryOptions {
         spool_bytes,
         truncate_at_percent,
         ..small()
@@ -24,7 +24,7 @@ fn options() -> impl Iterator<Item = Options> {
 }
 
 /// Runs the script until the power goes off at a step.
-fn run_until(options: Options, step: usize) -> (SimulatedDisk, Script) {
+fn run_until(options: RecoverableMemoryOptions, step: usize) -> (SimulatedDisk, Script) {
     let disk = SimulatedDisk::new();
     disk.stop_at(step);
     let script = run_script(&disk, options, TRANSACTIONS, SEED);
@@ -32,7 +32,7 @@ fn run_until(options: Options, step: usize) -> (SimulatedDisk, Script) {
 }
 
 /// The steps of an undisturbed run, once the log and the segment are there, each with the bytes that it writes.
-fn steps(options: Options) -> impl Iterator<Item = (usize, usize)> {
+fn steps(options: RecoverableMemoryOptions) -> impl Iterator<Item = (usize, usize)> {
     let disk = SimulatedDisk::new();
     drop(fresh(&disk, options).unwrap());
     let first = disk.steps().len();
@@ -131,7 +131,7 @@ fn a_long_log_is_brought_back_in_pieces() {
     use crate::common::SEGMENT;
     use recoverable_memory::CommitMode;
     let disk = SimulatedDisk::new();
-    let options = Options { log_bytes: 16 << 20, truncate_at_percent: 100, ..small() };
+    let options = RecoverableMemoryOptions { log_bytes: 16 << 20, truncate_at_percent: 100, ..small() };
     let (memory, mut region) = fresh(&disk, options).unwrap();
     memory.create_segment("large", 2 << 20).unwrap();
     let mut large = memory.map_all("large").unwrap();

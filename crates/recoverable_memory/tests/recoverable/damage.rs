@@ -4,7 +4,7 @@ use recoverable_memory::file_log::FileLog;
 use recoverable_memory::memory::LOG_NAME;
 use recoverable_memory::recovery::recover;
 use recoverable_memory::simulated::SimulatedDisk;
-use recoverable_memory::{CommitMode, Error, OnDamage, Options};
+use recoverable_memory::{CommitMode, Error, OnDamage, RecoverableMemoryOptions};
 
 use crate::common::{SEGMENT, fresh, open, recover_disk, run_script, small};
 
@@ -16,7 +16,7 @@ const HEAD_BYTES: usize = 2 * 4096;
 #[test]
 fn every_flipped_byte_of_the_log_is_noticed_or_harmless() {
     let disk = SimulatedDisk::new();
-    let script = run_script(&disk, Options { truncate_at_percent: 100, ..small() }, 25, 11);
+    let script = run_script(&disk, RecoverableMemoryOptions { truncate_at_percent: 100, ..small() }, 25, 11);
     let sound = disk.after_death();
     let recovered = recover_disk(&sound.after_death()).unwrap();
     let (start, bytes) = (start(&sound), sound.contents(LOG_NAME).unwrap());
@@ -66,7 +66,7 @@ fn start(disk: &SimulatedDisk) -> usize {
 #[test]
 fn a_damaged_log_can_be_cut() {
     let disk = SimulatedDisk::new();
-    let script = run_script(&disk, Options { truncate_at_percent: 100, ..small() }, 25, 11);
+    let script = run_script(&disk, RecoverableMemoryOptions { truncate_at_percent: 100, ..small() }, 25, 11);
     let disk = disk.after_death();
     let start = start(&disk);
     disk.damage(LOG_NAME, |bytes| bytes[HEAD_BYTES + start + 900] ^= 1);

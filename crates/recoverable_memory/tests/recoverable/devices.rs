@@ -8,10 +8,11 @@ use recoverable_memory::device::LogExtent;
 #[cfg(not(miri))]
 use recoverable_memory::disk::DiskFolder;
 use recoverable_memory::file_log::FileLog;
-use recoverable_memory::memory_log::MemoryLog;
+use recoverable_memory::memory_log::VolatileLog;
 use recoverable_memory::simulated::SimulatedDisk;
 use recoverable_memory::{
-    CommitMode, DeviceError, Durability, Error, LogDevice, LogOffset, Memory, Options, Receipt, Truncation, conformance,
+    CommitMode, DeviceError, DeviceReceipt, Durability, Error, LogDevice, LogOffset, Memory, RecoverableMemoryOptions,
+    Truncation, conformance,
 };
 
 use crate::common::{SEGMENT, SEGMENT_BYTES, small};
@@ -20,7 +21,7 @@ use crate::common::{SEGMENT, SEGMENT_BYTES, small};
 #[test]
 fn every_device_keeps_the_contract() {
     conformance::check(&|capacity| Box::new(FileLog::create(&SimulatedDisk::new(), "log", capacity).unwrap()));
-    conformance::check(&|capacity| Box::new(MemoryLog::new(capacity, 2)));
+    conformance::check(&|capacity| Box::new(VolatileLog::new(capacity, 2)));
 }
 
 /// The same on a real disk. If this fails, the simulated one is no twin.
@@ -42,15 +43,15 @@ fn a_log_file_on_a_real_disk_keeps_the_contract() {
     assert!(disk.is_empty().unwrap());
 }
 
-fn remote(log: &MemoryLog, disk: &SimulatedDisk) -> Result<Memory, Error> {
-    let options = Options { durability: Durability::Memory { copies: 2 }, ..small() };
+fn remote(log: &VolatileLog, disk: &SimulatedDisk) -> Result<Memory, Error> {
+    let options = RecoverableMemoryOptions { durability: Durability::Memory { copies: 2 }, ..small() };
     Memory::with_device(Box::new(log.clone()), Box::new(disk.clone()), options)
 }
 
 /// If this fails, commits in the memory of other hosts are not there when this host comes back.
 #[test]
 fn a_commit_in_memory_elsewhere_survives() {
-    let (log, disk) = (MemoryLog::new(4096, 2), SimulatedDisk::new());
+    let (log, disk) = (VolatileLog::new(4096, 2), SimulatedDisk::new());
     let memory = remote(&log, &disk).unwrap();
     memory.create_segment(SEGMENT, SEGMENT_BYTES).unwrap();
     let mut region = memory.map_all(SEGMENT).unwrap();
@@ -66,11 +67,11 @@ fn a_commit_in_memory_elsewhere_survives() {
         let how = if number == 100 { CommitMode::Remote { copies: 3 } } else { CommitMode::Remote { copies: 2 } };
         let receipt = transaction.commit(how).unwrap();
         // Two servers are too few for three copies: the disk has it then.
-        assert_eq!(receipt, if number == 100 { Receipt::Disk } else { Receipt::Memory { copies: 2 } });
+        assert_eq!(receipt, if number == 100 { DeviceReceipt::Disk } else { DeviceReceipt::Memory { copies: 2 } });
     }
     let transaction = memory.begin();
     transaction.enlist(&mut region).unwrap().set_range(0..32).unwrap().fill(77);
-    assert_eq!(transaction.commit(CommitMode::NoFlush).unwrap(), Receipt::Buffered);
+    assert_eq!(transaction.commit(CommitMode::NoFlush).unwrap(), DeviceReceipt::Buffered);
     assert!(memory.statistics().truncations > 0);
     drop((memory, region));
     for kept in [0, 13, 1000] {
@@ -86,7 +87,7 @@ fn a_commit_in_memory_elsewhere_survives() {
 /// If this fails, a memory goes on after its log has failed, and acknowledges what nobody has.
 #[test]
 fn a_log_that_fails_ends_the_memory() {
-    let (log, disk) = (MemoryLog::new(4096, 2), SimulatedDisk::new());
+    let (log, disk) = (VolatileLog::new(4096, 2), SimulatedDisk::new());
     let memory = remote(&log, &disk).unwrap();
     memory.create_segment(SEGMENT, SEGMENT_BYTES).unwrap();
     let mut region = memory.map_all(SEGMENT).unwrap();
@@ -113,7 +114,7 @@ enum Fault {
 
 /// A device that breaks its contract once it is told to.
 struct Faulty {
-    log: MemoryLog,
+    log: VolatileLog,
     fault: Fault,
     now: Arc<AtomicBool>,
 }
@@ -136,9 +137,9 @@ impl LogDevice for Faulty {
         let end = self.log.append(bytes)?;
         Ok(if self.is(Fault::AnotherEnd) { end.plus(8) } else { end })
     }
-    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<Receipt, DeviceError> {
+    fn flush(&self, upto: LogOffset, wanted: Durability) -> Result<DeviceReceipt, DeviceError> {
         let receipt = self.log.flush(upto, wanted)?;
-        Ok(if self.is(Fault::LessThanWanted) { Receipt::Memory { copies: 1 } } else { receipt })
+        Ok(if self.is(Fault::LessThanWanted) { DeviceReceipt::Memory { copies: 1 } } else { receipt })
     }
     fn read(&self, from: LogOffset, buffer: &mut [u8]) -> Result<(), DeviceError> {
         self.log.read(from, buffer)
@@ -156,7 +157,7 @@ impl LogDevice for Faulty {
 fn a_device_that_breaks_its_contract_ends_the_memory() {
     for fault in [Fault::PanicInAppend, Fault::AnotherEnd, Fault::LessThanWanted] {
         let (disk, now) = (SimulatedDisk::new(), Arc::new(AtomicBool::new(false)));
-        let device = Faulty { log: MemoryLog::new(4096, 2), fault, now: Arc::clone(&now) };
+        let device = Faulty { log: VolatileLog::new(4096, 2), fault, now: Arc::clone(&now) };
         let memory = Memory::with_device(Box::new(device), Box::new(disk), small()).unwrap();
         memory.create_segment(SEGMENT, SEGMENT_BYTES).unwrap();
         let mut region = memory.map_all(SEGMENT).unwrap();
@@ -179,16 +180,16 @@ fn a_device_that_breaks_its_contract_ends_the_memory() {
 fn a_memory_is_open_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new");
-    assert!(matches!(Memory::open(&path, Options::default()), Err(Error::NoLog { .. })));
+    assert!(matches!(Memory::open(&path, RecoverableMemoryOptions::default()), Err(Error::NoLog { .. })));
     let memory = Memory::open_or_create(&path, small()).unwrap();
-    assert!(matches!(Memory::open(&path, Options::default()), Err(Error::Log(_))));
-    assert!(matches!(Memory::create(&path, Options::default()), Err(Error::Log(_))));
+    assert!(matches!(Memory::open(&path, RecoverableMemoryOptions::default()), Err(Error::Log(_))));
+    assert!(matches!(Memory::create(&path, RecoverableMemoryOptions::default()), Err(Error::Log(_))));
     memory.create_segment("data", 4096).unwrap();
     memory.close().unwrap();
     // Another size of log, by the book.
     std::fs::remove_file(path.join(recoverable_memory::memory::LOG_NAME)).unwrap();
     assert!(matches!(Memory::open_or_create(&path, small()), Err(Error::NoLog { .. })));
-    let memory = Memory::create(&path, Options { log_bytes: 8192, ..small() }).unwrap();
+    let memory = Memory::create(&path, RecoverableMemoryOptions { log_bytes: 8192, ..small() }).unwrap();
     assert_eq!(memory.query().log_bytes_capacity, 8192);
     assert!(memory.map_all("data").is_ok());
 }
@@ -197,8 +198,8 @@ fn a_memory_is_open_once() {
 #[test]
 fn options_are_checked() {
     let disk = SimulatedDisk::new();
-    let with = |log: MemoryLog, options| Memory::with_device(Box::new(log), Box::new(disk.clone()), options);
-    let too_full = Options { truncate_at_percent: 101, truncation: Truncation::Inline, ..small() };
-    assert!(matches!(with(MemoryLog::new(4096, 1), too_full), Err(Error::Option { value: 101, .. })));
-    assert!(matches!(with(MemoryLog::new(100, 1), small()), Err(Error::Option { value: 100, .. })));
+    let with = |log: VolatileLog, options| Memory::with_device(Box::new(log), Box::new(disk.clone()), options);
+    let too_full = RecoverableMemoryOptions { truncate_at_percent: 101, truncation: Truncation::Inline, ..small() };
+    assert!(matches!(with(VolatileLog::new(4096, 1), too_full), Err(Error::Option { value: 101, .. })));
+    assert!(matches!(with(VolatileLog::new(100, 1), small()), Err(Error::Option { value: 100, .. })));
 }

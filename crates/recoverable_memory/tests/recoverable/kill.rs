@@ -7,8 +7,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use recoverable_memory::load::{AccessPattern, Load, LoadSettings, LoadWork};
-use recoverable_memory::{CommitMode, Memory, Options};
+use recoverable_memory::load::{AccessPattern, DebitCreditLoad, LoadSettings, LoadWork};
+use recoverable_memory::{CommitMode, Memory, RecoverableMemoryOptions};
 
 use crate::common::Numbers;
 
@@ -17,8 +17,8 @@ const ROUNDS: u64 = 20;
 const ACCOUNTS: u64 = 500;
 
 /// A small log, so that many a kill hits a truncation.
-fn options() -> Options {
-    Options { log_bytes: 32 << 10, ..Options::default() }
+fn options() -> RecoverableMemoryOptions {
+    RecoverableMemoryOptions { log_bytes: 32 << 10, ..RecoverableMemoryOptions::default() }
 }
 
 fn settings(seed: u64) -> LoadSettings {
@@ -37,7 +37,7 @@ fn settings(seed: u64) -> LoadSettings {
 fn child_books_until_it_is_killed() {
     let Some(folder) = env::var_os(FOLDER) else { return };
     let memory = Memory::open(Path::new(&folder), options()).unwrap();
-    let mut load = Load::new(&memory, settings(1)).unwrap();
+    let mut load = DebitCreditLoad::new(&memory, settings(1)).unwrap();
     let mut pipe = std::io::stderr().lock();
     loop {
         // Some that are flushed together, told when they are durable.
@@ -54,7 +54,7 @@ fn child_books_until_it_is_killed() {
 fn a_killed_process_loses_nothing_it_has_acknowledged() {
     let folder = tempfile::tempdir().unwrap();
     let memory = Memory::create(folder.path(), options()).unwrap();
-    drop(Load::new(&memory, settings(1)).unwrap());
+    drop(DebitCreditLoad::new(&memory, settings(1)).unwrap());
     memory.close().unwrap();
     let mut numbers = Numbers(u64::from(std::process::id()));
     let mut booked = 0;
@@ -81,7 +81,7 @@ fn a_killed_process_loses_nothing_it_has_acknowledged() {
         let told: u64 = whole.lines().last().unwrap_or(line.trim_end()).parse().unwrap();
 
         let memory = Memory::open(folder.path(), options()).unwrap();
-        let load = Load::new(&memory, settings(1)).unwrap();
+        let load = DebitCreditLoad::new(&memory, settings(1)).unwrap();
         assert!(load.transactions() >= told, "round {round}: {told} were told, {} are there", load.transactions());
         assert!(load.transactions() > booked, "round {round}: nothing was booked");
         load.audit().unwrap_or_else(|error| panic!("round {round}: {error}"));

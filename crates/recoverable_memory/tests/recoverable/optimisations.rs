@@ -1,7 +1,7 @@
 //! RVM's two optimisations, and what the counters say of them.
 
 use recoverable_memory::simulated::SimulatedDisk;
-use recoverable_memory::{CommitMode, Durability, Options};
+use recoverable_memory::{CommitMode, Durability, RecoverableMemoryOptions};
 
 use crate::common::{SEGMENT, fresh, recover_disk, small};
 
@@ -28,7 +28,7 @@ fn a_transaction_logs_each_byte_once() {
 #[test]
 fn what_is_overwritten_before_a_flush_is_not_logged() {
     let disk = SimulatedDisk::new();
-    let (memory, mut region) = fresh(&disk, Options { spool_bytes: 1024, ..small() }).unwrap();
+    let (memory, mut region) = fresh(&disk, RecoverableMemoryOptions { spool_bytes: 1024, ..small() }).unwrap();
     let before = memory.statistics();
     for number in 0..1000_u64 {
         let transaction = memory.begin();
@@ -56,7 +56,7 @@ fn what_is_overwritten_before_a_flush_is_not_logged() {
 #[test]
 fn the_spool_is_bounded() {
     let disk = SimulatedDisk::new();
-    let (memory, mut region) = fresh(&disk, Options { spool_bytes: 512, ..small() }).unwrap();
+    let (memory, mut region) = fresh(&disk, RecoverableMemoryOptions { spool_bytes: 512, ..small() }).unwrap();
     for number in 0..100_u64 {
         let transaction = memory.begin();
         let range = number * 16..number * 16 + 16;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use recoverable_memory::simulated::SimulatedDisk;
-use recoverable_memory::{CommitMode, Durability, Options, Region};
+use recoverable_memory::{CommitMode, Durability, RecoverableMemoryOptions, Region};
 
 use crate::common::{Numbers, SEGMENT, SEGMENT_BYTES, fresh, open, small};
 
@@ -102,7 +102,7 @@ fn transact(
     Ok(())
 }
 
-fn run(operations: &[Operation], options: Options) -> Result<(), TestCaseError> {
+fn run(operations: &[Operation], options: RecoverableMemoryOptions) -> Result<(), TestCaseError> {
     let mut disk = SimulatedDisk::new();
     let (mut memory, mut region) = fresh(&disk, options).expect("an empty disk");
     let mut model = Model { possible: vec![vec![0; SEGMENT_BYTES as usize]] };
@@ -168,6 +168,6 @@ proptest! {
         spool_bytes in prop_oneof![Just(0_usize), Just(400), Just(100_000)],
         truncate_at_percent in 0..=100_u8,
     ) {
-        run(&operations, Options { spool_bytes, truncate_at_percent, ..small() })?;
+        run(&operations, RecoverableMemoryOptions { spool_bytes, truncate_at_percent, ..small() })?;
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use recoverable_memory::simulated::SimulatedDisk;
-use recoverable_memory::{CommitMode, Durability, Memory, Offset, Options, Region, Truncation};
+use recoverable_memory::{CommitMode, Durability, Memory, Offset, RecoverableMemoryOptions, Region, Truncation};
 
 use crate::common::{SEGMENT, open, recover_disk, small};
 
@@ -11,8 +11,8 @@ const THREADS: u64 = 4;
 /// Each thread counts in its own half page, up to here.
 const COUNT: u64 = if cfg!(miri) { 5 } else { 300 };
 
-fn background() -> Options {
-    Options { truncation: Truncation::Background, spool_bytes: 512, ..small() }
+fn background() -> RecoverableMemoryOptions {
+    RecoverableMemoryOptions { truncation: Truncation::Background, spool_bytes: 512, ..small() }
 }
 
 /// One piece of half a page for each thread.

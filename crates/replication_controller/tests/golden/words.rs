@@ -41,7 +41,7 @@ fn epoch(epoch: &Epoch) -> String {
 }
 
 fn report(report: &MemberReport) -> String {
-    let basis = report.basis.map_or("nothing".to_owned(), |(number, _)| number.0.to_string());
+    let basis = report.basis.map_or("nothing".to_owned(), |basis| basis.number.0.to_string());
     let recent: Vec<String> = (report.recent.iter())
         .map(|(timestamp, written)| format!("{}@{}:{}", point(written), timestamp.epoch.0, timestamp.clock))
         .collect();
@@ -62,7 +62,7 @@ fn report(report: &MemberReport) -> String {
 pub fn described(message: &Message) -> String {
     match message {
         Message::Oracle(OracleRequest::SwapEpoch { expected, epoch: new, .. }) => {
-            format!("swap {} for {}", expected.0.0, epoch(new))
+            format!("swap {} for {}", expected.number.0, epoch(new))
         }
         Message::OracleReply(OracleReply::EpochSwapped { won, epoch: held, .. }) => {
             format!("swapped {won}: {}", epoch(held))

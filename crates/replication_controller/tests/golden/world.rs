@@ -13,7 +13,7 @@
 //! * `refresh S X`, `adds S X` (may a transaction there, without reading it?), `silent S by T`, `late S` (its disk does not sync), `prompt S` (it does, what waits included), `serves`, `tables`, `stale`
 
 use crate::words::{described, item, key, point};
-use leases::{Keeper, LeaseSaid, Servers, Taken};
+use leases::{Keeper, LeaseSaid, MessageTaken, Servers};
 use messages::access::{AccessReply, AccessRequest, StaleSet};
 use messages::commit::{EpochReply, EpochRequest, Outcome, TransactionReport, TransactionState, TransactionsReport};
 use messages::epoch::{Member, MemberState, Placement, ProposalId};
@@ -475,7 +475,7 @@ impl World {
                         let mut said = LeaseSaid::new();
                         let taken = node.keeper.handle(now.boot, &envelope, &mut said);
                         self.send_leases(who, said);
-                        if taken == Taken::Yes {
+                        if taken == MessageTaken::Yes {
                             continue;
                         }
                     }
@@ -543,7 +543,7 @@ impl World {
             },
             OracleRequest::SwapEpoch { tag, expected, epoch } => {
                 let to_this = epoch.oracle == self.oracle_life && self.settled;
-                if to_this && (self.oracle.number, self.oracle.proposal) == expected {
+                if to_this && self.oracle.id() == expected {
                     self.before.push(std::mem::replace(&mut self.oracle, epoch.clone()));
                 }
                 let won = self.oracle.proposal == epoch.proposal && self.oracle.number == epoch.number;

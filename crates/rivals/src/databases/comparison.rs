@@ -86,7 +86,8 @@ pub fn run(options: &Options, loads: &[Load]) -> Result<(), CompareError> {
         client_versions(&environment, loads)?,
         promises(&kinds, loads),
         loads,
-        (options.rounds, options.seconds),
+        options.rounds,
+        options.seconds,
     );
     print!("{}", report.heading());
     let mut books = Books::default();
@@ -116,7 +117,7 @@ fn rounds(
         println!("round {round} of {}: fdatasync {sync_us} us", options.rounds);
         for load in loads {
             for (place, contender) in turn(&kinds, round, load) {
-                let figures = measure(environment, systems, books, load, (place, contender), options.seconds)?;
+                let figures = measure(environment, systems, books, load, place, contender, options.seconds)?;
                 let run = Run { round, load: load.key, contender, sync_us, figures };
                 println!("{run}");
                 report.runs.push(run);
@@ -188,7 +189,8 @@ fn measure(
     systems: &mut [Running],
     books: &mut Books,
     load: &Load,
-    (place, contender): (usize, &'static str),
+    place: usize,
+    contender: &'static str,
     seconds: u32,
 ) -> Result<clients::Figures, CompareError> {
     let system = &mut systems[place].system;

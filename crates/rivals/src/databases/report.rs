@@ -116,7 +116,8 @@ impl Report {
         clients: Vec<String>,
         promises: Vec<Promise>,
         loads: &[Load],
-        (rounds, seconds): (u32, u32),
+        rounds: u32,
+        seconds: u32,
     ) -> Report {
         Report {
             machine,
@@ -226,14 +227,8 @@ mod tests {
         };
         let party = Party { contenders: "postgres on".into(), version: "postgres 15".into(), settings: "none".into() };
         let promises = [ON, RAID].map(|contender| Promise { contender, promise: "some" });
-        let mut report = Report::new(
-            machine,
-            vec![party],
-            vec!["pgbench 15".into()],
-            promises.into(),
-            &beside_postgres(100),
-            (3, 1),
-        );
+        let mut report =
+            Report::new(machine, vec![party], vec!["pgbench 15".into()], promises.into(), &beside_postgres(100), 3, 1);
         report.runs.extend(runs.iter().map(|&(round, contender, tps)| Run {
             round,
             load: "tpcb-16",

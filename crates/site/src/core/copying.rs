@@ -18,16 +18,16 @@ pub(crate) const IN_MEMORY: &str = "the site's log is in memory servers, which c
                                     site without them";
 
 /// Records of the log with their positions, and where the next one is, if there is one.
-pub(crate) type Records = (Vec<(Position, Vec<u8>)>, Option<Position>);
+pub(crate) type CopiedRecords = (Vec<(Position, Vec<u8>)>, Option<Position>);
 
 /// The life whose log is held.
 #[derive(Clone, Copy)]
-pub(crate) struct Held {
+pub(crate) struct HeldLife {
     lives: u64,
 }
 
 impl Core {
-    fn copied(&mut self, held: Option<Held>) -> Result<&mut Domain<SiteLog>, String> {
+    fn copied(&mut self, held: Option<HeldLife>) -> Result<&mut Domain<SiteLog>, String> {
         let lives = self.lives;
         let Life::Running(domain) = &mut self.life else {
             return Err("the site has no servers now: it waits for the oracle to give it a new incarnation".to_owned());
@@ -49,7 +49,7 @@ impl Core {
     }
 
     /// Nothing of the log is given up from now on. Says in which life, and gives the way to the store.
-    pub(crate) fn hold_log(&mut self) -> Result<(Held, StoreReader, Taking), String> {
+    pub(crate) fn hold_log(&mut self) -> Result<(HeldLife, StoreReader, Taking), String> {
         let lives = self.lives;
         let store = self.store.clone().ok_or("the site has no store now")?;
         let domain = self.copied(None)?;
@@ -57,13 +57,13 @@ impl Core {
             return Err(IN_MEMORY.to_owned());
         }
         let taking = Taking::begin(domain, clock::now())?;
-        Ok((Held { lives }, store, taking))
+        Ok((HeldLife { lives }, store, taking))
     }
 
     /// Asks something of the domain in the life whose log is held.
     pub(crate) fn in_life<T>(
         &mut self,
-        held: Held,
+        held: HeldLife,
         ask: impl FnOnce(&Domain<SiteLog>) -> Result<T, String>,
     ) -> Result<T, String> {
         ask(self.copied(Some(held))?)
@@ -77,13 +77,18 @@ impl Core {
     }
 
     /// Bytes of the log that is there.
-    pub(crate) fn log_bytes(&mut self, held: Held) -> Result<u64, String> {
+    pub(crate) fn log_bytes(&mut self, held: HeldLife) -> Result<u64, String> {
         let log = self.copied(Some(held))?.log();
         Ok(log.appended().0 - log.first().0)
     }
 
     /// Records from this position on, about so many bytes.
-    pub(crate) fn records(&mut self, held: Held, from: Position, bytes_max: usize) -> Result<Records, String> {
+    pub(crate) fn records(
+        &mut self,
+        held: HeldLife,
+        from: Position,
+        bytes_max: usize,
+    ) -> Result<CopiedRecords, String> {
         let log = self.copied(Some(held))?.log();
         let (mut records, mut bytes, mut next) = (Vec::new(), 0, None);
         if from >= log.appended() {

@@ -3,7 +3,7 @@
 use super::{Core, Life};
 use crate::clock;
 use crate::lateness::Lateness;
-use crate::lease_thread::{Left, Right};
+use crate::lease_thread::{LeaseThreadOutput, Right};
 use domain::Remote;
 use messages::replication::ReplicationMessage;
 use messages::{Envelope, EpochNumber, Message, ServerKind, SiteId};
@@ -30,7 +30,7 @@ impl Core {
         if !matches!(self.life, Life::Running(_)) {
             return;
         }
-        let Left { by_connection, strays, unproven } = self.leases.take(clock::boot());
+        let LeaseThreadOutput { by_connection, strays, unproven } = self.leases.take(clock::boot());
         for (site, epoch, message) in by_connection {
             self.send_of_keeper(site, epoch, message);
         }

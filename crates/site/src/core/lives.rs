@@ -64,7 +64,7 @@ impl Core {
         let mut sites: Vec<SiteId> = self.config.peer_sites().into_keys().collect();
         sites.push(self.config.site());
         sites.sort();
-        let settings = domain::Settings {
+        let settings = domain::DomainSettings {
             site: self.config.site(),
             incarnation,
             sites,
@@ -166,7 +166,7 @@ impl Core {
 /// that comes back.
 fn start(mut start: Start<SiteLog>) -> Result<Domain<SiteLog>, StartError> {
     let begun = Instant::now();
-    let read = move || -> Result<Start<SiteLog>, domain::StartError> {
+    let read = move || -> Result<Start<SiteLog>, domain::DomainStartError> {
         while begun.elapsed() < limits::BACK_SEAT_TIME_MAX && start.go_on()? {}
         Ok(start)
     };

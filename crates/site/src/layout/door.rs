@@ -7,10 +7,10 @@
 //! Invariants: nothing of a process that has ended reaches the servers, or takes what is for the next one: its lines are of another generation; a
 //! process that leaves more than [`limits::OUTPUTS_WAITING_MAX`] outputs untaken counts as lost.
 
-use crate::core::{Core, NewLife, Output};
+use crate::core::{Core, CoreOutput, NewLife};
 use crate::layout::{Meeting, line};
 use crate::limits;
-use crate::shared::Shared;
+use crate::shared::SiteShared;
 use messages::{Envelope, Message, ServerKind};
 use raidcomm::shared::{LineError, LineListener, LineServer};
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ impl Door {
     }
 
     /// An output that no line has waited for.
-    pub(crate) fn push(&self, output: Output) {
+    pub(crate) fn push(&self, output: CoreOutput) {
         let Some(parcel) = parcel(output) else { return };
         let mut waiting = self.waiting.lock().expect("no holder of this lock panics");
         if waiting.len() >= limits::OUTPUTS_WAITING_MAX {
@@ -92,7 +92,7 @@ impl Door {
     }
 
     /// Serves lines, each on a thread of its own.
-    pub(crate) fn serve(&self, shared: &Arc<Shared>) {
+    pub(crate) fn serve(&self, shared: &Arc<SiteShared>) {
         let Some(listener) = self.listener.get() else { return };
         loop {
             match listener.accept() {
@@ -122,12 +122,12 @@ impl Door {
     }
 }
 
-fn parcel(output: Output) -> Option<Parcel> {
-    let Output { number, local, new_life, .. } = output;
+fn parcel(output: CoreOutput) -> Option<Parcel> {
+    let CoreOutput { number, local, new_life, .. } = output;
     (number > 0).then_some(Parcel { number, local, new_life })
 }
 
-fn serve_line(mut server: LineServer, shared: &Arc<Shared>, generation: u64) {
+fn serve_line(mut server: LineServer, shared: &Arc<SiteShared>, generation: u64) {
     let Some((core, door)) = shared.door() else { return };
     let served = line::serve(&mut server, |request, reply| {
         let parcels = match postcard::from_bytes(request) {
@@ -152,7 +152,13 @@ fn serve_line(mut server: LineServer, shared: &Arc<Shared>, generation: u64) {
     }
 }
 
-fn submit(core: &Mutex<Core>, door: &Door, shared: &Shared, mut envelopes: Vec<Envelope>, generation: u64) -> Parcels {
+fn submit(
+    core: &Mutex<Core>,
+    door: &Door,
+    shared: &SiteShared,
+    mut envelopes: Vec<Envelope>,
+    generation: u64,
+) -> Parcels {
     // Sessions ask action drivers; nothing else comes from there.
     envelopes.retain(|envelope| {
         matches!(envelope.message, Message::SessionRequest(..))
@@ -178,7 +184,7 @@ mod tests {
     #[test]
     fn what_nobody_takes_is_bounded() {
         let door = Door::default();
-        let output = |number| Output { number, ..Output::default() };
+        let output = |number| CoreOutput { number, ..CoreOutput::default() };
         for number in 1..=limits::OUTPUTS_WAITING_MAX as u64 {
             door.push(output(number));
         }

@@ -4,12 +4,12 @@
 //! taken in the order of their numbers, so that a session never sees an answer before what preceded it.
 
 use crate::config::SiteConfig;
-use crate::core::Output;
+use crate::core::CoreOutput;
 use crate::layout::Meeting;
 use crate::layout::door::{self, Knock, Parcel, Parcels};
-use crate::layout::line::Line;
+use crate::layout::line::CallLine;
 use crate::limits;
-use crate::worker::{self, Prepared};
+use crate::worker::{self, PreparedWorkers};
 use messages::Envelope;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -18,7 +18,7 @@ use std::time::Instant;
 
 /// The way to the site's process.
 pub(crate) struct Front {
-    lines: Vec<Mutex<Line>>,
+    lines: Vec<Mutex<CallLine>>,
     order: Mutex<Order>,
 }
 
@@ -31,7 +31,7 @@ struct Order {
 impl Front {
     /// One line for each worker and for the query processor.
     fn connect(meeting: &Meeting, workers: usize) -> Result<Front, String> {
-        let line = || Line::connect(meeting, door::NAME).map(Mutex::new);
+        let line = || CallLine::connect(meeting, door::NAME).map(Mutex::new);
         let lines = (0..=workers).map(|_| line()).collect::<Result<_, _>>();
         let lines = lines.map_err(|error| format!("the site's process cannot be reached: {error}"))?;
         Ok(Front { lines, order: Mutex::new(Order { next: 1, held: BTreeMap::new() }) })
@@ -43,14 +43,14 @@ impl Front {
         worker: Option<usize>,
         envelopes: Vec<Envelope>,
         clients: usize,
-        take: impl FnMut(Output),
+        take: impl FnMut(CoreOutput),
     ) {
         let line = &self.lines[worker.unwrap_or(self.lines.len() - 1)];
         let parcels = call(&mut line.lock().expect("no holder of a line panics"), &Knock::Submit(envelopes, clients));
         self.arrive(parcels, take);
     }
 
-    fn arrive(&self, parcels: Parcels, mut take: impl FnMut(Output)) {
+    fn arrive(&self, parcels: Parcels, mut take: impl FnMut(CoreOutput)) {
         let mut order = self.order.lock().expect("no holder of this lock panics");
         let Order { next, held } = &mut *order;
         held.extend(parcels.into_iter().map(|parcel| (parcel.number, parcel)));
@@ -64,13 +64,13 @@ impl Front {
         }
         while let Some(Parcel { number, local, new_life }) = held.remove(next) {
             *next += 1;
-            take(Output { number, local, new_life, over: None });
+            take(CoreOutput { number, local, new_life, over: None });
         }
     }
 }
 
 /// Calls the site's process. Without it this one ends.
-fn call(line: &mut Line, knock: &Knock) -> Parcels {
+fn call(line: &mut CallLine, knock: &Knock) -> Parcels {
     let request = postcard::to_stdvec(knock).expect("a request always encodes");
     let mut reply = Vec::new();
     if let Err(error) = line.call(&request, &mut reply, None) {
@@ -84,9 +84,9 @@ fn call(line: &mut Line, knock: &Knock) -> Parcels {
 }
 
 /// Reaches the site's process and listens for clients.
-pub(crate) fn start(config: SiteConfig, meeting: &Meeting) -> Result<Prepared, String> {
+pub(crate) fn start(config: SiteConfig, meeting: &Meeting) -> Result<PreparedWorkers, String> {
     let front = Front::connect(meeting, config.workers + limits::LONG_WORKERS)?;
-    let mut waiting = Line::connect(meeting, door::NAME).map_err(|error| error.to_string())?;
+    let mut waiting = CallLine::connect(meeting, door::NAME).map_err(|error| error.to_string())?;
     let listener = listen(config.sql)?;
     let prepared = worker::prepare_front(config, front, listener)?;
     let shared = prepared.shared();

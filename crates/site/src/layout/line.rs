@@ -6,7 +6,7 @@
 
 use crate::layout::Meeting;
 use crate::limits;
-use domain::{Call, Lost};
+use domain::{Lost, ProcessConnection};
 use raidcomm::remote::{self, RemoteError};
 use raidcomm::shared::{self, LineCallError, LineError, Shape};
 use std::sync::{Arc, Mutex};
@@ -55,21 +55,21 @@ impl Carrier {
 }
 
 /// The calling end.
-pub(crate) struct Line {
+pub(crate) struct CallLine {
     carrier: Carrier,
     piece: Vec<u8>,
 }
 
-impl Line {
+impl CallLine {
     /// To whoever listens under this name.
-    pub(crate) fn connect(meeting: &Meeting, name: &str) -> Result<Line, LineError> {
+    pub(crate) fn connect(meeting: &Meeting, name: &str) -> Result<CallLine, LineError> {
         let client = shared::LineClient::connect(&meeting.path(name), SHAPE)?;
-        Ok(Line { carrier: Carrier::Memory(client), piece: Vec::new() })
+        Ok(CallLine { carrier: Carrier::Memory(client), piece: Vec::new() })
     }
 
     /// To another host.
-    pub(crate) fn over(client: remote::RemoteLineClient) -> Line {
-        Line { carrier: Carrier::Connection(client), piece: Vec::new() }
+    pub(crate) fn over(client: remote::RemoteLineClient) -> CallLine {
+        CallLine { carrier: Carrier::Connection(client), piece: Vec::new() }
     }
 
     /// Makes a call, each piece of which may take so long. `reply` is replaced.
@@ -178,24 +178,24 @@ pub(crate) fn serve(server: &mut impl Serve, mut execute: impl FnMut(&[u8], &mut
 
 /// A way to a process, for each of the servers in it.
 #[derive(Clone)]
-pub(crate) struct Way {
+pub(crate) struct ProcessPath {
     /// Where it leads, in words.
     pub(crate) process: String,
     /// The process, if it is one of this host.
     pub(crate) pid: u32,
     /// A process that takes longer for one piece is lost.
     pub(crate) time_max: Duration,
-    pub(crate) line: Arc<Mutex<Line>>,
+    pub(crate) line: Arc<Mutex<CallLine>>,
 }
 
-impl Way {
+impl ProcessPath {
     /// By this line.
-    pub(crate) fn new(process: String, pid: u32, time_max: Duration, line: Line) -> Way {
-        Way { process, pid, time_max, line: Arc::new(Mutex::new(line)) }
+    pub(crate) fn new(process: String, pid: u32, time_max: Duration, line: CallLine) -> ProcessPath {
+        ProcessPath { process, pid, time_max, line: Arc::new(Mutex::new(line)) }
     }
 }
 
-impl Call for Way {
+impl ProcessConnection for ProcessPath {
     fn call(&mut self, request: &[u8], reply: &mut Vec<u8>) -> Result<(), Lost> {
         let mut line = self.line.lock().expect("no holder of a line panics");
         line.call(request, reply, Some(self.time_max))
@@ -209,7 +209,7 @@ mod tests {
     use raidcomm::shared::LineListener;
 
     /// A line, and a thread that replies with each request and its mirror image.
-    fn mirrored(folder: &std::path::Path) -> (Line, std::thread::JoinHandle<Result<(), String>>) {
+    fn mirrored(folder: &std::path::Path) -> (CallLine, std::thread::JoinHandle<Result<(), String>>) {
         std::fs::create_dir(folder.join(crate::layout::FOLDER)).expect("a folder");
         let meeting = Meeting::open(folder).expect("it was made");
         let listener = LineListener::bind(&meeting.path("here")).expect("it listens");
@@ -217,7 +217,7 @@ mod tests {
             let mut server = listener.accept().expect("a client");
             serve(&mut server, |request, reply| reply.extend(request.iter().rev().chain(request)))
         });
-        (Line::connect(&meeting, "here").expect("a line"), serving)
+        (CallLine::connect(&meeting, "here").expect("a line"), serving)
     }
 
     /// If this fails, a large state, batch of rows or program is cut or mixed up on its way between two processes.

@@ -5,9 +5,9 @@
 
 use crate::config::SiteConfig;
 use crate::layout::starting::Starter;
-use crate::layout::{Meeting, Place, name_of, server};
+use crate::layout::{Meeting, ProcessPlace, name_of, server};
 use crate::limits;
-use crate::shared::Shared;
+use crate::shared::SiteShared;
 use crate::snapshot::desk::SnapshotProgress;
 use crate::snapshot::take::{self, SnapshotRefusal, Taken, Wish};
 use messages::ServerKind;
@@ -43,7 +43,7 @@ pub struct Moved {
 }
 
 /// Serves orders until the process ends.
-pub(crate) fn serve(config: &SiteConfig, shared: &Arc<Shared>) -> Result<(), String> {
+pub(crate) fn serve(config: &SiteConfig, shared: &Arc<SiteShared>) -> Result<(), String> {
     let text = |error: std::io::Error| format!("site {} cannot take orders: {error}", config.id);
     let listener = UnixListener::bind(Meeting::open(&config.data).map_err(text)?.path(NAME)).map_err(text)?;
     let (config, shared) = (config.clone(), shared.clone());
@@ -56,7 +56,7 @@ pub(crate) fn serve(config: &SiteConfig, shared: &Arc<Shared>) -> Result<(), Str
     thread.map(drop).map_err(text)
 }
 
-fn answer(mut socket: UnixStream, config: &SiteConfig, shared: &Arc<Shared>) -> std::io::Result<()> {
+fn answer(mut socket: UnixStream, config: &SiteConfig, shared: &Arc<SiteShared>) -> std::io::Result<()> {
     socket.set_read_timeout(Some(limits::ORDER_TIME_MAX))?;
     let mut line = String::new();
     BufReader::new(Read::by_ref(&mut socket).take(limits::ORDER_BYTES_MAX)).read_line(&mut line)?;
@@ -73,7 +73,7 @@ fn answer(mut socket: UnixStream, config: &SiteConfig, shared: &Arc<Shared>) -> 
 }
 
 /// Takes a snapshot, on a thread of its own: that takes long, and others may have orders meanwhile.
-fn snapshot(mut socket: UnixStream, wish: &str, config: SiteConfig, shared: Arc<Shared>) -> std::io::Result<()> {
+fn snapshot(mut socket: UnixStream, wish: &str, config: SiteConfig, shared: Arc<SiteShared>) -> std::io::Result<()> {
     let wish: Result<Wish, SnapshotRefusal> =
         serde_json::from_str(wish).map_err(|error| unanswered(format!("no order: {error}")));
     let work = move || {
@@ -84,9 +84,9 @@ fn snapshot(mut socket: UnixStream, wish: &str, config: SiteConfig, shared: Arc<
     std::thread::Builder::new().name("snapshot".to_owned()).spawn(work).map(drop)
 }
 
-fn execute(line: &str, shared: &Shared) -> Result<Moved, String> {
+fn execute(line: &str, shared: &SiteShared) -> Result<Moved, String> {
     let (kind, to) = line.split_once(' ').ok_or("an order is a server and a process")?;
-    let (kind, to): (ServerKind, Place) = (server(kind)?, to.parse()?);
+    let (kind, to): (ServerKind, ProcessPlace) = (server(kind)?, to.parse()?);
     let begun = Instant::now();
     shared.core().ok_or("this process takes no orders")?.may_move(kind, to)?;
     let prepare = |begins| {
@@ -193,7 +193,7 @@ fn has_hung_up(socket: &UnixStream) -> bool {
 ///
 /// # Errors
 /// The site does not run, or does not do it; the text says why.
-pub fn move_server(data: &Path, kind: ServerKind, to: Place) -> Result<Moved, String> {
+pub fn move_server(data: &Path, kind: ServerKind, to: ProcessPlace) -> Result<Moved, String> {
     ask(data, &format!("{} {to}", name_of(kind)))
 }
 

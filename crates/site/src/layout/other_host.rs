@@ -7,14 +7,14 @@ use crate::config::SiteConfig;
 use crate::layout::{line, starting};
 use crate::{huge_pages, limits};
 use access_manager::{Store, StoreError};
-use domain::{Host, Stores};
+use domain::{ServerHost, Stores};
 use raidcomm::remote::{Closer, LineIdentity, RemoteLineListener, RemoteLineServer, Stranger};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What all threads of the process share.
-struct Waiting {
+struct OtherHostShared {
     identity: LineIdentity,
     /// Ends the line of the site's current life.
     current: Mutex<Option<Closer>>,
@@ -39,7 +39,7 @@ pub fn run(
     let text = |error: std::io::Error| format!("cannot listen at {listen}: {error}");
     let listener = RemoteLineListener::bind(listen).map_err(text)?;
     ready(listener.address().map_err(text)?);
-    let waiting = Arc::new(Waiting {
+    let waiting = Arc::new(OtherHostShared {
         identity,
         current: Mutex::default(),
         lines: AtomicUsize::new(0),
@@ -62,7 +62,7 @@ pub fn run(
     Ok(())
 }
 
-impl Waiting {
+impl OtherHostShared {
     /// Greets who has come, on a thread of its own.
     fn admit(self: &Arc<Self>, stranger: Stranger) {
         let from = stranger.address();
@@ -96,7 +96,7 @@ impl Waiting {
         before.iter().for_each(Closer::close);
         self.lines.fetch_add(1, Ordering::SeqCst);
         tracing::info!(%site, %from, "the site gives servers to this host");
-        let mut host = Host::new(Box::new(NoStores));
+        let mut host = ServerHost::new(Box::new(NoStores));
         let served = line::serve(&mut server, |request, reply| host.execute(request, reply));
         self.lines.fetch_sub(1, Ordering::SeqCst);
         match served {

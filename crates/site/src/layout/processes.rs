@@ -6,9 +6,9 @@
 
 use crate::config::SiteConfig;
 use crate::layout::door::Door;
-use crate::layout::starting::{HostReacher, Owned, ProcessStarter, Running, Starter, Starting};
+use crate::layout::starting::{HostReacher, Owned, ProcessStarter, RunningProcess, Starter, Starting};
 use crate::layout::stores::FolderStores;
-use crate::layout::{FOLDER, Meeting, Place, name_of};
+use crate::layout::{FOLDER, Meeting, ProcessPlace, name_of};
 use crate::{limits, repair};
 use commit_log::Log;
 use domain::{Domain, Lost, SERVERS};
@@ -24,15 +24,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The process with the clients' connections, where that is not the site's own.
-const CLIENTS: Place = Place::Process(ServerKind::UserInterface);
+const CLIENTS: ProcessPlace = ProcessPlace::Process(ServerKind::UserInterface);
 
 /// What the site's processes are told, beside the sockets where they meet.
 pub(crate) const CONFIG_FILE: &str = "site.toml";
 
 /// What a move has come to.
 #[derive(Clone, Debug)]
-pub(crate) struct Moved {
-    pub(crate) from: Place,
+pub(crate) struct MovedServer {
+    pub(crate) from: ProcessPlace,
     pub(crate) bytes: usize,
     pub(crate) pause: Duration,
 }
@@ -44,9 +44,9 @@ pub(crate) struct Processes {
     meeting: Arc<Meeting>,
     /// Where the user interface reaches this process, if it is in another.
     door: Option<Arc<Door>>,
-    places: BTreeMap<ServerKind, Place>,
+    places: BTreeMap<ServerKind, ProcessPlace>,
     /// Those that can be called, by where they are.
-    running: BTreeMap<Place, Running>,
+    running: BTreeMap<ProcessPlace, RunningProcess>,
     /// The process with the clients was started anew since it was last asked.
     clients_anew: bool,
     /// Processes started so far: each has a socket of its own, because the one before it may not have ended.
@@ -107,13 +107,13 @@ impl Processes {
         self.process_lost(self.places[&kind]);
     }
 
-    fn process_lost(&mut self, process: Place) {
+    fn process_lost(&mut self, process: ProcessPlace) {
         self.clients_lost |= process == CLIENTS;
     }
 
     /// Ends them all, but for the one with the clients if that shall be kept.
     pub(crate) fn end(&mut self, keep_clients: bool) {
-        let keep = |process: &Place| keep_clients && *process == CLIENTS;
+        let keep = |process: &ProcessPlace| keep_clients && *process == CLIENTS;
         let ended = self.running.extract_if(.., |process, _| !keep(process));
         let ending: Vec<Owned> = ended.filter_map(|(_, running)| running.child).collect();
         // Their lines are closed by now: all of them are ending.
@@ -147,11 +147,11 @@ impl Processes {
     /// Gives the servers of a new life to their processes; starts those that do not run.
     pub(crate) fn settle<L: Log>(&mut self, domain: &mut Domain<L>) -> Result<(), Lost> {
         self.reach_hosts();
-        let missing: BTreeSet<ServerKind> = self.missing().filter_map(Place::process).collect();
+        let missing: BTreeSet<ServerKind> = self.missing().filter_map(ProcessPlace::process).collect();
         self.start(&missing).map_err(Lost::Process)?;
         for kind in SERVERS {
             let place = self.places[&kind];
-            if place != Place::Site {
+            if place != ProcessPlace::Site {
                 self.give(domain, kind, place)?;
             }
         }
@@ -159,21 +159,21 @@ impl Processes {
     }
 
     /// Where servers should be and nothing can be called.
-    fn missing(&self) -> impl Iterator<Item = Place> {
-        let missing = |place: &&Place| **place != Place::Site && !self.running.contains_key(place);
+    fn missing(&self) -> impl Iterator<Item = ProcessPlace> {
+        let missing = |place: &&ProcessPlace| **place != ProcessPlace::Site && !self.running.contains_key(place);
         self.places.values().filter(missing).copied()
     }
 
     /// Makes lines to the other hosts again. The servers of one that takes none are where the layout has them.
     fn reach_hosts(&mut self) {
-        let hosts: BTreeSet<SocketAddr> = self.missing().filter_map(Place::host).collect();
+        let hosts: BTreeSet<SocketAddr> = self.missing().filter_map(ProcessPlace::host).collect();
         for address in hosts {
             match (HostReacher { address, config: self.config.clone() }).reach() {
-                Ok(reached) => drop(self.running.insert(Place::Host(address), reached)),
+                Ok(reached) => drop(self.running.insert(ProcessPlace::Host(address), reached)),
                 Err(error) => {
                     tracing::warn!(error, "the servers that were there are on this host again");
                     let first = self.config.layout.places();
-                    let moved = self.places.iter_mut().filter(|(_, place)| **place == Place::Host(address));
+                    let moved = self.places.iter_mut().filter(|(_, place)| **place == ProcessPlace::Host(address));
                     moved.for_each(|(kind, place)| *place = first[kind]);
                 }
             }
@@ -186,7 +186,7 @@ impl Processes {
         std::mem::take(&mut self.clients_anew)
     }
 
-    fn give<L: Log>(&mut self, domain: &mut Domain<L>, kind: ServerKind, process: Place) -> Result<usize, Lost> {
+    fn give<L: Log>(&mut self, domain: &mut Domain<L>, kind: ServerKind, process: ProcessPlace) -> Result<usize, Lost> {
         let way = self.running[&process].way.clone();
         domain.give(kind, Box::new(way), &mut self.stores()).inspect_err(|_| self.process_lost(process))
     }
@@ -196,7 +196,7 @@ impl Processes {
     }
 
     /// Whether a server can be moved there at all; an error says what to do instead.
-    pub(crate) fn may_move(&self, kind: ServerKind, to: Place) -> Result<(), String> {
+    pub(crate) fn may_move(&self, kind: ServerKind, to: ProcessPlace) -> Result<(), String> {
         if !SERVERS.contains(&kind) {
             return Err(format!("the {kind} has the clients' connections, which stay where they are"));
         }
@@ -207,7 +207,7 @@ impl Processes {
             return Err("the user interface has no process of its own in this layout".to_owned());
         }
         match (kind, to) {
-            (ServerKind::AccessManager, Place::Host(_)) => Err(format!(
+            (ServerKind::AccessManager, ProcessPlace::Host(_)) => Err(format!(
                 "the {kind} stays on this host, where its store is: `--to {}` gives it a process of its own here, and a site on the other host \
                  keeps a copy there",
                 name_of(kind)
@@ -222,33 +222,33 @@ impl Processes {
         &mut self,
         domain: &mut Domain<L>,
         kind: ServerKind,
-        to: Place,
-        started: Option<Running>,
-    ) -> Result<Moved, String> {
+        to: ProcessPlace,
+        started: Option<RunningProcess>,
+    ) -> Result<MovedServer, String> {
         self.may_move(kind, to)?;
         let from = self.places[&kind];
-        if to != Place::Site && !self.running.contains_key(&to) {
+        if to != ProcessPlace::Site && !self.running.contains_key(&to) {
             // It ran when that was asked.
             let started = started.ok_or_else(|| format!("the process has just ended; move the {kind} again"))?;
             self.running.insert(to, started);
         }
         let begun = Instant::now();
         let bytes = match to {
-            Place::Site => domain.fetch(kind, &mut self.stores()),
-            Place::Process(_) | Place::Host(_) => self.give(domain, kind, to),
+            ProcessPlace::Site => domain.fetch(kind, &mut self.stores()),
+            ProcessPlace::Process(_) | ProcessPlace::Host(_) => self.give(domain, kind, to),
         };
         let pause = begun.elapsed();
         let bytes = bytes.map_err(|lost| lost.to_string())?;
         self.places.insert(kind, to);
         self.end_empty(from);
-        Ok(Moved { from, bytes, pause })
+        Ok(MovedServer { from, bytes, pause })
     }
 
     /// Ends a process without servers.
-    fn end_empty(&mut self, place: Place) {
+    fn end_empty(&mut self, place: ProcessPlace) {
         if place != CLIENTS
             && self.places.values().all(|other| *other != place)
-            && let Some(Running { child, way, _stdin }) = self.running.remove(&place)
+            && let Some(RunningProcess { child, way, _stdin }) = self.running.remove(&place)
         {
             drop((way, _stdin));
             // It ends by itself, and is waited for apart: nobody should wait for that with the site's servers in hand.
@@ -268,19 +268,19 @@ impl Processes {
         let starting: Result<Vec<Starting>, String> =
             processes.iter().map(|process| self.starter(*process).spawn()).collect();
         for (process, starting) in processes.iter().zip(starting?) {
-            self.running.insert(Place::Process(*process), starting.wait()?);
+            self.running.insert(ProcessPlace::Process(*process), starting.wait()?);
         }
         Ok(())
     }
 
     /// What starts, or reaches, the process that a server shall be moved to, unless it can be called: that need not be waited for with the
     /// servers in hand.
-    pub(crate) fn starter_for(&mut self, to: Place) -> Option<Starter> {
+    pub(crate) fn starter_for(&mut self, to: ProcessPlace) -> Option<Starter> {
         match to {
-            Place::Site => None,
+            ProcessPlace::Site => None,
             _ if self.running.contains_key(&to) => None,
-            Place::Process(process) => Some(Starter::Process(self.starter(process))),
-            Place::Host(address) => Some(Starter::Host(HostReacher { address, config: self.config.clone() })),
+            ProcessPlace::Process(process) => Some(Starter::Process(self.starter(process))),
+            ProcessPlace::Host(address) => Some(Starter::Host(HostReacher { address, config: self.config.clone() })),
         }
     }
 
@@ -296,9 +296,9 @@ impl Processes {
     }
 
     /// Every server with its process and that one's number; 0 on another host.
-    pub(crate) fn list(&self) -> Vec<(ServerKind, Place, u32)> {
-        let pid = |place: &Place| match place {
-            Place::Site => std::process::id(),
+    pub(crate) fn list(&self) -> Vec<(ServerKind, ProcessPlace, u32)> {
+        let pid = |place: &ProcessPlace| match place {
+            ProcessPlace::Site => std::process::id(),
             _ => self.running.get(place).map_or(0, |running| running.way.pid),
         };
         self.places.iter().map(|(kind, place)| (*kind, *place, pid(place))).collect()

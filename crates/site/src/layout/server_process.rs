@@ -6,7 +6,7 @@ use crate::config::SiteConfig;
 use crate::layout::stores::FolderStores;
 use crate::layout::{self, Meeting, front, starting};
 use crate::{huge_pages, repair};
-use domain::Host;
+use domain::ServerHost;
 use messages::ServerKind;
 use raidcomm::shared::LineListener;
 use std::io::Write;
@@ -45,7 +45,7 @@ pub fn run(config: SiteConfig, process: ServerKind, line: &str) -> Result<(), St
 
 fn serve(listener: &LineListener, stores: FolderStores) -> Result<(), String> {
     let mut server = listener.accept().map_err(|error| error.to_string())?;
-    let mut host = Host::new(Box::new(stores));
+    let mut host = ServerHost::new(Box::new(stores));
     layout::line::serve(&mut server, |request, reply| host.execute(request, reply))
 }
 

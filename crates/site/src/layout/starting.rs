@@ -3,10 +3,10 @@
 //! Invariants: it can be called when it counts as started, or it is gone; it says so within a bounded time; nothing here needs the site's servers.
 
 use crate::config::SiteConfig;
-use crate::layout::line::{Line, Way};
+use crate::layout::line::{CallLine, ProcessPath};
 use crate::layout::{Meeting, name_of};
 use crate::limits;
-use crate::protection::{self, Wanted};
+use crate::protection::{self, WantedProtection};
 use messages::ServerKind;
 use raidcomm::remote;
 use std::io::{BufRead, BufReader};
@@ -31,8 +31,8 @@ impl Drop for Owned {
 }
 
 /// A process that can be called. It ends soon after this has gone, or forgets the site's servers if it is on another host.
-pub(crate) struct Running {
-    pub(crate) way: Way,
+pub(crate) struct RunningProcess {
+    pub(crate) way: ProcessPath,
     /// Its other end ends the process when it is closed.
     pub(crate) _stdin: Option<ChildStdin>,
     /// A process of this host.
@@ -49,7 +49,7 @@ pub(crate) enum Starter {
 
 impl Starter {
     /// Waits until it can be called.
-    pub(crate) fn start(self) -> Result<Running, String> {
+    pub(crate) fn start(self) -> Result<RunningProcess, String> {
         match self {
             Starter::Process(starter) => starter.spawn()?.wait(),
             Starter::Host(reacher) => reacher.reach(),
@@ -65,19 +65,20 @@ pub(crate) struct HostReacher {
 
 impl HostReacher {
     /// Makes a line with it.
-    pub(crate) fn reach(self) -> Result<Running, String> {
+    pub(crate) fn reach(self) -> Result<RunningProcess, String> {
         let HostReacher { address, config } = self;
         let identity = identity(&config, ("the other host's address".to_owned(), address))?;
         let client = remote::RemoteLineClient::connect(address, &identity, limits::HOST_GREETING_MAX)
             .map_err(|error| format!("{address} takes no servers: {error}"))?;
-        let way = Way::new(format!("the process at {address}"), 0, limits::HOST_SILENCE_MAX, Line::over(client));
-        Ok(Running { way, _stdin: None, child: None })
+        let way =
+            ProcessPath::new(format!("the process at {address}"), 0, limits::HOST_SILENCE_MAX, CallLine::over(client));
+        Ok(RunningProcess { way, _stdin: None, child: None })
     }
 }
 
 /// How the two ends of a line between hosts know each other. One of them is at this address.
 pub(crate) fn identity(config: &SiteConfig, address: (String, SocketAddr)) -> Result<remote::LineIdentity, String> {
-    let wanted = Wanted { keys: config.keys.as_ref(), clear: config.clear };
+    let wanted = WantedProtection { keys: config.keys.as_ref(), clear: config.clear };
     let keys =
         protection::keys(wanted, config.instance(), config.site(), [address]).map_err(|error| error.to_string())?;
     // A server's state is of one version of the program.
@@ -118,16 +119,16 @@ pub(crate) struct Starting {
 
 impl Starting {
     /// Waits until it can be called.
-    pub(crate) fn wait(self) -> Result<Running, String> {
+    pub(crate) fn wait(self) -> Result<RunningProcess, String> {
         let Starting { starter: ProcessStarter { process, line, meeting, .. }, mut child, begun } = self;
         let output = child.0.stdout.take().expect("its standard output is a pipe");
         wait_until_ready(process, output, limits::PROCESS_START_MAX.saturating_sub(begun.elapsed()))?;
         let pid = child.0.id();
-        let line = Line::connect(&meeting, &line)
+        let line = CallLine::connect(&meeting, &line)
             .map_err(|error| format!("the {process}'s process (pid {pid}) cannot be called: {error}"))?;
         let stdin = child.0.stdin.take().expect("its standard input is a pipe");
-        let way = Way::new(format!("the {process}'s process (pid {pid})"), pid, limits::CALL_TIME_MAX, line);
-        Ok(Running { way, _stdin: Some(stdin), child: Some(child) })
+        let way = ProcessPath::new(format!("the {process}'s process (pid {pid})"), pid, limits::CALL_TIME_MAX, line);
+        Ok(RunningProcess { way, _stdin: Some(stdin), child: Some(child) })
     }
 }
 

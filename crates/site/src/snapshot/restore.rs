@@ -10,7 +10,7 @@ use crate::repair::{self, LOG_FOLDER, STORE_FOLDER};
 use crate::store::{FjallStore, PERSISTED_EXTENSION};
 use access_manager::Store;
 use access_manager::store::StoreWrite;
-use commit_log::mapped::Identity;
+use commit_log::mapped::LogIdentity;
 use commit_log::{Log, LogOptions, MappedLog, Position};
 use domain::Domain;
 use domain::snapshot::restoring::{self, Highest};
@@ -180,8 +180,8 @@ fn last_register(oracle: &OracleConfig) -> Result<Option<Register>, SnapshotErro
     last.map(decode).transpose()
 }
 
-fn oracle_identity(oracle: &OracleConfig) -> Identity {
-    Identity { instance: oracle.instance.into(), site: ORACLE_SITE.0.into() }
+fn oracle_identity(oracle: &OracleConfig) -> LogIdentity {
+    LogIdentity { instance: oracle.instance.into(), site: ORACLE_SITE.0.into() }
 }
 
 fn remove_folder(folder: &Path) -> Result<(), SnapshotError> {
@@ -277,7 +277,7 @@ fn load_tail(
     let mut reader = FrameReader::open(snapshot, part(manifest, snapshot, TAIL)?)?;
     let folder = scratch.join(LOG_FOLDER);
     let instance: u64 = manifest.instance.parse().map_err(wrong)?;
-    let identity = Identity { instance: instance.into(), site: manifest.site.into() };
+    let identity = LogIdentity { instance: instance.into(), site: manifest.site.into() };
     let mut log = open_log(&folder, identity, Position(manifest.log_from))?;
     while let Some(frame) = reader.next()? {
         let record = LogRecord::decode(&frame).map_err(|_| reader.damaged("a record that cannot be read"))?;
@@ -287,13 +287,13 @@ fn load_tail(
     Ok(log)
 }
 
-fn open_log(folder: &Path, identity: Identity, begins_at: Position) -> Result<MappedLog, SnapshotError> {
+fn open_log(folder: &Path, identity: LogIdentity, begins_at: Position) -> Result<MappedLog, SnapshotError> {
     fs::create_dir_all(folder).map_err(SnapshotError::file(folder))?;
     let options = LogOptions { begins_at, ..LogOptions::new(identity) };
     MappedLog::open(folder, options).map(|(log, _)| log).map_err(wrong)
 }
 
-fn write_log(folder: &Path, identity: Identity, from: Position, records: &[LogRecord]) -> Result<(), SnapshotError> {
+fn write_log(folder: &Path, identity: LogIdentity, from: Position, records: &[LogRecord]) -> Result<(), SnapshotError> {
     let mut log = open_log(folder, identity, from)?;
     for record in records {
         let mut bytes = Vec::new();

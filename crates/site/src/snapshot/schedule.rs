@@ -7,7 +7,7 @@
 use super::files::{self, Manifest};
 use super::take::{self, Wish};
 use crate::config::SiteConfig;
-use crate::shared::Shared;
+use crate::shared::SiteShared;
 use crate::{clock, limits};
 use domain::snapshot::taking::serving;
 use messages::epoch::MemberState;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 pub const PREFIX: &str = "scheduled-";
 
 /// Runs the schedule until the process ends.
-pub(crate) fn serve(config: &SiteConfig, shared: &Arc<Shared>) -> Result<(), String> {
+pub(crate) fn serve(config: &SiteConfig, shared: &Arc<SiteShared>) -> Result<(), String> {
     let Some(every) = config.snapshot_every else { return Ok(()) };
     let (site, config, shared) = (config.id, config.clone(), shared.clone());
     let folder = config.snapshot_folder();
@@ -60,7 +60,7 @@ fn pause(every_s: u64) -> Duration {
 }
 
 /// The first site that is up in the epoch, as far as this one serves.
-fn whose_turn(shared: &Shared) -> Option<u16> {
+fn whose_turn(shared: &SiteShared) -> Option<u16> {
     let core = shared.core()?;
     let domain = core.domain()?;
     serving(domain, clock::now()).ok()?;
@@ -77,7 +77,7 @@ fn name_at(now_us: u64, every_s: u64) -> String {
 }
 
 /// Takes the snapshot of this piece of time, unless it is there, and removes what is too old. Whether it has taken one.
-fn look(config: &SiteConfig, shared: &Shared, folder: &Path, every_s: u64) -> Result<bool, String> {
+fn look(config: &SiteConfig, shared: &SiteShared, folder: &Path, every_s: u64) -> Result<bool, String> {
     let name = name_at(clock::wall_micros(), every_s);
     if folder.join(&name).exists() {
         // Whoever was to look whether it is whole may have died before.

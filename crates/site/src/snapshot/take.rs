@@ -8,9 +8,9 @@ use super::desk::SnapshotDesk;
 use super::files::{self, BASE, FrameWriter, Manifest, PARTIAL, SnapshotError, TAIL};
 use crate::config::SiteConfig;
 use crate::core::Core;
-use crate::core::copying::{Held, IN_MEMORY};
+use crate::core::copying::{HeldLife, IN_MEMORY};
 use crate::repair::STORE_FOLDER;
-use crate::shared::Shared;
+use crate::shared::SiteShared;
 use crate::site_log::SiteLog;
 use crate::store::{Base, StoreReader};
 use crate::{clock, limits};
@@ -127,7 +127,7 @@ impl From<StoreError> for Reason {
 /// Why not. Nothing is left of it then.
 pub(crate) fn take(
     config: &SiteConfig,
-    shared: &Shared,
+    shared: &SiteShared,
     wish: &Wish,
     given_up: &dyn Fn() -> bool,
 ) -> Result<Taken, SnapshotRefusal> {
@@ -166,7 +166,7 @@ pub(crate) fn take(
 }
 
 /// One try.
-fn once(config: &SiteConfig, shared: &Shared, wish: &Wish, given_up: &dyn Fn() -> bool) -> Result<Manifest, Reason> {
+fn once(config: &SiteConfig, shared: &SiteShared, wish: &Wish, given_up: &dyn Fn() -> bool) -> Result<Manifest, Reason> {
     if !config.memory.is_empty() {
         return Err(IN_MEMORY.into());
     }
@@ -221,7 +221,7 @@ fn prepare(config: &SiteConfig, wish: &Wish) -> Result<PathBuf, Reason> {
     Ok(partial)
 }
 
-fn release(shared: &Shared) {
+fn release(shared: &SiteShared) {
     if let Some(mut core) = shared.core() {
         core.release_log();
     }
@@ -282,7 +282,7 @@ fn check_free(folder: &Path, advice: &str) -> Result<(), Reason> {
 
 struct Writing<'a> {
     config: &'a SiteConfig,
-    shared: &'a Shared,
+    shared: &'a SiteShared,
     folder: &'a Path,
     pace: Pace<'a>,
 }
@@ -349,7 +349,12 @@ impl Writing<'_> {
     }
 
     /// Copies the store.
-    fn base(&mut self, held: Held, reader: &StoreReader, taking: &mut Taking) -> Result<(files::Part, u64), Reason> {
+    fn base(
+        &mut self,
+        held: HeldLife,
+        reader: &StoreReader,
+        taking: &mut Taking,
+    ) -> Result<(files::Part, u64), Reason> {
         let base: Base = reader.base()?;
         let needed = access_manager::needs_log_from(base.metadata())?;
         self.in_life(held, |domain| {
@@ -372,7 +377,7 @@ impl Writing<'_> {
     }
 
     /// The log is held meanwhile: that must not fill the site's disk.
-    fn check_log(&self, held: Held) -> Result<(), Reason> {
+    fn check_log(&self, held: HeldLife) -> Result<(), Reason> {
         check_free(&self.config.data, "the site's own log grows there while the snapshot is written: make room")?;
         let bytes = self.core(|core| core.log_bytes(held))?;
         match bytes > limits::SNAPSHOT_LOG_MAX {
@@ -386,7 +391,7 @@ impl Writing<'_> {
     }
 
     /// Copies what of the log belongs to the snapshot; the cut is where it ends now. What was open there is waited for.
-    fn tail(&mut self, held: Held, taking: &mut Taking) -> Result<files::Part, Reason> {
+    fn tail(&mut self, held: HeldLife, taking: &mut Taking) -> Result<files::Part, Reason> {
         let mut writer = FrameWriter::create(self.folder, TAIL)?;
         self.pace.phase("copying log");
         self.patiently(held, |domain| taking.cut(domain, clock::now()))?;
@@ -422,7 +427,11 @@ impl Writing<'_> {
     }
 
     /// Asks until the site serves again: an epoch change must not cost what was copied. A new life ends that at once.
-    fn patiently(&self, held: Held, mut ask: impl FnMut(&Domain<SiteLog>) -> Result<(), String>) -> Result<(), Reason> {
+    fn patiently(
+        &self,
+        held: HeldLife,
+        mut ask: impl FnMut(&Domain<SiteLog>) -> Result<(), String>,
+    ) -> Result<(), Reason> {
         let begun = Instant::now();
         loop {
             let answer = self.in_life(held, |domain| Ok(ask(domain)))?;
@@ -434,7 +443,7 @@ impl Writing<'_> {
         }
     }
 
-    fn in_life<T>(&self, held: Held, ask: impl FnOnce(&Domain<SiteLog>) -> Result<T, String>) -> Result<T, Reason> {
+    fn in_life<T>(&self, held: HeldLife, ask: impl FnOnce(&Domain<SiteLog>) -> Result<T, String>) -> Result<T, Reason> {
         self.core(|core| core.in_life(held, ask))
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: what is read is what a start would find if the process had been killed between two jobs of the store's thread, together with the
 //! metadata of that moment, which tell from where the log is needed beside it.
 
-use super::{KEY_PREFIX, METADATA, Shared, decode, error_of};
+use super::{KEY_PREFIX, METADATA, StoreShared, decode, error_of};
 use access_manager::store::{StoreError, StoreWrite};
 use bytes::Bytes;
 use fjall::{Keyspace, Readable, Snapshot};
@@ -16,11 +16,11 @@ const BASE_CHUNK_BYTES: usize = 1 << 20;
 
 /// A way to the store for those who copy it. It keeps nothing open.
 #[derive(Clone)]
-pub(crate) struct StoreReader(Weak<Shared>);
+pub(crate) struct StoreReader(Weak<StoreShared>);
 
 /// All that a store has at one moment.
 pub(crate) struct Base {
-    shared: Arc<Shared>,
+    shared: Arc<StoreShared>,
     snapshot: Snapshot,
     tables: BTreeMap<TableId, Keyspace>,
     metadata: Option<Bytes>,

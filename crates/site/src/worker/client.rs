@@ -14,7 +14,7 @@ use std::net::Ipv4Addr;
 use user_interface::Peer;
 
 /// A client's connection.
-pub(crate) struct Client {
+pub(crate) struct ConnectedClient {
     pub(super) socket: TcpStream,
     /// Its connection is encrypted.
     pub(super) tls: Option<Encrypted>,
@@ -63,10 +63,10 @@ fn is_of_this_host(socket: &TcpStream) -> bool {
     peer.is_loopback() || peer == local
 }
 
-impl Client {
+impl ConnectedClient {
     /// One that has just connected.
-    pub(super) fn new(socket: TcpStream, session: SessionId) -> Client {
-        Client {
+    pub(super) fn new(socket: TcpStream, session: SessionId) -> ConnectedClient {
+        ConnectedClient {
             socket,
             tls: None,
             fresh: true,

@@ -3,7 +3,7 @@
 //! A session moves while nothing of it is under way. Invariant: where it is is noted before it is posted, so its next answer goes to the worker that
 //! gets it; and a session that missed the beginning of a life on its way hears of it when it arrives.
 
-use super::{Client, Worker, token_of};
+use super::{ConnectedClient, Worker, token_of};
 use crate::limits;
 use crate::shared::first_worker_of;
 use messages::{Now, SessionId};
@@ -13,7 +13,7 @@ use user_interface::Moving;
 /// A client on its way.
 pub(crate) struct MovedClient {
     pub(crate) session: SessionId,
-    client: Client,
+    client: ConnectedClient,
     moving: Moving,
 }
 

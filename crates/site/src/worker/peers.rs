@@ -3,14 +3,14 @@
 //! Usually it only looks at the clock: whoever is awake does the work, and nobody is woken for it. Invariant: it sees no byte of a client.
 
 use super::TOKEN_CORE;
-use crate::shared::Shared;
+use crate::shared::SiteShared;
 use crate::{clock, limits};
 use mio::{Events, Poll};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A poll that tells of what comes for the core.
-pub(super) fn poll(shared: &Shared) -> std::io::Result<Option<Poll>> {
+pub(super) fn poll(shared: &SiteShared) -> std::io::Result<Option<Poll>> {
     let Some(core) = shared.core() else { return Ok(None) };
     let poll = Poll::new()?;
     core.watch(poll.registry(), TOKEN_CORE)?;
@@ -18,7 +18,7 @@ pub(super) fn poll(shared: &Shared) -> std::io::Result<Option<Poll>> {
 }
 
 /// Runs until the site stops.
-pub(super) fn run(shared: &Arc<Shared>, mut poll: Poll) {
+pub(super) fn run(shared: &Arc<SiteShared>, mut poll: Poll) {
     let mut events = Events::with_capacity(1);
     let look = Duration::from_nanos(limits::PEERS_LOOK);
     let mut ticked_at = 0;

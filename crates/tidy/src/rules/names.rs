@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use crate::source::words;
 use crate::tree::{Violation, WorkTree};
 
-/// The list: `definitions name`, sorted by name.
+/// The list: `definitions name`, sorted by name. Lines at its head that begin with `#` say why names may stay.
 pub const LIST: &str = "crates/tidy/names.txt";
 
 /// Crates that no database is made of.
 const EXPERIMENTS: [&str; 5] = ["compare_queries", "laboratory", "laboratory_harness", "raid_lab", "rivals"];
 
 /// Where each name is defined that is defined more than once: files and lines, counted from one.
-type Definitions<'a> = BTreeMap<&'a str, Vec<(&'a str, usize)>>;
+type TypeDefinitions<'a> = BTreeMap<&'a str, Vec<(&'a str, usize)>>;
 
 /// Applies the rule.
 pub fn check(tree: &WorkTree) -> Vec<Violation> {
@@ -31,7 +31,7 @@ pub fn check(tree: &WorkTree) -> Vec<Violation> {
             violations.push(Violation::new(file, line, message));
         }
     }
-    for (index, line) in listed.lines().enumerate() {
+    for (index, line) in listed.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
         let name = line.split_once(' ').map_or(line, |(_, name)| name);
         let now = defined.get(name).map_or(0, Vec::len);
         if now < count_in(listed, name) || line != format!("{now} {name}") && now == 0 {
@@ -51,7 +51,8 @@ pub fn bless(tree: &WorkTree, allow_growth: bool) -> Result<String, String> {
     if !grown.is_empty() && !allow_growth {
         return Err(format!("these names of types have more meanings than before: {}", grown.join(", ")));
     }
-    Ok(defined.iter().map(|(name, places)| format!("{} {name}\n", places.len())).collect())
+    let reasons = listed.lines().take_while(|line| line.starts_with('#')).map(|line| format!("{line}\n"));
+    Ok(reasons.chain(defined.iter().map(|(name, places)| format!("{} {name}\n", places.len()))).collect())
 }
 
 fn count_in(list: &str, name: &str) -> usize {
@@ -59,8 +60,8 @@ fn count_in(list: &str, name: &str) -> usize {
     entry.and_then(|(count, _)| count.parse().ok()).unwrap_or(0)
 }
 
-fn measure(tree: &WorkTree) -> Definitions<'_> {
-    let mut defined = Definitions::new();
+fn measure(tree: &WorkTree) -> TypeDefinitions<'_> {
+    let mut defined = TypeDefinitions::new();
     for file in tree.rust_files() {
         let is_source = file.path.starts_with(&format!("crates/{}/src/", file.krate));
         if !is_source || EXPERIMENTS.contains(&file.krate) {
@@ -108,6 +109,7 @@ mod tests {
     #[test]
     fn types_of_product_code_count() {
         assert_eq!(bless(&tree("2 State\n"), false).as_deref(), Ok("2 State\n"));
+        assert_eq!(bless(&tree("# why\n3 State\n"), false).as_deref(), Ok("# why\n2 State\n"));
         assert_eq!(defined_by("pub unsafe trait Plain: Copy {"), Some("Plain"));
         assert_eq!(defined_by("    type Item = u8;"), None);
         assert_eq!(defined_by("let kind = 1;"), None);
@@ -117,6 +119,7 @@ mod tests {
     #[test]
     fn counts_are_exact() {
         assert_eq!(check(&tree("2 State\n")), []);
+        assert_eq!(check(&tree("# why\n2 State\n")), []);
         let found = check(&tree(""));
         assert_eq!(found.len(), 1);
         assert!(found[0].message.contains("crates/a/src/b.rs, crates/a/src/lib.rs"), "{}", found[0].message);

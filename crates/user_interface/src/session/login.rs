@@ -13,7 +13,7 @@ use crate::session::turn::Turn;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use authentication::hba::ClientCertificate;
 use authentication::scram::{MECHANISM, MECHANISM_PLUS};
-use authentication::{Attempt, Exchange, Method, ScramError, Verifier};
+use authentication::{Attempt, LoginMethod, PasswordVerifier, ScramError, ScramExchange};
 use messages::privilege::Privileges;
 use messages::program::Program;
 use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema};
@@ -59,7 +59,7 @@ pub enum Step {
     /// The client chooses its mechanism.
     Mechanism,
     /// The client shows that it knows its password.
-    Proof(Box<Exchange>),
+    Proof(Box<ScramExchange>),
     /// The client sends its password.
     Password,
     /// It has failed, and is told so at this time of the boot clock.
@@ -71,7 +71,7 @@ pub enum Step {
 /// What a rule asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
-    method: Method,
+    method: LoginMethod,
     certificate: ClientCertificate,
 }
 
@@ -136,8 +136,10 @@ impl Turn<'_> {
         let asked = asked.map(|rule| Asked { method: rule.method, certificate: rule.certificate });
         match asked {
             None => Err(self.refused("no pg_hba.conf entry for host")),
-            Some(Asked { method: Method::Reject, .. }) => Err(self.refused("pg_hba.conf rejects connection for host")),
-            Some(asked) if asked.method == Method::Trust && self.trusts_bootstrap() && self.role().is_none() => {
+            Some(Asked { method: LoginMethod::Reject, .. }) => {
+                Err(self.refused("pg_hba.conf rejects connection for host"))
+            }
+            Some(asked) if asked.method == LoginMethod::Trust && self.trusts_bootstrap() && self.role().is_none() => {
                 // Whoever may say that it is the bootstrap superuser may call it by any name.
                 self.check_certificate(asked)?;
                 self.session.role = BOOTSTRAP_OID;
@@ -164,7 +166,7 @@ impl Turn<'_> {
         may_log_in
             && rules
                 .find(&self.attempt(BOOTSTRAP))
-                .is_some_and(|rule| rule.method == Method::Trust && rule.certificate == ClientCertificate::None)
+                .is_some_and(|rule| rule.method == LoginMethod::Trust && rule.certificate == ClientCertificate::None)
     }
 
     fn role(&self) -> Option<Arc<RoleSchema>> {
@@ -226,8 +228,8 @@ impl Turn<'_> {
     fn confirmed_role(&mut self, asked: Asked) -> Result<()> {
         self.check_certificate(asked)?;
         match asked.method {
-            Method::Trust | Method::Certificate => self.let_in(),
-            Method::Scram | Method::Password => {
+            LoginMethod::Trust | LoginMethod::Certificate => self.let_in(),
+            LoginMethod::Scram | LoginMethod::Password => {
                 let (now, peer) = (self.now.boot, self.session.login.peer);
                 let at = self.shared.doorkeeper.begin(now, peer.address, &self.session.user);
                 if at > now {
@@ -237,7 +239,7 @@ impl Turn<'_> {
                 self.challenge(asked);
                 Ok(())
             }
-            Method::Reject => unreachable!("refused before"),
+            LoginMethod::Reject => unreachable!("refused before"),
         }
     }
 
@@ -258,7 +260,7 @@ impl Turn<'_> {
     /// Asks for the password, or a proof of it.
     fn challenge(&mut self, asked: Asked) {
         let output = &mut self.session.output;
-        if asked.method == Method::Password {
+        if asked.method == LoginMethod::Password {
             backend::authentication_cleartext(output);
             self.session.login.step = Step::Password;
         } else {
@@ -301,7 +303,7 @@ impl Turn<'_> {
     }
 
     /// The verifier to check against, and whether the check is to fail whatever it says.
-    fn verifier(&self) -> (Verifier, bool) {
+    fn verifier(&self) -> (PasswordVerifier, bool) {
         let role = self.role();
         let valid = |until: i64| until > self.micros();
         let good = role.as_ref().filter(|role| role.valid_until.is_none_or(valid));
@@ -312,7 +314,7 @@ impl Turn<'_> {
                 let secret = &self.shared.catalog.catalog.secret;
                 let secret =
                     secret.as_ref().map_or_else(|| self.shared.doorkeeper.provisional_secret(), |(secret, _)| secret.0);
-                (Verifier::mock(&secret, &self.session.user), true)
+                (PasswordVerifier::mock(&secret, &self.session.user), true)
             }
         }
     }
@@ -331,14 +333,15 @@ impl Turn<'_> {
             }
         };
         let (verifier, doomed) = self.verifier();
-        let mut exchange = Box::new(Exchange::new(verifier, doomed, plus, binding, self.shared.doorkeeper.nonce()));
+        let mut exchange =
+            Box::new(ScramExchange::new(verifier, doomed, plus, binding, self.shared.doorkeeper.nonce()));
         let answer = exchange.first(data).map_err(|error| self.scram_error(error))?;
         backend::authentication_sasl_continue(&mut self.session.output, answer.as_bytes());
         self.session.login.step = Step::Proof(exchange);
         Ok(())
     }
 
-    fn proof(&mut self, mut exchange: Box<Exchange>, message: &[u8]) -> Result<()> {
+    fn proof(&mut self, mut exchange: Box<ScramExchange>, message: &[u8]) -> Result<()> {
         let answer = exchange.last(message).map_err(|error| self.scram_error(error))?;
         backend::authentication_sasl_final(&mut self.session.output, answer.as_bytes());
         self.proved()

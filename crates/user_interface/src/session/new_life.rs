@@ -11,10 +11,10 @@ use crate::session::state::{Block, Execution, Parked, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::prepared::Plan;
 use crate::sql::utility::Utility;
-use messages::session::{AccessMode, Receipt, SessionReply, SessionRequest};
+use messages::session::{AccessMode, CommitReceipt, SessionReply, SessionRequest};
 
 /// The end of what has only read.
-const COMMITTED: SessionReply = SessionReply::Committed { receipt: Receipt::Nothing };
+const COMMITTED: SessionReply = SessionReply::Committed { receipt: CommitReceipt::Nothing };
 
 /// Nothing is left of the transaction, and the client was told of it.
 fn gone() -> Box<SqlError> {

@@ -4,7 +4,7 @@
 //! the condition only if comparing keys bytewise is comparing as SQL does for the two types at hand.
 
 use crate::limits::BOUND_DEPTH_MAX;
-use messages::program::{AccessPath, BinaryOperator, Bounds, Expression, OneOf, Values};
+use messages::program::{AccessPath, BinaryOperator, Expression, OneOf, PrefixBounds, Values};
 use messages::schema::TableSchema;
 use values::{Type, Value, operators};
 
@@ -71,7 +71,7 @@ pub fn choose(
         .rev()
         .max_by_key(|(_, candidate)| candidate.worth())
         .map(|(position, candidate)| (position, candidate.worth()));
-    let whole = || (AccessPath::KeyRange(Bounds::default()), Vec::new());
+    let whole = || (AccessPath::KeyRange(PrefixBounds::default()), Vec::new());
     let (reverse, (path, used)) = match best {
         Some((position, worth)) if worth > 0 => {
             let candidate = candidates.swap_remove(position);
@@ -153,7 +153,7 @@ impl Candidate<'_> {
             used.extend(self.low.iter().map(|(conjunct, ..)| *conjunct));
         }
         used.extend(self.high.iter().map(|(conjunct, ..)| *conjunct));
-        let bounds = Bounds {
+        let bounds = PrefixBounds {
             prefix,
             low: self.low.map(|(_, value, included)| (value, included)),
             high: self.high.map(|(_, value, included)| (value, included)),

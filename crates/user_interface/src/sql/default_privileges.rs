@@ -15,7 +15,7 @@ use messages::namespace::{self, PUBLIC, PUBLIC_OID};
 use messages::privilege::{DefaultGrants, Grants, MadeKind, Privileges, Rights};
 use messages::role::RoleSchema;
 use privileges::Kind;
-use privileges::grants::{Behavior, Change, changed};
+use privileges::grants::{Behavior, GrantChange, changed};
 
 /// What PostgreSQL calls the objects.
 fn made_kind(kind: Kind) -> Option<MadeKind> {
@@ -80,7 +80,7 @@ impl Planner<'_> {
         let mut grants = everywhere.unwrap_or_else(|| base.clone());
         for grant in in_schema.into_iter().flatten() {
             let (grantee, privileges, grantable) = (grant.grantee, grant.privileges, grant.grantable);
-            let change = Change { adds: true, grantee, grantor: grant.grantor, privileges, grantable };
+            let change = GrantChange { adds: true, grantee, grantor: grant.grantor, privileges, grantable };
             // Grants of the owner make no circle.
             grants = changed(&grants, role.oid, &change, Behavior::Cascade).unwrap_or(grants);
         }
@@ -118,7 +118,7 @@ fn with_defaults(role: &RoleSchema, statement: &DefaultPrivileges, grantees: &[u
     let mut grants = at.map_or_else(|| base.clone(), |at| after.defaults.remove(at).grants);
     for grantee in grantees {
         let only = |wanted: bool| if wanted { privileges } else { Privileges::NONE };
-        let change = Change {
+        let change = GrantChange {
             adds: granting.grants,
             grantee: *grantee,
             grantor: role.oid,

@@ -11,7 +11,7 @@ use crate::sql::expressions::Compiler;
 use crate::sql::names;
 use messages::namespace;
 use messages::privilege::Privileges;
-use messages::program::{Action, Expression, Program, Reference};
+use messages::program::{Action, Expression, ForeignKeyReference, Program};
 use messages::schema::{Catalog, CatalogEntry, ForeignKeySchema, OnChange, TableSchema};
 use messages::{Key, Timestamp};
 use sqlparser::ast;
@@ -137,13 +137,13 @@ fn are_comparable(left: Type, right: Type) -> bool {
 }
 
 /// The foreign keys that a table has, or that refer to it.
-fn of_table(catalog: &Catalog, table: u32) -> impl Iterator<Item = Reference> + '_ {
+fn of_table(catalog: &Catalog, table: u32) -> impl Iterator<Item = ForeignKeyReference> + '_ {
     let tables = catalog.tables.values().map(|versioned| &versioned.table);
     tables.flat_map(move |child| {
         let keys = child.foreign_keys.iter().enumerate();
         keys.filter(move |(_, key)| child.oid == table || key.parent == table).filter_map(move |(position, key)| {
             let parent = by_oid(catalog, key.parent)?;
-            Some(Reference { child: Arc::clone(child), foreign_key: position, parent })
+            Some(ForeignKeyReference { child: Arc::clone(child), foreign_key: position, parent })
         })
     })
 }
@@ -153,10 +153,10 @@ fn by_oid(catalog: &Catalog, oid: u32) -> Option<Arc<TableSchema>> {
 }
 
 /// The foreign keys that a change of these tables concerns, with those of the tables that are changed along.
-pub(super) fn concerned(catalog: &Catalog, changed: impl IntoIterator<Item = u32>) -> Vec<Reference> {
+pub(super) fn concerned(catalog: &Catalog, changed: impl IntoIterator<Item = u32>) -> Vec<ForeignKeyReference> {
     let mut todo: Vec<u32> = changed.into_iter().collect();
     let mut done = Vec::new();
-    let mut found: Vec<Reference> = Vec::new();
+    let mut found: Vec<ForeignKeyReference> = Vec::new();
     while let Some(table) = todo.pop() {
         if done.contains(&table) {
             continue;
@@ -168,7 +168,7 @@ pub(super) fn concerned(catalog: &Catalog, changed: impl IntoIterator<Item = u32
             if reference.parent.oid == table && (follows(key.on_delete) || follows(key.on_update)) {
                 todo.push(reference.child.oid);
             }
-            let is_new = |other: &Reference| {
+            let is_new = |other: &ForeignKeyReference| {
                 (other.child.oid, other.foreign_key) != (reference.child.oid, reference.foreign_key)
             };
             if found.iter().all(is_new) {
@@ -275,9 +275,9 @@ impl Planner<'_> {
     }
 
     /// Foreign keys of other tables that refer to this one, unless these tables go, too.
-    fn referring(&self, table: u32, but: &[String]) -> Vec<Reference> {
+    fn referring(&self, table: u32, but: &[String]) -> Vec<ForeignKeyReference> {
         let references = of_table(&self.catalog, table);
-        let refers = |reference: &Reference| {
+        let refers = |reference: &ForeignKeyReference| {
             reference.parent.oid == table && reference.child.oid != table && !but.contains(&reference.child.name)
         };
         references.filter(refers).collect()

@@ -13,7 +13,7 @@ use crate::sql::settings::Facts;
 use messages::namespace::{self, PUBLIC_OID};
 use messages::privilege::{Grants, PUBLIC, Privileges, Rights};
 use messages::schema::{CatalogEntry, NamespaceSchema, Place, TableSchema};
-use privileges::grants::{Change, Refused, best_grantor, changed};
+use privileges::grants::{GrantChange, GrantRefused, best_grantor, changed};
 use privileges::{Kind, Standing};
 use std::sync::Arc;
 
@@ -243,7 +243,7 @@ impl Planner<'_> {
         let mut grants = own.unwrap_or_else(|| table_kind.grants(rights));
         for grantee in grantees.iter() {
             let only = |wanted: bool| if wanted { done } else { Privileges::NONE };
-            let change = Change {
+            let change = GrantChange {
                 adds: statement.grants,
                 grantee: *grantee,
                 grantor,
@@ -357,11 +357,11 @@ pub(super) fn check_database(name: &str, facts: &Facts) -> Result<()> {
     }
 }
 
-pub(super) fn refused(refused: Refused) -> Box<SqlError> {
+pub(super) fn refused(refused: GrantRefused) -> Box<SqlError> {
     match refused {
-        Refused::Dependent => SqlError::new(sqlstate::DEPENDENT_OBJECTS, "dependent privileges exist")
+        GrantRefused::Dependent => SqlError::new(sqlstate::DEPENDENT_OBJECTS, "dependent privileges exist")
             .with_hint("Use CASCADE to revoke them too."),
-        Refused::Circle => {
+        GrantRefused::Circle => {
             SqlError::new(sqlstate::INVALID_GRANT, "grant options cannot be granted back to your own grantor")
         }
     }

@@ -14,7 +14,7 @@ use crate::sql::sequences::check_is_table;
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
 use messages::TableId;
 use messages::namespace;
-use messages::program::{Action, ConflictTarget, Expression, InsertInput, OnConflict, Program};
+use messages::program::{Action, ConflictClause, ConflictKey, Expression, InsertInput, Program};
 use messages::schema::{Identity, IndexSchema, TableSchema, VersionedTable};
 use sqlparser::ast::{self, Expr, SetExpr};
 use std::ops::ControlFlow;
@@ -255,18 +255,18 @@ impl Compiler<'_> {
         assigned(self, typed, table, column)
     }
 
-    fn on_conflict(&mut self, on: &ast::OnConflict, table: &Arc<TableSchema>, alias: &str) -> Compiled<OnConflict> {
+    fn on_conflict(&mut self, on: &ast::OnConflict, table: &Arc<TableSchema>, alias: &str) -> Compiled<ConflictClause> {
         let target = match &on.conflict_target {
             None => None,
             Some(ast::ConflictTarget::Columns(columns)) => Some(conflict_target(table, columns)?),
             Some(ast::ConflictTarget::OnConstraint(name)) => {
                 let wanted = names::own_relation(name)?;
                 if table.primary_key_name.as_deref().map(namespace::bare) == Some(wanted.as_str()) {
-                    Some(ConflictTarget::PrimaryKey)
+                    Some(ConflictKey::PrimaryKey)
                 } else {
                     let is_it = |index: &IndexSchema| index.unique && namespace::bare(&index.name) == wanted;
                     let index = table.indexes.iter().position(is_it);
-                    Some(ConflictTarget::Index(index.ok_or_else(|| {
+                    Some(ConflictKey::Index(index.ok_or_else(|| {
                         SqlError::new(
                             sqlstate::UNDEFINED_OBJECT,
                             format!("constraint \"{wanted}\" for table \"{}\" does not exist", table.name),
@@ -299,7 +299,7 @@ impl Compiler<'_> {
                 Some((assignments, condition))
             }
         };
-        Ok(OnConflict { target, update })
+        Ok(ConflictClause { target, update })
     }
 
     /// SET clauses: each column once, each value cast for its column.
@@ -460,7 +460,7 @@ fn check_count(count: Option<usize>, targets: &mut Vec<usize>, explicit: bool) -
     Ok(())
 }
 
-fn conflict_target(table: &TableSchema, columns: &[ast::Ident]) -> Result<ConflictTarget> {
+fn conflict_target(table: &TableSchema, columns: &[ast::Ident]) -> Result<ConflictKey> {
     let mut wanted = Vec::with_capacity(columns.len());
     for column in columns {
         let name = names::identifier(column);
@@ -478,10 +478,10 @@ fn conflict_target(table: &TableSchema, columns: &[ast::Ident]) -> Result<Confli
         key == wanted
     };
     if !table.has_hidden_key() && matches(&table.primary_key) {
-        return Ok(ConflictTarget::PrimaryKey);
+        return Ok(ConflictKey::PrimaryKey);
     }
     let index = table.indexes.iter().position(|index| index.unique && matches(&index.columns));
-    index.map(ConflictTarget::Index).ok_or_else(|| {
+    index.map(ConflictKey::Index).ok_or_else(|| {
         SqlError::new(
             sqlstate::INVALID_COLUMN_REFERENCE,
             "there is no unique or exclusion constraint matching the ON CONFLICT specification",

@@ -12,7 +12,7 @@ use crate::sql::names;
 use crate::sql::select::Output;
 use crate::sql::sequences::check_is_table;
 use crate::sql::types::{Compiled, Stop, beyond};
-use messages::program::{AccessPath, Action, Expression, Program, Source};
+use messages::program::{AccessPath, Action, Expression, Program, RowSource};
 use messages::schema::VersionedTable;
 use sqlparser::ast::{self, Expr};
 use std::sync::Arc;
@@ -150,20 +150,20 @@ impl Compiler<'_> {
         selection: Option<&Expr>,
         versioned: &VersionedTable,
         scope: &Scope,
-    ) -> Compiled<(Source, Option<Expression>)> {
+    ) -> Compiled<(RowSource, Option<Expression>)> {
         let condition = match selection {
             Some(condition) => Some(self.condition(condition, "WHERE", scope)?),
             None => None,
         };
         let chosen = access::choose(&versioned.table, condition, &[], self.parameters.known())
             .ok_or_else(|| beyond("this condition"))?;
-        let source = Source { table: versioned.table.clone(), path: chosen.path, reverse: false };
+        let source = RowSource { table: versioned.table.clone(), path: chosen.path, reverse: false };
         Ok((source, chosen.filter))
     }
 }
 
-fn supplied_source(versioned: &VersionedTable) -> Source {
-    Source { table: versioned.table.clone(), path: AccessPath::Supplied, reverse: false }
+fn supplied_source(versioned: &VersionedTable) -> RowSource {
+    RowSource { table: versioned.table.clone(), path: AccessPath::Supplied, reverse: false }
 }
 
 fn feed(sql: String, program: Program, versioned: &VersionedTable) -> Feed {

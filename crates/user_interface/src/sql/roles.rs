@@ -9,7 +9,7 @@ use crate::sql::denials::denied;
 use crate::sql::owned::dependents;
 use crate::sql::role_syntax::{Named, Options, RoleStatement};
 use crate::sql::settings::Facts;
-use authentication::Verifier;
+use authentication::PasswordVerifier;
 use authentication::limits::{PASSWORD_BYTES_MAX, SALT_BYTES};
 use messages::Key;
 use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema, Secret, is_predefined};
@@ -32,14 +32,14 @@ fn verifier(password: &str, salt: [u8; SALT_BYTES]) -> Result<String> {
     if is_md5 {
         return Err(SqlError::unsupported("an MD5 hash as a password").with_hint("Give the password itself."));
     }
-    if let Ok(verifier) = password.parse::<Verifier>() {
+    if let Ok(verifier) = password.parse::<PasswordVerifier>() {
         return Ok(verifier.to_string());
     }
     if password.len() > PASSWORD_BYTES_MAX {
         let message = format!("a password has at most {PASSWORD_BYTES_MAX} bytes");
         return Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
     }
-    Ok(Verifier::of_password(password, salt).to_string())
+    Ok(PasswordVerifier::of_password(password, salt).to_string())
 }
 
 impl Options {

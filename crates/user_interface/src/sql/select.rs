@@ -9,7 +9,7 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
 use messages::namespace;
-use messages::program::{Action, Expression, Program, ResultColumn, RowLock, Source};
+use messages::program::{Action, Expression, Program, ResultColumn, RowLockStrength, RowSource};
 use messages::schema::{CatalogEntry, TableSchema, VersionedTable};
 use messages::{Key, Timestamp};
 use sqlparser::ast::{self, Expr, SelectItem, SetExpr};
@@ -71,7 +71,7 @@ impl Compiler<'_> {
                 let order = order.ok_or_else(|| beyond("ORDER BY of an expression"))?;
                 let chosen = access::choose(&versioned.table, condition, &order, self.parameters.known())
                     .ok_or_else(|| beyond("sorting"))?;
-                let source = Source { table: versioned.table.clone(), path: chosen.path, reverse: chosen.reverse };
+                let source = RowSource { table: versioned.table.clone(), path: chosen.path, reverse: chosen.reverse };
                 (Some(source), chosen.filter, relies_on(&versioned))
             }
         };
@@ -306,7 +306,11 @@ impl Compiler<'_> {
         expression.map(|expression| self.typed_as(expression, Type::BigInt, &Scope::empty())).transpose()
     }
 
-    fn lock(&mut self, query: &ast::Query, found: Option<&(String, VersionedTable)>) -> Compiled<Option<RowLock>> {
+    fn lock(
+        &mut self,
+        query: &ast::Query,
+        found: Option<&(String, VersionedTable)>,
+    ) -> Compiled<Option<RowLockStrength>> {
         let mut strongest = None;
         for clause in &query.locks {
             match clause.nonblock {
@@ -325,8 +329,8 @@ impl Compiler<'_> {
                 }
             }
             strongest = match (clause.lock_type, strongest) {
-                (ast::LockType::Update, _) | (_, Some(RowLock::Update)) => Some(RowLock::Update),
-                (ast::LockType::Share, _) => Some(RowLock::Share),
+                (ast::LockType::Update, _) | (_, Some(RowLockStrength::Update)) => Some(RowLockStrength::Update),
+                (ast::LockType::Share, _) => Some(RowLockStrength::Share),
             };
         }
         Ok(strongest)

@@ -5,7 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use messages::SiteId;
-use messages::concurrency::{Method, Way};
+use messages::concurrency::{Method, SwitchStrategy};
 use messages::namespace::PUBLIC_OID;
 use messages::schema::Catalog;
 use messages::settings::{PARAMETERS, Parameter};
@@ -61,7 +61,7 @@ impl SiteFacts<'_> {
         }
         let of_file = match parameter {
             Parameter::ConcurrencyMethod => self.method.name(),
-            Parameter::ConcurrencyWay => Way::default().name(),
+            Parameter::ConcurrencyWay => SwitchStrategy::default().name(),
         };
         parameter.set_in(self.catalog, self.site).unwrap_or(of_file).to_owned()
     }

@@ -10,7 +10,7 @@ use bytes::{BufMut, BytesMut};
 use messages::access::AccessReply;
 use messages::program::{Action, Program, ResultColumn};
 use messages::query::{QueryReply, QueryRequest};
-use messages::session::{Failure, Receipt, SessionReply, SessionRequest, StatementFailure};
+use messages::session::{CommitReceipt, Failure, SessionReply, SessionRequest, StatementFailure};
 use messages::{
     Conflict, ConflictKind, Envelope, EpochNumber, Incarnation, Item, Key, Message, Notification, Now, Outbox, Row,
     Server, ServerKind, SessionId, SiteId, Timestamp, TransactionId,
@@ -464,7 +464,7 @@ fn answer(verb: &str, rest: &str) -> Message {
             let (affected, rows) = rest.split_once(' ').unwrap_or((rest, ""));
             SessionReply::Executed { rows: parse_rows(rows), affected: affected.parse().expect("a count") }
         }
-        "committed" => SessionReply::Committed { receipt: Receipt::Nothing },
+        "committed" => SessionReply::Committed { receipt: CommitReceipt::Nothing },
         "rolledback" => SessionReply::RolledBack,
         "marked" => SessionReply::Marked,
         "undone" => SessionReply::Undone,

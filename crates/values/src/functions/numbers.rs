@@ -1,6 +1,6 @@
 //! Functions of numbers.
 
-use super::{Environment, FunctionBody, FunctionEntry, Volatility, double_of, entry, integer_of, numeric_of};
+use super::{Environment, FunctionBody, FunctionEntry, FunctionVolatility, double_of, entry, integer_of, numeric_of};
 use crate::arithmetic;
 use crate::error::{ValueError, sqlstate};
 use crate::limits::{NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
@@ -104,7 +104,7 @@ pub(super) const TABLE: &[FunctionEntry] = &[
         name: "random",
         parameters: &[],
         result: Double,
-        volatility: Volatility::Volatile,
+        volatility: FunctionVolatility::Volatile,
         body: |_, environment| {
             // 53 bits, as many as a double holds, give every multiple of 2^-53 below 1.
             Ok(Value::Double(((environment.random)() >> 11) as f64 / (1u64 << 53) as f64))

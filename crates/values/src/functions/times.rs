@@ -1,6 +1,6 @@
 //! Functions of dates and times, and those that need the environment.
 
-use super::{FunctionBody, FunctionEntry, Volatility, entry, text_of};
+use super::{FunctionBody, FunctionEntry, FunctionVolatility, entry, text_of};
 use crate::calendar::split_timestamp;
 use crate::temporal;
 use crate::types::Type::{self, Date, Double, Text, Time, Timestamp, TimestampTz};
@@ -38,7 +38,7 @@ pub(super) const TABLE: &[FunctionEntry] = &[
         name: "gen_random_uuid",
         parameters: &[],
         result: Type::Uuid,
-        volatility: Volatility::Volatile,
+        volatility: FunctionVolatility::Volatile,
         body: |_, environment| {
             let (high, low) = ((environment.random)(), (environment.random)());
             let mut bytes = ((u128::from(high) << 64) | u128::from(low)).to_be_bytes();
@@ -52,7 +52,7 @@ pub(super) const TABLE: &[FunctionEntry] = &[
 
 /// A function of the statement's time.
 const fn stable(name: &'static str, result: Type, body: FunctionBody) -> FunctionEntry {
-    FunctionEntry { name, parameters: &[], result, volatility: Volatility::Stable, body }
+    FunctionEntry { name, parameters: &[], result, volatility: FunctionVolatility::Stable, body }
 }
 
 const NOW: FunctionBody = |_, environment| Ok(Value::TimestampTz(environment.statement_time));

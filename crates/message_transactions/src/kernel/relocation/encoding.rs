@@ -15,8 +15,8 @@ use crate::limits::{
     ALIENS_MAX, GROUP_REPLIES_MAX, GROUPS_MAX, MESSAGE_BYTES_MAX, MOVE_BYTES_MAX, NOTIFIERS_MAX, PAYLOAD_BYTES_MAX,
     QUEUE_MAX,
 };
-use crate::memory::{OwnedMemory, Portable, Rights};
-use crate::outbox::{Exchange, GroupReply, ReceivedMessage};
+use crate::memory::{OwnedMemory, Portable, SegmentRights};
+use crate::outbox::{GroupReply, MessageExchange, ReceivedMessage};
 use crate::packet::{RequestIdentity, WantedReplies};
 use raidcomm::fields::FieldReader;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -101,7 +101,7 @@ impl StateWriter {
         self.u32(identity.hop);
     }
 
-    fn rights(&mut self, rights: Rights) {
+    fn rights(&mut self, rights: SegmentRights) {
         self.byte(u8::from(rights.read) | u8::from(rights.write) << 1);
         self.u64(rights.bytes);
     }
@@ -341,9 +341,9 @@ impl StateReader<'_> {
         Ok(RequestIdentity { sequence: self.u64()?, hop: self.u32()? })
     }
 
-    fn rights(&mut self) -> Result<Rights, DecodeError> {
+    fn rights(&mut self) -> Result<SegmentRights, DecodeError> {
         let flags = self.flags(3)?;
-        Ok(Rights { bytes: self.u64()?, read: flags & 1 != 0, write: flags & 2 != 0 })
+        Ok(SegmentRights { bytes: self.u64()?, read: flags & 1 != 0, write: flags & 2 != 0 })
     }
 
     fn delivery(&mut self, sender: ProcessId, wants_reply: bool) -> Result<ReceivedMessage, DecodeError> {
@@ -360,7 +360,7 @@ impl StateReader<'_> {
         let (message, data) = (self.slice(MESSAGE_BYTES_MAX)?, self.slice(PAYLOAD_BYTES_MAX)?);
         let fits = message.len() + data.len() <= PAYLOAD_BYTES_MAX && data.len() as u64 <= rights.bytes;
         ensure(fits && (rights.read || data.is_empty()), "data with a message")?;
-        let exchange = Exchange { sender, identity, wants_reply };
+        let exchange = MessageExchange { sender, identity, wants_reply };
         Ok(ReceivedMessage { exchange, group, forwarder, message, rights, data })
     }
 
@@ -368,7 +368,7 @@ impl StateReader<'_> {
         &mut self,
         sender: ProcessId,
         identity: RequestIdentity,
-        rights: Rights,
+        rights: SegmentRights,
     ) -> Result<ReceiveProgress, DecodeError> {
         Ok(match self.byte()? {
             0 => {
@@ -421,7 +421,7 @@ impl StateReader<'_> {
             _ => return Err(DecodeError::Impossible("right to a segment")),
         };
         let mut segment = segment.map(M::from_owned);
-        let rights = Rights::of(segment.as_mut());
+        let rights = SegmentRights::of(segment.as_mut());
         ensure(!rights.write || matches!(to, MessageDestination::Process(_)), "segment for a group to write")?;
         let mut sending = SentMessage::new(self.now, identity, to, message, segment);
         (sending.once, sending.replies) = (flags & 1 != 0, replies);

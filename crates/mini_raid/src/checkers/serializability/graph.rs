@@ -3,7 +3,7 @@
 //! Real time is not stored pair by pair: each ended transaction points to a moment, moments point to later moments, and a moment points to
 //! whoever began next after it.
 
-use crate::history::{Fate, History};
+use crate::history::{RunHistory, TransactionFate};
 use crate::limits::CYCLE_PRINTED_MAX;
 use std::collections::VecDeque;
 
@@ -43,7 +43,7 @@ pub struct Graph {
 
 impl Graph {
     /// A graph of the transactions that `included` names, without edges.
-    pub fn new(history: &History, included: &dyn Fn(usize) -> bool) -> Graph {
+    pub fn new(history: &RunHistory, included: &dyn Fn(usize) -> bool) -> Graph {
         let nodes = history.transactions.len();
         Graph { nodes, included: (0..nodes).map(included).collect(), edges: vec![Vec::new(); nodes] }
     }
@@ -56,9 +56,9 @@ impl Graph {
     }
 
     /// Whoever began after another had ended comes later.
-    pub fn real_time(&mut self, history: &History) {
+    pub fn real_time(&mut self, history: &RunHistory) {
         let mut ended: Vec<(u64, usize)> = (0..self.nodes)
-            .filter(|place| self.included[*place] && history.transactions[*place].fate == Fate::Committed)
+            .filter(|place| self.included[*place] && history.transactions[*place].fate == TransactionFate::Committed)
             .map(|place| (history.transactions[place].ended, place))
             .collect();
         ended.sort_unstable();
@@ -80,7 +80,7 @@ impl Graph {
     }
 
     /// A shortest cycle, in words; `None`: there is an order.
-    pub fn cycle(&self, history: &History) -> Option<String> {
+    pub fn cycle(&self, history: &RunHistory) -> Option<String> {
         let component = self.component()?;
         let mut shortest: Option<Vec<(usize, Edge)>> = None;
         for start in component.iter().copied().filter(|node| *node < self.nodes).take(200) {

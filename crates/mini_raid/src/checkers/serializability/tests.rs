@@ -1,29 +1,29 @@
 //! Histories that are known to be right or wrong: if one is judged otherwise, the checker is blind or cries wolf.
 
 use super::*;
-use crate::history::{Change, Transaction};
+use crate::history::{HistoryWrite, ObservedTransaction};
 
-fn transaction(times: (u64, u64), observations: &[Observation], changes: &[Change]) -> Transaction {
-    Transaction {
+fn transaction(times: (u64, u64), observations: &[Observation], changes: &[HistoryWrite]) -> ObservedTransaction {
+    ObservedTransaction {
         begun: times.0,
         ended: times.1,
         read_only: changes.is_empty(),
         observations: observations.to_vec(),
         changes: changes.to_vec(),
-        ..Transaction::of_fate(Fate::Committed)
+        ..ObservedTransaction::of_fate(TransactionFate::Committed)
     }
 }
 
-fn list(key: u64, entries: &[Token]) -> Observation {
+fn list(key: u64, entries: &[WriteToken]) -> Observation {
     Observation::List { key, entries: entries.to_vec() }
 }
 
-fn append(key: u64, token: Token) -> Change {
-    Change::Append { key, token }
+fn append(key: u64, token: WriteToken) -> HistoryWrite {
+    HistoryWrite::Append { key, token }
 }
 
-fn judge(transactions: Vec<Transaction>) -> Result<(), String> {
-    check(&History { transactions, losses: Vec::new() })
+fn judge(transactions: Vec<ObservedTransaction>) -> Result<(), String> {
+    check(&RunHistory { transactions, losses: Vec::new() })
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn reads_that_fork_a_list_are_wrong() {
 
 #[test]
 fn a_lost_update_of_a_register_is_wrong() {
-    let write = |token| Change::Register { key: 3, before: 0, token };
+    let write = |token| HistoryWrite::Register { key: 3, before: 0, token };
     let read = Observation::Register { key: 3, value: 0 };
     let history = vec![
         transaction((0, 10), std::slice::from_ref(&read), &[write(1)]),
@@ -90,12 +90,12 @@ fn a_lost_update_of_a_register_is_wrong() {
 #[test]
 fn an_aborted_write_that_is_read_is_wrong() {
     let mut aborted = transaction((0, 10), &[], &[append(1, 1)]);
-    aborted.fate = Fate::Aborted;
+    aborted.fate = TransactionFate::Aborted;
     let history = vec![aborted, transaction((0, 10), &[list(1, &[1])], &[])];
     assert!(judge(history).unwrap_err().contains("aborted"));
 }
 
-fn members(present: &[(u64, Token)]) -> Observation {
+fn members(present: &[(u64, WriteToken)]) -> Observation {
     Observation::Members { low: 0, high: 10, present: present.to_vec() }
 }
 
@@ -104,19 +104,23 @@ fn a_phantom_is_wrong() {
     // The first scans and then writes 1; the second reads list 1 before that and inserts a member that the scan missed.
     let history = vec![
         transaction((0, 10), &[members(&[]), list(1, &[])], &[append(1, 1)]),
-        transaction((0, 10), &[list(1, &[1]), list(companion(4), &[])], &[Change::Insert { member: 4, token: 2 }]),
+        transaction(
+            (0, 10),
+            &[list(1, &[1]), list(companion(4), &[])],
+            &[HistoryWrite::Insert { member: 4, token: 2 }],
+        ),
         transaction((20, 30), &[members(&[(4, 2)]), list(companion(4), &[2]), list(1, &[1])], &[]),
     ];
     assert_eq!(judge(history), Ok(()), "the scan comes first");
     let history = vec![
-        transaction((0, 10), &[list(companion(4), &[])], &[Change::Insert { member: 4, token: 2 }]),
+        transaction((0, 10), &[list(companion(4), &[])], &[HistoryWrite::Insert { member: 4, token: 2 }]),
         transaction((20, 30), &[members(&[])], &[]),
         transaction((20, 30), &[list(companion(4), &[2])], &[]),
     ];
     assert!(judge(history).unwrap_err().contains("missed"));
     let history = vec![
         transaction((0, 30), &[list(1, &[]), members(&[])], &[append(2, 1)]),
-        transaction((0, 30), &[list(2, &[]), list(companion(4), &[])], &[Change::Insert { member: 4, token: 2 }]),
+        transaction((0, 30), &[list(2, &[]), list(companion(4), &[])], &[HistoryWrite::Insert { member: 4, token: 2 }]),
         transaction((40, 50), &[list(2, &[1]), list(companion(4), &[2]), members(&[(4, 2)])], &[]),
     ];
     assert!(judge(history).is_err(), "each came before the other");
@@ -124,7 +128,7 @@ fn a_phantom_is_wrong() {
 
 #[test]
 fn what_a_total_loss_took_is_judged_by_itself() {
-    let history = History {
+    let history = RunHistory {
         transactions: vec![
             transaction((0, 10), &[list(1, &[])], &[append(1, 1)]),
             transaction((11, 12), &[list(1, &[1])], &[]),
@@ -134,20 +138,20 @@ fn what_a_total_loss_took_is_judged_by_itself() {
         losses: vec![Loss { windows: [(1, (5, 20))].into() }],
     };
     assert_eq!(check(&history), Ok(()));
-    let strict = History { losses: Vec::new(), ..history };
+    let strict = RunHistory { losses: Vec::new(), ..history };
     assert!(check(&strict).is_err());
 }
 
 /// Who deletes a member and is told nothing until after the loss is not judged with those before it, who may have missed the member.
 #[test]
 fn a_deletion_that_nobody_was_told_of_may_be_missed() {
-    let deletion = Transaction {
-        fate: Fate::Unknown,
-        ..transaction((11, 60), &[list(companion(4), &[1])], &[Change::Delete { member: 4, token: 2 }])
+    let deletion = ObservedTransaction {
+        fate: TransactionFate::Unknown,
+        ..transaction((11, 60), &[list(companion(4), &[1])], &[HistoryWrite::Delete { member: 4, token: 2 }])
     };
-    let history = History {
+    let history = RunHistory {
         transactions: vec![
-            transaction((0, 10), &[list(companion(4), &[])], &[Change::Insert { member: 4, token: 1 }]),
+            transaction((0, 10), &[list(companion(4), &[])], &[HistoryWrite::Insert { member: 4, token: 1 }]),
             deletion,
             transaction((20, 30), &[members(&[])], &[]),
             transaction((70, 80), &[list(companion(4), &[1, 2])], &[]),

@@ -3,29 +3,31 @@
 //! Invariant: of a list, every read is a first part of the longest one; of a register, no write is overwritten twice.
 
 use super::graph::{Edge, Graph};
-use crate::history::{Change, Fate, History, Observation, Token, Transaction, companion};
+use crate::history::{
+    HistoryWrite, Observation, ObservedTransaction, RunHistory, TransactionFate, WriteToken, companion,
+};
 use std::collections::BTreeMap;
 
 /// All versions that a set of transactions shows.
 pub struct Versions {
     /// By token: who wrote it, whatever became of it.
-    writers: BTreeMap<Token, usize>,
+    writers: BTreeMap<WriteToken, usize>,
     /// Entries in order.
-    lists: BTreeMap<u64, Vec<Token>>,
+    lists: BTreeMap<u64, Vec<WriteToken>>,
     /// By list and entry: its place.
-    places: BTreeMap<(u64, Token), usize>,
+    places: BTreeMap<(u64, WriteToken), usize>,
     /// By register and write: the transaction that overwrote it.
-    overwriters: BTreeMap<(u64, Token), usize>,
+    overwriters: BTreeMap<(u64, WriteToken), usize>,
     /// By counter: all additions.
-    additions: BTreeMap<u64, Vec<Token>>,
+    additions: BTreeMap<u64, Vec<WriteToken>>,
     /// Tokens that bring a member; all other entries of companion lists take one away.
-    insertions: BTreeMap<Token, u64>,
+    insertions: BTreeMap<WriteToken, u64>,
     members: Vec<u64>,
 }
 
 impl Versions {
     /// What the transactions that `included` names show. Errors: reads that fit no order.
-    pub fn of(history: &History, included: &dyn Fn(usize) -> bool) -> Result<Versions, String> {
+    pub fn of(history: &RunHistory, included: &dyn Fn(usize) -> bool) -> Result<Versions, String> {
         let mut versions = Versions {
             writers: BTreeMap::new(),
             lists: BTreeMap::new(),
@@ -38,10 +40,10 @@ impl Versions {
         for (place, transaction) in history.transactions.iter().enumerate() {
             for change in &transaction.changes {
                 versions.writers.insert(change.token(), place);
-                if let Change::Add { key, token } = change {
+                if let HistoryWrite::Add { key, token } = change {
                     versions.additions.entry(*key).or_default().push(*token);
                 }
-                if let Change::Insert { member, token } = change {
+                if let HistoryWrite::Insert { member, token } = change {
                     versions.insertions.insert(*token, *member);
                     versions.members.push(*member);
                 }
@@ -63,7 +65,7 @@ impl Versions {
         Ok(versions)
     }
 
-    fn take_longest(&mut self, transaction: &Transaction) {
+    fn take_longest(&mut self, transaction: &ObservedTransaction) {
         for observation in &transaction.observations {
             let Observation::List { key, entries } = observation else { continue };
             let own = own_entries(transaction, *key);
@@ -75,9 +77,9 @@ impl Versions {
         }
     }
 
-    fn take_overwritten(&mut self, history: &History, place: usize) -> Result<(), String> {
+    fn take_overwritten(&mut self, history: &RunHistory, place: usize) -> Result<(), String> {
         for change in &history.transactions[place].changes {
-            let Change::Register { key, before, .. } = change else { continue };
+            let HistoryWrite::Register { key, before, .. } = change else { continue };
             if let Some(other) = self.overwriters.insert((*key, *before), place) {
                 let both = [&history.transactions[other], &history.transactions[place]];
                 return Err(format!("lost update: two transactions overwrote {before} in register {key}: {both:#?}"));
@@ -86,14 +88,14 @@ impl Versions {
         Ok(())
     }
 
-    fn writer(&self, token: Token) -> Option<usize> {
+    fn writer(&self, token: WriteToken) -> Option<usize> {
         self.writers.get(&token).copied()
     }
 
     /// All edges that these versions imply. Errors: reads that fit no order, or of what was never committed.
     pub fn edges(
         &self,
-        history: &History,
+        history: &RunHistory,
         included: &dyn Fn(usize) -> bool,
         hidden: &dyn Fn(usize) -> bool,
         graph: &mut Graph,
@@ -125,12 +127,12 @@ impl Versions {
     }
 
     /// Who wrote what was read. Errors: nobody, or somebody who was told that it failed.
-    fn written(&self, history: &History, reader: usize, token: Token) -> Result<usize, String> {
+    fn written(&self, history: &RunHistory, reader: usize, token: WriteToken) -> Result<usize, String> {
         let reader = &history.transactions[reader];
         let Some(writer) = self.writer(token) else {
             return Err(format!("a write that nobody made was read: {token} in {reader:?}"));
         };
-        if history.transactions[writer].fate == Fate::Aborted {
+        if history.transactions[writer].fate == TransactionFate::Aborted {
             let writer = &history.transactions[writer];
             return Err(format!("an aborted write was read: {token} of {writer:?} in {reader:?}"));
         }
@@ -139,10 +141,10 @@ impl Versions {
 
     fn list_read(
         &self,
-        history: &History,
+        history: &RunHistory,
         place: usize,
         key: u64,
-        entries: &[Token],
+        entries: &[WriteToken],
         graph: &mut Graph,
     ) -> Result<(), String> {
         let order = &self.lists[&key];
@@ -165,10 +167,10 @@ impl Versions {
     /// Additions have no order among each other: each was there, or came later.
     fn counter_read(
         &self,
-        history: &History,
+        history: &RunHistory,
         place: usize,
         key: u64,
-        found: &[Token],
+        found: &[WriteToken],
         graph: &mut Graph,
     ) -> Result<(), String> {
         for token in found {
@@ -183,10 +185,10 @@ impl Versions {
 
     fn register_read(
         &self,
-        history: &History,
+        history: &RunHistory,
         place: usize,
         key: u64,
-        value: Token,
+        value: WriteToken,
         graph: &mut Graph,
     ) -> Result<(), String> {
         if value != 0 {
@@ -201,10 +203,10 @@ impl Versions {
     /// A scan: each member of the range was there or not. Gives those that were not.
     fn scanned(
         &self,
-        history: &History,
+        history: &RunHistory,
         place: usize,
         range: (u64, u64),
-        present: &[(u64, Token)],
+        present: &[(u64, WriteToken)],
         graph: &mut Graph,
     ) -> Result<Vec<u64>, String> {
         for (member, token) in present {
@@ -227,7 +229,7 @@ impl Versions {
     /// the outer bounds hold.
     fn missed(
         &self,
-        history: &History,
+        history: &RunHistory,
         hidden: &dyn Fn(usize) -> bool,
         place: usize,
         member: u64,
@@ -243,7 +245,7 @@ impl Versions {
                 gap == 0 || self.writer(order[gap - 1]).is_none_or(|w| history.transactions[w].begun < reader.ended);
             let over = order.get(gap).and_then(|token| self.writer(*token)).is_some_and(|writer| {
                 let writer = &history.transactions[writer];
-                writer.fate == Fate::Committed && writer.ended < reader.begun
+                writer.fate == TransactionFate::Committed && writer.ended < reader.begun
             });
             if absent && begun && !over {
                 bounds = Some((bounds.map_or(gap, |(first, _)| first), gap));
@@ -254,7 +256,7 @@ impl Versions {
                 hidden(place)
                     && transaction.begun < reader.ended
                     && transaction.changes.iter().any(|change| match change {
-                        Change::Delete { member: deleted, token } => *deleted == member && !order.contains(token),
+                        HistoryWrite::Delete { member: deleted, token } => *deleted == member && !order.contains(token),
                         _ => false,
                     })
             });
@@ -275,11 +277,11 @@ impl Versions {
     }
 }
 
-fn own_entries(transaction: &Transaction, list: u64) -> Vec<Token> {
+fn own_entries(transaction: &ObservedTransaction, list: u64) -> Vec<WriteToken> {
     let own = transaction.changes.iter().filter(|change| match change {
-        Change::Append { key, .. } => *key == list,
-        Change::Insert { member, .. } | Change::Delete { member, .. } => companion(*member) == list,
-        Change::Register { .. } | Change::Add { .. } => false,
+        HistoryWrite::Append { key, .. } => *key == list,
+        HistoryWrite::Insert { member, .. } | HistoryWrite::Delete { member, .. } => companion(*member) == list,
+        HistoryWrite::Register { .. } | HistoryWrite::Add { .. } => false,
     });
-    own.map(Change::token).collect()
+    own.map(HistoryWrite::token).collect()
 }

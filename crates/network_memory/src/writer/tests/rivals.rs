@@ -60,7 +60,7 @@ fn pauses(nonce: u64, times: u64) -> Vec<u64> {
         net.pass(&mut writer, &[A, B, C], |writer| writer.sealing().is_some());
         let epoch = writer.sealing().expect("it seals the log");
         while writer.take_requests().is_some() {}
-        let by = Epoch { number: epoch.number + 10 * time, writer: u64::MAX };
+        let by = WriterEpoch { number: epoch.number + 10 * time, writer: u64::MAX };
         let refused = ServerReply::Refused { epoch, reason: ServerRefusal::Sealed { by } };
         writer.handle(net.now, Net::server(A), ToWriter::new(LOG, Incarnation(1), refused));
         assert!(writer.take_requests().is_none(), "whoever was outbid asks somebody at once: {writer:?}");
@@ -97,7 +97,7 @@ fn the_seals_of_those_who_are_gone_cost_one_short_pause() {
         let mut old = net.begin(1, Intent::Create, None);
         net.pass(&mut old, &[A, B, C], LogWriter::is_open);
         for (server, number) in [(A, 20), (B, 40), (C, 30)] {
-            let epoch = Epoch { number, writer: u64::MAX };
+            let epoch = WriterEpoch { number, writer: u64::MAX };
             net.servers[server].handle(net.now, LOG, WriterRequest::Seal { epoch });
         }
         let begun_at = net.now;
@@ -110,7 +110,7 @@ fn the_seals_of_those_who_are_gone_cost_one_short_pause() {
 
 /// What becomes of a writer that has opened the log while another one, which it has outbid, waits, and reaches one server alone when it goes on:
 /// whether that writer still acknowledges.
-fn opened_while_another_waits(planted: Option<Planted>) -> bool {
+fn opened_while_another_waits(planted: Option<PlantedInLog>) -> bool {
     let mut net = Net::new();
     let mut old = net.begin(1, Intent::Create, planted);
     net.pass(&mut old, &[A, B, C], LogWriter::is_open);
@@ -136,13 +136,13 @@ fn opened_while_another_waits(planted: Option<Planted>) -> bool {
 #[test]
 fn whoever_was_outbid_asks_again_before_the_log_is_sealed() {
     assert!(opened_while_another_waits(None));
-    assert!(!opened_while_another_waits(Some(Planted::SealedUnasked)));
+    assert!(!opened_while_another_waits(Some(PlantedInLog::SealedUnasked)));
 }
 
 /// What comes of it when a writer stands still in the middle of an opening, with the answer of one server of two, which knows of an attempt that came
 /// to nothing, and loses its memory then; another writer opens the log meanwhile, with a lower number than that attempt. The records that it has a
 /// receipt for, and those that the first finds.
-fn opened_meanwhile(planted: Option<Planted>) -> (RecordNumber, RecordNumber) {
+fn opened_meanwhile(planted: Option<PlantedInLog>) -> (RecordNumber, RecordNumber) {
     let mut net = Net::new();
     let begin = |net: &Net, nonce: u64, intent: Intent| {
         let servers = vec![Net::server(A), Net::server(B)];
@@ -176,5 +176,5 @@ fn opened_meanwhile(planted: Option<Planted>) -> (RecordNumber, RecordNumber) {
 #[test]
 fn an_epoch_that_was_opened_meanwhile_is_heard_of() {
     assert_eq!(opened_meanwhile(None), (RecordNumber(1), RecordNumber(1)));
-    assert_eq!(opened_meanwhile(Some(Planted::UnknownOverwritten)), (RecordNumber(1), RecordNumber(0)));
+    assert_eq!(opened_meanwhile(Some(PlantedInLog::UnknownOverwritten)), (RecordNumber(1), RecordNumber(0)));
 }

@@ -4,11 +4,11 @@ use super::{ExternalError, filling};
 use serde::de::{self, DeserializeSeed, IntoDeserializer, Visitor};
 
 /// Reads from the start of these.
-pub(super) struct Decoder<'de> {
+pub(super) struct ExternalDecoder<'de> {
     pub(super) rest: &'de [u8],
 }
 
-impl<'de> Decoder<'de> {
+impl<'de> ExternalDecoder<'de> {
     fn item<const COUNT: usize>(&mut self) -> Result<[u8; COUNT], ExternalError> {
         let short = ExternalError::Short(COUNT.saturating_sub(self.rest.len()));
         let (item, rest) = self.rest.split_first_chunk().ok_or(short)?;
@@ -67,7 +67,7 @@ macro_rules! whole {
     };
 }
 
-impl<'de> de::Deserializer<'de> for &mut Decoder<'de> {
+impl<'de> de::Deserializer<'de> for &mut ExternalDecoder<'de> {
     type Error = ExternalError;
 
     narrow!(
@@ -136,11 +136,11 @@ impl<'de> de::Deserializer<'de> for &mut Decoder<'de> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ExternalError> {
         let left = self.word()? as usize;
-        visitor.visit_seq(Elements { decoder: self, left })
+        visitor.visit_seq(ElementReader { decoder: self, left })
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, ExternalError> {
-        visitor.visit_seq(Elements { decoder: self, left: length })
+        visitor.visit_seq(ElementReader { decoder: self, left: length })
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -154,7 +154,7 @@ impl<'de> de::Deserializer<'de> for &mut Decoder<'de> {
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ExternalError> {
         let left = self.word()? as usize;
-        visitor.visit_map(Elements { decoder: self, left })
+        visitor.visit_map(ElementReader { decoder: self, left })
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -185,12 +185,12 @@ impl<'de> de::Deserializer<'de> for &mut Decoder<'de> {
 }
 
 /// Elements, fields or pairs that are still to be read. They promise no length: what a peer claims must not reserve memory.
-struct Elements<'a, 'de> {
-    decoder: &'a mut Decoder<'de>,
+struct ElementReader<'a, 'de> {
+    decoder: &'a mut ExternalDecoder<'de>,
     left: usize,
 }
 
-impl<'de> de::SeqAccess<'de> for Elements<'_, 'de> {
+impl<'de> de::SeqAccess<'de> for ElementReader<'_, 'de> {
     type Error = ExternalError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ExternalError> {
@@ -200,7 +200,7 @@ impl<'de> de::SeqAccess<'de> for Elements<'_, 'de> {
     }
 }
 
-impl<'de> de::MapAccess<'de> for Elements<'_, 'de> {
+impl<'de> de::MapAccess<'de> for ElementReader<'_, 'de> {
     type Error = ExternalError;
 
     fn next_key_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ExternalError> {
@@ -212,7 +212,7 @@ impl<'de> de::MapAccess<'de> for Elements<'_, 'de> {
     }
 }
 
-impl<'de> de::EnumAccess<'de> for &mut Decoder<'de> {
+impl<'de> de::EnumAccess<'de> for &mut ExternalDecoder<'de> {
     type Error = ExternalError;
     type Variant = Self;
 
@@ -223,7 +223,7 @@ impl<'de> de::EnumAccess<'de> for &mut Decoder<'de> {
     }
 }
 
-impl<'de> de::VariantAccess<'de> for &mut Decoder<'de> {
+impl<'de> de::VariantAccess<'de> for &mut ExternalDecoder<'de> {
     type Error = ExternalError;
 
     fn unit_variant(self) -> Result<(), ExternalError> {

@@ -4,11 +4,11 @@ use super::{ExternalError, filling};
 use serde::ser::{self, Serialize};
 
 /// Appends to these.
-pub(super) struct Encoder<'a> {
+pub(super) struct ExternalEncoder<'a> {
     pub(super) bytes: &'a mut Vec<u8>,
 }
 
-impl Encoder<'_> {
+impl ExternalEncoder<'_> {
     fn put(&mut self, item: &[u8]) -> Result<(), ExternalError> {
         self.bytes.extend_from_slice(item);
         Ok(())
@@ -43,7 +43,7 @@ macro_rules! numbers {
     };
 }
 
-impl ser::Serializer for &mut Encoder<'_> {
+impl ser::Serializer for &mut ExternalEncoder<'_> {
     type Ok = ();
     type Error = ExternalError;
     type SerializeSeq = Self;
@@ -162,7 +162,7 @@ impl ser::Serializer for &mut Encoder<'_> {
 /// What has parts is its parts, one behind the other.
 macro_rules! parts {
     ($($kind:ident: $method:ident),*) => {
-        $(impl ser::$kind for &mut Encoder<'_> {
+        $(impl ser::$kind for &mut ExternalEncoder<'_> {
             type Ok = ();
             type Error = ExternalError;
 
@@ -186,7 +186,7 @@ parts!(
 
 macro_rules! named_parts {
     ($($kind:ident),*) => {
-        $(impl ser::$kind for &mut Encoder<'_> {
+        $(impl ser::$kind for &mut ExternalEncoder<'_> {
             type Ok = ();
             type Error = ExternalError;
 
@@ -203,7 +203,7 @@ macro_rules! named_parts {
 
 named_parts!(SerializeStruct, SerializeStructVariant);
 
-impl ser::SerializeMap for &mut Encoder<'_> {
+impl ser::SerializeMap for &mut ExternalEncoder<'_> {
     type Ok = ();
     type Error = ExternalError;
 

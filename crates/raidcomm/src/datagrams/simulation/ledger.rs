@@ -2,7 +2,7 @@
 
 use crate::limits::{DATAGRAM_SILENCE, MILLISECOND};
 use identifiers::SiteId;
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::collections::BTreeMap;
 
 /// How late an event loop may notice that datagrams no longer arrive.
@@ -136,7 +136,7 @@ impl DatagramLedger {
 }
 
 fn frame_of(from: SiteId, number: u64, length: usize) -> Vec<u8> {
-    let mut random = Random::new(number ^ u64::from(from.0) << 48);
+    let mut random = SplitMix64::new(number ^ u64::from(from.0) << 48);
     let mut frame = number.to_le_bytes().to_vec();
     frame.extend((0..length).map(|_| random.draw() as u8));
     frame

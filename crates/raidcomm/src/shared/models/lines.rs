@@ -4,10 +4,10 @@ use super::memory::{Flaw, MemoryPlan, ModelMemory};
 use super::{must_find, try_all};
 use crate::shared::Shape;
 use crate::shared::calls::{self, ClientCalls, Requests};
-use crate::shared::client::{Fate, LineCallError, Ticket};
+use crate::shared::client::{LineCallError, RequestFate, Ticket};
 use crate::shared::mapping::{HEAD_BYTES, LINE_BYTES};
 use crate::shared::place::Word;
-use crate::shared::segment::{LENGTH_AT, LineSegment, POSTED_AT, STATE_AT, Side, SlotPhase, WAITING_AT};
+use crate::shared::segment::{LENGTH_AT, LineSegment, LineSide, POSTED_AT, STATE_AT, SlotPhase, WAITING_AT};
 use crate::shared::waiting::{self, Waited};
 use loom::sync::atomic::AtomicBool;
 use loom::thread;
@@ -42,7 +42,7 @@ impl ModelLine {
     }
 
     /// As an end does, but it sleeps at once: how long it looks before changes nothing.
-    fn take_posted(&self, side: Side) -> Result<u32, Waited> {
+    fn take_posted(&self, side: LineSide) -> Result<u32, Waited> {
         let wait = || {
             let slept = waiting::sleep(&self.segment, side, 0, None);
             self.segment.waiting(side).store(0, Ordering::Relaxed);
@@ -52,7 +52,7 @@ impl ModelLine {
     }
 
     /// What the watcher does when the other side of this one is gone.
-    fn lose(&self, side: Side) {
+    fn lose(&self, side: LineSide) {
         self.gone.store(true, Ordering::SeqCst);
         self.segment.post_nobody(side);
     }
@@ -60,7 +60,7 @@ impl ModelLine {
     fn finish(&self, calls: &mut ClientCalls, ticket: &Ticket) -> Result<u8, LineCallError> {
         let mut reply = Vec::new();
         while !calls.has_reply(ticket) {
-            match self.take_posted(Side::Client) {
+            match self.take_posted(LineSide::Client) {
                 Ok(posted) => calls.sort(&self.segment, posted),
                 Err(_) => {
                     calls.finish_alone(&self.segment, ticket, &mut reply)?;
@@ -81,7 +81,7 @@ impl ModelLine {
                 calls::reply(&self.segment, call, &[request[0] + 10]).expect("the client keeps to the protocol");
                 continue;
             }
-            match self.take_posted(Side::Server) {
+            match self.take_posted(LineSide::Server) {
                 Ok(posted) => requests.add(posted),
                 Err(_) => return served,
             }
@@ -102,7 +102,7 @@ fn calls_have_their_replies(flaw: Option<Flaw>) {
                 {
                     break call;
                 }
-                requests.add(server.take_posted(Side::Server).expect("the client is there"));
+                requests.add(server.take_posted(LineSide::Server).expect("the client is there"));
             };
             assert_eq!(request, [expected], "another request than was made");
             calls::reply(&server.segment, call, &[expected + 10]).expect("the client keeps to the protocol");
@@ -126,16 +126,18 @@ fn given_up_calls_have_true_fates(flaw: Option<Flaw>) {
     let fate = calls.abandon(&line.segment, &ticket);
     let second = calls.begin(&line.segment, &[2]);
     let second = second.map(|ticket| line.finish(&mut calls, &ticket));
-    line.lose(Side::Server);
+    line.lose(LineSide::Server);
     let served = serving.join().expect("it ends");
     match fate {
-        Fate::NotExecuted => assert!(!served.contains(&1), "it was executed after all"),
-        Fate::Unknown => assert_eq!(served.first(), Some(&1), "it was taken, and by nobody"),
+        RequestFate::NotExecuted => assert!(!served.contains(&1), "it was executed after all"),
+        RequestFate::Unknown => assert_eq!(served.first(), Some(&1), "it was taken, and by nobody"),
     }
     let made = usize::from(second.is_ok());
     match second {
         Ok(reply) => assert_eq!(reply, Ok(12), "the reply of another call"),
-        Err(error) => assert_eq!((error, fate), (LineCallError::Full, Fate::Unknown), "the slot is the server's still"),
+        Err(error) => {
+            assert_eq!((error, fate), (LineCallError::Full, RequestFate::Unknown), "the slot is the server's still")
+        }
     }
     let executed = served.iter().filter(|&&request| request == 2).count();
     assert_eq!(executed, made, "executed otherwise than asked for");
@@ -157,7 +159,7 @@ fn die(line: &ModelLine, death: Death) -> bool {
     let (mut requests, mut request) = (Requests::default(), Vec::new());
     let mut taken = false;
     if death != Death::Before {
-        requests.add(line.segment.take_posted(Side::Server));
+        requests.add(line.segment.take_posted(LineSide::Server));
         if let Some(call) = requests.take(&line.segment, &mut request).expect("the client keeps to the protocol") {
             taken = true;
             match death {
@@ -170,7 +172,7 @@ fn die(line: &ModelLine, death: Death) -> bool {
             }
         }
     }
-    line.lose(Side::Client);
+    line.lose(LineSide::Client);
     taken
 }
 
@@ -183,8 +185,8 @@ fn a_dead_servers_slot_tells_the_fate(flaw: Option<Flaw>, death: Death) {
     let outcome = line.finish(&mut calls, &ticket);
     let taken = dying.join().expect("it ends");
     let (expected, phase) = match (taken, death) {
-        (false, _) => (Err(LineCallError::Gone(Fate::NotExecuted)), SlotPhase::Free),
-        (true, Death::Before | Death::Serving) => (Err(LineCallError::Gone(Fate::Unknown)), SlotPhase::Serving),
+        (false, _) => (Err(LineCallError::Gone(RequestFate::NotExecuted)), SlotPhase::Free),
+        (true, Death::Before | Death::Serving) => (Err(LineCallError::Gone(RequestFate::Unknown)), SlotPhase::Serving),
         (true, Death::Untold | Death::After) => (Ok(11), SlotPhase::Free),
     };
     assert_eq!(outcome, expected, "{death:?}");

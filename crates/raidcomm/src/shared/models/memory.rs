@@ -8,7 +8,7 @@
 //! of the two accesses of "I wait; what have you done?" amounts to.
 
 use crate::shared::mapping::HEAD_BYTES;
-use crate::shared::place::{Count, SharedPlace, Word};
+use crate::shared::place::{SharedCount, SharedPlace, Word};
 use loom::cell::UnsafeCell;
 use loom::sync::Notify;
 use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
@@ -119,7 +119,7 @@ impl Word for LoomWatched<AtomicU32> {
     }
 }
 
-impl Count for LoomWatched<AtomicU64> {
+impl SharedCount for LoomWatched<AtomicU64> {
     fn load(&self, order: Ordering) -> u64 {
         let value = self.atomic.load(self.order(order, Ordering::Acquire));
         self.catch_up();

@@ -7,7 +7,7 @@
 
 use super::Broken;
 use crate::shared::mapping::{HEAD_BYTES, LINE_BYTES};
-use crate::shared::place::{Count, SharedPlace, Word};
+use crate::shared::place::{SharedCount, SharedPlace, Word};
 use bytes::BytesMut;
 use std::sync::atomic::Ordering;
 

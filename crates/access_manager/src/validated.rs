@@ -2,18 +2,18 @@
 //!
 //! Invariant: what is noted here stands, because all is forgotten before anything happens that might change a row of the catalog.
 
-use crate::limits::STOOD_MAX;
+use crate::limits::VALIDATED_MAX;
 use messages::{Key, Timestamp};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 /// Rows of the catalog, and the versions that stand.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Stood {
+pub(crate) struct ValidatedRows {
     versions: FxHashMap<Key, Timestamp>,
 }
 
-impl Stood {
+impl ValidatedRows {
     /// Whether this is known to stand.
     pub(crate) fn knows(&self, key: &Key, version: Timestamp) -> bool {
         self.versions.get(key) == Some(&version)
@@ -21,7 +21,7 @@ impl Stood {
 
     /// It stands.
     pub(crate) fn note(&mut self, key: &Key, version: Timestamp) {
-        if self.versions.len() < STOOD_MAX {
+        if self.versions.len() < VALIDATED_MAX {
             self.versions.insert(key.clone(), version);
         }
     }
