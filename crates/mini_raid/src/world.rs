@@ -16,7 +16,7 @@ mod storages;
 mod wires;
 
 use crate::bounds::Bounds;
-use crate::checkers::notifications::Listeners;
+use crate::checkers::notifications::ToldListeners;
 use crate::checkers::outcomes::Outcomes;
 use crate::client::Client;
 use crate::event::{Agenda, Event};
@@ -62,7 +62,7 @@ pub struct World {
     busy: bool,
     history: History,
     outcomes: Outcomes,
-    listeners: Listeners,
+    listeners: ToldListeners,
     /// Every epoch that any site has served in.
     served: BTreeMap<EpochNumber, Arc<Epoch>>,
     /// Losses of power since the last epoch that was not a restart: (site, synced since, moment).
@@ -136,7 +136,7 @@ impl World {
             busy: true,
             history: History::default(),
             outcomes: Outcomes::default(),
-            listeners: Listeners::default(),
+            listeners: ToldListeners::default(),
             served: BTreeMap::new(),
             power_losses: Vec::new(),
             synced_since: vec![0; sites + 1],

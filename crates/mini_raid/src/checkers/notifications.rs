@@ -25,11 +25,11 @@ struct Told {
 
 /// What was told at all sites.
 #[derive(Clone, Debug, Default)]
-pub struct Listeners {
+pub struct ToldListeners {
     lives: BTreeMap<(usize, u32), Told>,
 }
 
-impl Listeners {
+impl ToldListeners {
     /// A site serves in an epoch, in the life that began with this start.
     pub fn serves(&mut self, site: usize, start: u32, now: u64, losses: usize) {
         let told = self.lives.entry((site, start)).or_default();
@@ -136,7 +136,7 @@ mod tests {
 
     /// A run of two sites, each in one life, in which these entries were told.
     fn outcome(fates: &[(Token, Fate)], told: [&[Token]; 2]) -> Result<(), String> {
-        let mut listeners = Listeners::default();
+        let mut listeners = ToldListeners::default();
         for (site, tokens) in told.iter().enumerate() {
             listeners.serves(site, 1, 5, 0);
             tokens.iter().for_each(|token| listeners.told(site, 1, 30, *token));
