@@ -185,7 +185,7 @@ impl Client {
 pub fn plan(workload: &mut Workload, random: &mut crate::random::Random) -> Vec<Step> {
     let change = |workload: &mut Workload, random: &mut crate::random::Random| {
         let change = if random.one_in(4) { SchemaChange::Index } else { SchemaChange::Rebuild };
-        Step::Table(TableStep::Change { table: workload.table(random), token: workload.token(), change })
+        Step::Table(TableStep::Change { table: workload.table(random), token: workload.quiet_token(), change })
     };
     let think = |workload: &Workload, plan: &mut Vec<Step>, random: &mut crate::random::Random| {
         if workload.mix.think > 0 && random.one_in(2) {
