@@ -33,10 +33,17 @@ struct Machine {
 const MACHINES: [Machine; 2] = [
     Machine {
         name: "transactions",
-        plants: || transactions::planted::PlantedInKernel::ALL.into_iter().map(transactions::planted::PlantedInKernel::name).collect(),
+        plants: || {
+            transactions::planted::PlantedInKernel::ALL
+                .into_iter()
+                .map(transactions::planted::PlantedInKernel::name)
+                .collect()
+        },
         run: |seed, plant| {
-            let run =
-                transactions::simulation::run(seed, plant.map(|place| transactions::planted::PlantedInKernel::ALL[place]));
+            let run = transactions::simulation::run(
+                seed,
+                plant.map(|place| transactions::planted::PlantedInKernel::ALL[place]),
+            );
             let counts =
                 [("operations", run.operations), ("given up with reason", run.given_up), ("packets", run.packets)];
             Outcome { seed, failure: run.failure, counts }

@@ -185,12 +185,7 @@ impl SimulatedClient {
             WorkloadStep::Append(key, token) => {
                 self.changes().push(HistoryWrite::Append { key, token });
                 let update = random.one_in(3) && workload.exists(key);
-                let program = match update {
-                    _ if is_notified(token) => &programs.append_and_notify,
-                    true => &programs.append_update,
-                    false => &programs.append,
-                };
-                execute(program, [key, 0], [token, 0])
+                execute(append_of(programs, update, token), [key, 0], [token, 0])
             }
             WorkloadStep::AppendTwo([first, second]) => {
                 self.changes().push(HistoryWrite::Append { key: first.0, token: first.1 });
@@ -505,6 +500,15 @@ impl SimulatedClient {
             ClientAction::Over(transaction) => Some(transaction),
             _ => None,
         }
+    }
+}
+
+/// The program that appends an entry: to a list that is there, or not.
+fn append_of(programs: &Programs, update: bool, token: Token) -> &Arc<Program> {
+    match update {
+        _ if is_notified(token) => &programs.append_and_notify,
+        true => &programs.append_update,
+        false => &programs.append,
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a plan writes each list, register and member at most once; membership changes come last.
 
+use crate::checkers::notifications::is_notified;
 use crate::client::{plan_families, plan_tables};
 use crate::families::{FamilyStep, KnownFamilies};
 use crate::history::{WriteToken, companion};
@@ -250,6 +251,16 @@ impl Workload {
         self.next_token - 1
     }
 
+    /// A fresh token of which nobody is notified.
+    pub fn quiet_token(&mut self) -> Token {
+        loop {
+            let token = self.token();
+            if !is_notified(token) {
+                return token;
+            }
+        }
+    }
+
     /// Whether somebody has seen entries of this list.
     pub fn exists(&self, key: u64) -> bool {
         self.seen.contains_key(&key)
@@ -416,7 +427,7 @@ impl Workload {
     fn crowding(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
         let wanted = self.rounds.get(&0).copied().unwrap_or(0) * 100;
         let other = self.list(random);
-        let (one, two) = (self.token(), self.token());
+        let (one, two) = (self.quiet_token(), self.quiet_token());
         match random.below(4) {
             0 => vec![WorkloadStep::AppendTwo([(wanted, one), (other, two)])],
             1 => vec![WorkloadStep::AppendTwo([(other, one), (wanted, two)])],
@@ -535,7 +546,7 @@ impl Workload {
     /// A program of two appends, now and then to one list.
     fn procedure(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
         let (first, second) = (self.list(random), self.list(random));
-        let (one, two) = (self.token(), self.token());
+        let (one, two) = (self.quiet_token(), self.quiet_token());
         vec![WorkloadStep::AppendTwo([(first, one), (second, two)])]
     }
 

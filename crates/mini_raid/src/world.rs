@@ -16,7 +16,7 @@ mod storages;
 mod wires;
 
 use crate::bounds::RunBounds;
-use crate::checkers::notifications::Listeners;
+use crate::checkers::notifications::ToldListeners;
 use crate::checkers::outcomes::LoggedOutcomes;
 use crate::client::SimulatedClient;
 use crate::event::{Agenda, SimulatedEvent};
@@ -62,7 +62,7 @@ pub struct World {
     busy: bool,
     history: RunHistory,
     outcomes: LoggedOutcomes,
-    listeners: Listeners,
+    listeners: ToldListeners,
     /// Every epoch that any site has served in.
     served: BTreeMap<EpochNumber, Arc<Epoch>>,
     /// Losses of power since the last epoch that was not a restart: (site, synced since, moment).
@@ -136,7 +136,7 @@ impl World {
             busy: true,
             history: RunHistory::default(),
             outcomes: LoggedOutcomes::default(),
-            listeners: Listeners::default(),
+            listeners: ToldListeners::default(),
             served: BTreeMap::new(),
             power_losses: Vec::new(),
             synced_since: vec![0; sites + 1],

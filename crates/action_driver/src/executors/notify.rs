@@ -3,7 +3,7 @@
 //! Invariant: nothing is read and nothing is locked, so two transactions that notify never wait for each other.
 
 use crate::failure;
-use crate::scene::{Scene, ExecutorStep};
+use crate::scene::{ExecutorStep, Scene};
 use messages::Notification;
 use messages::notification::{CHANNEL_BYTES_END, PAYLOAD_BYTES_END};
 use messages::program::Action;

@@ -513,7 +513,9 @@ fn describe(message: &Message) -> Option<String> {
         Message::Concurrency(ConcurrencyRequest::HandOver { transaction, to }) => {
             format!("hand over T{} to T{}", transaction.sequence, to.sequence)
         }
-        Message::Concurrency(ConcurrencyRequest::Finish { transaction, .. }) => format!("finish T{}", transaction.sequence),
+        Message::Concurrency(ConcurrencyRequest::Finish { transaction, .. }) => {
+            format!("finish T{}", transaction.sequence)
+        }
         Message::Concurrency(ConcurrencyRequest::ForgetSnapshot { .. }) => "forget snapshot".into(),
         Message::Access(AccessRequest::Read { table, key, snapshot, .. }) => {
             format!("read {}[{key:?}]{}", storage(*table), at(snapshot))

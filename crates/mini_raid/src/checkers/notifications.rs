@@ -4,7 +4,7 @@
 //! the first and the last time that it is known to have been in its place. What it has told after that may have been told the others in another order, as
 //! its successors decide what was left open.
 
-use crate::history::{HistoryWrite, TransactionFate, RunHistory, WriteToken};
+use crate::history::{HistoryWrite, RunHistory, TransactionFate, WriteToken};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether the append of this entry notifies who listens of it.
@@ -25,11 +25,11 @@ struct Told {
 
 /// What was told at all sites.
 #[derive(Clone, Debug, Default)]
-pub struct Listeners {
+pub struct ToldListeners {
     lives: BTreeMap<(usize, u32), Told>,
 }
 
-impl Listeners {
+impl ToldListeners {
     /// A site serves in an epoch, in the life that began with this start.
     pub fn serves(&mut self, site: usize, start: u32, now: u64, losses: usize) {
         let told = self.lives.entry((site, start)).or_default();
@@ -87,7 +87,11 @@ fn fates_of(history: &RunHistory) -> BTreeMap<WriteToken, (TransactionFate, u64,
     fates
 }
 
-fn check_once(life: (usize, u32), told: &Told, fates: &BTreeMap<WriteToken, (TransactionFate, u64, u64)>) -> Result<(), String> {
+fn check_once(
+    life: (usize, u32),
+    told: &Told,
+    fates: &BTreeMap<WriteToken, (TransactionFate, u64, u64)>,
+) -> Result<(), String> {
     let mut known = BTreeSet::new();
     for (_, token) in &told.tokens {
         if !known.insert(*token) {
@@ -136,7 +140,7 @@ mod tests {
 
     /// A run of two sites, each in one life, in which these entries were told.
     fn outcome(fates: &[(WriteToken, TransactionFate)], told: [&[WriteToken]; 2]) -> Result<(), String> {
-        let mut listeners = Listeners::default();
+        let mut listeners = ToldListeners::default();
         for (site, tokens) in told.iter().enumerate() {
             listeners.serves(site, 1, 5, 0);
             tokens.iter().for_each(|token| listeners.told(site, 1, 30, *token));
@@ -152,7 +156,8 @@ mod tests {
     /// If this fails, what is told twice, too few, in vain or in another order goes unnoticed.
     #[test]
     fn what_is_told_wrongly_is_found() {
-        let committed = [(3, TransactionFate::Committed), (6, TransactionFate::Committed), (4, TransactionFate::Committed)];
+        let committed =
+            [(3, TransactionFate::Committed), (6, TransactionFate::Committed), (4, TransactionFate::Committed)];
         assert_eq!(outcome(&committed, [&[3, 6], &[3, 6]]), Ok(()));
         assert!(outcome(&committed, [&[3, 6], &[6, 3]]).is_err());
         assert!(outcome(&committed, [&[3, 6], &[3, 6, 3]]).is_err());

@@ -185,7 +185,7 @@ impl SimulatedClient {
 pub fn plan(workload: &mut Workload, random: &mut crate::random::SeededRandom) -> Vec<WorkloadStep> {
     let change = |workload: &mut Workload, random: &mut crate::random::SeededRandom| {
         let change = if random.one_in(4) { SimulatedSchemaChange::Index } else { SimulatedSchemaChange::Rebuild };
-        WorkloadStep::Table(TableStep::Change { table: workload.table(random), token: workload.token(), change })
+        WorkloadStep::Table(TableStep::Change { table: workload.table(random), token: workload.quiet_token(), change })
     };
     let think = |workload: &Workload, plan: &mut Vec<WorkloadStep>, random: &mut crate::random::SeededRandom| {
         if workload.mix.think > 0 && random.one_in(2) {

@@ -166,7 +166,12 @@ pub(crate) fn take(
 }
 
 /// One try.
-fn once(config: &SiteConfig, shared: &SiteShared, wish: &Wish, given_up: &dyn Fn() -> bool) -> Result<Manifest, Reason> {
+fn once(
+    config: &SiteConfig,
+    shared: &SiteShared,
+    wish: &Wish,
+    given_up: &dyn Fn() -> bool,
+) -> Result<Manifest, Reason> {
     if !config.memory.is_empty() {
         return Err(IN_MEMORY.into());
     }

@@ -21,12 +21,12 @@ pub struct SleepingColumn {
     /// Its place.
     pub place: usize,
     /// What its value means.
-    pub measure: Measure,
+    pub measure: SleepMeasure,
 }
 
 /// How a sleep is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
+pub enum SleepMeasure {
     /// In seconds (`pg_sleep`).
     Seconds,
     /// As an interval from now on (`pg_sleep_for`).
@@ -35,21 +35,21 @@ pub enum Measure {
     Until,
 }
 
-impl Measure {
-    fn of_name(name: &str) -> Option<Measure> {
+impl SleepMeasure {
+    fn of_name(name: &str) -> Option<SleepMeasure> {
         Some(match name {
-            "pg_sleep" => Measure::Seconds,
-            "pg_sleep_for" => Measure::Interval,
-            "pg_sleep_until" => Measure::Until,
+            "pg_sleep" => SleepMeasure::Seconds,
+            "pg_sleep_for" => SleepMeasure::Interval,
+            "pg_sleep_until" => SleepMeasure::Until,
             _ => return None,
         })
     }
 
     fn argument(self) -> Type {
         match self {
-            Measure::Seconds => Type::Double,
-            Measure::Interval => Type::Interval,
-            Measure::Until => Type::TimestampTz,
+            SleepMeasure::Seconds => Type::Double,
+            SleepMeasure::Interval => Type::Interval,
+            SleepMeasure::Until => Type::TimestampTz,
         }
     }
 
@@ -61,14 +61,14 @@ impl Measure {
         let until = |end: i64| u64::try_from(end.saturating_sub(now)).unwrap_or(0).saturating_mul(1_000);
         Ok(match (self, value) {
             // What is no number, or below zero, is cast to 0, what is too large to the largest.
-            (Measure::Seconds, Value::Double(seconds)) => (seconds * 1e9) as u64,
-            (Measure::Interval, Value::Interval(_)) => {
+            (SleepMeasure::Seconds, Value::Double(seconds)) => (seconds * 1e9) as u64,
+            (SleepMeasure::Interval, Value::Interval(_)) => {
                 match operators::binary(BinaryOperator::Add, &Value::TimestampTz(now), value)? {
                     Value::TimestampTz(end) => until(end),
                     _ => 0,
                 }
             }
-            (Measure::Until, Value::TimestampTz(end)) => until(*end),
+            (SleepMeasure::Until, Value::TimestampTz(end)) => until(*end),
             _ => 0,
         })
     }
@@ -91,7 +91,7 @@ fn called(item: &SelectItem) -> Option<(String, &ast::Function, Option<String>)>
     };
     let Expr::Function(function) = expression else { return None };
     let name = names::function(&function.name)?;
-    let is_one = Measure::of_name(&name).is_some() || name == "pg_notify";
+    let is_one = SleepMeasure::of_name(&name).is_some() || name == "pg_notify";
     is_one.then_some((name, function, alias))
 }
 
@@ -137,7 +137,7 @@ impl Compiler<'_> {
                 continue;
             };
             let arguments = arguments(function).filter(|_| function.over.is_none() && function.filter.is_none());
-            output.push(match (Measure::of_name(&name), arguments.as_deref()) {
+            output.push(match (SleepMeasure::of_name(&name), arguments.as_deref()) {
                 (Some(measure), Some([argument])) => {
                     sleeps.push(SleepingColumn { place: output.len(), measure });
                     self.typed_as(argument, measure.argument(), &Scope::empty())?
@@ -213,17 +213,17 @@ mod tests {
     #[test]
     fn sleeps_are_measured_like_postgresql() {
         let now = 1_700_000_000_000_000;
-        let asleep = |measure: Measure, value: Value| measure.nanoseconds(&value, now).expect("a time");
-        assert_eq!(asleep(Measure::Seconds, Value::Double(0.25)), 250_000_000);
-        assert_eq!(asleep(Measure::Seconds, Value::Double(-1.0)), 0);
-        assert_eq!(asleep(Measure::Seconds, Value::Double(f64::NAN)), 0);
-        assert_eq!(asleep(Measure::Seconds, Value::Double(f64::INFINITY)), u64::MAX);
-        assert_eq!(asleep(Measure::Seconds, Value::Null), 0);
+        let asleep = |measure: SleepMeasure, value: Value| measure.nanoseconds(&value, now).expect("a time");
+        assert_eq!(asleep(SleepMeasure::Seconds, Value::Double(0.25)), 250_000_000);
+        assert_eq!(asleep(SleepMeasure::Seconds, Value::Double(-1.0)), 0);
+        assert_eq!(asleep(SleepMeasure::Seconds, Value::Double(f64::NAN)), 0);
+        assert_eq!(asleep(SleepMeasure::Seconds, Value::Double(f64::INFINITY)), u64::MAX);
+        assert_eq!(asleep(SleepMeasure::Seconds, Value::Null), 0);
         let interval = values::text::parse("1.5 s", Type::Interval).expect("an interval");
-        assert_eq!(asleep(Measure::Interval, interval), 1_500_000_000);
+        assert_eq!(asleep(SleepMeasure::Interval, interval), 1_500_000_000);
         let end = values::text::parse("2023-11-14 22:13:22+00", Type::TimestampTz).expect("a time");
-        assert_eq!(asleep(Measure::Until, end), 2_000_000_000);
+        assert_eq!(asleep(SleepMeasure::Until, end), 2_000_000_000);
         let past = values::text::parse("2001-01-01 00:00:00+00", Type::TimestampTz).expect("a time");
-        assert_eq!(asleep(Measure::Until, past), 0);
+        assert_eq!(asleep(SleepMeasure::Until, past), 0);
     }
 }
