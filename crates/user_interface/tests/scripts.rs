@@ -34,12 +34,6 @@ fn queries() {
     run("queries");
 }
 
-/// QUEL: the programs of SQL, variables of the session, places of errors, and the way back to SQL.
-#[test]
-fn quel() {
-    run("quel");
-}
-
 /// Cursors of SQL, as far as they need the query processor's timing.
 #[test]
 fn cursors() {
