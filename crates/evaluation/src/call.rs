@@ -1,6 +1,6 @@
 //! A call of a function, and what may be used beside its arguments.
 
-use crate::functions::PatternCache;
+use crate::pattern_cache::PatternCache;
 use analyzer::Typed;
 use bigdecimal::BigDecimal;
 use values::error::sqlstate;

@@ -18,8 +18,6 @@ mod templates;
 mod texts;
 mod times;
 
-pub use expressions::PatternCache;
-
 use crate::call::Implementation;
 use analyzer::facts::Facts;
 use analyzer::types::FunctionId;

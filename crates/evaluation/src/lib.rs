@@ -9,9 +9,10 @@
 pub mod aggregates;
 pub mod call;
 pub mod functions;
+mod pattern_cache;
 pub mod sets;
 pub mod storage;
 
 pub use aggregates::Accumulator;
 pub use call::{CallArguments, CallEnvironment, Implementation};
-pub use functions::PatternCache;
+pub use pattern_cache::PatternCache;

@@ -2,21 +2,14 @@
 
 use crate::access::{ExecutionStep, RowNeed, ScanId};
 use crate::error::{ExecutionError, Interruption};
-use crate::operators::{RowOperator, build};
+use crate::operators::build;
 use crate::plan::QueryPlan;
-use crate::run::{ExecutionState, RunState};
+use crate::run::{ExecutionLimits, ExecutionState, RowOperator, RunState};
 use std::sync::Arc;
 use values::Value;
 
 /// How many rows are handed out at once at most.
 const BATCH_ROWS_MAX: usize = 1_024;
-
-/// What an execution may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExecutionLimits {
-    /// Bytes of rows that are held at a time.
-    pub memory_bytes: usize,
-}
 
 /// A plan that runs. It does nothing by itself: whoever has it resumes it and answers its needs.
 pub struct PlanExecution {
@@ -30,7 +23,7 @@ impl PlanExecution {
     /// A new one, with the values of `$1` and so on.
     pub fn new(plan: Arc<QueryPlan>, parameters: Vec<Value>, limits: ExecutionLimits) -> PlanExecution {
         let root = build(plan.root());
-        let state = ExecutionState::new(parameters, limits, &plan);
+        let state = ExecutionState::new(parameters, limits, &plan, build);
         PlanExecution { plan, root, state, ended: false }
     }
 

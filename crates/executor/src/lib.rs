@@ -20,6 +20,7 @@ mod run;
 pub use access::{AccessPathKeys, ExecutionStep, KeyBounds, RelationPaths, RowNeed, ScanId, ScanOrder, TableAccess};
 pub use equality::equality_key;
 pub use error::ExecutionError;
-pub use execution::{ExecutionLimits, PlanExecution};
+pub use execution::PlanExecution;
 pub use plan::QueryPlan;
 pub use planner::{PlanOrReason, plan, plan_or_reason};
+pub use run::ExecutionLimits;

@@ -17,34 +17,9 @@ mod window;
 
 pub use window::is_window_function;
 
-use crate::error::Interruption;
 use crate::plan::PlanNode;
-use crate::run::{ExecutionState, HeldBytes, RowValues, RunState};
+use crate::run::RowOperator;
 use std::sync::Arc;
-
-/// An operator of an execution.
-pub trait RowOperator: Send {
-    /// The next rows, one at least and `want` at most; none at the end.
-    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption>;
-    /// Those it reads from.
-    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
-        Vec::new()
-    }
-    /// What it counts its memory with.
-    fn memory(&mut self) -> Option<&mut HeldBytes> {
-        None
-    }
-    /// Ends what is open below it, and gives back what it holds. It is not asked again.
-    fn close(&mut self, state: &mut ExecutionState) {
-        if let Some(memory) = self.memory() {
-            memory.release_all(state);
-        }
-        self.inputs().into_iter().for_each(|input| input.close(state));
-    }
-}
-
-/// How many rows are asked for where all are needed.
-pub const MANY: usize = 1_024;
 
 /// An operator of a plan at its beginning.
 pub fn build(node: &Arc<PlanNode>) -> Box<dyn RowOperator> {

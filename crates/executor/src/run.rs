@@ -5,9 +5,7 @@
 
 use crate::access::{RowNeed, ScanId, ScanOrder};
 use crate::error::{ExecutionError, Interruption};
-use crate::execution::ExecutionLimits;
-use crate::operators::RowOperator;
-use crate::plan::QueryPlan;
+use crate::plan::{PlanNode, QueryPlan};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -15,6 +13,40 @@ use values::Value;
 
 /// One row of an operator.
 pub type RowValues = Vec<Value>;
+
+/// What an execution may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExecutionLimits {
+    /// Bytes of rows that are held at a time.
+    pub memory_bytes: usize,
+}
+
+/// What makes an operator of a plan, at its beginning.
+pub type OperatorBuilder = fn(&Arc<PlanNode>) -> Box<dyn RowOperator>;
+
+/// An operator of an execution.
+pub trait RowOperator: Send {
+    /// The next rows, one at least and `want` at most; none at the end.
+    fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption>;
+    /// Those it reads from.
+    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
+        Vec::new()
+    }
+    /// What it counts its memory with.
+    fn memory(&mut self) -> Option<&mut HeldBytes> {
+        None
+    }
+    /// Ends what is open below it, and gives back what it holds. It is not asked again.
+    fn close(&mut self, state: &mut ExecutionState) {
+        if let Some(memory) = self.memory() {
+            memory.release_all(state);
+        }
+        self.inputs().into_iter().for_each(|input| input.close(state));
+    }
+}
+
+/// How many rows are asked for where all are needed.
+pub const MANY: usize = 1_024;
 
 /// SQLSTATE out_of_memory.
 const OUT_OF_MEMORY: &str = "53200";
@@ -71,6 +103,8 @@ pub struct Subplan {
 /// What lasts as long as an execution.
 pub struct ExecutionState {
     pub parameters: Vec<Value>,
+    /// For subqueries and whatever else begins while rows are computed.
+    pub build: OperatorBuilder,
     limits: ExecutionLimits,
     pub memory_used: usize,
     /// Bytes of large values that were computed since a row was begun.
@@ -94,9 +128,15 @@ pub struct ExecutionState {
 }
 
 impl ExecutionState {
-    pub fn new(parameters: Vec<Value>, limits: ExecutionLimits, plan: &QueryPlan) -> ExecutionState {
+    pub fn new(
+        parameters: Vec<Value>,
+        limits: ExecutionLimits,
+        plan: &QueryPlan,
+        build: OperatorBuilder,
+    ) -> ExecutionState {
         let mut state = ExecutionState {
             parameters,
+            build,
             limits,
             memory_used: 0,
             passing: 0,

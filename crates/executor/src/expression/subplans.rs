@@ -3,7 +3,6 @@
 use super::{CompiledExpression, ErrorPlace, error_at};
 use crate::equality::key_of;
 use crate::error::Interruption;
-use crate::operators::build;
 use crate::plan::PlanNode;
 use crate::run::{RowValues, RunState, size_of_row};
 use std::sync::Arc;
@@ -88,7 +87,7 @@ impl SubplanUse {
     }
 
     fn advance(&self, subplan: &mut crate::run::Subplan, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
-        let operator = subplan.operator.get_or_insert_with(|| build(&self.plan));
+        let operator = subplan.operator.get_or_insert_with(|| (run.state.build)(&self.plan));
         let want = match self.kind {
             SubplanKind::Exists => 1,
             SubplanKind::Value | SubplanKind::Row => 2,

@@ -1,11 +1,11 @@
 //! Groups and aggregates. Groups come in the order of their keys.
 
 use super::sorter::{RowSorter, sort_key};
-use super::{MANY, RowOperator};
 use crate::equality::{equality_key, key_of};
 use crate::error::{ExecutionError, Interruption};
 use crate::plan::{Aggregation, PlanNode};
 use crate::run::{HeldBytes, RowValues, RunState, size_of_row};
+use crate::run::{MANY, RowOperator};
 use analyzer::TypeId;
 use evaluation::Accumulator;
 use rustc_hash::FxHashMap;

@@ -1,8 +1,8 @@
 //! Functions that yield sets: in FROM side by side, in targets beside each row.
 
-use super::RowOperator;
 use crate::error::Interruption;
 use crate::plan::{PlanNode, SetCall, SetCallee};
+use crate::run::RowOperator;
 use crate::run::{RowValues, RunState};
 use evaluation::CallArguments;
 use evaluation::sets::SetRows;

@@ -3,13 +3,13 @@
 //! The right side is held. By key, it is read for so many rows of the left side at once.
 
 use super::scan::{ScanReader, ascending, keyed_ranges};
-use super::{MANY, RowOperator};
 use crate::access::KeyBounds;
 use crate::equality::equality_key;
 use crate::error::Interruption;
 use crate::expression::CompiledExpression;
 use crate::plan::{JoinType, PlanNode};
 use crate::run::{ExecutionState, HeldBytes, RowValues, RunState, size_of_row};
+use crate::run::{MANY, RowOperator};
 use analyzer::TypeId;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};

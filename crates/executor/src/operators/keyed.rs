@@ -1,10 +1,10 @@
 //! Rows that are read once and found by their keys, each time it is asked for others.
 
-use super::{MANY, RowOperator, build};
 use crate::equality::key_of;
 use crate::error::Interruption;
 use crate::plan::PlanNode;
 use crate::run::{KeyedRows, RowValues, RunState, size_of_row};
+use crate::run::{MANY, RowOperator};
 use std::sync::Arc;
 use values::Value;
 
@@ -39,7 +39,7 @@ impl KeyedRows {
                 self.places.entry(key).or_default().push(self.rows.len());
                 self.rows.push(row);
             }
-            let operator = self.source.get_or_insert_with(|| build(source));
+            let operator = self.source.get_or_insert_with(|| (run.state.build)(source));
             match operator.next(run, MANY)? {
                 Some(rows) => self.arrived = rows.into(),
                 None => break,

@@ -1,8 +1,8 @@
 //! A right side that looks at the row of the left side: it runs anew for each.
 
-use super::{RowOperator, build};
 use crate::error::Interruption;
 use crate::plan::{JoinType, PlanNode};
+use crate::run::RowOperator;
 use crate::run::{ExecutionState, RowValues, RunState};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl Lateral {
                     }
                 }
             }
-            let operator = self.right.get_or_insert_with(|| build(right));
+            let operator = self.right.get_or_insert_with(|| (run.state.build)(right));
             run.state.frames.push(left.clone());
             let polled = operator.next(run, want);
             run.state.frames.pop();

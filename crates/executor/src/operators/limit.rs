@@ -1,10 +1,10 @@
 //! LIMIT, OFFSET and WITH TIES.
 
-use super::RowOperator;
 use super::sort::sort_keys;
 use crate::error::{ExecutionError, Interruption};
 use crate::expression::CompiledExpression;
 use crate::plan::PlanNode;
+use crate::run::RowOperator;
 use crate::run::{RowValues, RunState};
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ impl RowOperator for Limit {
             if most == Some(0) {
                 return self.tied(run, want);
             }
-            let ask = most.map_or(want as u64, |most| most.saturating_add(skip).min(super::MANY as u64));
+            let ask = most.map_or(want as u64, |most| most.saturating_add(skip).min(crate::run::MANY as u64));
             let ask = if skip > 0 { ask } else { ask.min(want as u64) };
             let Some(mut rows) = self.input.next(run, ask.max(1) as usize)? else { return self.end(run) };
             let skipped = skip.min(rows.len() as u64);

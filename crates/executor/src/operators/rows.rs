@@ -1,9 +1,9 @@
 //! Operators that look at one row at a time.
 
-use super::RowOperator;
 use crate::equality::key_of;
 use crate::error::Interruption;
 use crate::plan::PlanNode;
+use crate::run::RowOperator;
 use crate::run::{HeldBytes, RowValues, RunState, size_of_row};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;

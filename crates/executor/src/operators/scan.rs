@@ -1,6 +1,5 @@
 //! Rows of a relation.
 
-use super::RowOperator;
 use super::limit::count;
 use super::rows::ProjectedRows;
 use crate::access::{KeyBounds, ScanId, ScanOrder};
@@ -8,6 +7,7 @@ use crate::equality::key_of;
 use crate::error::Interruption;
 use crate::expression::order;
 use crate::plan::{KeyDirection, KeyEnd, KeySource, PlanNode, RangeBounds, ScanNode};
+use crate::run::RowOperator;
 use crate::run::{ExecutionState, RowValues, RunState};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! UNION, INTERSECT and EXCEPT.
 
-use super::{MANY, RowOperator};
 use crate::equality::key_of;
 use crate::error::Interruption;
 use crate::plan::PlanNode;
 use crate::run::{HeldBytes, RowValues, RunState};
+use crate::run::{MANY, RowOperator};
 use grammar::ast::SetOperator;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -1,10 +1,10 @@
 //! WITH: rows that are computed once and read often, and recursion.
 
-use super::{MANY, RowOperator, build};
 use crate::equality::key_of;
 use crate::error::Interruption;
 use crate::plan::PlanNode;
 use crate::run::{HeldBytes, RowValues, RunState, SharedRows, size_of_row};
+use crate::run::{MANY, RowOperator};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl SharedReader {
     fn advance(&self, shared: &mut SharedRows, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         let PlanNode::Shared { source, frames, .. } = &*self.plan else { return Ok(()) };
         while !shared.complete && self.place >= shared.rows.len() {
-            let operator = shared.source.get_or_insert_with(|| build(source));
+            let operator = shared.source.get_or_insert_with(|| (run.state.build)(source));
             let inner = run.state.frames.split_off((*frames).min(run.state.frames.len()));
             let polled = operator.next(run, MANY);
             run.state.frames.truncate(*frames);
@@ -160,7 +160,7 @@ impl RowOperator for Recursive {
                 self.memory.release(bytes, run.state);
                 self.working_bytes = round.iter().map(|row| size_of_row(row)).sum();
                 run.state.working[*number] = Arc::new(round);
-                self.step = Some(build(step));
+                self.step = Some((run.state.build)(step));
             }
             let Some(operator) = &mut self.step else { return Ok(None) };
             match operator.next(run, want)? {

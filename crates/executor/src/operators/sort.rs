@@ -2,11 +2,11 @@
 
 use super::limit::count;
 use super::sorter::{RowSorter, sort_key};
-use super::{MANY, RowOperator};
 use crate::error::Interruption;
 use crate::expression::order;
 use crate::plan::{PlanNode, Sorting};
 use crate::run::{HeldBytes, RowValues, RunState, size_of_row};
+use crate::run::{MANY, RowOperator};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -4,11 +4,11 @@ mod frames;
 
 use super::sort::sort_keys;
 use super::sorter::{RowSorter, append_sort_key};
-use super::{MANY, RowOperator};
 use crate::equality::key_of;
 use crate::error::{ExecutionError, Interruption};
 use crate::plan::{FrameEnd, FrameSpan, PlanNode, Sorting, WindowUse};
 use crate::run::{HeldBytes, RowValues, RunState, size_of_row};
+use crate::run::{MANY, RowOperator};
 use evaluation::Accumulator;
 use frames::{Frames, SeenRows};
 use std::collections::VecDeque;

@@ -1,0 +1,333 @@
+//! Regular expressions: the plain part of PostgreSQL's advanced ones, translated for the crate `regex`, and kept by an execution.
+//!
+//! Invariant: what is translated matches as PostgreSQL does; what cannot be is refused with 0A000. Where a match begins and ends is asked only of a pattern with at most one part
+//! of varying length and without alternatives: of others PostgreSQL takes the longest match, and `regex` the first. Classes are those of the locale C.
+
+use regex::Regex;
+use values::ValueError;
+use values::error::sqlstate;
+
+/// `invalid_regular_expression`.
+const INVALID: &str = "2201B";
+/// Most repetitions that a bound may name (PostgreSQL's `DUPMAX`).
+const REPETITIONS_MAX: u32 = 255;
+/// Bytes of a pattern that is translated: longer ones hardly ever fit the bounds of `regex`.
+const PATTERN_BYTES_MAX: usize = 64 << 10;
+/// How many translated patterns one execution keeps.
+const KEPT_MAX: usize = 32;
+
+/// A translated pattern.
+pub(crate) struct TranslatedPattern {
+    pub regex: Regex,
+    /// Whether only one match can be meant at a place.
+    is_determined: bool,
+}
+
+/// A pattern, and what it is translated to.
+struct KeptPattern {
+    text: String,
+    ignore_case: bool,
+    translated: TranslatedPattern,
+}
+
+/// The patterns that an execution has translated: it meets most of them again with the next row.
+#[derive(Default)]
+pub struct PatternCache(Vec<KeptPattern>);
+
+pub(crate) fn unsupported() -> ValueError {
+    ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, "this regular expression is not supported yet")
+}
+
+fn invalid(what: &str) -> ValueError {
+    ValueError::new(INVALID, format!("invalid regular expression: {what}"))
+}
+
+impl PatternCache {
+    pub(crate) fn translated(&mut self, pattern: &str, ignore_case: bool) -> Result<&TranslatedPattern, ValueError> {
+        let is_same = |kept: &KeptPattern| kept.text == pattern && kept.ignore_case == ignore_case;
+        if let Some(place) = self.0.iter().position(is_same) {
+            return Ok(&self.0[place].translated);
+        }
+        if pattern.len() > PATTERN_BYTES_MAX {
+            return Err(unsupported());
+        }
+        let mut translation = Translation::new(pattern, ignore_case);
+        translation.run()?;
+        let regex = Regex::new(&translation.out).map_err(|_| unsupported())?;
+        let is_determined = translation.varying <= 1 && !translation.has_alternatives;
+        let translated = TranslatedPattern { regex, is_determined };
+        if self.0.len() >= KEPT_MAX {
+            self.0.remove(0);
+        }
+        let place = self.0.len();
+        self.0.push(KeptPattern { text: pattern.to_owned(), ignore_case, translated });
+        Ok(&self.0[place].translated)
+    }
+
+    /// One whose matches have a beginning and an end that are PostgreSQL's. Errors: 0A000 for others.
+    pub(crate) fn determined(&mut self, pattern: &str, ignore_case: bool) -> Result<Regex, ValueError> {
+        let found = self.translated(pattern, ignore_case)?;
+        if found.is_determined { Ok(found.regex.clone()) } else { Err(unsupported()) }
+    }
+}
+
+/// A pattern while it is translated.
+struct Translation {
+    rest: std::iter::Peekable<std::vec::IntoIter<char>>,
+    is_special: bool,
+    ignore_case: bool,
+    out: String,
+    depth: u32,
+    varying: u32,
+    has_alternatives: bool,
+    /// Whether something stands before that a quantifier may follow.
+    can_repeat: bool,
+}
+
+impl Translation {
+    fn new(pattern: &str, ignore_case: bool) -> Translation {
+        Translation {
+            is_special: pattern.starts_with("***") || pattern.starts_with("(?"),
+            rest: pattern.chars().collect::<Vec<_>>().into_iter().peekable(),
+            ignore_case,
+            out: String::new(),
+            depth: 0,
+            varying: 0,
+            has_alternatives: false,
+            can_repeat: false,
+        }
+    }
+
+    fn run(&mut self) -> Result<(), ValueError> {
+        if self.is_special {
+            return Err(unsupported());
+        }
+        while let Some(character) = self.rest.next() {
+            match character {
+                '*' | '+' | '?' => self.quantifier(character.to_string(), true)?,
+                '{' if self.rest.peek().is_some_and(char::is_ascii_digit) => self.bound()?,
+                '(' => {
+                    self.depth += 1;
+                    self.out.push('(');
+                    if self.rest.next_if_eq(&'?').is_some() {
+                        self.rest.next_if_eq(&':').ok_or_else(unsupported)?;
+                        self.out.push_str("?:");
+                    }
+                    self.can_repeat = false;
+                }
+                ')' => {
+                    self.depth = self.depth.checked_sub(1).ok_or_else(|| invalid("parentheses () not balanced"))?;
+                    self.atom(")");
+                }
+                '|' => {
+                    self.has_alternatives = true;
+                    self.out.push('|');
+                    self.can_repeat = false;
+                }
+                '^' => self.assertion("\\A"),
+                '$' => self.assertion("\\z"),
+                '.' => self.atom("(?s:.)"),
+                '[' => self.bracket()?,
+                '\\' => self.escape()?,
+                literal => self.literal(literal),
+            }
+        }
+        match self.depth {
+            0 => Ok(()),
+            _ => Err(invalid("parentheses () not balanced")),
+        }
+    }
+
+    /// Appends what a quantifier may follow.
+    fn atom(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.can_repeat = true;
+    }
+
+    /// Appends what matches a place, not characters.
+    fn assertion(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.can_repeat = false;
+    }
+
+    fn literal(&mut self, character: char) {
+        let lower = character.to_ascii_lowercase();
+        match self.ignore_case && character.is_ascii_alphabetic() {
+            true => self.atom(&format!("[{lower}{}]", lower.to_ascii_uppercase())),
+            false => self.atom(&regex::escape(character.encode_utf8(&mut [0; 4]))),
+        }
+    }
+
+    /// Quantifiers that take as little as they can do not change whether there is a match, only where it ends.
+    fn quantifier(&mut self, text: String, varies: bool) -> Result<(), ValueError> {
+        if !self.can_repeat {
+            return Err(invalid("quantifier operand invalid"));
+        }
+        self.out.push_str(&text);
+        self.varying += u32::from(varies);
+        if self.rest.next_if_eq(&'?').is_some() {
+            self.out.push('?');
+            self.varying += 2;
+        }
+        self.can_repeat = false;
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<Option<u32>, ValueError> {
+        let mut digits = String::new();
+        while let Some(digit) = self.rest.next_if(char::is_ascii_digit) {
+            digits.push(digit);
+        }
+        if digits.is_empty() {
+            return Ok(None);
+        }
+        let number = digits.parse().ok().filter(|number| *number <= REPETITIONS_MAX);
+        number.map(Some).ok_or_else(|| invalid("invalid repetition count(s)"))
+    }
+
+    fn bound(&mut self) -> Result<(), ValueError> {
+        let counts = || invalid("invalid repetition count(s)");
+        let least = self.number()?.ok_or_else(counts)?;
+        let (text, varies) = match self.rest.next_if_eq(&',') {
+            None => (format!("{{{least}}}"), false),
+            Some(_) => match self.number()? {
+                None => (format!("{{{least},}}"), true),
+                Some(most) if most < least => return Err(counts()),
+                Some(most) => (format!("{{{least},{most}}}"), most != least),
+            },
+        };
+        match self.rest.next() {
+            Some('}') => self.quantifier(text, varies),
+            _ => Err(counts()),
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), ValueError> {
+        match self.rest.next() {
+            None => return Err(invalid("invalid escape \\ sequence")),
+            Some('A') => self.assertion("\\A"),
+            Some('Z') => self.assertion("\\z"),
+            Some('m') => self.assertion("(?-u:\\b{start})"),
+            Some('M') => self.assertion("(?-u:\\b{end})"),
+            Some('y') => self.assertion("(?-u:\\b)"),
+            Some(letter @ ('n' | 't' | 'r' | 'f' | 'v')) => self.atom(&format!("\\{letter}")),
+            Some(letter) if letter.is_ascii_alphanumeric() => {
+                let negated = if letter.is_ascii_uppercase() { "^" } else { "" };
+                let class = class_of_escape(letter.to_ascii_lowercase()).ok_or_else(unsupported)?;
+                self.atom(&format!("[{negated}{class}]"));
+            }
+            Some(literal) => self.literal(literal),
+        }
+        Ok(())
+    }
+
+    /// `[...]` with characters, ranges and named classes.
+    fn bracket(&mut self) -> Result<(), ValueError> {
+        let unbalanced = || invalid("brackets [] not balanced");
+        let mut class = String::from("[");
+        if self.rest.next_if_eq(&'^').is_some() {
+            class.push('^');
+        }
+        let mut is_first = true;
+        loop {
+            match self.rest.next().ok_or_else(unbalanced)? {
+                ']' if !is_first => break,
+                '[' if self.rest.peek() == Some(&':') => class.push_str(&self.named_class()?),
+                '[' if matches!(self.rest.peek(), Some('.' | '=')) => return Err(unsupported()),
+                start => match self.member(start)? {
+                    BracketMember::Class(text) => class.push_str(text),
+                    BracketMember::Character(first) => {
+                        let mut last = first;
+                        if self.rest.next_if_eq(&'-').is_some() {
+                            match self.rest.peek() {
+                                Some(']') => {
+                                    class.push_str("\\-");
+                                }
+                                _ => {
+                                    let end = self.rest.next().ok_or_else(unbalanced)?;
+                                    let BracketMember::Character(end) = self.member(end)? else {
+                                        return Err(unsupported());
+                                    };
+                                    last = end;
+                                }
+                            }
+                        }
+                        if last < first {
+                            return Err(invalid("invalid character range"));
+                        }
+                        self.range(first, last, &mut class);
+                    }
+                },
+            }
+            is_first = false;
+        }
+        class.push(']');
+        self.atom(&class);
+        Ok(())
+    }
+
+    fn member(&mut self, start: char) -> Result<BracketMember, ValueError> {
+        if start != '\\' {
+            return Ok(BracketMember::Character(start));
+        }
+        Ok(match self.rest.next().ok_or_else(|| invalid("brackets [] not balanced"))? {
+            'n' => BracketMember::Character('\n'),
+            't' => BracketMember::Character('\t'),
+            'r' => BracketMember::Character('\r'),
+            letter if letter.is_ascii_alphanumeric() => {
+                BracketMember::Class(class_of_escape(letter).ok_or_else(unsupported)?)
+            }
+            literal => BracketMember::Character(literal),
+        })
+    }
+
+    fn range(&self, first: char, last: char, class: &mut String) {
+        let mut add = |first: char, last: char| {
+            if first <= last {
+                class.push_str(&format!("\\x{{{:x}}}-\\x{{{:x}}}", u32::from(first), u32::from(last)));
+            }
+        };
+        add(first, last);
+        if self.ignore_case {
+            add(first.max('a').to_ascii_uppercase(), last.min('z').to_ascii_uppercase());
+            let (first, last) = (first.max('A'), last.min('Z'));
+            if first <= last {
+                add(first.to_ascii_lowercase(), last.to_ascii_lowercase());
+            }
+        }
+    }
+
+    fn named_class(&mut self) -> Result<String, ValueError> {
+        self.rest.next();
+        let mut name = String::new();
+        while let Some(letter) = self.rest.next_if(char::is_ascii_alphabetic) {
+            name.push(letter);
+        }
+        if self.rest.next() != Some(':') || self.rest.next() != Some(']') {
+            return Err(unsupported());
+        }
+        if self.ignore_case && matches!(name.as_str(), "lower" | "upper") {
+            name = "alpha".into();
+        }
+        match name.as_str() {
+            "alnum" | "alpha" | "blank" | "cntrl" | "digit" | "graph" | "lower" | "print" | "punct" | "space"
+            | "upper" | "xdigit" => Ok(format!("[:{name}:]")),
+            _ => Err(invalid("invalid character class")),
+        }
+    }
+}
+
+/// What stands in brackets.
+enum BracketMember {
+    Character(char),
+    Class(&'static str),
+}
+
+fn class_of_escape(letter: char) -> Option<&'static str> {
+    Some(match letter {
+        'd' => "0-9",
+        'w' => "0-9A-Za-z_",
+        's' => " \\t\\n\\r\\x0b\\x0c",
+        _ => return None,
+    })
+}
