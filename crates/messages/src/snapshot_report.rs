@@ -8,8 +8,11 @@ use identifiers::TableId;
 use std::sync::{Arc, LazyLock};
 use values::Type;
 
+/// A table's name, its number, and its columns.
+type Definition = (&'static str, TableId, &'static [(&'static str, Type)]);
+
 /// The names of these tables in [`SCHEMA`], with their numbers and columns.
-const DEFINITIONS: [(&str, TableId, &[(&str, Type)]); 3] = [
+const DEFINITIONS: [Definition; 3] = [
     (
         "snapshots",
         TableId::SNAPSHOTS,

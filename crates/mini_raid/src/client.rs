@@ -504,7 +504,7 @@ impl SimulatedClient {
 }
 
 /// The program that appends an entry: to a list that is there, or not.
-fn append_of(programs: &Programs, update: bool, token: Token) -> &Arc<Program> {
+fn append_of(programs: &Programs, update: bool, token: WriteToken) -> &Arc<Program> {
     match update {
         _ if is_notified(token) => &programs.append_and_notify,
         true => &programs.append_update,

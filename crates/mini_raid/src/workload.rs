@@ -252,7 +252,7 @@ impl Workload {
     }
 
     /// A fresh token of which nobody is notified.
-    pub fn quiet_token(&mut self) -> Token {
+    pub fn quiet_token(&mut self) -> WriteToken {
         loop {
             let token = self.token();
             if !is_notified(token) {

@@ -6,8 +6,8 @@
 use crate::cluster_folder::ClusterFolder;
 use crate::method::{connect, told};
 use clap::{Args, ValueEnum};
-use local_cluster::Cluster;
-use local_cluster::process::Name;
+use local_cluster::ClusterDirectory;
+use local_cluster::process::ProcessName;
 use local_cluster::screen::grouped;
 use site::SiteConfig;
 use std::fs::{self, File};
@@ -62,11 +62,11 @@ fn text(error: impl std::fmt::Display) -> String {
 
 /// Does it.
 pub fn run(options: &ExportOptions) -> Result<ExitCode, String> {
-    let cluster = Cluster::open(&options.folder.data).map_err(text)?;
-    if !cluster.has(Name::Site(options.site)) {
+    let cluster = ClusterDirectory::open(&options.folder.data).map_err(text)?;
+    if !cluster.has(ProcessName::Site(options.site)) {
         return Err(format!("{} has no site {}", options.folder.data.display(), options.site));
     }
-    let sql = SiteConfig::read(&cluster.config_of(Name::Site(options.site))).map_err(text)?.sql;
+    let sql = SiteConfig::read(&cluster.config_of(ProcessName::Site(options.site))).map_err(text)?.sql;
     let mut client = connect(sql, "raid export")?;
     let mut transaction = client.build_transaction().read_only(true).start().map_err(|error| told(&error))?;
     let query = match (&options.query, &options.table) {
@@ -104,7 +104,7 @@ fn to_file(rows: &mut impl io::Read, path: &Path) -> Result<u64, String> {
     let mut name = path.file_name().ok_or_else(|| format!("{} names no file", path.display()))?.to_owned();
     name.push(".partial");
     let draft = path.with_file_name(name);
-    let write = || {
+    let mut write = || {
         let mut file = File::create(&draft)?;
         let bytes = io::copy(rows, &mut file)?;
         file.sync_all()?;

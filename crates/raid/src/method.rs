@@ -147,7 +147,7 @@ impl StrategyOption {
 /// Changes what is to be changed, and shows what each site runs then. Exit status 1 when a site does not answer.
 pub fn run(options: &MethodArguments) -> Result<ExitCode, String> {
     let sites = addresses(options)?;
-    if let Some(Change::Advice) = &options.change {
+    if let Some(MethodChange::Advice) = &options.change {
         return Ok(advice::show(&sites));
     }
     if let Some(change) = &options.change {
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(statements(&set), wanted);
         let set = MethodChange::Set { method: MethodOption::Serial, way: None, site: None };
         assert_eq!(statements(&set), ["ALTER SYSTEM SET raid.concurrency_method = 'serial'"]);
-        let auto = Change::Auto { state: Toggle::On, site: None };
+        let auto = MethodChange::Auto { state: Toggle::On, site: None };
         assert_eq!(statements(&auto), ["ALTER SYSTEM SET raid.concurrency_method = 'auto'"]);
         let reset = ["ALTER SYSTEM RESET raid.concurrency_method", "ALTER SYSTEM RESET raid.concurrency_way"];
         assert_eq!(statements(&MethodChange::Reset { site: None }), reset);

@@ -5,10 +5,10 @@ use crate::limits;
 use crate::snapshot;
 use clap::Args;
 use local_cluster::orders::{ClusterOrder, OrderError, give, lock};
-use local_cluster::process::Name;
+use local_cluster::process::ProcessName;
 use local_cluster::running::is_up;
 use local_cluster::screen::grouped;
-use local_cluster::{Cluster, rollback};
+use local_cluster::{ClusterDirectory, rollback};
 use site::snapshot::files::{self, Manifest, date};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -61,7 +61,7 @@ fn loss(manifest: &Manifest) -> String {
 
 /// Does it.
 pub fn run(options: &RollbackOptions) -> Result<ExitCode, String> {
-    let cluster = Cluster::open(&options.folder.data).map_err(text)?;
+    let cluster = ClusterDirectory::open(&options.folder.data).map_err(text)?;
     let folder = options.to.clone().unwrap_or_else(|| options.folder.data.join(snapshot::FOLDER));
     let path = files::find(&folder, &options.name).map_err(text)?;
     let manifest = Manifest::read(&path).map_err(text)?;
@@ -83,7 +83,7 @@ pub fn run(options: &RollbackOptions) -> Result<ExitCode, String> {
             );
             Ok(ExitCode::SUCCESS)
         }
-        None => match give(&cluster, Name::Oracle, ClusterOrder::Rollback) {
+        None => match give(&cluster, ProcessName::Oracle, ClusterOrder::Rollback) {
             Ok(()) => ended(&cluster, swapped),
             Err(OrderError::NotTaken(folder)) => Err(format!(
                 "the rollback was not done in time: see what `raid start` says that runs the cluster in {}",
@@ -95,7 +95,7 @@ pub fn run(options: &RollbackOptions) -> Result<ExitCode, String> {
 }
 
 /// The order was taken: has it been done?
-fn ended(cluster: &Cluster, begun: Instant) -> Result<ExitCode, String> {
+fn ended(cluster: &ClusterDirectory, begun: Instant) -> Result<ExitCode, String> {
     if let Some(failure) = rollback::failure(cluster) {
         return Err(format!("the cluster is not rolled back: {failure}"));
     }

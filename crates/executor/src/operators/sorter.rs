@@ -79,12 +79,11 @@ impl<T> RowSorter<T> {
         memory.hold(bytes, run.state)?;
         self.filling.push(SortEntry { key, bytes, item });
         match self.most {
-            Some(most) if most <= RUN_ROWS / 2 => {
-                if self.filling.len() >= (2 * most).max(RUN_ROWS / 4) {
-                    self.sort_filling();
-                    self.drop_behind(most, memory, run);
-                }
+            Some(most) if most <= RUN_ROWS / 2 && self.filling.len() >= (2 * most).max(RUN_ROWS / 4) => {
+                self.sort_filling();
+                self.drop_behind(most, memory, run);
             }
+            Some(most) if most <= RUN_ROWS / 2 => {}
             _ if self.filling.len() >= RUN_ROWS => self.end_run(),
             _ => {}
         }

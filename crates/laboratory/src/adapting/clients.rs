@@ -7,7 +7,7 @@ use local_cluster::limits::LOOK_INTERVAL;
 use local_cluster::running::ClusterRunError;
 use postgres::Error;
 use postgres::error::SqlState;
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
@@ -77,7 +77,7 @@ fn work(sql: SocketAddr, phase: &Phase, number: usize, stage: &AtomicU8) -> Resu
     let (_, deed) = phase.deeds[number % phase.deeds.len()];
     let mut client = connect(sql)?;
     let statements = Statements::of(&mut client)?;
-    let mut random = Random::new(number as u64 + 1);
+    let mut random = SplitMix64::new(number as u64 + 1);
     let mut count = Count::default();
     loop {
         let stage = stage.load(Ordering::Relaxed);

@@ -5,7 +5,7 @@ use crate::debit_credit::connect;
 use crate::experiment::{ExperimentError, failed};
 use crate::limits::{ADAPT_ROWS, ADAPT_SCANNED, ADAPT_THINK_TIME};
 use postgres::{Client, Error, Statement};
-use seeded_random::Random;
+use seeded_random::SplitMix64;
 use std::net::SocketAddr;
 
 /// What a client does in one transaction.
@@ -146,8 +146,8 @@ impl Statements {
     ///
     /// # Errors
     /// What the site says.
-    pub fn attempt(&self, client: &mut Client, deed: Deed, number: i32, random: &mut Random) -> Result<(), Error> {
-        let row = |random: &mut Random, count: u64| random.below(count) as i32;
+    pub fn attempt(&self, client: &mut Client, deed: Deed, number: i32, random: &mut SplitMix64) -> Result<(), Error> {
+        let row = |random: &mut SplitMix64, count: u64| random.below(count) as i32;
         match deed {
             Deed::HotRow => client.execute(&self.hot, &[&0]).map(drop),
             Deed::SmallWrite => client.execute(&self.hot, &[&row(random, ADAPT_SCANNED)]).map(drop),

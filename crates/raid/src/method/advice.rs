@@ -24,7 +24,7 @@ pub(super) fn show(sites: &[(u16, SocketAddr)]) -> ExitCode {
 }
 
 fn rows(sql: SocketAddr, query: &str) -> Result<Vec<Vec<String>>, String> {
-    let messages = connect(sql)?.simple_query(query).map_err(|error| told(&error))?;
+    let messages = connect(sql, "raid method")?.simple_query(query).map_err(|error| told(&error))?;
     let row = |message: &SimpleQueryMessage| match message {
         SimpleQueryMessage::Row(row) => {
             Some((0..row.len()).map(|column| row.get(column).unwrap_or_default().to_owned()).collect())

@@ -127,7 +127,7 @@ const ALWAYS_SERIAL: &str =
 #[test]
 fn a_site_follows_its_own_rules_where_auto_is_set() {
     let mut world = World::start();
-    let config = world.running.cluster().config_of(Name::Site(1));
+    let config = world.running.cluster().config_of(ProcessName::Site(1));
     let rules = world.running.cluster().folder().join("rules.toml");
     let text = std::fs::read_to_string(&config).unwrap_or_else(|error| panic!("{}: {error}", config.display()));
     world.kill(1);
@@ -142,7 +142,7 @@ fn a_site_follows_its_own_rules_where_auto_is_set() {
         said(&refused)
     );
     std::fs::write(&rules, ALWAYS_SERIAL).unwrap();
-    world.start_again(Name::Site(1));
+    world.start_again(ProcessName::Site(1));
     world.wait_until_repaired();
     let mut client = world.connect(1);
     client.batch_execute("CREATE TABLE busy (id int PRIMARY KEY, n int); INSERT INTO busy VALUES (1, 0)").unwrap();
