@@ -251,17 +251,7 @@ impl DriverSession {
                 }
                 Ok(ExecutorStep::Need(need)) => {
                     work.needs += 1;
-                    if let ExecutorNeed::Item(item, _) = &need {
-                        transaction.note_wanted(item);
-                    }
-                    if work.settling.is_none() {
-                        let left = reads::to_settle(&need, transaction);
-                        if !left.is_empty() {
-                            left.iter().filter_map(ExecutorNeed::item).for_each(|item| transaction.note_wanted(&item));
-                            settle_first(work, transaction, SettlingItems { left, then: Then::Need(need) }, exchange);
-                            continue;
-                        }
-                    }
+                    let Some(need) = unsettled(work, transaction, need, exchange) else { continue };
                     let passes_own = planted!(exchange.shared.planted, OwnWritesPassed);
                     let answer = match reads::answer_at_once(&need, transaction) {
                         Some(answer) if !passes_own => Ok(Some(answer)),
@@ -570,4 +560,25 @@ fn storages_used_up(work: &DriverRequest, conflict: Conflict) -> Failure {
         RequestedJob::Execute(_) => Failure::SchemaChanged { key: CatalogEntry::next_key() },
         RequestedJob::Scan(_) | RequestedJob::Commit => Failure::Conflict { conflict },
     }
+}
+
+/// What is needed next, unless something else has to be settled before it.
+fn unsettled(
+    work: &mut DriverRequest,
+    transaction: &mut ExecutingTransaction,
+    need: ExecutorNeed,
+    exchange: &mut SessionExchange,
+) -> Option<ExecutorNeed> {
+    if let ExecutorNeed::Item(item, _) = &need {
+        transaction.note_wanted(item);
+    }
+    if work.settling.is_none() {
+        let left = reads::to_settle(&need, transaction);
+        if !left.is_empty() {
+            left.iter().filter_map(ExecutorNeed::item).for_each(|item| transaction.note_wanted(&item));
+            settle_first(work, transaction, SettlingItems { left, then: Then::Need(need) }, exchange);
+            return None;
+        }
+    }
+    Some(need)
 }

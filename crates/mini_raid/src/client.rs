@@ -224,9 +224,7 @@ impl SimulatedClient {
             }
             WorkloadStep::Commit => SessionRequest::Commit,
             WorkloadStep::Rollback => SessionRequest::Rollback,
-            WorkloadStep::Think(_) | WorkloadStep::Table(_) | WorkloadStep::Family(_) => {
-                unreachable!("not asked for here")
-            }
+            WorkloadStep::Think(_) | WorkloadStep::Table(_) | WorkloadStep::Family(_) => unreachable!("not here"),
         }
     }
 

@@ -2,6 +2,8 @@
 //!
 //! Invariant: a plan writes each list, register and member at most once; membership changes come last.
 
+mod membership;
+
 use crate::checkers::notifications::is_notified;
 use crate::client::{plan_families, plan_tables};
 use crate::families::{FamilyStep, KnownFamilies};
@@ -594,20 +596,6 @@ impl Workload {
             }
         }
         plan.push(if random.one_in(20) { WorkloadStep::Rollback } else { WorkloadStep::Commit });
-        plan
-    }
-
-    fn membership(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
-        let member = self.member(random);
-        let token = self.token();
-        let mut plan = vec![WorkloadStep::Begin(AccessMode::ReadWrite)];
-        if random.one_in(3) {
-            plan.push(WorkloadStep::ReadList(self.list(random)));
-        }
-        plan.push(WorkloadStep::Scan { low: member, high: member + 1, reverse: false });
-        plan.push(WorkloadStep::Toggle(member, token));
-        plan.push(WorkloadStep::Companion(member, token));
-        plan.push(WorkloadStep::Commit);
         plan
     }
 }

@@ -9,7 +9,6 @@ use crate::session::catalog::SharedCatalog;
 use crate::session::doorkeeper::Doorkeeper;
 use crate::session::login::{Encryption, Peer};
 use crate::session::queries::cancelled;
-use crate::session::sleeping::has_slept;
 use crate::session::startup::Started;
 use crate::session::state::{CancelReason, Cycle, Phase, Session, Step, Work};
 use crate::session::turn::{Shared, Turn};
@@ -509,6 +508,11 @@ fn is_login_due(session: &Session, now: Now) -> bool {
 /// Whether a statement has taken longer than the session allows.
 fn is_late(session: &Session, now: Now) -> bool {
     session.deadline.is_some_and(|deadline| deadline <= now.boot) && !matches!(session.work, Work::Idle)
+}
+
+/// Whether a session has slept long enough.
+fn has_slept(session: &Session, now: Now) -> bool {
+    matches!(&session.work, Work::Statement(execution) if matches!(execution.step, Step::Sleep(end) if end <= now.boot))
 }
 
 /// Whether a client has said nothing for longer than its session allows.

@@ -308,8 +308,7 @@ fn weigh(evidence: &Evidence<'_>, configuration: &Configuration) -> Diagnosis {
         _ => (rank_of(evidence, of, epoch), end.position),
     };
     let of_held = |held: &HeldLog| held.configuration.as_ref().map(|of| rank(of, of.epoch, held.end));
-    let best = counted.iter().filter_map(|(_, held)| Some((of_held(held)?, *held)));
-    let best = best.max_by_key(|(rank, _)| *rank);
+    let best = counted.iter().filter_map(|(_, held)| Some((of_held(held)?, *held))).max_by_key(|(rank, _)| *rank);
     let best_epoch = best.and_then(|(_, held)| active(held));
     let epoch_of = |own: &OwnLog<'_>| epoch_of(evidence, own, best_epoch);
     let is_of_use = |own: &OwnLog<'_>| match best_epoch {

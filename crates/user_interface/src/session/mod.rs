@@ -17,6 +17,7 @@ pub mod ending;
 pub mod execution;
 pub mod extended;
 mod language;
+mod listening;
 pub mod login;
 pub mod new_life;
 pub mod notifications;

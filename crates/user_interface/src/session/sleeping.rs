@@ -2,9 +2,8 @@
 //!
 //! Invariant: what sleeps holds no thread; it can be cancelled, times out and ends with its client like any other statement.
 
-use crate::session::state::{Execution, Session, Step, Work};
+use crate::session::state::{Execution, Step, Work};
 use crate::session::turn::Turn;
-use messages::Now;
 use values::Value;
 
 impl Turn<'_> {
@@ -45,9 +44,4 @@ impl Turn<'_> {
             other => self.session.work = other,
         }
     }
-}
-
-/// Whether a session has slept long enough.
-pub fn has_slept(session: &Session, now: Now) -> bool {
-    matches!(&session.work, Work::Statement(execution) if matches!(execution.step, Step::Sleep(end) if end <= now.boot))
 }

@@ -1,0 +1,23 @@
+//! Changes of the set of members: rows that come and go.
+//!
+//! Invariant: a member is looked for before it is changed, and a list tells of each change.
+
+use super::{Workload, WorkloadStep};
+use crate::random::SeededRandom;
+use messages::session::AccessMode;
+
+impl Workload {
+    pub(super) fn membership(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
+        let member = self.member(random);
+        let token = self.token();
+        let mut plan = vec![WorkloadStep::Begin(AccessMode::ReadWrite)];
+        if random.one_in(3) {
+            plan.push(WorkloadStep::ReadList(self.list(random)));
+        }
+        plan.push(WorkloadStep::Scan { low: member, high: member + 1, reverse: false });
+        plan.push(WorkloadStep::Toggle(member, token));
+        plan.push(WorkloadStep::Companion(member, token));
+        plan.push(WorkloadStep::Commit);
+        plan
+    }
+}
