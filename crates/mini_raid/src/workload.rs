@@ -2,7 +2,7 @@
 //!
 //! Invariant: a plan writes each list, register and member at most once; membership changes come last.
 
-mod membership;
+mod plans;
 
 use crate::checkers::notifications::is_notified;
 use crate::client::{plan_families, plan_tables};
@@ -543,13 +543,6 @@ impl Workload {
             }
             _ => WorkloadStep::ReadList(self.list(random)),
         }
-    }
-
-    /// A program of two appends, now and then to one list.
-    fn procedure(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
-        let (first, second) = (self.list(random), self.list(random));
-        let (one, two) = (self.quiet_token(), self.quiet_token());
-        vec![WorkloadStep::AppendTwo([(first, one), (second, two)])]
     }
 
     fn reader(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {

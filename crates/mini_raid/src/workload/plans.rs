@@ -1,4 +1,4 @@
-//! Changes of the set of members: rows that come and go.
+//! Plans of programs and of changes of the set of members.
 //!
 //! Invariant: a member is looked for before it is changed, and a list tells of each change.
 
@@ -7,6 +7,13 @@ use crate::random::SeededRandom;
 use messages::session::AccessMode;
 
 impl Workload {
+    /// A program of two appends, now and then to one list.
+    pub(super) fn procedure(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
+        let (first, second) = (self.list(random), self.list(random));
+        let (one, two) = (self.quiet_token(), self.quiet_token());
+        vec![WorkloadStep::AppendTwo([(first, one), (second, two)])]
+    }
+
     pub(super) fn membership(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
         let member = self.member(random);
         let token = self.token();
