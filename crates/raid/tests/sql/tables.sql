@@ -135,10 +135,9 @@ CREATE TABLE keyed (x int, y int UNIQUE NOT DEFERRABLE, PRIMARY KEY (x) INITIALL
 DROP TABLE keyed;
 --! differs: system catalogs are no tables to index
 CREATE INDEX ON pg_class (relname);
---! unsupported
 LISTEN channel;
---! unsupported
-NOTIFY channel;
+NOTIFY other, 'payload';
+UNLISTEN channel;
 --! unsupported
 CREATE DATABASE other;
 --! unsupported
