@@ -1,4 +1,4 @@
-"""What applications do with asyncpg, which speaks only the extended protocol and only in binary: `asyncpg_driver.py CONNECTION`. A step that
+"""What applications do with asyncpg, which speaks only the extended protocol and only in binary: `asyncpg_driver.py CONNECTION ELSEWHERE`. A step that
 fails is printed; the exit status says how all went."""
 import asyncio
 import datetime as dt
@@ -10,6 +10,7 @@ import uuid
 import asyncpg
 
 DSN = sys.argv[1]
+ELSEWHERE = sys.argv[2]
 failed = 0
 VALUES = [1, 7, 7 * 10**12, 1.5, 2.25, decimal.Decimal("12.340"), "text", True, b"\x00\xff", dt.date(2024, 2, 29), dt.time(12, 34),
           dt.datetime(2024, 2, 29, 12), dt.datetime(2024, 2, 29, 12, tzinfo=dt.timezone.utc), dt.timedelta(days=3, seconds=5),
@@ -116,11 +117,26 @@ async def copying(c):
 
 
 async def listening(c):
+    """What another site commits is heard once, in order, and what it rolls back is not."""
+    heard = asyncio.Queue()
+    await c.add_listener("channel", lambda _connection, _process, channel, payload: heard.put_nowait((channel, payload)))
+    other = await asyncpg.connect(ELSEWHERE)
+    await other.execute("NOTIFY channel, 'first'")
+    async with other.transaction():
+        await other.execute("SELECT pg_notify('channel', 'second')")
+        await other.execute("NOTIFY channel, 'second'")
+        await other.execute("NOTIFY unheard, 'nobody'")
     try:
-        await c.add_listener("channel", lambda *_: None)
-        raise AssertionError("LISTEN is not there")
-    except asyncpg.FeatureNotSupportedError:
+        async with other.transaction():
+            await other.execute("NOTIFY channel, 'undone'")
+            raise KeyError
+    except KeyError:
         pass
+    await other.execute("NOTIFY channel")
+    await other.close()
+    told = [await asyncio.wait_for(heard.get(), 20) for _ in range(3)]
+    assert told == [("channel", "first"), ("channel", "second"), ("channel", "")], told
+    assert heard.empty()
 
 
 async def timeouts(c):

@@ -1,4 +1,4 @@
-"""What applications do with psycopg 3: `psycopg_driver.py CONNECTION`. A step that fails is printed; the exit status says how all went."""
+"""What applications do with psycopg 3: `psycopg_driver.py CONNECTION ELSEWHERE`. A step that fails is printed; the exit status says how all went."""
 import datetime as dt
 import decimal
 import sys
@@ -10,7 +10,7 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
 
-DSN = sys.argv[1]
+DSN, ELSEWHERE = sys.argv[1:]
 failed = 0
 
 
@@ -193,13 +193,26 @@ def autocommit(c):
 def errors(c):
     c.autocommit = True
     for text, kind in [("SELEKT", psycopg.errors.SyntaxError), ("SELECT * FROM nope", psycopg.errors.UndefinedTable),
-                       ("SELECT nope FROM psy", psycopg.errors.UndefinedColumn), ("LISTEN x", psycopg.errors.FeatureNotSupported),
+                       ("SELECT nope FROM psy", psycopg.errors.UndefinedColumn), ("LISTEN 'x'", psycopg.errors.SyntaxError),
                        ("SELECT 1/0", psycopg.errors.DivisionByZero), ("INSERT INTO psy VALUES (NULL)", psycopg.errors.NotNullViolation)]:
         try:
             c.execute(text)
             raise AssertionError(f"{text} succeeded")
         except kind:
             pass
+
+
+@step
+def listening(c):
+    c.autocommit = True
+    c.execute("LISTEN channel")
+    with psycopg.connect(ELSEWHERE, autocommit=True) as other:
+        other.execute("NOTIFY channel, 'one'")
+        other.execute("NOTIFY channel, 'two'")
+    notices = c.notifies()
+    assert [next(notices).payload, next(notices).payload] == ["one", "two"]
+    notices.close()
+    c.execute("UNLISTEN *")
 
 
 @step

@@ -18,9 +18,12 @@ pub fn python_with(module: &str) -> Option<Command> {
 fn run(module: &str, connection: impl Fn(&str, u16) -> String) {
     let Some(mut python) = python_with(module) else { return };
     let world = World::start();
-    let site = world.sql(2);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/drivers/{module}_driver.py"));
-    succeeds(python.arg("-B").arg(script).arg(connection(&site.ip().to_string(), site.port())));
+    let [site, elsewhere] = [2, 3].map(|site| {
+        let address = world.sql(site);
+        connection(&address.ip().to_string(), address.port())
+    });
+    succeeds(python.arg("-B").arg(script).args([site, elsewhere]));
 }
 
 /// psycopg 3: text and binary results, prepared statements, COPY, pipelines, savepoints, cancelling, errors with their fields.
