@@ -107,8 +107,8 @@ fn a_rollback_under_load_gives_every_site_the_state_of_the_snapshot() {
             let deadline = Instant::now() + PATIENCE;
             while Instant::now() < deadline {
                 if let Err(error) = client.batch_execute("SELECT 1") {
-                    let code = error.code().map(|code| code.code().to_owned());
-                    *told.lock().expect("no panic") = code;
+                    let code = error.code().map_or("closed", |code| code.code());
+                    *told.lock().expect("no panic") = Some(code.to_owned());
                     return;
                 }
             }
@@ -125,7 +125,9 @@ fn a_rollback_under_load_gives_every_site_the_state_of_the_snapshot() {
     let of_first: i64 = client.query_one("SELECT count(*) FROM rows WHERE site = 1", &[]).expect("a count").get(0);
     assert_eq!(of_first, 50, "what came behind the snapshot is gone");
     client.batch_execute("INSERT INTO gone VALUES (1); CREATE TABLE later (k int)").expect("tables are back, too");
-    assert!(matches!(told.into_inner().expect("no panic").as_deref(), Some("57P01" | "08007")), "clients are told");
+    let told = told.into_inner().expect("no panic");
+    // Where the answer to a statement was under way when the process ended, the connection is all that ends.
+    assert!(matches!(told.as_deref(), Some("57P01" | "08007" | "closed")), "clients are told: {told:?}");
     // And once more, to the same one.
     succeeds(&["rollback", "good", "--data", data, "--yes"]);
     started.serves();
@@ -258,9 +260,9 @@ fn sessions_take_snapshots() {
     client.batch_execute("SET ROLE other").expect("a role");
     assert_eq!(code(client.batch_execute("SELECT raid_snapshot('mine')")), "42501");
     assert_eq!(code(client.batch_execute("SELECT * FROM raid.snapshots")), "42501");
-    client
-        .batch_execute("SET ROLE keeper; SELECT raid_snapshot('keepers'); SELECT * FROM raid.snapshots")
-        .expect("it may");
+    for statement in ["SET ROLE keeper", "SELECT raid_snapshot('keepers')", "SELECT * FROM raid.snapshots"] {
+        client.batch_execute(statement).expect("it may");
+    }
     client.batch_execute("RESET ROLE").expect("the role before");
     // How far it is, and no further.
     let data = world.running.cluster().folder().to_owned();
