@@ -1,4 +1,4 @@
-//! The variables that a session has declared. Invariant: at most [`RANGES_MAX`](crate::limits::RANGES_MAX).
+//! The variables that a session has declared. Invariant: at most [`RANGES_MAX`].
 
 use crate::error::{QuelError, QuelResult, sqlstate};
 use crate::limits::RANGES_MAX;
