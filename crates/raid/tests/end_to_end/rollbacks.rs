@@ -54,9 +54,16 @@ impl Started {
         self.cluster.sites().keys().map(state).collect()
     }
 
+    /// Kills it. What it has started ends by itself, which takes a moment.
     fn kill(mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
+        let folder = self.cluster.folder().to_owned();
+        eventually("its sites and its oracle to end", || {
+            let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+            let pids = entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("pid")).ok());
+            pids.into_iter().all(|pid| !Path::new("/proc").join(pid.trim()).exists())
+        });
     }
 }
 
