@@ -292,20 +292,6 @@ fn sessions_take_snapshots() {
     eventually("nothing to be left of it", || std::fs::read_dir(&to).is_ok_and(|entries| entries.count() == 0));
     let none: i64 = client.query_one("SELECT count(*) FROM raid.snapshot_progress", &[]).expect("a count").get(0);
     assert_eq!(none, 0);
-    let cancel = client.cancel_token();
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut other = world.connect(2);
-            eventually("a snapshot that can be cancelled", || {
-                let query = "SELECT count(*) FROM raid.snapshot_progress WHERE phase = 'copying rows'";
-                other.query_one(query, &[]).expect("a count").get::<_, i64>(0) == 1
-            });
-            cancel.cancel_query(postgres::NoTls).expect("the site hears it");
-        });
-        // At the rate of 50 MB/s it takes some moments.
-        let outcome = client.batch_execute("SELECT raid_snapshot('cancelled')");
-        assert!(outcome.is_ok() || code(outcome) == "57014");
-    });
     assert!(
         !said(&Command::new(raid()).args(["snapshot", "list", "--data", text(&data)]).output().expect("it runs"))
             .contains("partial")
