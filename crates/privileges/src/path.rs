@@ -35,7 +35,12 @@ pub fn search_path(catalog: &Catalog, role: u32, user: &str, setting: &str) -> S
     }
     let mut path = Vec::new();
     for name in names(setting).unwrap_or_default() {
-        let name = if name == "$user" { user } else { name.as_str() };
+        // The bootstrap superuser may have logged in under a name that is no role's: that stands for no schema.
+        let name = match name.as_str() {
+            "$user" if catalog.role(user).is_none() => continue,
+            "$user" => user,
+            named => named,
+        };
         let found = catalog.namespace(name).filter(|namespace| may_look_into(catalog, role, namespace));
         if let Some(namespace) = found
             && !path.contains(&namespace.oid)
@@ -96,9 +101,12 @@ mod tests {
     use super::*;
     use messages::Timestamp;
     use messages::privilege::Rights;
+    use messages::role::RoleSchema;
 
     fn catalog(names: &[(&str, u32)]) -> Catalog {
         let mut catalog = Catalog::default();
+        let role = Arc::new(RoleSchema::new("sales".to_owned(), 9));
+        catalog.roles.insert("sales".to_owned(), (role, Timestamp::ZERO));
         for (name, oid) in names {
             let namespace = NamespaceSchema { name: (*name).to_owned(), oid: *oid, rights: Rights::of(7) };
             catalog.namespaces.insert((*name).to_owned(), (Arc::new(namespace), Timestamp::ZERO));
@@ -113,6 +121,11 @@ mod tests {
         let path = |role: u32, setting: &str| search_path(&catalog, role, "sales", setting).to_vec();
         assert_eq!(path(BOOTSTRAP_OID, DEFAULT), [16390, PUBLIC_OID]);
         assert_eq!(path(8, DEFAULT), [PUBLIC_OID]);
+        assert_eq!(
+            search_path(&catalog, BOOTSTRAP_OID, "Sales", DEFAULT).to_vec(),
+            [PUBLIC_OID],
+            "no role is called so"
+        );
         assert_eq!(path(7, "nowhere, SALES, sales, \"Sales\""), [16390, 16391]);
         assert_eq!(path(BOOTSTRAP_OID, ""), [] as [u32; 0]);
     }

@@ -201,6 +201,7 @@ fn create(
     options.apply(&mut role, drawn, planner)?;
     let made = role.clone();
     write(planner, role);
+    planner.hide_public(&made.name);
     for other in &options.member_of {
         let other = find(&planner.catalog, other, facts)?;
         planner.check_admin(&other)?;
@@ -264,8 +265,9 @@ fn rename(planner: &mut Planner, actor: &RoleSchema, name: &str, to: &Named, fac
         return Err(denied("permission denied to rename role"));
     }
     planner.write(CatalogEntry::role_key(name), None);
-    role.name = to;
+    role.name.clone_from(&to);
     write(planner, role);
+    planner.hide_public(&to);
     Ok(())
 }
 

@@ -114,13 +114,15 @@ impl Planner<'_> {
         }
         let oid = self.next_number();
         self.write_schema(NamespaceSchema { name: name.clone(), oid, rights: Rights::of(owner.oid) });
-        self.hide_public(&name, facts);
+        self.hide_public(&name);
         Ok(())
     }
 
     /// A schema that is called like a role comes first in that role's search path: names without a schema may mean something else now.
-    fn hide_public(&mut self, name: &str, facts: &Facts) {
-        if self.catalog.role(name).is_none() && name != facts.user && name != facts.session_user {
+    pub(super) fn hide_public(&mut self, name: &str) {
+        // The other of the two may be made meanwhile.
+        self.relied.extend([CatalogEntry::role_key(name), CatalogEntry::namespace_key(name)]);
+        if self.catalog.role(name).is_none() || self.catalog.namespace(name).is_none() {
             return;
         }
         let tables = self.catalog.tables.values().map(|known| known.table.clone());
@@ -145,11 +147,7 @@ impl Planner<'_> {
         }
         self.write(CatalogEntry::namespace_key(name), None);
         self.write_schema(NamespaceSchema { name: to.to_owned(), ..NamespaceSchema::clone(&schema) });
-        if self.catalog.role(to).is_some() {
-            let tables = self.catalog.tables.values().map(|known| known.table.clone());
-            let tables: Vec<_> = tables.filter(|table| namespace::of(&table.name) == PUBLIC_OID).collect();
-            tables.iter().for_each(|table| self.write_table(TableSchema::clone(table)));
-        }
+        self.hide_public(to);
         Ok(())
     }
 
