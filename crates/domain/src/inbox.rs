@@ -89,8 +89,10 @@ impl Lane {
 /// See the module's description.
 #[derive(Debug, Default)]
 pub struct Inbox {
-    /// None of them is empty.
+    /// One that is empty stays: there are as many as sites send to servers.
     lanes: BTreeMap<LaneName, Lane>,
+    /// So many wait in them.
+    waiting: usize,
     /// The first notice of the world, and all that has come behind it.
     behind: VecDeque<Envelope>,
     came: u64,
@@ -107,12 +109,13 @@ impl Inbox {
 
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.lanes.is_empty() && self.behind.is_empty()
+        self.waiting == 0 && self.behind.is_empty()
     }
 
     /// Forgets what waits.
     pub fn clear(&mut self) {
         self.lanes.clear();
+        self.waiting = 0;
         self.behind.clear();
     }
 
@@ -126,6 +129,7 @@ impl Inbox {
 
     fn enter(&mut self, envelope: Envelope) {
         self.came += 1;
+        self.waiting += 1;
         let lane = self.lanes.entry(LaneName::of(&envelope)).or_default();
         lane.counts[Urgency::of(&envelope.message) as usize] += 1;
         lane.waiting.push_back((self.came, envelope));
@@ -149,33 +153,34 @@ impl Inbox {
             }
             false => 0,
         };
-        let (_, envelope) = lane.waiting.remove(place).expect("no lane is empty");
+        let (_, envelope) = lane.waiting.remove(place).expect("something waits in it");
         lane.counts[Urgency::of(&envelope.message) as usize] -= 1;
-        if lane.waiting.is_empty() {
-            self.lanes.remove(&name);
-        }
+        self.waiting -= 1;
         Some(envelope)
     }
 
     fn next_lane(&mut self) -> Option<LaneName> {
-        // Alone, as nearly always.
-        if self.lanes.len() < 2 {
-            self.passed = 0;
-            return self.lanes.keys().next().copied();
+        if self.waiting == 0 {
+            return None;
         }
-        let (urgent, _) = self.lanes.iter().min_by_key(|(_, lane)| lane.rank())?;
-        let (oldest, _) = self.lanes.iter().min_by_key(|(_, lane)| lane.first())?;
+        let (mut urgent, mut oldest) = (None, None);
+        for (name, lane) in self.lanes.iter().filter(|(_, lane)| !lane.waiting.is_empty()) {
+            let (rank, first) = (lane.rank(), lane.first());
+            urgent = urgent.filter(|(known, _)| *known < rank).or(Some((rank, *name)));
+            oldest = oldest.filter(|(known, _)| *known < first).or(Some((first, *name)));
+        }
+        let ((_, urgent), (_, oldest)) = (urgent?, oldest?);
         if urgent == oldest {
             self.passed = 0;
-            return Some(*urgent);
+            return Some(urgent);
         }
         reached!("urgent-goes-first");
         self.passed += 1;
         if self.passed > PASSED_MAX && !planted!(self.planted, BackgroundStarves) {
             self.passed = 0;
-            return Some(*oldest);
+            return Some(oldest);
         }
-        Some(*urgent)
+        Some(urgent)
     }
 }
 

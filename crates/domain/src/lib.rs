@@ -191,6 +191,8 @@ pub struct Domain<L: Log> {
     inbox: Inbox,
     /// What servers have sent each other.
     queue: VecDeque<Envelope>,
+    /// Calls of servers since something was last taken in.
+    inside: usize,
     outbox: Outbox,
     effects: Effects,
     syncs: VecDeque<(Position, ServerKind, u64)>,

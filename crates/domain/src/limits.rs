@@ -17,6 +17,8 @@ pub const REPLAY_PART_BYTES: usize = 64 << 10;
 pub const MESSAGES_PER_CALL_MAX: usize = 10_000_000;
 /// Messages from outside that are under way at once, where no server is called: what their transactions need is in the processor's caches.
 pub const TOGETHER_MAX: usize = 32;
+/// Calls of servers for what goes on inside a site after which what has come from outside is taken in, however long a statement goes on.
+pub const INSIDE_MAX: usize = 64;
 /// Messages that are taken before something less urgent that came earlier.
 pub const PASSED_MAX: usize = 64;
 /// How long messages inside a site are delivered (boot clock, in nanoseconds) before the caller has its turn,

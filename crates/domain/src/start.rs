@@ -64,6 +64,7 @@ impl<L: Log> Start<L> {
             places,
             taken: [0; SERVERS.len()],
             inbox: Inbox::new(planted),
+            inside: 0,
             queue: VecDeque::new(),
             outbox: Outbox::default(),
             effects: Effects::default(),

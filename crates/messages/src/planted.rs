@@ -203,6 +203,7 @@ bugs! {
     NotificationsOfGroupDropped = "notifications-of-group-dropped", rule 4: "of what commits as one only the first tells who listens";
     PriorityReordersPair = "priority-reorders-pair", rule 16: "what is urgent goes before what the same server has sent earlier";
     BackgroundStarves = "background-starves", rule 16: "what is not urgent waits as long as anything urgent comes";
+    StatementKeepsInbox = "statement-keeps-inbox", rule 16: "what comes from outside waits until a statement has ended";
     ExpertWithoutPause = "expert-without-pause", rule 16: "the expert switches as often as its advice changes";
     ProbationIgnored = "probation-ignored", rule 16: "a method that makes things worse stays when its probation is over";
     ParkedNotChecked = "parked-not-checked", rule 3: "who has left its turn is not doomed by a prepare that takes what it has read";
@@ -228,7 +229,8 @@ impl Bug {
     ];
 
     /// Found by the tests of the domain: who waits for ever waits for longer than the simulator runs, and the network may reorder more than a pair.
-    pub const OF_DELIVERY: &'static [Bug] = &[Bug::PriorityReordersPair, Bug::BackgroundStarves];
+    pub const OF_DELIVERY: &'static [Bug] =
+        &[Bug::PriorityReordersPair, Bug::BackgroundStarves, Bug::StatementKeepsInbox];
 
     /// Found by the tests of the expert system: hours of load are none of the simulator's, and no choice of a method makes anything wrong.
     pub const OF_EXPERT: &'static [Bug] = &[Bug::ExpertWithoutPause, Bug::ProbationIgnored];
