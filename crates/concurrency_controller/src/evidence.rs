@@ -59,6 +59,10 @@ struct OpenTry {
     accesses: u64,
     writes_what_it_read: bool,
     reads_range: bool,
+    /// Programs that go on in it, beside its own: each was a try of its own under another method.
+    guests: u64,
+    /// The sum of when they began (boot clock).
+    guests_since: u128,
 }
 
 /// What has come to pass in a window.
@@ -129,6 +133,8 @@ impl Recollection {
                 accesses: 0,
                 writes_what_it_read: false,
                 reads_range: false,
+                guests: 0,
+                guests_since: 0,
             }
         })
     }
@@ -322,21 +328,25 @@ impl LoadEvidence {
         // What a client thinks before it gives up is thought, too.
         let last = open.idle_since.map_or(0, |since| now.saturating_sub(since));
         let thought = open.thought + if last >= THINKS_MIN && !committed { last } else { 0 };
-        let (open_time, class) =
-            (now.saturating_sub(open.since), class_of(open.accesses, open.reads_range, thought > 0));
+        let programs = 1 + open.guests;
+        let since = u128::from(open.since) + open.guests_since;
+        let open_time = (u128::from(now) * u128::from(programs)).saturating_sub(since) as u64;
+        let length = open.accesses / programs;
+        let class = class_of(length, open.reads_range, thought > 0);
+        let of_all = |is: bool| if is { programs } else { 0 };
         let tally = &mut self.tally;
-        tally.tries += 1;
-        tally.read_then_write += u64::from(open.writes_what_it_read);
-        tally.one_shot += u64::from(thought == 0);
-        tally.long += u64::from(open.accesses > MIDDLE_MAX);
-        tally.ranges += u64::from(open.reads_range);
+        tally.tries += programs;
+        tally.read_then_write += of_all(open.writes_what_it_read);
+        tally.one_shot += of_all(thought == 0);
+        tally.long += of_all(length > MIDDLE_MAX);
+        tally.ranges += of_all(open.reads_range);
         tally.accesses_of_tries += open.accesses;
         tally.wasted += if committed { 0 } else { open.accesses };
         tally.open_time += open_time;
         tally.thought += thought;
         tally.outcome.server_time += open_time.saturating_sub(thought);
-        tally.outcome.tries[class] += 1;
-        tally.outcome.commits[class] += u64::from(committed);
+        tally.outcome.tries[class] += programs;
+        tally.outcome.commits[class] += of_all(committed);
     }
 
     /// What one has accessed another goes on with.
@@ -348,6 +358,8 @@ impl LoadEvidence {
         memory.course(ended.number).into_iter().for_each(|course| course.ended = moment);
         if let Some(heir) = memory.open.get_mut(&to) {
             heir.accesses += ended.accesses;
+            heir.guests += 1 + ended.guests;
+            heir.guests_since += u128::from(ended.since) + ended.guests_since;
         }
     }
 

@@ -248,20 +248,30 @@ impl Expert {
 
     /// A method is on probation.
     fn judges(&mut self, now: u64, mut probation: Probation, window: &LoadWindow) -> Decision {
+        // Nothing is known of a method under which hardly anything has run.
+        if window.outcome.tries.iter().sum::<u64>() < CLASS_TRIES_MIN {
+            self.probation = Some(probation);
+            return Decision::Stay;
+        }
         probation.windows += 1;
         let is_over = probation.windows >= PROBATION_WINDOWS;
-        let fault = starving(&probation.before, window)
-            .or_else(|| dearer(&probation.before, window).filter(|_| is_over))
-            .filter(|_| !planted!(self.planted, ProbationIgnored));
+        let comparison = compare(&probation.before, window);
+        let dearer = match &comparison {
+            Comparison::Dearer(because) if is_over => Some(because.clone()),
+            _ => None,
+        };
+        let fault =
+            starving(&probation.before, window).or(dearer).filter(|_| !planted!(self.planted, ProbationIgnored));
         if let Some(because) = fault {
             let until = now.saturating_add(DISTRUST_TIME);
             self.distrusted.extend(probation.rules.into_iter().map(|rule| (rule, until)));
             self.pause = (self.pause * 2).min(PAUSE_MAX);
             return Decision::Return { to: probation.from, because };
         }
-        match is_over {
-            true => self.pause = PAUSE_MIN,
-            false => self.probation = Some(probation),
+        match (is_over, comparison) {
+            (true, Comparison::NotDearer) => self.pause = PAUSE_MIN,
+            (true, _) => {}
+            (false, _) => self.probation = Some(probation),
         }
         Decision::Stay
     }
@@ -281,14 +291,22 @@ fn starving(before: &[LoadWindow], window: &LoadWindow) -> Option<String> {
     Some(format!("of {tries} {} transactions {commits} committed.", CLASSES[class]))
 }
 
-/// A commit costs more than before, at a like load.
-fn dearer(before: &[LoadWindow], window: &LoadWindow) -> Option<String> {
-    let cost_before = sum(before).cost()?;
+/// What commits cost, beside what they cost before.
+enum Comparison {
+    /// More, and in words how much.
+    Dearer(String),
+    /// Not more.
+    NotDearer,
+    /// The load is another.
+    Unlike,
+}
+
+fn compare(before: &[LoadWindow], window: &LoadWindow) -> Comparison {
+    let (Some(cost_before), Some(last)) = (sum(before).cost(), before.last()) else { return Comparison::Unlike };
     let tries: u64 = window.outcome.tries.iter().sum();
     let Some(cost) = window.outcome.cost() else {
-        return (tries > 0).then(|| format!("of {tries} transactions none committed."));
+        return Comparison::Dearer(format!("of {tries} transactions none committed."));
     };
-    let last = before.last()?;
     let pair = |fact: Fact| (last.findings.get(fact), window.findings.get(fact));
     let ((length_before, length), (reads_before, reads)) = (pair(Fact::Length), pair(Fact::Reads));
     let is_alike = length < length_before.max(1) * ALIKE_FACTOR
@@ -296,6 +314,13 @@ fn dearer(before: &[LoadWindow], window: &LoadWindow) -> Option<String> {
         && reads.abs_diff(reads_before) < ALIKE_READS;
     let is_dearer = u128::from(cost) * 1_000 > u128::from(cost_before) * u128::from(COST_PER_MILLE_MAX);
     let micros = |cost: u64| cost / 1_000;
-    (is_alike && is_dearer)
-        .then(|| format!("a commit took {} us of the servers, and {} us before.", micros(cost), micros(cost_before)))
+    match (is_alike, is_dearer) {
+        (false, _) => Comparison::Unlike,
+        (true, false) => Comparison::NotDearer,
+        (true, true) => Comparison::Dearer(format!(
+            "a commit took {} us of the servers, and {} us before.",
+            micros(cost),
+            micros(cost_before)
+        )),
+    }
 }

@@ -91,6 +91,31 @@ fn what_is_counted_does_not_depend_on_the_method() {
     }
 }
 
+/// If this fails, a hot row counts as long transactions where programs commit together, so that the rule for hot rows does not fire there.
+#[test]
+fn programs_that_go_on_in_one_transaction_are_counted_each() {
+    let mut loaded = Loaded::new(Method::Locking);
+    loaded.site.tick();
+    for _ in 0..500 {
+        let heir = loaded.transaction();
+        loaded.site.write(heir, item(1));
+        let guests: Vec<_> = (0..9).map(|_| loaded.transaction()).collect();
+        for guest in &guests {
+            loaded.site.write(*guest, item(1));
+        }
+        for guest in guests {
+            loaded.site.hand_over(guest, heir);
+        }
+        loaded.site.now += MILLISECOND;
+        loaded.site.finish(heir);
+    }
+    loaded.site.now += 10 * SECOND;
+    loaded.site.tick();
+    let told = report(&mut loaded.site);
+    let values = ["accesses", "near", "length", "one-shot", "wasted"].map(|name| fact(&told, name));
+    assert_eq!(values, [5_000, 900, 1, 1_000, 0]);
+}
+
 /// If this fails, what does not meet is said to meet: transactions one after another, readers, or who only adds.
 #[test]
 fn what_does_not_meet_is_not_near() {

@@ -172,6 +172,21 @@ fn what_costs_more_because_the_load_changed_is_kept() {
     assert_eq!((site.method, site.switches.len()), (Method::Serial, 1));
 }
 
+/// If this fails, a method is blamed for a transaction that somebody rolled back while nothing else ran, or has stood its probation while nothing ran.
+#[test]
+fn a_window_in_which_hardly_anything_ran_says_nothing() {
+    let mut site = Site::new(Planted::none());
+    run(&mut site, 3, |_| window(1, 100));
+    for tries in [0, 1, 19, 0] {
+        let mut idle = window(1, 100);
+        idle.outcome = WindowOutcome { server_time: 1_000, tries: [tries, 0, 0], commits: [0; 3] };
+        assert_eq!(site.passes(idle), Decision::Stay);
+        assert!(site.expert.is_on_probation());
+    }
+    run(&mut site, 2, |_| window(1, 300));
+    assert_eq!(site.switches.len(), 2, "what was dear is found when the load is back: {:?}", site.switches);
+}
+
 /// If this fails, a method that somebody has set is undone, because the one before it was on probation.
 #[test]
 fn what_somebody_else_switches_ends_the_probation() {
