@@ -116,11 +116,13 @@ impl ProgramExecution {
         self.program.actions.is_empty() && !self.program.relies_on.is_empty()
     }
 
-    /// Whether it uses nothing but its parameters, so that it needs no transaction, not even a site that may serve.
+    /// Whether it uses nothing but its parameters, so that it needs no transaction, not even a site that may serve. One that does nothing is there to find
+    /// out whether that may.
     pub fn is_pure(&self) -> bool {
         let is_pure = |action: &Action| matches!(action, Action::Select { source: None, .. } | Action::Bind { .. });
         // Whoever takes values of sequences writes.
-        self.program.read_only && self.program.relies_on.is_empty() && self.program.actions.iter().all(is_pure)
+        let Program { read_only, relies_on, actions, .. } = &*self.program;
+        *read_only && relies_on.is_empty() && !actions.is_empty() && actions.iter().all(is_pure)
     }
 
     /// Whether it copies all of a table, for an index or in another layout.

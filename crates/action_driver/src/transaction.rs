@@ -449,6 +449,9 @@ impl ExecutingTransaction {
                 TRANSACTION_BYTES_MAX >> 20
             )));
         }
+        if self.notifications.len() > TRANSACTION_WRITES_MAX {
+            return Err(failure::too_large("transaction notifies of too much"));
+        }
         if self.file.len() > TRANSACTION_WRITES_MAX {
             return Err(failure::too_large(format!(
                 "transaction writes more than {TRANSACTION_WRITES_MAX} rows, those of indexes included"

@@ -133,7 +133,7 @@ impl AtomicityController {
         self.next_order += 1;
         self.unfinished.insert(order, transaction);
         let participants: Vec<SiteId> = epoch.members.keys().copied().collect();
-        let bytes = history.written_bytes() as u64;
+        let (bytes, bytes_sent) = (history.written_bytes() as u64, history.bytes() as u64);
         let home = HomeTransaction {
             age,
             order,
@@ -144,7 +144,7 @@ impl AtomicityController {
             members,
             phase: HomePhase::Voting { missing: participants.iter().copied().collect(), proposals: None },
             sent_at: now.boot,
-            resend_after: (bytes * limits::RESEND_FOR_BYTE).clamp(RESEND, limits::RESEND_MAX),
+            resend_after: (bytes_sent * limits::RESEND_FOR_BYTE).clamp(RESEND, limits::RESEND_MAX),
             begun_at: now.boot,
             resent: 0,
             waiting: BTreeMap::new(),

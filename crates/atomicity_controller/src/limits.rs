@@ -17,7 +17,7 @@ pub const INQUIRE_MAX: usize = 256;
 /// A participant counts as silent only when it was asked so many times again.
 pub const SILENT_AFTER_RESENDS: u32 = 10;
 
-/// A prepare is sent again after so long for each byte that it writes, as if the network carried ten million bytes in a second: sent sooner, it
+/// A prepare is sent again after so long for each byte of its history, as if the network carried ten million bytes in a second: sent sooner, it
 /// would only stand in its own way.
 pub const RESEND_FOR_BYTE: u64 = SECOND / 10_000_000;
 /// But never later than after this.

@@ -8,7 +8,7 @@
 
 use crate::{AtomicityController, VotingState};
 use messages::planted;
-use messages::{History, Message, Outbox, ServerKind, Timestamp};
+use messages::{History, Message, Notification, Outbox, ServerKind, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Commits that notify, and wait for what may commit below them.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct HeldNotifications {
-    held: BTreeMap<Timestamp, Arc<History>>,
+    held: BTreeMap<Timestamp, Vec<Notification>>,
 }
 
 impl HeldNotifications {
@@ -28,9 +28,9 @@ impl HeldNotifications {
 
 impl AtomicityController {
     /// A transaction has committed here.
-    pub(crate) fn hold_notifications(&mut self, timestamp: Timestamp, history: &Arc<History>) {
+    pub(crate) fn hold_notifications(&mut self, timestamp: Timestamp, history: &History) {
         if !history.notifications.is_empty() && !planted!(self.planted, NotifiedAtVote) {
-            self.notifications.held.insert(timestamp, history.clone());
+            self.notifications.held.insert(timestamp, history.notifications.clone());
         }
     }
 
@@ -50,7 +50,7 @@ impl AtomicityController {
                 messages::reached!("notification-held");
                 break;
             }
-            told.extend(first.remove().notifications.iter().cloned());
+            told.extend(first.remove());
         }
         if !told.is_empty() {
             outbox.local(ServerKind::UserInterface, Message::Notified(Arc::new(told)));

@@ -23,8 +23,8 @@ pub struct Notification {
 }
 
 impl Notification {
-    /// Bytes of its texts.
+    /// Bytes that it takes: more than on its way, so that what is bounded by them fits into a message however short the texts are.
     pub fn bytes(&self) -> usize {
-        self.channel.len() + self.payload.len()
+        self.channel.len() + self.payload.len() + size_of::<Notification>()
     }
 }

@@ -490,7 +490,7 @@ impl Worker {
             return self.hand_over(session, first_worker_of(session));
         }
         if let Some(client) = self.clients.get_mut(&session)
-            && !client.input.is_empty()
+            && (!client.input.is_empty() || self.user_interface.has_room(session))
         {
             self.user_interface.receive(now, session, &mut client.input, &mut self.outbox);
             while let Some(key) = self.user_interface.unrouted_cancel() {
@@ -523,8 +523,10 @@ impl Worker {
                 && self.user_interface.output(session).is_none_or(|output| output.is_empty());
             if gone || finished || client.ended {
                 self.close_client(session);
-            } else if client.readable && self.user_interface.wants_input(session) {
-                // More may wait in the socket than one turn reads: come back without waiting for an event.
+            } else if client.readable && self.user_interface.wants_input(session)
+                || self.user_interface.has_room(session)
+            {
+                // More may wait in the socket, or for room in the output, than one turn takes: come back without waiting for an event.
                 self.touched.push(session);
             }
         }

@@ -37,10 +37,8 @@ pub const CURSOR_BYTES_MAX: usize = 64 << 20;
 pub const CURSORS_BYTES_MAX: usize = 512 << 20;
 /// Channels that one session listens on.
 pub const CHANNELS_MAX: usize = 10_000;
-/// Bytes of notifications kept for a session whose client is in a transaction, their texts shared with others.
+/// Bytes of notifications kept for a session whose client is in a transaction or does not take its output, their texts shared with others.
 pub const NOTIFICATIONS_BYTES_MAX: usize = 16 << 20;
-/// Bytes of output that a client has not taken, above which it is told of no more notifications.
-pub const NOTIFIED_OUTPUT_MAX: usize = 16 << 20;
 /// Portals of one session.
 pub const PORTALS_MAX: usize = 1_000;
 /// Compiled statements kept for all sessions of one user interface; when there are more, all are forgotten.
@@ -60,7 +58,7 @@ pub const STARTUP_PATIENCE: u64 = 60 * SECOND;
 pub const FAREWELL_PATIENCE: u64 = 60 * SECOND;
 /// Output of a statement under way is sent once it is so many bytes: PostgreSQL's buffer (`PQ_SEND_BUFFER_SIZE`).
 pub const OUTPUT_HELD_MAX: usize = 8 << 10;
-/// Bytes of output above which no more rows of a query are asked for.
+/// Bytes of output above which no more rows of a query are asked for, and no more notifications told.
 pub const OUTPUT_BYTES_HIGH: usize = 1 << 20;
 /// Rows handed to the action driver at a time by COPY and INSERT ... SELECT.
 pub const SUPPLIED_ROWS: usize = QUERY_BATCH_ROWS;

@@ -256,6 +256,11 @@ impl UserInterface {
         self.sessions.get(&session).is_some_and(Session::holds_output)
     }
 
+    /// Whether the session has waited for its output to be taken, and goes on when it is asked to receive, with input or without.
+    pub fn has_room(&self, session: SessionId) -> bool {
+        self.sessions.get(&session).is_some_and(Session::has_room)
+    }
+
     /// Whether the socket is to be closed once the output is sent.
     pub fn finished(&self, session: SessionId) -> bool {
         self.sessions.get(&session).is_none_or(|session| session.phase == Phase::Finished)
@@ -419,11 +424,11 @@ impl Server for UserInterface {
             turn.session.deadline = None;
             cancel_statement(turn, CancelReason::Timeout);
         });
-        self.turn_where(now, outbox, has_slept, |turn| turn.wake());
         self.turn_where(now, outbox, is_idle_too_long, |turn| turn.idle_too_long());
-        self.turn_where(now, outbox, is_impatient, |turn| {
+        self.turn_where(now, outbox, has_waited, |turn| {
             turn.settled();
             catalog_moved(turn);
+            turn.wake();
         });
     }
 
@@ -510,11 +515,6 @@ fn is_late(session: &Session, now: Now) -> bool {
     session.deadline.is_some_and(|deadline| deadline <= now.boot) && !matches!(session.work, Work::Idle)
 }
 
-/// Whether a session has slept long enough.
-fn has_slept(session: &Session, now: Now) -> bool {
-    matches!(&session.work, Work::Statement(execution) if matches!(execution.step, Step::Sleep(end) if end <= now.boot))
-}
-
 /// Whether a client has said nothing for longer than its session allows.
 fn is_idle_too_long(session: &Session, now: Now) -> bool {
     let is_idle = matches!((&session.work, &session.cycle), (Work::Idle, Cycle::Idle));
@@ -529,11 +529,13 @@ fn waits_for_catalog(session: &Session, _: Now) -> bool {
     }
 }
 
-/// Whether a session has waited for the catalog long enough.
-fn is_impatient(session: &Session, now: Now) -> bool {
+/// Whether a session has waited for the catalog, or slept, long enough.
+fn has_waited(session: &Session, now: Now) -> bool {
     match &session.work {
         Work::Settling(settling) => settling.deadline <= now.boot,
-        Work::Statement(execution) => matches!(execution.step, Step::Catalog(deadline) if deadline <= now.boot),
+        Work::Statement(execution) => {
+            matches!(execution.step, Step::Catalog(until) | Step::Sleep(until) if until <= now.boot)
+        }
         _ => false,
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: a script changes only when the protocol is meant to change.
 
 use crate::programs::*;
-use crate::world::{self, ACCOUNTS, World, account_key, accounts};
+use crate::world::{self, ACCOUNTS, World, account_key, accounts, program};
 use messages::concurrency::ConcurrencyReply;
 use messages::limits::SERVICE_PATIENCE;
 use messages::program::Program;
@@ -141,6 +141,40 @@ fn a_range_delete_locks_the_range() {
          may T3 write by_owner[01626f6200]?
          commit T3 read () ranges (accounts[8102..f0]) write (-accounts[8102] -by_owner[01626f6200])
          reply executed 1, 0 rows",
+    );
+}
+
+/// A program that does nothing says whether the site serves: whoever listens from then on must miss nothing.
+#[test]
+fn a_program_that_does_nothing_needs_a_site_that_serves() {
+    for mode in [AccessMode::ReadOnly, AccessMode::ReadWrite] {
+        let mut world = filled();
+        world.begin(mode);
+        world.hold_checks = true;
+        assert_eq!(world.execute(&program(Vec::new()), &[]), None);
+        script(&mut world, "serve?");
+    }
+    let mut world = filled();
+    world.begin(AccessMode::ReadOnly);
+    world.run(&program(Vec::new()), &[]);
+    world.ask(SessionRequest::Commit);
+    script(
+        &mut world,
+        "serve?
+         begin snapshot
+         reply executed 0, 0 rows
+         reply Committed { receipt: Nothing }",
+    );
+    world.begin(AccessMode::ReadWrite);
+    world.run(&program(Vec::new()), &[]);
+    world.ask(SessionRequest::Commit);
+    script(
+        &mut world,
+        "serve?
+         begin
+         reply executed 0, 0 rows
+         finish T3
+         reply Committed { receipt: Nothing }",
     );
 }
 

@@ -218,6 +218,39 @@ fn a_transaction_may_not_write_without_bound() {
     assert!(world.histories.is_empty());
 }
 
+/// However short they are, notifications are bounded as well: their prepare has to fit into a message, or it is sent for ever.
+#[test]
+fn a_transaction_may_not_notify_without_bound() {
+    let mut world = World::new();
+    world.begin(AccessMode::ReadWrite);
+    let all: Vec<Action> = (0..=TRANSACTION_WRITES_MAX).map(|number| notify(Value::text(number.to_string()))).collect();
+    let (sqlstate, message) = world.fail(&program(all), &[]);
+    assert_eq!((sqlstate.as_str(), message.as_str()), ("54000", "transaction notifies of too much"));
+    world.run(&program(vec![notify(Value::text("one"))]), &[]);
+    world.ask(SessionRequest::Commit);
+    assert_eq!(world.histories[0].1.notifications.len(), 1);
+}
+
+/// What a savepoint's rollback takes back nobody is told, and it can be said again.
+#[test]
+fn a_savepoint_marks_the_notifications() {
+    let mut world = World::new();
+    world.begin(AccessMode::ReadWrite);
+    world.run(&program(vec![notify(Value::text("one"))]), &[]);
+    world.ask(SessionRequest::Savepoint { name: "a".into() });
+    world.run(&program(vec![notify(Value::text("two"))]), &[]);
+    world.ask(SessionRequest::RollbackTo { name: "a".into() });
+    world.ask(SessionRequest::Commit);
+    let [(_, history)] = world.histories.as_slice() else { panic!("not one commit") };
+    let said: Vec<&str> = history.notifications.iter().map(|said| &*said.payload).collect();
+    assert_eq!(said, ["one"]);
+}
+
+fn notify(payload: Value) -> Action {
+    let [channel, payload] = [Value::text("channel"), payload].map(Expression::Constant);
+    Action::Notify { channel, payload, process: 1 }
+}
+
 /// Loading a table that the transaction made must not be one huge history, whatever the batches; and a rollback must leave
 /// nothing in reach.
 #[test]

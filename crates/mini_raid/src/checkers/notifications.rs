@@ -97,9 +97,12 @@ fn check_once(
         if !known.insert(*token) {
             return Err(format!("who listens at {} was told twice of entry {token}", in_words(life)));
         }
-        if let Some((TransactionFate::Aborted, ..)) = fates.get(token) {
-            return Err(format!("who listens at {} was told of entry {token}, which did not commit", in_words(life)));
-        }
+        let wrong = match fates.get(token) {
+            Some((TransactionFate::Aborted, ..)) => "which did not commit",
+            None => "which nobody has written",
+            Some(_) => continue,
+        };
+        return Err(format!("who listens at {} was told of entry {token}, {wrong}", in_words(life)));
     }
     Ok(())
 }
@@ -163,6 +166,7 @@ mod tests {
         assert!(outcome(&committed, [&[3, 6], &[3, 6, 3]]).is_err());
         assert!(outcome(&committed, [&[3, 6], &[3]]).is_err());
         assert!(outcome(&[(3, TransactionFate::Aborted)], [&[3], &[3]]).is_err());
+        assert!(outcome(&committed, [&[3, 6, 12], &[3, 6, 12]]).is_err());
         let unknown = [(3, TransactionFate::Committed), (6, TransactionFate::Unknown), (9, TransactionFate::Committed)];
         assert!(outcome(&unknown, [&[3, 6, 9], &[3, 9]]).is_err());
     }

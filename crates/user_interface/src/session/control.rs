@@ -121,7 +121,7 @@ impl Turn<'_> {
             Utility::Prepare(name, types, text) => self.prepare_named(name, types, &text, &execution.prepared)?,
             Utility::Range(declarations) => self.declare_ranges(&declarations)?,
             Utility::Listen(_) => return self.enter(execution),
-            Utility::Unlisten(channel) => self.unlisten(channel),
+            Utility::Unlisten(channel) => self.unlisten(channel)?,
             Utility::Explain(text) => return self.explain(execution, &text),
             Utility::Snapshot(name) => return self.take_snapshot(execution, name),
             Utility::Copy(copy) if copy.outwards => return self.copy_out(execution, &copy),
@@ -443,7 +443,7 @@ impl Turn<'_> {
             self.session.ranges.clear();
             self.forget_portals();
             self.session.cursors.clear();
-            self.unlisten(None);
+            self.unlisten(None)?;
             self.reset_settings();
             self.become_role(&RoleChange { of_session: true, ..RoleChange::default() })?;
         }

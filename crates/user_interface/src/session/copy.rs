@@ -134,7 +134,10 @@ impl Turn<'_> {
                 self.ask(SessionRequest::Savepoint { name });
                 execution.step = Step::Savepoint;
             }
-            Utility::Listen(channel) => return self.listen(execution, channel),
+            Utility::Listen(_) => {
+                self.start_listening(execution);
+                return Ok(());
+            }
             _ => unreachable!("only these enter a transaction"),
         }
         self.session.work = Work::Statement(execution);

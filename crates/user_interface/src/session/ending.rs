@@ -102,6 +102,7 @@ impl Turn<'_> {
         self.session.work = Work::Idle;
         self.session.cycle = Cycle::Idle;
         self.session.open = false;
+        self.session.listening = Default::default();
     }
 
     /// Ends the cycle: the implicit transaction, if there is one, then ReadyForQuery. `tag` waits for the commit.

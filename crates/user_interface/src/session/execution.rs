@@ -312,6 +312,10 @@ impl Turn<'_> {
                 return;
             }
         }
+        if let Plan::Utility(Utility::Listen(channel)) = &execution.prepared.plan {
+            let channel = channel.clone();
+            return self.listen(execution, channel);
+        }
         if !execution.prepared.sleeps.is_empty() {
             return self.fall_asleep(execution, rows);
         }

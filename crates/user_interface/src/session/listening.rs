@@ -2,7 +2,7 @@
 //!
 //! Invariant: what a transaction changes of the channels holds once it has committed, and is gone when it has not.
 
-use crate::limits::NOTIFICATIONS_BYTES_MAX;
+use crate::limits::{CHANNELS_MAX, NOTIFICATIONS_BYTES_MAX};
 use messages::Notification;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -32,12 +32,14 @@ pub enum ListeningLost {
 pub struct Listening {
     pub(super) channels: BTreeSet<Arc<str>>,
     /// What the transaction under way changes, in order.
-    pub(super) changes: Vec<ListenChange>,
+    changes: Vec<ListenChange>,
+    /// The channels of the LISTENs among them.
+    begun: BTreeSet<Arc<str>>,
     /// By savepoint, the outermost first: how many changes there were.
     marks: Vec<usize>,
     /// What its client is to be told.
     pub(super) waiting: VecDeque<Notification>,
-    pub(super) waiting_bytes: usize,
+    waiting_bytes: usize,
     pub(super) lost: Option<ListeningLost>,
 }
 
@@ -50,6 +52,36 @@ impl Listening {
     /// Its channels, by name.
     pub fn channels(&self) -> impl Iterator<Item = &Arc<str>> {
         self.channels.iter()
+    }
+
+    /// The transaction under way is to listen. False: to too much.
+    pub fn begin(&mut self, channel: Arc<str>) -> bool {
+        let is_new = !self.channels.contains(&channel) && !self.begun.contains(&channel);
+        if is_new && self.channels.len() + self.begun.len() >= CHANNELS_MAX {
+            return false;
+        }
+        self.change(ListenChange::Listen(channel))
+    }
+
+    /// The transaction under way is not to listen any more, to a channel or at all; what is about nothing is forgotten at once, as in PostgreSQL. False: it
+    /// has changed too much.
+    pub fn end(&mut self, channel: Option<Arc<str>>) -> bool {
+        let is_on = match &channel {
+            Some(channel) => self.channels.contains(channel) || self.begun.contains(channel),
+            None => !self.channels.is_empty() || !self.begun.is_empty(),
+        };
+        !is_on || self.change(channel.map_or(ListenChange::UnlistenAll, ListenChange::Unlisten))
+    }
+
+    fn change(&mut self, change: ListenChange) -> bool {
+        if self.changes.len() >= CHANNELS_MAX {
+            return false;
+        }
+        if let ListenChange::Listen(channel) = &change {
+            self.begun.insert(channel.clone());
+        }
+        self.changes.push(change);
+        true
     }
 
     /// A savepoint is set.
@@ -67,12 +99,18 @@ impl Listening {
         self.marks.truncate(place + 1);
         if let Some(mark) = self.marks.last() {
             self.changes.truncate(*mark);
+            let begun = self.changes.iter().filter_map(|change| match change {
+                ListenChange::Listen(channel) => Some(channel.clone()),
+                _ => None,
+            });
+            self.begun = begun.collect();
         }
     }
 
     /// The transaction is over.
     pub fn end_block(&mut self, committed: bool) {
         self.marks.clear();
+        self.begun.clear();
         if self.changes.is_empty() {
             return;
         }
@@ -90,11 +128,10 @@ impl Listening {
 
     /// Something has been notified of. Whether its client is to hear of it, or will if the transaction under way commits.
     pub fn hear(&mut self, notification: &Notification) -> bool {
-        let begins = |change: &ListenChange| *change == ListenChange::Listen(notification.channel.clone());
-        if !self.channels.contains(&notification.channel) && !self.changes.iter().any(begins) {
+        if !self.channels.contains(&notification.channel) && !self.begun.contains(&notification.channel) {
             return false;
         }
-        self.waiting_bytes += notification.bytes() + size_of::<Notification>();
+        self.waiting_bytes += notification.bytes();
         self.waiting.push_back(notification.clone());
         if self.waiting_bytes > NOTIFICATIONS_BYTES_MAX {
             self.lose(ListeningLost::Overflow);
@@ -102,7 +139,14 @@ impl Listening {
         true
     }
 
-    pub(super) fn lose(&mut self, why: ListeningLost) {
+    /// The next of what its client is to be told.
+    pub fn next(&mut self) -> Option<Notification> {
+        let next = self.waiting.pop_front()?;
+        self.waiting_bytes -= next.bytes();
+        Some(next)
+    }
+
+    fn lose(&mut self, why: ListeningLost) {
         self.lost.get_or_insert(why);
         self.waiting = VecDeque::new();
         self.waiting_bytes = 0;
@@ -128,20 +172,41 @@ mod tests {
     #[test]
     fn channels_change_with_the_commit() {
         let mut listening = Listening::default();
-        listening.changes.push(ListenChange::Listen("a".into()));
+        assert!(listening.begin("a".into()));
         listening.mark();
-        listening.changes.push(ListenChange::Listen("b".into()));
+        assert!(listening.begin("b".into()));
         assert!(listening.hear(&heard("b")), "it may come to listen there");
         listening.roll_back_to(0);
         assert!(!listening.hear(&heard("b")) && listening.hear(&heard("a")));
         listening.end_block(true);
         assert_eq!(listening.waiting, [heard("a")], "a transaction hears of itself");
-        listening.changes.push(ListenChange::UnlistenAll);
+        assert!(listening.end(None));
         listening.end_block(false);
         assert!(listening.hear(&heard("a")));
-        listening.changes.push(ListenChange::Unlisten("a".into()));
+        assert!(listening.end(Some("a".into())));
         listening.end_block(true);
         assert!(!listening.is_on(), "nothing of the channel is told any more");
+    }
+
+    /// If this fails, a transaction fills the memory of its site with what it changes of its channels, or a session does with channels.
+    #[test]
+    fn what_changes_is_bounded() {
+        let mut listening = Listening::default();
+        for number in 0..CHANNELS_MAX {
+            assert!(listening.begin(number.to_string().into()));
+        }
+        assert!(!listening.begin("another".into()) && !listening.end(Some("0".into())));
+        assert!(listening.end(Some("another".into())), "it is about nothing");
+        listening.end_block(true);
+        assert!(!listening.begin("another".into()));
+        for _ in 0..CHANNELS_MAX {
+            assert!(listening.begin("0".into()), "it listens there");
+        }
+        assert!(!listening.begin("0".into()) && !listening.end(None));
+        listening.end_block(false);
+        assert!(listening.end(Some("0".into())));
+        listening.end_block(true);
+        assert!(listening.begin("another".into()));
     }
 
     /// If this fails, a client that takes nothing fills the memory of its site.

@@ -61,6 +61,10 @@ impl Turn<'_> {
             {
                 self.block_committed(execution);
             }
+            // Nothing of it is open: what it returns was computed before.
+            Work::Statement(execution) if matches!(execution.step, Step::Sleep(_)) && !was_open => {
+                self.session.work = Work::Statement(execution);
+            }
             Work::Statement(execution) => {
                 let commits = match execution.step {
                     Step::Commit => true,

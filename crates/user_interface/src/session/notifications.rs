@@ -5,35 +5,42 @@
 //! connection ends with an error, and who connects again knows that it has to look for itself.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{CHANNELS_MAX, NOTIFIED_OUTPUT_MAX};
+use crate::limits::{CHANNELS_MAX, OUTPUT_BYTES_HIGH};
 use crate::protocol::backend;
-use crate::session::listening::{ListenChange, ListeningLost};
-use crate::session::state::{Block, Cycle, Execution, Phase, Work};
+use crate::session::listening::ListeningLost;
+use crate::session::state::{Block, Cycle, Execution, Phase, Session, Step, Work};
 use crate::session::turn::Turn;
 use messages::Notification;
+use messages::program::Program;
 use std::sync::Arc;
 use values::Value;
 
 impl Turn<'_> {
-    /// LISTEN, in a transaction of a site that serves.
-    pub fn listen(&mut self, execution: Box<Execution>, channel: Arc<str>) -> Result<()> {
-        let listening = &mut self.session.listening;
-        if listening.channels.len() + listening.changes.len() >= CHANNELS_MAX {
-            let message = format!("a session listens on at most {CHANNELS_MAX} channels");
-            return Err(SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
-        }
-        listening.changes.push(ListenChange::Listen(channel));
-        self.complete(execution);
-        Ok(())
+    /// LISTEN: first finds out whether the site serves, for what is notified at others does not come to one that does not.
+    pub fn start_listening(&mut self, mut execution: Box<Execution>) {
+        let nothing = Program {
+            parameters: Vec::new(),
+            actions: Vec::new(),
+            columns: Vec::new(),
+            relies_on: Arc::default(),
+            read_only: true,
+            references: Arc::default(),
+        };
+        self.execute_program(&mut execution, Arc::new(nothing), Vec::new(), Step::Program);
+        self.session.work = Work::Statement(execution);
     }
 
-    /// UNLISTEN, of one channel or of all.
-    pub fn unlisten(&mut self, channel: Option<Arc<str>>) {
-        let listening = &mut self.session.listening;
-        // PostgreSQL, too, forgets at once what is about nothing.
-        if listening.is_on() {
-            listening.changes.push(channel.map_or(ListenChange::UnlistenAll, ListenChange::Unlisten));
+    /// LISTEN, in a transaction of a site that serves.
+    pub fn listen(&mut self, execution: Box<Execution>, channel: Arc<str>) {
+        if !self.session.listening.begin(channel) {
+            return self.fail(&too_many());
         }
+        self.complete(execution);
+    }
+
+    /// UNLISTEN, of one channel or of all. Errors: 54000.
+    pub fn unlisten(&mut self, channel: Option<Arc<str>>) -> Result<()> {
+        if self.session.listening.end(channel) { Ok(()) } else { Err(too_many()) }
     }
 
     /// The rows of `pg_listening_channels()`.
@@ -41,38 +48,45 @@ impl Turn<'_> {
         self.session.listening.channels().map(|channel| vec![Value::text(&**channel)]).collect()
     }
 
-    /// Whether the client is between its transactions, and waits for nothing.
-    fn is_between_transactions(&self) -> bool {
-        let session = &*self.session;
-        let is_idle = matches!((&session.work, &session.cycle), (Work::Idle, Cycle::Idle));
-        session.phase == Phase::Ready && session.block == Block::None && is_idle
-    }
-
     /// Tells an idle client what it has to hear.
     pub fn tell_idle_client(&mut self) {
-        if self.is_between_transactions() {
+        if self.session.is_between_transactions() {
             self.tell_notifications();
         }
     }
 
-    /// Tells the client what it has to hear: it is between two transactions.
+    /// Tells the client what it has to hear, as far as there is room: it is between two transactions.
     pub fn tell_notifications(&mut self) {
         let session = &mut *self.session;
-        if session.output.len() > NOTIFIED_OUTPUT_MAX && !session.listening.waiting.is_empty() {
-            session.listening.lose(ListeningLost::Overflow);
-        }
         if let Some(why) = session.listening.lost {
             return self.fatal(&lost(why));
         }
-        if session.listening.waiting.is_empty() {
-            return;
-        }
-        for Notification { channel, payload, process } in std::mem::take(&mut session.listening.waiting) {
+        while session.output.len() < OUTPUT_BYTES_HIGH
+            && let Some(Notification { channel, payload, process }) = session.listening.next()
+        {
             backend::notification(&mut session.output, process, &channel, &payload);
+            session.is_due = true;
         }
-        session.listening.waiting_bytes = 0;
-        session.is_due = true;
     }
+}
+
+impl Session {
+    /// Whether the client is between its transactions, and waits for nothing.
+    fn is_between_transactions(&self) -> bool {
+        let is_idle = matches!((&self.work, &self.cycle), (Work::Idle, Cycle::Idle));
+        self.phase == Phase::Ready && self.block == Block::None && is_idle
+    }
+
+    /// Whether notifications wait for nothing but room in the output.
+    pub fn has_notifications(&self) -> bool {
+        !self.listening.waiting.is_empty() && self.is_between_transactions()
+    }
+}
+
+/// 54000.
+fn too_many() -> Box<SqlError> {
+    let message = format!("a session listens on at most {CHANNELS_MAX} channels, and a transaction changes as many");
+    SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message)
 }
 
 /// 57P01.

@@ -127,15 +127,17 @@ impl Turn<'_> {
         self.query(QueryRequest::More);
     }
 
-    /// Asks for more rows once the client has taken what was sent.
+    /// Asks for more rows, or tells of more notifications, once the client has taken what was sent.
     pub fn output_taken(&mut self) {
-        let waits = matches!(&self.session.work, Work::Statement(execution) if execution.step == Step::Room);
-        if !waits || self.session.output.len() > OUTPUT_BYTES_HIGH / 2 {
+        if !self.session.has_room() {
             return;
         }
         match std::mem::replace(&mut self.session.work, Work::Idle) {
             Work::Statement(execution) => self.more(execution, Step::Rows),
-            other => self.session.work = other,
+            other => {
+                self.session.work = other;
+                self.tell_idle_client();
+            }
         }
     }
 

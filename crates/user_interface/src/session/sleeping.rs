@@ -14,7 +14,9 @@ impl Turn<'_> {
         for row in &mut rows {
             for column in execution.prepared.sleeps.iter() {
                 let Some(value) = row.get_mut(column.place) else { continue };
-                match column.measure.nanoseconds(value, now_micros) {
+                // One sleep begins when the one before it ends.
+                let begins = now_micros.saturating_add_unsigned(asleep / 1_000);
+                match column.measure.nanoseconds(value, begins) {
                     Ok(nanoseconds) => asleep = asleep.saturating_add(nanoseconds),
                     Err(error) => {
                         self.session.work = Work::Statement(execution);
@@ -34,10 +36,10 @@ impl Turn<'_> {
         self.session.work = Work::Statement(execution);
     }
 
-    /// The time has come.
+    /// The time may have come.
     pub fn wake(&mut self) {
         match std::mem::replace(&mut self.session.work, Work::Idle) {
-            Work::Statement(mut execution) if matches!(execution.step, Step::Sleep(_)) => {
+            Work::Statement(mut execution) if matches!(execution.step, Step::Sleep(end) if end <= self.now.boot) => {
                 let rows = std::mem::take(&mut execution.asleep);
                 self.program_returned(execution, rows);
             }

@@ -3,7 +3,7 @@
 //! Invariant: `open` is true exactly while the action driver holds a transaction for the session, as far as its replies tell.
 
 use crate::errors::SqlError;
-use crate::limits::OUTPUT_HELD_MAX;
+use crate::limits::{OUTPUT_BYTES_HIGH, OUTPUT_HELD_MAX};
 use crate::protocol::copy::{CopyColumn, Decoder, Options};
 use crate::protocol::format::Formats;
 use crate::session::catalog::{Overlay, OwnRow};
@@ -454,6 +454,15 @@ impl Session {
             Work::Statement(execution) => execution.step == Step::CopyData,
             _ => false,
         }
+    }
+
+    /// Whether it has waited for its client to take its output, and goes on now.
+    pub fn has_room(&self) -> bool {
+        let waits = match &self.work {
+            Work::Statement(execution) => execution.step == Step::Room,
+            _ => self.has_notifications(),
+        };
+        waits && self.output.len() <= OUTPUT_BYTES_HIGH / 2
     }
 
     /// Whether nothing of it is under way, late answers included, and nothing can come for it.

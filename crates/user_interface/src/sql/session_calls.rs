@@ -158,6 +158,10 @@ impl Compiler<'_> {
             columns.push(ResultColumn { name, column_type: Type::Void, origin: (0, 0) });
         }
         let read_only = actions.is_empty();
+        // It would have committed before it sleeps, and a client that cancels it then were told that it has not.
+        if !read_only && !sleeps.is_empty() {
+            return Err(SqlError::unsupported("pg_notify() beside pg_sleep()").into());
+        }
         actions.push(Action::Select { source: None, filter: None, output, offset: None, limit: None, lock: None });
         let program = Program {
             parameters: self.take_parameters()?,

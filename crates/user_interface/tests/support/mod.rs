@@ -317,7 +317,7 @@ impl Script {
 
 /// Whether it does nothing but look whether the catalog is what it is taken for.
 fn is_doubt(program: &Program) -> bool {
-    program.actions.is_empty()
+    program.actions.is_empty() && !program.relies_on.is_empty()
 }
 
 fn show_execute(program: &Program, parameters: &[Value], rows: &[Vec<Value>]) -> String {
