@@ -27,13 +27,13 @@ impl ItemName {
         for table in tables {
             let bytes = item.key.as_bytes();
             let schema = |oid| catalog.namespace_numbered(oid).map(|schema| schema.name.clone());
-            let name = Some(namespace::named(&table.name, schema).into_owned());
+            let name = || Some(namespace::named(&table.name, schema).into_owned());
             if table.storage == item.table {
-                return ItemName { table: name, index: None, key: key_text(table, &table.primary_key, bytes) };
+                return ItemName { table: name(), index: None, key: key_text(table, &table.primary_key, bytes) };
             }
             if let Some(index) = table.indexes.iter().find(|index| index.storage == item.table) {
                 let key = key_text(table, &index.columns, bytes);
-                return ItemName { table: name, index: Some(namespace::bare(&index.name).to_owned()), key };
+                return ItemName { table: name(), index: Some(namespace::bare(&index.name).to_owned()), key };
             }
         }
         ItemName::default()

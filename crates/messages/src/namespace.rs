@@ -14,6 +14,8 @@ pub const PUBLIC_OID: u32 = 2200;
 pub const NOWHERE: u32 = 0;
 /// Stands between a name and the number of its schema.
 const MARK: char = '\u{1f}';
+/// Stands between a schema and a name as they were written, before it is known what they mean.
+pub const WRITTEN: char = '\u{1e}';
 
 /// The text for a name in a schema.
 pub fn within(name: &str, namespace: u32) -> String {
@@ -46,6 +48,12 @@ pub fn is_marked(text: &str) -> bool {
     text.contains(MARK)
 }
 
+/// Whether a text has one of the characters in it that set parts of a name off: the mark, or what stands between a schema and a name until it is known what
+/// they mean.
+pub fn has_control(text: &str) -> bool {
+    text.bytes().any(|byte| byte == MARK as u8 || byte == WRITTEN as u8)
+}
+
 /// A text without numbers of schemas, as clients see it.
 pub fn shown(text: &str) -> Cow<'_, str> {
     named(text, |_| None)
@@ -65,7 +73,7 @@ pub fn named(text: &str, name_of: impl Fn(u32) -> Option<String>) -> Cow<'_, str
             shown.push_str(rest);
             continue;
         };
-        let at = start_of_name(&shown);
+        let at = start_of_name(&shown, rest.starts_with('"'));
         let name = shown.split_off(at);
         // The mark was the reason for quotes around a plain name.
         let unquoted = name.strip_prefix('"').filter(|name| is_plain(name) && rest.starts_with('"'));
@@ -80,21 +88,19 @@ fn is_plain(name: &str) -> bool {
         && name.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_')
 }
 
-/// Where the name begins that a text ends with, its opening quote included.
-fn start_of_name(text: &str) -> usize {
-    let quotes = text.matches('"').count();
-    match text.rfind('"') {
-        // Within quotes: whether a doubled one is in the name does not matter to where it begins.
-        Some(at) if quotes % 2 == 1 => {
-            let doubled = text[..at].len() - text[..at].trim_end_matches('"').len();
-            at - doubled
+/// Where the name begins that a text ends with, its opening quote included. The mark stands at the end of a name: what is quoted has its closing quote next.
+fn start_of_name(text: &str, is_quoted: bool) -> usize {
+    let mut end = text.len();
+    while is_quoted && let Some(last) = text[..end].rfind('"') {
+        let run = text[..=last].trim_end_matches('"').len();
+        // Quotes within the name are doubled: with the one before it they are odd.
+        if (last + 1 - run) % 2 == 1 {
+            return run;
         }
-        _ => {
-            let is_name = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
-            text.rfind(|letter| !is_name(letter))
-                .map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8))
-        }
+        end = run;
     }
+    let is_name = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
+    text.rfind(|letter| !is_name(letter)).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8))
 }
 
 #[cfg(test)]
@@ -129,5 +135,10 @@ mod tests {
         assert_eq!(named("SELECT * FROM \"t\u{1f}9\" AS t", name_of), "SELECT * FROM s.t AS t");
         assert_eq!(named("nextval('t_id_seq\u{1f}9'::regclass)", name_of), "nextval('s.t_id_seq'::regclass)");
         assert_eq!(named("nextval('\"A\u{1f}9\"'::regclass)", name_of), "nextval('s.\"A\"'::regclass)");
+        assert_eq!(named("SELECT '5\"' FROM \"t\u{1f}9\"", name_of), "SELECT '5\"' FROM s.t");
+        assert_eq!(named("SELECT '5\"', nextval('q\u{1f}9')", name_of), "SELECT '5\"', nextval('s.q')");
+        assert_eq!(named("FROM \"a\"\"b\u{1f}9\"", name_of), "FROM s.\"a\"\"b\"");
+        assert_eq!(named("FROM \"\"\"b\u{1f}9\"", name_of), "FROM s.\"\"\"b\"");
+        assert_eq!(named("FROM \"b\"\"\u{1f}9\"", name_of), "FROM s.\"b\"\"\"");
     }
 }

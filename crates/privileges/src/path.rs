@@ -7,6 +7,7 @@ use messages::namespace::{PUBLIC, PUBLIC_OID};
 use messages::privilege::{PUBLIC as EVERYBODY, Privileges};
 use messages::role::BOOTSTRAP_OID;
 use messages::schema::{Catalog, NamespaceSchema};
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 /// What `search_path` is unless it was set.
@@ -49,6 +50,25 @@ pub fn search_path(catalog: &Catalog, role: u32, user: &str, setting: &str) -> S
         }
     }
     path.into()
+}
+
+/// Names in an explicit value of `search_path` that are in no path because no such schema is there or open, each with the number of schemas of the path
+/// that come before it: as soon as it is there, names that are found behind it can mean something else.
+pub fn left_out(catalog: &Catalog, role: u32, user: &str, setting: &str) -> Vec<(usize, String)> {
+    let mut left_out = Vec::new();
+    // Whoever makes a schema that the default path could name makes what was found in `public` new.
+    if setting == DEFAULT {
+        return left_out;
+    }
+    let mut path = BTreeSet::new();
+    for name in names(setting).unwrap_or_default() {
+        let name = if name == "$user" { user.to_owned() } else { name };
+        match catalog.namespace(&name).filter(|namespace| may_look_into(catalog, role, namespace)) {
+            Some(namespace) => drop(path.insert(namespace.oid)),
+            None => left_out.push((path.len(), name)),
+        }
+    }
+    left_out
 }
 
 /// The names in a list such as `"$user", public`; `None`: it is no list.
@@ -128,6 +148,11 @@ mod tests {
         );
         assert_eq!(path(7, "nowhere, SALES, sales, \"Sales\""), [16390, 16391]);
         assert_eq!(path(BOOTSTRAP_OID, ""), [] as [u32; 0]);
+        let left_out = |role: u32, setting: &str| left_out(&catalog, role, "sales", setting);
+        let away = |before: usize, name: &str| (before, name.to_owned());
+        assert_eq!(left_out(7, "nowhere, SALES, sales, later, public"), [away(0, "nowhere"), away(1, "later")]);
+        assert_eq!(left_out(8, "public, sales"), [away(1, "sales")], "it may not look into that");
+        assert_eq!(left_out(8, DEFAULT), []);
     }
 
     /// A path that was dropped would leave the tables of `public` to be found.

@@ -231,7 +231,9 @@ impl UserInterface {
     ///
     /// # Panics
     /// If the session exists already.
-    pub fn take_in(&mut self, Moving(session): Moving) {
+    pub fn take_in(&mut self, Moving(mut session): Moving) {
+        // Updates of the catalog are counted by each.
+        session.path.take();
         self.processes.insert(session.process, session.id);
         let before = self.sessions.insert(session.id, session);
         assert!(before.is_none(), "a session is in one place");

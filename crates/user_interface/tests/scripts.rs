@@ -111,3 +111,9 @@ fn roles() {
 fn settings_of_all() {
     run("settings_of_all");
 }
+
+/// Names with and without a schema: what each means, and what makes it mean something else.
+#[test]
+fn schemas() {
+    run("schemas");
+}

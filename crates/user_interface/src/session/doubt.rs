@@ -6,7 +6,7 @@
 //!
 //! Invariant: nothing of the statement has been done or told.
 
-use crate::errors::Result;
+use crate::errors::{Result, sqlstate};
 use crate::limits::DOUBTS_MAX;
 use crate::session::state::{Again, Block, Confirmed, Cycle, Doubt, Execution, Work};
 use crate::session::turn::Turn;
@@ -19,8 +19,11 @@ use messages::program::Program;
 use messages::schema::CatalogVersions;
 use std::sync::Arc;
 
-/// Errors of the class "syntax error or access rule violation": names and types, which the catalog decides.
-const CLASS: &str = "42";
+/// Whether the catalog decides an error: those of the class "syntax error or access rule violation", which are about names and types, and a schema that is not
+/// there.
+fn is_by_catalog(code: &str) -> bool {
+    code.starts_with("42") || code == sqlstate::UNDEFINED_SCHEMA
+}
 
 impl Turn<'_> {
     /// Catalog rows of what a statement mentions.
@@ -44,7 +47,7 @@ impl Turn<'_> {
         let own = self.session.overlay.keys();
         let relies_on: Arc<[_]> = relied.iter().filter(|(key, _)| !own.contains(key)).cloned().collect();
         let by_catalog = match &confirmed {
-            Confirmed::Error(error) => error.sqlstate.starts_with(CLASS),
+            Confirmed::Error(error) => is_by_catalog(&error.sqlstate),
             Confirmed::Parsed(..) | Confirmed::Login | Confirmed::Becomes(..) => true,
         };
         let told = !by_catalog

@@ -64,6 +64,7 @@ impl Turn<'_> {
     /// The statements of a client's text.
     pub fn read(&mut self, text: &str) -> Result<Vec<Parsed>> {
         if !self.session.settings.now.speaks_quel() {
+            parse::check_names(text)?;
             return parse::statements(text);
         }
         self.translated(text)?.into_iter().filter_map(|one| of_quel(one).transpose()).collect()
@@ -77,6 +78,7 @@ impl Turn<'_> {
                 if all.len() > 1 { Err(parse::several()) } else { Ok(all.pop()) }
             }
             TextLanguage::Sql { is_replace } => {
+                parse::check_names(text)?;
                 let mut parsed = parse::statement(text)?;
                 if let (true, Some(parsed)) = (is_replace, &mut parsed) {
                     parsed.quel = Some(Arc::new(QuelOrigin { places: QuelPlaces::default(), verb: Verb::Replace }));
@@ -149,7 +151,8 @@ fn of_quel(translated: TranslatedStatement) -> Result<Option<Parsed>> {
         }
         StatementMeaning::Sql { sql, places, verb } => (sql, QuelOrigin { places, verb }),
     };
-    let parsed = parse::statement(&sql).map_err(|mut error| {
+    let read = parse::check_names(&sql).and_then(|()| parse::statement(&sql));
+    let parsed = read.map_err(|mut error| {
         error.position = error.position.and_then(|position| origin.places.quel(position));
         error
     })?;

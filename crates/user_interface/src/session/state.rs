@@ -19,9 +19,11 @@ use bytes::BytesMut;
 use messages::program::Program;
 use messages::session::AccessMode;
 use messages::{Incarnation, Key, SessionId};
+use privileges::path::SearchPath;
 use quel::Ranges;
 use rustc_hash::FxHashMap;
 use sqlparser::ast;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use values::Value;
@@ -324,6 +326,21 @@ pub struct SessionSettings {
     pub after_rollback: Option<Settings>,
 }
 
+/// A search path, with all that it depends on.
+#[derive(Debug)]
+pub struct KnownPath {
+    /// The update of the catalog.
+    pub generation: u64,
+    /// The role that names are looked for by.
+    pub role: u32,
+    /// Its name.
+    pub user: String,
+    /// The value of `search_path`.
+    pub setting: String,
+    /// The schemas.
+    pub path: SearchPath,
+}
+
 /// A client's session.
 #[derive(Debug)]
 pub struct Session {
@@ -371,6 +388,8 @@ pub struct Session {
     pub implicit_failed: bool,
     /// The transaction's schema changes.
     pub overlay: Overlay,
+    /// The path that was worked out last, while the transaction had changed nothing.
+    pub path: RefCell<Option<KnownPath>>,
     /// Savepoints, each with the schema changes and the settings before it.
     pub savepoints: Vec<(String, Overlay, SessionSettings)>,
     /// The channels that it listens on.
@@ -429,6 +448,7 @@ impl Session {
             began_micros: 0,
             implicit_failed: false,
             overlay: Overlay::default(),
+            path: RefCell::default(),
             savepoints: Vec::new(),
             listening: Listening::default(),
             statements: FxHashMap::default(),

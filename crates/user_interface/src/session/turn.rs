@@ -7,7 +7,7 @@ use crate::limits::{CACHED_SQL_BYTES_MAX, CACHED_STATEMENTS_MAX};
 use crate::protocol::backend::{self, Severity};
 use crate::session::catalog::SharedCatalog;
 use crate::session::doorkeeper::Doorkeeper;
-use crate::session::state::{Session, TextLanguage};
+use crate::session::state::{KnownPath, Session, TextLanguage};
 use crate::sql::compile;
 use crate::sql::given::Context;
 use crate::sql::parse::{self, Parsed};
@@ -114,8 +114,23 @@ impl Turn<'_> {
     /// The schemas where the session looks for names without one.
     pub fn path(&self) -> SearchPath {
         let (user, role) = self.session.current_user();
-        let catalog = self.session.overlay.merged(&self.shared.catalog);
-        search_path(catalog, role, user, self.session.settings.now.search_path())
+        let setting = self.session.settings.now.search_path();
+        if !self.session.overlay.is_empty() {
+            let catalog = self.session.overlay.merged(&self.shared.catalog);
+            return search_path(catalog, role, user, setting);
+        }
+        let SharedCatalog { catalog, generation } = &self.shared.catalog;
+        let is_it = |known: &&KnownPath| {
+            known.generation == *generation && known.role == role && known.user == user && known.setting == setting
+        };
+        if let Some(known) = self.session.path.borrow().as_ref().filter(is_it) {
+            return known.path.clone();
+        }
+        let path = search_path(catalog, role, user, setting);
+        let (user, setting) = (user.to_owned(), setting.to_owned());
+        let known = KnownPath { generation: *generation, role, user, setting, path: path.clone() };
+        *self.session.path.borrow_mut() = Some(known);
+        path
     }
 
     /// Runs `with` with what is special about the session.
@@ -204,8 +219,10 @@ impl Turn<'_> {
             | Plan::Sequence(_)
             | Plan::Namespaces(_)
             | Plan::Utility(Utility::Copy(_) | Utility::Maintenance(_)) => {
-                let catalog = self.session.overlay.merged(&self.shared.catalog);
-                prepared.path == self.path()
+                let catalog = &self.shared.catalog.catalog;
+                // What the transaction itself has made has no version, as what is not there has none.
+                self.session.overlay.is_empty()
+                    && prepared.path == self.path()
                     && prepared.resolved.iter().all(|(key, version)| catalog.version_of(key) == *version)
             }
             Plan::Utility(_) | Plan::SetConfig(..) | Plan::System(_) | Plan::Execute(..) => true,

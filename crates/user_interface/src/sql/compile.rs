@@ -113,7 +113,9 @@ fn levels_of(tree: &Deep<ast::Statement>, context: &Context) -> usize {
 
 /// CREATE PROCEDURE: what its body compiles to is thrown away, but a body that does not compile is refused.
 fn of_procedure(text: &Arc<str>, create: &ast::CreateFunction, context: &Context) -> Result<Prepared> {
-    procedures::body(&procedures::definition(create)?, context)?;
+    let procedure = procedures::definition(create)?;
+    parse::check_names(&procedure.body).map_err(|error| Box::new(SqlError { position: None, ..*error }))?;
+    procedures::body(&procedure, context)?;
     let plan = Plan::Schema(Box::new(ast::Statement::CreateFunction(create.clone())));
     let mut prepared = Prepared::simple(text, plan, Tag::Plain("CREATE PROCEDURE"));
     prepared.writes = true;

@@ -3,13 +3,13 @@
 //! Invariant: what comes out is a name as the catalog knows it ([`messages::namespace`]); for what is not there it is one that nothing has.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::sql::denials::denied_for;
+use crate::sql::denials::{denied, denied_for};
 use crate::sql::names::{is_system_schema, parts};
 use crate::sql::settings::Facts;
 use messages::namespace::{self, NOWHERE, PUBLIC, PUBLIC_OID};
 use messages::schema::{Catalog, CatalogEntry, NamespaceSchema};
 use messages::{Key, Timestamp};
-use privileges::path::may_look_into;
+use privileges::path::{left_out, may_look_into};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,6 +28,8 @@ pub struct NameLookup<'a> {
     catalog: &'a Catalog,
     path: &'a [u32],
     role: u32,
+    /// Schemas that the path would have if they were there and open, and how many of it come before each.
+    left_out: Vec<(usize, String)>,
     /// Catalog rows that decided what names mean, beside those of what they mean.
     relied: RefCell<BTreeSet<Key>>,
 }
@@ -51,7 +53,8 @@ impl NameKind {
 impl<'a> NameLookup<'a> {
     /// For a session with these facts.
     pub fn new(catalog: &'a Catalog, facts: &'a Facts) -> NameLookup<'a> {
-        NameLookup { catalog, path: &facts.path, role: facts.role, relied: RefCell::default() }
+        let left_out = left_out(catalog, facts.role, facts.user, facts.settings.search_path());
+        NameLookup { catalog, path: &facts.path, role: facts.role, left_out, relied: RefCell::default() }
     }
 
     /// Whether a name without a schema means the one in `public`, and there is no other schema.
@@ -73,6 +76,12 @@ impl<'a> NameLookup<'a> {
         self.relied.borrow_mut().insert(key);
     }
 
+    /// Whoever makes or opens one of the schemas that stand here in the path, behind so many others, changes what a name means.
+    fn rely_on_left_out(&self, before: usize) {
+        let here = self.left_out.iter().filter(|(place, _)| *place == before);
+        here.for_each(|(_, name)| self.rely(CatalogEntry::namespace_key(name)));
+    }
+
     /// A schema that a statement names; its row decides. Errors: 3F000; 42501 for one that the role may not look into.
     pub fn schema(&self, name: &str) -> Result<Arc<NamespaceSchema>> {
         if name != PUBLIC {
@@ -90,7 +99,8 @@ impl<'a> NameLookup<'a> {
         if namespace::is_marked(name) {
             return Some(name.to_owned());
         }
-        for &schema in self.path {
+        for (place, &schema) in self.path.iter().enumerate() {
+            self.rely_on_left_out(place);
             let known = namespace::within(name, schema);
             if let Some(namespace) = self.catalog.namespace_numbered(schema)
                 && schema != PUBLIC_OID
@@ -103,6 +113,7 @@ impl<'a> NameLookup<'a> {
             // Whoever makes it changes what this name means.
             self.rely(kind.key(&known));
         }
+        self.rely_on_left_out(self.path.len());
         None
     }
 
@@ -144,9 +155,13 @@ impl<'a> NameLookup<'a> {
             return Err(SqlError::new("42602", message));
         }
         let namespace = match schema {
-            Some(schema) if is_system_schema(schema) => return Err(denied_for("schema", schema)),
+            Some(schema) if is_system_schema(schema) => {
+                return Err(denied(format!("permission denied to create \"{schema}.{name}\""))
+                    .with_detail("System catalog modifications are currently disallowed."));
+            }
             Some(schema) => self.schema(schema)?,
             None => {
+                self.rely_on_left_out(0);
                 self.path.first().and_then(|schema| self.catalog.namespace_numbered(*schema)).ok_or_else(|| {
                     SqlError::new(sqlstate::UNDEFINED_SCHEMA, "no schema has been selected to create in")
                 })?
@@ -161,7 +176,9 @@ impl<'a> NameLookup<'a> {
         let (schema, name) = parts(text);
         let Some(schema) = schema else {
             let own = namespace::is_marked(name).then(|| kind.key(name));
-            return self.path.iter().map(|schema| kind.key(&namespace::within(name, *schema))).chain(own).collect();
+            let in_path = self.path.iter().map(|schema| kind.key(&namespace::within(name, *schema)));
+            let left_out = self.left_out.iter().map(|(_, name)| CatalogEntry::namespace_key(name));
+            return in_path.chain(own).chain(left_out).collect();
         };
         let found = self.catalog.namespace(schema);
         let known = found.map(|namespace| kind.key(&namespace::within(name, namespace.oid)));

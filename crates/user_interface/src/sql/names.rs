@@ -7,7 +7,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::NAME_BYTES_MAX;
 use crate::sql::places::position;
 use messages::contention;
-use messages::namespace::PUBLIC;
+use messages::namespace::{PUBLIC, WRITTEN};
 use sqlparser::ast::{self, Ident, ObjectName, ObjectNamePart};
 use std::ops::ControlFlow;
 
@@ -81,9 +81,6 @@ pub fn own_relation(name: &ObjectName) -> Result<String> {
         _ => relation.name,
     })
 }
-
-/// Stands between a schema and a name as they were written, before it is known what they mean.
-const WRITTEN: char = '\u{1e}';
 
 /// A name with its schema as one text, until [`crate::sql::lookup`] has settled which one it means.
 pub fn written(schema: &str, name: &str) -> String {

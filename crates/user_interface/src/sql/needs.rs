@@ -399,7 +399,7 @@ impl Collector<'_> {
             }
             Some(ast::ConflictTarget::OnConstraint(name)) => {
                 let name = names::relation(name).map(|name| name.name).unwrap_or_default();
-                let index = table.indexes.iter().find(|index| index.name == name);
+                let index = table.indexes.iter().find(|index| namespace::bare(&index.name) == name);
                 let columns = index.map_or(&table.primary_key, |index| &index.columns);
                 columns.iter().for_each(|column| self.select(need, *column));
             }

@@ -118,6 +118,26 @@ pub fn statement(text: &str) -> Result<Option<Parsed>> {
     Ok(all.pop())
 }
 
+/// Checks the names in a text that a client has written: what marks the schema in a name of the catalog's is in none of them. Errors: 42602.
+pub fn check_names(text: &str) -> Result<()> {
+    if !namespace::has_control(text) {
+        return Ok(());
+    }
+    // A text without tokens is refused where it is parsed.
+    let tokens = sql_syntax::tokenize(text).unwrap_or_default();
+    let wrong = tokens.iter().find(|token| match &token.token {
+        Token::Word(word) => namespace::has_control(&word.value),
+        _ => false,
+    });
+    match wrong {
+        None => Ok(()),
+        Some(token) => {
+            let message = "a name has the control character U+001E or U+001F in it, which is reserved";
+            Err(SqlError::new("42602", message).at(position(text, token.span.start)))
+        }
+    }
+}
+
 /// Parses an expression that the catalog keeps as text (a column's default).
 pub fn expression(text: &str) -> Result<ast::Expr> {
     let tokens = tokenize(text)?;
@@ -163,6 +183,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
             if !tree.is_shallow() && !is_of_rows(&tree) {
                 return Err(TooDeep.into());
             }
+            check_new_name(&tree, text)?;
             if matches!(&*tree, ast::Statement::CreateIndex(create) if create.concurrently) {
                 concurrently = Some("CREATE INDEX CONCURRENTLY");
             }
@@ -240,6 +261,30 @@ fn procedure_as_function(tokens: &mut [TokenWithSpan]) -> bool {
             true
         }
         _ => false,
+    }
+}
+
+/// What an index or a table becomes beside another has no schema of its own. Errors: 42601.
+fn check_new_name(statement: &ast::Statement, text: &str) -> Result<()> {
+    use ast::RenameTableNameKind::{As, To};
+    let renamed = |operation: &ast::AlterTableOperation| match operation {
+        ast::AlterTableOperation::RenameTable { table_name: As(name) | To(name) } => Some(name.clone()),
+        _ => None,
+    };
+    let new = match statement {
+        ast::Statement::CreateIndex(create) => create.name.clone(),
+        ast::Statement::AlterIndex { operation: ast::AlterIndexOperation::RenameIndex { index_name }, .. } => {
+            Some(index_name.clone())
+        }
+        ast::Statement::AlterTable(alter) => alter.operations.iter().find_map(renamed),
+        _ => None,
+    };
+    match new.as_ref().map(|name| name.0.as_slice()) {
+        Some([_, ast::ObjectNamePart::Identifier(second), ..]) => {
+            let behind = position(text, second.span.start);
+            Err(SqlError::syntax(".").at(behind.map(|behind| behind - 1)))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Statements whose names are what the catalog knows: each name of a relation, sequence or procedure is put in the place of what was written.
 //!
-//! Behind this a statement has no schemas in it any more, but for those of the system and for `public` where nothing hides it. Invariant: a name of WITH
-//! hides a relation exactly where PostgreSQL has it hide one.
+//! Behind this a statement has no schemas in it any more, but for those of the system and for `public` where a name of WITH hides what is in it. Invariant: a
+//! name of WITH hides a relation exactly where PostgreSQL has it hide one.
 
-use crate::errors::Result;
+use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names::{self, identifier, own_relation};
 use crate::sql::parse;
@@ -14,7 +14,7 @@ use sqlparser::tokenizer::Span;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-type Flow = ControlFlow<Box<crate::errors::SqlError>>;
+type Flow = ControlFlow<Box<SqlError>>;
 
 /// The statement with the catalog's names in it; `None`: it has them already. Errors: 3F000, 42501 for a schema that is not there or not open.
 pub fn qualified(statement: &ast::Statement, lookup: &NameLookup) -> Result<Option<ast::Statement>> {
@@ -30,7 +30,9 @@ pub fn qualified(statement: &ast::Statement, lookup: &NameLookup) -> Result<Opti
     }
     let Qualifier { found, is_changed, .. } = qualifier;
     let mut shortener = Shortener { lookup, found: &found };
-    let _ = ast::VisitMut::visit(&mut statement, &mut shortener);
+    if let ControlFlow::Break(error) = ast::VisitMut::visit(&mut statement, &mut shortener) {
+        return Err(error);
+    }
     Ok(is_changed.then_some(statement))
 }
 
@@ -40,16 +42,24 @@ fn names_other_schema(statement: &ast::Statement) -> bool {
         let schema = names::relation(name).ok().and_then(|relation| relation.schema);
         schema.is_some_and(|schema| schema != PUBLIC && !names::is_system_schema(&schema))
     };
+    // What changes the catalog finds nothing of the user's in the system's schemas.
+    let is_any = |name: &ObjectName| {
+        names::relation(name).ok().and_then(|relation| relation.schema).is_some_and(|schema| schema != PUBLIC)
+    };
     let of_relation = ast::visit_relations(statement, |name| match is_other(name) {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     });
     let of_schema = match statement {
-        ast::Statement::Drop { names, .. } => names.iter().any(is_other),
-        ast::Statement::DropProcedure { proc_desc, .. } => proc_desc.iter().any(|one| is_other(&one.name)),
-        ast::Statement::Call(function) => is_other(&function.name),
-        ast::Statement::CreateTable(create) => foreign_tables(create).into_iter().any(is_other),
-        ast::Statement::AlterIndex { name, .. } => is_other(name),
+        ast::Statement::Drop { names, .. } => names.iter().any(is_any),
+        ast::Statement::DropProcedure { proc_desc, .. } => proc_desc.iter().any(|one| is_any(&one.name)),
+        ast::Statement::Call(function) => is_any(&function.name),
+        ast::Statement::CreateTable(create) => {
+            is_any(&create.name) || foreign_tables(create).into_iter().any(is_any)
+        }
+        ast::Statement::CreateIndex(create) => is_any(&create.table_name),
+        ast::Statement::Truncate(truncate) => truncate.table_names.iter().any(|target| is_any(&target.name)),
+        ast::Statement::AlterIndex { name, .. } => is_any(name),
         ast::Statement::AlterTable(_) => true,
         _ => false,
     };
@@ -107,13 +117,13 @@ struct Qualifier<'a> {
     hidden: Vec<Vec<String>>,
     /// WITH clauses that were looked at before their query, and are put back behind it.
     withheld: Vec<Option<ast::With>>,
-    /// The relations that the statement reads or changes, by the catalog's names.
+    /// The relations that the statement reads or changes and gives no alias, by the catalog's names.
     found: BTreeSet<String>,
     is_changed: bool,
 }
 
 impl ast::VisitorMut for Qualifier<'_> {
-    type Break = Box<crate::errors::SqlError>;
+    type Break = Box<SqlError>;
 
     fn pre_visit_query(&mut self, query: &mut ast::Query) -> Flow {
         self.hidden.push(Vec::new());
@@ -141,7 +151,7 @@ impl ast::VisitorMut for Qualifier<'_> {
         let TableFactor::Table { name, alias, args: None, with_ordinality: false, .. } = factor else {
             return ControlFlow::Continue(());
         };
-        flow(self.read(name).map(|was| {
+        flow(self.read(name, alias.is_some()).map(|was| {
             if let Some(was) = was {
                 alias.get_or_insert_with(|| TableAlias { explicit: true, name: was, columns: Vec::new(), at: None });
             }
@@ -151,7 +161,7 @@ impl ast::VisitorMut for Qualifier<'_> {
     fn pre_visit_statement(&mut self, statement: &mut ast::Statement) -> Flow {
         let ast::Statement::Insert(insert) = statement else { return ControlFlow::Continue(()) };
         let ast::TableObject::TableName(name) = &mut insert.table else { return ControlFlow::Continue(()) };
-        flow(self.read(name).map(|was| {
+        flow(self.read(name, insert.table_alias.is_some()).map(|was| {
             if let Some(was) = was {
                 let alias = ast::TableAliasWithoutColumns { explicit: true, alias: was };
                 insert.table_alias.get_or_insert(alias);
@@ -174,8 +184,8 @@ impl Qualifier<'_> {
         }
     }
 
-    /// Gives a relation that is read or changed its name; what it was called, if that is another.
-    fn read(&mut self, name: &mut ObjectName) -> Result<Option<Ident>> {
+    /// Gives a relation that is read or changed its name; what it was called, if that is another. `is_called`: it has an alias of its own.
+    fn read(&mut self, name: &mut ObjectName, is_called: bool) -> Result<Option<Ident>> {
         let Ok(relation) = names::relation(name) else { return Ok(None) };
         let known = match &relation.schema {
             None if self.hidden.iter().flatten().any(|known| *known == relation.name) => return Ok(None),
@@ -186,13 +196,17 @@ impl Qualifier<'_> {
             Some(schema) if self.lookup.catalog().namespace(schema).is_none() => return Ok(None),
             Some(schema) => self.lookup.existing(NameKind::Relation, &names::written(schema, &relation.name))?,
         };
-        self.found.insert(known.clone());
+        if !is_called {
+            self.found.insert(known.clone());
+        }
         if relation.schema.is_none() && known == relation.name {
             return Ok(None);
         }
         self.is_changed = true;
         let span = span_of(name);
-        *name = ObjectName::from(vec![quoted(known, span)]);
+        let is_hidden = !namespace::is_marked(&known) && self.hidden.iter().flatten().any(|hidden| *hidden == known);
+        let schema = is_hidden.then(|| Ident::new(PUBLIC));
+        *name = ObjectName::from(schema.into_iter().chain([quoted(known, span)]).collect::<Vec<_>>());
         Ok(Some(quoted(relation.name, span)))
     }
 
@@ -241,6 +255,9 @@ impl Qualifier<'_> {
     fn sequence(&mut self, function: &mut ast::Function) -> Result<()> {
         let Some(text) = first_argument_mut(function).and_then(text_of_name) else { return Ok(()) };
         let Ok(written) = parse::relation_of(text) else { return Ok(()) };
+        if namespace::has_control(text) {
+            return Err(SqlError::new("42602", "invalid name syntax"));
+        }
         let known = self.lookup.existing(NameKind::Relation, &written)?;
         if known != written {
             self.is_changed = true;
@@ -362,66 +379,84 @@ impl Qualifier<'_> {
     }
 }
 
-/// `schema.table.column` and `schema.table.*` without the schema, where that table is in the statement.
+/// `schema.table.column` and `schema.table.*` without the schema, where that table is in the statement and no other is called so.
 struct Shortener<'a> {
     lookup: &'a NameLookup<'a>,
     found: &'a BTreeSet<String>,
 }
 
 impl Shortener<'_> {
-    fn is_found(&self, schema: &Ident, table: &Ident) -> bool {
-        let namespace = self.lookup.catalog().namespace(&identifier(schema));
-        namespace.is_some_and(|known| self.found.contains(&namespace::within(&identifier(table), known.oid)))
-    }
-
-    fn items(&self, items: &mut [SelectItem]) {
-        for item in items {
-            if let SelectItem::QualifiedWildcard(ast::SelectItemQualifiedWildcardKind::ObjectName(name), _) = item {
-                self.shorten(name);
+    /// Whether the schema can be left out. Errors: 0A000 where it tells two relations apart, 42P01 where only one of another schema is called so.
+    fn is_found(&self, schema: &Ident, table: &Ident) -> Result<bool> {
+        let Some(namespace) = self.lookup.catalog().namespace(&identifier(schema)) else { return Ok(false) };
+        let name = identifier(table);
+        let called_so = self.found.iter().filter(|known| namespace::bare(known) == name).count();
+        if !self.found.contains(&namespace::within(&name, namespace.oid)) {
+            if called_so > 0 {
+                let message = format!("invalid reference to FROM-clause entry for table \"{name}\"");
+                return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, message));
             }
+            return Ok(false);
         }
+        if called_so > 1 {
+            let feature = format!("a column named with its schema beside two relations called \"{name}\"");
+            return Err(SqlError::unsupported(feature).with_hint("Give the relations aliases."));
+        }
+        Ok(true)
     }
 
-    fn shorten(&self, name: &mut ObjectName) {
+    fn items(&self, items: &mut [SelectItem]) -> Result<()> {
+        items.iter_mut().try_for_each(|item| match item {
+            SelectItem::QualifiedWildcard(ast::SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                self.shorten(name)
+            }
+            _ => Ok(()),
+        })
+    }
+
+    fn shorten(&self, name: &mut ObjectName) -> Result<()> {
         if let [ObjectNamePart::Identifier(schema), ObjectNamePart::Identifier(table)] = name.0.as_slice()
-            && self.is_found(schema, table)
+            && self.is_found(schema, table)?
         {
             name.0.remove(0);
+        }
+        Ok(())
+    }
+
+    fn expression(&self, expression: &mut Expr) -> Result<()> {
+        match expression {
+            Expr::CompoundIdentifier(parts) => {
+                if let [schema, table, _, ..] = parts.as_slice()
+                    && self.is_found(schema, table)?
+                {
+                    parts.remove(0);
+                }
+                Ok(())
+            }
+            Expr::QualifiedWildcard(name, _) => self.shorten(name),
+            _ => Ok(()),
         }
     }
 }
 
 impl ast::VisitorMut for Shortener<'_> {
-    type Break = ();
+    type Break = Box<SqlError>;
 
-    fn pre_visit_statement(&mut self, statement: &mut ast::Statement) -> ControlFlow<()> {
+    fn pre_visit_statement(&mut self, statement: &mut ast::Statement) -> Flow {
         let returned = match statement {
             ast::Statement::Insert(insert) => &mut insert.returning,
             ast::Statement::Update(update) => &mut update.returning,
             ast::Statement::Delete(delete) => &mut delete.returning,
             _ => return ControlFlow::Continue(()),
         };
-        self.items(returned.as_deref_mut().unwrap_or_default());
-        ControlFlow::Continue(())
+        flow(self.items(returned.as_deref_mut().unwrap_or_default()))
     }
 
-    fn pre_visit_select(&mut self, select: &mut ast::Select) -> ControlFlow<()> {
-        self.items(&mut select.projection);
-        ControlFlow::Continue(())
+    fn pre_visit_select(&mut self, select: &mut ast::Select) -> Flow {
+        flow(self.items(&mut select.projection))
     }
 
-    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
-        match expression {
-            Expr::CompoundIdentifier(parts) => {
-                if let [schema, table, _, ..] = parts.as_slice()
-                    && self.is_found(schema, table)
-                {
-                    parts.remove(0);
-                }
-            }
-            Expr::QualifiedWildcard(name, _) => self.shorten(name),
-            _ => {}
-        }
-        ControlFlow::Continue(())
+    fn pre_visit_expr(&mut self, expression: &mut Expr) -> Flow {
+        flow(self.expression(expression))
     }
 }

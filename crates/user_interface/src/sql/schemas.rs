@@ -130,6 +130,12 @@ impl Planner<'_> {
         for table in tables {
             self.write_table(TableSchema::clone(&table));
         }
+        let procedures = self.catalog.procedures.values().map(|(procedure, _)| procedure.clone());
+        let procedures: Vec<_> = procedures.filter(|one| namespace::of(&one.name) == PUBLIC_OID).collect();
+        for procedure in procedures {
+            let key = CatalogEntry::procedure_key(&procedure.name);
+            self.write(key, Some(CatalogEntry::Procedure(procedure)));
+        }
     }
 
     fn rename_schema(&mut self, name: &str, to: &str) -> Result<()> {
@@ -159,8 +165,13 @@ impl Planner<'_> {
         };
         let tables = self.catalog.tables.values().map(|known| &known.table);
         let in_it = tables.filter(|table| namespace::of(&table.name) == schema.oid);
+        let inner: BTreeSet<u32> = in_it.clone().map(|table| table.oid).collect();
         // A sequence that a column owns goes with its table.
-        let in_it = in_it.filter(|table| table.sequence.as_ref().is_none_or(|sequence| sequence.owned_by.is_none()));
+        let goes_along = |table: &TableSchema| {
+            let owner = table.sequence.as_ref().and_then(|sequence| sequence.owned_by);
+            owner.is_some_and(|(owner, _)| inner.contains(&owner))
+        };
+        let in_it = in_it.filter(|table| !goes_along(table));
         let mut contents: Vec<(u32, String)> = in_it
             .map(|table| {
                 let word = match (&table.sequence, &table.view) {

@@ -17,10 +17,15 @@ pub(super) fn named(argument: &Expr) -> Option<&str> {
 /// The text in such an argument, to be changed.
 pub(super) fn text_of_name(argument: &mut Expr) -> Option<&mut String> {
     match argument {
-        Expr::Value(value) => match &mut value.value {
-            ast::Value::SingleQuotedString(text) | ast::Value::EscapedStringLiteral(text) => Some(text),
-            _ => None,
-        },
+        Expr::Value(value) => {
+            if let Some(text) = crate::sql::literals::text_of(&value.value).map(str::to_owned) {
+                value.value = ast::Value::SingleQuotedString(text);
+            }
+            match &mut value.value {
+                ast::Value::SingleQuotedString(text) => Some(text),
+                _ => None,
+            }
+        }
         Expr::Nested(inner) => text_of_name(inner),
         Expr::Cast { expr, .. } => text_of_name(expr),
         _ => None,

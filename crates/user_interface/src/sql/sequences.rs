@@ -142,14 +142,14 @@ pub fn plan(
                 return Ok(planner.finish());
             }
             let (mut schema, _) = options.apply(None)?;
-            planner.own(&mut schema, options, planner.standing.role.oid)?;
+            planner.own(name, &mut schema, options, planner.standing.role.oid)?;
             planner.make_sequence(name, schema);
         }
         SequenceStatement::Alter(name, if_exists, options) => {
             let Some(sequence) = planner.sequence_if(name, *if_exists)? else { return Ok(planner.finish()) };
             planner.check_owns(&sequence.rights, "sequence", name, OwnerReach::Object)?;
             let (mut schema, restart) = options.apply(sequence.sequence.as_deref())?;
-            planner.own(&mut schema, options, sequence.rights.owner)?;
+            planner.own(name, &mut schema, options, sequence.rights.owner)?;
             let value = restart.map_or(SequenceValue::Kept, SequenceValue::Next);
             planner.set_sequence(&sequence, schema, value);
         }
@@ -268,21 +268,25 @@ impl Planner<'_> {
         }
     }
 
-    /// OWNED BY, for a sequence of this owner. Errors: 42P01, 42703, 42809; 55000 for a table of another.
-    fn own(&self, schema: &mut SequenceSchema, options: &Options, owner: u32) -> Result<()> {
+    /// OWNED BY, for a sequence of this owner. Errors: 42P01, 42703, 42809; 55000 for a table of another owner or in another schema.
+    fn own(&self, sequence: &str, schema: &mut SequenceSchema, options: &Options, owner: u32) -> Result<()> {
         match &options.owned_by {
             None => {}
             Some(None) => schema.owned_by = None,
             Some(Some((table, column))) => {
                 let table = self.table(table)?;
-                let position = table.column(column).ok_or_else(|| {
-                    let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
-                    SqlError::new(sqlstate::UNDEFINED_COLUMN, message)
-                })?;
                 if table.rights.owner != owner {
                     let message = "sequence must have same owner as table it is linked to";
                     return Err(SqlError::new("55000", message));
                 }
+                if namespace::of(&table.name) != namespace::of(sequence) {
+                    let message = "sequence must be in same schema as table it is linked to";
+                    return Err(SqlError::new("55000", message));
+                }
+                let position = table.column(column).ok_or_else(|| {
+                    let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
+                    SqlError::new(sqlstate::UNDEFINED_COLUMN, message)
+                })?;
                 schema.owned_by = Some((table.oid, position));
             }
         }

@@ -11,6 +11,7 @@ use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::parse::{self, Statement};
 use crate::sql::rights::{self, Verdict};
+use messages::namespace::{self, PUBLIC};
 use messages::schema::{Catalog, CatalogEntry, Column, TableSchema, VersionedTable};
 use messages::{Key, Timestamp};
 use sql_syntax::TooDeep;
@@ -50,7 +51,16 @@ pub fn expand(statement: &ast::Statement, levels: usize, catalog: &Catalog) -> R
     }
     check_target(statement, catalog)?;
     let mut expansion =
-        Expansion { catalog, common: Vec::new(), levels, bytes: 0, relied: BTreeMap::new(), denied: None };
+        Expansion {
+            catalog,
+            common: Vec::new(),
+            withheld: Vec::new(),
+            around: Vec::new(),
+            levels,
+            bytes: 0,
+            relied: BTreeMap::new(),
+            denied: None,
+        };
     let mut statement = statement.clone();
     if let ControlFlow::Break(error) = ast::VisitMut::visit(&mut statement, &mut expansion) {
         return Err(error);
@@ -98,6 +108,10 @@ struct Expansion<'a> {
     catalog: &'a Catalog,
     /// Names that WITH gives, from the outermost query to the innermost.
     common: Vec<Vec<String>>,
+    /// WITH clauses that were looked at before their query, and are put back behind it.
+    withheld: Vec<Option<ast::With>>,
+    /// Names of WITH around the views that are open: they mean nothing within these.
+    around: Vec<String>,
     /// Levels of the statement and of the views that are open.
     levels: usize,
     /// Bytes of all queries that were put in: views of views of views double.
@@ -110,12 +124,23 @@ impl ast::VisitorMut for Expansion<'_> {
     type Break = Box<SqlError>;
 
     fn pre_visit_query(&mut self, query: &mut ast::Query) -> ControlFlow<Self::Break> {
-        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
-        self.common.push(tables.map(|table| names::identifier(&table.alias.name)).collect());
+        self.common.push(Vec::new());
+        let mut with = query.with.take();
+        if let Some(with) = &mut with {
+            if with.recursive {
+                with.cte_tables.iter().for_each(|table| self.give(table));
+            }
+            for table in &mut with.cte_tables {
+                ast::VisitMut::visit(&mut table.query, self)?;
+                self.give(table);
+            }
+        }
+        self.withheld.push(with);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<Self::Break> {
+    fn post_visit_query(&mut self, query: &mut ast::Query) -> ControlFlow<Self::Break> {
+        query.with = self.withheld.pop().flatten();
         self.common.pop();
         ControlFlow::Continue(())
     }
@@ -130,6 +155,23 @@ impl ast::VisitorMut for Expansion<'_> {
 }
 
 impl Expansion<'_> {
+    /// From here on a query of WITH has its name.
+    fn give(&mut self, table: &ast::Cte) {
+        if let Some(innermost) = self.common.last_mut() {
+            innermost.push(names::identifier(&table.alias.name));
+        }
+    }
+
+    /// The schema of a relation that a view names without one, where a name of WITH around the view would take its place.
+    fn hidden_in(&self, name: &names::RelationName) -> Option<&'static str> {
+        let is_hidden = name.schema.is_none() && self.around.contains(&name.name);
+        match is_hidden {
+            true if name.is_system() => Some("pg_catalog"),
+            true if self.catalog.tables.contains_key(&name.name) && !namespace::is_marked(&name.name) => Some(PUBLIC),
+            _ => None,
+        }
+    }
+
     fn factor(&mut self, factor: &mut TableFactor) -> Result<()> {
         let TableFactor::Table { name, alias, args, with_ordinality, sample, .. } = factor else { return Ok(()) };
         if args.is_some() || *with_ordinality {
@@ -138,7 +180,14 @@ impl Expansion<'_> {
         }
         let own = names::relation(name)?;
         let is_common = own.schema.is_none() && self.common.iter().flatten().any(|known| *known == own.name);
-        let Some(view) = view_named(self.catalog, name).filter(|_| !is_common).cloned() else { return Ok(()) };
+        let Some(view) = view_named(self.catalog, name).filter(|_| !is_common).cloned() else {
+            if let Some(schema) = self.hidden_in(&own).filter(|_| !is_common) {
+                let known = Ident::with_quote('"', own.name);
+                *name = ObjectName::from(vec![Ident::new(schema), known.clone()]);
+                alias.get_or_insert(TableAlias { explicit: true, name: known, columns: Vec::new(), at: None });
+            }
+            return Ok(());
+        };
         if sample.is_some() {
             let message = "TABLESAMPLE clause can only be applied to tables and materialized views";
             return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
@@ -156,10 +205,13 @@ impl Expansion<'_> {
         self.check_owner(&view.table, &query)?;
         // Names of WITH around a view mean nothing within it.
         let common = std::mem::take(&mut self.common);
+        let outer = self.around.len();
+        self.around.extend(common.iter().flatten().cloned());
         self.levels += levels;
         let visited = ast::VisitMut::visit(&mut query, self);
         self.levels -= levels;
         self.common = common;
+        self.around.truncate(outer);
         if let ControlFlow::Break(error) = visited {
             return Err(error);
         }
