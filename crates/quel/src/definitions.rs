@@ -137,7 +137,7 @@ pub(crate) fn helped(name: Option<&QuelName>) -> SqlText {
     let Some(name) = name else {
         return SqlText::of(
             "SELECT table_name AS \"relation\", table_type AS \"kind\" FROM information_schema.tables \
-             WHERE table_schema = 'public' ORDER BY 1",
+             WHERE table_schema = ANY (current_schemas(false)) ORDER BY 1",
         );
     };
     let mut sql = SqlText::of(
