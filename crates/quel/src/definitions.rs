@@ -11,10 +11,7 @@ impl QuelParser<'_> {
     pub(crate) fn create(&mut self) -> QuelResult<QuelStatement> {
         let relation = self.name()?;
         self.expect("(")?;
-        let mut columns = vec![self.new_column()?];
-        while self.skip(",")? {
-            columns.push(self.new_column()?);
-        }
+        let columns = self.list(Self::new_column)?;
         self.expect(")")?;
         Ok(QuelStatement::Create(NewRelation { relation, columns }))
     }
