@@ -128,7 +128,13 @@ fn written(parsed: &ParsedQuel, ranges: &Ranges, relations: &KnownRelations) -> 
         QuelStatement::Print(names) if parsed.prefix.is_empty() => {
             return Ok(names.iter().map(definitions::printed).collect());
         }
-        QuelStatement::Print(names) => definitions::printed(&names[0]),
+        QuelStatement::Print(names) => match names.as_slice() {
+            [name] => definitions::printed(name),
+            _ => {
+                let what = "EXPLAIN or PREPARE of print with several relations";
+                return Err(QuelError::unsupported(what, parsed.start));
+            }
+        },
         QuelStatement::Help(name) => definitions::helped(name.as_ref()),
         QuelStatement::Session(text) => {
             let mut sql = SqlText::default();

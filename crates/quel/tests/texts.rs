@@ -178,6 +178,15 @@ fn names_are_cut() {
     assert_eq!(translated(&format!("print {before}ßß")), [format!("SELECT * FROM \"{before}\"")]);
 }
 
+/// If this fails, relations behind the first are passed over without a word.
+#[test]
+fn print_of_several_is_not_one_statement() {
+    for text in ["explain print a, b", "prepare p as print a, b"] {
+        assert_eq!(sqlstate_of(text), Some("0A000"), "{text}");
+    }
+    assert_eq!(translated("explain print a"), ["explain SELECT * FROM \"a\""]);
+}
+
 /// If this fails, an error of the SQL is shown at a wrong place of the QUEL.
 #[test]
 fn places_of_sql_are_those_of_quel() {
