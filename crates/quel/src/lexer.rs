@@ -46,7 +46,7 @@ pub fn token(text: &str, from: usize) -> QuelResult<QuelToken> {
     if first.is_alphabetic() || first == '_' {
         let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(rest.len());
         return Ok(QuelToken {
-            kind: QuelTokenKind::Word(rest[..name_end(rest, length)].to_ascii_lowercase()),
+            kind: QuelTokenKind::Word(rest[..rest.floor_char_boundary(length.min(NAME_BYTES_MAX))].to_ascii_lowercase()),
             start,
             end: start + length,
         });
@@ -69,15 +69,6 @@ pub fn token(text: &str, from: usize) -> QuelResult<QuelToken> {
         Some(symbol) => Ok(QuelToken { kind: QuelTokenKind::Symbol(symbol), start, end: start + symbol.len() }),
         None => Err(QuelError::syntax(&first.to_string(), start)),
     }
-}
-
-/// Where a name ends that is written in the first `length` bytes of a text.
-fn name_end(text: &str, length: usize) -> usize {
-    let mut end = length.min(NAME_BYTES_MAX);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    end
 }
 
 /// Behind blanks and comments. Errors: 42601 for a comment that does not end.
