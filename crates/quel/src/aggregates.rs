@@ -5,10 +5,10 @@
 //! row for every combination of by-values that the outer scope has, unless the aggregate says `only`: so joining it leaves the number of rows as it is.
 
 use crate::error::{QuelError, QuelResult};
-use crate::scopes::{Lowering, Occurrence, VariableScope, aggregates, occurs, variables};
+use crate::scopes::{Lowering, Occurrences, VariableScope, aggregates, variables};
 use crate::sql_text::SqlText;
 use crate::syntax::{AggregateFunction, QuelAggregate, QuelExpr};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Aggregates that one derived table computes: those of the same groups and the same rows.
 struct AggregateGroup<'e> {
@@ -23,7 +23,7 @@ struct AggregateGroup<'e> {
 
 impl Lowering<'_> {
     /// The scope of expressions, over these variables and those of their own.
-    pub fn scope(&mut self, exprs: &[&QuelExpr], given: Vec<Occurrence>) -> QuelResult<VariableScope> {
+    pub fn scope(&mut self, exprs: &[&QuelExpr], given: Occurrences) -> QuelResult<VariableScope> {
         let mut scope = VariableScope { direct: given, ..VariableScope::default() };
         let mut found = Vec::new();
         for expr in exprs {
@@ -51,7 +51,7 @@ impl Lowering<'_> {
     /// An aggregate over all rows of its own variables.
     fn simple(&mut self, aggregate: &QuelAggregate) -> QuelResult<SqlText> {
         let parts: Vec<&QuelExpr> = [&aggregate.argument].into_iter().chain(&aggregate.qualification).collect();
-        let inner = self.scope(&parts, Vec::new())?;
+        let inner = self.scope(&parts, Occurrences::default())?;
         let mut sql = SqlText::of("(SELECT ");
         sql.append(&self.computed(aggregate, &inner, None)?);
         sql.append(&self.source(&inner, aggregate.qualification.as_ref())?);
@@ -67,10 +67,9 @@ impl Lowering<'_> {
         let key = if has_aggregates(aggregate) {
             None
         } else {
-            let mut over = Vec::new();
+            let mut over = Occurrences::default();
             parts(aggregate).into_iter().for_each(|part| variables(part, &mut over));
-            let mut over: Vec<&str> = over.iter().map(|occurrence| occurrence.variable.as_str()).collect();
-            over.sort_unstable();
+            let over: Vec<&str> = over.sorted().collect();
             let qualification = match &aggregate.qualification {
                 Some(qualification) => self.expr(qualification, &nothing)?,
                 None => SqlText::default(),
@@ -84,12 +83,12 @@ impl Lowering<'_> {
     /// Joins the groups' tables to a scope.
     fn join(&mut self, mut groups: Vec<AggregateGroup>, scope: &mut VariableScope) -> QuelResult<()> {
         // What the variables that occur in by-lists only are chosen by.
-        let (mut projected, mut over) = (Vec::new(), Vec::new());
+        let (mut projected, mut over) = (Vec::new(), Occurrences::default());
+        let mut projected_texts: BTreeSet<String> = BTreeSet::new();
         for (by, text) in groups.iter().flat_map(|group| group.by.iter().zip(&group.by_texts)) {
-            let mut inside = Vec::new();
+            let mut inside = Occurrences::default();
             variables(by, &mut inside);
-            let is_outside = |one: &Occurrence| scope.direct.iter().any(|direct| direct.variable == one.variable);
-            let outside = inside.iter().filter(|one| is_outside(one)).count();
+            let outside = inside.iter().filter(|one| scope.direct.has(&one.variable)).count();
             if outside == inside.len() {
                 continue;
             }
@@ -100,15 +99,16 @@ impl Lowering<'_> {
                 )
                 .with_hint("Give each variable a by-value of its own."));
             }
-            inside.iter().for_each(|one| occurs(&one.variable, one.at, &mut over));
-            if projected.iter().all(|other: &SqlText| other.text() != text.text()) {
+            inside.iter().for_each(|one| over.add(&one.variable, one.at));
+            if projected_texts.insert(text.text().to_owned()) {
                 projected.push(text.clone());
             }
         }
         let mut chosen: BTreeMap<String, SqlText> = BTreeMap::new();
         if !projected.is_empty() {
             let has_all = |group: &AggregateGroup| {
-                projected.iter().all(|text| group.by_texts.iter().any(|other| other.text() == text.text()))
+                let own: BTreeSet<&str> = group.by_texts.iter().map(SqlText::text).collect();
+                projected_texts.iter().all(|text| own.contains(text.as_str()))
             };
             match groups.iter().position(has_all) {
                 Some(place) => {
@@ -128,8 +128,7 @@ impl Lowering<'_> {
             let name = self.derive();
             for (place, text) in group.by_texts.iter().enumerate() {
                 let own = column(&name, 'b', place);
-                let is_projected = projected.iter().any(|other| other.text() == text.text());
-                let outer = if is_projected { chosen.get(text.text()) } else { Some(text) };
+                let outer = if projected_texts.contains(text.text()) { chosen.get(text.text()) } else { Some(text) };
                 match outer {
                     Some(outer) => scope.conditions.push(alike(&own, outer)),
                     None => drop(chosen.insert(text.text().to_owned(), own)),
@@ -151,7 +150,7 @@ impl Lowering<'_> {
     }
 
     /// Each combination of values once.
-    fn distinct(&self, values: &[SqlText], over: &[Occurrence]) -> SqlText {
+    fn distinct(&self, values: &[SqlText], over: &Occurrences) -> SqlText {
         let mut sql = SqlText::of("SELECT DISTINCT ");
         sql.append(&numbered(values, 'b'));
         let from: Vec<SqlText> = over.iter().map(|occurrence| self.ranged(occurrence)).collect();
@@ -165,13 +164,12 @@ impl Lowering<'_> {
     /// The table of a group.
     fn table(&mut self, group: &AggregateGroup) -> QuelResult<SqlText> {
         let (_, first) = group.aggregates[0];
-        let mut of_by = Vec::new();
+        let mut of_by = Occurrences::default();
         group.by.iter().for_each(|by| variables(by, &mut of_by));
         let arguments = group.aggregates.iter().map(|(_, aggregate)| &aggregate.argument);
         let all: Vec<&QuelExpr> = group.by.iter().chain(arguments).chain(&first.qualification).collect();
-        let inner = self.scope(&all, Vec::new())?;
-        let has_every_group =
-            group.key.is_some() && inner.direct.iter().all(|one| of_by.iter().any(|by| by.variable == one.variable));
+        let inner = self.scope(&all, Occurrences::default())?;
+        let has_every_group = group.key.is_some() && inner.direct.iter().all(|one| of_by.has(&one.variable));
         let qualification = first.qualification.as_ref();
         if first.only || (has_every_group && (qualification.is_none() || inner.direct.len() == 1)) {
             let (filter, within) = if first.only { (qualification, None) } else { (None, qualification) };

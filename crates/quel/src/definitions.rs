@@ -11,10 +11,7 @@ impl QuelParser<'_> {
     pub(crate) fn create(&mut self) -> QuelResult<QuelStatement> {
         let relation = self.name()?;
         self.expect("(")?;
-        let mut columns = vec![self.new_column()?];
-        while self.skip(",")? {
-            columns.push(self.new_column()?);
-        }
+        let columns = self.list(Self::new_column)?;
         self.expect(")")?;
         Ok(QuelStatement::Create(NewRelation { relation, columns }))
     }
@@ -137,7 +134,7 @@ pub(crate) fn helped(name: Option<&QuelName>) -> SqlText {
     let Some(name) = name else {
         return SqlText::of(
             "SELECT table_name AS \"relation\", table_type AS \"kind\" FROM information_schema.tables \
-             WHERE table_schema = 'public' ORDER BY 1",
+             WHERE table_schema = ANY (current_schemas(false)) ORDER BY 1",
         );
     };
     let mut sql = SqlText::of(

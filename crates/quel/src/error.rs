@@ -1,5 +1,7 @@
 //! What is wrong with a text, as a client of PostgreSQL is told.
 
+use crate::limits::LIST_MAX;
+
 /// Error codes (PostgreSQL 15, appendix A).
 pub mod sqlstate {
     /// `feature_not_supported`.
@@ -56,6 +58,16 @@ impl QuelError {
     /// 0A000.
     pub fn unsupported(what: &str, at: usize) -> QuelError {
         QuelError::new(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} is not supported"), at)
+    }
+
+    /// 54000.
+    pub fn too_many(message: impl Into<String>, at: usize) -> QuelError {
+        QuelError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message, at)
+    }
+
+    /// 54000 for a list.
+    pub fn long_list(at: usize) -> QuelError {
+        QuelError::too_many(format!("a list has at most {LIST_MAX} items"), at)
     }
 
     /// 54001.

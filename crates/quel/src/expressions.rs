@@ -1,8 +1,8 @@
 //! QuelTarget lists, expressions and conditions, weakest operators first: `or`, `and`, `not`, comparisons, `+ -`, `* / mod`, signs, `**`.
 
-use crate::error::{QuelError, QuelResult, sqlstate};
+use crate::error::{QuelError, QuelResult};
 use crate::lexer::QuelTokenKind;
-use crate::limits::{AGGREGATES_MAX, DEPTH_MAX};
+use crate::limits::{AGGREGATES_MAX, DEPTH_MAX, LIST_MAX};
 use crate::parser::QuelParser;
 use crate::syntax::{
     AggregateFunction, ArithmeticOperator, ComparisonOperator, QuelAggregate, QuelExpr, QuelExprKind, QuelName,
@@ -13,10 +13,7 @@ impl QuelParser<'_> {
     /// A target list in parentheses.
     pub(crate) fn targets(&mut self) -> QuelResult<Vec<QuelTarget>> {
         self.expect("(")?;
-        let mut all = vec![self.target()?];
-        while self.skip(",")? {
-            all.push(self.target()?);
-        }
+        let all = self.list(Self::target)?;
         self.expect(")")?;
         Ok(all)
     }
@@ -32,11 +29,10 @@ impl QuelParser<'_> {
                 let column = self.result_name()?;
                 let ends = matches!(self.next.kind, QuelTokenKind::Symbol("," | ")"));
                 if ends && column.text == "all" {
-                    return Ok(QuelTarget::All(name));
+                    return self.all_of(name);
                 }
                 if ends {
-                    let kind = QuelExprKind::Column { variable: name.text, column: column.text.clone() };
-                    return Ok(QuelTarget::Value { value: self.node(kind, name.at)?, name: column });
+                    return Ok(QuelTarget::Value { value: self.column(name, column.text.clone())?, name: column });
                 }
                 let computes = matches!(self.next.kind, QuelTokenKind::Symbol("+" | "-" | "*" | "/" | "**"));
                 if !computes && self.word() != Some("mod") {
@@ -271,7 +267,7 @@ impl QuelParser<'_> {
             if column.text == "all" {
                 return Err(QuelError::syntax("all", column.at).with_hint("variable.all stands in target lists only."));
             }
-            return self.node(QuelExprKind::Column { variable: name.text, column: column.text }, at);
+            return self.column(name, column.text);
         }
         Err(QuelError::syntax(word, at).with_hint("A column needs its range variable: variable.column."))
     }
@@ -293,16 +289,16 @@ impl QuelParser<'_> {
     fn aggregate(&mut self, function: AggregateFunction, at: usize) -> QuelResult<QuelExpr> {
         self.aggregates += 1;
         if self.aggregates > AGGREGATES_MAX {
-            let message = format!("a statement has at most {AGGREGATES_MAX} aggregates");
-            return Err(QuelError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message, at));
+            return Err(QuelError::too_many(format!("a statement has at most {AGGREGATES_MAX} aggregates"), at));
         }
         self.expect("(")?;
         let argument = self.value()?;
         let mut by = Vec::new();
         if self.skip_word("by")? {
-            by.push(self.value()?);
-            while self.skip(",")? {
-                by.push(self.value()?);
+            by = self.list(Self::value)?;
+            self.by_values += by.len();
+            if self.by_values > LIST_MAX {
+                return Err(QuelError::long_list(by[0].at));
             }
         }
         let only = self.word() == Some("only");

@@ -1,12 +1,13 @@
 //! Tokens, one at a time: what follows a statement of the session's own is not QUEL, and is not looked at.
 
 use crate::error::{QuelError, QuelResult, sqlstate};
+use crate::limits::NAME_BYTES_MAX;
 use crate::patterns::TextLiteral;
 
 /// What a token is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuelTokenKind {
-    /// A word in lower case.
+    /// A word in lower case, cut to [`NAME_BYTES_MAX`].
     Word(String),
     /// Digits, with a point or an exponent or without.
     Number(String),
@@ -45,7 +46,7 @@ pub fn token(text: &str, from: usize) -> QuelResult<QuelToken> {
     if first.is_alphabetic() || first == '_' {
         let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(rest.len());
         return Ok(QuelToken {
-            kind: QuelTokenKind::Word(rest[..length].to_ascii_lowercase()),
+            kind: QuelTokenKind::Word(rest[..rest.floor_char_boundary(length.min(NAME_BYTES_MAX))].to_ascii_lowercase()),
             start,
             end: start + length,
         });

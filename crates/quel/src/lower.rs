@@ -1,10 +1,12 @@
 //! Statements that read or change rows, to SQL.
 
 use crate::error::{QuelError, QuelResult, sqlstate};
+use crate::limits::LIST_MAX;
 use crate::ranges::RangedRelation;
-use crate::scopes::{Lowering, Occurrence, VariableScope, occurs};
+use crate::scopes::{Lowering, Occurrence, Occurrences, VariableScope};
 use crate::sql_text::SqlText;
 use crate::syntax::{Append, QuelDelete, QuelExpr, QuelExprKind, QuelName, QuelTarget, Replace, Retrieve, SortTarget};
+use std::collections::BTreeSet;
 
 /// A column's new value.
 struct NewValue {
@@ -14,19 +16,14 @@ struct NewValue {
 
 impl Lowering<'_> {
     /// SELECT, or CREATE TABLE AS.
-    pub fn retrieve(&mut self, retrieve: &Retrieve) -> QuelResult<SqlText> {
-        let mut given = Vec::new();
-        let mut exprs: Vec<&QuelExpr> = Vec::new();
-        for target in &retrieve.targets {
-            match target {
-                QuelTarget::All(variable) => occurs(&variable.text, variable.at, &mut given),
-                QuelTarget::Value { value, .. } => exprs.push(value),
-            }
-        }
+    pub fn retrieve<'t>(&mut self, retrieve: &'t Retrieve) -> QuelResult<SqlText> {
+        let value = |target: &'t QuelTarget| match target {
+            QuelTarget::All(_) => None,
+            QuelTarget::Value { value, .. } => Some(value),
+        };
+        let mut exprs: Vec<&QuelExpr> = retrieve.targets.iter().filter_map(value).collect();
         // Variables are joined in the order in which they occur, however they do.
-        if !given.is_empty() {
-            given = in_order(&retrieve.targets);
-        }
+        let given = in_order(&retrieve.targets);
         exprs.extend(&retrieve.qualification);
         let scope = self.scope(&exprs, given)?;
         let mut sql = SqlText::default();
@@ -67,7 +64,7 @@ impl Lowering<'_> {
     pub fn append(&mut self, append: &Append) -> QuelResult<SqlText> {
         let values = self.new_values(&append.targets)?;
         let exprs: Vec<&QuelExpr> = values.iter().map(|new| &new.value).chain(&append.qualification).collect();
-        let scope = self.scope(&exprs, Vec::new())?;
+        let scope = self.scope(&exprs, Occurrences::default())?;
         let mut sql = SqlText::of("INSERT INTO ");
         sql.name_at(&append.relation.text, append.relation.at);
         for (place, new) in values.iter().enumerate() {
@@ -93,7 +90,7 @@ impl Lowering<'_> {
     pub fn replace(&mut self, replace: &Replace) -> QuelResult<SqlText> {
         let values = self.new_values(&replace.targets)?;
         let exprs: Vec<&QuelExpr> = values.iter().map(|new| &new.value).chain(&replace.qualification).collect();
-        let scope = self.scope(&exprs, vec![changed(&replace.variable)])?;
+        let scope = self.scope(&exprs, only(&replace.variable))?;
         let mut sql = SqlText::of("UPDATE ");
         sql.append(&self.ranged(&changed(&replace.variable)));
         for (place, new) in values.iter().enumerate() {
@@ -114,7 +111,7 @@ impl Lowering<'_> {
     /// DELETE.
     pub fn delete(&mut self, delete: &QuelDelete) -> QuelResult<SqlText> {
         let exprs: Vec<&QuelExpr> = delete.qualification.iter().collect();
-        let scope = self.scope(&exprs, vec![changed(&delete.variable)])?;
+        let scope = self.scope(&exprs, only(&delete.variable))?;
         let mut sql = SqlText::of("DELETE FROM ");
         sql.append(&self.ranged(&changed(&delete.variable)));
         let others = self.joined(&scope, Some(&delete.variable.text));
@@ -126,7 +123,7 @@ impl Lowering<'_> {
         Ok(sql)
     }
 
-    /// The values of a target list, those of `v.all` by the names of its columns. Errors: 42P01.
+    /// The values of a target list, those of `v.all` by the names of its columns. Errors: 42P01; 54000 for too many of them.
     fn new_values(&self, targets: &[QuelTarget]) -> QuelResult<Vec<NewValue>> {
         let mut values = Vec::new();
         for target in targets {
@@ -135,14 +132,17 @@ impl Lowering<'_> {
                 QuelTarget::All(variable) => {
                     let relation = self.relation(&variable.text, variable.at);
                     let columns = self.relations.columns(&relation).ok_or_else(|| unknown(&relation))?;
-                    values.extend(columns.into_iter().map(|column| NewValue {
+                    values.extend(columns.in_order.iter().map(|column| NewValue {
                         name: QuelName { text: column.name.clone(), at: variable.at },
                         value: QuelExpr {
-                            kind: QuelExprKind::Column { variable: variable.text.clone(), column: column.name },
+                            kind: QuelExprKind::Column { variable: variable.text.clone(), column: column.name.clone() },
                             at: variable.at,
                             depth: 1,
                         },
                     }));
+                    if values.len() > LIST_MAX {
+                        return Err(QuelError::long_list(variable.at));
+                    }
                 }
             }
         }
@@ -161,26 +161,40 @@ fn changed(variable: &QuelName) -> Occurrence {
     Occurrence { variable: variable.text.clone(), at: variable.at }
 }
 
+/// That variable alone.
+fn only(variable: &QuelName) -> Occurrences {
+    let mut found = Occurrences::default();
+    found.add(&variable.text, variable.at);
+    found
+}
+
 /// The variables of a target list.
-fn in_order(targets: &[QuelTarget]) -> Vec<Occurrence> {
-    let mut found = Vec::new();
+fn in_order(targets: &[QuelTarget]) -> Occurrences {
+    let mut found = Occurrences::default();
     for target in targets {
         match target {
-            QuelTarget::All(variable) => occurs(&variable.text, variable.at, &mut found),
+            QuelTarget::All(variable) => found.add(&variable.text, variable.at),
             QuelTarget::Value { value, .. } => crate::scopes::variables(value, &mut found),
         }
     }
     found
 }
 
+/// The name of what is not `v.all`.
+fn named(target: &QuelTarget) -> Option<&str> {
+    match target {
+        QuelTarget::Value { name, .. } => Some(&name.text),
+        QuelTarget::All(_) => None,
+    }
+}
+
 /// ORDER BY. Errors: 42703 for what is no target.
 fn sorted(keys: &[SortTarget], targets: &[QuelTarget]) -> QuelResult<SqlText> {
     let mut sql = SqlText::default();
     let has_all = targets.iter().any(|target| matches!(target, QuelTarget::All(_)));
+    let names: BTreeSet<&str> = targets.iter().filter_map(named).collect();
     for (place, key) in keys.iter().enumerate() {
-        let is_target =
-            |target: &QuelTarget| matches!(target, QuelTarget::Value { name, .. } if name.text == key.name.text);
-        if !has_all && !targets.iter().any(is_target) {
+        if !has_all && !names.contains(key.name.text.as_str()) {
             let message = format!("column \"{}\" does not exist", key.name.text);
             return Err(QuelError::new(sqlstate::UNDEFINED_COLUMN, message, key.name.at)
                 .with_hint("Rows are sorted by names of the target list."));

@@ -1,15 +1,18 @@
 //! Text to statements, by recursive descent.
 //!
-//! A statement ends at a semicolon, with the text, or where the next one's first word stands. Invariant: depth is bounded, by
-//! [`DEPTH_MAX`](crate::limits::DEPTH_MAX) levels, while it is read.
+//! A statement ends at a semicolon, with the text, or where the next one's first word stands. Invariant: what is made of a text takes time and memory in
+//! proportion to its length: depth, lists and variables are bounded while they are read ([`limits`](crate::limits)).
 
 use crate::error::{QuelError, QuelResult};
 use crate::keywords::{begins_statement, is_of_session, is_reserved};
 use crate::lexer::{self, QuelToken, QuelTokenKind};
+use crate::limits::{LIST_MAX, VARIABLES_MAX};
 use crate::ranges::{RangeDeclaration, RangedRelation};
 use crate::syntax::{
-    Append, NewIndex, QuelDelete, QuelExprKind, QuelName, QuelStatement, QuelTarget, Replace, Retrieve, SortTarget,
+    Append, NewIndex, QuelDelete, QuelExpr, QuelExprKind, QuelName, QuelStatement, QuelTarget, Replace, Retrieve,
+    SortTarget,
 };
+use std::collections::BTreeSet;
 
 /// A statement with what it is wrapped into.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,8 +35,12 @@ pub struct QuelParser<'a> {
     before: usize,
     /// Levels open.
     pub(crate) level: usize,
-    /// Aggregates read.
+    /// Aggregates of the statement so far.
     pub(crate) aggregates: usize,
+    /// Values of its by-lists.
+    pub(crate) by_values: usize,
+    /// Its variables.
+    variables: BTreeSet<String>,
 }
 
 /// The statements of a text.
@@ -49,7 +56,8 @@ pub fn parse(text: &str) -> QuelResult<Vec<ParsedQuel>> {
 impl<'a> QuelParser<'a> {
     /// At the begin of a text.
     pub fn new(text: &'a str) -> QuelResult<QuelParser<'a>> {
-        Ok(QuelParser { text, next: lexer::token(text, 0)?, before: 0, level: 0, aggregates: 0 })
+        let next = lexer::token(text, 0)?;
+        Ok(QuelParser { text, next, before: 0, level: 0, aggregates: 0, by_values: 0, variables: BTreeSet::new() })
     }
 
     /// Where the last statement has ended.
@@ -64,7 +72,8 @@ impl<'a> QuelParser<'a> {
             return Ok(None);
         }
         let start = self.next.start;
-        self.aggregates = 0;
+        (self.aggregates, self.by_values) = (0, 0);
+        self.variables.clear();
         let prefix = self.prefix()?;
         let mut databases = Vec::new();
         let statement = match self.word() {
@@ -213,20 +222,18 @@ impl<'a> QuelParser<'a> {
 
     fn range(&mut self) -> QuelResult<QuelStatement> {
         self.expect_word("of")?;
-        let mut all = Vec::new();
-        loop {
-            let variable = self.name()?;
-            self.expect_word("is")?;
-            let first = self.name()?;
-            let (at, mut schema, mut name) = (first.at, None, first.text);
-            if self.skip(".")? {
-                schema = Some(std::mem::replace(&mut name, self.name()?.text));
-            }
-            all.push(RangeDeclaration { variable, relation: RangedRelation { schema, name, at } });
-            if !self.skip(",")? {
-                return Ok(QuelStatement::Range(all));
-            }
+        Ok(QuelStatement::Range(self.list(Self::declaration)?))
+    }
+
+    fn declaration(&mut self) -> QuelResult<RangeDeclaration> {
+        let variable = self.name()?;
+        self.expect_word("is")?;
+        let first = self.name()?;
+        let (at, mut schema, mut name) = (first.at, None, first.text);
+        if self.skip(".")? {
+            schema = Some(std::mem::replace(&mut name, self.name()?.text));
         }
+        Ok(RangeDeclaration { variable, relation: RangedRelation { schema, name, at } })
     }
 
     fn retrieve(&mut self) -> QuelResult<QuelStatement> {
@@ -243,27 +250,25 @@ impl<'a> QuelParser<'a> {
 
     /// `sort by name [:ascending | :descending], ...`.
     fn sort(&mut self) -> QuelResult<Vec<SortTarget>> {
-        let mut keys = Vec::new();
         if !self.skip_word("sort")? {
-            return Ok(keys);
+            return Ok(Vec::new());
         }
         self.expect_word("by")?;
-        loop {
-            let name = self.result_name()?;
-            let mut descending = false;
-            if self.skip(":")? {
-                descending = match self.word() {
-                    Some("a" | "asc" | "ascending") => false,
-                    Some("d" | "desc" | "descending") => true,
-                    _ => return Err(self.unexpected()),
-                };
-                self.advance()?;
-            }
-            keys.push(SortTarget { name, descending });
-            if !self.skip(",")? {
-                return Ok(keys);
-            }
+        self.list(Self::sort_target)
+    }
+
+    fn sort_target(&mut self) -> QuelResult<SortTarget> {
+        let name = self.result_name()?;
+        let mut descending = false;
+        if self.skip(":")? {
+            descending = match self.word() {
+                Some("a" | "asc" | "ascending") => false,
+                Some("d" | "desc" | "descending") => true,
+                _ => return Err(self.unexpected()),
+            };
+            self.advance()?;
         }
+        Ok(SortTarget { name, descending })
     }
 
     fn index(&mut self) -> QuelResult<QuelStatement> {
@@ -273,10 +278,7 @@ impl<'a> QuelParser<'a> {
         self.expect_word("is")?;
         let name = self.name()?;
         self.expect("(")?;
-        let mut columns = vec![self.result_name()?];
-        while self.skip(",")? {
-            columns.push(self.result_name()?);
-        }
+        let columns = self.list(Self::result_name)?;
         self.expect(")")?;
         Ok(QuelStatement::Index(NewIndex { unique, relation, name, columns }))
     }
@@ -289,6 +291,7 @@ impl<'a> QuelParser<'a> {
             if is_get {
                 return Ok(all);
             }
+            self.has_room(all.len())?;
             all.push(self.name()?);
             self.expect(",")?;
         }
@@ -298,35 +301,64 @@ impl<'a> QuelParser<'a> {
     fn paper_form(&mut self) -> QuelResult<QuelStatement> {
         self.expect_word("get")?;
         let unique = self.skip_word("unique")?;
-        let mut targets = Vec::new();
-        loop {
-            let relation = self.name()?;
-            targets.push(if self.skip(".")? {
-                let column = self.result_name()?;
-                if column.text == "all" {
-                    QuelTarget::All(relation)
-                } else {
-                    let kind = QuelExprKind::Column { variable: relation.text, column: column.text.clone() };
-                    QuelTarget::Value { value: self.node(kind, relation.at)?, name: column }
-                }
-            } else {
-                QuelTarget::All(relation)
-            });
-            if !self.skip(",")? {
-                break;
-            }
-        }
+        let targets = self.list(Self::paper_target)?;
         let qualification = if self.skip(":")? { Some(self.condition()?) } else { None };
         Ok(QuelStatement::Retrieve(Retrieve { into: None, unique, targets, qualification, sort: Vec::new() }))
     }
 
+    /// A relation, or a column of one.
+    fn paper_target(&mut self) -> QuelResult<QuelTarget> {
+        let relation = self.name()?;
+        let column = if self.skip(".")? { Some(self.result_name()?) } else { None };
+        match column.filter(|column| column.text != "all") {
+            Some(column) => Ok(QuelTarget::Value { value: self.column(relation, column.text.clone())?, name: column }),
+            None => self.all_of(relation),
+        }
+    }
+
     /// Names, of relations, with commas in between.
     fn names(&mut self) -> QuelResult<Vec<QuelName>> {
-        let mut all = vec![self.name()?];
+        self.list(Self::name)
+    }
+
+    /// Items with commas in between. Errors: 54000 for more than [`LIST_MAX`].
+    pub(crate) fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> QuelResult<T>) -> QuelResult<Vec<T>> {
+        let mut all = vec![item(self)?];
         while self.skip(",")? {
-            all.push(self.name()?);
+            self.has_room(all.len())?;
+            all.push(item(self)?);
         }
         Ok(all)
+    }
+
+    /// Whether a list that has so many items may have one more. Errors: 54000.
+    fn has_room(&self, items: usize) -> QuelResult<()> {
+        if items < LIST_MAX { Ok(()) } else { Err(QuelError::long_list(self.next.start)) }
+    }
+
+    /// `variable.column`.
+    pub(crate) fn column(&mut self, variable: QuelName, column: String) -> QuelResult<QuelExpr> {
+        self.occurs(&variable)?;
+        self.node(QuelExprKind::Column { variable: variable.text, column }, variable.at)
+    }
+
+    /// `variable.all`.
+    pub(crate) fn all_of(&mut self, variable: QuelName) -> QuelResult<QuelTarget> {
+        self.occurs(&variable)?;
+        Ok(QuelTarget::All(variable))
+    }
+
+    /// Counts a variable of the statement. Errors: 54000 for more than [`VARIABLES_MAX`].
+    fn occurs(&mut self, variable: &QuelName) -> QuelResult<()> {
+        if self.variables.contains(&variable.text) {
+            return Ok(());
+        }
+        if self.variables.len() >= VARIABLES_MAX {
+            let message = format!("a statement has at most {VARIABLES_MAX} variables");
+            return Err(QuelError::too_many(message, variable.at));
+        }
+        self.variables.insert(variable.text.clone());
+        Ok(())
     }
 
     /// A name that is no keyword.

@@ -1,6 +1,6 @@
 //! The variables that a session has declared. Invariant: at most [`RANGES_MAX`].
 
-use crate::error::{QuelError, QuelResult, sqlstate};
+use crate::error::{QuelError, QuelResult};
 use crate::limits::RANGES_MAX;
 use crate::syntax::QuelName;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ impl Ranges {
             let is_new = !self.known.contains_key(&declaration.variable.text);
             if is_new && self.known.len() >= RANGES_MAX {
                 let message = format!("a session has at most {RANGES_MAX} range variables");
-                return Err(QuelError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message, declaration.variable.at));
+                return Err(QuelError::too_many(message, declaration.variable.at));
             }
             self.known.insert(declaration.variable.text.clone(), declaration.relation.clone());
         }

@@ -11,13 +11,47 @@ use crate::sql_text::SqlText;
 use crate::syntax::{
     self, AggregateFunction, ArithmeticOperator, ComparisonOperator, QuelAggregate, QuelExpr, QuelExprKind,
 };
-use crate::translate::QuelRelations;
-use std::collections::BTreeMap;
+use crate::translate::{QuelColumn, QuelRelations};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// A relation's columns, as the catalog has told them.
+pub(crate) struct KnownColumns {
+    /// In their order.
+    pub in_order: Vec<QuelColumn>,
+    /// Which of them are texts.
+    texts: BTreeMap<String, bool>,
+}
+
+/// The relations that a text has asked for: the catalog is asked once for each.
+pub(crate) struct KnownRelations<'a> {
+    pub catalog: &'a dyn QuelRelations,
+    known: RefCell<BTreeMap<(Option<String>, String), Option<Rc<KnownColumns>>>>,
+}
+
+impl<'a> KnownRelations<'a> {
+    pub fn new(catalog: &'a dyn QuelRelations) -> KnownRelations<'a> {
+        KnownRelations { catalog, known: RefCell::default() }
+    }
+
+    /// The columns of a relation; `None`: it does not exist.
+    pub fn columns(&self, relation: &RangedRelation) -> Option<Rc<KnownColumns>> {
+        let key = (relation.schema.clone(), relation.name.clone());
+        let mut known = self.known.borrow_mut();
+        let found = known.entry(key).or_insert_with(|| {
+            let in_order = self.catalog.columns(relation)?;
+            let texts = in_order.iter().map(|column| (column.name.clone(), column.is_text)).collect();
+            Some(Rc::new(KnownColumns { in_order, texts }))
+        });
+        found.clone()
+    }
+}
 
 /// A statement being written as SQL.
 pub(crate) struct Lowering<'a> {
     pub ranges: &'a Ranges,
-    pub relations: &'a dyn QuelRelations,
+    pub relations: &'a KnownRelations<'a>,
     /// Derived tables made.
     pub derived: usize,
 }
@@ -29,11 +63,49 @@ pub(crate) struct Occurrence {
     pub at: usize,
 }
 
+/// Variables, each once, in the order in which they first occur.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Occurrences {
+    all: Vec<Occurrence>,
+    names: BTreeSet<String>,
+}
+
+impl Occurrences {
+    /// Adds a variable that is not there yet.
+    pub fn add(&mut self, variable: &str, at: usize) {
+        if !self.names.contains(variable) {
+            self.names.insert(variable.to_owned());
+            self.all.push(Occurrence { variable: variable.to_owned(), at });
+        }
+    }
+
+    pub fn has(&self, variable: &str) -> bool {
+        self.names.contains(variable)
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Occurrence> {
+        self.all.iter()
+    }
+
+    /// Their names, sorted.
+    pub fn sorted(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+}
+
 /// What is joined, and what the aggregates are over it.
 #[derive(Debug, Default)]
 pub(crate) struct VariableScope {
     /// The variables that are ranged over row by row.
-    pub direct: Vec<Occurrence>,
+    pub direct: Occurrences,
     /// Derived tables.
     pub derived: Vec<SqlText>,
     /// What holds between them and the variables.
@@ -51,19 +123,24 @@ enum TextKind {
     Other,
 }
 
-/// The variables of an expression, each once, those inside of aggregates left out.
-pub(crate) fn variables(expr: &QuelExpr, found: &mut Vec<Occurrence>) {
-    if let QuelExprKind::Column { variable, .. } = &expr.kind {
-        occurs(variable, expr.at, found);
+impl TextKind {
+    fn certain(is_text: bool) -> TextKind {
+        if is_text { TextKind::Text } else { TextKind::Other }
     }
-    expr.parts().into_iter().for_each(|part| variables(part, found));
+
+    /// Whether `+` between two of these joins texts.
+    fn joins(self, other: TextKind) -> bool {
+        let kinds = [self, other];
+        kinds.contains(&TextKind::Text) || (kinds.contains(&TextKind::Literal) && !kinds.contains(&TextKind::Other))
+    }
 }
 
-/// Adds a variable that is not there yet.
-pub(crate) fn occurs(variable: &str, at: usize, found: &mut Vec<Occurrence>) {
-    if found.iter().all(|other| other.variable != variable) {
-        found.push(Occurrence { variable: variable.to_owned(), at });
+/// The variables of an expression, each once, those inside of aggregates left out.
+pub(crate) fn variables(expr: &QuelExpr, found: &mut Occurrences) {
+    if let QuelExprKind::Column { variable, .. } = &expr.kind {
+        found.add(variable, expr.at);
     }
+    expr.parts().into_iter().for_each(|part| variables(part, found));
 }
 
 /// The aggregates of an expression, those inside of others left out.
@@ -134,6 +211,14 @@ impl Lowering<'_> {
 
     /// An expression over a scope.
     pub fn expr(&self, expr: &QuelExpr, scope: &VariableScope) -> QuelResult<SqlText> {
+        match &expr.kind {
+            QuelExprKind::Arithmetic(..) => Ok(self.arithmetic(expr, scope)?.0),
+            _ => self.plain(expr, scope),
+        }
+    }
+
+    /// The same of what is no arithmetic.
+    fn plain(&self, expr: &QuelExpr, scope: &VariableScope) -> QuelResult<SqlText> {
         let mut sql = SqlText::default();
         sql.mark(expr.at);
         match &expr.kind {
@@ -150,9 +235,7 @@ impl Lowering<'_> {
                 sql.push("-");
                 sql.append(&self.operand(inner, scope)?);
             }
-            QuelExprKind::Arithmetic(left, operator, right) => {
-                return self.arithmetic(expr, left, *operator, right, scope);
-            }
+            QuelExprKind::Arithmetic(..) => unreachable!("it is written by itself"),
             QuelExprKind::Call(name, arguments) => {
                 let arguments: Vec<SqlText> =
                     arguments.iter().map(|argument| self.expr(argument, scope)).collect::<QuelResult<_>>()?;
@@ -194,29 +277,37 @@ impl Lowering<'_> {
     /// An expression beside an operator.
     fn operand(&self, expr: &QuelExpr, scope: &VariableScope) -> QuelResult<SqlText> {
         let sql = self.expr(expr, scope)?;
-        let binds = matches!(expr.kind, QuelExprKind::Minus(_) | QuelExprKind::Arithmetic(..)) || expr.is_condition();
-        Ok(if binds { sql.in_parentheses() } else { sql })
+        let binds = matches!(expr.kind, QuelExprKind::Minus(_)) || expr.is_condition();
+        let is_arithmetic = matches!(expr.kind, QuelExprKind::Arithmetic(..));
+        Ok(if binds || is_arithmetic { sql.in_parentheses() } else { sql })
     }
 
-    fn arithmetic(
-        &self,
-        whole: &QuelExpr,
-        left: &QuelExpr,
-        operator: ArithmeticOperator,
-        right: &QuelExpr,
-        scope: &VariableScope,
-    ) -> QuelResult<SqlText> {
-        let (first, second) = (self.operand(left, scope)?, self.operand(right, scope)?);
-        if operator == ArithmeticOperator::Power {
+    /// An operand of arithmetic, and whether it is a text: asked of each once, on the way up.
+    fn kinded(&self, expr: &QuelExpr, scope: &VariableScope) -> QuelResult<(SqlText, TextKind)> {
+        match &expr.kind {
+            QuelExprKind::Arithmetic(..) => {
+                self.arithmetic(expr, scope).map(|(sql, kind)| (sql.in_parentheses(), kind))
+            }
+            _ => Ok((self.operand(expr, scope)?, self.text_kind(expr))),
+        }
+    }
+
+    fn arithmetic(&self, whole: &QuelExpr, scope: &VariableScope) -> QuelResult<(SqlText, TextKind)> {
+        let QuelExprKind::Arithmetic(left, operator, right) = &whole.kind else {
+            unreachable!("only arithmetic is written here")
+        };
+        let ((first, left), (second, right)) = (self.kinded(left, scope)?, self.kinded(right, scope)?);
+        if *operator == ArithmeticOperator::Power {
             let mut sql = SqlText::default();
             sql.mark(whole.at);
             sql.push("power(");
             sql.append(&SqlText::joined([&first, &second], ", "));
             sql.push(")");
-            return Ok(sql);
+            return Ok((sql, TextKind::Other));
         }
+        let joins_texts = *operator == ArithmeticOperator::Plus && left.joins(right);
         let between = match operator {
-            ArithmeticOperator::Plus if self.joins_texts(left, right) => " || ",
+            ArithmeticOperator::Plus if joins_texts => " || ",
             ArithmeticOperator::Plus => " + ",
             ArithmeticOperator::Minus => " - ",
             ArithmeticOperator::Times => " * ",
@@ -224,30 +315,25 @@ impl Lowering<'_> {
             ArithmeticOperator::Modulo => " % ",
             ArithmeticOperator::Power => unreachable!("it is a function"),
         };
-        Ok(SqlText::joined([&first, &second], between))
-    }
-
-    /// Whether `+` stands between texts.
-    fn joins_texts(&self, left: &QuelExpr, right: &QuelExpr) -> bool {
-        let kinds = [self.text_kind(left), self.text_kind(right)];
-        kinds.contains(&TextKind::Text) || (kinds.contains(&TextKind::Literal) && !kinds.contains(&TextKind::Other))
+        Ok((SqlText::joined([&first, &second], between), TextKind::certain(joins_texts)))
     }
 
     fn text_kind(&self, expr: &QuelExpr) -> TextKind {
-        let certain = |is_text: bool| if is_text { TextKind::Text } else { TextKind::Other };
         match &expr.kind {
             QuelExprKind::Text(_) => TextKind::Literal,
             QuelExprKind::Parameter(_) | QuelExprKind::Null => TextKind::Unknown,
             QuelExprKind::Column { variable, column } => {
-                let columns = self.relations.columns(&self.relation(variable, expr.at)).unwrap_or_default();
-                let found = columns.iter().find(|known| known.name == *column);
-                found.map_or(TextKind::Unknown, |known| certain(known.is_text))
+                let columns = self.relations.columns(&self.relation(variable, expr.at));
+                let is_text = columns.and_then(|columns| columns.texts.get(column).copied());
+                is_text.map_or(TextKind::Unknown, TextKind::certain)
             }
-            QuelExprKind::Arithmetic(left, ArithmeticOperator::Plus, right) => certain(self.joins_texts(left, right)),
+            QuelExprKind::Arithmetic(left, ArithmeticOperator::Plus, right) => {
+                TextKind::certain(self.text_kind(left).joins(self.text_kind(right)))
+            }
             QuelExprKind::Call(name, arguments) if name == "ifnull" => {
                 arguments.first().map_or(TextKind::Other, |first| self.text_kind(first))
             }
-            QuelExprKind::Call(name, _) => certain(functions::gives_text(name)),
+            QuelExprKind::Call(name, _) => TextKind::certain(functions::gives_text(name)),
             QuelExprKind::Aggregate(aggregate) => match aggregate.function {
                 AggregateFunction::Minimum | AggregateFunction::Maximum => self.text_kind(&aggregate.argument),
                 _ => TextKind::Other,

@@ -92,15 +92,62 @@ impl SqlText {
     }
 
     /// The text and its places in a QUEL text.
-    pub fn finish(self, quel: &str) -> (Arc<str>, QuelPlaces) {
+    pub fn finish(self, quel: &CharacterPlaces) -> (Arc<str>, QuelPlaces) {
         let mut parts = self.parts;
-        parts.sort_by_key(|(_, at)| *at);
-        let (mut bytes, mut characters) = (0, 1);
-        for (_, at) in &mut parts {
-            characters += quel.get(bytes..*at).map_or(0, |between| between.chars().count());
-            (bytes, *at) = (*at, characters);
-        }
-        parts.sort_by_key(|(written, _)| *written);
+        parts.iter_mut().for_each(|(_, at)| *at = quel.of_byte(*at));
+        parts.sort_unstable();
         (Arc::from(self.text), QuelPlaces { parts })
+    }
+}
+
+/// Bytes of a text between two places whose characters are counted once.
+const COUNTED_BYTES: usize = 128;
+
+/// Which character of a text begins at which byte, without counting from its begin each time.
+pub(crate) struct CharacterPlaces<'a> {
+    text: &'a [u8],
+    /// How many characters begin before each multiple of [`COUNTED_BYTES`].
+    before: Vec<usize>,
+}
+
+impl CharacterPlaces<'_> {
+    pub fn new(text: &str) -> CharacterPlaces<'_> {
+        let mut counted = 0;
+        let mut before = vec![0];
+        for bytes in text.as_bytes().chunks(COUNTED_BYTES) {
+            counted += begins(bytes);
+            before.push(counted);
+        }
+        CharacterPlaces { text: text.as_bytes(), before }
+    }
+
+    /// The character that begins at a byte, from 1; behind the text: the one behind its last.
+    pub fn of_byte(&self, at: usize) -> usize {
+        let at = at.min(self.text.len());
+        let part = at / COUNTED_BYTES;
+        1 + self.before[part] + begins(&self.text[part * COUNTED_BYTES..at])
+    }
+}
+
+/// How many characters begin in bytes of UTF-8.
+fn begins(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// If this fails, errors and parts of SQL are shown at other characters than theirs.
+    #[test]
+    fn characters_are_counted_from_wherever() {
+        for text in ["", "abc", &"größe€𝄞 ".repeat(40), &"x".repeat(COUNTED_BYTES), &"ß".repeat(COUNTED_BYTES)]
+        {
+            let places = CharacterPlaces::new(text);
+            for (number, (at, _)) in text.char_indices().enumerate() {
+                assert_eq!(places.of_byte(at), number + 1, "{text}");
+            }
+            assert_eq!(places.of_byte(text.len()), text.chars().count() + 1, "{text}");
+        }
     }
 }

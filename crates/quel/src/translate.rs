@@ -2,10 +2,11 @@
 
 use crate::definitions;
 use crate::error::{QuelError, QuelResult, sqlstate};
+use crate::limits::STATEMENTS_MAX;
 use crate::parser::{ParsedQuel, QuelParser};
 use crate::ranges::{RangeDeclaration, RangedRelation, Ranges};
-use crate::scopes::Lowering;
-use crate::sql_text::{QuelPlaces, SqlText};
+use crate::scopes::{KnownRelations, Lowering};
+use crate::sql_text::{CharacterPlaces, QuelPlaces, SqlText};
 use crate::syntax::{QuelName, QuelStatement, of_itself};
 use std::sync::Arc;
 
@@ -74,11 +75,16 @@ pub fn statements(
 }
 
 fn translated(text: &str, declared: &Ranges, relations: &dyn QuelRelations) -> QuelResult<Vec<TranslatedStatement>> {
+    let relations = KnownRelations::new(relations);
+    let places = CharacterPlaces::new(text);
     let mut ranges = declared.clone();
     let mut all = Vec::new();
     let mut parser = QuelParser::new(text)?;
     while let Some(parsed) = parser.statement()? {
         let quel: Arc<str> = Arc::from(&text[parsed.start..parser.position()]);
+        if all.len() >= STATEMENTS_MAX {
+            return Err(many_statements(parsed.start));
+        }
         if let QuelStatement::Range(declarations) = &parsed.statement {
             if !parsed.prefix.is_empty() {
                 return Err(QuelError::unsupported("EXPLAIN or PREPARE of range", parsed.start));
@@ -87,9 +93,13 @@ fn translated(text: &str, declared: &Ranges, relations: &dyn QuelRelations) -> Q
             all.push(TranslatedStatement { meaning: StatementMeaning::Range(declarations.clone()), quel });
             continue;
         }
-        check_databases(&parsed.databases, relations)?;
+        check_databases(&parsed.databases, &relations)?;
         let verb = if matches!(parsed.statement, QuelStatement::Replace(_)) { Verb::Replace } else { Verb::Other };
-        for sql in written(&parsed, &ranges, relations)? {
+        let written = written(&parsed, &ranges, &relations)?;
+        if all.len() + written.len() > STATEMENTS_MAX {
+            return Err(many_statements(parsed.start));
+        }
+        for sql in written {
             let mut whole = SqlText::default();
             if !parsed.prefix.is_empty() {
                 whole.mark(parsed.start);
@@ -97,7 +107,7 @@ fn translated(text: &str, declared: &Ranges, relations: &dyn QuelRelations) -> Q
                 whole.push(" ");
             }
             whole.append(&sql);
-            let (sql, places) = whole.finish(text);
+            let (sql, places) = whole.finish(&places);
             all.push(TranslatedStatement { meaning: StatementMeaning::Sql { sql, places, verb }, quel: quel.clone() });
         }
     }
@@ -105,7 +115,7 @@ fn translated(text: &str, declared: &Ranges, relations: &dyn QuelRelations) -> Q
 }
 
 /// The statements of SQL that one of QUEL becomes.
-fn written(parsed: &ParsedQuel, ranges: &Ranges, relations: &dyn QuelRelations) -> QuelResult<Vec<SqlText>> {
+fn written(parsed: &ParsedQuel, ranges: &Ranges, relations: &KnownRelations) -> QuelResult<Vec<SqlText>> {
     let mut lowering = Lowering { ranges, relations, derived: 0 };
     Ok(vec![match &parsed.statement {
         QuelStatement::Retrieve(retrieve) => lowering.retrieve(retrieve)?,
@@ -118,7 +128,13 @@ fn written(parsed: &ParsedQuel, ranges: &Ranges, relations: &dyn QuelRelations) 
         QuelStatement::Print(names) if parsed.prefix.is_empty() => {
             return Ok(names.iter().map(definitions::printed).collect());
         }
-        QuelStatement::Print(names) => definitions::printed(&names[0]),
+        QuelStatement::Print(names) => match names.as_slice() {
+            [name] => definitions::printed(name),
+            _ => {
+                let what = "EXPLAIN or PREPARE of print with several relations";
+                return Err(QuelError::unsupported(what, parsed.start));
+            }
+        },
         QuelStatement::Help(name) => definitions::helped(name.as_ref()),
         QuelStatement::Session(text) => {
             let mut sql = SqlText::default();
@@ -130,10 +146,16 @@ fn written(parsed: &ParsedQuel, ranges: &Ranges, relations: &dyn QuelRelations) 
     }])
 }
 
+/// 54000.
+fn many_statements(at: usize) -> QuelError {
+    QuelError::too_many(format!("a text has at most {STATEMENTS_MAX} statements"), at)
+}
+
 /// The databases of the papers' form are relations, or the session's own. Errors: 3D000.
-fn check_databases(names: &[QuelName], relations: &dyn QuelRelations) -> QuelResult<()> {
+fn check_databases(names: &[QuelName], relations: &KnownRelations) -> QuelResult<()> {
     for name in names {
-        let exists = name.text == relations.database() || relations.columns(&of_itself(&name.text, name.at)).is_some();
+        let exists =
+            name.text == relations.catalog.database() || relations.columns(&of_itself(&name.text, name.at)).is_some();
         if !exists {
             let message = format!("database \"{}\" does not exist", name.text);
             return Err(QuelError::new(sqlstate::UNDEFINED_DATABASE, message, name.at));

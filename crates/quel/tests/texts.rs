@@ -1,6 +1,7 @@
 //! Texts and the SQL that they become; errors and their places; texts that are nothing at all.
 
 use proptest::prelude::*;
+use quel::limits::{LIST_MAX, NAME_BYTES_MAX, STATEMENTS_MAX, VARIABLES_MAX};
 use quel::translate::QuelColumn;
 use quel::{QuelRelations, RangedRelation, Ranges, StatementMeaning, statements};
 
@@ -95,6 +96,95 @@ fn errors_have_their_places() {
     assert_eq!(statements(&deep, &Ranges::default(), &Known).expect_err("deep").sqlstate, "54001");
     let long = format!("retrieve (x = 1{})", " + 1".repeat(10_000));
     assert_eq!(statements(&long, &Ranges::default(), &Known).expect_err("long").sqlstate, "54001");
+}
+
+fn sqlstate_of(text: &str) -> Option<&'static str> {
+    statements(text, &Ranges::default(), &Known).err().map(|error| error.sqlstate)
+}
+
+/// `item` as often as asked for, each with its number in the place of `#`.
+fn listed(item: &str, count: usize) -> String {
+    (0..count).map(|number| item.replace('#', &number.to_string())).collect::<Vec<_>>().join(", ")
+}
+
+/// If this fails, a text makes the site work for longer, or hold more, than a text of its length may.
+#[test]
+fn lists_variables_and_statements_have_their_bounds() {
+    let targets = |count: usize| format!("retrieve ({})", listed("t# = #", count));
+    let by = |count: usize| format!("retrieve (x = count(e.a by {}))", listed("e.c#", count));
+    let lists: [&dyn Fn(usize) -> String; 8] = [
+        &targets,
+        &by,
+        &|count| format!("append to emp ({})", listed("c# = 1", count)),
+        &|count| format!("retrieve (e.a) sort by {}", listed("a", count)),
+        &|count| format!("create t ({})", listed("c# = i4", count)),
+        &|count| format!("index on t is i ({})", listed("c#", count)),
+        &|count| format!("destroy {}", listed("t#", count)),
+        &|count| format!("database {}, get emp", listed("emp", count)),
+    ];
+    for list in lists {
+        assert_eq!(sqlstate_of(&list(LIST_MAX)), None, "{:.60}", list(1));
+        assert_eq!(sqlstate_of(&list(LIST_MAX + 1)), Some("54000"), "{:.60}", list(1));
+    }
+    let halves = |count: usize| {
+        let by = listed("e.c#", count);
+        format!("retrieve (x = count(e.a by {by}), y = sum(e.a by {by}))")
+    };
+    assert_eq!(sqlstate_of(&halves(LIST_MAX / 2)), None);
+    assert_eq!(sqlstate_of(&halves(LIST_MAX / 2 + 1)), Some("54000"), "by-lists count together");
+    let all = |count: usize| format!("append to emp ({})", listed("emp.all", count));
+    assert_eq!(sqlstate_of(&all(LIST_MAX / 2)), None);
+    assert_eq!(sqlstate_of(&all(LIST_MAX / 2 + 1)), Some("54000"), "it has two columns");
+
+    let variables = |count: usize| format!("retrieve ({})", listed("v#.a", count));
+    assert_eq!(sqlstate_of(&variables(VARIABLES_MAX)), None);
+    assert_eq!(sqlstate_of(&variables(VARIABLES_MAX + 1)), Some("54000"));
+    assert_eq!(sqlstate_of(&variables(VARIABLES_MAX).repeat(2)), None, "each statement has its own");
+
+    assert_eq!(sqlstate_of(&"abort;".repeat(STATEMENTS_MAX)), None);
+    assert_eq!(sqlstate_of(&"abort;".repeat(STATEMENTS_MAX + 1)), Some("54000"));
+    let prints = format!("print {};", listed("emp", LIST_MAX));
+    assert_eq!(sqlstate_of(&prints.repeat(STATEMENTS_MAX / LIST_MAX)), None);
+    assert_eq!(sqlstate_of(&prints.repeat(STATEMENTS_MAX / LIST_MAX + 1)), Some("54000"), "each relation is one");
+}
+
+/// If this fails, the catalog is asked for a relation as often as a text names it.
+#[test]
+fn the_catalog_is_asked_once_for_each_relation() {
+    struct Counted(std::cell::Cell<usize>);
+    impl QuelRelations for Counted {
+        fn columns(&self, relation: &RangedRelation) -> Option<Vec<QuelColumn>> {
+            self.0.set(self.0.get() + 1);
+            Known.columns(relation)
+        }
+
+        fn database(&self) -> &str {
+            "raid"
+        }
+    }
+    let counted = Counted(std::cell::Cell::new(0));
+    let text =
+        "append to emp (name = emp.name + emp.name + emp.name) retrieve (x = emp.sal + emp.sal, y = nowhere.a + 1)";
+    statements(&text.repeat(3), &Ranges::default(), &counted).expect("good");
+    assert_eq!(counted.0.get(), 2, "emp and nowhere");
+}
+
+/// If this fails, a name is another one in QUEL than in SQL, or as long as the text.
+#[test]
+fn names_are_cut() {
+    let cut = "n".repeat(NAME_BYTES_MAX);
+    assert_eq!(translated(&format!("print {cut}behind")), [format!("SELECT * FROM \"{cut}\"")]);
+    let before = "n".repeat(NAME_BYTES_MAX - 1);
+    assert_eq!(translated(&format!("print {before}ßß")), [format!("SELECT * FROM \"{before}\"")]);
+}
+
+/// If this fails, relations behind the first are passed over without a word.
+#[test]
+fn print_of_several_is_not_one_statement() {
+    for text in ["explain print a, b", "prepare p as print a, b"] {
+        assert_eq!(sqlstate_of(text), Some("0A000"), "{text}");
+    }
+    assert_eq!(translated("explain print a"), ["explain SELECT * FROM \"a\""]);
 }
 
 /// If this fails, an error of the SQL is shown at a wrong place of the QUEL.

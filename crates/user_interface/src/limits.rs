@@ -70,6 +70,8 @@ pub const KEPT_ROWS_MAX: usize = 1_000_000;
 pub const COPY_LINE_BYTES_MAX: usize = MESSAGE_BYTES_MAX;
 /// Longest identifier, in bytes (PostgreSQL's `NAMEDATALEN - 1`); longer ones are cut.
 pub const NAME_BYTES_MAX: usize = 63;
+// A name of QUEL's is the same in SQL.
+const _: () = assert!(NAME_BYTES_MAX == quel::limits::NAME_BYTES_MAX);
 /// Columns of a table.
 pub const COLUMNS_MAX: usize = 1_600;
 /// Columns of a key or index.

@@ -106,6 +106,12 @@ fn roles() {
     run("roles");
 }
 
+/// What QUEL asks of the catalog, along the search path.
+#[test]
+fn quel() {
+    run("quel");
+}
+
 /// ALTER SYSTEM: rows of the catalog, what is shown of them, and PostgreSQL's errors.
 #[test]
 fn settings_of_all() {

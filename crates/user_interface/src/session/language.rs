@@ -6,10 +6,12 @@
 use crate::errors::{Result, SqlError};
 use crate::session::state::TextLanguage;
 use crate::session::turn::Turn;
+use crate::sql::lookup::{NameKind, NameLookup};
+use crate::sql::names;
 use crate::sql::parse::{self, Parsed, QuelOrigin, Statement};
 use crate::sql::prepared::Prepared;
 use crate::sql::utility::Utility;
-use messages::schema::Catalog;
+use messages::namespace::PUBLIC;
 use quel::translate::QuelColumn;
 use quel::{
     QuelError, QuelPlaces, QuelRelations, RangeDeclaration, RangedRelation, StatementMeaning, TranslatedStatement, Verb,
@@ -19,14 +21,18 @@ use values::Type;
 
 /// What QUEL asks of the catalog.
 struct CatalogRelations<'a> {
-    catalog: &'a Catalog,
+    lookup: NameLookup<'a>,
     database: &'a str,
 }
 
 impl QuelRelations for CatalogRelations<'_> {
     fn columns(&self, relation: &RangedRelation) -> Option<Vec<QuelColumn>> {
-        let is_own = relation.schema.as_deref().is_none_or(|schema| schema == "public");
-        let table = is_own.then(|| self.catalog.tables.get(&relation.name)).flatten()?;
+        let text = match relation.schema.as_deref() {
+            Some(schema) if schema != PUBLIC => names::written(schema, &relation.name),
+            _ => relation.name.clone(),
+        };
+        let known = self.lookup.existing(NameKind::Relation, &text).ok()?;
+        let table = self.lookup.catalog().tables.get(&known)?;
         let columns = table.table.columns.iter().filter(|column| !column.dropped);
         Some(
             columns
@@ -112,8 +118,11 @@ impl Turn<'_> {
     fn translated(&mut self, text: &str) -> Result<Vec<TranslatedStatement>> {
         parse::check_length(text)?;
         let catalog = self.seen_catalog();
-        let relations = CatalogRelations { catalog: &catalog, database: &self.session.database };
-        Ok(quel::statements(text, &self.session.ranges, &relations)?)
+        self.with_facts(|facts| {
+            let relations =
+                CatalogRelations { lookup: NameLookup::new(&catalog, facts), database: &self.session.database };
+            Ok(quel::statements(text, &self.session.ranges, &relations)?)
+        })
     }
 
     /// `range of`.

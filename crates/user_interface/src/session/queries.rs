@@ -18,6 +18,7 @@ use messages::session::Failure;
 use messages::{Item, ItemName, Key, TableId};
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
+use values::compare::compare;
 use values::{Type, Value};
 
 impl Turn<'_> {
@@ -255,7 +256,8 @@ fn keep(
             }
             // Nothing has been taken from the rows yet: all are supplied at once.
             Entry::Occupied(first)
-                if supplying == Supplying::AllAtOnceOneValueEach && supply.rows.get(*first.get()) != Some(&row) =>
+                if supplying == Supplying::AllAtOnceOneValueEach
+                    && !supply.rows.get(*first.get()).is_some_and(|other| alike(other, &row)) =>
             {
                 let item = Item { table: storage(&execution.prepared), key: Key::from(key.as_ref()) };
                 return Err(two_values(&item, catalog));
@@ -264,6 +266,11 @@ fn keep(
         }
     }
     Ok(())
+}
+
+/// Whether two rows have the same values, as SQL compares them: 1.0 is 1.00, and NULL is NULL.
+fn alike(left: &[Value], right: &[Value]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).all(|(left, right)| compare(left, right).is_eq())
 }
 
 /// The storage of the table that an UPDATE changes.
