@@ -19,10 +19,12 @@ mod texts;
 mod times;
 
 use crate::call::Implementation;
+use crate::pattern_cache::PatternCache;
 use analyzer::facts::Facts;
 use analyzer::types::FunctionId;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
+use values::error::sqlstate;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
 const TABLES: [&[(&str, Implementation)]; 14] = [
@@ -56,6 +58,14 @@ static FUNCTIONS: LazyLock<FxHashMap<FunctionId, Implementation>> = LazyLock::ne
 /// What computes a function of PostgreSQL's; `None` for one that is not implemented. Whether it is strict stands in its row of the facts; who calls it sees to that.
 pub fn function(id: FunctionId) -> Option<Implementation> {
     FUNCTIONS.get(&id).copied()
+}
+
+/// Whether a function of regular expressions has its way with a pattern, where that is known before any text; true for all other functions. `known` are the arguments so far.
+pub fn takes_pattern(id: FunctionId, known: &[Option<&str>], patterns: &mut PatternCache) -> bool {
+    let row = Facts::postgresql15().function(id).filter(|row| row.language == "internal");
+    let (Some(row), Some(Some(pattern))) = (row, known.get(1)) else { return true };
+    let checked = expressions::check(&row.source, pattern, known.get(3).copied().flatten(), patterns);
+    checked.err().is_none_or(|error| error.sqlstate != sqlstate::FEATURE_NOT_SUPPORTED)
 }
 
 /// The names by which functions are implemented, for tests.

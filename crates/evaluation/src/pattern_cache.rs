@@ -3,7 +3,7 @@
 //! Invariant: what is translated matches as PostgreSQL does; what cannot be is refused with 0A000. Where a match begins and ends is asked only of a pattern with at most one part
 //! of varying length and without alternatives: of others PostgreSQL takes the longest match, and `regex` the first. Classes are those of the locale C.
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 use values::ValueError;
 use values::error::sqlstate;
 
@@ -13,8 +13,18 @@ const INVALID: &str = "2201B";
 const REPETITIONS_MAX: u32 = 255;
 /// Bytes of a pattern that is translated: longer ones hardly ever fit the bounds of `regex`.
 const PATTERN_BYTES_MAX: usize = 64 << 10;
-/// How many translated patterns one execution keeps.
+/// How many translated patterns one execution keeps, and of how many bytes in all.
 const KEPT_MAX: usize = 32;
+const KEPT_BYTES_MAX: usize = 64 << 10;
+/// Bytes of a compiled pattern, and of what is known of the texts that it has met.
+const COMPILED_BYTES_MAX: usize = 1 << 20;
+const STATES_BYTES_MAX: usize = 256 << 10;
+/// So many bytes of a compiled pattern take as long as a row that is worked on.
+const COMPILED_BYTES_OF_A_ROW: usize = 1 << 10;
+/// Bytes of what one byte of a pattern becomes, roughly.
+const COMPILED_BYTES_OF_ONE: usize = 32;
+/// What a pattern takes at least, in such rows.
+const COMPILED_ROWS_MIN: usize = 16;
 
 /// A translated pattern.
 pub(crate) struct TranslatedPattern {
@@ -32,7 +42,13 @@ struct KeptPattern {
 
 /// The patterns that an execution has translated: it meets most of them again with the next row.
 #[derive(Default)]
-pub struct PatternCache(Vec<KeptPattern>);
+pub struct PatternCache {
+    kept: Vec<KeptPattern>,
+    /// Bytes of their texts.
+    bytes: usize,
+    /// What was done since it was asked for.
+    work: usize,
+}
 
 pub(crate) fn unsupported() -> ValueError {
     ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, "this regular expression is not supported yet")
@@ -45,23 +61,38 @@ fn invalid(what: &str) -> ValueError {
 impl PatternCache {
     pub(crate) fn translated(&mut self, pattern: &str, ignore_case: bool) -> Result<&TranslatedPattern, ValueError> {
         let is_same = |kept: &KeptPattern| kept.text == pattern && kept.ignore_case == ignore_case;
-        if let Some(place) = self.0.iter().position(is_same) {
-            return Ok(&self.0[place].translated);
+        if let Some(place) = self.kept.iter().position(is_same) {
+            return Ok(&self.kept[place].translated);
         }
         if pattern.len() > PATTERN_BYTES_MAX {
             return Err(unsupported());
         }
         let mut translation = Translation::new(pattern, ignore_case);
         translation.run()?;
-        let regex = Regex::new(&translation.out).map_err(|_| unsupported())?;
         let is_determined = translation.varying <= 1 && !translation.has_alternatives;
-        let translated = TranslatedPattern { regex, is_determined };
-        if self.0.len() >= KEPT_MAX {
-            self.0.remove(0);
+        let bytes = (translation.out.len() * translation.repetitions).saturating_mul(COMPILED_BYTES_OF_ONE);
+        self.work += COMPILED_ROWS_MIN + bytes.min(COMPILED_BYTES_MAX) / COMPILED_BYTES_OF_A_ROW;
+        let mut builder = RegexBuilder::new(&translation.out);
+        builder.size_limit(COMPILED_BYTES_MAX).dfa_size_limit(STATES_BYTES_MAX);
+        let regex = builder.build().map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => invalid("regular expression is too complex"),
+            _ => unsupported(),
+        })?;
+        while !self.kept.is_empty()
+            && (self.kept.len() >= KEPT_MAX || self.bytes + pattern.len() > KEPT_BYTES_MAX)
+        {
+            self.bytes -= self.kept.remove(0).text.len();
         }
-        let place = self.0.len();
-        self.0.push(KeptPattern { text: pattern.to_owned(), ignore_case, translated });
-        Ok(&self.0[place].translated)
+        let translated = TranslatedPattern { regex, is_determined };
+        self.bytes += pattern.len();
+        let place = self.kept.len();
+        self.kept.push(KeptPattern { text: pattern.to_owned(), ignore_case, translated });
+        Ok(&self.kept[place].translated)
+    }
+
+    /// How many rows could have been worked on instead of translating patterns, since this was asked last.
+    pub fn take_work(&mut self) -> usize {
+        std::mem::take(&mut self.work)
     }
 
     /// One whose matches have a beginning and an end that are PostgreSQL's. Errors: 0A000 for others.
@@ -79,6 +110,8 @@ struct Translation {
     out: String,
     depth: u32,
     varying: u32,
+    /// How often something is repeated by bounds, all of them together.
+    repetitions: usize,
     has_alternatives: bool,
     /// Whether something stands before that a quantifier may follow.
     can_repeat: bool,
@@ -93,6 +126,7 @@ impl Translation {
             out: String::new(),
             depth: 0,
             varying: 0,
+            repetitions: 1,
             has_alternatives: false,
             can_repeat: false,
         }
@@ -188,12 +222,16 @@ impl Translation {
     fn bound(&mut self) -> Result<(), ValueError> {
         let counts = || invalid("invalid repetition count(s)");
         let least = self.number()?.ok_or_else(counts)?;
+        self.repetitions += least as usize;
         let (text, varies) = match self.rest.next_if_eq(&',') {
             None => (format!("{{{least}}}"), false),
             Some(_) => match self.number()? {
                 None => (format!("{{{least},}}"), true),
                 Some(most) if most < least => return Err(counts()),
-                Some(most) => (format!("{{{least},{most}}}"), most != least),
+                Some(most) => {
+                    self.repetitions += (most - least) as usize;
+                    (format!("{{{least},{most}}}"), most != least)
+                }
             },
         };
         match self.rest.next() {
@@ -330,4 +368,36 @@ fn class_of_escape(letter: char) -> Option<&'static str> {
         's' => " \\t\\n\\r\\x0b\\x0c",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A statement would hold as much memory as its patterns ask for, and nobody would count it.
+    #[test]
+    fn what_is_too_large_is_refused_and_what_is_kept_is_bounded() {
+        let mut patterns = PatternCache::default();
+        let error = patterns.translated("((a{100}){100}){100}", false).err().expect("it is too large");
+        assert_eq!((error.sqlstate, &*error.message), (INVALID, "invalid regular expression: regular expression is too complex"));
+        for number in 0..100 {
+            let pattern = format!("{number}{}", "x".repeat(4_000));
+            assert!(patterns.translated(&pattern, false).is_ok());
+            let bytes: usize = patterns.kept.iter().map(|kept| kept.text.len()).sum();
+            assert_eq!(bytes, patterns.bytes);
+            assert!(bytes <= KEPT_BYTES_MAX && patterns.kept.len() <= KEPT_MAX);
+        }
+    }
+
+    /// Patterns that differ from row to row would take seconds before anybody asks whether the statement is still wanted.
+    #[test]
+    fn translations_are_counted_once() {
+        let mut patterns = PatternCache::default();
+        assert!(patterns.translated("abc", false).is_ok());
+        let plain = patterns.take_work();
+        assert!(patterns.translated("abc", false).is_ok());
+        assert_eq!((plain, patterns.take_work()), (COMPILED_ROWS_MIN, 0));
+        assert!(patterns.translated("([0-9]{255}){10}", false).is_ok());
+        assert!(patterns.take_work() > 4 * plain);
+    }
 }

@@ -4,6 +4,9 @@ use analyzer::TypeId;
 use analyzer::types::{BOOL, BYTEA, DATE, FLOAT4, FLOAT8, INT2, INT4, INT8, INTERVAL, NUMERIC, OID, TIMESTAMP, UUID};
 use values::Value;
 
+/// Bytes that a key in a set needs beside its own, roughly.
+pub const KEY_BYTES: usize = 48;
+
 /// Appends what a value has in common with those that are equal to it: 1.0 and 1.00, -0 and 0, spans of one length,
 /// integers of several widths. Two NULLs are equal, too: where they are not, they must be looked at before.
 ///

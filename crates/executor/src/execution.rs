@@ -20,10 +20,10 @@ pub struct PlanExecution {
 }
 
 impl PlanExecution {
-    /// A new one, with the values of `$1` and so on.
-    pub fn new(plan: Arc<QueryPlan>, parameters: Vec<Value>, limits: ExecutionLimits) -> PlanExecution {
+    /// A new one, with the values of `$1` and so on. The seed is one that no client knows: values are hashed with it.
+    pub fn new(plan: Arc<QueryPlan>, parameters: Vec<Value>, limits: ExecutionLimits, seed: u64) -> PlanExecution {
         let root = build(plan.root());
-        let state = ExecutionState::new(parameters, limits, &plan, build);
+        let state = ExecutionState::new(parameters, limits, &plan, build, seed);
         PlanExecution { plan, root, state, ended: false }
     }
 

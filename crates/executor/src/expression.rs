@@ -1,11 +1,14 @@
 //! What is computed in a row: expressions whose columns are places of rows, and their evaluation.
 
+use crate::equality::key_of;
 use crate::error::{ExecutionError, Interruption};
 use crate::run::{RowValues, RunState};
 use analyzer::Typed;
 use analyzer::types::FunctionId;
 use evaluation::{CallArguments, Implementation};
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use values::{Type, Value};
 
 mod arrays;
@@ -13,6 +16,7 @@ mod conditions;
 mod subplans;
 mod system;
 
+pub use arrays::ELEMENTS_OF_A_ROW;
 pub use subplans::{SubplanKind, SubplanUse};
 pub use system::is_built;
 
@@ -27,7 +31,7 @@ impl PartialEq for ErrorPlace {
 }
 
 /// Bytes that a call reads or yields which count as much as a row that is worked on.
-const LARGE_BYTES: usize = 16 << 10;
+pub const LARGE_BYTES: usize = 16 << 10;
 
 /// A function with all that a call needs.
 #[derive(Clone, Debug)]
@@ -79,6 +83,13 @@ pub enum CompiledExpression {
         callee: Box<Callee>,
         all: bool,
         arguments: Vec<CompiledExpression>,
+    },
+    /// Whether a value is one of those with these keys, or none of them.
+    Among {
+        value: Box<CompiledExpression>,
+        keys: Arc<BTreeSet<Vec<u8>>>,
+        has_null: bool,
+        negated: bool,
     },
     Case {
         operand: Option<Box<CompiledExpression>>,
@@ -167,6 +178,14 @@ impl CompiledExpression {
             CompiledExpression::ArrayOperator { callee, all, arguments } => {
                 arrays::any_or_all(callee, *all, arguments, row, run)
             }
+            CompiledExpression::Among { value, keys, has_null, negated } => {
+                let value = value.evaluate(row, run)?;
+                if value.is_null() {
+                    return Ok(Value::Null);
+                }
+                let is_found = keys.contains(&key_of([&value].into_iter()));
+                Ok(if !is_found && *has_null { Value::Null } else { (is_found != *negated).into() })
+            }
             CompiledExpression::Case { operand, arms, otherwise } => {
                 conditions::case(operand.as_deref(), arms, otherwise, row, run)
             }
@@ -185,6 +204,7 @@ impl CompiledExpression {
                 conditions::compare_rows(*strategy, left, right, row, run)
             }
             CompiledExpression::Array { element, elements } => {
+                run.budget = run.budget.saturating_sub(elements.len() / ELEMENTS_OF_A_ROW);
                 let values = elements.iter().map(|part| part.evaluate(row, run)).collect::<Result<_, _>>()?;
                 Ok(Value::array(*element, values))
             }
@@ -226,6 +246,7 @@ impl CompiledExpression {
             | CompiledExpression::IsNull { value, .. }
             | CompiledExpression::BooleanTest { value, .. }
             | CompiledExpression::SameBits { value, .. }
+            | CompiledExpression::Among { value, .. }
             | CompiledExpression::ThroughText { value, .. } => vec![value],
             CompiledExpression::Case { operand, arms, otherwise } => {
                 let operand = operand.iter().map(|operand| &**operand);
@@ -300,6 +321,7 @@ impl Callee {
         let mut call =
             CallArguments { arguments: values, types: &self.types, result: self.result, environment: run.environment };
         let value = (self.body)(&mut call)?;
+        run.budget = run.budget.saturating_sub(run.environment.patterns.take_work());
         // Large values take long, and many of them in one row more memory than there is.
         let bytes = value.size_in_memory();
         let read: usize = values.iter().filter_map(Value::as_text).map(str::len).sum();

@@ -12,6 +12,7 @@ mod equality;
 pub mod error;
 pub mod execution;
 mod expression;
+mod hashing;
 mod operators;
 mod plan;
 mod planner;

@@ -216,6 +216,13 @@ impl PartialEq for SetCallee {
     }
 }
 
+/// How the rows for one row around are read by a path, and for how many it is better than to read all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyedLookUps {
+    pub scan: Arc<PlanNode>,
+    pub most: usize,
+}
+
 /// An operator with those it reads from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlanNode {
@@ -310,6 +317,7 @@ pub enum PlanNode {
         source: Arc<PlanNode>,
         keys: Vec<CompiledExpression>,
         wanted: Vec<CompiledExpression>,
+        each: Option<KeyedLookUps>,
     },
     /// What the last round of a recursion has found.
     Working {

@@ -5,8 +5,8 @@
 
 use crate::access::{RowNeed, ScanId, ScanOrder};
 use crate::error::{ExecutionError, Interruption};
+use crate::hashing::{KeyHashing, KeyMap};
 use crate::plan::{PlanNode, QueryPlan};
-use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use values::Value;
@@ -49,7 +49,7 @@ pub trait RowOperator: Send {
 pub const MANY: usize = 1_024;
 
 /// SQLSTATE out_of_memory.
-const OUT_OF_MEMORY: &str = "53200";
+pub const OUT_OF_MEMORY: &str = "53200";
 
 /// A scan under way.
 #[derive(Default)]
@@ -80,9 +80,16 @@ pub struct KeyedRows {
     /// Those whose keys are still to be computed.
     pub arrived: VecDeque<RowValues>,
     pub rows: Vec<RowValues>,
-    pub places: FxHashMap<Vec<u8>, Vec<usize>>,
+    /// Which of them have a key, once there is one.
+    pub places: Option<KeyMap<Vec<usize>>>,
     /// Whether all are there.
     pub is_full: bool,
+    /// Bytes that are held for them.
+    pub memory: HeldBytes,
+    /// How many rows around have asked.
+    pub asked: usize,
+    /// Whether there is no memory for all.
+    pub is_too_large: bool,
 }
 
 /// A subquery of an expression under way, or its result for the last outer values.
@@ -98,6 +105,8 @@ pub struct Subplan {
     pub complete: bool,
     /// Keys of the first columns of all rows without nulls in them, for IN; and whether a row has a null.
     pub hashed: Option<(BTreeSet<Vec<u8>>, bool)>,
+    /// Bytes that are held for its rows and their keys.
+    pub memory: HeldBytes,
 }
 
 /// What lasts as long as an execution.
@@ -105,6 +114,7 @@ pub struct ExecutionState {
     pub parameters: Vec<Value>,
     /// For subqueries and whatever else begins while rows are computed.
     pub build: OperatorBuilder,
+    pub hashing: KeyHashing,
     limits: ExecutionLimits,
     pub memory_used: usize,
     /// Bytes of large values that were computed since a row was begun.
@@ -133,10 +143,12 @@ impl ExecutionState {
         limits: ExecutionLimits,
         plan: &QueryPlan,
         build: OperatorBuilder,
+        seed: u64,
     ) -> ExecutionState {
         let mut state = ExecutionState {
             parameters,
             build,
+            hashing: KeyHashing::of_seed(seed),
             limits,
             memory_used: 0,
             passing: 0,

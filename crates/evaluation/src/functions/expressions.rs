@@ -1,7 +1,8 @@
 //! Functions of regular expressions: `pattern_cache` says which patterns there are.
 
 use crate::call::{CallArguments, FunctionResult, Implementation};
-use crate::pattern_cache::unsupported;
+use crate::pattern_cache::{PatternCache, unsupported};
+use regex::Regex;
 use values::error::sqlstate;
 use values::{Type, Value, ValueError};
 
@@ -27,10 +28,25 @@ fn matches(call: &mut CallArguments<'_, '_>, ignore_case: bool) -> Result<bool, 
     Ok(call.environment.patterns.translated(call.text(1), ignore_case)?.regex.is_match(&text))
 }
 
-/// `regexp_replace(source, pattern, replacement [, flags])`, of which the flags g and i are there.
-fn replace(call: &mut CallArguments<'_, '_>) -> FunctionResult {
-    let (source, replacement) = (call.text(0), call.text(2));
-    let flags = if call.arguments.len() > 3 { call.text(3) } else { "" };
+/// The pattern of a function, as it needs it. Errors: what the function fails with, whatever its text is.
+pub(crate) fn check(source: &str, pattern: &str, flags: Option<&str>, patterns: &mut PatternCache) -> Result<(), ValueError> {
+    match source {
+        "textregexeq" | "textregexne" | "nameregexeq" | "nameregexne" | "regexp_like_no_flags" => {
+            patterns.translated(pattern, false).map(drop)
+        }
+        "texticregexeq" | "texticregexne" | "nameicregexeq" | "nameicregexne" => {
+            patterns.translated(pattern, true).map(drop)
+        }
+        "regexp_match_no_flags" | "textregexsubstr" => patterns.determined(pattern, false).map(drop),
+        "regexp_split_to_array_no_flags" | "regexp_split_to_table_no_flags" => dividing(pattern, patterns).map(drop),
+        "textregexreplace_noopt" => replaced(pattern, "", patterns).map(drop),
+        "textregexreplace" => flags.map_or(Ok(()), |flags| replaced(pattern, flags, patterns).map(drop)),
+        _ => Ok(()),
+    }
+}
+
+/// What is to be replaced.
+fn replaced(pattern: &str, flags: &str, patterns: &mut PatternCache) -> Result<Regex, ValueError> {
     if flags.starts_with(|first: char| first.is_ascii_digit()) {
         let message = format!("invalid regular expression option: \"{}\"", &flags[..1]);
         return Err(ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
@@ -38,11 +54,25 @@ fn replace(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     if flags.chars().any(|flag| !matches!(flag, 'g' | 'i')) {
         return Err(unsupported());
     }
-    let regex = call.environment.patterns.determined(call.text(1), flags.contains('i'))?;
+    let regex = patterns.determined(pattern, flags.contains('i'))?;
     if regex.is_match("") && flags.contains('g') {
         // Where empty matches follow others is another question.
         return Err(unsupported());
     }
+    Ok(regex)
+}
+
+/// What stands between parts.
+fn dividing(pattern: &str, patterns: &mut PatternCache) -> Result<Regex, ValueError> {
+    let regex = patterns.determined(pattern, false)?;
+    if regex.is_match("") { Err(unsupported()) } else { Ok(regex) }
+}
+
+/// `regexp_replace(source, pattern, replacement [, flags])`, of which the flags g and i are there.
+fn replace(call: &mut CallArguments<'_, '_>) -> FunctionResult {
+    let (source, replacement) = (call.text(0), call.text(2));
+    let flags = if call.arguments.len() > 3 { call.text(3) } else { "" };
+    let regex = replaced(call.text(1), flags, call.environment.patterns)?;
     let mut result = String::new();
     let mut end = 0;
     for found in regex.captures_iter(source) {
@@ -106,9 +136,6 @@ fn substring(call: &mut CallArguments<'_, '_>) -> FunctionResult {
 
 /// The parts between matches.
 pub(crate) fn split(call: &mut CallArguments<'_, '_>) -> Result<Vec<Value>, ValueError> {
-    let regex = call.environment.patterns.determined(call.text(1), false)?;
-    if regex.is_match("") {
-        return Err(unsupported());
-    }
+    let regex = dividing(call.text(1), call.environment.patterns)?;
     Ok(regex.split(call.text(0)).map(Value::text).collect())
 }

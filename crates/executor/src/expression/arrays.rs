@@ -6,6 +6,9 @@ use crate::error::Interruption;
 use crate::run::RunState;
 use values::{Type, Value};
 
+/// So many elements are counted as much as a row that is worked on.
+pub const ELEMENTS_OF_A_ROW: usize = 64;
+
 /// `left operator ANY (array)`, or ALL.
 pub fn any_or_all(
     callee: &Callee,
@@ -20,7 +23,10 @@ pub fn any_or_all(
         return Ok(all.into());
     }
     let mut unknown = false;
-    for element in elements {
+    for (number, element) in elements.iter().enumerate() {
+        if number % ELEMENTS_OF_A_ROW == ELEMENTS_OF_A_ROW - 1 {
+            run.budget = run.budget.saturating_sub(1);
+        }
         match callee.compare(left.clone(), element.clone(), run)? {
             Some(truth) if truth != all => return Ok((!all).into()),
             Some(_) => {}
@@ -40,6 +46,7 @@ pub fn convert(
 ) -> EvaluatedValue {
     let value = value.evaluate(row, run)?;
     let Some(elements) = value.as_array() else { return Ok(Value::Null) };
+    run.budget = run.budget.saturating_sub(elements.len() / ELEMENTS_OF_A_ROW);
     let mut converted = Vec::with_capacity(elements.len());
     for part in elements {
         run.state.elements.push(part.clone());

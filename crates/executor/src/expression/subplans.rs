@@ -1,10 +1,11 @@
 //! Subqueries as values. Each runs when a row asks for it; its progress and its last result lie in the state.
 
 use super::{CompiledExpression, ErrorPlace, error_at};
-use crate::equality::key_of;
+use crate::equality::{KEY_BYTES, key_of};
 use crate::error::Interruption;
 use crate::plan::PlanNode;
 use crate::run::{RowValues, RunState, size_of_row};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use values::{Type, Value};
 
@@ -56,7 +57,7 @@ impl SubplanUse {
         if waits || !self.volatile || self.outer.is_empty() {
             run.state.subplans[self.number] = subplan;
         } else {
-            run.state.release(subplan.rows.iter().map(|row| size_of_row(row)).sum());
+            subplan.memory.release_all(run.state);
         }
         result
     }
@@ -69,8 +70,7 @@ impl SubplanUse {
             if let Some(mut operator) = subplan.operator.take() {
                 operator.close(run.state);
             }
-            let held: usize = subplan.rows.iter().map(|row| size_of_row(row)).sum();
-            run.state.release(held);
+            subplan.memory.release_all(run.state);
             subplan = crate::run::Subplan { outer: Some(outer), ..Default::default() };
         }
         if !subplan.complete {
@@ -95,7 +95,7 @@ impl SubplanUse {
         };
         while let Some(rows) = operator.next(run, want)? {
             let held: usize = rows.iter().map(|row| size_of_row(row)).sum();
-            run.state.hold(held)?;
+            subplan.memory.hold(held, run.state)?;
             subplan.rows.extend(rows);
             let enough = match self.kind {
                 SubplanKind::Exists => !subplan.rows.is_empty(),
@@ -178,12 +178,14 @@ fn hashed(
     if left.is_null() {
         return Ok(Value::Null);
     }
-    let rows = &subplan.rows;
-    let (keys, has_null) = subplan.hashed.get_or_insert_with(|| {
-        let present = rows.iter().filter(|row| !row[0].is_null());
-        let keys = present.map(|row| key_of(row[..1].iter())).collect();
-        (keys, rows.iter().any(|row| row[0].is_null()))
-    });
+    if subplan.hashed.is_none() {
+        let present = subplan.rows.iter().filter(|row| !row[0].is_null());
+        let keys: BTreeSet<Vec<u8>> = present.map(|row| key_of(row[..1].iter())).collect();
+        subplan.memory.hold(keys.iter().map(|key| key.len() + KEY_BYTES).sum(), run.state)?;
+        run.budget = run.budget.saturating_sub(subplan.rows.len());
+        subplan.hashed = Some((keys, subplan.rows.iter().any(|row| row[0].is_null())));
+    }
+    let Some((keys, has_null)) = &subplan.hashed else { return Ok(Value::Null) };
     if keys.contains(&key_of([&left].into_iter())) {
         return Ok(true.into());
     }

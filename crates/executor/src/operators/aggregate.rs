@@ -1,14 +1,14 @@
 //! Groups and aggregates. Groups come in the order of their keys.
 
 use super::sorter::{RowSorter, sort_key};
-use crate::equality::{equality_key, key_of};
+use crate::equality::{KEY_BYTES, equality_key, key_of};
 use crate::error::{ExecutionError, Interruption};
+use crate::hashing::KeyMap;
 use crate::plan::{Aggregation, PlanNode};
 use crate::run::{HeldBytes, RowValues, RunState, size_of_row};
 use crate::run::{MANY, RowOperator};
 use analyzer::TypeId;
 use evaluation::Accumulator;
-use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use values::Value;
@@ -17,9 +17,10 @@ use values::Value;
 struct Aggregated {
     accumulator: Box<dyn Accumulator>,
     /// Rows that are to be sorted, or of which equal ones count once.
-    collected: RowSorter<RowValues>,
+    collected: Option<Box<RowSorter<RowValues>>>,
     /// Those that were counted, where equal ones count once.
-    seen: BTreeSet<Vec<u8>>,
+    seen: Option<Box<BTreeSet<Vec<u8>>>>,
+    /// Bytes of the accumulator that are held.
     size: usize,
 }
 
@@ -39,7 +40,7 @@ pub struct AggregateOperator {
     /// What the row at hand gives.
     computed: AggregateValues,
     /// Which group has a key, for each set.
-    places: Vec<FxHashMap<Vec<u8>, usize>>,
+    places: Vec<KeyMap<usize>>,
     groups: Vec<GroupState>,
     /// Groups in the order of their keys.
     sorted: RowSorter<GroupState>,
@@ -50,6 +51,12 @@ pub struct AggregateOperator {
     found: Vec<RowValues>,
     memory: HeldBytes,
 }
+
+/// Bytes that a group needs beside its values: its place in the table and in the list of all.
+const GROUP_BYTES: usize = size_of::<GroupState>() + 64;
+
+/// Bytes that an aggregate of a group needs before any row.
+const AGGREGATE_BYTES: usize = size_of::<Aggregated>() + 96;
 
 /// How far an aggregation has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,7 +103,7 @@ impl AggregateOperator {
     fn take_in(&mut self, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         let plan = Arc::clone(&self.plan);
         let PlanNode::Aggregate { sets, .. } = &*plan else { return Ok(()) };
-        self.places.resize_with(sets.len(), FxHashMap::default);
+        self.places.resize_with(sets.len(), || run.state.hashing.map());
         loop {
             while let Some(row) = self.arrived.front() {
                 run.spend()?;
@@ -132,7 +139,7 @@ impl AggregateOperator {
                 None => {
                     let group = new_group(plan, number, row, computed, run)?;
                     let bytes = size_of_row(&group.keys) + size_of_row(&group.carried) + computed.key.len();
-                    self.memory.hold(bytes + aggregates.len() * 64, run.state)?;
+                    self.memory.hold(bytes + GROUP_BYTES + aggregates.len() * AGGREGATE_BYTES, run.state)?;
                     self.places[number].insert(computed.key.clone(), self.groups.len());
                     self.groups.push(group);
                     self.groups.len() - 1
@@ -260,7 +267,7 @@ fn new_group(
     let mut states = Vec::with_capacity(aggregates.len());
     for aggregate in aggregates {
         let accumulator = accumulator(aggregate, row, run)?;
-        states.push(Aggregated { accumulator, collected: RowSorter::default(), seen: BTreeSet::new(), size: 0 });
+        states.push(Aggregated { accumulator, collected: None, seen: None, size: 0 });
     }
     Ok(GroupState { keys: computed.keys.clone(), aggregates: states, carried: computed.carried.clone(), set })
 }
@@ -274,20 +281,15 @@ impl Aggregated {
         run: &mut RunState<'_, '_>,
     ) -> Result<(), Interruption> {
         if aggregate.order.is_empty() && aggregate.distinct.is_empty() {
-            self.accumulator.add(&arguments[..aggregate.types.len().min(arguments.len())])?;
-            let size = self.accumulator.size();
-            if size > self.size {
-                memory.hold(size - self.size, run.state)?;
-                self.size = size;
-            }
-            return Ok(());
+            return self.count(aggregate, arguments, memory, run);
         }
         let key = sort_key(&aggregate.order, arguments, run)?;
         if aggregate.order.is_empty() {
             // The order does not matter, so each is counted when it comes.
             return self.count_once(aggregate, arguments, memory, run);
         }
-        self.collected.push(key, arguments.to_vec(), size_of_row(arguments), memory, run)
+        let collected = self.collected.get_or_insert_default();
+        collected.push(key, arguments.to_vec(), size_of_row(arguments), memory, run)
     }
 
     /// Counts what was not counted before, if equal ones count once.
@@ -300,13 +302,31 @@ impl Aggregated {
     ) -> Result<(), Interruption> {
         if !aggregate.distinct.is_empty() {
             let key = key_of(aggregate.distinct.iter().map(|place| &arguments[*place]));
-            if self.seen.contains(&key) {
+            let seen = self.seen.get_or_insert_default();
+            if seen.contains(&key) {
                 return Ok(());
             }
-            memory.hold(key.len() + size_of::<Vec<u8>>(), run.state)?;
-            self.seen.insert(key);
+            memory.hold(key.len() + KEY_BYTES, run.state)?;
+            seen.insert(key);
         }
-        Ok(self.accumulator.add(&arguments[..aggregate.types.len().min(arguments.len())])?)
+        self.count(aggregate, arguments, memory, run)
+    }
+
+    /// Counts a row, and what the accumulator keeps of it.
+    fn count(
+        &mut self,
+        aggregate: &Aggregation,
+        arguments: &[Value],
+        memory: &mut HeldBytes,
+        run: &mut RunState<'_, '_>,
+    ) -> Result<(), Interruption> {
+        self.accumulator.add(&arguments[..aggregate.types.len().min(arguments.len())])?;
+        let size = self.accumulator.size();
+        if size > self.size {
+            memory.hold(size - self.size, run.state)?;
+            self.size = size;
+        }
+        Ok(())
     }
 
     /// The value of all rows. It may stop, and is then called again.
@@ -316,10 +336,12 @@ impl Aggregated {
         memory: &mut HeldBytes,
         run: &mut RunState<'_, '_>,
     ) -> Result<Value, Interruption> {
-        self.collected.end();
+        if let Some(collected) = &mut self.collected {
+            collected.end();
+        }
         loop {
             run.spend()?;
-            let Some(arguments) = self.collected.pop() else { break };
+            let Some(arguments) = self.collected.as_mut().and_then(|collected| collected.pop()) else { break };
             self.count_once(aggregate, &arguments, memory, run)?;
         }
         Ok(self.accumulator.finish()?)

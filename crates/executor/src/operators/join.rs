@@ -7,11 +7,11 @@ use crate::access::KeyBounds;
 use crate::equality::equality_key;
 use crate::error::Interruption;
 use crate::expression::CompiledExpression;
+use crate::hashing::KeyMap;
 use crate::plan::{JoinType, PlanNode};
 use crate::run::{ExecutionState, HeldBytes, RowValues, RunState, size_of_row};
 use crate::run::{MANY, RowOperator};
 use analyzer::TypeId;
-use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use values::Value;
@@ -60,8 +60,8 @@ pub struct Join {
     memory: HeldBytes,
     /// Rows of the right side whose keys are still to be computed.
     arrived: VecDeque<RowValues>,
-    /// The first and the last row of each key.
-    table: FxHashMap<Vec<u8>, (usize, usize)>,
+    /// The first and the last row of each key, once there is one.
+    table: Option<KeyMap<(usize, usize)>>,
     /// The next row with the key of each.
     next_of_key: Vec<Option<usize>>,
     /// Of the row at hand.
@@ -85,7 +85,7 @@ impl Join {
             held: Vec::new(),
             memory: HeldBytes::default(),
             arrived: VecDeque::new(),
-            table: FxHashMap::default(),
+            table: None,
             next_of_key: Vec::new(),
             key: Vec::new(),
             matched: Vec::new(),
@@ -107,11 +107,12 @@ impl Join {
             let mut bytes = size_of_row(row) + size_of::<Option<usize>>();
             self.next_of_key.push(None);
             if has_key {
-                match self.table.get_mut(self.key.as_slice()) {
+                let table = self.table.get_or_insert_with(|| run.state.hashing.map());
+                match table.get_mut(self.key.as_slice()) {
                     Some((_, last)) => self.next_of_key[std::mem::replace(last, place)] = Some(place),
                     None => {
                         bytes += self.key.len() + size_of::<(Vec<u8>, (usize, usize))>();
-                        self.table.insert(self.key.clone(), (place, place));
+                        table.insert(self.key.clone(), (place, place));
                     }
                 }
             }
@@ -192,7 +193,7 @@ impl Join {
             if by_key {
                 self.memory.release_all(run.state);
                 self.held.clear();
-                self.table.clear();
+                self.table = None;
                 self.next_of_key.clear();
                 self.matched.clear();
                 self.lookup = None;
@@ -212,7 +213,7 @@ impl Join {
         let Some(left) = self.probes.front() else { return Ok(()) };
         if !self.current.begun {
             let has_key = fill_key(&mut self.key, left_keys, left, run)?;
-            let partners = if has_key { self.table.get(self.key.as_slice()) } else { None };
+            let partners = self.table.as_ref().filter(|_| has_key).and_then(|table| table.get(self.key.as_slice()));
             self.current = HashProbe { begun: true, next: partners.map(|(first, _)| *first), matched: false };
         }
         while let Some(partner) = self.current.next {

@@ -3,10 +3,13 @@
 use crate::equality::key_of;
 use crate::error::Interruption;
 use crate::plan::PlanNode;
-use crate::run::{KeyedRows, RowValues, RunState, size_of_row};
+use crate::run::{ExecutionState, KeyedRows, OUT_OF_MEMORY, RowValues, RunState, size_of_row};
 use crate::run::{MANY, RowOperator};
 use std::sync::Arc;
 use values::Value;
+
+/// Bytes that a key needs beside its own: its place in the table, and the list of its rows.
+const KEYED_BYTES: usize = 150;
 
 /// Reads those with the keys of the rows around.
 pub struct KeyedReader {
@@ -14,11 +17,37 @@ pub struct KeyedReader {
     /// Places of the rows, once they are known; and how many of them were read.
     found: Option<Vec<usize>>,
     read: usize,
+    /// What reads them by a path, if that is better.
+    by_path: Option<Box<dyn RowOperator>>,
 }
 
 impl KeyedReader {
     pub fn new(plan: Arc<PlanNode>) -> KeyedReader {
-        KeyedReader { plan, found: None, read: 0 }
+        KeyedReader { plan, found: None, read: 0, by_path: None }
+    }
+
+    /// Sees to it that the rows are there, or that a path is read. It may stop, and is then called again.
+    fn begin(&mut self, plan: &PlanNode, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
+        let PlanNode::Keyed { number, each, .. } = plan else { return Ok(()) };
+        if self.by_path.is_some() || run.state.keyed[*number].is_full {
+            return Ok(());
+        }
+        let mut rows = std::mem::take(&mut run.state.keyed[*number]);
+        let mut filled = Ok(());
+        if each.as_ref().is_none_or(|each| !rows.is_too_large && rows.asked >= each.most) {
+            filled = rows.fill(plan, run);
+            let is_too_large = matches!(&filled, Err(Interruption::Failed(error)) if error.sqlstate == OUT_OF_MEMORY);
+            if is_too_large && each.is_some() {
+                rows.give_up(run.state);
+                filled = Ok(());
+            }
+        }
+        if let Some(each) = each.as_ref().filter(|_| filled.is_ok() && !rows.is_full) {
+            rows.asked += 1;
+            self.by_path = Some((run.state.build)(&each.scan));
+        }
+        run.state.keyed[*number] = rows;
+        filled
     }
 }
 
@@ -35,8 +64,10 @@ impl KeyedRows {
                     continue;
                 }
                 let key = key_of(key.iter());
-                run.state.hold(size_of_row(&row) + key.len() + size_of::<usize>())?;
-                self.places.entry(key).or_default().push(self.rows.len());
+                let places = self.places.get_or_insert_with(|| run.state.hashing.map());
+                let of_key = if places.contains_key(&key) { 0 } else { key.len() + KEYED_BYTES };
+                self.memory.hold(size_of_row(&row) + of_key + size_of::<usize>(), run.state)?;
+                places.entry(key).or_default().push(self.rows.len());
                 self.rows.push(row);
             }
             let operator = self.source.get_or_insert_with(|| (run.state.build)(source));
@@ -51,23 +82,30 @@ impl KeyedRows {
         self.is_full = true;
         Ok(())
     }
+
+    /// Lets go of all rows, of which there are too many.
+    fn give_up(&mut self, state: &mut ExecutionState) {
+        if let Some(mut source) = self.source.take() {
+            source.close(state);
+        }
+        self.memory.release_all(state);
+        *self = KeyedRows { asked: self.asked, is_too_large: true, ..KeyedRows::default() };
+    }
 }
 
 impl RowOperator for KeyedReader {
     fn next(&mut self, run: &mut RunState<'_, '_>, want: usize) -> Result<Option<Vec<RowValues>>, Interruption> {
         let plan = Arc::clone(&self.plan);
         let PlanNode::Keyed { number, wanted, .. } = &*plan else { return Ok(None) };
-        if !run.state.keyed[*number].is_full {
-            let mut rows = std::mem::take(&mut run.state.keyed[*number]);
-            let filled = rows.fill(&plan, run);
-            run.state.keyed[*number] = rows;
-            filled?;
+        self.begin(&plan, run)?;
+        if let Some(by_path) = &mut self.by_path {
+            return by_path.next(run, want);
         }
         if self.found.is_none() {
             let key: RowValues = wanted.iter().map(|value| value.evaluate(&[], run)).collect::<Result<_, _>>()?;
             let places = match key.iter().any(Value::is_null) {
                 true => None,
-                false => run.state.keyed[*number].places.get(&key_of(key.iter())),
+                false => run.state.keyed[*number].places.as_ref().and_then(|places| places.get(&key_of(key.iter()))),
             };
             self.found = Some(places.cloned().unwrap_or_default());
         }
@@ -78,5 +116,9 @@ impl RowOperator for KeyedReader {
         run.budget = run.budget.saturating_sub(rows.len());
         self.read += rows.len();
         Ok(Some(rows).filter(|rows| !rows.is_empty()))
+    }
+
+    fn inputs(&mut self) -> Vec<&mut Box<dyn RowOperator>> {
+        self.by_path.iter_mut().collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Operators that look at one row at a time.
 
-use crate::equality::key_of;
+use crate::equality::{KEY_BYTES, key_of};
 use crate::error::Interruption;
 use crate::plan::PlanNode;
 use crate::run::RowOperator;
@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Bytes of computed rows beyond which they are handed on, however few they are.
-const BATCH_BYTES: usize = 1 << 20;
+pub const BATCH_BYTES: usize = 1 << 20;
 
 /// Rows that stand in the plan.
 pub struct GivenRows {
@@ -165,7 +165,7 @@ impl RowOperator for DistinctOperator {
                         found.push(row);
                     }
                 } else if !self.seen.contains(&key) {
-                    self.memory.hold(key.len() + size_of::<Vec<u8>>(), run.state)?;
+                    self.memory.hold(key.len() + KEY_BYTES, run.state)?;
                     self.seen.insert(key);
                     found.push(row);
                 }

@@ -5,12 +5,12 @@ use super::rows::ProjectedRows;
 use crate::access::{KeyBounds, ScanId, ScanOrder};
 use crate::equality::key_of;
 use crate::error::Interruption;
-use crate::expression::order;
+use crate::expression::{ELEMENTS_OF_A_ROW, order};
 use crate::plan::{KeyDirection, KeyEnd, KeySource, PlanNode, RangeBounds, ScanNode};
 use crate::run::RowOperator;
 use crate::run::{ExecutionState, RowValues, RunState};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use values::{Type, Value};
 
@@ -147,7 +147,7 @@ fn values_of(
     row: &[Value],
     run: &mut RunState<'_, '_>,
 ) -> Result<Option<Vec<Value>>, Interruption> {
-    let values = match source {
+    let values: Vec<Value> = match source {
         KeySource::One(value) => vec![value.evaluate(row, run)?],
         KeySource::Each(values) => values.iter().map(|v| v.evaluate(row, run)).collect::<Result<_, _>>()?,
         KeySource::Elements(array) => array.evaluate(row, run)?.as_array().unwrap_or_default().to_vec(),
@@ -158,7 +158,8 @@ fn values_of(
                 common = Some(match common {
                     None => values,
                     Some(mut common) => {
-                        common.retain(|one| values.iter().any(|other| order(one, other).is_eq()));
+                        let keys: BTreeSet<Vec<u8>> = values.iter().map(|one| key_of([one].into_iter())).collect();
+                        common.retain(|one| keys.contains(&key_of([one].into_iter())));
                         common
                     }
                 });
@@ -174,6 +175,7 @@ fn values_of(
             return values_of(source, stored, row, run);
         }
     };
+    run.budget = run.budget.saturating_sub(values.len() / ELEMENTS_OF_A_ROW);
     Ok(Some(values.into_iter().filter_map(|value| stored_as(value, stored)).collect()))
 }
 

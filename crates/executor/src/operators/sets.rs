@@ -1,6 +1,6 @@
 //! UNION, INTERSECT and EXCEPT.
 
-use crate::equality::key_of;
+use crate::equality::{KEY_BYTES, key_of};
 use crate::error::Interruption;
 use crate::plan::PlanNode;
 use crate::run::{HeldBytes, RowValues, RunState};
@@ -60,7 +60,7 @@ impl SetOperation {
         let mut found = Vec::new();
         for row in rows {
             let key = key_of(row.iter());
-            let bytes = key.len() + size_of::<Vec<u8>>();
+            let bytes = key.len() + KEY_BYTES;
             if let Entry::Vacant(vacant) = self.quotas.entry(key) {
                 self.memory.hold(bytes, run.state)?;
                 vacant.insert(Quota { right: 0, shown: true });
@@ -76,7 +76,7 @@ impl SetOperation {
                 Some(rows) => {
                     for row in rows {
                         let key = key_of(row.iter());
-                        self.memory.hold(key.len() + size_of::<Vec<u8>>(), run.state)?;
+                        self.memory.hold(key.len() + KEY_BYTES, run.state)?;
                         self.quotas.entry(key).or_insert(Quota { right: 0, shown: false }).right += 1;
                     }
                 }
@@ -99,7 +99,7 @@ impl SetOperation {
             if keeps_common || all {
                 return Ok(!keeps_common);
             }
-            self.memory.hold(key.len() + size_of::<Vec<u8>>(), run.state)?;
+            self.memory.hold(key.len() + KEY_BYTES, run.state)?;
         }
         let quota = self.quotas.entry(key).or_insert(Quota { right: 0, shown: false });
         if all {

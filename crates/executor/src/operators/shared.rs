@@ -1,6 +1,6 @@
 //! WITH: rows that are computed once and read often, and recursion.
 
-use crate::equality::key_of;
+use crate::equality::{KEY_BYTES, key_of};
 use crate::error::Interruption;
 use crate::plan::PlanNode;
 use crate::run::{HeldBytes, RowValues, RunState, SharedRows, size_of_row};
@@ -121,7 +121,7 @@ impl Recursive {
         for row in rows {
             let key = if distinct { key_of(row.iter()) } else { Vec::new() };
             if !distinct || !self.seen.contains(&key) {
-                self.memory.hold(size_of_row(&row) + key.len(), run.state)?;
+                self.memory.hold(size_of_row(&row) + key.len() + KEY_BYTES, run.state)?;
                 if distinct {
                     self.seen.insert(key);
                 }

@@ -2,12 +2,14 @@
 
 mod frames;
 
+use super::rows::BATCH_BYTES;
 use super::sort::sort_keys;
 use super::sorter::{RowSorter, append_sort_key};
 use crate::equality::key_of;
 use crate::error::{ExecutionError, Interruption};
+use crate::expression::LARGE_BYTES;
 use crate::plan::{FrameEnd, FrameSpan, PlanNode, Sorting, WindowUse};
-use crate::run::{HeldBytes, RowValues, RunState, size_of_row};
+use crate::run::{ExecutionState, HeldBytes, RowValues, RunState, size_of_row};
 use crate::run::{MANY, RowOperator};
 use evaluation::Accumulator;
 use frames::{Frames, SeenRows};
@@ -30,6 +32,10 @@ struct Growing {
     accumulator: Box<dyn Accumulator>,
     /// Up to which row it has come.
     end: usize,
+    /// Its value there, once a row has asked: the same for all rows that see no more.
+    value: Option<Value>,
+    /// Bytes that are held for it.
+    held: usize,
 }
 
 /// A window under way.
@@ -50,6 +56,8 @@ pub struct WindowOperator {
     growing: Vec<Option<Growing>>,
     place: usize,
     found: Vec<RowValues>,
+    /// Bytes of the rows that are found.
+    found_bytes: usize,
     memory: HeldBytes,
 }
 
@@ -93,6 +101,7 @@ impl WindowOperator {
             growing: Vec::new(),
             place: 0,
             found: Vec::new(),
+            found_bytes: 0,
             memory: HeldBytes::default(),
         }
     }
@@ -136,7 +145,7 @@ impl WindowOperator {
     }
 
     /// Sees to it that the partition of the next row is known.
-    fn enter_partition(&mut self, calls: usize) {
+    fn enter_partition(&mut self, calls: usize, state: &mut ExecutionState) {
         if self.place < self.partition.end {
             return;
         }
@@ -147,6 +156,7 @@ impl WindowOperator {
         let orders: Vec<Vec<u8>> =
             self.held[self.partition.clone()].iter().map(|row| key_of(row.order.iter())).collect();
         self.frames = Some(Frames::new(&orders));
+        self.memory.release(self.growing.iter().flatten().map(|growing| growing.held).sum(), state);
         self.growing = (0..calls).map(|_| None).collect();
     }
 
@@ -154,7 +164,7 @@ impl WindowOperator {
     fn compute(&mut self, run: &mut RunState<'_, '_>) -> Result<RowValues, Interruption> {
         let plan = Arc::clone(&self.plan);
         let PlanNode::Window { frame, calls, order, .. } = &*plan else { return Ok(RowValues::new()) };
-        self.enter_partition(calls.len());
+        self.enter_partition(calls.len(), run.state);
         let (Some(frames), Some(offsets)) = (&self.frames, &self.offsets) else { return Ok(RowValues::new()) };
         let rows = &self.held[self.partition.clone()];
         let place = self.place - self.partition.start;
@@ -163,8 +173,12 @@ impl WindowOperator {
         for (number, call) in calls.iter().enumerate() {
             let value = match call.source {
                 Some(source) => window_function(source, rows, number, place, frames, &seen)?,
-                None => aggregated(call, rows, number, &seen, &mut self.growing[number], run)?,
+                None => aggregated(call, rows, number, &seen, &mut self.growing[number], &mut self.memory, run)?,
             };
+            let bytes = value.size_in_memory();
+            if bytes > LARGE_BYTES {
+                run.state.pass(bytes)?;
+            }
             values.push(value);
         }
         Ok(values)
@@ -223,36 +237,57 @@ fn aggregated(
     number: usize,
     seen: &SeenRows,
     growing: &mut Option<Growing>,
+    memory: &mut HeldBytes,
     run: &mut RunState<'_, '_>,
 ) -> Result<Value, Interruption> {
     let begin = || match evaluation::aggregates::aggregate(call.function, &[], &call.types, call.result) {
         Some(made) => made.map_err(Interruption::from),
         None => Err(ExecutionError::new("0A000", "this aggregate is not built").into()),
     };
-    if seen.range.start == 0 && seen.without.is_empty() {
-        let reusable = growing.take().filter(|growing| growing.end <= seen.range.end);
-        let mut growing_now = match reusable {
-            Some(growing) => growing,
-            None => Growing { accumulator: begin()?, end: 0 },
-        };
-        for row in &rows[growing_now.end..seen.range.end.max(growing_now.end)] {
-            if let Some(arguments) = &row.arguments[number] {
-                growing_now.accumulator.add(arguments)?;
+    if seen.range.start != 0 || !seen.without.is_empty() {
+        let mut accumulator = begin()?;
+        for place in seen.places() {
+            run.budget = run.budget.saturating_sub(1);
+            if let Some(arguments) = &rows[place].arguments[number] {
+                accumulator.add(arguments)?;
             }
-            growing_now.end += 1;
         }
-        let value = growing_now.accumulator.finish()?;
-        *growing = Some(growing_now);
-        return Ok(value);
+        run.state.pass(accumulator.size())?;
+        return finished(&*accumulator, run);
     }
-    let mut accumulator = begin()?;
-    for place in seen.places() {
+    if let Some(shrunk) = growing.take_if(|growing| growing.end > seen.range.end) {
+        memory.release(shrunk.held, run.state);
+    }
+    let growing = match growing {
+        Some(growing) => growing,
+        None => growing.insert(Growing { accumulator: begin()?, end: 0, value: None, held: 0 }),
+    };
+    for row in &rows[growing.end..seen.range.end] {
         run.budget = run.budget.saturating_sub(1);
-        if let Some(arguments) = &rows[place].arguments[number] {
-            accumulator.add(arguments)?;
+        if let Some(arguments) = &row.arguments[number] {
+            growing.accumulator.add(arguments)?;
+            growing.value = None;
+        }
+        growing.end += 1;
+        let size = growing.accumulator.size();
+        if size > growing.held {
+            memory.hold(size - growing.held, run.state)?;
+            growing.held = size;
         }
     }
-    Ok(accumulator.finish()?)
+    if let Some(value) = &growing.value {
+        return Ok(value.clone());
+    }
+    let value = finished(&*growing.accumulator, run)?;
+    growing.value = Some(value.clone());
+    Ok(value)
+}
+
+/// The value of an aggregate. To make a large one takes as long as to work on many rows.
+fn finished(accumulator: &dyn Accumulator, run: &mut RunState<'_, '_>) -> Result<Value, Interruption> {
+    let value = accumulator.finish()?;
+    run.budget = run.budget.saturating_sub(value.size_in_memory() / LARGE_BYTES);
+    Ok(value)
 }
 
 fn window_function(
@@ -301,10 +336,10 @@ fn window_function(
             Some(buckets) => Value::Integer(bucket(place, count, buckets) as i32),
             None => Value::Null,
         },
-        "first_value" => seen.places().next().map_or(Value::Null, |row| argument(row, 0)),
-        "last_value" => seen.places().next_back().map_or(Value::Null, |row| argument(row, 0)),
+        "first_value" => seen.nth(0).map_or(Value::Null, |row| argument(row, 0)),
+        "last_value" => seen.last().map_or(Value::Null, |row| argument(row, 0)),
         "nth_value" => match positive(argument(place, 1), "22016", "nth_value")? {
-            Some(nth) => seen.places().nth(nth - 1).map_or(Value::Null, |row| argument(row, 0)),
+            Some(nth) => seen.nth(nth - 1).map_or(Value::Null, |row| argument(row, 0)),
             None => Value::Null,
         },
         name if name.starts_with("lag") => shifted(-1),
@@ -324,14 +359,18 @@ impl RowOperator for WindowOperator {
         if !self.sorted {
             self.take_in(run)?;
         }
-        while self.found.len() < want && self.place < self.held.len() {
+        while self.found.len() < want && self.found_bytes <= BATCH_BYTES && self.place < self.held.len() {
             run.spend()?;
             let mut values = self.compute(run)?;
             let mut row = self.held[self.place].row.clone();
             row.append(&mut values);
+            let bytes = size_of_row(&row);
             self.found.push(row);
             self.place += 1;
+            self.found_bytes += bytes;
+            self.memory.hold(bytes, run.state)?;
         }
+        self.memory.release(std::mem::take(&mut self.found_bytes), run.state);
         Ok(Some(std::mem::take(&mut self.found)).filter(|rows| !rows.is_empty()))
     }
 

@@ -4,22 +4,31 @@ use super::frame::ColumnFrame;
 use super::{PlanResult, QueryPlanner, not_built};
 use crate::expression::{CompiledExpression, SubplanKind, SubplanUse};
 use analyzer::tree::{ExprId, Node, QueryId, SubLinkKind};
-use analyzer::types::FunctionId;
-use values::Type;
+use analyzer::TypeId;
+use analyzer::types::{BPCHAR, FunctionId, OperatorId};
+use std::sync::Arc;
+use values::{Type, Value};
+
+/// With how many elements of an array a value is compared one after the other.
+const COMPARED_MAX: usize = 8;
 
 impl QueryPlanner<'_> {
     pub fn compile_other(&mut self, id: ExprId, level: usize, current: &ColumnFrame) -> PlanResult<CompiledExpression> {
         let expression = &self.tree[id];
         let typed = expression.typed;
         Ok(match &expression.node {
-            Node::ArrayOperator { function, all, arguments, .. } => {
+            Node::ArrayOperator { operator, function, all, arguments, .. } => {
                 let mut callee = self.callee(*function, arguments, typed)?;
                 let array = self.tree[arguments[1]].typed;
                 match self.catalog.element_type(array.id) {
                     Some(element) => callee.types[1] = analyzer::Typed { id: element, ..array },
                     None => return not_built("ANY of what is no array"),
                 }
+                let types = [callee.types[0].id, callee.types[1].id];
                 let arguments = self.compile_all(arguments, level, current)?;
+                if let Some(found) = self.found_by_key(*operator, *all, types, &arguments) {
+                    return Ok(found);
+                }
                 CompiledExpression::ArrayOperator { callee: Box::new(callee), all: *all, arguments }
             }
             Node::NullTest { value, negated, row: false } => {
@@ -59,7 +68,15 @@ impl QueryPlanner<'_> {
             Node::Array { elements, nested: false } => {
                 let Type::Array(element) = self.storage(typed)? else { return not_built("this array") };
                 let elements = self.compile_all(elements, level, current)?;
-                CompiledExpression::Array { element: element.data_type(), elements }
+                let element = element.data_type();
+                let known = |part: &CompiledExpression| match part {
+                    CompiledExpression::Constant(value) => Some(value.clone()),
+                    _ => None,
+                };
+                match elements.iter().map(known).collect() {
+                    Some(values) => CompiledExpression::Constant(Value::array(element, values)),
+                    None => CompiledExpression::Array { element, elements },
+                }
             }
             Node::Subscript { container, upper, lower, assigned: None } => {
                 return self.subscript(*container, upper, lower, level, current);
@@ -72,6 +89,29 @@ impl QueryPlanner<'_> {
             Node::Grouping { levels_up: 0, arguments } => return self.group_numbers(arguments, level, current),
             other => return not_built(kind_of(other)),
         })
+    }
+
+    /// `= ANY (array)`, or `<> ALL (array)`, of so many known elements that they are better found by their keys.
+    fn found_by_key(
+        &self,
+        operator: OperatorId,
+        all: bool,
+        types: [TypeId; 2],
+        arguments: &[CompiledExpression],
+    ) -> Option<CompiledExpression> {
+        let [left, CompiledExpression::Constant(array)] = arguments else { return None };
+        let elements = array.as_array().filter(|elements| elements.len() > COMPARED_MAX)?;
+        let equality = if all { self.catalog.operator(operator)?.negator } else { operator };
+        // Blanks behind a bpchar do not count.
+        let has_key = |id: TypeId| id != BPCHAR && crate::equality::is_plain(id);
+        let is_keyed = types.into_iter().all(has_key) && crate::equality::hashes_across(types[0], types[1]);
+        if !is_keyed || self.strategy(equality) != Some(3) {
+            return None;
+        }
+        let keys = elements.iter().filter(|element| !element.is_null());
+        let keys = keys.map(|element| crate::equality::key_of([element].into_iter())).collect();
+        let has_null = elements.iter().any(Value::is_null);
+        Some(CompiledExpression::Among { value: Box::new(left.clone()), keys: Arc::new(keys), has_null, negated: all })
     }
 
     fn row_comparison(

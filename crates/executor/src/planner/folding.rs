@@ -2,14 +2,16 @@
 //! even where no row would ask for it, but not behind a condition that is known to be false.
 
 use super::frame::ColumnFrame;
-use super::{PlanResult, QueryPlanner};
+use super::{PlanResult, QueryPlanner, not_built};
 use crate::error::ExecutionError;
 use crate::expression::{Callee, CompiledExpression};
 use analyzer::facts::Volatility;
 use analyzer::tree::ExprId;
+use analyzer::types::FunctionId;
 use evaluation::call::SessionInfo;
 use evaluation::{CallArguments, CallEnvironment};
 use values::Value;
+use values::error::sqlstate::FEATURE_NOT_SUPPORTED;
 
 /// Bytes of a value beyond which it is computed by each execution: plans are kept for long.
 const FOLDED_BYTES_MAX: usize = 16 << 10;
@@ -48,6 +50,7 @@ impl QueryPlanner<'_> {
             _ => None,
         };
         let values: Option<Vec<Value>> = arguments.iter().map(known).collect();
+        self.check_pattern(callee.function, &arguments)?;
         let Some(values) = values.filter(|_| immutable) else {
             return Ok(CompiledExpression::CallArguments(Box::new(callee), arguments));
         };
@@ -68,11 +71,27 @@ impl QueryPlanner<'_> {
             result: callee.result,
             environment: &mut environment,
         };
-        let value = (callee.body)(&mut call).map_err(ExecutionError::from)?;
+        let value = match (callee.body)(&mut call) {
+            Err(error) if error.sqlstate == FEATURE_NOT_SUPPORTED => return not_built(error.message),
+            computed => computed.map_err(ExecutionError::from)?,
+        };
         if value.size_in_memory() > FOLDED_BYTES_MAX {
             return Ok(CompiledExpression::CallArguments(Box::new(callee), arguments));
         }
         Ok(CompiledExpression::Constant(value))
+    }
+
+    /// Refuses a regular expression that is known here and cannot be matched as PostgreSQL does.
+    pub fn check_pattern(&mut self, function: FunctionId, arguments: &[CompiledExpression]) -> PlanResult<()> {
+        let text_of = |argument| match argument {
+            &CompiledExpression::Constant(ref value) => value.as_text(),
+            _ => None,
+        };
+        let known: Vec<Option<&str>> = arguments.iter().map(text_of).collect();
+        match evaluation::functions::takes_pattern(function, &known, &mut self.patterns) {
+            true => Ok(()),
+            false => not_built("this regular expression"),
+        }
     }
 
     /// AND, or OR: a part of the deciding truth ends it.

@@ -169,7 +169,9 @@ impl<'a> QueryPlanner<'a> {
             let strict = row.strict;
             let types = arguments.iter().map(|argument| self.tree[*argument].typed).collect();
             let callee = SetCallee::Set { function: *function, body, strict, types, result: expression.typed };
-            return Ok(SetCall { callee, arguments: self.compile_all(arguments, level, current)?, width });
+            let arguments = self.compile_all(arguments, level, current)?;
+            self.check_pattern(*function, &arguments)?;
+            return Ok(SetCall { callee, arguments, width });
         }
         if width != 1 {
             return not_built("a function of several columns");

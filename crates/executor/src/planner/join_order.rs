@@ -12,6 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Rows of what is no table.
 pub const ROWS_UNKNOWN: f64 = 1_000.0;
 
+/// How many leaves are ordered: each step looks at all of them.
+const LEAVES_MAX: usize = 8_192;
+
 /// The share of rows that a condition leaves, where nothing is known.
 pub const CONDITION_SHARE: f64 = 0.3;
 
@@ -85,7 +88,11 @@ impl<'a> QueryPlanner<'a> {
         let mut given: BTreeSet<u32> = BTreeSet::new();
         let mut order: Vec<usize> = Vec::with_capacity(leaves.len());
         let mut rows = 1.0;
+        if leaves.len() > LEAVES_MAX {
+            return not_built("joins of so many relations");
+        }
         while order.len() < leaves.len() {
+            self.step()?;
             let mut best: Option<(bool, f64, f64, usize)> = None;
             for (place, leaf) in leaves.iter().enumerate() {
                 if estimates[place].is_joined || !leaf.needs.is_subset(&given) {

@@ -1,10 +1,13 @@
 //! Rows of a relation for values outside: read once and found by their keys, instead of read anew for each row around.
+//!
+//! How many rows around ask is known only when they do. Where a path leads to the few that each asks for, it is taken
+//! until so many have asked that all could have been read instead.
 
 use super::frame::ColumnFrame;
 use super::from::Conjunct;
 use super::query::FromSource;
 use super::{PlanResult, QueryPlanner};
-use crate::plan::PlanNode;
+use crate::plan::{KeyedLookUps, PlanNode};
 use analyzer::tree::{ExprId, Node as TreeNode};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,25 +20,42 @@ impl QueryPlanner<'_> {
     /// no path leads to the few that each asks for.
     pub fn keyed_scan(&mut self, entry: u32, conjuncts: &[Conjunct], level: usize) -> PlanResult<Option<FromSource>> {
         let Some(around) = self.frames.last().map(|frame| frame.rows) else { return Ok(None) };
-        let (mut keys, mut inside, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut keys, mut asked) = (Vec::new(), Vec::new());
+        let (mut inside, mut others) = (Vec::new(), Vec::new());
         for conjunct in conjuncts {
             match self.key_outside(conjunct, entry, level) {
-                Some(sides) => keys.push(sides),
-                None if conjunct.stays || self.looks_outside(conjunct.condition) => others.push(conjunct.clone()),
-                None => inside.push(conjunct.clone()),
+                Some(sides) => {
+                    keys.push(sides);
+                    asked.push(conjunct.clone());
+                }
+                // A subquery may look outside through a WITH around it.
+                None if conjunct.stays || conjunct.has_sublink || self.looks_outside(conjunct.condition) => {
+                    others.push(conjunct.clone());
+                }
+                None => {
+                    inside.push(conjunct.clone());
+                    asked.push(conjunct.clone());
+                }
             }
         }
         if keys.is_empty() || around <= 1.0 {
             return Ok(None);
         }
         let own: Vec<&Conjunct> = inside.iter().collect();
-        let all: Vec<&Conjunct> = conjuncts.iter().collect();
+        let all: Vec<&Conjunct> = asked.iter().collect();
         let whole = self.rows_of(entry, level);
         let whole = self.rows_by_path(entry, &own, &BTreeSet::new(), level).unwrap_or(whole);
         let each = self.rows_by_path(entry, &all, &BTreeSet::new(), level).filter(|each| *each < whole);
         if each.is_some_and(|each| around * (LOOKUP_ROWS + each) <= whole) {
             return Ok(None);
         }
+        let each_by_path = match each {
+            Some(rows) => {
+                let (by_path, asking) = (self.scan_by_path(entry, &asked, level)?, whole / (LOOKUP_ROWS + rows));
+                Some(KeyedLookUps { scan: by_path.node, most: asking as usize })
+            }
+            None => None,
+        };
         let source = self.scan_by_path(entry, &inside, level)?;
         let nothing = ColumnFrame::empty(level);
         let (mut row_keys, mut wanted) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
@@ -45,7 +65,7 @@ impl QueryPlanner<'_> {
         }
         let number = self.keyed as usize;
         self.keyed += 1;
-        let node = Arc::new(PlanNode::Keyed { number, source: source.node, keys: row_keys, wanted });
+        let node = Arc::new(PlanNode::Keyed { number, source: source.node, keys: row_keys, wanted, each: each_by_path });
         let rows = each.unwrap_or(whole / around).max(1.0);
         self.filtered(FromSource { node, frame: source.frame, rows }, &others, level).map(Some)
     }

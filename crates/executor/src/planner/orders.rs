@@ -1,6 +1,7 @@
 //! Orders that a path of a relation gives, and limits that reach a scan.
 
 use super::QueryPlanner;
+use super::paths::same_keys;
 use crate::access::TableAccess;
 use crate::expression::CompiledExpression;
 use crate::plan::{KeyDirection, KeySource, PlanNode, RowsNeeded, ScanNode, Sorting};
@@ -31,7 +32,14 @@ impl QueryPlanner<'_> {
         let mut columns = Vec::with_capacity(order.len());
         for group in &query.order {
             let target = query.targets.iter().find(|target| target.reference == group.target)?;
-            columns.push(self.column_of(target.value, *entry, level)?);
+            let column = self.column_of(target.value, *entry, level)?;
+            // What is shown as another type may have another order than the keys.
+            let stored = evaluation::storage::storage(known.columns[column as usize].typed)?;
+            let shown = evaluation::storage::storage(self.tree[target.value].typed)?;
+            if !same_keys(stored, shown) {
+                return None;
+            }
+            columns.push(column);
         }
         let access = self.relations.access(relation)?;
         let direction = if descending { KeyDirection::Descending } else { KeyDirection::Ascending };

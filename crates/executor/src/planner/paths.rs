@@ -319,7 +319,7 @@ impl QueryPlanner<'_> {
 }
 
 /// Whether values of a type are looked up among keys of another as they are, or as integers.
-fn same_keys(stored: Type, given: Type) -> bool {
+pub fn same_keys(stored: Type, given: Type) -> bool {
     let text = |known: Type| matches!(known, Type::Text | Type::Varchar(_));
     let whole = |known: Type| matches!(known, Type::SmallInt | Type::Integer | Type::BigInt);
     stored.unmodified() == given.unmodified() || (text(stored) && text(given)) || (whole(stored) && whole(given))

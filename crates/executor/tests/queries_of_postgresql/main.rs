@@ -91,6 +91,43 @@ fn answer(world: &World, sql: &str, rows_at_once: usize, budget: usize) -> Answe
     }
 }
 
+/// How often a statement without tables, whose values are these, hands back what it was given to work on so many rows;
+/// and the most bytes that it yields at once.
+fn pauses(sql: &str, parameters: Vec<Value>, budget: usize) -> (usize, usize) {
+    let world = World::new();
+    let script = grammar::parse(sql).unwrap_or_else(|error| panic!("{sql}: {}", error.message));
+    let analyzed = analyzer::analyze(&world, &script.statements[0], &[]);
+    let analyzed = analyzed.unwrap_or_else(|error| panic!("{sql}: {}", error.message));
+    let planned = plan_or_reason(&world, &analyzed, &world).unwrap_or_else(|error| panic!("{sql}: {}", error.message));
+    let plan = planned.unwrap_or_else(|reason| panic!("{sql}: {reason}"));
+    let mut execution = PlanExecution::new(plan, parameters, ExecutionLimits { memory_bytes: 64 << 20 }, 7);
+    let mut environment = evaluation::CallEnvironment {
+        transaction_time: NOW,
+        statement_time: NOW,
+        random: &mut || 0,
+        session: &TestSession,
+        patterns: &mut evaluation::PatternCache::default(),
+    };
+    let (mut yields, mut most) = (0, 0);
+    loop {
+        match execution.resume(&mut environment, budget).unwrap_or_else(|error| panic!("{sql}: {}", error.message)) {
+            ExecutionStep::Done => return (yields, most),
+            ExecutionStep::Yield => yields += 1,
+            ExecutionStep::Rows(rows) => most = rows.iter().flatten().map(Value::size_in_memory).sum::<usize>().max(most),
+            ExecutionStep::Need(_) => panic!("{sql}: it reads a table"),
+        }
+    }
+}
+
+/// The rows of a statement that is built, one line each.
+fn lines(world: &World, sql: &str) -> Vec<String> {
+    match answer(world, sql, 1_000, 8_192) {
+        Answer::Lines(lines) if lines[0].starts_with("ERROR ") => lines,
+        Answer::Lines(lines) => lines[2..].to_vec(),
+        Answer::NotBuilt(reason) => panic!("{sql}: {reason}"),
+    }
+}
+
 fn cell(value: &Value, known: values::Type) -> String {
     if value.is_null() {
         return "NULL".to_owned();
@@ -107,7 +144,7 @@ fn run(
     rows_at_once: usize,
     budget: usize,
 ) -> Result<Vec<Vec<Value>>, executor::ExecutionError> {
-    let execution = PlanExecution::new(plan.clone(), Vec::new(), ExecutionLimits { memory_bytes: 64 << 20 });
+    let execution = PlanExecution::new(plan.clone(), Vec::new(), ExecutionLimits { memory_bytes: 64 << 20 }, 7);
     run_on(world, execution, rows_at_once, budget, &mut Vec::new())
 }
 

@@ -37,6 +37,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use values::Type;
 
+/// SQLSTATE feature_not_supported.
+const NOT_SUPPORTED: &str = "0A000";
+
 /// What became of a statement.
 pub(crate) enum TypedReading {
     /// It is planned.
@@ -132,6 +135,7 @@ fn planned(
     let plan = match executor::plan_or_reason(names, analyzed, &relations) {
         Ok(Ok(plan)) => plan,
         Ok(Err(reason)) => return TypedReading::Elsewhere(reason),
+        Err(error) if error.sqlstate == NOT_SUPPORTED => return TypedReading::Elsewhere(error.message),
         Err(error) => return TypedReading::Refused(error.into()),
     };
     let Some(columns) = origins::columns(&analyzed.tree, analyzed.query) else {
@@ -157,7 +161,7 @@ impl TypedPlan {
         let limits = ExecutionLimits { memory_bytes: STATEMENT_MEMORY_MAX };
         let parameters = execution.parameters.clone();
         let running = RunningPlan {
-            execution: executor::PlanExecution::new(Arc::clone(&self.plan), parameters, limits),
+            execution: executor::PlanExecution::new(Arc::clone(&self.plan), parameters, limits, execution.seed),
             relations: self.relations.clone(),
             tables,
             session: SessionView { facts: session, backend_pid: execution.backend_pid },

@@ -24,9 +24,33 @@ pub struct SeenRows {
 }
 
 impl SeenRows {
+    /// What is left of the range: what is excluded comes in its order, and does not overlap.
+    fn parts(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let begins = std::iter::once(self.range.start).chain(self.without.iter().map(|excluded| excluded.end));
+        let ends = self.without.iter().map(|excluded| excluded.start).chain(std::iter::once(self.range.end));
+        let within = |place: usize| place.clamp(self.range.start, self.range.end);
+        begins.zip(ends).map(move |(begin, end)| within(begin)..within(end)).filter(|part| !part.is_empty())
+    }
+
     /// The places of the rows, in their order.
-    pub fn places(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
-        self.range.clone().filter(|place| !self.without.iter().any(|excluded| excluded.contains(place)))
+    pub fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        self.parts().flatten()
+    }
+
+    /// The place of a row, by how many come before it: as quickly found as any other.
+    pub fn nth(&self, mut before: usize) -> Option<usize> {
+        for part in self.parts() {
+            if before < part.len() {
+                return Some(part.start + before);
+            }
+            before -= part.len();
+        }
+        None
+    }
+
+    /// The place of the last row.
+    pub fn last(&self) -> Option<usize> {
+        self.parts().last().map(|part| part.end - 1)
     }
 }
 
@@ -162,4 +186,27 @@ impl View<'_> {
 /// A row alone.
 fn alone(place: usize) -> Range<usize> {
     place..place + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A window function would take its value from a row that is excluded, or from none.
+    #[test]
+    fn places_are_found_as_if_they_were_counted() {
+        let withouts = [vec![], vec![3..4], vec![2..5], vec![2..3, 4..6], vec![0..1, 1..2], vec![0..9], vec![7..9]];
+        for without in withouts {
+            for range in [0..0, 0..9, 2..4, 3..8, 5..5] {
+                let is_excluded = |place: &usize| without.iter().any(|excluded: &Range<usize>| excluded.contains(place));
+                let counted: Vec<usize> = range.clone().filter(|place| !is_excluded(place)).collect();
+                let seen = SeenRows { range: range.clone(), without: without.clone() };
+                assert_eq!(seen.places().collect::<Vec<_>>(), counted, "{range:?} without {without:?}");
+                for before in 0..10 {
+                    assert_eq!(seen.nth(before), counted.get(before).copied(), "{range:?} without {without:?}");
+                }
+                assert_eq!(seen.last(), counted.last().copied(), "{range:?} without {without:?}");
+            }
+        }
+    }
 }
