@@ -78,9 +78,7 @@ impl PatternCache {
             regex::Error::CompiledTooBig(_) => invalid("regular expression is too complex"),
             _ => unsupported(),
         })?;
-        while !self.kept.is_empty()
-            && (self.kept.len() >= KEPT_MAX || self.bytes + pattern.len() > KEPT_BYTES_MAX)
-        {
+        while !self.kept.is_empty() && (self.kept.len() >= KEPT_MAX || self.bytes + pattern.len() > KEPT_BYTES_MAX) {
             self.bytes -= self.kept.remove(0).text.len();
         }
         let translated = TranslatedPattern { regex, is_determined };
@@ -379,7 +377,10 @@ mod tests {
     fn what_is_too_large_is_refused_and_what_is_kept_is_bounded() {
         let mut patterns = PatternCache::default();
         let error = patterns.translated("((a{100}){100}){100}", false).err().expect("it is too large");
-        assert_eq!((error.sqlstate, &*error.message), (INVALID, "invalid regular expression: regular expression is too complex"));
+        assert_eq!(
+            (error.sqlstate, &*error.message),
+            (INVALID, "invalid regular expression: regular expression is too complex")
+        );
         for number in 0..100 {
             let pattern = format!("{number}{}", "x".repeat(4_000));
             assert!(patterns.translated(&pattern, false).is_ok());

@@ -48,7 +48,8 @@ mod tests {
         // With a hash that anybody can compute, what begins with these bytes hashes alike.
         let begin = [0x44, 0x73, 0x70, 0x03, 0x2e, 0x8a, 0x19, 0x13];
         let keys: Vec<Vec<u8>> = (0..1_000_u64).map(|number| [begin, number.to_be_bytes()].concat()).collect();
-        let places = |seed: u64| keys.iter().map(move |key| KeyHashing::of_seed(seed).hash_one(key)).collect::<Vec<u64>>();
+        let places =
+            |seed: u64| keys.iter().map(move |key| KeyHashing::of_seed(seed).hash_one(key)).collect::<Vec<u64>>();
         for seed in [0, 7] {
             let mut different = places(seed);
             different.sort_unstable();

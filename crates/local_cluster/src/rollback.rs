@@ -1,11 +1,12 @@
 //! Rolling a cluster back to a snapshot of it: the data of all its processes are replaced at once, while none of them runs.
 //!
 //! New data are made beside the old ones while the cluster serves. Then all processes are ended, the new logs are written behind the last epoch and the last
-//! life that the oracle has given out, and the file `committed` is written. From there on the rollback is done: whatever dies, the next start moves the
-//! rest. Invariants: before `committed` is on disk nothing of the old data is touched, and afterwards no process starts until all are moved; what was
-//! replaced is kept.
+//! life that the oracle has given out, and the file `committed` is written. From there on the rollback is done: whatever dies, the next start of a process
+//! moves the rest. Invariants: before `committed` is on disk nothing of the old data is touched, and afterwards no process starts until all are moved;
+//! data are touched only while no site has them; what was replaced is kept.
 
 use crate::cluster::{ClusterDirectory, ClusterError, file_error};
+use crate::orders::{self, ClusterOrder};
 use crate::process::ProcessName;
 use serde::{Deserialize, Serialize};
 use site::snapshot::files::{self, Manifest};
@@ -23,8 +24,10 @@ const PLAN_FILE: &str = "plan";
 const COMMITTED_FILE: &str = "committed";
 /// Why it was not done.
 const FAILURE_FILE: &str = "failure";
-/// The file whose lock whoever prepares one has.
+/// The file whose lock whoever wants one has, until it is done.
 const LOCK_FILE: &str = "rollback.lock";
+/// The file whose lock whoever changes something for one has meanwhile.
+const CHANGE_LOCK_FILE: &str = "rollback-change.lock";
 /// Below the data of each process: its new data,
 const NEW_FOLDER: &str = "rollback-new";
 /// and its old data, with the time behind.
@@ -37,7 +40,7 @@ struct Committed {
     before: String,
 }
 
-/// New data beside the old ones. Nobody else can prepare a rollback while it lives.
+/// New data beside the old ones. Nobody else can prepare a rollback while it lives, and nobody carries it out when it does not.
 #[derive(Debug)]
 pub struct PreparedRollback {
     /// Rows that they have.
@@ -90,31 +93,53 @@ pub fn check(cluster: &ClusterDirectory, manifest: &Manifest) -> Result<(), Clus
 /// Makes the new data, while the cluster serves.
 ///
 /// # Errors
-/// The snapshot is damaged, another rollback is under way, or the disk is full. What was made is removed by the next one.
+/// The snapshot is damaged, another rollback is under way, or the disk is full. Nothing is left of it then.
 pub fn prepare(cluster: &ClusterDirectory, snapshot: &Path) -> Result<PreparedRollback, ClusterError> {
-    let lock = take_lock(cluster)?.ok_or_else(|| {
-        ClusterError::Rollback(format!("another rollback of {} is under way", cluster.folder().display()))
-    })?;
-    if place(cluster, COMMITTED_FILE).exists() {
+    let (Some(lock), Some(_change)) = (take_lock(cluster, LOCK_FILE)?, take_lock(cluster, CHANGE_LOCK_FILE)?) else {
+        let message = format!("another rollback of {} is under way", cluster.folder().display());
+        return Err(ClusterError::Rollback(message));
+    };
+    if is_committed(cluster) {
         let message = "a rollback was done, and its data are not all in place: `raid start` goes on with it";
         return Err(ClusterError::Rollback(message.to_owned()));
     }
+    // Whoever gave this order is gone.
+    if orders::waiting(cluster, ProcessName::Oracle) == Some(ClusterOrder::Rollback) {
+        orders::done(cluster, ProcessName::Oracle)?;
+    }
     check(cluster, &files::verify(snapshot)?)?;
     clear(cluster)?;
+    let made = make(cluster, snapshot);
+    if made.is_err() {
+        // The reason is what is told. Whatever cannot be removed now the next one removes.
+        let _ = clear(cluster);
+    }
+    Ok(PreparedRollback { rows: made?, _lock: lock })
+}
+
+/// Makes the new stores, and says how many rows they have.
+fn make(cluster: &ClusterDirectory, snapshot: &Path) -> Result<u64, ClusterError> {
     let folder = cluster.folder().join(FOLDER);
     fs::create_dir(&folder).map_err(file_error(&folder))?;
     let sites = site_configs(cluster)?;
     let stores: Vec<PathBuf> = sites.iter().map(|site| site.data.join(NEW_FOLDER)).collect();
     let (plan, contents) = restore::prepare_rollback(snapshot, &folder.join("scratch"), &stores)?;
     write_synced(&place(cluster, PLAN_FILE), &plan.encode())?;
-    Ok(PreparedRollback { rows: contents.rows, _lock: lock })
+    Ok(contents.rows)
 }
 
 /// Puts the new data in the place of the old ones. No process of the cluster runs. Says in which folder below the data of each the old ones are.
 ///
 /// # Errors
-/// A file. Before the rollback is done everything is as it was; afterwards the next start goes on.
+/// A file; a process that has the data; whoever has prepared it is gone. Before the rollback is done ([`is_committed`]) everything is as it was; afterwards
+/// the next start goes on.
 pub fn carry_out(cluster: &ClusterDirectory) -> Result<String, ClusterError> {
+    let _change = begin_change(cluster)?;
+    if let Some(_lock) = take_lock(cluster, LOCK_FILE)? {
+        clear(cluster)?;
+        return Err(ClusterError::Rollback("the `raid rollback` that asked for it has ended".to_owned()));
+    }
+    let _data = take_data(cluster)?;
     let path = place(cluster, PLAN_FILE);
     let plan = RollbackPlan::decode(&fs::read(&path).map_err(file_error(&path))?)?;
     let (sites, oracle) = (site_configs(cluster)?, oracle_config(cluster)?);
@@ -127,19 +152,37 @@ pub fn carry_out(cluster: &ClusterDirectory) -> Result<String, ClusterError> {
     Ok(before)
 }
 
-/// Goes on with what a rollback has left, before any process starts: moves the rest of one that is done, and gives up one that is not, unless somebody
-/// prepares it now. Says in which folder below the data of each process the old ones are, if it was done.
+/// Whether a rollback is done, though its data may not all be in place.
+pub fn is_committed(cluster: &ClusterDirectory) -> bool {
+    place(cluster, COMMITTED_FILE).exists()
+}
+
+/// Moves the rest of a rollback that is done, before a process starts. Says in which folder below the data of each process the old ones are.
 ///
 /// # Errors
-/// A file.
-pub fn recover(cluster: &ClusterDirectory) -> Result<Option<String>, ClusterError> {
-    if place(cluster, COMMITTED_FILE).exists() {
-        return move_data(cluster).map(Some);
+/// A file; a process that has the data. No process may start then.
+pub fn finish(cluster: &ClusterDirectory) -> Result<Option<String>, ClusterError> {
+    if !is_committed(cluster) {
+        return Ok(None);
     }
-    if cluster.folder().join(FOLDER).exists() && take_lock(cluster)?.is_some() {
+    let _change = begin_change(cluster)?;
+    let _data = take_data(cluster)?;
+    move_data(cluster).map(Some)
+}
+
+/// As [`finish`], for whoever has just begun to run the cluster: gives up what is not done, too, unless somebody wants it still.
+///
+/// # Errors
+/// As of [`finish`].
+pub fn recover(cluster: &ClusterDirectory) -> Result<Option<String>, ClusterError> {
+    let finished = finish(cluster)?;
+    if cluster.folder().join(FOLDER).exists()
+        && let Some(_lock) = take_lock(cluster, LOCK_FILE)?
+        && let Some(_change) = take_lock(cluster, CHANGE_LOCK_FILE)?
+    {
         clear(cluster)?;
     }
-    Ok(None)
+    Ok(finished)
 }
 
 /// It was not done, for this reason.
@@ -148,10 +191,23 @@ pub(crate) fn note_failure(cluster: &ClusterDirectory, reason: &str) {
     let _ = fs::write(place(cluster, FAILURE_FILE), reason);
 }
 
-/// Why the rollback that was ordered was not done; none: it was.
+/// What is wrong with the rollback that was ordered, in words; none: all of it is done.
 pub fn failure(cluster: &ClusterDirectory) -> Option<String> {
-    let is_there = cluster.folder().join(FOLDER).exists();
-    is_there.then(|| fs::read_to_string(place(cluster, FAILURE_FILE)).unwrap_or_else(|error| error.to_string()))
+    if !cluster.folder().join(FOLDER).exists() {
+        return None;
+    }
+    let reason = fs::read_to_string(place(cluster, FAILURE_FILE)).unwrap_or_else(|error| error.to_string());
+    Some(in_words(cluster, &reason))
+}
+
+/// How far a rollback has come that has failed for this reason.
+pub(crate) fn in_words(cluster: &ClusterDirectory, reason: &str) -> String {
+    match is_committed(cluster) {
+        true => format!(
+            "the cluster is rolled back, but its data are not all in place: {reason}; no process starts before they are, and each start tries it again"
+        ),
+        false => format!("the cluster is not rolled back: {reason}"),
+    }
 }
 
 /// Moves old data away and new data in, and removes what is left of the rollback. It may have come any far before.
@@ -163,6 +219,7 @@ fn move_data(cluster: &ClusterDirectory) -> Result<String, ClusterError> {
     for data in data_folders(cluster)? {
         let (new, old) = (data.join(NEW_FOLDER), data.join(&before));
         fs::create_dir_all(&old).map_err(file_error(&old))?;
+        sync(&data)?;
         let entries = match fs::read_dir(&new) {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             entries => entries.map_err(file_error(&new))?,
@@ -199,9 +256,22 @@ fn clear(cluster: &ClusterDirectory) -> Result<(), ClusterError> {
     Ok(())
 }
 
+/// Nobody else changes anything for a rollback while what is returned lives.
+fn begin_change(cluster: &ClusterDirectory) -> Result<File, ClusterError> {
+    let message = || format!("another process prepares a rollback of {}, or does it", cluster.folder().display());
+    take_lock(cluster, CHANGE_LOCK_FILE)?.ok_or_else(|| ClusterError::Rollback(message()))
+}
+
+/// No site, nor one that outlived whoever ran the cluster, has its data while what is returned lives.
+fn take_data(cluster: &ClusterDirectory) -> Result<Vec<File>, ClusterError> {
+    let take =
+        |site: SiteConfig| site::site_log::take(&site.data).map_err(|error| ClusterError::Rollback(error.to_string()));
+    site_configs(cluster)?.into_iter().map(take).collect()
+}
+
 /// None: another process has it.
-fn take_lock(cluster: &ClusterDirectory) -> Result<Option<File>, ClusterError> {
-    let path = cluster.folder().join(LOCK_FILE);
+fn take_lock(cluster: &ClusterDirectory, name: &str) -> Result<Option<File>, ClusterError> {
+    let path = cluster.folder().join(name);
     let file = File::create(&path).map_err(file_error(&path))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
@@ -316,6 +386,37 @@ mod tests {
         }
     }
 
+    /// An order that outlived whoever gave it must not be carried out later.
+    #[test]
+    fn nobody_carries_out_what_nobody_wants() {
+        let place_of_it = tempfile::tempdir().expect("a temporary folder");
+        let cluster = cluster(place_of_it.path());
+        begun(&cluster);
+        let error = carry_out(&cluster).expect_err("nobody wants it").to_string();
+        assert!(error.contains("has ended"), "{error}");
+        assert!(!cluster.folder().join(FOLDER).exists());
+        assert_eq!(state(&cluster), ["old"]);
+    }
+
+    /// Data must not be moved below a site that outlived whoever ran the cluster, nor by two at once.
+    #[test]
+    fn data_that_somebody_has_stay_where_they_are() {
+        let place_of_it = tempfile::tempdir().expect("a temporary folder");
+        let cluster = cluster(place_of_it.path());
+        begun(&cluster);
+        fs::write(place(&cluster, COMMITTED_FILE), "before = \"before-rollback-1\"\n").expect("a file");
+        let site = site_configs(&cluster).expect("configurations").pop().expect("there are sites");
+        let taken = site::site_log::take(&site.data).expect("nobody has it");
+        finish(&cluster).expect_err("a site has its data");
+        drop(taken);
+        let changing = begin_change(&cluster).expect("nobody changes anything");
+        finish(&cluster).expect_err("another one changes them");
+        assert_eq!(state(&cluster), ["old"]);
+        drop(changing);
+        assert_eq!(finish(&cluster).expect("nobody is in the way"), Some("before-rollback-1".to_owned()));
+        assert_eq!(state(&cluster), ["new"]);
+    }
+
     /// A rollback that was cut off before it was done must leave the old data, and nothing in the way of the next one.
     #[test]
     fn a_start_gives_up_what_is_not_done() {
@@ -323,7 +424,7 @@ mod tests {
         let cluster = cluster(place_of_it.path());
         begun(&cluster);
         fs::write(place(&cluster, "committed.draft"), "before = ").expect("a file");
-        let lock = take_lock(&cluster).expect("a file").expect("nobody has it");
+        let lock = take_lock(&cluster, LOCK_FILE).expect("a file").expect("nobody has it");
         assert_eq!(recover(&cluster).expect("it is left"), None);
         assert!(cluster.folder().join(FOLDER).exists(), "somebody prepares it");
         drop(lock);

@@ -149,6 +149,7 @@ impl RunningCluster {
         if let Some(process) = self.processes.get_mut(&name) {
             assert!(process.ended().is_some(), "{name} still runs");
         }
+        crate::rollback::finish(&self.cluster)?;
         let network = self.networks.get(&name).map(String::as_str);
         let process = ClusterProcess::start(&self.program, &self.cluster, name, network, options)?;
         self.processes.insert(name, process);

@@ -110,12 +110,9 @@ impl Supervisor {
                 tell(&format!("The cluster is rolled back; what was there before is in {before} of each process"))
             }
             Err(error) => {
-                rollback::note_failure(self.running.cluster(), &error.to_string());
-                tell(&format!("The cluster is not rolled back: {error}"));
-                // If it was done, and its data are not in place, nobody may start.
-                if let Err(error) = rollback::recover(self.running.cluster()) {
-                    return tell(&format!("No process is started: {error}"));
-                }
+                let reason = error.to_string();
+                rollback::note_failure(self.running.cluster(), &reason);
+                tell(&rollback::in_words(self.running.cluster(), &reason));
             }
         }
         for name in self.running.cluster().names() {

@@ -46,7 +46,9 @@ pub fn token(text: &str, from: usize) -> QuelResult<QuelToken> {
     if first.is_alphabetic() || first == '_' {
         let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(rest.len());
         return Ok(QuelToken {
-            kind: QuelTokenKind::Word(rest[..rest.floor_char_boundary(length.min(NAME_BYTES_MAX))].to_ascii_lowercase()),
+            kind: QuelTokenKind::Word(
+                rest[..rest.floor_char_boundary(length.min(NAME_BYTES_MAX))].to_ascii_lowercase(),
+            ),
             start,
             end: start + length,
         });

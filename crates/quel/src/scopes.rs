@@ -24,10 +24,13 @@ pub(crate) struct KnownColumns {
     texts: BTreeMap<String, bool>,
 }
 
+/// A schema, where it is named, and a name.
+type RelationName = (Option<String>, String);
+
 /// The relations that a text has asked for: the catalog is asked once for each.
 pub(crate) struct KnownRelations<'a> {
     pub catalog: &'a dyn QuelRelations,
-    known: RefCell<BTreeMap<(Option<String>, String), Option<Rc<KnownColumns>>>>,
+    known: RefCell<BTreeMap<RelationName, Option<Rc<KnownColumns>>>>,
 }
 
 impl<'a> KnownRelations<'a> {

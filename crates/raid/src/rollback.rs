@@ -74,7 +74,7 @@ pub fn run(options: &RollbackOptions) -> Result<ExitCode, String> {
     let prepared = rollback::prepare(&cluster, &path).map_err(text)?;
     println!("its {} rows are ready after {} ms", grouped(prepared.rows), begun.elapsed().as_millis());
     let swapped = Instant::now();
-    // Whoever holds the lock runs the cluster. Nobody: then nothing runs, and it is done here.
+    // Whoever holds the lock runs the cluster. Nobody: it is done here, unless a site has outlived whoever ran it.
     match lock(&cluster).map_err(text)? {
         Some(_lock) => {
             let before = rollback::carry_out(&cluster).map_err(text)?;
@@ -97,7 +97,7 @@ pub fn run(options: &RollbackOptions) -> Result<ExitCode, String> {
 /// The order was taken: has it been done?
 fn ended(cluster: &ClusterDirectory, begun: Instant) -> Result<ExitCode, String> {
     if let Some(failure) = rollback::failure(cluster) {
-        return Err(format!("the cluster is not rolled back: {failure}"));
+        return Err(failure);
     }
     loop {
         let is_up = |console| site::status::ask(console).is_ok_and(|status| is_up(&status));

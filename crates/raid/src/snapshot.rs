@@ -59,7 +59,7 @@ enum SnapshotCommand {
     /// Take a snapshot, and return when it is on disk
     ///
     /// One site writes it: letters, digits, `_` and `-` may be in its name. It is refused while that site's copy is being repaired, and ends when
-    /// less than a tenth of the disk is free. The site itself goes on in any case.
+    /// less of the disk is free than a tenth, or 4 GiB if that is less. The site itself goes on in any case.
     Take {
         /// Its name.
         name: String,

@@ -135,8 +135,10 @@ pub const PREPARE_LOOK: Duration = Duration::from_millis(5);
 pub const ORDER_TIME_MAX: Duration = Duration::from_secs(1);
 /// Bytes of an order.
 pub const ORDER_BYTES_MAX: u64 = 8_192;
-/// A snapshot leaves free one part of so many of the disk that it is written to.
+/// A snapshot leaves free one part of so many of the disk that it is written to,
 pub const SNAPSHOT_FREE_SHARE: u64 = 10;
+/// and needs no more than so many bytes of it: a tenth of a large disk is more than sites need to go on.
+pub const SNAPSHOT_FREE_MAX: u64 = 4 << 30;
 /// Bytes of log that are kept for a snapshot; with more it is given up.
 pub const SNAPSHOT_LOG_MAX: u64 = 1 << 30;
 /// Bytes of log that a snapshot reads at once, while the site stands still.

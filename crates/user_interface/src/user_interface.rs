@@ -231,7 +231,7 @@ impl UserInterface {
     ///
     /// # Panics
     /// If the session exists already.
-    pub fn take_in(&mut self, Moving(mut session): Moving) {
+    pub fn take_in(&mut self, Moving(session): Moving) {
         // Updates of the catalog are counted by each.
         session.path.take();
         self.processes.insert(session.process, session.id);

@@ -29,7 +29,12 @@ fn matches(call: &mut CallArguments<'_, '_>, ignore_case: bool) -> Result<bool, 
 }
 
 /// The pattern of a function, as it needs it. Errors: what the function fails with, whatever its text is.
-pub(crate) fn check(source: &str, pattern: &str, flags: Option<&str>, patterns: &mut PatternCache) -> Result<(), ValueError> {
+pub(crate) fn check(
+    source: &str,
+    pattern: &str,
+    flags: Option<&str>,
+    patterns: &mut PatternCache,
+) -> Result<(), ValueError> {
     match source {
         "textregexeq" | "textregexne" | "nameregexeq" | "nameregexne" | "regexp_like_no_flags" => {
             patterns.translated(pattern, false).map(drop)

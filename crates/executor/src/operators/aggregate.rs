@@ -19,7 +19,7 @@ struct Aggregated {
     /// Rows that are to be sorted, or of which equal ones count once.
     collected: Option<Box<RowSorter<RowValues>>>,
     /// Those that were counted, where equal ones count once.
-    seen: Option<Box<BTreeSet<Vec<u8>>>>,
+    seen: Option<BTreeSet<Vec<u8>>>,
     /// Bytes of the accumulator that are held.
     size: usize,
 }

@@ -3,8 +3,8 @@
 use super::frame::ColumnFrame;
 use super::{PlanResult, QueryPlanner, not_built};
 use crate::expression::{CompiledExpression, SubplanKind, SubplanUse};
-use analyzer::tree::{ExprId, Node, QueryId, SubLinkKind};
 use analyzer::TypeId;
+use analyzer::tree::{ExprId, Node, QueryId, SubLinkKind};
 use analyzer::types::{BPCHAR, FunctionId, OperatorId};
 use std::sync::Arc;
 use values::{Type, Value};

@@ -83,11 +83,13 @@ impl QueryPlanner<'_> {
 
     /// Refuses a regular expression that is known here and cannot be matched as PostgreSQL does.
     pub fn check_pattern(&mut self, function: FunctionId, arguments: &[CompiledExpression]) -> PlanResult<()> {
-        let text_of = |argument| match argument {
-            &CompiledExpression::Constant(ref value) => value.as_text(),
-            _ => None,
-        };
-        let known: Vec<Option<&str>> = arguments.iter().map(text_of).collect();
+        let mut known = Vec::new();
+        for argument in arguments {
+            known.push(match argument {
+                CompiledExpression::Constant(value) => value.as_text(),
+                _ => None,
+            });
+        }
         match evaluation::functions::takes_pattern(function, &known, &mut self.patterns) {
             true => Ok(()),
             false => not_built("this regular expression"),

@@ -65,7 +65,8 @@ impl QueryPlanner<'_> {
         }
         let number = self.keyed as usize;
         self.keyed += 1;
-        let node = Arc::new(PlanNode::Keyed { number, source: source.node, keys: row_keys, wanted, each: each_by_path });
+        let node =
+            Arc::new(PlanNode::Keyed { number, source: source.node, keys: row_keys, wanted, each: each_by_path });
         let rows = each.unwrap_or(whole / around).max(1.0);
         self.filtered(FromSource { node, frame: source.frame, rows }, &others, level).map(Some)
     }

@@ -133,7 +133,8 @@ fn long_lists_are_found_by_keys_or_counted() {
     assert_eq!(lines(&listed)[2..], ["1"]);
     assert!(pauses(&listed, Vec::new(), 1_000).0 < 20);
     let given = Value::array(Type::Integer, (2_000..22_000).map(Value::Integer).collect());
-    let (yields, _) = pauses("SELECT count(*) FROM generate_series(1, 2000) x WHERE x = ANY ($1::int[])", vec![given], 1_000);
+    let (yields, _) =
+        pauses("SELECT count(*) FROM generate_series(1, 2000) x WHERE x = ANY ($1::int[])", vec![given], 1_000);
     assert!(yields > 300, "{yields}");
     let both = format!("SELECT count(*) FROM item WHERE id IN ({0}) AND id IN ({0}, 3)", list.join(", "));
     assert_eq!(lines(&both)[2..], ["0"]);

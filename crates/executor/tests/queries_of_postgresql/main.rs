@@ -113,7 +113,9 @@ fn pauses(sql: &str, parameters: Vec<Value>, budget: usize) -> (usize, usize) {
         match execution.resume(&mut environment, budget).unwrap_or_else(|error| panic!("{sql}: {}", error.message)) {
             ExecutionStep::Done => return (yields, most),
             ExecutionStep::Yield => yields += 1,
-            ExecutionStep::Rows(rows) => most = rows.iter().flatten().map(Value::size_in_memory).sum::<usize>().max(most),
+            ExecutionStep::Rows(rows) => {
+                most = rows.iter().flatten().map(Value::size_in_memory).sum::<usize>().max(most)
+            }
             ExecutionStep::Need(_) => panic!("{sql}: it reads a table"),
         }
     }

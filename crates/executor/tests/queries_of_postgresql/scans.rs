@@ -1,7 +1,7 @@
 //! What executions ask for: no more of a relation than the statement needs.
 
-use crate::{lines, run_on};
 use crate::world::World;
+use crate::{lines, run_on};
 use executor::{ExecutionLimits, KeyBounds, PlanExecution, ScanOrder, plan_or_reason};
 use values::Value;
 

@@ -127,6 +127,7 @@ pub fn prepare_rollback(
     for store in stores {
         fs::create_dir_all(store).map_err(SnapshotError::file(store))?;
         copy_store(scratch, store)?;
+        sync_folder(store.parent().expect("it is a folder in a site's"))?;
     }
     fs::remove_dir_all(scratch).map_err(SnapshotError::file(scratch))?;
     Ok((RollbackPlan { log_from: copied.log_from.0, highest: copied.highest }, copied.contents))
@@ -159,7 +160,8 @@ pub fn write_rolled_back(
     remove_folder(&folder)?;
     let state = Register::restored(InstanceId(oracle.instance), epoch);
     write_log(&folder, oracle_identity(oracle), Position::START, &[LogRecord::Oracle { state }])?;
-    sync_folder(&new(&oracle.data))
+    sync_folder(&new(&oracle.data))?;
+    sync_folder(&oracle.data)
 }
 
 /// What the oracle has promised last; none: nothing.

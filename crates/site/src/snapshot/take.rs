@@ -273,12 +273,19 @@ impl<'a> Pace<'a> {
     }
 }
 
-/// Errors: less than a tenth of the disk is free.
+/// Errors: less is free than a snapshot must leave.
 fn check_free(folder: &Path, advice: &str) -> Result<(), Reason> {
     let space = rustix::fs::statvfs(folder).map_err(|error| Reason::lasting(IO_ERROR, error.to_string()))?;
-    match space.f_bavail < space.f_blocks / limits::SNAPSHOT_FREE_SHARE {
+    let must_stay = (space.f_blocks * space.f_frsize / limits::SNAPSHOT_FREE_SHARE).min(limits::SNAPSHOT_FREE_MAX);
+    let free = space.f_bavail * space.f_frsize;
+    match free < must_stay {
         true => {
-            let text = format!("less than a tenth of the disk under {} is free: {advice}", folder.display());
+            let text = format!(
+                "the disk under {} has {} MiB free, and a snapshot leaves {} MiB of it: {advice}",
+                folder.display(),
+                free >> 20,
+                must_stay >> 20,
+            );
             Err(Reason::lasting(DISK_FULL, text))
         }
         false => Ok(()),

@@ -12,6 +12,7 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::parse::Parsed;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::queried_table::QueriedTable;
+use crate::sql::utility::Utility;
 use crate::sql::{queried_columns, roles, schemas, sequences, system};
 use messages::program::{Action, Expression, Program};
 use messages::query::{QueryRequest, Run};

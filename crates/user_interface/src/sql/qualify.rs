@@ -54,9 +54,7 @@ fn names_other_schema(statement: &ast::Statement) -> bool {
         ast::Statement::Drop { names, .. } => names.iter().any(is_any),
         ast::Statement::DropProcedure { proc_desc, .. } => proc_desc.iter().any(|one| is_any(&one.name)),
         ast::Statement::Call(function) => is_any(&function.name),
-        ast::Statement::CreateTable(create) => {
-            is_any(&create.name) || foreign_tables(create).into_iter().any(is_any)
-        }
+        ast::Statement::CreateTable(create) => is_any(&create.name) || foreign_tables(create).into_iter().any(is_any),
         ast::Statement::CreateIndex(create) => is_any(&create.table_name),
         ast::Statement::Truncate(truncate) => truncate.table_names.iter().any(|target| is_any(&target.name)),
         ast::Statement::AlterIndex { name, .. } => is_any(name),

@@ -50,17 +50,16 @@ pub fn expand(statement: &ast::Statement, levels: usize, catalog: &Catalog) -> R
         return Ok(None);
     }
     check_target(statement, catalog)?;
-    let mut expansion =
-        Expansion {
-            catalog,
-            common: Vec::new(),
-            withheld: Vec::new(),
-            around: Vec::new(),
-            levels,
-            bytes: 0,
-            relied: BTreeMap::new(),
-            denied: None,
-        };
+    let mut expansion = Expansion {
+        catalog,
+        common: Vec::new(),
+        withheld: Vec::new(),
+        around: Vec::new(),
+        levels,
+        bytes: 0,
+        relied: BTreeMap::new(),
+        denied: None,
+    };
     let mut statement = statement.clone();
     if let ControlFlow::Break(error) = ast::VisitMut::visit(&mut statement, &mut expansion) {
         return Err(error);

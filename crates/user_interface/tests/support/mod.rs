@@ -372,7 +372,8 @@ fn client_message(verb: &str, rest: &str, out: &mut BytesMut) -> bool {
     let mut words = rest.splitn(2, ' ');
     let first = words.next().unwrap_or("").trim_start_matches('-');
     let second = words.next().unwrap_or("");
-    let unescaped = rest.replace("\\n", "\n").replace("\\t", "\t").replace("\\x1e", "\u{1e}").replace("\\x1f", "\u{1f}");
+    let unescaped =
+        rest.replace("\\n", "\n").replace("\\t", "\t").replace("\\x1e", "\u{1e}").replace("\\x1f", "\u{1f}");
     match verb {
         "connect" => {
             let start = out.len();
