@@ -2,7 +2,7 @@
 
 use analyzer::TypeId;
 use analyzer::types::{BOOL, BYTEA, DATE, FLOAT4, FLOAT8, INT2, INT4, INT8, INTERVAL, NUMERIC, OID, TIMESTAMP, UUID};
-use values::Value;
+use values::{Type, Value};
 
 /// Bytes that a key in a set needs beside its own, roughly.
 pub const KEY_BYTES: usize = 48;
@@ -19,6 +19,13 @@ pub fn equality_key(value: &Value, _of: TypeId, key: &mut Vec<u8>) {
 pub fn hashes_across(left: TypeId, right: TypeId) -> bool {
     let integer = |id: TypeId| matches!(id, INT2 | INT4 | INT8);
     left == right || (integer(left) && integer(right))
+}
+
+/// Whether values of a type are looked up among keys of another as they are, or as integers.
+pub fn same_keys(stored: Type, given: Type) -> bool {
+    let text = |known: Type| matches!(known, Type::Text | Type::Varchar(_));
+    let whole = |known: Type| matches!(known, Type::SmallInt | Type::Integer | Type::BigInt);
+    stored.unmodified() == given.unmodified() || (text(stored) && text(given)) || (whole(stored) && whole(given))
 }
 
 /// Whether values of a type have the order of [`values::compare`] and the equality of their keys.

@@ -451,6 +451,9 @@ impl SiteConfig {
         if usize::from(config.memory_copies) > config.memory.len() {
             return Err(wrong("memory_copies must not be more than there are servers in memory"));
         }
+        if config.snapshot_every.is_some() && !config.memory.is_empty() {
+            return Err(wrong("snapshot_every needs a log on the disk: a site with memory servers takes no snapshots"));
+        }
         if config.snapshots_keep == 0 {
             return Err(wrong("snapshots_keep must be 1 or more"));
         }

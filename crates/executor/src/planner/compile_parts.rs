@@ -2,7 +2,7 @@
 
 use super::frame::ColumnFrame;
 use super::{PlanResult, QueryPlanner, not_built};
-use crate::expression::{CompiledExpression, SubplanKind, SubplanUse};
+use crate::expression::{Callee, CompiledExpression, SubplanKind, SubplanUse};
 use analyzer::TypeId;
 use analyzer::tree::{ExprId, Node, QueryId, SubLinkKind};
 use analyzer::types::{BPCHAR, FunctionId, OperatorId};
@@ -18,18 +18,8 @@ impl QueryPlanner<'_> {
         let typed = expression.typed;
         Ok(match &expression.node {
             Node::ArrayOperator { operator, function, all, arguments, .. } => {
-                let mut callee = self.callee(*function, arguments, typed)?;
-                let array = self.tree[arguments[1]].typed;
-                match self.catalog.element_type(array.id) {
-                    Some(element) => callee.types[1] = analyzer::Typed { id: element, ..array },
-                    None => return not_built("ANY of what is no array"),
-                }
-                let types = [callee.types[0].id, callee.types[1].id];
-                let arguments = self.compile_all(arguments, level, current)?;
-                if let Some(found) = self.found_by_key(*operator, *all, types, &arguments) {
-                    return Ok(found);
-                }
-                CompiledExpression::ArrayOperator { callee: Box::new(callee), all: *all, arguments }
+                let callee = self.callee(*function, arguments, typed)?;
+                return self.array_operator(*operator, callee, *all, arguments, level, current);
             }
             Node::NullTest { value, negated, row: false } => {
                 CompiledExpression::IsNull { value: self.boxed(*value, level, current)?, negated: *negated }
@@ -89,6 +79,28 @@ impl QueryPlanner<'_> {
             Node::Grouping { levels_up: 0, arguments } => return self.group_numbers(arguments, level, current),
             other => return not_built(kind_of(other)),
         })
+    }
+
+    fn array_operator(
+        &mut self,
+        operator: OperatorId,
+        mut callee: Callee,
+        all: bool,
+        arguments: &[ExprId],
+        level: usize,
+        current: &ColumnFrame,
+    ) -> PlanResult<CompiledExpression> {
+        let array = self.tree[arguments[1]].typed;
+        match self.catalog.element_type(array.id) {
+            Some(element) => callee.types[1] = analyzer::Typed { id: element, ..array },
+            None => return not_built("ANY of what is no array"),
+        }
+        let types = [callee.types[0].id, callee.types[1].id];
+        let arguments = self.compile_all(arguments, level, current)?;
+        if let Some(found) = self.found_by_key(operator, all, types, &arguments) {
+            return Ok(found);
+        }
+        Ok(CompiledExpression::ArrayOperator { callee: Box::new(callee), all, arguments })
     }
 
     /// `= ANY (array)`, or `<> ALL (array)`, of so many known elements that they are better found by their keys.

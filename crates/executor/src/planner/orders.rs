@@ -1,8 +1,8 @@
 //! Orders that a path of a relation gives, and limits that reach a scan.
 
 use super::QueryPlanner;
-use super::paths::same_keys;
 use crate::access::TableAccess;
+use crate::equality::same_keys;
 use crate::expression::CompiledExpression;
 use crate::plan::{KeyDirection, KeySource, PlanNode, RowsNeeded, ScanNode, Sorting};
 use analyzer::tree::{EntryKind, JoinTree, Query};

@@ -5,6 +5,7 @@ use super::QueryPlanner;
 use super::frame::ColumnFrame;
 use super::from::Conjunct;
 use crate::access::{AccessPathKeys, TableAccess};
+use crate::equality::same_keys;
 use crate::expression::CompiledExpression;
 use crate::plan::{KeyEnd, KeySource, RangeBounds};
 use analyzer::tree::{EntryKind, ExprId, Node as TreeNode};
@@ -316,11 +317,4 @@ impl QueryPlanner<'_> {
             _ => None,
         }
     }
-}
-
-/// Whether values of a type are looked up among keys of another as they are, or as integers.
-pub fn same_keys(stored: Type, given: Type) -> bool {
-    let text = |known: Type| matches!(known, Type::Text | Type::Varchar(_));
-    let whole = |known: Type| matches!(known, Type::SmallInt | Type::Integer | Type::BigInt);
-    stored.unmodified() == given.unmodified() || (text(stored) && text(given)) || (whole(stored) && whole(given))
 }

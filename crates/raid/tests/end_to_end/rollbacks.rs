@@ -321,3 +321,47 @@ fn tables_are_exported() {
     assert!(entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "partial")).count() == 0);
     assert_eq!(world.stop(), Vec::<String>::new());
 }
+
+/// Whoever cancels the statement must not have a snapshot written on, and not one that only waits for its turn either.
+#[test]
+fn a_cancelled_statement_gives_its_snapshot_up() {
+    let world = World::start_changed(|cluster| {
+        for site in cluster.sites().keys() {
+            let path = cluster.config_of(ProcessName::Site(*site));
+            let config = SiteConfig::read(&path).expect("it was written");
+            SiteConfig { snapshot_rate: 1, ..config }.write(&path).expect("the folder can be written");
+        }
+    });
+    let mut client = world.connect(1);
+    make_tables(&mut client);
+    world.write_rows("wide", 20_000, 1_000);
+    let take = |name: &str| {
+        let (mut taker, statement) = (world.connect(1), format!("SELECT raid_snapshot('{name}')"));
+        let cancel = taker.cancel_token();
+        (cancel, std::thread::spawn(move || taker.batch_execute(&statement)))
+    };
+    let ended = |taker: std::thread::JoinHandle<Result<(), postgres::Error>>| {
+        let error = taker.join().expect("no panic").expect_err("it is cancelled");
+        error.code().map(|code| code.code().to_owned()).unwrap_or_else(|| panic!("{error}"))
+    };
+    let mut bytes = || -> Option<i64> {
+        let progress = client.query("SELECT bytes FROM raid.snapshot_progress", &[]).expect("the table");
+        progress.first().map(|row| row.get(0))
+    };
+    let (cancel_first, first) = take("first");
+    eventually("its first bytes", || bytes().is_some_and(|bytes| bytes > 0));
+    let (cancel_second, second) = take("second");
+    let mut seen = world.connect(1);
+    eventually("the second to wait", || {
+        let row = seen.query_one("SELECT count(*) FROM raid.snapshot_progress WHERE name = 'first'", &[]);
+        assert_eq!(row.expect("a count").get::<_, i64>(0), 1, "the first is slow");
+        cancel_second.cancel_query(postgres::NoTls).is_ok() && second.is_finished()
+    });
+    assert_eq!(ended(second), "57014");
+    cancel_first.cancel_query(postgres::NoTls).expect("the site answers");
+    assert_eq!(ended(first), "57014");
+    eventually("nothing to be taken", || bytes().is_none());
+    let folder = world.running.cluster().folder().join("snapshots");
+    eventually("nothing to be left", || std::fs::read_dir(&folder).is_ok_and(|entries| entries.count() == 0));
+    assert_eq!(world.stop(), Vec::<String>::new());
+}

@@ -2,10 +2,10 @@
 //!
 //! Invariant: a site takes one snapshot at a time; those that are asked for meanwhile wait for their turn.
 
-use crate::clock;
+use crate::{clock, limits};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Of a snapshot that is being taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,9 +46,21 @@ pub struct ScheduleStatus {
 /// See the module's description.
 #[derive(Debug, Default)]
 pub(crate) struct SnapshotDesk {
-    turn: Mutex<()>,
+    is_taking: Mutex<bool>,
+    turn_ended: Condvar,
     progress: Mutex<Option<SnapshotProgress>>,
     schedule: Mutex<Option<ScheduleStatus>>,
+}
+
+/// While it lives, no other snapshot is taken.
+#[derive(Debug)]
+pub(crate) struct SnapshotTurn<'a>(&'a SnapshotDesk);
+
+impl Drop for SnapshotTurn<'_> {
+    fn drop(&mut self) {
+        *locked(&self.0.is_taking) = false;
+        self.0.turn_ended.notify_all();
+    }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -56,9 +68,20 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl SnapshotDesk {
-    /// Waits for the turn to take one.
-    pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
-        locked(&self.turn)
+    /// Waits for the turn to take one; none: nobody waits for it any more.
+    pub(crate) fn turn(&self, given_up: &dyn Fn() -> bool) -> Option<SnapshotTurn<'_>> {
+        let mut is_taking = locked(&self.is_taking);
+        loop {
+            if given_up() {
+                return None;
+            }
+            if !*is_taking {
+                *is_taking = true;
+                return Some(SnapshotTurn(self));
+            }
+            let waited = self.turn_ended.wait_timeout(is_taking, limits::SNAPSHOT_PAUSE);
+            is_taking = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// One has begun.
@@ -92,5 +115,27 @@ impl SnapshotDesk {
     /// More is known of the schedule.
     pub(crate) fn note_schedule(&self, change: impl FnOnce(&mut ScheduleStatus)) {
         change(locked(&self.schedule).get_or_insert_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// A client that hangs up while another snapshot is taken must not have its own taken later.
+    #[test]
+    fn a_turn_is_given_up() {
+        let desk = SnapshotDesk::default();
+        let taking = desk.turn(&|| false).expect("nobody takes one");
+        let looks = Cell::new(0);
+        let given_up = || {
+            looks.set(looks.get() + 1);
+            looks.get() > 2
+        };
+        assert!(desk.turn(&given_up).is_none());
+        drop(taking);
+        assert!(desk.turn(&|| true).is_none());
+        assert!(desk.turn(&|| false).is_some());
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Invariants: a folder without a manifest is no snapshot; whatever is damaged is an error that names the file and the place in it.
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
@@ -71,6 +73,14 @@ pub enum SnapshotError {
     /// There is one of this name.
     #[error("snapshot {name:?} already exists in {folder}")]
     Exists {
+        /// The name.
+        name: String,
+        /// Where it is.
+        folder: PathBuf,
+    },
+    /// Somebody verifies or restores it.
+    #[error("snapshot {name:?} in {folder} is being read: wait until that is over")]
+    InUse {
         /// The name.
         name: String,
         /// Where it is.
@@ -248,6 +258,7 @@ pub fn list(folder: &Path) -> Result<Vec<Listed>, SnapshotError> {
 /// # Errors
 /// What is missing or damaged, and where.
 pub fn verify(folder: &Path) -> Result<Manifest, SnapshotError> {
+    let _reading = begin_reading(folder)?;
     let manifest = Manifest::read(folder)?;
     let missing: Vec<&str> =
         manifest.parts.iter().map(|part| &*part.file).filter(|file| !folder.join(file).exists()).collect();
@@ -261,12 +272,53 @@ pub fn verify(folder: &Path) -> Result<Manifest, SnapshotError> {
     Ok(manifest)
 }
 
+/// While what is returned lives, no process removes the snapshot in this folder. Where the file system has no locks, it is not kept from that.
+pub(crate) fn begin_reading(folder: &Path) -> Result<File, SnapshotError> {
+    let opened = match File::open(folder) {
+        // What stands there is told by whoever reads the manifest.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(SnapshotError::Missing { folder: folder.to_owned(), missing: MANIFEST.to_owned() });
+        }
+        opened => opened.map_err(SnapshotError::file(folder))?,
+    };
+    if flock(&opened, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK) {
+        return Err(SnapshotError::Missing {
+            folder: folder.to_owned(),
+            missing: "whatever is removed now".to_owned(),
+        });
+    }
+    Ok(opened)
+}
+
+/// Brings the names in a folder to the disk.
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), SnapshotError> {
+    File::open(folder).and_then(|opened| opened.sync_all()).map_err(SnapshotError::file(folder))
+}
+
+/// Gives a damaged snapshot another name, `damaged-` with its own behind, which replaces what was called so before. Returns its folder.
+///
+/// # Errors
+/// The operating system refuses.
+pub(crate) fn set_aside(folder: &Path, name: &str) -> Result<PathBuf, SnapshotError> {
+    let aside = folder.join(format!("damaged-{name}"));
+    match std::fs::remove_dir_all(&aside) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(SnapshotError::file(&aside)(error)),
+        _ => {}
+    }
+    std::fs::rename(folder.join(name), &aside).map_err(SnapshotError::file(&aside))?;
+    Ok(aside)
+}
+
 /// Takes a snapshot away. Its manifest goes first: what is left of it when that is cut off is no snapshot.
 ///
 /// # Errors
 /// There is none of this name, or the operating system refuses.
 pub fn remove(folder: &Path, name: &str) -> Result<(), SnapshotError> {
     let path = find(folder, name)?;
+    let opened = File::open(&path).map_err(SnapshotError::file(&path))?;
+    if flock(&opened, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+        return Err(SnapshotError::InUse { name: name.to_owned(), folder: folder.to_owned() });
+    }
     match std::fs::remove_file(path.join(MANIFEST)) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(SnapshotError::file(&path)(error)),
         _ => {}

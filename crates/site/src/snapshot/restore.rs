@@ -4,7 +4,7 @@
 //!
 //! Invariant: nothing is written outside the folders of the new sites and oracle, and the scratch folder.
 
-use super::files::{BASE, FrameReader, Manifest, Part, SnapshotError, TAIL, verify};
+use super::files::{BASE, FrameReader, Manifest, Part, SnapshotError, TAIL, begin_reading, sync_folder, verify};
 use crate::config::{OracleConfig, SiteConfig};
 use crate::repair::{self, LOG_FOLDER, STORE_FOLDER};
 use crate::store::{FjallStore, PERSISTED_EXTENSION};
@@ -204,6 +204,7 @@ fn part<'a>(manifest: &'a Manifest, snapshot: &Path, name: &str) -> Result<&'a P
 
 /// Makes a store in the scratch folder that has all that the snapshot has.
 fn bring_together(snapshot: &Path, scratch: &Path) -> Result<Copied, SnapshotError> {
+    let _reading = begin_reading(snapshot)?;
     let manifest = verify(snapshot)?;
     // One that is there already may be another's.
     fs::DirBuilder::new().mode(0o700).create(scratch).map_err(SnapshotError::file(scratch))?;
@@ -348,8 +349,4 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), SnapshotError> {
 fn copy_file(from: &Path, to: &Path) -> Result<(), SnapshotError> {
     fs::copy(from, to).map_err(SnapshotError::file(to))?;
     File::open(to).and_then(|file| file.sync_all()).map_err(SnapshotError::file(to))
-}
-
-fn sync_folder(folder: &Path) -> Result<(), SnapshotError> {
-    File::open(folder).and_then(|file| file.sync_all()).map_err(SnapshotError::file(folder))
 }

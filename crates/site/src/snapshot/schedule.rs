@@ -4,7 +4,7 @@
 //! the epoch takes it; when that one dies, the next epoch has another first. Invariants: an old one goes only after a new one was written and read again;
 //! nothing that fails here ends the site.
 
-use super::files::{self, Manifest};
+use super::files::{self, Manifest, SnapshotError};
 use super::take::{self, Wish};
 use crate::config::SiteConfig;
 use crate::shared::SiteShared;
@@ -91,14 +91,21 @@ fn look(config: &SiteConfig, shared: &SiteShared, folder: &Path, every_s: u64) -
         Err(refusal) if refusal.sqlstate == take::DUPLICATE => return Ok(false),
         Err(refusal) => return Err(refusal.message),
     }
-    files::verify(&folder.join(&name)).map_err(|error| error.to_string())?;
+    if let Err(error) = files::verify(&folder.join(&name)) {
+        // Its name is free for the next try, and what is left of it can be looked into.
+        return Err(match files::set_aside(folder, &name) {
+            Ok(aside) => format!("{error} (it is set aside as {})", aside.display()),
+            Err(second) => format!("{error}; it cannot be set aside: {second}"),
+        });
+    }
     shared.snapshots().note_schedule(|status| status.last = Some(name.clone()));
-    retain(folder, &config.instance.to_string(), config.snapshots_keep)?;
+    retain(folder, &config.instance.to_string(), config.snapshots_keep, &name)?;
     Ok(true)
 }
 
-/// Removes the oldest snapshots of the schedule of this instance, but for so many that are whole. Errors: one could not be removed, and which.
-fn retain(folder: &Path, instance: &str, keep: u16) -> Result<(), String> {
+/// Removes the oldest snapshots of the schedule of this instance, but for so many that are whole. The one that was taken just now stays, whatever the clock
+/// says; so does one that somebody reads. Errors: one could not be removed, and which.
+fn retain(folder: &Path, instance: &str, keep: u16, newest: &str) -> Result<(), String> {
     let listed = files::list(folder).map_err(|error| error.to_string())?;
     let is_ours = |name: &str, manifest: &Manifest| name.starts_with(PREFIX) && manifest.instance == instance;
     let mut whole: Vec<(u64, String)> = Vec::new();
@@ -112,11 +119,15 @@ fn retain(folder: &Path, instance: &str, keep: u16) -> Result<(), String> {
             Err(_) => {}
         }
     }
+    whole.retain(|(_, name)| name != newest);
     whole.sort();
-    let old = whole.len().saturating_sub(keep.max(1).into());
+    let old = (whole.len() + 1).saturating_sub(keep.max(1).into());
     for (_, name) in whole.drain(..old) {
-        files::remove(folder, &name).map_err(|error| format!("an old snapshot cannot be removed: {error}"))?;
-        tracing::info!(name, "an old snapshot is removed");
+        match files::remove(folder, &name) {
+            Ok(()) => tracing::info!(name, "an old snapshot is removed"),
+            Err(SnapshotError::InUse { .. }) => tracing::info!(name, "an old snapshot is being read: it goes later"),
+            Err(error) => return Err(format!("an old snapshot cannot be removed: {error}")),
+        }
     }
     Ok(())
 }
@@ -169,7 +180,7 @@ mod tests {
         written(folder, "scheduled-other", "8", 0);
         written(folder, "scheduled-0", "7", 0);
         std::fs::write(folder.join("scheduled-0/manifest.toml"), "nonsense").expect("it can be written");
-        retain(folder, "7", 2).expect("they can be removed");
+        retain(folder, "7", 2, "scheduled-4").expect("they can be removed");
         let left: Vec<String> = files::list(folder).expect("the folder").into_iter().map(|(name, _)| name).collect();
         assert_eq!(left, ["nightly", "scheduled-0", "scheduled-3", "scheduled-4", "scheduled-other"]);
     }
@@ -179,5 +190,26 @@ mod tests {
     fn failures_rest() {
         assert_eq!(pause(1), limits::SCHEDULE_PAUSE_MIN);
         assert_eq!(pause(86_400), limits::SCHEDULE_PAUSE_MAX);
+    }
+
+    /// After the clock was set back, the snapshot that was just taken would be the oldest by its time. One that somebody restores must stay, too.
+    #[test]
+    fn the_newest_stays_and_so_does_one_that_is_read() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path();
+        for number in 1..=4 {
+            written(folder, &format!("scheduled-{number}"), "7", number);
+        }
+        let names =
+            || -> Vec<String> { files::list(folder).expect("the folder").into_iter().map(|(name, _)| name).collect() };
+        let reading = files::begin_reading(&folder.join("scheduled-2")).expect("it is there");
+        retain(folder, "7", 1, "scheduled-1").expect("they can be removed");
+        assert_eq!(names(), ["scheduled-1", "scheduled-2"]);
+        drop(reading);
+        retain(folder, "7", 1, "scheduled-1").expect("they can be removed");
+        assert_eq!(names(), ["scheduled-1"]);
+        let aside = files::set_aside(folder, "scheduled-1").expect("it can be renamed");
+        assert_eq!(names(), ["damaged-scheduled-1"]);
+        assert_eq!(aside, folder.join("damaged-scheduled-1"));
     }
 }

@@ -59,6 +59,9 @@ const CANCELED: &str = "57014";
 /// The site is in no state for it.
 const NOT_READY: &str = "55000";
 
+/// Whoever waited for it has gone.
+const GIVEN_UP: &str = "canceling statement due to user request";
+
 /// Why a snapshot is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotRefusal {
@@ -132,7 +135,10 @@ pub(crate) fn take(
     given_up: &dyn Fn() -> bool,
 ) -> Result<Taken, SnapshotRefusal> {
     let desk = shared.snapshots();
-    let _turn = desk.turn();
+    files::check_name(&wish.name).map_err(|error| refusal(error.into(), 1))?;
+    let Some(_turn) = desk.turn(given_up) else {
+        return Err(SnapshotRefusal { sqlstate: CANCELED.to_owned(), message: GIVEN_UP.to_owned() });
+    };
     let begun = Instant::now();
     desk.begin(&wish.name, expected(config, &wish.folder));
     let mut tries = 1;
@@ -154,15 +160,21 @@ pub(crate) fn take(
             tracing::info!(name = wish.name, bytes = manifest.bytes(), took_ms, "a snapshot is permanent");
             Ok(Taken { folder: wish.folder.join(&wish.name), bytes: manifest.bytes(), took_ms })
         }
-        Err(Reason { sqlstate, text, passes }) => {
-            let message = match passes {
-                true => format!("{text} (after {tries} tries)"),
-                false => text,
-            };
-            tracing::warn!(name = wish.name, reason = message, "a snapshot was not taken");
-            Err(SnapshotRefusal { sqlstate: sqlstate.to_owned(), message })
+        Err(reason) => {
+            let refusal = refusal(reason, tries);
+            tracing::warn!(name = wish.name, reason = refusal.message, "a snapshot was not taken");
+            Err(refusal)
         }
     }
+}
+
+/// What is told of it after so many tries.
+fn refusal(reason: Reason, tries: u32) -> SnapshotRefusal {
+    let message = match reason.passes {
+        true => format!("{} (after {tries} tries)", reason.text),
+        false => reason.text,
+    };
+    SnapshotRefusal { sqlstate: reason.sqlstate.to_owned(), message }
 }
 
 /// One try.
@@ -213,7 +225,11 @@ fn prepare(config: &SiteConfig, wish: &Wish) -> Result<PathBuf, Reason> {
     }
     // Other sites, and those of other instances, may take one of this name to this folder at the same time: only one of them gets the name.
     let partial = wish.folder.join(format!("{}.{}-{}.{PARTIAL}", wish.name, config.instance, config.id));
-    fs::create_dir_all(&wish.folder).map_err(SnapshotError::file(&wish.folder))?;
+    if !wish.folder.exists() {
+        fs::create_dir_all(&wish.folder).map_err(SnapshotError::file(&wish.folder))?;
+        let parent = wish.folder.parent().filter(|parent| !parent.as_os_str().is_empty());
+        files::sync_folder(parent.unwrap_or(Path::new(".")))?;
+    }
     // No other process takes a snapshot of this site: what ends so was left by a life that is over.
     let left = format!(".{}-{}.{PARTIAL}", config.instance, config.id);
     for entry in fs::read_dir(&wish.folder).map_err(SnapshotError::file(&wish.folder))?.flatten() {
@@ -256,7 +272,7 @@ impl<'a> Pace<'a> {
     /// So many bytes have been written.
     fn wrote(&mut self, bytes: u64) -> Result<(), Reason> {
         if (self.given_up)() {
-            return Err(Reason::lasting(CANCELED, "canceling statement due to user request".to_owned()));
+            return Err(Reason::lasting(CANCELED, GIVEN_UP.to_owned()));
         }
         self.bytes += bytes;
         let (written, elapsed) = (self.bytes, self.begun.elapsed().as_secs_f64());

@@ -176,8 +176,16 @@ pub(super) fn session_query(text: &Arc<str>, query: &ast::Query) -> Result<Optio
 /// The function that takes a snapshot of the instance.
 const SNAPSHOT_FUNCTION: &str = "raid_snapshot";
 
-/// Name and arguments of the one function that a query consists of, constants all of them.
-fn lone_call(query: &ast::Query) -> Option<(String, Option<Vec<&ast::Value>>)> {
+/// The one call that a query without FROM selects.
+struct LoneCall<'a> {
+    function: String,
+    /// Its arguments, if all of them are constants.
+    constants: Option<Vec<&'a ast::Value>>,
+    /// There is nothing else: no condition, no DISTINCT, no order, nothing within the call.
+    is_bare: bool,
+}
+
+fn lone_call(query: &ast::Query) -> Option<LoneCall<'_>> {
     let ast::SetExpr::Select(select) = query.body.as_ref() else {
         return None;
     };
@@ -194,16 +202,26 @@ fn lone_call(query: &ast::Query) -> Option<(String, Option<Vec<&ast::Value>>)> {
         &ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Value(ref value))) => Some(&value.value),
         _ => None,
     };
-    Some((names::function(&function.name)?, list.args.iter().map(constant).collect()))
+    let is_plain = function.over.is_none()
+        && function.filter.is_none()
+        && function.null_treatment.is_none()
+        && function.within_group.is_empty()
+        && list.duplicate_treatment.is_none()
+        && list.clauses.is_empty();
+    let function_name = names::function(&function.name)?;
+    let has_plan = matches!(&*function_name, "set_config" | SNAPSHOT_FUNCTION);
+    Some(LoneCall {
+        constants: list.args.iter().map(constant).collect(),
+        // Whatever a SELECT can have beside is in its text.
+        is_bare: has_plan && is_plain && query.to_string() == format!("SELECT {function}"),
+        function: function_name,
+    })
 }
 
 /// `SELECT set_config('name', 'value', local)` and nothing else.
 fn set_config(query: &ast::Query) -> Option<Plan> {
-    let (name, values) = lone_call(query)?;
-    if name != "set_config" {
-        return None;
-    }
-    let values = values?;
+    let call = lone_call(query).filter(|call| call.function == "set_config" && call.is_bare)?;
+    let values = call.constants?;
     let [name, value, ast::Value::Boolean(local)] = values.as_slice() else {
         return None;
     };
@@ -213,17 +231,16 @@ fn set_config(query: &ast::Query) -> Option<Plan> {
 
 /// The name in `SELECT raid_snapshot('name')`, if it is that and nothing else. Errors: 42883 for other arguments, 0A000 for what is no constant.
 fn snapshot_of(query: &ast::Query) -> Result<Option<String>> {
-    let Some((name, values)) = lone_call(query).filter(|(name, _)| name == SNAPSHOT_FUNCTION) else { return Ok(None) };
-    let bare = query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none();
-    let Some(values) = values.filter(|_| bare) else {
+    let Some(call) = lone_call(query).filter(|call| call.function == SNAPSHOT_FUNCTION) else { return Ok(None) };
+    let Some(values) = call.constants.filter(|_| call.is_bare) else {
         return Err(SqlError::unsupported("raid_snapshot() of anything but a constant, in a SELECT of its own"));
     };
     match values.as_slice() {
         [value] => match crate::sql::literals::text_of(value) {
             Some(text) => Ok(Some(text.to_string())),
-            None => Err(no_function(&format!("{name}(integer)"))),
+            None => Err(no_function("raid_snapshot(integer)")),
         },
-        _ => Err(no_function(&format!("{name}()"))),
+        _ => Err(no_function("raid_snapshot()")),
     }
 }
 
