@@ -162,6 +162,11 @@ impl AtomicityController {
         self.counters
     }
 
+    /// The last value that the hybrid clock has given out or seen.
+    pub fn clock(&self) -> u64 {
+        self.clock.now()
+    }
+
     /// Transactions voted for here and undecided.
     pub fn undecided(&self) -> usize {
         self.participants.undecided().len()

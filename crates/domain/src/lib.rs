@@ -41,6 +41,7 @@ use leases::Servers;
 use messages::access::AccessRequest;
 use messages::concurrency::Method;
 use messages::method::MethodReport;
+use messages::planted;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
 use messages::server::Sites;
@@ -210,6 +211,8 @@ pub struct Domain<L: Log> {
     replays_from: Position,
     /// Nothing from here on is given up: a snapshot is being taken of it.
     held: Option<Position>,
+    /// From here on no archive has the log.
+    unarchived: Option<Position>,
     growth: LogGrowth,
     /// Much of what was installed is not in the store.
     post_is_urgent: bool,
@@ -235,6 +238,12 @@ impl<L: Log> Domain<L> {
     /// The log may be given up again. That happens at the next checkpoint.
     pub fn release_log(&mut self) {
         self.held = None;
+    }
+
+    /// Gives up nothing of the log from this position on, until another one is said: an archive has what stands before it. None: it may all go. Beyond
+    /// [`limits::UNARCHIVED_BYTES_MAX`] it goes all the same.
+    pub fn keep_log_from(&mut self, unarchived: Option<Position>) {
+        self.unarchived = unarchived;
     }
 
     /// The site's log.
@@ -281,6 +290,14 @@ impl<L: Log> Domain<L> {
         match self.ask(ServerKind::AtomicityController, ServerQuestion::Commits) {
             Ok(ServerAnswer::Commits(counters)) => counters,
             _ => atomicity_controller::CommitCounters::default(),
+        }
+    }
+
+    /// The last value that the site's hybrid clock has given out or seen; none: its server is lost.
+    pub fn clock(&self) -> Option<u64> {
+        match self.ask(ServerKind::AtomicityController, ServerQuestion::Clock) {
+            Ok(ServerAnswer::Clock(clock)) => Some(clock),
+            _ => None,
         }
     }
 
@@ -460,7 +477,11 @@ impl<L: Log> Domain<L> {
         if tag == posted {
             self.checkpoint = None;
             self.replays_from = start;
-            let below = self.held.map_or(start, |held| held.min(start));
+            // An archive that is away must not fill the disk.
+            let is_kept = |from: &Position| start.0.saturating_sub(from.0) <= limits::UNARCHIVED_BYTES_MAX;
+            let unarchived = self.unarchived.filter(is_kept);
+            let unarchived = unarchived.filter(|_| !planted!(self.settings.planted, TruncatedBeforeArchived));
+            let below = [self.held, unarchived].into_iter().flatten().fold(start, Position::min);
             if let Err(error) = self.log.truncate_before(below) {
                 self.fail(error.into());
             }

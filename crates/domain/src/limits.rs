@@ -21,6 +21,8 @@ pub const TOGETHER_MAX: usize = 32;
 pub const INSIDE_MAX: usize = 64;
 /// Messages that are taken before something less urgent that came earlier.
 pub const PASSED_MAX: usize = 64;
+/// Bytes of log that are kept because no archive has them.
+pub const UNARCHIVED_BYTES_MAX: u64 = 8 << 30;
 /// How long messages inside a site are delivered (boot clock, in nanoseconds) before the caller has its turn,
 pub const RUN_TIME_MAX: u64 = 5 * MILLISECOND;
 

@@ -55,6 +55,8 @@ pub enum ServerQuestion {
     Replication,
     /// Of the atomicity controller: what commits and aborts have come to.
     Commits,
+    /// Of the atomicity controller: the last value of its clock.
+    Clock,
     /// Of the action driver: which programs have committed in the transaction of another.
     Companions,
     /// Of the access manager: what it keeps in memory.
@@ -83,6 +85,8 @@ pub enum ServerAnswer {
     Replication(Box<replication_controller::ReplicationStatus>),
     /// To [`ServerQuestion::Commits`].
     Commits(atomicity_controller::CommitCounters),
+    /// To [`ServerQuestion::Clock`].
+    Clock(u64),
     /// To [`ServerQuestion::Companions`].
     Companions(action_driver::CompanionCounters),
     /// To [`ServerQuestion::Memory`].
@@ -205,6 +209,7 @@ impl Machine for AtomicityController {
     fn ask(&self, question: ServerQuestion) -> ServerAnswer {
         match question {
             ServerQuestion::Commits => ServerAnswer::Commits(self.counters()),
+            ServerQuestion::Clock => ServerAnswer::Clock(self.clock()),
             ServerQuestion::Open => ServerAnswer::Open(self.open_transactions()),
             _ => ServerAnswer::Unknown,
         }

@@ -78,6 +78,7 @@ impl<L: Log> Start<L> {
             checkpointed_at: log.first(),
             replays_from: log.first(),
             held: None,
+            unarchived: None,
             growth: LogGrowth { looked: (log.appended(), 0), counts_from: log.first() },
             post_is_urgent: false,
             turns: Turns::Never,

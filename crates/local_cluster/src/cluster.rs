@@ -398,6 +398,7 @@ impl ClusterDirectory {
                     snapshot_every: None,
                     snapshots_keep: default_keep(),
                     snapshot_dir: None,
+                    log_archive: None,
                     snapshot_rate: default_rate(),
                     clients: Clients::default(),
                     alone: false,

@@ -132,6 +132,17 @@ pub enum LogRecord {
     },
 }
 
+/// The head of a `Prepared` record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// Which transaction.
+    pub transaction: TransactionId,
+    /// In which epoch.
+    pub epoch: EpochNumber,
+    /// The proposed clock.
+    pub clock: u64,
+}
+
 impl LogRecord {
     /// As the bytes of a log record.
     pub fn encode_into(&self, buffer: &mut Vec<u8>) {
@@ -146,6 +157,14 @@ impl LogRecord {
         let (header, _) = postcard::take_from_bytes(fields).ok()?;
         let (transaction, Age { .. }, epoch): (TransactionId, Age, EpochNumber) = header;
         (*kind == PREPARED).then_some((transaction, epoch))
+    }
+
+    /// What a `Prepared` record proposes, without decoding the rest; `None`: another record.
+    pub fn proposal_in(bytes: &[u8]) -> Option<Proposal> {
+        let (transaction, epoch) = LogRecord::prepared_in(bytes)?;
+        let (header, _) = postcard::take_from_bytes(&bytes[1..]).ok()?;
+        let (_, Age { .. }, _, _, _, clock): (TransactionId, Age, EpochNumber, u64, u64, u64) = header;
+        Some(Proposal { transaction, epoch, clock })
     }
 
     /// Back from a log record.

@@ -179,6 +179,10 @@ bugs! {
     CutBeforeBase = "cut-before-base", rule 15: "the cut of a snapshot comes before its base has been copied";
     TailBeforeDecided = "tail-before-decided", rule 15: "a snapshot does not wait for what is undecided at its cut";
     TailPassesCut = "tail-passes-cut", rule 15: "what is voted for behind the cut of a snapshot is in it as long as something from before is waited for";
+    TruncatedBeforeArchived = "truncated-before-archived", rule 15: "log is given up before the archive has it";
+    MomentPassed = "moment-passed", rule 15: "what committed behind the moment that is restored is in it, if it was voted for before";
+    SettledTwice = "settled-twice", rule 15: "what was decided behind the cut of a snapshot is taken from the snapshot and from the archive";
+    StaleMomentRestored = "stale-moment-restored", rule 15: "a moment is restored from the log of a site that was out of the instance then";
     RestoredEpochLow = "restored-epoch-low", rule 7: "an instance that is restored from a snapshot begins with the first epoch again";
     DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";
     SwitchDropsCommitLocks = "switch-drops-commit-locks", rule 3: "a switch of the method forgets the commit-locks";

@@ -94,6 +94,11 @@ pub enum SimulatedEvent {
         /// Which site.
         site: usize,
     },
+    /// What a site has on disk of its log goes to its archive.
+    Archive {
+        /// Which site.
+        site: usize,
+    },
     /// An answer arrives at a client.
     Reply {
         /// Which client.

@@ -95,6 +95,8 @@ pub struct SimulatedMachine {
     pub goes_back: Option<(usize, CopyPart)>,
     /// Its disk has gone back, and it was not made up since. True time of the copy.
     pub set_back: Option<u64>,
+    /// Nothing of its log is given up before an archive has it.
+    pub keeps_log: bool,
     store: MemoryStore,
     settings: DomainSettings,
     /// Its host is late now and then.
@@ -172,6 +174,7 @@ impl SimulatedMachine {
             copies: Vec::new(),
             goes_back: None,
             set_back: None,
+            keeps_log: false,
             store: MemoryStore::new(),
             mover: Mover::new(settings.seed, bounds.moves),
             turns: if bounds.turns { Turns::Always } else { Turns::Never },
@@ -377,6 +380,9 @@ impl SimulatedMachine {
         self.incarnation = incarnation;
         let settings = DomainSettings { incarnation, seed: self.random.draw(), ..self.settings.clone() };
         let mut domain = Domain::start(settings, log, Box::new(self.store.reopened()))?;
+        if self.keeps_log {
+            domain.keep_log_from(Some(domain.log().first()));
+        }
         domain.take_over(std::mem::take(&mut self.words));
         domain.give_turns(self.turns);
         self.catalog = Catalog::default();

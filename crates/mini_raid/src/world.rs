@@ -3,8 +3,9 @@
 //! Invariant: what happens is a function of seed, number of sites, planted bug and time bounds alone: one generator, one agenda, no
 //! randomly ordered collection. In reading order: this file (the turn of the world), `processes` (lives of sites), `wires` (messages and
 //! connections), `sessions` (clients), `parked` (and what they outlive), `storages` (what
-//! becomes of those that clients make), `snapshots` (and the worlds made from them), `chance` (faults), `disks` (that go back in time), `ending` (recovery and the last look).
+//! becomes of those that clients make), `snapshots` and `archives` (and the worlds made from them), `chance` (faults), `disks` (that go back in time), `ending` (recovery and the last look).
 
+mod archives;
 mod chance;
 mod disks;
 mod ending;
@@ -74,6 +75,7 @@ pub struct World {
     statistics: RunStatistics,
     storages: storages::Storages,
     snapshots: snapshots::InstanceSnapshots,
+    archives: archives::LogArchives,
     failure: Option<String>,
     tell: bool,
 }
@@ -112,10 +114,13 @@ impl World {
         }
         profile.mix.draws = bounds.draws;
         let snapshots = snapshots::InstanceSnapshots::new(newer(&random, 4), bounds.snapshots && !bounds.calm);
+        let archives = archives::LogArchives::new(newer(&random, 5), snapshots.are_taken());
         let oracle = OracleHost::new(sites, &profile, planted);
         let mut machines = vec![None];
         for site in 1..=sites {
-            machines.push(Some(SimulatedMachine::new(site, sites, &mut random, &profile, planted, bounds)));
+            let mut machine = SimulatedMachine::new(site, sites, &mut random, &profile, planted, bounds);
+            machine.keeps_log = archives.are_kept();
+            machines.push(Some(machine));
         }
         let clients = (0..profile.mix.clients).map(|number| SimulatedClient::new(number, 1 + number % sites)).collect();
         let mut world = World {
@@ -144,6 +149,7 @@ impl World {
             statistics: RunStatistics::new(sites),
             storages: storages::Storages::default(),
             snapshots,
+            archives,
             failure: None,
             tell: bounds.tell,
             profile,
@@ -159,6 +165,7 @@ impl World {
             let after = self.random.around(10_000 * MICROSECOND);
             self.agenda.plan(self.now + after, SimulatedEvent::Fault(crate::faults::Fault::Start { site }));
             self.plan_snapshot(site);
+            self.plan_archiving(site);
         }
         for client in 0..self.clients.len() {
             let after = self.random.around(200_000 * MICROSECOND);
@@ -235,6 +242,7 @@ impl World {
             SimulatedEvent::Request { site, session, request } => self.request(site, session, request),
             SimulatedEvent::Turn { site } => self.turn(site),
             SimulatedEvent::Snapshot { site } => self.snapshot(site),
+            SimulatedEvent::Archive { site } => self.archive(site),
             SimulatedEvent::LifeOver { site, sessions } => self.life_over(site, &sessions),
             SimulatedEvent::Reply { client, session, reply } => self.reply(client, session, reply),
             SimulatedEvent::Client { client, request } => self.client(client, request),
@@ -255,6 +263,7 @@ impl World {
             | SimulatedEvent::Notice { site, .. }
             | SimulatedEvent::Turn { site }
             | SimulatedEvent::Snapshot { site }
+            | SimulatedEvent::Archive { site }
             | SimulatedEvent::Request { site, .. } => Some(self.look(*site).away_until),
             _ => None,
         }
@@ -281,6 +290,7 @@ impl World {
             SimulatedEvent::LifeOver { site, sessions } => (14, (*site as u64) << 32 | sessions.len() as u64),
             SimulatedEvent::Turn { site } => (15, *site as u64),
             SimulatedEvent::Snapshot { site } => (16, *site as u64),
+            SimulatedEvent::Archive { site } => (17, *site as u64),
         };
         self.statistics.mix(self.now, kind, detail);
     }

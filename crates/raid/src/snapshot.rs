@@ -6,9 +6,11 @@ use local_cluster::process::ProcessName;
 use local_cluster::screen::{Screen, bytes};
 use local_cluster::{ClusterDirectory, ClusterWish};
 use site::layout::orders;
+use site::snapshot::archive::WantedMoment;
 use site::snapshot::desk::SnapshotProgress;
 use site::snapshot::files::{self, Manifest};
-use site::snapshot::{restore, take};
+use site::snapshot::restore::RestoredMoment;
+use site::snapshot::{archive, restore, take};
 use site::{OracleConfig, SiteConfig};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -119,6 +121,15 @@ pub struct RestoreOptions {
     /// The snapshot's folder.
     #[arg(long, value_name = "DIR")]
     from: PathBuf,
+    /// The instance as it was at this moment behind the snapshot: a time such as '2026-11-25 12:00:00+00', in UTC where it says no zone, or `latest`
+    #[arg(long, value_name = "TIME", value_parser = archive::parse_moment, requires = "archive", conflicts_with = "to_timestamp")]
+    to_time: Option<WantedMoment>,
+    /// The same, in microseconds since 1970: what committed up to then is in, that one included
+    #[arg(long, value_name = "MICROSECONDS", requires = "archive")]
+    to_timestamp: Option<u64>,
+    /// The folder that `log_archive` names in the sites' configuration.
+    #[arg(long, value_name = "DIR")]
+    archive: Option<PathBuf>,
     /// The new cluster's folder.
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
@@ -128,6 +139,13 @@ pub struct RestoreOptions {
     /// SQL port of site 1; the other sites take the ports after it. 0 takes free ones. [default: 5433]
     #[arg(long)]
     port: Option<u16>,
+}
+
+impl RestoreOptions {
+    fn moment(&self) -> Option<RestoredMoment> {
+        let wanted = self.to_time.or(self.to_timestamp.map(WantedMoment::of_micros))?;
+        Some(RestoredMoment { wanted, archive: self.archive.clone()? })
+    }
 }
 
 fn text(error: impl std::fmt::Display) -> String {
@@ -259,7 +277,9 @@ pub fn restore(options: &RestoreOptions) -> Result<ExitCode, String> {
     let site = |number: &u16| SiteConfig::read(&cluster.config_of(ProcessName::Site(*number))).map_err(text);
     let sites: Vec<SiteConfig> = cluster.sites().keys().map(site).collect::<Result<_, _>>()?;
     let oracle = OracleConfig::read(&cluster.config_of(ProcessName::Oracle)).map_err(text)?;
-    let contents = restore::restore(&options.from, &cluster.folder().join(SCRATCH), &sites, &oracle).map_err(text)?;
+    let scratch = cluster.folder().join(SCRATCH);
+    let contents =
+        restore::restore(&options.from, options.moment().as_ref(), &scratch, &sites, &oracle).map_err(text)?;
     restoring.finish().map_err(text)?;
     println!(
         "snapshot {} is restored: {} rows in {} tables and indexes, {} sites in {}; `raid start --data {}` starts them",

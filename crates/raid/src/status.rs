@@ -8,7 +8,7 @@ use local_cluster::ClusterDirectory;
 use local_cluster::screen::{bytes, grouped};
 use local_cluster::stop;
 use site::layout::names;
-use site::snapshot::desk::ScheduleStatus;
+use site::snapshot::desk::{ArchiveStatus, ScheduleStatus};
 use site::status::{PeerReport, Status, ask};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -124,6 +124,19 @@ fn schedule_line(schedule: &ScheduleStatus) -> String {
     }
 }
 
+/// What of the archive of the log a person looks for.
+fn archive_line(archive: &ArchiveStatus) -> String {
+    let behind = match archive.seconds_behind() {
+        Some(seconds) => format!("{seconds} s behind"),
+        None => "nothing yet".to_owned(),
+    };
+    match &archive.failure {
+        Some(failure) => format!("{behind}, FAILED: {failure}"),
+        None if archive.left > 0 => format!("{behind}, {} to go", bytes(archive.left)),
+        None => behind,
+    }
+}
+
 /// One column for each site.
 fn table(answers: &SiteAnswers) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -185,6 +198,9 @@ fn table(answers: &SiteAnswers) -> String {
     });
     if answers.values().flatten().any(|status| status.snapshot.is_some() || status.schedule.is_some()) {
         row("snapshots", &snapshot_line);
+    }
+    if answers.values().flatten().any(|status| status.archive.is_some()) {
+        row("log archive", &|status| status.archive.as_ref().map_or_else(|| "-".to_owned(), archive_line));
     }
     row("memory", &|status| bytes(status.memory.resident_bytes));
     let of = |part: u64, most: u64| format!("{} of {}", bytes(part), bytes(most));

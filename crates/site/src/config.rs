@@ -115,6 +115,9 @@ pub struct SiteConfig {
     /// Megabytes that they write in a second at most.
     #[serde(default = "default_rate", skip_serializing_if = "is_default_rate")]
     pub snapshot_rate: u64,
+    /// The folder for an archive of its log; none: there is no archive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_archive: Option<PathBuf>,
     /// How clients come in.
     #[serde(default, skip_serializing_if = "Clients::is_default")]
     pub clients: Clients,
@@ -387,6 +390,7 @@ layout = \"merged\"                  # or \"two-process\": the clients' part in 
 # snapshot_every = \"24h\"           # a snapshot by schedule (docs/backup.md), by the first site that is up; the same in all sites. 90s, 15min, 12h, 7d
 # snapshots_keep = 7               # so many of them are kept; older ones go after a new one was written and read again
 # snapshot_dir = \"/backup\"         # where snapshots by schedule and by SQL go; without it `snapshots` beside `data`
+# log_archive = \"/archive\"        # its log goes there, so that the instance can be restored as it was at any moment (docs/backup.md)
 # snapshot_rate = 50               # megabytes that they write in a second, at most
 
 [peers]                            # where the other sites listen, by their number
@@ -453,6 +457,9 @@ impl SiteConfig {
         }
         if config.snapshot_every.is_some() && !config.memory.is_empty() {
             return Err(wrong("snapshot_every needs a log on the disk: a site with memory servers takes no snapshots"));
+        }
+        if config.log_archive.is_some() && !config.memory.is_empty() {
+            return Err(wrong("log_archive needs a log on the disk: a site with memory servers has none to archive"));
         }
         if config.snapshots_keep == 0 {
             return Err(wrong("snapshots_keep must be 1 or more"));

@@ -177,3 +177,9 @@ const _: () = assert!(TICK < PEERS_LATE && PEERS_LOOK + PEERS_LATE < messages::L
 const _: () = assert!(STORE_CLOSE_MAX.as_nanos() < CALL_TIME_MAX.as_nanos(), "a store is closed within one call");
 const _: () =
     assert!(OPEN_FILES as usize > 4 * (CLIENTS_MAX + REFUSALS_MAX), "clients leave room for the store's files");
+/// How often is looked whether there is log for the archive.
+pub const ARCHIVE_LOOK: Duration = Duration::from_millis(250);
+/// How long the archive rests after an error.
+pub const ARCHIVE_PAUSE: Duration = Duration::from_secs(5);
+/// Bytes of a file of the archive, beyond which another one begins.
+pub const ARCHIVE_FILE_BYTES: u64 = 64 << 20;

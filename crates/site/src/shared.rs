@@ -353,7 +353,8 @@ impl SiteShared {
         let Heart::Here { core, door } = &self.heart else { return Status::default() };
         let clients = door.as_ref().map_or_else(|| self.clients(), |door| door.clients());
         let status = status::of(config, &locked(core), clients);
-        Status { snapshot: self.snapshots.progress(), schedule: self.snapshots.schedule(), ..status }
+        let (snapshot, schedule) = (self.snapshots.progress(), self.snapshots.schedule());
+        Status { snapshot, schedule, archive: self.snapshots.archive(), ..status }
     }
 
     /// What is known of the site's snapshots.

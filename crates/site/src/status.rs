@@ -4,7 +4,7 @@ use crate::config::SiteConfig;
 use crate::core::Core;
 use crate::layout::{ProcessPlace, name_of};
 use crate::site_log::SiteLog;
-use crate::snapshot::desk::{ScheduleStatus, SnapshotProgress};
+use crate::snapshot::desk::{ArchiveStatus, ScheduleStatus, SnapshotProgress};
 use commit_log::{LogReceipt, LogStatus};
 use messages::MemberState;
 use raidcomm::streams::ConnectionChannel;
@@ -86,6 +86,9 @@ pub struct Status {
     /// Its schedule of snapshots, if it has one.
     #[serde(default)]
     pub schedule: Option<ScheduleStatus>,
+    /// The archive of its log, if it has one.
+    #[serde(default)]
+    pub archive: Option<ArchiveStatus>,
 }
 
 /// A server of the site.

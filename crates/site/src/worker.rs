@@ -23,7 +23,7 @@ use crate::layout::door::Door;
 use crate::layout::front::Front;
 use crate::layout::{Layout, orders};
 use crate::shared::{Heart, Mail, SESSION_BITS, SiteShared, first_worker_of};
-use crate::snapshot::schedule;
+use crate::snapshot::{archive, schedule};
 use crate::{clock, huge_pages, limits};
 use client::{ConnectedClient, peer_of, prepare};
 use encrypted::Encrypted;
@@ -71,6 +71,7 @@ pub fn run(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
     }
     orders::serve(&prepared.config, &shared)?;
     schedule::serve(&prepared.config, &shared)?;
+    archive::serve(&prepared.config, &shared)?;
     prepared.run()
 }
 

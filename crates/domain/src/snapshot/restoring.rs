@@ -24,12 +24,13 @@ pub struct Highest {
     life: Incarnation,
     epoch: Option<Arc<Epoch>>,
     number: EpochNumber,
+    version: Option<Timestamp>,
 }
 
 impl Highest {
     /// What is known of it without its contents: the life of its site, and the epoch at the cut.
     pub fn of(life: Incarnation, epoch: EpochNumber) -> Highest {
-        Highest { life, epoch: None, number: epoch }
+        Highest { life, epoch: None, number: epoch, version: None }
     }
 
     /// What goes on is to follow this epoch and this life, too: those of the instance that is rolled back.
@@ -40,6 +41,7 @@ impl Highest {
 
     /// A row has this version.
     pub fn version(&mut self, version: &Timestamp) {
+        self.version = self.version.max(Some(*version));
         self.number = self.number.max(version.epoch);
         self.life = self.life.max(version.transaction.incarnation);
     }
@@ -68,6 +70,11 @@ impl Highest {
     /// The last epoch that its log names, if it names one.
     pub fn last_epoch(&self) -> Option<&Arc<Epoch>> {
         self.epoch.as_ref()
+    }
+
+    /// The latest version of a row.
+    pub fn last_version(&self) -> Option<Timestamp> {
+        self.version
     }
 
     /// The highest life.

@@ -28,6 +28,8 @@ pub struct Taking {
     cut: Position,
     next: Position,
     open: BTreeSet<TransactionId>,
+    /// The hybrid clock at the cut.
+    clock: u64,
     planted: Planted,
 }
 
@@ -61,7 +63,7 @@ impl Taking {
             domain.hold_log();
         }
         let end = domain.log().appended();
-        Ok(Taking { life, epoch, from: end, cut: end, next: end, open: BTreeSet::new(), planted })
+        Ok(Taking { life, epoch, from: end, cut: end, next: end, open: BTreeSet::new(), clock: 0, planted })
     }
 
     /// The store has begun to be copied: from here on the copy needs log, as [`access_manager::needs_log_from`] says of its metadata.
@@ -82,6 +84,7 @@ impl Taking {
     /// Why the site does not serve any more.
     pub fn cut<L: Log>(&mut self, domain: &Domain<L>, now: Now) -> Result<(), String> {
         self.epoch = serving(domain, now)?.1;
+        self.clock = domain.clock().ok_or("the site's clock is lost")?;
         if !planted!(self.planted, CutBeforeBase) {
             self.cut = domain.log().appended();
         }
@@ -146,6 +149,11 @@ impl Taking {
     /// The cut.
     pub fn cut_at(&self) -> Position {
         self.cut
+    }
+
+    /// The hybrid clock at the cut: what was decided before has no higher one.
+    pub fn clock_at_cut(&self) -> u64 {
+        self.clock
     }
 
     /// How much is undecided of what is in it.

@@ -62,22 +62,45 @@ struct UnderWay {
     epoch_patience: u32,
     /// When the cut was (true time).
     cut_at: Option<u64>,
+    /// Which archive the site wrote then.
+    archive: Option<u32>,
     tail: Vec<Vec<u8>>,
     /// Of these records, how many the log has behind the cut.
     settled: usize,
 }
 
 /// A whole one.
-struct WholeSnapshot {
-    site: usize,
-    cut_at: u64,
+pub(super) struct WholeSnapshot {
+    pub(super) site: usize,
+    pub(super) cut_at: u64,
     life: Incarnation,
-    epoch: EpochNumber,
+    pub(super) epoch: EpochNumber,
     log_from: Position,
+    pub(super) cut: Position,
+    /// The hybrid clock at the cut.
+    pub(super) clock: u64,
+    /// Which archive the site wrote at the cut.
+    pub(super) archive: Option<u32>,
     base: MemoryStore,
-    tail: Vec<Vec<u8>>,
+    pub(super) tail: Vec<Vec<u8>>,
     /// How much of what is in it was undecided at the cut.
     open_at_cut: usize,
+}
+
+impl WholeSnapshot {
+    /// The same with other records.
+    pub(super) fn with_tail(&self, tail: Vec<Vec<u8>>) -> WholeSnapshot {
+        WholeSnapshot { base: self.base.copied(), tail, ..*self }
+    }
+}
+
+/// Which history a world must hold that was made from a snapshot.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cut {
+    /// What was acknowledged before this moment, and nothing that began behind it.
+    At(u64),
+    /// What was acknowledged before this moment, and perhaps some of what began behind it.
+    Behind(u64),
 }
 
 impl std::fmt::Debug for UnderWay {
@@ -98,6 +121,11 @@ impl InstanceSnapshots {
         let every = if may_be && random.one_in(3) { *random.pick(&[600, 1_500, 4_000]) * MILLISECOND } else { 0 };
         let step = *random.pick(&[1, 10, 80]) * MILLISECOND;
         InstanceSnapshots { random, every, step, under_way: BTreeMap::new(), whole: Vec::new() }
+    }
+
+    /// Whether any are taken.
+    pub fn are_taken(&self) -> bool {
+        self.every > 0
     }
 }
 
@@ -166,6 +194,7 @@ impl World {
             patience,
             epoch_patience: EPOCH_PATIENCE,
             cut_at: None,
+            archive: None,
             tail: Vec::new(),
             settled: 0,
         };
@@ -176,7 +205,7 @@ impl World {
 
     /// One step. Whether there are more. Errors: why the snapshot is not taken.
     fn snapshot_step(&mut self, site: usize, under_way: &mut UnderWay) -> Result<bool, String> {
-        let now = self.now;
+        let (now, archive) = (self.now, self.archives.number(site));
         let machine = self.machine(site);
         let clock = machine.clock.at(now);
         if machine.start != under_way.start {
@@ -213,7 +242,7 @@ impl World {
                 return Ok(true);
             }
             match taking.cut(domain, clock) {
-                Ok(()) => under_way.cut_at = Some(now),
+                Ok(()) => (under_way.cut_at, under_way.archive) = (Some(now), archive),
                 Err(_) if waits(&mut under_way.epoch_patience) => {}
                 Err(refusal) => return Err(refusal),
             }
@@ -251,6 +280,9 @@ impl World {
             life: taking.life(),
             epoch: taking.epoch(),
             log_from: taking.log_from(),
+            cut: taking.cut_at(),
+            clock: taking.clock_at_cut(),
+            archive: under_way.archive,
             base: base.copied(),
             tail: std::mem::take(&mut under_way.tail),
             open_at_cut: under_way.settled + taking.open(),
@@ -272,7 +304,7 @@ impl World {
             let place = most.unwrap_or_else(|| self.snapshots.random.index(left.len()));
             let whole = left.swap_remove(place);
             *self.statistics.other.entry("snapshots of the instance restored").or_insert(0) += 1;
-            let failure = match self.restored(&whole, bounds) {
+            let failure = match self.restored(&whole, Cut::At(whole.cut_at), bounds) {
                 Ok(mut second) => {
                     second.run_until(second.now + GOES_ON, EVENTS_MAX);
                     second.finish();
@@ -283,11 +315,12 @@ impl World {
             if let Some(failure) = failure {
                 self.fail(format!("in the world made from the snapshot {whole:?}: {failure}"));
             }
+            self.restore_moments(&whole, bounds);
         }
     }
 
     /// A world in which nothing goes wrong, made from a snapshot.
-    fn restored(&mut self, whole: &WholeSnapshot, bounds: RunBounds) -> Result<World, String> {
+    pub(super) fn restored(&mut self, whole: &WholeSnapshot, cut: Cut, bounds: RunBounds) -> Result<World, String> {
         let mut highest = Highest::of(whole.life, whole.epoch);
         let (store, log_from) = bring_together(whole, &mut highest)?;
         let sites: Vec<SiteId> = (1..=self.sites() as u16).map(SiteId).collect();
@@ -306,7 +339,7 @@ impl World {
             second.machine(site).set_up(store.copied(), log);
         }
         second.oracle.set_up(epoch);
-        second.history = history_at(&self.history, whole.cut_at);
+        second.history = history_at(&self.history, cut);
         second.workload = self.workload.clone();
         // Its values are given out again.
         second.workload.mix.draws = false;
@@ -367,12 +400,18 @@ fn bring_together(whole: &WholeSnapshot, highest: &mut Highest) -> Result<(Memor
     Err("its log does not come to its store".to_owned())
 }
 
-/// What was seen up to a moment. What was under way then may be there or not, what had not begun is not.
-fn history_at(history: &RunHistory, moment: u64) -> RunHistory {
+/// What was seen up to a moment. What was under way then may be there or not, what had not begun is not, unless it may be.
+fn history_at(history: &RunHistory, cut: Cut) -> RunHistory {
+    let (moment, later_fate) = match cut {
+        Cut::At(moment) => (moment, TransactionFate::Aborted),
+        Cut::Behind(moment) => (moment, TransactionFate::Unknown),
+    };
     let at = |transaction: &ObservedTransaction| match transaction {
         later if later.begun > moment => {
             let mut later = later.clone();
-            later.fate = TransactionFate::Aborted;
+            if later.fate == TransactionFate::Committed || later_fate == TransactionFate::Aborted {
+                later.fate = later_fate;
+            }
             later.observations.clear();
             (later.family.parents, later.family.children) = (None, None);
             later
@@ -400,7 +439,7 @@ mod tests {
 
     /// Whether a world may hold this list that is made from a snapshot cut at 50.
     fn may_hold(transactions: Vec<ObservedTransaction>, losses: Vec<Loss>, entries: &[WriteToken]) -> bool {
-        let mut history = history_at(&RunHistory { transactions, losses }, 50);
+        let mut history = history_at(&RunHistory { transactions, losses }, Cut::At(50));
         let observations = vec![Observation::List { key: 1, entries: entries.to_vec() }];
         let look = ObservedTransaction {
             begun: 90,

@@ -22,6 +22,7 @@ mod methods;
 mod networks;
 mod other_host;
 mod outcomes;
+mod point_in_time;
 mod postgres_programs;
 mod privileges;
 mod quel;

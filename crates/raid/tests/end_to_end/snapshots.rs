@@ -59,6 +59,21 @@ impl Writer {
         Writer { site, acknowledged, begun, stop, thread: Some(thread) }
     }
 
+    /// At which site.
+    pub fn site(&self) -> u16 {
+        self.site
+    }
+
+    /// The last row that is acknowledged.
+    pub fn acknowledged(&self) -> i64 {
+        self.acknowledged.load(Ordering::SeqCst)
+    }
+
+    /// The last one that was begun.
+    pub fn begun(&self) -> i64 {
+        self.begun.load(Ordering::SeqCst)
+    }
+
     pub fn wait_for(&self, more: i64) {
         let before = self.acknowledged.load(Ordering::SeqCst);
         eventually("rows", || self.acknowledged.load(Ordering::SeqCst) >= before + more);

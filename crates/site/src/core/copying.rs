@@ -4,11 +4,13 @@
 //! that was set back may give a number twice.
 
 use super::{Core, Life};
-use crate::clock;
 use crate::site_log::SiteLog;
+use crate::snapshot::archive::ArchivePart;
 use crate::store::StoreReader;
+use crate::{clock, limits};
 use commit_log::{Log, Position};
 use domain::Domain;
+use domain::snapshot::archive::{self, ArchivedEnd};
 use domain::snapshot::taking::{Taking, serving};
 
 const OTHER_LIFE: &str = "the site has begun a new life meanwhile: take the snapshot again";
@@ -73,6 +75,43 @@ impl Core {
     pub(crate) fn release_log(&mut self) {
         if let Life::Running(domain) = &mut self.life {
             domain.release_log();
+        }
+    }
+
+    /// What of the log an archive takes next that ends here and has looked at this life before, or at another.
+    pub(crate) fn archive_part(&mut self, end: &ArchivedEnd, known: Option<u64>) -> Result<ArchivePart, String> {
+        let lives = self.lives;
+        let domain = self.copied(None)?;
+        let log = domain.log();
+        let goes_on = if known == Some(lives) { end.end >= log.first() } else { end.goes_on_with(log) };
+        let from = if goes_on { end.end } else { log.first() };
+        let (on_disk, mut bytes) = (log.on_disk(), 0);
+        let mut records: Vec<(Position, Vec<u8>, Position)> = Vec::new();
+        if from < on_disk {
+            for entry in log.read_from(from) {
+                let (position, record) = entry.map_err(|error| error.to_string())?;
+                if let Some((_, _, behind)) = records.last_mut() {
+                    *behind = position;
+                }
+                if position >= on_disk || bytes >= limits::SNAPSHOT_LOG_CHUNK {
+                    break;
+                }
+                bytes += record.len();
+                records.push((position, record, on_disk));
+            }
+        }
+        // The one whose end is not on disk comes next time.
+        let end = records.last().map_or(from, |(_, _, behind)| *behind);
+        let mark = archive::mark(domain, clock::now());
+        Ok(ArchivePart { lives, goes_on, first: log.first(), records, mark, left: on_disk.0.saturating_sub(end.0) })
+    }
+
+    /// An archive has what this life's log has before this position.
+    pub(crate) fn archived(&mut self, lives: u64, end: Position) {
+        if let Life::Running(domain) = &mut self.life
+            && self.lives == lives
+        {
+            domain.keep_log_from(Some(end));
         }
     }
 

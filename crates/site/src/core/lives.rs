@@ -83,6 +83,10 @@ impl Core {
             planted: messages::planted::Planted::none(),
         };
         let mut domain = start(Start::begin(settings, log, Box::new(store))?)?;
+        if self.config.log_archive.is_some() {
+            // Until the archive says how far it has come.
+            domain.keep_log_from(Some(domain.log().first()));
+        }
         let replayed = begun.elapsed() - opened;
         tracing::info!(store = ?opened, log = ?replayed, log_bytes = domain.bytes_to_replay(), "the copy is read");
         // What the last life has told of the catalog is in the log, or was never committed.

@@ -43,6 +43,21 @@ pub struct ScheduleStatus {
     pub failure: Option<String>,
 }
 
+/// Of the archive of the site's log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArchiveStatus {
+    /// The folder that it is in.
+    pub folder: PathBuf,
+    /// Which archive of the site it is; none yet: its log has not been looked at.
+    pub number: Option<u32>,
+    /// All of the instance can be restored up to here: microseconds since 1970. 0: nothing is known.
+    pub known_to_us: u64,
+    /// Bytes of log on the site's disk that are not in it.
+    pub left: u64,
+    /// Why the last try has failed, if it has.
+    pub failure: Option<String>,
+}
+
 /// See the module's description.
 #[derive(Debug, Default)]
 pub(crate) struct SnapshotDesk {
@@ -50,6 +65,7 @@ pub(crate) struct SnapshotDesk {
     turn_ended: Condvar,
     progress: Mutex<Option<SnapshotProgress>>,
     schedule: Mutex<Option<ScheduleStatus>>,
+    archive: Mutex<Option<ArchiveStatus>>,
 }
 
 /// While it lives, no other snapshot is taken.
@@ -105,6 +121,16 @@ impl SnapshotDesk {
     /// The one that is being taken.
     pub(crate) fn progress(&self) -> Option<SnapshotProgress> {
         locked(&self.progress).clone()
+    }
+
+    /// What is known of the archive of the log; none: there is none.
+    pub(crate) fn archive(&self) -> Option<ArchiveStatus> {
+        locked(&self.archive).clone()
+    }
+
+    /// More is known of it.
+    pub(crate) fn note_archive(&self, change: impl FnOnce(&mut ArchiveStatus)) {
+        change(locked(&self.archive).get_or_insert_default());
     }
 
     /// What is known of the schedule; none: there is none.

@@ -2,6 +2,7 @@
 //!
 //! Invariants: a folder without a manifest is no snapshot; whatever is damaged is an error that names the file and the place in it.
 
+use domain::snapshot::archive::MomentError;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -86,6 +87,21 @@ pub enum SnapshotError {
         /// Where it is.
         folder: PathBuf,
     },
+    /// Log is missing between two places, or before the first that there is.
+    #[error(
+        "the archive in {folder} lacks the log from {from} to {to}: take a later snapshot, or another site's archive"
+    )]
+    Gap {
+        /// The archive.
+        folder: PathBuf,
+        /// The place where it goes on missing.
+        from: u64,
+        /// Where there is some again.
+        to: u64,
+    },
+    /// The moment that was asked for.
+    #[error("the instance cannot be restored as it was then: {0}")]
+    Moment(#[from] MomentError),
     /// What was read back cannot be brought to a state.
     #[error("the snapshot cannot be restored: {0}")]
     Restore(String),
@@ -131,6 +147,12 @@ pub struct Manifest {
     pub log_from: u64,
     /// The cut: what was voted for behind this position of the log is not in it.
     pub cut: u64,
+    /// The hybrid clock at the cut: what was decided before has no higher one. 0: an older build has not noted it.
+    #[serde(default)]
+    pub clock: u64,
+    /// Which archive of its log the site wrote then, if it wrote one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archive: Option<u32>,
     /// Rows in the base, those of indexes too.
     pub base_rows: u64,
     /// Its files.
@@ -336,15 +358,16 @@ pub fn remove(folder: &Path, name: &str) -> Result<(), SnapshotError> {
 /// Writes frames: length (4), checksum (8), bytes. The checksum depends on the place, so that no frame passes for another.
 pub(crate) struct FrameWriter {
     path: PathBuf,
-    name: &'static str,
+    name: String,
     file: BufWriter<File>,
     bytes: u64,
     frames: u64,
 }
 
 impl FrameWriter {
-    pub(crate) fn create(folder: &Path, name: &'static str) -> Result<FrameWriter, SnapshotError> {
-        let path = folder.join(name);
+    pub(crate) fn create(folder: &Path, name: impl Into<String>) -> Result<FrameWriter, SnapshotError> {
+        let name = name.into();
+        let path = folder.join(&name);
         let file = BufWriter::new(File::create_new(&path).map_err(SnapshotError::file(&path))?);
         Ok(FrameWriter { path, name, file, bytes: 0, frames: 0 })
     }
@@ -366,16 +389,23 @@ impl FrameWriter {
         self.bytes
     }
 
+    /// Brings what there is to the disk, and goes on.
+    pub(crate) fn sync(&mut self) -> Result<(), SnapshotError> {
+        let sync = |file: &mut BufWriter<File>| file.flush().and_then(|()| file.get_ref().sync_data());
+        sync(&mut self.file).map_err(SnapshotError::file(&self.path))
+    }
+
     /// Brings all of it to the disk.
     pub(crate) fn finish(self) -> Result<Part, SnapshotError> {
         let FrameWriter { path, name, file, bytes, frames } = self;
         let file = file.into_inner().map_err(|error| SnapshotError::file(&path)(error.into_error()))?;
         file.sync_all().map_err(SnapshotError::file(&path))?;
-        Ok(Part { file: name.to_owned(), bytes, frames })
+        Ok(Part { file: name, bytes, frames })
     }
 }
 
 /// Reads what [`FrameWriter`] has written.
+#[derive(Debug)]
 pub(crate) struct FrameReader {
     path: PathBuf,
     file: BufReader<File>,
@@ -447,6 +477,8 @@ mod tests {
             taken_us: 1_709_210_096_000_000,
             log_from: 64,
             cut: 128,
+            clock: 5,
+            archive: None,
             base_rows: 2,
             parts,
         }

@@ -4,6 +4,7 @@
 //!
 //! Invariant: nothing is written outside the folders of the new sites and oracle, and the scratch folder.
 
+use super::archive::{self, ArchiveEntry, ArchiveReader};
 use super::files::{BASE, FrameReader, Manifest, Part, SnapshotError, TAIL, begin_reading, sync_folder, verify};
 use crate::config::{OracleConfig, SiteConfig};
 use crate::repair::{self, LOG_FOLDER, STORE_FOLDER};
@@ -11,8 +12,9 @@ use crate::store::{FjallStore, PERSISTED_EXTENSION};
 use access_manager::Store;
 use access_manager::store::StoreWrite;
 use commit_log::mapped::LogIdentity;
-use commit_log::{Log, LogOptions, MappedLog, Position};
+use commit_log::{Log, LogError, LogOptions, MappedLog, Position};
 use domain::Domain;
+use domain::snapshot::archive::{MomentError, MomentSearch, MomentSelection, Selected, WantedMoment};
 use domain::snapshot::restoring::{self, Highest};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
@@ -34,6 +36,8 @@ const TURN: u64 = 10_000_000;
 /// How long a turn rests while the store works.
 const REST: Duration = Duration::from_micros(200);
 
+/// Nothing is known of its log since.
+const NO_ARCHIVE: &str = "the snapshot was taken by a site without `log_archive`, or before its archive began";
 /// No instance can go on behind such a snapshot.
 const NO_EPOCH: &str = "its log names no epoch";
 
@@ -60,25 +64,35 @@ struct Copied {
     highest: Highest,
 }
 
+/// A moment behind a snapshot, and where the log since stands.
+#[derive(Clone, Debug)]
+pub struct RestoredMoment {
+    /// Which.
+    pub wanted: WantedMoment,
+    /// The folder that `log_archive` names.
+    pub archive: PathBuf,
+}
+
 /// Restores a snapshot in a scratch folder, which must be empty or missing, and says what it holds.
 ///
 /// # Errors
 /// What is damaged, and where; or the disk.
 pub fn look_into(snapshot: &Path, scratch: &Path) -> Result<Contents, SnapshotError> {
-    bring_together(snapshot, scratch).map(|copied| copied.contents)
+    bring_together(snapshot, scratch, None).map(|copied| copied.contents)
 }
 
-/// Makes the data of these sites and their oracle from a snapshot. They have none yet.
+/// Makes the data of these sites and their oracle from a snapshot, as the instance was then or at a later moment. They have none yet.
 ///
 /// # Errors
 /// What is damaged, and where; or the disk. What was written is of no use then.
 pub fn restore(
     snapshot: &Path,
+    moment: Option<&RestoredMoment>,
     scratch: &Path,
     sites: &[SiteConfig],
     oracle: &OracleConfig,
 ) -> Result<Contents, SnapshotError> {
-    let copied = bring_together(snapshot, scratch)?;
+    let copied = bring_together(snapshot, scratch, moment)?;
     let numbers: Vec<SiteId> = sites.iter().map(SiteConfig::site).collect();
     let epoch = copied.highest.first_epoch(&numbers, Planted::none()).ok_or_else(|| wrong(NO_EPOCH))?;
     for site in sites {
@@ -123,7 +137,7 @@ pub fn prepare_rollback(
     scratch: &Path,
     stores: &[PathBuf],
 ) -> Result<(RollbackPlan, Contents), SnapshotError> {
-    let copied = bring_together(snapshot, scratch)?;
+    let copied = bring_together(snapshot, scratch, None)?;
     for store in stores {
         fs::create_dir_all(store).map_err(SnapshotError::file(store))?;
         copy_store(scratch, store)?;
@@ -203,14 +217,18 @@ fn part<'a>(manifest: &'a Manifest, snapshot: &Path, name: &str) -> Result<&'a P
 }
 
 /// Makes a store in the scratch folder that has all that the snapshot has.
-fn bring_together(snapshot: &Path, scratch: &Path) -> Result<Copied, SnapshotError> {
+fn bring_together(snapshot: &Path, scratch: &Path, moment: Option<&RestoredMoment>) -> Result<Copied, SnapshotError> {
     let _reading = begin_reading(snapshot)?;
     let manifest = verify(snapshot)?;
+    let mut since = moment.map(|moment| LogSince::find(&manifest, moment)).transpose()?;
     // One that is there already may be another's.
     fs::DirBuilder::new().mode(0o700).create(scratch).map_err(SnapshotError::file(scratch))?;
     let mut highest = Highest::of(Incarnation(manifest.life), EpochNumber(manifest.epoch));
     let store = load_base(&manifest, snapshot, scratch, &mut highest)?;
-    let mut log = load_tail(&manifest, snapshot, scratch, &mut highest)?;
+    if let Some(since) = &since {
+        since.check_base(&highest)?;
+    }
+    let mut log = load_tail(&manifest, snapshot, scratch, &mut highest, since.as_mut())?;
     log.sync_now().map_err(wrong)?;
     let log_from = bring_to_store(&manifest, log, store)?;
     highest.last_epoch().ok_or_else(|| wrong(NO_EPOCH))?;
@@ -276,18 +294,95 @@ fn load_tail(
     snapshot: &Path,
     scratch: &Path,
     highest: &mut Highest,
+    since: Option<&mut LogSince>,
 ) -> Result<MappedLog, SnapshotError> {
     let mut reader = FrameReader::open(snapshot, part(manifest, snapshot, TAIL)?)?;
     let folder = scratch.join(LOG_FOLDER);
     let instance: u64 = manifest.instance.parse().map_err(wrong)?;
     let identity = LogIdentity { instance: instance.into(), site: manifest.site.into() };
     let mut log = open_log(&folder, identity, Position(manifest.log_from))?;
+    let mut take = |selected: Selected, frame: Vec<u8>| -> Result<(), SnapshotError> {
+        let record = match selected {
+            Selected::Whole => frame,
+            Selected::Instead(other) => other,
+            Selected::Not => return Ok(()),
+        };
+        highest.record(&LogRecord::decode(&record).map_err(wrong)?);
+        append(&mut log, &record)
+    };
+    let Some(since) = since else {
+        while let Some(frame) = reader.next()? {
+            LogRecord::decode(&frame).map_err(|_| reader.damaged("a record that cannot be read"))?;
+            take(Selected::Whole, frame)?;
+        }
+        return Ok(log);
+    };
     while let Some(frame) = reader.next()? {
-        let record = LogRecord::decode(&frame).map_err(|_| reader.damaged("a record that cannot be read"))?;
-        highest.record(&record);
-        log.append(&frame).map_err(wrong)?;
+        let selected = since.selection.of_snapshot(&frame);
+        take(selected.map_err(|_| reader.damaged("a record that cannot be read"))?, frame)?;
+    }
+    let mut archive = since.open()?;
+    while let Some(entry) = archive.next()? {
+        let ArchiveEntry::Record(position, record) = entry else { continue };
+        if since.selection.is_over(position) {
+            break;
+        }
+        take(since.selection.of_archive(position, &record)?, record)?;
     }
     Ok(log)
+}
+
+/// Appends a record, as soon as the disk has come so far.
+fn append(log: &mut MappedLog, record: &[u8]) -> Result<(), SnapshotError> {
+    match log.append(record) {
+        Err(LogError::Behind { .. }) => {
+            log.sync_now().map_err(wrong)?;
+            log.append(record).map_err(wrong)?;
+        }
+        appended => drop(appended.map_err(wrong)?),
+    }
+    Ok(())
+}
+
+/// What an archive has of the log behind a snapshot, up to a moment.
+struct LogSince {
+    folder: PathBuf,
+    number: u32,
+    cut: Position,
+    selection: MomentSelection,
+}
+
+impl LogSince {
+    /// Looks for the moment.
+    fn find(manifest: &Manifest, moment: &RestoredMoment) -> Result<LogSince, SnapshotError> {
+        let number = manifest.archive.ok_or_else(|| wrong(NO_ARCHIVE))?;
+        let folder = archive::folder_of(&moment.archive, &manifest.instance, manifest.site);
+        let (site, epoch, cut) = (SiteId(manifest.site), EpochNumber(manifest.epoch), Position(manifest.cut));
+        let mut search = MomentSearch::behind(site, epoch, manifest.clock, moment.wanted, Planted::none())?;
+        let mut reader = ArchiveReader::open(&folder, number, cut)?;
+        while !search.is_over()
+            && let Some(entry) = reader.next()?
+        {
+            match entry {
+                ArchiveEntry::Record(position, record) => search.record(position, &record)?,
+                ArchiveEntry::Mark(mark) => search.mark(&mark)?,
+            }
+        }
+        let selection = search.end(reader.end())?;
+        Ok(LogSince { folder, number, cut, selection })
+    }
+
+    fn open(&self) -> Result<ArchiveReader, SnapshotError> {
+        ArchiveReader::open(&self.folder, self.number, self.cut)
+    }
+
+    /// Rows that were copied must not be later than the moment.
+    fn check_base(&self, base: &Highest) -> Result<(), SnapshotError> {
+        match base.last_version().filter(|version| (version.epoch, version.clock) > self.selection.highest()) {
+            Some(later) => Err(MomentError::Before(later.clock).into()),
+            None => Ok(()),
+        }
+    }
 }
 
 fn open_log(folder: &Path, identity: LogIdentity, begins_at: Position) -> Result<MappedLog, SnapshotError> {

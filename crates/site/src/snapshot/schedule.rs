@@ -152,6 +152,8 @@ mod tests {
             taken_us,
             log_from: 0,
             cut: 0,
+            clock: 0,
+            archive: None,
             base_rows: 0,
             parts: parts.to_vec(),
         };

@@ -329,7 +329,7 @@ impl Writing<'_> {
         self.pace.begun = Instant::now();
         let (held, reader, mut taking) = self.core(Core::hold_log)?;
         let (base, base_rows) = self.base(held, &reader, &mut taking)?;
-        let tail = self.tail(held, &mut taking)?;
+        let (tail, archive) = self.tail(held, &mut taking)?;
         let parts = vec![base, tail];
         let manifest = Manifest {
             format: Manifest::format(),
@@ -341,6 +341,8 @@ impl Writing<'_> {
             taken_us: clock::wall_micros(),
             log_from: taking.log_from().0,
             cut: taking.cut_at().0,
+            clock: taking.clock_at_cut(),
+            archive,
             base_rows,
             parts,
         };
@@ -419,10 +421,12 @@ impl Writing<'_> {
     }
 
     /// Copies what of the log belongs to the snapshot; the cut is where it ends now. What was open there is waited for.
-    fn tail(&mut self, held: HeldLife, taking: &mut Taking) -> Result<files::Part, Reason> {
+    /// Says also which archive the site wrote at the cut.
+    fn tail(&mut self, held: HeldLife, taking: &mut Taking) -> Result<(files::Part, Option<u32>), Reason> {
         let mut writer = FrameWriter::create(self.folder, TAIL)?;
         self.pace.phase("copying log");
         self.patiently(held, |domain| taking.cut(domain, clock::now()))?;
+        let archive = self.pace.desk.archive().and_then(|status| status.number);
         let mut waits_since = None;
         while let Some(from) = taking.reads_from() {
             if from >= taking.cut_at() {
@@ -451,7 +455,7 @@ impl Writing<'_> {
             }
         }
         self.patiently(held, |domain| taking.end(domain, clock::now()))?;
-        Ok(writer.finish()?)
+        Ok((writer.finish()?, archive))
     }
 
     /// Asks until the site serves again: an epoch change must not cost what was copied. A new life ends that at once.
