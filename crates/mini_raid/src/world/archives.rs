@@ -12,12 +12,14 @@ use crate::machine::MachineProcess;
 use crate::random::SeededRandom;
 use commit_log::{Log, Position};
 use domain::snapshot::archive::{ArchiveMark, ArchivedEnd, MomentError, MomentSearch, Selected, WantedMoment, mark};
-use messages::limits::{MILLISECOND, SECOND};
+use messages::limits::{CLOCK_LOGICAL_BITS, MILLISECOND, SECOND};
 use messages::{EpochNumber, SiteId};
 use std::collections::BTreeMap;
 
 /// How long a world that is made from an archive has its clients work before it is looked at.
-const GOES_ON: u64 = SECOND / 2;
+const GOES_ON: u64 = SECOND / 4;
+/// More sites than there are in a run.
+const SITES_MAX: usize = 17;
 
 /// The archives of a run.
 #[derive(Debug)]
@@ -56,6 +58,8 @@ struct KnownMoment {
     at: u64,
     epoch: EpochNumber,
     clock: u64,
+    /// By how much the clock of each site was behind, most of all: what it votes for then may commit behind the moment.
+    behind: [u64; SITES_MAX],
 }
 
 impl LogArchives {
@@ -126,34 +130,39 @@ impl World {
         let machine = self.look(site);
         let Some(served) = machine.domain().and_then(|domain| mark(domain, machine.clock.at(self.now))) else { return };
         let Some(epoch) = machine.domain().and_then(|domain| domain.replication().epoch) else { return };
-        let mut clock = served.clock;
+        let (mut clock, mut behind) = (served.clock, [0; SITES_MAX]);
         for member in epoch.members.keys() {
             let member = self.look(usize::from(member.0));
             let Some(theirs) = member.domain().and_then(|domain| domain.clock()) else { return };
+            // Its next proposal is not below its wall clock.
+            let wall = (member.clock.at(self.now).wall_micros << CLOCK_LOGICAL_BITS) - 1;
+            let theirs = theirs.max(wall);
             clock = clock.max(theirs);
+            behind[member.site % SITES_MAX] = theirs;
         }
-        self.archives.moments.push(KnownMoment { at: self.now, epoch: served.epoch, clock });
+        behind.iter_mut().for_each(|theirs| *theirs = clock.saturating_sub(*theirs));
+        self.archives.moments.push(KnownMoment { at: self.now, epoch: served.epoch, clock, behind });
     }
 
     /// Makes worlds from a snapshot as the instance was at moments behind it.
     pub(super) fn restore_moments(&mut self, whole: &WholeSnapshot, bounds: RunBounds) {
         let Some(archive) = self.archives.by_site.remove(&whole.site) else { return };
-        if whole.archive == Some(archive.number) {
-            for _ in 0..2 {
-                let later: Vec<KnownMoment> =
-                    self.archives.moments.iter().filter(|moment| moment.at > whole.cut_at).copied().collect();
-                if later.is_empty() || self.failure.is_some() {
-                    break;
-                }
-                let moment = *self.archives.random.pick(&later);
-                self.restore_moment(whole, &archive, moment, bounds);
-            }
+        let later = self.archives.moments.iter().filter(|moment| moment.at > whole.cut_at);
+        let later: Vec<KnownMoment> = later.copied().collect();
+        if whole.archive == Some(archive.number) && !later.is_empty() && self.failure.is_none() {
+            // Often the one at which the site's clock was farthest behind.
+            let slowest = later.iter().max_by_key(|moment| moment.behind[whole.site % SITES_MAX]);
+            let moment = match slowest.filter(|_| self.archives.random.one_in(2)) {
+                Some(slowest) => *slowest,
+                None => *self.archives.random.pick(&later),
+            };
+            self.restore_moment(whole, &archive, moment, bounds);
         }
         self.archives.by_site.insert(whole.site, archive);
     }
 
     fn restore_moment(&mut self, whole: &WholeSnapshot, archive: &SiteArchive, moment: KnownMoment, bounds: RunBounds) {
-        let (then, epoch) = match archive.at(whole, moment, self.planted) {
+        let (then, epoch, left_out) = match archive.at(whole, moment, self.planted) {
             Ok(found) => found,
             Err(refusal) => {
                 let name = match refusal {
@@ -167,6 +176,7 @@ impl World {
             }
         };
         *self.statistics.other.entry("moments of the instance restored").or_insert(0) += 1;
+        *self.statistics.other.entry("commits behind a moment left out").or_insert(0) += left_out;
         // A later epoch may lack the member whose clock was ahead: what began behind the moment may be in then.
         let cut = if epoch == moment.epoch { Cut::At(moment.at) } else { Cut::Behind(moment.at) };
         let failure = match self.restored(&then, cut, bounds) {
@@ -202,13 +212,13 @@ impl SiteArchive {
         }
     }
 
-    /// The snapshot as it would be had its cut been at the moment, and the epoch of that.
+    /// The snapshot as it would be had its cut been at the moment, the epoch of that, and how much was voted for before and committed behind it.
     fn at(
         &self,
         whole: &WholeSnapshot,
         moment: KnownMoment,
         planted: messages::planted::Planted,
-    ) -> Result<(WholeSnapshot, EpochNumber), MomentError> {
+    ) -> Result<(WholeSnapshot, EpochNumber, u64), MomentError> {
         let wanted = WantedMoment::Clock(moment.clock);
         let site = SiteId(whole.site as u16);
         let mut search = MomentSearch::behind(site, whole.epoch, whole.clock, wanted, planted)?;
@@ -220,10 +230,13 @@ impl SiteArchive {
             }
         }
         let mut selection = search.end(self.end.end)?;
-        let mut tail = Vec::new();
+        let (mut tail, mut left_out) = (Vec::new(), 0);
         let mut take = |selected: Selected, record: &Vec<u8>| match selected {
             Selected::Whole => tail.push(record.clone()),
-            Selected::Instead(other) => tail.push(other),
+            Selected::Instead(other) => {
+                left_out += 1;
+                tail.push(other);
+            }
             Selected::Not => {}
         };
         for record in &whole.tail {
@@ -236,6 +249,6 @@ impl SiteArchive {
                 take(selection.of_archive(*position, record)?, record);
             }
         }
-        Ok((whole.with_tail(tail), selection.highest().0))
+        Ok((whole.with_tail(tail), selection.highest().0, left_out))
     }
 }
