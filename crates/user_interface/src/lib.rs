@@ -6,11 +6,13 @@
 //!
 //! * [`user_interface`]: the server, what its caller drives;
 //! * [`protocol`]: bytes to messages and back; [`session`]: what each client has set up and under way;
+//! * [`locks`]: advisory locks;
 //! * [`sql`]: text to programs, queries and schema changes;
 //! * [`errors`]: what the client is told; [`limits`]: every bound.
 
 pub mod errors;
 pub mod limits;
+pub mod locks;
 pub mod protocol;
 pub mod session;
 pub mod sql;

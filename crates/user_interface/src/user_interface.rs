@@ -5,6 +5,8 @@
 
 use crate::limits::STARTUP_PATIENCE;
 use crate::protocol::frontend::{self, Follows, Frontend};
+use crate::locks::programs;
+use crate::session::advisory::lock_scene;
 use crate::session::catalog::SharedCatalog;
 use crate::session::doorkeeper::Doorkeeper;
 use crate::session::login::{Encryption, Peer};
@@ -14,9 +16,11 @@ use crate::session::state::{CancelReason, Cycle, Phase, Session, Step, Work};
 use crate::session::turn::{Shared, Turn};
 use bytes::{Buf, BytesMut};
 use messages::access::AccessReply;
+use messages::advisory;
 use messages::concurrency::Method;
 use messages::log_record::LogRecord;
-use messages::session::SessionRequest;
+use messages::replication::SiteNotice;
+use messages::session::{SessionReply, SessionRequest};
 use messages::{
     Envelope, Incarnation, Key, Message, Notification, Now, Outbox, Row, Server, SessionId, SiteId, Timestamp,
 };
@@ -81,6 +85,7 @@ pub struct UserInterface {
     processes: BTreeMap<i32, SessionId>,
     pending: Vec<SessionId>,
     cancels: Vec<CancelKey>,
+    departed: Vec<SessionId>,
     /// Sessions that have not been let in.
     unknown: usize,
     next_process: u32,
@@ -105,12 +110,15 @@ impl UserInterface {
                 cursor_bytes: Arc::default(),
                 scratch: Vec::new(),
                 life: Incarnation(0),
+                epoch: None,
+                leaving: BTreeMap::new(),
                 takes_long: true,
             },
             sessions: BTreeMap::new(),
             processes: BTreeMap::new(),
             pending: Vec::new(),
             cancels: Vec::new(),
+            departed: Vec::new(),
         }
     }
 
@@ -248,6 +256,16 @@ impl UserInterface {
         }
     }
 
+    /// Whether advisory locks of a session that has ended are still being given back: what is said to it has to come here until then.
+    pub fn is_leaving(&self, session: SessionId) -> bool {
+        self.shared.leaving.contains_key(&session)
+    }
+
+    /// Sessions since the last call of which that is over.
+    pub fn departed(&mut self) -> Vec<SessionId> {
+        std::mem::take(&mut self.departed)
+    }
+
     /// The bytes to send; what was sent is to be taken out from the front.
     pub fn output(&mut self, session: SessionId) -> Option<&mut BytesMut> {
         self.sessions.get_mut(&session).map(|session| &mut session.output)
@@ -331,6 +349,9 @@ impl UserInterface {
     /// or not at all.
     pub fn new_life(&mut self, life: Incarnation, catalog: Vec<(Key, Timestamp, Option<Row>)>, outbox: &mut Outbox) {
         self.shared.life = life;
+        self.shared.epoch = None;
+        // What is of a life that is over nobody has to give back.
+        self.departed.extend(std::mem::take(&mut self.shared.leaving).into_keys());
         self.load_catalog(catalog);
         let all: Vec<SessionId> = self.sessions.keys().copied().collect();
         for session in all {
@@ -349,12 +370,12 @@ impl UserInterface {
         self.now = now;
         let session = self.sessions.get_mut(&id)?;
         session.is_due &= !session.output.is_empty();
-        let before = (session.output.len(), session.takes_input(), session.phase);
+        let before = session.standing();
         let mut turn = Turn { shared: &mut self.shared, session, now, outbox };
         let result = handle(&mut turn);
         turn.pump();
-        let after = (session.output.len(), session.takes_input(), session.phase);
-        if before.2 == Phase::Startup && after.2 != Phase::Startup {
+        let after = session.standing();
+        if before.phase == Phase::Startup && after.phase != Phase::Startup {
             self.unknown -= 1;
         }
         if after != before && !session.listed {
@@ -364,8 +385,15 @@ impl UserInterface {
         Some(result)
     }
 
-    /// Transactions have committed that notify: who listens is told, at once if its client is idle.
+    /// Transactions have committed that notify: who listens is told, at once if its client is idle; and who has been given an advisory lock.
     fn notified(&mut self, now: Now, notifications: &[Notification], outbox: &mut Outbox) {
+        let (of_locks, notifications): (Vec<_>, Vec<_>) =
+            notifications.iter().partition(|notification| notification.process == advisory::PROCESS);
+        for owner in of_locks.into_iter().flat_map(|notification| programs::told(&notification.payload)) {
+            if (owner.site, owner.incarnation) == (self.shared.config.site, self.shared.life) {
+                self.turn(now, owner.session, outbox, |turn| turn.wake_locks());
+            }
+        }
         let mut told = Vec::new();
         for session in self.sessions.values_mut().filter(|session| session.listening.is_on()) {
             let heard = notifications.iter().filter(|notification| session.listening.hear(notification)).count();
@@ -376,6 +404,34 @@ impl UserInterface {
         for session in told {
             self.turn(now, session, outbox, |turn| turn.tell_idle_client());
         }
+    }
+
+    /// The action driver has answered the companion of a session.
+    fn locks_replied(&mut self, now: Now, client: SessionId, reply: SessionReply, outbox: &mut Outbox) {
+        let Some(mut leaving) = self.shared.leaving.remove(&client) else {
+            self.turn(now, client, outbox, |turn| turn.locks_replied(reply));
+            return;
+        };
+        let mut scene = lock_scene(&self.shared, client, leaving.process, now, outbox);
+        // Nobody waits for news.
+        let _ = leaving.locks.replied(reply, &mut scene);
+        match leaving.locks.is_over() {
+            true => {
+                leaving.locks.dismiss(&mut scene);
+                self.departed.push(client);
+            }
+            false => drop(self.shared.leaving.insert(client, leaving)),
+        }
+    }
+
+    /// Tries again to give back what sessions have left.
+    fn tick_leaving(&mut self, now: Now, outbox: &mut Outbox) {
+        let mut all = std::mem::take(&mut self.shared.leaving);
+        for (client, leaving) in all.iter_mut().filter(|(_, leaving)| leaving.locks.is_due(now)) {
+            let mut scene = lock_scene(&self.shared, *client, leaving.process, now, outbox);
+            let _ = leaving.locks.tick(&mut scene);
+        }
+        self.shared.leaving = all;
     }
 
     /// Runs one input of every session for which `when` holds.
@@ -391,6 +447,13 @@ impl UserInterface {
 impl Server for UserInterface {
     fn handle(&mut self, now: Now, envelope: Envelope, outbox: &mut Outbox) {
         match envelope.message {
+            Message::SessionReply(session, reply) if session.is_of_locks() => {
+                self.locks_replied(now, session.of_client(), reply, outbox);
+            }
+            Message::Site(SiteNotice::Serving { epoch }) => {
+                self.shared.epoch = Some(epoch);
+                self.turn_where(now, outbox, waits_for_lock, |turn| turn.wake_locks());
+            }
             Message::SessionReply(session, reply) => {
                 self.turn(now, session, outbox, |turn| match std::mem::replace(&mut turn.session.work, Work::Idle) {
                     Work::Statement(execution) => turn.statement_replied(execution, reply),
@@ -426,6 +489,8 @@ impl Server for UserInterface {
             turn.session.deadline = None;
             cancel_statement(turn, CancelReason::Timeout);
         });
+        self.turn_where(now, outbox, has_locks_due, |turn| turn.locks_are_due());
+        self.tick_leaving(now, outbox);
         self.turn_where(now, outbox, is_idle_too_long, |turn| turn.idle_too_long());
         self.turn_where(now, outbox, has_waited, |turn| {
             turn.settled();
@@ -517,6 +582,16 @@ fn is_late(session: &Session, now: Now) -> bool {
     session.deadline.is_some_and(|deadline| deadline <= now.boot) && !matches!(session.work, Work::Idle)
 }
 
+/// Whether a session has something to do about its advisory locks.
+fn has_locks_due(session: &Session, now: Now) -> bool {
+    session.locks.is_due(now)
+}
+
+/// Whether a statement waits for an advisory lock.
+fn waits_for_lock(session: &Session, _: Now) -> bool {
+    matches!(&session.work, Work::Statement(execution) if execution.step == Step::Lock)
+}
+
 /// Whether a client has said nothing for longer than its session allows.
 fn is_idle_too_long(session: &Session, now: Now) -> bool {
     let is_idle = matches!((&session.work, &session.cycle), (Work::Idle, Cycle::Idle));
@@ -557,6 +632,10 @@ fn cancel_statement(turn: &mut Turn, reason: CancelReason) {
         Work::Statement(execution)
             if matches!(execution.step, Step::CopyData | Step::Room | Step::Catalog(_) | Step::Sleep(_)) =>
         {
+            turn.fail(&cancelled(reason));
+        }
+        Work::Statement(execution) if execution.step == Step::Lock => {
+            turn.give_up_lock();
             turn.fail(&cancelled(reason));
         }
         // The query processor may be computing for as long as it likes; what it reads meanwhile ends too.

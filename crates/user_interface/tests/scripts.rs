@@ -70,6 +70,12 @@ fn failures() {
     run("failures");
 }
 
+/// Advisory locks: taken, counted, waited for, given back with the transaction, lost with the site.
+#[test]
+fn advisory() {
+    run("advisory");
+}
+
 /// LISTEN takes effect at the commit, notifications come between transactions, and a site that begins anew ends the connection.
 #[test]
 fn notifications() {

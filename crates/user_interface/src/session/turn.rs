@@ -5,6 +5,7 @@
 use crate::errors::{Result, SqlError};
 use crate::limits::{CACHED_SQL_BYTES_MAX, CACHED_STATEMENTS_MAX};
 use crate::protocol::backend::{self, Severity};
+use crate::session::advisory::LeavingLocks;
 use crate::session::catalog::SharedCatalog;
 use crate::session::doorkeeper::Doorkeeper;
 use crate::session::state::{KnownPath, Session, TextLanguage};
@@ -19,9 +20,10 @@ use messages::program::ResultColumn;
 use messages::query::{QueryRequest, SessionFacts};
 use messages::schema::Catalog;
 use messages::session::SessionRequest;
-use messages::{Incarnation, Message, Now, Outbox, ServerKind};
+use messages::{Epoch, Incarnation, Message, Now, Outbox, ServerKind, SessionId};
 use privileges::path::{SearchPath, search_path};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use values::Type;
@@ -44,6 +46,10 @@ pub struct Shared {
     pub scratch: Vec<u8>,
     /// The life of the site that requests are for: the last one heard of.
     pub life: Incarnation,
+    /// The epoch that the site serves in, as far as it has said so in this life.
+    pub epoch: Option<Arc<Epoch>>,
+    /// Advisory locks of sessions that have ended, which are being given back.
+    pub leaving: BTreeMap<SessionId, LeavingLocks>,
     /// Whether long messages are taken; if not, they are left to another user interface.
     pub takes_long: bool,
 }
