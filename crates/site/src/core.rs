@@ -27,7 +27,7 @@ use messages::oracle::OracleReply;
 use messages::replication::{ReplicationMessage, SiteNotice};
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
 use messages::trace::Selection;
-use messages::{Envelope, Epoch, Incarnation, LastWords, Message, ServerKind};
+use messages::{Envelope, Incarnation, LastWords, Message, ServerKind};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token};
 use raidcomm::keys::Keys;
@@ -524,21 +524,6 @@ impl Core {
             }
             None => {}
         }
-    }
-
-    /// Sessions hold advisory locks as long as the life of their site belongs to the epoch.
-    fn tell_sessions(&mut self, epoch: Arc<Epoch>) {
-        let site = self.config.site();
-        let Some(member) = epoch.member(site) else { return };
-        self.output.local.push(Envelope {
-            from_site: site,
-            from: ServerKind::Site,
-            to_site: site,
-            to: ServerKind::UserInterface,
-            epoch: epoch.number,
-            incarnation: member.incarnation,
-            message: Message::Site(SiteNotice::Serving { epoch }),
-        });
     }
 
     fn send(&mut self, Remote { sites, envelope }: &Remote) {

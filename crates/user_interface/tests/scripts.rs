@@ -74,6 +74,7 @@ fn failures() {
 #[test]
 fn advisory() {
     run("advisory");
+    run("advisory_gone");
 }
 
 /// LISTEN takes effect at the commit, notifications come between transactions, and a site that begins anew ends the connection.

@@ -9,7 +9,7 @@ use std::fmt;
 
 /// One waits for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LockWait {
+pub struct AdvisoryWait {
     /// For what.
     pub key: AdvisoryKey,
     /// Who, and how it wants that.
@@ -19,9 +19,9 @@ pub struct LockWait {
 }
 
 /// As PostgreSQL says it.
-impl fmt::Display for LockWait {
+impl fmt::Display for AdvisoryWait {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let LockWait { key, waiter, blocker } = self;
+        let AdvisoryWait { key, waiter, blocker } = self;
         let (process, mode, by) = (waiter.process, waiter.mode.name(), blocker.process);
         write!(formatter, "Process {process} waits for {mode} on {key}; blocked by process {by}.")
     }
@@ -29,19 +29,23 @@ impl fmt::Display for LockWait {
 
 /// All waits of one moment.
 #[derive(Debug, Default)]
-pub struct LockWaits(BTreeMap<AdvisoryOwner, Vec<LockWait>>);
+pub struct AdvisoryWaits(BTreeMap<AdvisoryOwner, Vec<AdvisoryWait>>);
 
-impl LockWaits {
+impl AdvisoryWaits {
     /// Of these locks.
-    pub fn of(queues: impl IntoIterator<Item = (AdvisoryKey, AdvisoryQueue)>) -> LockWaits {
-        let mut all = LockWaits::default();
+    pub fn of(queues: impl IntoIterator<Item = (AdvisoryKey, AdvisoryQueue)>) -> AdvisoryWaits {
+        let mut all = AdvisoryWaits::default();
         for (key, queue) in queues {
             for (place, waiter) in queue.waiters.iter().enumerate() {
                 let before = queue.holders.iter().chain(&queue.waiters[..place]);
                 let is_in_the_way = |other: &&AdvisoryClaim| {
                     other.owner != waiter.owner && AdvisoryMode::conflicts_with(other.mode, waiter.mode)
                 };
-                let waits = before.filter(is_in_the_way).map(|blocker| LockWait { key, waiter: *waiter, blocker: *blocker });
+                let waits = before.filter(is_in_the_way).map(|blocker| AdvisoryWait {
+                    key,
+                    waiter: *waiter,
+                    blocker: *blocker,
+                });
                 all.0.entry(waiter.owner).or_default().extend(waits);
             }
         }
@@ -49,11 +53,11 @@ impl LockWaits {
     }
 
     /// A circle of which this session is the one to give up, from its own wait on.
-    pub fn circle_of(&self, own: AdvisoryOwner) -> Option<Vec<LockWait>> {
+    pub fn circle_of(&self, own: AdvisoryOwner) -> Option<Vec<AdvisoryWait>> {
         let mut seen = BTreeSet::new();
         // The way so far, and at each of its waits those still to be tried instead.
-        let mut way: Vec<(LockWait, &[LockWait])> = Vec::new();
-        let mut next: &[LockWait] = self.0.get(&own)?;
+        let mut way: Vec<(AdvisoryWait, &[AdvisoryWait])> = Vec::new();
+        let mut next: &[AdvisoryWait] = self.0.get(&own)?;
         loop {
             while let [wait, others @ ..] = next {
                 next = others;
@@ -72,7 +76,7 @@ impl LockWaits {
 }
 
 /// What a client is told of a circle.
-pub fn described(circle: &[LockWait]) -> String {
+pub fn described(circle: &[AdvisoryWait]) -> String {
     circle.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -98,7 +102,7 @@ mod tests {
     /// If this fails, sessions wait for each other for ever, or all of them give up.
     #[test]
     fn one_of_a_circle_gives_up() {
-        let waits = LockWaits::of([lock(1, 1, &[2]), lock(2, 2, &[3]), lock(3, 3, &[1, 4])]);
+        let waits = AdvisoryWaits::of([lock(1, 1, &[2]), lock(2, 2, &[3]), lock(3, 3, &[1, 4])]);
         let circle = waits.circle_of(owner(3)).expect("it is the greatest");
         let told = described(&circle);
         assert_eq!(
@@ -115,10 +119,10 @@ mod tests {
     /// If this fails, a session that only waits long is told of a deadlock.
     #[test]
     fn a_long_line_is_no_circle() {
-        let waits = LockWaits::of([lock(1, 1, &[2, 3, 4]), lock(2, 2, &[5]), lock(3, 3, &[6, 7])]);
+        let waits = AdvisoryWaits::of([lock(1, 1, &[2, 3, 4]), lock(2, 2, &[5]), lock(3, 3, &[6, 7])]);
         assert!((1..8).all(|session| waits.circle_of(owner(session)).is_none()));
         // Behind one that waits for what it has itself.
-        let waits = LockWaits::of([lock(1, 1, &[2, 3]), lock(2, 3, &[1])]);
+        let waits = AdvisoryWaits::of([lock(1, 1, &[2, 3]), lock(2, 3, &[1])]);
         assert_eq!(waits.circle_of(owner(3)).map(|circle| circle.len()), Some(2));
     }
 }

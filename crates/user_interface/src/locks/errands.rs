@@ -8,10 +8,10 @@ use crate::limits::{
     ADVISORY_DELAY_MAX, ADVISORY_GIVEN_BACK, ADVISORY_TRIES_AT_ONCE, DEADLOCK_PERIOD, GIVING_BACK_PATIENCE,
     GIVING_BACK_PERIOD,
 };
-use crate::locks::deadlocks::{LockWaits, described};
+use crate::locks::deadlocks::{AdvisoryWaits, described};
 use crate::locks::held::{HeldLock, HeldLocks, LockScope};
 use crate::locks::programs;
-use crate::locks::queue::{self, Standing};
+use crate::locks::queue::{self, ClaimStanding};
 use messages::advisory::{AdvisoryClaim, AdvisoryKey, AdvisoryMode, AdvisoryOwner, AdvisoryQueue};
 use messages::limits::MILLISECOND;
 use messages::program::Program;
@@ -83,11 +83,11 @@ enum ErrandStage {
     /// The row.
     Reading,
     /// The row written.
-    Writing(Option<Standing>),
+    Writing(Option<ClaimStanding>),
     /// Its commit.
-    Committing(Option<Standing>),
+    Committing(Option<ClaimStanding>),
     /// Its end without one, after that or for that reason.
-    Ending(Result<Option<Standing>, Failure>),
+    Ending(Result<Option<ClaimStanding>, Failure>),
 }
 
 #[derive(Debug)]
@@ -131,6 +131,14 @@ pub struct SessionLocks {
     client_waits_until: Option<u64>,
     /// The action driver has heard of the companion.
     has_companion: bool,
+}
+
+/// Locks of a session that has ended.
+pub struct LeavingLocks {
+    /// What is left of them.
+    pub locks: SessionLocks,
+    /// The session's process id.
+    pub process: i32,
 }
 
 impl SessionLocks {
@@ -233,7 +241,8 @@ impl SessionLocks {
         let wants = self.wanted.as_ref();
         self.client_waits_until.is_some_and(is_due)
             || wants.and_then(|wanted| wanted.deadline).is_some_and(is_due)
-            || self.errand.is_none() && (self.rests_until.is_some_and(is_due) || wants.is_some_and(|wanted| is_due(wanted.look_at)))
+            || self.errand.is_none()
+                && (self.rests_until.is_some_and(is_due) || wants.is_some_and(|wanted| is_due(wanted.look_at)))
     }
 
     /// Begins the next transaction, if none is under way.
@@ -321,14 +330,14 @@ impl SessionLocks {
     fn end(
         &mut self,
         goal: ErrandGoal,
-        result: Result<Option<Standing>, Failure>,
+        result: Result<Option<ClaimStanding>, Failure>,
         scene: &mut LockScene,
     ) -> Option<LockNews> {
         ask(SessionRequest::Rollback, scene);
         self.continue_with(goal, ErrandStage::Ending(result))
     }
 
-    fn commit(&mut self, goal: ErrandGoal, standing: Option<Standing>, scene: &mut LockScene) -> Option<LockNews> {
+    fn commit(&mut self, goal: ErrandGoal, standing: Option<ClaimStanding>, scene: &mut LockScene) -> Option<LockNews> {
         ask(SessionRequest::Commit, scene);
         self.continue_with(goal, ErrandStage::Committing(standing))
     }
@@ -379,7 +388,7 @@ impl SessionLocks {
         }
         match standing {
             // What the session has, and that it waits, no other can change but by giving it more.
-            Some(Standing::Held | Standing::Waits) => self.end(goal, Ok(standing), scene),
+            Some(ClaimStanding::Held | ClaimStanding::Waits) => self.end(goal, Ok(standing), scene),
             _ => self.go_further(goal, standing, scene),
         }
     }
@@ -388,7 +397,7 @@ impl SessionLocks {
     fn go_further(
         &mut self,
         mut goal: ErrandGoal,
-        standing: Option<Standing>,
+        standing: Option<ClaimStanding>,
         scene: &mut LockScene,
     ) -> Option<LockNews> {
         if let ErrandGoal::GiveBack(_, done) = &mut goal {
@@ -399,7 +408,7 @@ impl SessionLocks {
     }
 
     /// A transaction has come to its end.
-    fn done(&mut self, goal: ErrandGoal, standing: Option<Standing>, scene: &LockScene) -> Option<LockNews> {
+    fn done(&mut self, goal: ErrandGoal, standing: Option<ClaimStanding>, scene: &LockScene) -> Option<LockNews> {
         self.tries = 0;
         let number = match goal {
             ErrandGoal::GiveBack(locks, _) => {
@@ -410,19 +419,19 @@ impl SessionLocks {
         };
         let wanted = self.wish(number)?;
         let news = match standing? {
-            Standing::Waits => {
+            ClaimStanding::Waits => {
                 wanted.is_queued = true;
                 wanted.look_at = wanted.look_at.max(scene.now.boot);
                 return None;
             }
-            Standing::Held => {
+            ClaimStanding::Held => {
                 let (lock, scope) = (wanted.lock, wanted.scope);
                 self.held.note(lock, scope);
                 LockNews::Held
             }
-            Standing::Refused => LockNews::Refused,
-            Standing::Deadlock => LockNews::Deadlock(None),
-            Standing::Full => LockNews::Full,
+            ClaimStanding::Refused => LockNews::Refused,
+            ClaimStanding::Deadlock => LockNews::Deadlock(None),
+            ClaimStanding::Full => LockNews::Full,
         };
         self.wanted = None;
         Some(news)
@@ -453,7 +462,7 @@ impl SessionLocks {
             wanted.is_woken = true;
             return None;
         }
-        let circle = LockWaits::of(buried.into_iter().map(|(key, queue, _)| (key, queue))).circle_of(owner)?;
+        let circle = AdvisoryWaits::of(buried.into_iter().map(|(key, queue, _)| (key, queue))).circle_of(owner)?;
         self.to_give_back.insert(lock);
         self.wanted = None;
         Some(LockNews::Deadlock(Some(described(&circle))))

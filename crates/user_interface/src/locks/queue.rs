@@ -9,7 +9,7 @@ use messages::advisory::{AdvisoryClaim, AdvisoryMode, AdvisoryOwner, AdvisoryQue
 
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ClaimStanding {
     /// It has the lock.
     Held,
     /// It waits in its place.
@@ -27,34 +27,34 @@ fn conflicts(claims: &[AdvisoryClaim], owner: AdvisoryOwner, mode: AdvisoryMode)
 }
 
 /// A session asks for the lock. Asked again it stands where it stood.
-pub fn ask(queue: &mut AdvisoryQueue, claim: AdvisoryClaim, may_wait: bool) -> Standing {
+pub fn ask(queue: &mut AdvisoryQueue, claim: AdvisoryClaim, may_wait: bool) -> ClaimStanding {
     if queue.holders.iter().any(|other| other.is_like(&claim)) {
-        return Standing::Held;
+        return ClaimStanding::Held;
     }
     let is_taken = conflicts(&queue.holders, claim.owner, claim.mode);
     if !may_wait {
         if is_taken || conflicts(&queue.waiters, claim.owner, claim.mode) {
-            return Standing::Refused;
+            return ClaimStanding::Refused;
         }
     } else if queue.waiters.iter().any(|other| other.is_like(&claim)) {
-        return Standing::Waits;
+        return ClaimStanding::Waits;
     }
     if queue.holders.len() + queue.waiters.len() >= ADVISORY_CLAIMS_MAX {
-        return Standing::Full;
+        return ClaimStanding::Full;
     }
     let (place, is_behind) = match may_wait {
         true => match place_of(queue, &claim) {
             Some(place) => place,
-            None => return Standing::Deadlock,
+            None => return ClaimStanding::Deadlock,
         },
         false => (0, false),
     };
     if is_taken || is_behind {
         queue.waiters.insert(place, claim);
-        return Standing::Waits;
+        return ClaimStanding::Waits;
     }
     queue.holders.push(claim);
-    Standing::Held
+    ClaimStanding::Held
 }
 
 /// Where a request has to wait, and whether one before that place is in its way: it goes before whoever waits for what its session has. `None`: it would wait
@@ -136,13 +136,13 @@ mod tests {
     #[test]
     fn one_has_it_and_the_next_gets_it() {
         let mut queue = AdvisoryQueue::default();
-        assert_eq!(ask(&mut queue, claim(1, Exclusive), true), Standing::Held);
-        assert_eq!(ask(&mut queue, claim(1, Exclusive), true), Standing::Held, "asked again");
-        assert_eq!(ask(&mut queue, claim(2, Exclusive), false), Standing::Refused);
-        assert_eq!(ask(&mut queue, claim(2, Exclusive), true), Standing::Waits);
-        assert_eq!(ask(&mut queue, claim(2, Exclusive), true), Standing::Waits, "asked again");
-        assert_eq!(ask(&mut queue, claim(3, Share), true), Standing::Waits);
-        assert_eq!(ask(&mut queue, claim(4, Share), true), Standing::Waits);
+        assert_eq!(ask(&mut queue, claim(1, Exclusive), true), ClaimStanding::Held);
+        assert_eq!(ask(&mut queue, claim(1, Exclusive), true), ClaimStanding::Held, "asked again");
+        assert_eq!(ask(&mut queue, claim(2, Exclusive), false), ClaimStanding::Refused);
+        assert_eq!(ask(&mut queue, claim(2, Exclusive), true), ClaimStanding::Waits);
+        assert_eq!(ask(&mut queue, claim(2, Exclusive), true), ClaimStanding::Waits, "asked again");
+        assert_eq!(ask(&mut queue, claim(3, Share), true), ClaimStanding::Waits);
+        assert_eq!(ask(&mut queue, claim(4, Share), true), ClaimStanding::Waits);
         assert!(hand_on(&mut queue).is_empty());
         assert!(leave(&mut queue, owner(1), Exclusive) && !leave(&mut queue, owner(1), Exclusive));
         assert_eq!(hand_on(&mut queue), [owner(2)]);
@@ -155,10 +155,10 @@ mod tests {
     #[test]
     fn who_waits_alone_is_not_passed() {
         let mut queue = AdvisoryQueue::default();
-        assert_eq!(ask(&mut queue, claim(1, Share), true), Standing::Held);
-        assert_eq!(ask(&mut queue, claim(2, Exclusive), true), Standing::Waits);
-        assert_eq!(ask(&mut queue, claim(3, Share), true), Standing::Waits);
-        assert_eq!(ask(&mut queue, claim(4, Share), false), Standing::Refused);
+        assert_eq!(ask(&mut queue, claim(1, Share), true), ClaimStanding::Held);
+        assert_eq!(ask(&mut queue, claim(2, Exclusive), true), ClaimStanding::Waits);
+        assert_eq!(ask(&mut queue, claim(3, Share), true), ClaimStanding::Waits);
+        assert_eq!(ask(&mut queue, claim(4, Share), false), ClaimStanding::Refused);
         assert!(hand_on(&mut queue).is_empty());
         assert!(leave(&mut queue, owner(2), Exclusive), "it has given up");
         assert_eq!(hand_on(&mut queue), [owner(3)]);
@@ -168,19 +168,19 @@ mod tests {
     #[test]
     fn who_has_it_goes_before_who_waits_for_that() {
         let mut queue = AdvisoryQueue::default();
-        assert_eq!(ask(&mut queue, claim(1, Share), true), Standing::Held);
-        assert_eq!(ask(&mut queue, claim(2, Exclusive), true), Standing::Waits);
-        assert_eq!(ask(&mut queue, claim(1, Exclusive), true), Standing::Held);
+        assert_eq!(ask(&mut queue, claim(1, Share), true), ClaimStanding::Held);
+        assert_eq!(ask(&mut queue, claim(2, Exclusive), true), ClaimStanding::Waits);
+        assert_eq!(ask(&mut queue, claim(1, Exclusive), true), ClaimStanding::Held);
         assert_eq!(sessions(&queue.waiters), [2]);
 
         let mut queue = AdvisoryQueue::default();
-        assert_eq!(ask(&mut queue, claim(1, Share), true), Standing::Held);
-        assert_eq!(ask(&mut queue, claim(3, Share), true), Standing::Held);
-        assert_eq!(ask(&mut queue, claim(2, Exclusive), true), Standing::Waits);
-        assert_eq!(ask(&mut queue, claim(1, Exclusive), true), Standing::Waits);
+        assert_eq!(ask(&mut queue, claim(1, Share), true), ClaimStanding::Held);
+        assert_eq!(ask(&mut queue, claim(3, Share), true), ClaimStanding::Held);
+        assert_eq!(ask(&mut queue, claim(2, Exclusive), true), ClaimStanding::Waits);
+        assert_eq!(ask(&mut queue, claim(1, Exclusive), true), ClaimStanding::Waits);
         assert_eq!(sessions(&queue.waiters), [1, 2], "before the one that waits for it");
         let before = queue.clone();
-        assert_eq!(ask(&mut queue, claim(3, Exclusive), true), Standing::Deadlock);
+        assert_eq!(ask(&mut queue, claim(3, Exclusive), true), ClaimStanding::Deadlock);
         assert_eq!(queue, before, "it is not in the way");
         assert!(leave(&mut queue, owner(3), Share));
         assert_eq!(hand_on(&mut queue), [owner(1)]);

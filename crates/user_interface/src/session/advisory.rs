@@ -4,34 +4,20 @@
 //! has a lock ends with the life of its site, before anything else that its client asks is done, for in the next life others may have it.
 
 use crate::errors::{SqlError, sqlstate};
-use crate::locks::errands::{LockNews, LockPatience, LockScene, SessionLocks};
+use crate::locks::errands::{LeavingLocks, LockNews, LockPatience, LockScene, SessionLocks};
 use crate::locks::held::{GivenBack, HeldLock, LockScope};
 use crate::session::new_life::only_reads;
 use crate::session::state::{Block, Execution, Step, Work};
-use crate::session::turn::{Shared, Turn};
+use crate::session::turn::Turn;
 use crate::sql::advisory_calls::LockFunction;
-use messages::advisory::AdvisoryOwner;
 use messages::limits::MILLISECOND;
 use messages::session::SessionReply;
-use messages::{Now, Outbox, SessionId};
 use values::Value;
-
-/// The scene of a session's locks.
-pub fn lock_scene<'a>(
-    shared: &'a Shared,
-    session: SessionId,
-    process: i32,
-    now: Now,
-    outbox: &'a mut Outbox,
-) -> LockScene<'a> {
-    let owner = AdvisoryOwner { site: shared.config.site, incarnation: shared.life, session };
-    LockScene { now, outbox, owner, process, epoch: shared.epoch.as_deref() }
-}
 
 impl Turn<'_> {
     fn with_locks<T>(&mut self, act: impl FnOnce(&mut SessionLocks, &mut LockScene) -> T) -> T {
         let Turn { shared, session, now, outbox } = self;
-        let mut scene = lock_scene(shared, session.id, session.process, *now, outbox);
+        let mut scene = shared.lock_scene(session.id, session.process, *now, outbox);
         act(&mut session.locks, &mut scene)
     }
 
@@ -51,7 +37,9 @@ impl Turn<'_> {
                     Value::text("")
                 }
                 (_, None) => Value::Null,
-                (LockFunction::GiveBack(mode), Some(key)) => Value::Boolean(self.give_back_lock(HeldLock { key, mode })),
+                (LockFunction::GiveBack(mode), Some(key)) => {
+                    Value::Boolean(self.give_back_lock(HeldLock { key, mode }))
+                }
                 (LockFunction::Take { mode, scope, waits }, Some(key)) => {
                     let lock = HeldLock { key, mode };
                     if !self.session.locks.held.has(lock) {
@@ -173,7 +161,7 @@ impl Turn<'_> {
     pub fn leave_locks(&mut self) {
         let mut locks = std::mem::take(&mut self.session.locks);
         let (id, process) = (self.session.id, self.session.process);
-        let mut scene = lock_scene(self.shared, id, process, self.now, self.outbox);
+        let mut scene = self.shared.lock_scene(id, process, self.now, self.outbox);
         locks.leave(&mut scene);
         match locks.is_over() {
             true => locks.dismiss(&mut scene),
@@ -201,14 +189,6 @@ impl Turn<'_> {
         self.fatal(&error);
         true
     }
-}
-
-/// Locks of a session that has ended.
-pub struct LeavingLocks {
-    /// What is left of them.
-    pub locks: SessionLocks,
-    /// The session's process id.
-    pub process: i32,
 }
 
 impl Execution {

@@ -2,10 +2,11 @@
 //!
 //! Invariant: a statement is compiled with the catalog as the session sees it; what other sessions may use is kept in the cache.
 
+use crate::config::Config;
 use crate::errors::{Result, SqlError};
 use crate::limits::{CACHED_SQL_BYTES_MAX, CACHED_STATEMENTS_MAX};
+use crate::locks::errands::{LeavingLocks, LockScene};
 use crate::protocol::backend::{self, Severity};
-use crate::session::advisory::LeavingLocks;
 use crate::session::catalog::SharedCatalog;
 use crate::session::doorkeeper::Doorkeeper;
 use crate::session::state::{KnownPath, Session, TextLanguage};
@@ -15,7 +16,7 @@ use crate::sql::parse::{self, Parsed};
 use crate::sql::prepared::{Plan, Prepared};
 use crate::sql::settings::{Facts, SiteFacts};
 use crate::sql::utility::Utility;
-use crate::user_interface::Config;
+use messages::advisory::AdvisoryOwner;
 use messages::program::ResultColumn;
 use messages::query::{QueryRequest, SessionFacts};
 use messages::schema::Catalog;
@@ -52,6 +53,20 @@ pub struct Shared {
     pub leaving: BTreeMap<SessionId, LeavingLocks>,
     /// Whether long messages are taken; if not, they are left to another user interface.
     pub takes_long: bool,
+}
+
+impl Shared {
+    /// What the locks of a session see of the world.
+    pub fn lock_scene<'a>(
+        &'a self,
+        session: SessionId,
+        process: i32,
+        now: Now,
+        outbox: &'a mut Outbox,
+    ) -> LockScene<'a> {
+        let owner = AdvisoryOwner { site: self.config.site, incarnation: self.life, session };
+        LockScene { now, outbox, owner, process, epoch: self.epoch.as_deref() }
+    }
 }
 
 /// One input handled for one session.

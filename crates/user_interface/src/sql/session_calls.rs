@@ -99,6 +99,39 @@ fn called(item: &SelectItem) -> Option<(String, &ast::Function, Option<String>)>
     is_one.then_some((name, function, alias))
 }
 
+/// Refuses such functions beside anything but a list of values. Errors: 0A000.
+fn check_plain(query: &ast::Query, select: &ast::Select) -> Result<()> {
+    let is_plain = select.from.is_empty()
+        && select.selection.is_none()
+        && select.distinct.is_none()
+        && select.having.is_none()
+        && query.with.is_none()
+        && query.order_by.is_none()
+        && query.limit_clause.is_none()
+        && query.fetch.is_none()
+        && query.locks.is_empty();
+    if is_plain {
+        return Ok(());
+    }
+    let is_of_locks = |(name, ..): (String, _, _)| LockFunction::of_name(&name).is_some();
+    match select.projection.iter().filter_map(called).any(is_of_locks) {
+        true => Err(unsupported()),
+        false => Err(SqlError::unsupported("pg_sleep() or pg_notify() with more than a list of values")),
+    }
+}
+
+/// Refuses what cannot be done in one step: it would have committed before it sleeps or waits, and a client that cancels it then were told that it has not.
+/// Errors: 0A000.
+fn check_together(notifies: bool, sleeps: bool, locks: bool) -> Result<()> {
+    match (notifies, sleeps, locks) {
+        (true, true, _) => Err(SqlError::unsupported("pg_notify() beside pg_sleep()")),
+        (true, _, true) | (_, true, true) => {
+            Err(SqlError::unsupported("pg_notify() or pg_sleep() beside an advisory lock"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether an expression reads a clock that goes on while the statement runs.
 fn reads_clock(item: &SelectItem) -> bool {
     let text = item.to_string().to_ascii_lowercase();
@@ -113,22 +146,7 @@ impl Compiler<'_> {
         if !select.projection.iter().any(|item| called(item).is_some()) {
             return Ok(None);
         }
-        let plain = select.from.is_empty()
-            && select.selection.is_none()
-            && select.distinct.is_none()
-            && select.having.is_none()
-            && query.with.is_none()
-            && query.order_by.is_none()
-            && query.limit_clause.is_none()
-            && query.fetch.is_none()
-            && query.locks.is_empty();
-        let is_of_locks = |(name, ..): &(String, _, _)| LockFunction::of_name(name).is_some();
-        if !plain && select.projection.iter().filter_map(called).any(|found| is_of_locks(&found)) {
-            return Err(unsupported().into());
-        }
-        if !plain {
-            return Err(SqlError::unsupported("pg_sleep() or pg_notify() with more than a list of values").into());
-        }
+        check_plain(query, select)?;
         let before = self.parameters.clone();
         let (mut actions, mut output, mut columns, mut sleeps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut locks = LockCalls::default();
@@ -177,13 +195,7 @@ impl Compiler<'_> {
             columns.push(ResultColumn { name, column_type: Type::Void, origin: (0, 0) });
         }
         let read_only = actions.is_empty();
-        // It would have committed before it sleeps, and a client that cancels it then were told that it has not.
-        if !read_only && !sleeps.is_empty() {
-            return Err(SqlError::unsupported("pg_notify() beside pg_sleep()").into());
-        }
-        if !locks.calls.is_empty() && !(read_only && sleeps.is_empty()) {
-            return Err(SqlError::unsupported("pg_notify() or pg_sleep() beside an advisory lock").into());
-        }
+        check_together(!read_only, !sleeps.is_empty(), !locks.calls.is_empty())?;
         let locks = locks.finish(&mut output).into();
         actions.push(Action::Select { source: None, filter: None, output, offset: None, limit: None, lock: None });
         let program = Program {

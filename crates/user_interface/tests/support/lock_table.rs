@@ -102,14 +102,15 @@ impl LockTable {
         SessionReply::Executed { affected: rows.len() as u64, rows }
     }
 
-    /// `2 take 5 x`, `2 leave 5 x`: a session of another site does. Whether the session of the script has got the lock by it.
+    /// `2 take 5 x`, `0.2 leave 5 x`: a session of another site does, of the second if none is named. Whether the session of the script has got the lock by it.
     pub fn other(&mut self, text: &str) -> bool {
         let words: Vec<&str> = text.split(' ').collect();
         let [session, what, number, mode] = words.as_slice() else { panic!("session, what, number, mode") };
         let key = AdvisoryKey::of_number(number.parse().expect("a number"));
         let mode = if *mode == "x" { AdvisoryMode::Exclusive } else { AdvisoryMode::Share };
-        let session = session.parse().expect("a number");
-        let owner = AdvisoryOwner { site: SiteId(2), incarnation: Incarnation(1), session: SessionId(session) };
+        let (site, session) = session.split_once('.').unwrap_or(("2", session));
+        let (site, session): (u16, u64) = (site.parse().expect("a site"), session.parse().expect("a number"));
+        let owner = AdvisoryOwner { site: SiteId(site), incarnation: Incarnation(1), session: SessionId(session) };
         let queue = self.rows.entry(key).or_default();
         if *what == "take" {
             let claim = AdvisoryClaim { owner, mode, process: 1_000 + session as i32, epoch: EpochNumber(1) };

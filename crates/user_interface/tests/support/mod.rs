@@ -8,10 +8,10 @@ mod catalog;
 mod lock_table;
 
 use bytes::{BufMut, BytesMut};
-use messages::access::AccessReply;
-use messages::program::{Action, Program, ResultColumn};
 use lock_table::LockTable;
+use messages::access::AccessReply;
 use messages::advisory;
+use messages::program::{Action, Program, ResultColumn};
 use messages::query::{QueryReply, QueryRequest};
 use messages::replication::SiteNotice;
 use messages::session::{CommitReceipt, Failure, SessionReply, SessionRequest, StatementFailure};
@@ -306,9 +306,7 @@ impl Script {
 
     fn show(&mut self, outbox: &Outbox) {
         let is_held = self.locks.reply.is_some() && self.interface.holds_output(SESSION);
-        if !is_held
-            && let Some(output) = self.interface.output(SESSION)
-        {
+        if !is_held && let Some(output) = self.interface.output(SESSION) {
             let bytes = output.split();
             if let Some(key) = backend_text::show(&bytes, &mut self.output) {
                 self.key = Some(key);
