@@ -73,20 +73,20 @@ impl TableId {
 }
 
 impl SessionId {
-    /// Set in the number of a companion: no client's session counts so far.
+    /// Set in the number of a deputy: no client's session counts so far.
     const OF_LOCKS: u64 = 1 << 47;
 
-    /// The companion of a client's session, in which its advisory locks are taken and given back by transactions of their own.
+    /// The deputy of a client's session, in which its advisory locks are taken and given back by transactions of their own.
     pub const fn of_locks(self) -> SessionId {
         SessionId(self.0 | SessionId::OF_LOCKS)
     }
 
-    /// Whether it is such a companion.
+    /// Whether it is such a deputy.
     pub const fn is_of_locks(self) -> bool {
         self.0 & SessionId::OF_LOCKS != 0
     }
 
-    /// The client's session, of a companion too.
+    /// The client's session, of a deputy too.
     pub const fn of_client(self) -> SessionId {
         SessionId(self.0 & !SessionId::OF_LOCKS)
     }

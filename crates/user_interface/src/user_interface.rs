@@ -365,7 +365,7 @@ impl UserInterface {
         }
     }
 
-    /// The action driver has answered the companion of a session.
+    /// The action driver has answered the deputy of a session.
     fn locks_replied(&mut self, now: Now, client: SessionId, reply: SessionReply, outbox: &mut Outbox) {
         let Some(mut leaving) = self.shared.leaving.remove(&client) else {
             self.turn(now, client, outbox, |turn| turn.locks_replied(reply));

@@ -1,6 +1,6 @@
 //! A session's transactions of locks, one after the other: what it has no more is given back, what it wants is asked for.
 //!
-//! They run beside the client's own transaction, in the session's companion at the action driver. Invariants: at most one is under way; what is to be given back goes before what
+//! They run beside the client's own transaction, in the session's deputy at the action driver. Invariants: at most one is under way; what is to be given back goes before what
 //! is wanted; what is wanted no more is given back, whether it was got or not; nothing that is told to a client rests on a row that was read without a commit that
 //! checks it, but that the session holds a lock, which only the session itself ends.
 
@@ -129,8 +129,8 @@ pub struct SessionLocks {
     rests_until: Option<u64>,
     /// Until when the client waits for what is given back, by the boot clock.
     client_waits_until: Option<u64>,
-    /// The action driver has heard of the companion.
-    has_companion: bool,
+    /// The action driver has heard of the deputy.
+    has_deputy: bool,
 }
 
 /// Locks of a session that has ended.
@@ -205,9 +205,9 @@ impl SessionLocks {
         self.go_on(scene);
     }
 
-    /// All is given back, and nobody waits for more: the action driver may forget the companion.
+    /// All is given back, and nobody waits for more: the action driver may forget the deputy.
     pub fn dismiss(&mut self, scene: &mut LockScene) {
-        if std::mem::take(&mut self.has_companion) {
+        if std::mem::take(&mut self.has_deputy) {
             ask(SessionRequest::Close, scene);
         }
     }
@@ -257,6 +257,8 @@ impl SessionLocks {
                 let locks = self.to_give_back.iter().copied().take(ADVISORY_GIVEN_BACK).collect();
                 ErrandGoal::GiveBack(locks, 0)
             }
+            // A claim names an epoch that has its owner: others would take it for one of a life that is over.
+            Some(_) if scene.epoch.is_none() => return,
             Some(wanted) if !wanted.is_queued || wanted.is_woken => {
                 wanted.is_woken = false;
                 ErrandGoal::Take(wanted.number)
@@ -276,7 +278,7 @@ impl SessionLocks {
                 ErrandStage::Beginning
             }
         };
-        self.has_companion = true;
+        self.has_deputy = true;
         self.errand = Some(LockErrand { goal, stage });
     }
 
@@ -500,6 +502,7 @@ impl SessionLocks {
 impl LockScene<'_> {
     fn claim(&self, mode: AdvisoryMode) -> AdvisoryClaim {
         let epoch = self.epoch.map_or(EpochNumber(0), |epoch| epoch.number);
+        assert!(epoch > EpochNumber(0), "nothing is asked for before the epoch is known");
         AdvisoryClaim { owner: self.owner, mode, process: self.process, epoch }
     }
 }

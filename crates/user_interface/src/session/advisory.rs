@@ -110,7 +110,7 @@ impl Turn<'_> {
         self.with_locks(SessionLocks::give_up);
     }
 
-    /// The action driver has answered the session's companion.
+    /// The action driver has answered the session's deputy.
     pub fn locks_replied(&mut self, reply: SessionReply) {
         let news = self.with_locks(|locks, scene| locks.replied(reply, scene));
         self.lock_news(news);

@@ -1,4 +1,4 @@
-//! The rows of advisory locks, as the action driver of a script has them: what the session's companion asks is done on them, and what others do beside it.
+//! The rows of advisory locks, as the action driver of a script has them: what the session's deputy asks is done on them, and what others do beside it.
 
 use messages::advisory::{AdvisoryClaim, AdvisoryKey, AdvisoryMode, AdvisoryOwner, AdvisoryQueue};
 use messages::epoch::{Placement, ProposalId};
@@ -25,7 +25,7 @@ pub struct LockTable {
 }
 
 impl LockTable {
-    /// The companion asks.
+    /// The deputy asks.
     pub fn ask(&mut self, request: &SessionRequest, output: &mut String) {
         let reply = match request {
             SessionRequest::Begin { .. } => SessionReply::Begun,
