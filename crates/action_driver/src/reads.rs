@@ -5,7 +5,7 @@
 
 use crate::exchange::SessionExchange;
 use crate::limits::LONG_WAIT;
-use crate::need::{Ahead, ExecutorEvent, ExecutorNeed, catalog_item};
+use crate::need::{Ahead, ExecutorEvent, ExecutorNeed, RangeNeed, catalog_item};
 use crate::transaction::ExecutingTransaction;
 use messages::access::{AccessReply, AccessRequest};
 use messages::commit::CommitRequest;
@@ -128,7 +128,7 @@ impl ReadState {
             ExecutorNeed::Presence(item) => (AccessTarget::Item(item.clone()), AccessKind::Increment),
             // A batch asks anew: rows that another transaction has prepared to change since the last one are waited for.
             ExecutorNeed::Range(need) => {
-                if transaction.is_private(need.range.table) {
+                if transaction.is_private(need.range.table) || only_shows(need, transaction) {
                     return self.fetch(transaction, exchange);
                 }
                 (AccessTarget::Range(Box::new(need.range.clone())), need.kind)
@@ -376,7 +376,9 @@ impl ReadState {
             left = Some(rest).filter(|rest| !rest.is_empty());
         }
         let rows = transaction.file().overlay(&read, rows, need.reverse);
-        transaction.note_range_read(read, as_of)?;
+        if !only_shows(need, transaction) {
+            transaction.note_range_read(read, as_of)?;
+        }
         Ok(ReadProgress::Ready(ExecutorEvent::Batch(rows, left)))
     }
 
@@ -409,6 +411,12 @@ impl ReadState {
             | ReadStage::Refreshing { tag } => exchange.forget_tag(tag),
         }
     }
+}
+
+/// Whether a batch is of the claims on advisory locks, which `pg_locks` shows as they are just then. They are no part of a transaction that writes: its session
+/// takes locks meanwhile, in transactions of their own, which would wait for it.
+fn only_shows(need: &RangeNeed, transaction: &ExecutingTransaction) -> bool {
+    need.range.table == TableId::ADVISORY_LOCKS && !transaction.is_snapshot()
 }
 
 /// An item was read for a need. Errors: it had another version before; the transaction has become too large; what it adds does not fit any more.

@@ -66,8 +66,30 @@ impl TableId {
     pub const SNAPSHOT_PARTS: TableId = TableId(8);
     /// And the one that is being taken.
     pub const SNAPSHOT_PROGRESS: TableId = TableId(9);
+    /// Who holds and who awaits advisory locks: see `messages::advisory`.
+    pub const ADVISORY_LOCKS: TableId = TableId(10);
     /// The first identifier that a created storage may have: as in PostgreSQL, lower ones belong to the system.
     pub const FIRST_CREATED: TableId = TableId(16_384);
+}
+
+impl SessionId {
+    /// Set in the number of a deputy: no client's session counts so far.
+    const OF_LOCKS: u64 = 1 << 47;
+
+    /// The deputy of a client's session, in which its advisory locks are taken and given back by transactions of their own.
+    pub const fn of_locks(self) -> SessionId {
+        SessionId(self.0 | SessionId::OF_LOCKS)
+    }
+
+    /// Whether it is such a deputy.
+    pub const fn is_of_locks(self) -> bool {
+        self.0 & SessionId::OF_LOCKS != 0
+    }
+
+    /// The client's session, of a deputy too.
+    pub const fn of_client(self) -> SessionId {
+        SessionId(self.0 & !SessionId::OF_LOCKS)
+    }
 }
 
 /// A transaction: its home site, that site's incarnation, and a sequence number counted up by that incarnation.

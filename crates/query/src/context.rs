@@ -25,7 +25,7 @@ use datafusion::logical_expr::{AggregateUDF, Expr, HigherOrderUDF, ScalarUDF, Ta
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::sqlparser::ast;
 use messages::schema::VersionedTable;
-use messages::{Timestamp, concurrency_report, contention, snapshot_report};
+use messages::{Timestamp, advisory, concurrency_report, contention, snapshot_report};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -61,6 +61,10 @@ impl<'a> PlanningContext<'a> {
     }
 
     fn system_table(&self, schema: &str, name: &str) -> Option<Result<Arc<dyn TableSource>>> {
+        if (schema, name) == ("pg_catalog", "pg_locks") {
+            let table = RowTable::new(advisory::shown_table()).with_names(Naming::AdvisoryLocks);
+            return Some(Ok(provider_as_source(Arc::new(table))));
+        }
         let table = self.catalog.table(schema, name)?;
         Some(table.map(|table| provider_as_source(Arc::new(table))).map_err(QueryError::into_datafusion))
     }
@@ -75,7 +79,7 @@ impl<'a> PlanningContext<'a> {
     /// What the site has counted, with the names of this snapshot.
     fn contention(&self) -> Arc<dyn TableSource> {
         self.catalog.show();
-        let naming = Naming(Arc::clone(&self.catalog));
+        let naming = Naming::Contention(Arc::clone(&self.catalog));
         provider_as_source(Arc::new(RowTable::new(contention::table()).with_names(naming)))
     }
 

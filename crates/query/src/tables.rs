@@ -16,7 +16,7 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::stream::BoxStream;
 use messages::schema::TableSchema;
-use messages::{Key, KeyRange, Row, contention};
+use messages::{Key, KeyRange, Row, advisory, contention};
 use std::sync::Arc;
 
 /// What a plan wants to read of one table.
@@ -59,14 +59,20 @@ pub(crate) struct RowTable {
     naming: Option<Naming>,
 }
 
-/// Puts names in the place of storages and keys, in rows of `raid.contention`.
+/// What becomes of rows before they are shown.
 #[derive(Clone, Debug)]
-pub(crate) struct Naming(pub Arc<SystemCatalog>);
+pub(crate) enum Naming {
+    /// Names are put in the place of storages and keys, in rows of `raid.contention`.
+    Contention(Arc<SystemCatalog>),
+    /// Each claim on an advisory lock is a row of `pg_locks`.
+    AdvisoryLocks,
+}
 
 impl Naming {
-    /// The same rows with names.
+    /// The rows to be shown.
     pub(crate) fn apply(&self, rows: ScanBatch) -> Result<ScanBatch> {
-        let named = |(key, row): (Key, Row)| Ok((key, contention::named(&row, self.0.catalog()).map_err(of_value)?));
+        let Naming::Contention(known) = self else { return Ok(advisory::shown(rows).map_err(of_value)?) };
+        let named = |(key, row): (Key, Row)| Ok((key, contention::named(&row, known.catalog()).map_err(of_value)?));
         rows.into_iter().map(named).collect()
     }
 }

@@ -503,6 +503,7 @@ impl Core {
                     tracing::info!(epoch = epoch.number.0, members = members.join(", "), "serving");
                     huge_pages::allow(true);
                     self.alone = false;
+                    self.tell_sessions(epoch);
                 }
                 SiteNotice::StartAgain { reason, .. } => return self.start_again(&reason),
                 SiteNotice::Halt { reason } => return self.end(format!("site {} stops: {reason}", self.config.id)),

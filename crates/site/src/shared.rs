@@ -292,6 +292,7 @@ impl SiteShared {
 
     /// The worker that serves a session.
     fn worker_of(&self, session: SessionId) -> usize {
+        let session = session.of_client();
         if self.moved_count.load(Ordering::SeqCst) > 0
             && let Some(worker) = self.moved.lock().expect("no holder of this lock panics").get(&session)
         {

@@ -346,6 +346,7 @@ impl Worker {
                     if let Message::AccessReply(AccessReply::CatalogRows { .. })
                     | Message::SessionReply(..)
                     | Message::Notified(_)
+                    | Message::Site(_)
                     | Message::QueryReply(..) = &envelope.message
                     {
                         self.user_interface.handle(now, envelope, &mut self.outbox);
@@ -363,6 +364,9 @@ impl Worker {
             }
         }
         self.collect();
+        for session in self.user_interface.departed() {
+            self.shared.note_place(session, first_worker_of(session));
+        }
         let pending: Vec<SessionId> = self.user_interface.pending().collect();
         for session in pending {
             // A session that has its answer may go on with what it has sent meanwhile.
@@ -545,7 +549,9 @@ impl Worker {
         }
         self.user_interface.close(session, &mut self.outbox);
         self.shared.query().forget(session);
-        self.shared.note_place(session, first_worker_of(session));
+        if !self.user_interface.is_leaving(session) {
+            self.shared.note_place(session, first_worker_of(session));
+        }
         self.shared.client_went();
         drop(self.poll.registry().deregister(&mut client.socket));
     }

@@ -4,19 +4,23 @@
 //! catalog's definitions; it knows no socket, no clock, no row that is stored, and none of the servers that it asks. A process may
 //! hold several, one for each group of clients. In reading order:
 //!
-//! * [`user_interface`]: the server, what its caller drives;
+//! * [`config`]: who it is; [`user_interface`]: the server, what its caller drives;
 //! * [`protocol`]: bytes to messages and back; [`session`]: what each client has set up and under way;
+//! * [`locks`]: advisory locks;
 //! * [`sql`]: text to programs, queries and schema changes;
 //! * [`errors`]: what the client is told; [`limits`]: every bound.
 
+pub mod config;
 pub mod errors;
 pub mod limits;
+pub mod locks;
 pub mod protocol;
 pub mod session;
 pub mod sql;
 pub mod user_interface;
 
+pub use config::Config;
 pub use protocol::frontend::announces_long;
 pub use session::doorkeeper::Doorkeeper;
 pub use session::login::{Encryption, Peer};
-pub use user_interface::{CancelKey, Config, Moving, UserInterface};
+pub use user_interface::{CancelKey, Moving, UserInterface};

@@ -81,3 +81,20 @@ pub const FIRST_OBJECT: u32 = messages::TableId::FIRST_CREATED.0;
 
 const _: () = assert!(SQL_BYTES_MAX < MESSAGE_BYTES_MAX && STARTUP_BYTES_MAX < MESSAGE_BYTES_MAX);
 const _: () = assert!(EXPRESSION_DEPTH_MAX <= sql_syntax::limits::DEPTH_MAX);
+
+/// Claims on one advisory lock: each takes some 30 bytes of its row, which is written anew with each change.
+pub const ADVISORY_CLAIMS_MAX: usize = 10_000;
+/// Advisory locks of one session.
+pub const ADVISORY_LOCKS_MAX: usize = 10_000;
+/// Advisory locks that one transaction gives back.
+pub const ADVISORY_GIVEN_BACK: usize = 64;
+/// How long a client waits at most for its advisory locks to be given back before it is told that its transaction is over, in nanoseconds.
+pub const GIVING_BACK_PATIENCE: u64 = 2 * SECOND;
+/// How long a session waits for an advisory lock until it looks whether it is in a deadlock, in nanoseconds, and then again (PostgreSQL's `deadlock_timeout`).
+pub const DEADLOCK_PERIOD: u64 = SECOND;
+/// How long after a failure of the site advisory locks are tried to be given back again, in nanoseconds.
+pub const GIVING_BACK_PERIOD: u64 = 200 * messages::limits::MILLISECOND;
+/// A transaction of advisory locks that has lost so many conflicts is tried again only after a while, which doubles each time.
+pub const ADVISORY_TRIES_AT_ONCE: u32 = 2;
+/// The most that while becomes, in nanoseconds.
+pub const ADVISORY_DELAY_MAX: u64 = 64 * messages::limits::MILLISECOND;

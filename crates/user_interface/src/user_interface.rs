@@ -3,63 +3,26 @@
 //! Invariant: a session that the caller may want to look at (output to send, input to take, socket to close) is among
 //! [`UserInterface::pending`]'s, once.
 
+use crate::config::Config;
 use crate::limits::STARTUP_PATIENCE;
+use crate::locks::programs;
 use crate::protocol::frontend::{self, Follows, Frontend};
 use crate::session::catalog::SharedCatalog;
-use crate::session::doorkeeper::Doorkeeper;
+use crate::session::due;
 use crate::session::login::{Encryption, Peer};
-use crate::session::queries::cancelled;
 use crate::session::startup::Started;
-use crate::session::state::{CancelReason, Cycle, Phase, Session, Step, Work};
+use crate::session::state::{CancelReason, Cycle, Phase, Session, Work};
 use crate::session::turn::{Shared, Turn};
 use bytes::{Buf, BytesMut};
 use messages::access::AccessReply;
-use messages::concurrency::Method;
+use messages::advisory;
 use messages::log_record::LogRecord;
-use messages::session::SessionRequest;
-use messages::{
-    Envelope, Incarnation, Key, Message, Notification, Now, Outbox, Row, Server, SessionId, SiteId, Timestamp,
-};
+use messages::replication::SiteNotice;
+use messages::session::SessionReply;
+use messages::{Envelope, Incarnation, Key, Message, Notification, Now, Outbox, Row, Server, SessionId, Timestamp};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Who the server is, as its clients see it.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The site.
-    pub site: SiteId,
-    /// Name of the instance.
-    pub instance: String,
-    /// What `server_version` says.
-    pub server_version: String,
-    /// What `version()` says.
-    pub version: String,
-    /// Process ids given to sessions start above this; several user interfaces of one site must not overlap.
-    pub process_base: u32,
-    /// Where the secrets of cancel keys come from.
-    pub seed: u64,
-    /// Who lets clients in: one for all user interfaces of a process.
-    pub doorkeeper: Arc<Doorkeeper>,
-    /// The concurrency-control method that the site runs as long as none is set.
-    pub method: Method,
-}
-
-impl Config {
-    /// For a program of this version, which lets everybody in unless it is given a doorkeeper: `server_version` starts with the PostgreSQL version that is spoken, as drivers parse it.
-    pub fn new(site: SiteId, instance: &str, version: &str, process_base: u32, seed: u64) -> Config {
-        Config {
-            site,
-            instance: instance.to_string(),
-            server_version: format!("15.0 (Raid {version})"),
-            version: format!("PostgreSQL 15.0 (Raid {version}, instance {instance}, site {})", site.0),
-            process_base,
-            seed,
-            doorkeeper: Doorkeeper::trusting(seed),
-            method: Method::default(),
-        }
-    }
-}
 
 /// What a CancelRequest names: process id and secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +44,7 @@ pub struct UserInterface {
     processes: BTreeMap<i32, SessionId>,
     pending: Vec<SessionId>,
     cancels: Vec<CancelKey>,
+    departed: Vec<SessionId>,
     /// Sessions that have not been let in.
     unknown: usize,
     next_process: u32,
@@ -105,12 +69,15 @@ impl UserInterface {
                 cursor_bytes: Arc::default(),
                 scratch: Vec::new(),
                 life: Incarnation(0),
+                epoch: None,
+                leaving: BTreeMap::new(),
                 takes_long: true,
             },
             sessions: BTreeMap::new(),
             processes: BTreeMap::new(),
             pending: Vec::new(),
             cancels: Vec::new(),
+            departed: Vec::new(),
         }
     }
 
@@ -248,6 +215,16 @@ impl UserInterface {
         }
     }
 
+    /// Whether advisory locks of a session that has ended are still being given back: what is said to it has to come here until then.
+    pub fn is_leaving(&self, session: SessionId) -> bool {
+        self.shared.leaving.contains_key(&session)
+    }
+
+    /// Sessions since the last call of which that is over.
+    pub fn departed(&mut self) -> Vec<SessionId> {
+        std::mem::take(&mut self.departed)
+    }
+
     /// The bytes to send; what was sent is to be taken out from the front.
     pub fn output(&mut self, session: SessionId) -> Option<&mut BytesMut> {
         self.sessions.get_mut(&session).map(|session| &mut session.output)
@@ -318,7 +295,7 @@ impl UserInterface {
         let Some(session) = self.cancel_target(key) else {
             return false;
         };
-        self.turn(self.now, session, outbox, |turn| cancel_statement(turn, CancelReason::Request));
+        self.turn(self.now, session, outbox, |turn| due::cancel_statement(turn, CancelReason::Request));
         true
     }
 
@@ -331,6 +308,9 @@ impl UserInterface {
     /// or not at all.
     pub fn new_life(&mut self, life: Incarnation, catalog: Vec<(Key, Timestamp, Option<Row>)>, outbox: &mut Outbox) {
         self.shared.life = life;
+        self.shared.epoch = None;
+        // What is of a life that is over nobody has to give back.
+        self.departed.extend(std::mem::take(&mut self.shared.leaving).into_keys());
         self.load_catalog(catalog);
         let all: Vec<SessionId> = self.sessions.keys().copied().collect();
         for session in all {
@@ -349,12 +329,12 @@ impl UserInterface {
         self.now = now;
         let session = self.sessions.get_mut(&id)?;
         session.is_due &= !session.output.is_empty();
-        let before = (session.output.len(), session.takes_input(), session.phase);
+        let before = session.standing();
         let mut turn = Turn { shared: &mut self.shared, session, now, outbox };
         let result = handle(&mut turn);
         turn.pump();
-        let after = (session.output.len(), session.takes_input(), session.phase);
-        if before.2 == Phase::Startup && after.2 != Phase::Startup {
+        let after = session.standing();
+        if before.phase == Phase::Startup && after.phase != Phase::Startup {
             self.unknown -= 1;
         }
         if after != before && !session.listed {
@@ -364,8 +344,15 @@ impl UserInterface {
         Some(result)
     }
 
-    /// Transactions have committed that notify: who listens is told, at once if its client is idle.
+    /// Transactions have committed that notify: who listens is told, at once if its client is idle; and who has been given an advisory lock.
     fn notified(&mut self, now: Now, notifications: &[Notification], outbox: &mut Outbox) {
+        let (of_locks, notifications): (Vec<_>, Vec<_>) =
+            notifications.iter().partition(|notification| notification.process == advisory::PROCESS);
+        for owner in of_locks.into_iter().flat_map(|notification| programs::told(&notification.payload)) {
+            if (owner.site, owner.incarnation) == (self.shared.config.site, self.shared.life) {
+                self.turn(now, owner.session, outbox, |turn| turn.wake_locks());
+            }
+        }
         let mut told = Vec::new();
         for session in self.sessions.values_mut().filter(|session| session.listening.is_on()) {
             let heard = notifications.iter().filter(|notification| session.listening.hear(notification)).count();
@@ -376,6 +363,34 @@ impl UserInterface {
         for session in told {
             self.turn(now, session, outbox, |turn| turn.tell_idle_client());
         }
+    }
+
+    /// The action driver has answered the deputy of a session.
+    fn locks_replied(&mut self, now: Now, client: SessionId, reply: SessionReply, outbox: &mut Outbox) {
+        let Some(mut leaving) = self.shared.leaving.remove(&client) else {
+            self.turn(now, client, outbox, |turn| turn.locks_replied(reply));
+            return;
+        };
+        let mut scene = self.shared.lock_scene(client, leaving.process, now, outbox);
+        // Nobody waits for news.
+        let _ = leaving.locks.replied(reply, &mut scene);
+        match leaving.locks.is_over() {
+            true => {
+                leaving.locks.dismiss(&mut scene);
+                self.departed.push(client);
+            }
+            false => drop(self.shared.leaving.insert(client, leaving)),
+        }
+    }
+
+    /// Tries again to give back what sessions have left.
+    fn tick_leaving(&mut self, now: Now, outbox: &mut Outbox) {
+        let mut all = std::mem::take(&mut self.shared.leaving);
+        for (client, leaving) in all.iter_mut().filter(|(_, leaving)| leaving.locks.is_due(now)) {
+            let mut scene = self.shared.lock_scene(*client, leaving.process, now, outbox);
+            let _ = leaving.locks.tick(&mut scene);
+        }
+        self.shared.leaving = all;
     }
 
     /// Runs one input of every session for which `when` holds.
@@ -391,6 +406,13 @@ impl UserInterface {
 impl Server for UserInterface {
     fn handle(&mut self, now: Now, envelope: Envelope, outbox: &mut Outbox) {
         match envelope.message {
+            Message::SessionReply(session, reply) if session.is_of_locks() => {
+                self.locks_replied(now, session.of_client(), reply, outbox);
+            }
+            Message::Site(SiteNotice::Serving { epoch }) => {
+                self.shared.epoch = Some(epoch);
+                self.turn_where(now, outbox, due::waits_for_lock, |turn| turn.wake_locks());
+            }
             Message::SessionReply(session, reply) => {
                 self.turn(now, session, outbox, |turn| match std::mem::replace(&mut turn.session.work, Work::Idle) {
                     Work::Statement(execution) => turn.statement_replied(execution, reply),
@@ -404,9 +426,9 @@ impl Server for UserInterface {
             }
             Message::AccessReply(AccessReply::CatalogRows { rows }) => {
                 self.shared.catalog.apply(rows);
-                self.turn_where(now, outbox, waits_for_catalog, |turn| {
+                self.turn_where(now, outbox, due::waits_for_catalog, |turn| {
                     turn.settled();
-                    catalog_moved(turn);
+                    due::catalog_moved(turn);
                 });
             }
             Message::Notified(notifications) => self.notified(now, &notifications, outbox),
@@ -419,17 +441,19 @@ impl Server for UserInterface {
             for session in self.sessions.values_mut().filter(|session| session.phase == Phase::Startup) {
                 session.deadline.get_or_insert(now.boot + STARTUP_PATIENCE);
             }
-            self.turn_where(now, outbox, is_silent, |turn| turn.leave());
-            self.turn_where(now, outbox, is_login_due, |turn| turn.login_due());
+            self.turn_where(now, outbox, due::is_silent, |turn| turn.leave());
+            self.turn_where(now, outbox, due::is_login_due, |turn| turn.login_due());
         }
-        self.turn_where(now, outbox, is_late, |turn| {
+        self.turn_where(now, outbox, due::is_late, |turn| {
             turn.session.deadline = None;
-            cancel_statement(turn, CancelReason::Timeout);
+            due::cancel_statement(turn, CancelReason::Timeout);
         });
-        self.turn_where(now, outbox, is_idle_too_long, |turn| turn.idle_too_long());
-        self.turn_where(now, outbox, has_waited, |turn| {
+        self.turn_where(now, outbox, due::has_locks_due, |turn| turn.locks_are_due());
+        self.tick_leaving(now, outbox);
+        self.turn_where(now, outbox, due::is_idle_too_long, |turn| turn.idle_too_long());
+        self.turn_where(now, outbox, due::has_waited, |turn| {
             turn.settled();
-            catalog_moved(turn);
+            due::catalog_moved(turn);
             turn.wake();
         });
     }
@@ -500,84 +524,4 @@ fn take_message(turn: &mut Turn, input: &[u8], cancel: &mut Option<CancelKey>) -
 /// Whether the message that begins here is for another user interface.
 fn leaves_long(turn: &Turn, input: &[u8]) -> bool {
     !turn.shared.takes_long && frontend::announces_long(input) && turn.session.is_at_rest()
-}
-
-/// Whether a connection has not said who it is for too long.
-fn is_silent(session: &Session, now: Now) -> bool {
-    session.phase == Phase::Startup && session.deadline.is_some_and(|deadline| deadline <= now.boot)
-}
-
-/// Whether a login that waits goes on.
-fn is_login_due(session: &Session, now: Now) -> bool {
-    session.phase == Phase::Startup && session.login.due().is_some_and(|due| due <= now.boot)
-}
-
-/// Whether a statement has taken longer than the session allows.
-fn is_late(session: &Session, now: Now) -> bool {
-    session.deadline.is_some_and(|deadline| deadline <= now.boot) && !matches!(session.work, Work::Idle)
-}
-
-/// Whether a client has said nothing for longer than its session allows.
-fn is_idle_too_long(session: &Session, now: Now) -> bool {
-    let is_idle = matches!((&session.work, &session.cycle), (Work::Idle, Cycle::Idle));
-    session.phase == Phase::Ready && is_idle && session.deadline.is_some_and(|deadline| deadline <= now.boot)
-}
-
-fn waits_for_catalog(session: &Session, _: Now) -> bool {
-    match &session.work {
-        Work::Settling(_) => true,
-        Work::Statement(execution) => matches!(execution.step, Step::Catalog(_)),
-        _ => false,
-    }
-}
-
-/// Whether a session has waited for the catalog, or slept, long enough.
-fn has_waited(session: &Session, now: Now) -> bool {
-    match &session.work {
-        Work::Settling(settling) => settling.deadline <= now.boot,
-        Work::Statement(execution) => {
-            matches!(execution.step, Step::Catalog(until) | Step::Sleep(until) if until <= now.boot)
-        }
-        _ => false,
-    }
-}
-
-/// The catalog may be what a statement waited for: it is compiled again.
-fn catalog_moved(turn: &mut Turn) {
-    match std::mem::replace(&mut turn.session.work, Work::Idle) {
-        Work::Statement(execution) if matches!(execution.step, Step::Catalog(_)) => turn.recompile(execution),
-        other => turn.session.work = other,
-    }
-}
-
-/// Ends what the session has under way with 57014, where that still can be.
-fn cancel_statement(turn: &mut Turn, reason: CancelReason) {
-    match &turn.session.work {
-        Work::Idle | Work::Settling(_) => {}
-        Work::Statement(execution)
-            if matches!(execution.step, Step::CopyData | Step::Room | Step::Catalog(_) | Step::Sleep(_)) =>
-        {
-            turn.fail(&cancelled(reason));
-        }
-        // The query processor may be computing for as long as it likes; what it reads meanwhile ends too.
-        work if is_computing(work) => {
-            turn.ask(SessionRequest::Cancel);
-            turn.fail(&cancelled(reason));
-        }
-        _ => {
-            turn.session.cancelled = Some(reason);
-            turn.ask(SessionRequest::Cancel);
-        }
-    }
-}
-
-/// Whether the query processor is the one that has to answer next.
-fn is_computing(work: &Work) -> bool {
-    match work {
-        Work::Statement(execution) => {
-            matches!(execution.step, Step::Rows | Step::Source | Step::Explain | Step::Describe)
-        }
-        Work::Parsing(..) => true,
-        _ => false,
-    }
 }

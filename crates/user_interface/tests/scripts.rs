@@ -70,6 +70,13 @@ fn failures() {
     run("failures");
 }
 
+/// Advisory locks: taken, counted, waited for, given back with the transaction, lost with the site.
+#[test]
+fn advisory() {
+    run("advisory");
+    run("advisory_gone");
+}
+
 /// LISTEN takes effect at the commit, notifications come between transactions, and a site that begins anew ends the connection.
 #[test]
 fn notifications() {

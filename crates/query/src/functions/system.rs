@@ -194,8 +194,6 @@ const COMPUTED: [(&str, Type, Compute); 30] = [
         let name = crate::system_catalog::role_name(catalog, oid);
         Some(Value::text(name.unwrap_or_else(|| format!("unknown (OID={oid})"))))
     }),
-    // There are no advisory locks, so none is left.
-    ("pg_advisory_unlock_all", Type::Text, |_, _| Some(Value::text(""))),
     ("pg_relation_filenode", Type::Oid, |catalog, arguments| relation(catalog, arguments, 0).map(Value::Oid)),
     ("pg_size_pretty", Type::Text, |_, arguments| Some(Value::text(pretty_size(arguments.first()?.as_integer()?)))),
     ("pg_table_is_visible", Type::Boolean, |catalog, arguments| {

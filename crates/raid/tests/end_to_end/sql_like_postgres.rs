@@ -61,7 +61,9 @@ impl Statement {
         ["SELECT", "VALUES", "WITH"].contains(&word)
             && !inner.contains(';')
             && !inner.contains("current_setting")
-            && !["nextval(", "setval(", "currval(", "lastval("].iter().any(|of_session| inner.contains(of_session))
+            && !["nextval(", "setval(", "currval(", "lastval(", "advisory_"]
+                .iter()
+                .any(|of_session| inner.contains(of_session))
             && self.with.is_none()
     }
 

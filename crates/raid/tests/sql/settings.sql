@@ -87,8 +87,8 @@ SET work_mem = '64MB';
 SHOW work_mem;
 SET synchronous_commit = off;
 SHOW synchronous_commit;
---! unsupported
 SET lock_timeout = 100;
+SHOW lock_timeout;
 SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0;
 SET row_security = off;

@@ -15,7 +15,7 @@ use messages::limits::SERVICE_PATIENCE;
 use messages::oracle::OracleRequest;
 use messages::replication::SiteNotice;
 use messages::server::ORACLE_SITE;
-use messages::{Envelope, EpochNumber, Incarnation, Message, ServerKind, SiteId};
+use messages::{Envelope, Epoch, EpochNumber, Incarnation, Message, ServerKind, SiteId};
 use raidcomm::streams::INCARNATION_UNKNOWN;
 use std::sync::Arc;
 use std::time::Instant;
@@ -116,6 +116,21 @@ impl Core {
                 Ok(())
             }
         }
+    }
+
+    /// Sessions hold advisory locks as long as the life of their site belongs to the epoch.
+    pub(super) fn tell_sessions(&mut self, epoch: Arc<Epoch>) {
+        let site = self.config.site();
+        let Some(member) = epoch.member(site) else { return };
+        self.output.local.push(Envelope {
+            from_site: site,
+            from: ServerKind::Site,
+            to_site: site,
+            to: ServerKind::UserInterface,
+            epoch: epoch.number,
+            incarnation: member.incarnation,
+            message: Message::Site(SiteNotice::Serving { epoch }),
+        });
     }
 
     /// A server is lost: a new life would help, or not.

@@ -328,18 +328,22 @@ impl Turn<'_> {
                 session.overlay.forbid_private();
                 session.savepoints.push((name.clone(), session.overlay.clone(), session.settings.clone()));
                 session.listening.mark();
+                session.locks.held.mark();
             }
             Plan::Utility(Utility::Release(name)) => {
                 if let Some(position) = position(name) {
                     session.savepoints.truncate(position);
                     session.listening.release(position);
+                    session.locks.held.release(position);
                     session.cursors_at_savepoint(position, false);
                 }
             }
             Plan::Utility(Utility::RollbackTo(name)) => {
+                let mut gone = Vec::new();
                 if let Some(position) = position(name) {
                     session.savepoints.truncate(position + 1);
                     session.listening.roll_back_to(position);
+                    gone = session.locks.held.roll_back_to(position);
                     session.cursors_at_savepoint(position, true);
                     session.overlay = session.savepoints[position].1.clone();
                     let before = std::mem::replace(&mut session.settings, session.savepoints[position].2.clone());
@@ -348,6 +352,7 @@ impl Turn<'_> {
                     }
                 }
                 self.session.block = Block::Open;
+                self.locks_are_gone(gone);
             }
             _ => unreachable!("only these wait for a mark"),
         }
@@ -444,6 +449,7 @@ impl Turn<'_> {
             self.forget_portals();
             self.session.cursors.clear();
             self.unlisten(None)?;
+            self.give_back_all_locks();
             self.reset_settings();
             self.become_role(&RoleChange { of_session: true, ..RoleChange::default() })?;
         }

@@ -17,7 +17,10 @@ use messages::session::{SessionReply, SessionRequest};
 impl Turn<'_> {
     /// Runs what can run: the next statements of a simple query while nothing is under way.
     pub fn pump(&mut self) {
-        while matches!(self.session.work, Work::Idle) && matches!(self.session.cycle, Cycle::Simple(..)) {
+        while matches!(self.session.work, Work::Idle)
+            && matches!(self.session.cycle, Cycle::Simple(..))
+            && !self.session.locks.holds_client()
+        {
             self.next_simple();
         }
     }
@@ -68,6 +71,7 @@ impl Turn<'_> {
         if is_querying(&std::mem::replace(&mut self.session.work, Work::Idle)) {
             self.query(QueryRequest::Stop);
         }
+        self.statement_failed_with_locks();
         match self.session.block {
             Block::Open => self.session.block = Block::Failed,
             Block::Implicit => self.session.implicit_failed = true,
@@ -103,6 +107,7 @@ impl Turn<'_> {
         self.session.cycle = Cycle::Idle;
         self.session.open = false;
         self.session.listening = Default::default();
+        self.leave_locks();
     }
 
     /// Ends the cycle: the implicit transaction, if there is one, then ReadyForQuery. `tag` waits for the commit.
@@ -221,6 +226,8 @@ impl Turn<'_> {
             }
         }
         self.forget_portals();
+        let gone = self.session.locks.held.end_transaction();
+        self.locks_are_gone(gone);
     }
 
     /// A schema change has committed: waits until the catalog shows it, so that the client's next statement does.

@@ -320,6 +320,9 @@ impl Turn<'_> {
         if !execution.prepared.sleeps.is_empty() {
             return self.fall_asleep(execution, rows);
         }
+        if !execution.prepared.locks.is_empty() {
+            return self.call_locks(execution, rows);
+        }
         self.program_returned(execution, rows);
     }
 

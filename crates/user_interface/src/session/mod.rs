@@ -3,8 +3,9 @@
 //! Invariant: a session has at most one request under way at the action driver or the query processor, and consumes no message of its
 //! client meanwhile. In reading order: [`state`], [`catalog`]; [`turn`]: one input handled; [`startup`], [`login`], [`doorkeeper`]: before it is up; `language`: SQL or QUEL; [`simple`] and [`extended`]
 //! protocol; [`execution`], [`queries`], [`copy`]: statements under way; [`control`]: the session's own statements; [`doubt`]: errors that
-//! the catalog gave; [`new_life`]: what outlives the site's servers; [`ending`]: how statements, cycles and transactions end.
+//! the catalog gave; [`advisory`]: its locks; [`due`]: what time brings; [`new_life`]: what outlives the site's servers; [`ending`]: how statements, cycles and transactions end.
 
+pub mod advisory;
 pub mod authorization;
 pub mod catalog;
 mod changes;
@@ -13,6 +14,7 @@ pub mod copy;
 pub mod cursors;
 pub mod doorkeeper;
 pub mod doubt;
+pub mod due;
 pub mod ending;
 pub mod execution;
 pub mod extended;

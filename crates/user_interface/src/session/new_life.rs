@@ -32,6 +32,9 @@ impl Turn<'_> {
         if life == self.session.life {
             return;
         }
+        if self.lose_locks() {
+            return;
+        }
         self.session.listening.new_life();
         let asked = std::mem::take(&mut self.session.asked);
         let was_open = std::mem::replace(&mut self.session.open, false);
@@ -152,7 +155,7 @@ impl Turn<'_> {
 }
 
 /// Whether a statement by itself leaves nothing behind.
-fn only_reads(execution: &Execution) -> bool {
+pub fn only_reads(execution: &Execution) -> bool {
     matches!(&execution.prepared.plan, Plan::Program(program) if program.read_only)
 }
 
@@ -165,6 +168,7 @@ impl Execution {
         self.begins_again = true;
         self.supply = Default::default();
         self.asleep.clear();
+        self.calls_done = 0;
         self.buffered.clear();
         self.exhausted = false;
     }

@@ -4,6 +4,7 @@
 
 use crate::errors::SqlError;
 use crate::limits::{OUTPUT_BYTES_HIGH, OUTPUT_HELD_MAX};
+use crate::locks::errands::SessionLocks;
 use crate::protocol::copy::{CopyColumn, Decoder, Options};
 use crate::protocol::format::Formats;
 use crate::session::catalog::{Overlay, OwnRow};
@@ -150,6 +151,8 @@ pub enum Step {
     Restart,
     /// This time, by the boot clock: it sleeps.
     Sleep(u64),
+    /// An advisory lock.
+    Lock,
 }
 
 /// A statement under way.
@@ -183,8 +186,10 @@ pub struct Execution {
     pub was_suspended: bool,
     /// It has begun before, in a life of the site that is over.
     pub begins_again: bool,
-    /// What it returns when it has slept.
+    /// What it returns when it has slept, or has its locks.
     pub asleep: Vec<Vec<Value>>,
+    /// How many of its calls about advisory locks are done.
+    pub calls_done: usize,
     /// What it waits for.
     pub step: Step,
     /// Where its rows go.
@@ -341,6 +346,19 @@ pub struct KnownPath {
     pub path: SearchPath,
 }
 
+/// What the caller of a session acts by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionStanding {
+    /// Bytes to send.
+    pub output_bytes: usize,
+    /// Messages are taken.
+    pub takes_input: bool,
+    /// Its output waits for advisory locks to be given back.
+    pub is_held: bool,
+    /// How far the connection is.
+    pub phase: Phase,
+}
+
 /// A client's session.
 #[derive(Debug)]
 pub struct Session {
@@ -394,6 +412,8 @@ pub struct Session {
     pub savepoints: Vec<(String, Overlay, SessionSettings)>,
     /// The channels that it listens on.
     pub listening: Listening,
+    /// Its advisory locks.
+    pub locks: SessionLocks,
     /// Prepared statements; `None`: of an empty text.
     pub statements: FxHashMap<String, Option<Arc<Prepared>>>,
     /// The variables that QUEL ranges over.
@@ -451,6 +471,7 @@ impl Session {
             path: RefCell::default(),
             savepoints: Vec::new(),
             listening: Listening::default(),
+            locks: SessionLocks::default(),
             statements: FxHashMap::default(),
             ranges: Ranges::default(),
             places: None,
@@ -467,10 +488,20 @@ impl Session {
         }
     }
 
+    /// What its caller acts by.
+    pub fn standing(&self) -> SessionStanding {
+        SessionStanding {
+            output_bytes: self.output.len(),
+            takes_input: self.takes_input(),
+            is_held: self.locks.holds_client(),
+            phase: self.phase,
+        }
+    }
+
     /// Whether messages of the client are taken now.
     pub fn takes_input(&self) -> bool {
         match &self.work {
-            Work::Idle => !self.login.waits(),
+            Work::Idle => !self.login.waits() && !self.locks.holds_client(),
             Work::Statement(execution) => execution.step == Step::CopyData,
             _ => false,
         }
@@ -487,12 +518,16 @@ impl Session {
 
     /// Whether nothing of it is under way, late answers included, and nothing can come for it.
     pub fn is_at_rest(&self) -> bool {
-        self.phase == Phase::Ready && self.takes_input() && self.stops == 0 && !self.listening.is_on()
+        let is_kept = self.listening.is_on() || self.locks.is_on();
+        self.phase == Phase::Ready && self.takes_input() && self.stops == 0 && !is_kept
     }
 
     /// Whether its output waits, to leave with what is under way: each packet costs both ends more than its bytes. As PostgreSQL does, nothing is
-    /// held back that Sync or Flush ends, that is a notice, or that is much.
+    /// held back that Sync or Flush ends, that is a notice, or that is much. All is, while advisory locks are given back that it may be about.
     pub fn holds_output(&self) -> bool {
+        if self.phase == Phase::Ready && self.locks.holds_client() {
+            return true;
+        }
         self.phase == Phase::Ready && !self.takes_input() && !self.is_due && self.output.len() < OUTPUT_HELD_MAX
     }
 
@@ -525,6 +560,7 @@ impl Execution {
             was_suspended: false,
             begins_again: false,
             asleep: Vec::new(),
+            calls_done: 0,
             step: Step::New,
             sink: Sink::Rows,
             change: None,

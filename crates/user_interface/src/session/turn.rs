@@ -2,8 +2,10 @@
 //!
 //! Invariant: a statement is compiled with the catalog as the session sees it; what other sessions may use is kept in the cache.
 
+use crate::config::Config;
 use crate::errors::{Result, SqlError};
 use crate::limits::{CACHED_SQL_BYTES_MAX, CACHED_STATEMENTS_MAX};
+use crate::locks::errands::{LeavingLocks, LockScene};
 use crate::protocol::backend::{self, Severity};
 use crate::session::catalog::SharedCatalog;
 use crate::session::doorkeeper::Doorkeeper;
@@ -14,14 +16,15 @@ use crate::sql::parse::{self, Parsed};
 use crate::sql::prepared::{Plan, Prepared};
 use crate::sql::settings::{Facts, SiteFacts};
 use crate::sql::utility::Utility;
-use crate::user_interface::Config;
+use messages::advisory::AdvisoryOwner;
 use messages::program::ResultColumn;
 use messages::query::{QueryRequest, SessionFacts};
 use messages::schema::Catalog;
 use messages::session::SessionRequest;
-use messages::{Incarnation, Message, Now, Outbox, ServerKind};
+use messages::{Epoch, Incarnation, Message, Now, Outbox, ServerKind, SessionId};
 use privileges::path::{SearchPath, search_path};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use values::Type;
@@ -44,8 +47,26 @@ pub struct Shared {
     pub scratch: Vec<u8>,
     /// The life of the site that requests are for: the last one heard of.
     pub life: Incarnation,
+    /// The epoch that the site serves in, as far as it has said so in this life.
+    pub epoch: Option<Arc<Epoch>>,
+    /// Advisory locks of sessions that have ended, which are being given back.
+    pub leaving: BTreeMap<SessionId, LeavingLocks>,
     /// Whether long messages are taken; if not, they are left to another user interface.
     pub takes_long: bool,
+}
+
+impl Shared {
+    /// What the locks of a session see of the world.
+    pub fn lock_scene<'a>(
+        &'a self,
+        session: SessionId,
+        process: i32,
+        now: Now,
+        outbox: &'a mut Outbox,
+    ) -> LockScene<'a> {
+        let owner = AdvisoryOwner { site: self.config.site, incarnation: self.life, session };
+        LockScene { now, outbox, owner, process, epoch: self.epoch.as_deref() }
+    }
 }
 
 /// One input handled for one session.

@@ -3,6 +3,7 @@
 //! Invariant: what a statement was compiled with is named in its [`Prepared`].
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::advisory_calls;
 use crate::sql::expressions::Compiler;
 use crate::sql::feed::{Feed, Supplying};
 use crate::sql::given::Context;
@@ -73,6 +74,7 @@ fn of_tree(
 ) -> Result<Prepared> {
     let qualified = qualified(tree, lookup)?;
     let statement = qualified.as_ref().unwrap_or(tree);
+    advisory_calls::check(&parsed.text, statement)?;
     let expanded = views::expand(statement, tree.depths().levels, context.catalog)?;
     let known = expanded.as_ref().map(|known| &known.statement).or(qualified.as_ref());
     let whole = StatementSource { parsed, statement: known.unwrap_or(statement) };
@@ -297,19 +299,19 @@ fn of_set_value(
     Ok(prepared)
 }
 
-/// A SELECT that sleeps or notifies.
+/// A SELECT that sleeps, notifies, or takes locks.
 fn of_session_calls(
     parsed: &Parsed,
     calls: SessionCalls,
     mentions: CatalogVersions,
     mut compiler: Compiler,
 ) -> Prepared {
-    let SessionCalls { mut program, sleeps } = calls;
+    let SessionCalls { mut program, sleeps, locks } = calls;
     compiler.rely(&mut program);
     let mut prepared = Prepared::simple(&parsed.text, Plan::Program(Arc::new(program)), Tag::Select);
     prepared.shareable = false;
     prepared.mentions = mentions;
-    prepared.sleeps = sleeps;
+    (prepared.sleeps, prepared.locks) = (sleeps, locks);
     finish(&mut prepared, compiler, None);
     prepared
 }

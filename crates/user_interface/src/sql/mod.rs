@@ -12,6 +12,7 @@
 //! * [`sequences`], `sequence_names`, `checks`, `foreign_keys`: what tables draw from and refer to; [`system`]: the parameters of all sites.
 
 pub mod access;
+pub mod advisory_calls;
 pub mod alter;
 pub mod arrays;
 mod checks;

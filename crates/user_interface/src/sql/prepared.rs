@@ -3,6 +3,7 @@
 //! Invariant: a [`Prepared`] stands as long as the catalog rows it names have the versions it names.
 
 use crate::errors::{Result, SqlError};
+use crate::sql::advisory_calls::LockCall;
 use crate::sql::cursor_syntax::DeclaredCursor;
 use crate::sql::feed::Supplying;
 use crate::sql::lookup::NameLookup;
@@ -118,6 +119,8 @@ pub struct Prepared {
     pub shareable: bool,
     /// The columns of its program's row that say how long the session sleeps before it is told.
     pub sleeps: Arc<[SleepingColumn]>,
+    /// The functions of advisory locks that it calls, with arguments from its program's row.
+    pub locks: Arc<[LockCall]>,
     /// The cursor that keeps its rows, and their columns; it has none itself then.
     pub cursor: Option<(Arc<DeclaredCursor>, Vec<ResultColumn>)>,
     /// The query processor has yet to say what its columns and parameters are.
@@ -219,6 +222,7 @@ impl Prepared {
             generation: 0,
             shareable: true,
             sleeps: Arc::default(),
+            locks: Arc::default(),
             cursor: None,
             undescribed: false,
             outside_blocks: None,

@@ -1,9 +1,10 @@
 //! Functions that concern the session or everybody's sessions, where a SELECT without FROM calls them: `pg_sleep` and its like, `pg_notify`,
-//! `pg_listening_channels`.
+//! those of advisory locks, `pg_listening_channels`.
 //!
 //! Invariant: none of them is called within another expression, or for the rows of a table: what it does is done once.
 
 use crate::errors::{Result, SqlError};
+use crate::sql::advisory_calls::{LockCall, LockCalls, LockFunction, unsupported};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
 use crate::sql::select::column_name;
@@ -76,10 +77,12 @@ impl SleepMeasure {
 
 /// What a SELECT that calls such functions comes to.
 pub struct SessionCalls {
-    /// Notifies, and computes what is returned, or how long to sleep before that.
+    /// Notifies, and computes what is returned, how long to sleep before that, or which locks to take.
     pub program: Program,
     /// Where it sleeps.
     pub sleeps: Arc<[SleepingColumn]>,
+    /// Which functions of advisory locks it calls.
+    pub locks: Arc<[LockCall]>,
 }
 
 /// The function of these that an item of a select list calls.
@@ -91,8 +94,42 @@ fn called(item: &SelectItem) -> Option<(String, &ast::Function, Option<String>)>
     };
     let Expr::Function(function) = expression else { return None };
     let name = names::function(&function.name)?;
-    let is_one = SleepMeasure::of_name(&name).is_some() || name == "pg_notify";
+    let is_one = SleepMeasure::of_name(&name).is_some() || LockFunction::of_name(&name).is_some();
+    let is_one = is_one || name == "pg_notify";
     is_one.then_some((name, function, alias))
+}
+
+/// Refuses such functions beside anything but a list of values. Errors: 0A000.
+fn check_plain(query: &ast::Query, select: &ast::Select) -> Result<()> {
+    let is_plain = select.from.is_empty()
+        && select.selection.is_none()
+        && select.distinct.is_none()
+        && select.having.is_none()
+        && query.with.is_none()
+        && query.order_by.is_none()
+        && query.limit_clause.is_none()
+        && query.fetch.is_none()
+        && query.locks.is_empty();
+    if is_plain {
+        return Ok(());
+    }
+    let is_of_locks = |(name, ..): (String, _, _)| LockFunction::of_name(&name).is_some();
+    match select.projection.iter().filter_map(called).any(is_of_locks) {
+        true => Err(unsupported()),
+        false => Err(SqlError::unsupported("pg_sleep() or pg_notify() with more than a list of values")),
+    }
+}
+
+/// Refuses what cannot be done in one step: it would have committed before it sleeps or waits, and a client that cancels it then were told that it has not.
+/// Errors: 0A000.
+fn check_together(notifies: bool, sleeps: bool, locks: bool) -> Result<()> {
+    match (notifies, sleeps, locks) {
+        (true, true, _) => Err(SqlError::unsupported("pg_notify() beside pg_sleep()")),
+        (true, _, true) | (_, true, true) => {
+            Err(SqlError::unsupported("pg_notify() or pg_sleep() beside an advisory lock"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether an expression reads a clock that goes on while the statement runs.
@@ -102,27 +139,17 @@ fn reads_clock(item: &SelectItem) -> bool {
 }
 
 impl Compiler<'_> {
-    /// A SELECT without FROM that sleeps or notifies; `None`: another query. Errors: 0A000 for anything else
+    /// A SELECT without FROM that sleeps, notifies, or takes locks; `None`: another query. Errors: 0A000 for anything else
     /// that cannot stand beside it.
     pub(super) fn session_calls(&mut self, query: &ast::Query) -> Compiled<Option<SessionCalls>> {
         let SetExpr::Select(select) = query.body.as_ref() else { return Ok(None) };
         if !select.projection.iter().any(|item| called(item).is_some()) {
             return Ok(None);
         }
-        let plain = select.from.is_empty()
-            && select.selection.is_none()
-            && select.distinct.is_none()
-            && select.having.is_none()
-            && query.with.is_none()
-            && query.order_by.is_none()
-            && query.limit_clause.is_none()
-            && query.fetch.is_none()
-            && query.locks.is_empty();
-        if !plain {
-            return Err(SqlError::unsupported("pg_sleep() or pg_notify() with more than a list of values").into());
-        }
+        check_plain(query, select)?;
         let before = self.parameters.clone();
         let (mut actions, mut output, mut columns, mut sleeps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut locks = LockCalls::default();
         for item in &select.projection {
             let Some((name, function, alias)) = called(item) else {
                 if reads_clock(item) {
@@ -137,6 +164,16 @@ impl Compiler<'_> {
                 continue;
             };
             let arguments = arguments(function).filter(|_| function.over.is_none() && function.filter.is_none());
+            if let (Some(lock), Some(arguments)) = (LockFunction::of_name(&name), &arguments) {
+                if !locks.add(&name, lock, arguments, output.len(), self)? {
+                    self.parameters = before;
+                    return Ok(None);
+                }
+                output.push(Expression::Constant(Value::Null));
+                let name = alias.unwrap_or(name);
+                columns.push(ResultColumn { name, column_type: lock.returns(), origin: (0, 0) });
+                continue;
+            }
             output.push(match (SleepMeasure::of_name(&name), arguments.as_deref()) {
                 (Some(measure), Some([argument])) => {
                     sleeps.push(SleepingColumn { place: output.len(), measure });
@@ -158,10 +195,8 @@ impl Compiler<'_> {
             columns.push(ResultColumn { name, column_type: Type::Void, origin: (0, 0) });
         }
         let read_only = actions.is_empty();
-        // It would have committed before it sleeps, and a client that cancels it then were told that it has not.
-        if !read_only && !sleeps.is_empty() {
-            return Err(SqlError::unsupported("pg_notify() beside pg_sleep()").into());
-        }
+        check_together(!read_only, !sleeps.is_empty(), !locks.calls.is_empty())?;
+        let locks = locks.finish(&mut output).into();
         actions.push(Action::Select { source: None, filter: None, output, offset: None, limit: None, lock: None });
         let program = Program {
             parameters: self.take_parameters()?,
@@ -171,7 +206,7 @@ impl Compiler<'_> {
             read_only,
             references: Arc::default(),
         };
-        Ok(Some(SessionCalls { program, sleeps: sleeps.into() }))
+        Ok(Some(SessionCalls { program, sleeps: sleeps.into(), locks }))
     }
 }
 

@@ -412,9 +412,6 @@ fn accept(known: &Known, value: &str) -> Result<String> {
             Err(SqlError::unsupported(message).with_hint("All times are UTC."))
         }
         ("timezone", _) => Err(invalid()),
-        ("lock_timeout", _) if milliseconds(value).is_some_and(|wait| wait > 0) => {
-            Err(SqlError::unsupported("lock_timeout").with_hint("Use statement_timeout."))
-        }
         ("search_path", _) if path::names(value).is_none() => Err(invalid().with_detail("List syntax is invalid.")),
         ("default_transaction_isolation" | "transaction_isolation", _) => match value.to_ascii_lowercase().as_str() {
             "serializable" | "repeatable read" | "read committed" | "read uncommitted" => {

@@ -5,11 +5,15 @@
 
 mod backend_text;
 mod catalog;
+mod lock_table;
 
 use bytes::{BufMut, BytesMut};
+use lock_table::LockTable;
 use messages::access::AccessReply;
+use messages::advisory;
 use messages::program::{Action, Program, ResultColumn};
 use messages::query::{QueryReply, QueryRequest};
+use messages::replication::SiteNotice;
 use messages::session::{CommitReceipt, Failure, SessionReply, SessionRequest, StatementFailure};
 use messages::{
     Conflict, ConflictKind, Envelope, EpochNumber, Incarnation, Item, Key, Message, Notification, Now, Outbox, Row,
@@ -43,6 +47,7 @@ pub struct Script {
     life: u32,
     held: BytesMut,
     key: Option<CancelKey>,
+    locks: LockTable,
 }
 
 /// Runs a script file and compares, or rewrites it.
@@ -91,6 +96,7 @@ impl Script {
             life: 0,
             held: BytesMut::new(),
             key: None,
+            locks: LockTable::default(),
         }
     }
 
@@ -136,6 +142,7 @@ impl Script {
             "new" => {
                 assert_eq!(rest, "life");
                 self.life += 1;
+                self.locks.reply = None;
                 let mut rows = if self.has_tables { catalog::tables() } else { Vec::new() };
                 let version = Timestamp { clock: 100 + self.commits, ..Timestamp::ZERO };
                 rows.extend(self.committed.iter().map(|(key, row)| (key.clone(), version, Some(row.clone()))));
@@ -152,6 +159,31 @@ impl Script {
                 self.deliver(Message::Notified(Arc::new(rest.split(' ').map(of).collect())));
             }
             "cancel" => self.cancel(rest),
+            "other" => {
+                if self.locks.other(rest) {
+                    self.tell_given();
+                }
+            }
+            "lost" => {
+                assert!(!self.locks.other(rest) || rest.contains("leave"), "the notification is lost on its way");
+            }
+            "locks" => match rest {
+                "pause" => self.locks.is_paused = true,
+                "answer" => {
+                    self.locks.is_paused = false;
+                    self.settle(Outbox::default());
+                }
+                failure => self.locks.fails = Some(self::failure(failure)),
+            },
+            "serving" => {
+                let epoch = lock_table::epoch(rest);
+                self.deliver(Message::Site(SiteNotice::Serving { epoch }));
+            }
+            "gone" => {
+                let mut outbox = Outbox::default();
+                self.interface.close(SESSION, &mut outbox);
+                self.settle(outbox);
+            }
             "left" => {
                 writeln!(self.output, "  {} bytes, finished: {}", self.input.len(), self.interface.finished(SESSION))
                     .expect("a string grows");
@@ -161,6 +193,13 @@ impl Script {
                 self.deliver(message);
             }
         }
+    }
+
+    /// The session has been given a lock.
+    fn tell_given(&mut self) {
+        let payload = format!("2.1.9 1.{}.{}", self.life, SESSION.0).into();
+        let told = Notification { channel: advisory::CHANNEL.into(), payload, process: advisory::PROCESS };
+        self.deliver(Message::Notified(Arc::new(vec![told])));
     }
 
     /// What a statement compiles to, without the frame around it.
@@ -247,6 +286,11 @@ impl Script {
                 self.stops -= 1;
                 self.deliver(Message::QueryReply(SESSION, QueryReply::Stopped));
             }
+            if !self.locks.is_paused
+                && let Some(reply) = self.locks.reply.take()
+            {
+                self.deliver(Message::SessionReply(SESSION.of_locks(), reply));
+            }
             if self.doubts > 0 {
                 self.doubts -= 1;
                 let confirmed = SessionReply::Executed { rows: Vec::new(), affected: 0 };
@@ -261,7 +305,8 @@ impl Script {
     }
 
     fn show(&mut self, outbox: &Outbox) {
-        if let Some(output) = self.interface.output(SESSION) {
+        let is_held = self.locks.reply.is_some() && self.interface.holds_output(SESSION);
+        if !is_held && let Some(output) = self.interface.output(SESSION) {
             let bytes = output.split();
             if let Some(key) = backend_text::show(&bytes, &mut self.output) {
                 self.key = Some(key);
@@ -270,6 +315,9 @@ impl Script {
         assert!(outbox.records.is_empty() && outbox.syncs.is_empty(), "a user interface writes no log");
         for outgoing in &outbox.messages {
             match &outgoing.message {
+                Message::SessionRequest(session, request) if session.is_of_locks() => {
+                    self.locks.ask(request, &mut self.output);
+                }
                 Message::SessionRequest(_, request) => self.show_request(request),
                 Message::Query(_, request) => {
                     show_query(request, &mut self.output);
