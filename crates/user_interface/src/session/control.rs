@@ -102,7 +102,12 @@ impl Turn<'_> {
             }
             Utility::Reset(name) => self.set(&name, None, false)?,
             Utility::ResetAll => self.reset_settings(),
-            Utility::Discard(what) => self.discard(what)?,
+            Utility::Discard(what) => {
+                self.discard(what)?;
+                if matches!(what, "DISCARD ALL" | "DISCARD TEMP") {
+                    return self.discard_temporary(execution);
+                }
+            }
             Utility::Deallocate(Some(name)) => {
                 if self.session.statements.remove(&name).is_none() {
                     return Err(SqlError::new(
@@ -235,7 +240,11 @@ impl Turn<'_> {
             Block::Open => {}
         }
         self.stop_query();
-        if self.session.open {
+        if self.session.open
+            && let Some(change) = self.plan_at_commit()?
+        {
+            self.act_at_commit(execution, change);
+        } else if self.session.open {
             execution.step = Step::Commit;
             self.session.work = Work::Statement(execution);
             self.ask(SessionRequest::Commit);

@@ -17,6 +17,7 @@ use crate::sql::{queried_columns, roles, schemas, sequences, system};
 use messages::program::{Action, Expression, Program};
 use messages::query::{QueryRequest, Run};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
+use messages::namespace::{self, UNMADE_TEMPORARY};
 use messages::{Key, Timestamp};
 use std::sync::Arc;
 use values::Value;
@@ -101,9 +102,11 @@ impl Turn<'_> {
             Plan::SetValue(set) => set.source.is_none(),
             _ => false,
         };
-        if self.session.block == Block::None && !alone {
+        let is_followed = self.note_temporary(&execution.prepared);
+        if self.session.block == Block::None && (!alone || is_followed) {
             self.begin_implicit();
-            self.session.mode = self.implicit_mode(execution.prepared.writes);
+            let discards = matches!(execution.prepared.plan, Plan::Utility(Utility::Discard(_)));
+            self.session.mode = self.implicit_mode(execution.prepared.writes || discards);
         } else if self.session.block == Block::Implicit
             && !self.session.open
             && execution.recompilations == 0
@@ -269,6 +272,15 @@ impl Turn<'_> {
                 execution.affected += affected;
                 self.copy_on(execution)
             }
+            (Step::AtCommit, SessionReply::Executed { .. }) => {
+                if let Some(change) = execution.change.take() {
+                    self.session.overlay.add(change);
+                }
+                execution.step = Step::Commit;
+                self.session.work = Work::Statement(execution);
+                self.ask(SessionRequest::Commit);
+                Ok(())
+            }
             (Step::Commit, SessionReply::Committed { .. }) => {
                 self.block_committed(execution);
                 Ok(())
@@ -341,7 +353,11 @@ impl Turn<'_> {
     /// Puts the query's rows into the table that was made for them.
     fn fill(&mut self, mut execution: Box<Execution>, table: &QueriedTable) -> Result<()> {
         let catalog = self.catalog();
-        let versioned = catalog.tables.get(&table.name).expect("the transaction has made it");
+        let name = match (namespace::of(&table.name), self.with_facts(|facts| facts.temporary.schema)) {
+            (UNMADE_TEMPORARY, Some(own)) => namespace::within(namespace::bare(&table.name), own),
+            _ => table.name.clone(),
+        };
+        let versioned = catalog.tables.get(&name).expect("the transaction has made it");
         let made = self.session.overlay.made();
         let targets: Vec<usize> = (0..versioned.table.columns.len()).collect();
         let program = self.with_facts(|facts| {
@@ -396,13 +412,17 @@ impl Turn<'_> {
             && execution.affected == 0
             && execution.fills.is_none()
             && execution.recompilations < RECOMPILATIONS_MAX
-            && !matches!(execution.step, Step::Commit | Step::CopyBatch)
+            && !matches!(execution.step, Step::AtCommit | Step::Commit | Step::CopyBatch)
         {
             let key = key.clone();
             self.try_again(execution, &key);
             return;
         }
-        let commit = execution.step == Step::Commit;
+        let commit = match execution.step {
+            Step::Commit => true,
+            Step::AtCommit => matches!(failure, Failure::Conflict { .. }),
+            _ => false,
+        };
         if matches!(failure, Failure::Conflict { .. }) || commit {
             // Nothing of the transaction is left at the action driver.
             self.session.open = false;

@@ -65,6 +65,7 @@ mod session_plans;
 pub mod settings;
 pub mod system;
 pub mod types;
+pub mod temporary;
 pub mod utility;
 mod views;
 pub mod words;

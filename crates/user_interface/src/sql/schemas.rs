@@ -27,7 +27,7 @@ pub fn plan(
     own: &BTreeSet<Key>,
     facts: &Facts,
 ) -> Result<SchemaChange> {
-    let mut planner = Planner::new(catalog, own, facts.role);
+    let mut planner = Planner::new(catalog, own, facts);
     match statement {
         SchemaStatement::Comment(comment) => planner.comment(comment, facts)?,
         SchemaStatement::Create(new) => planner.create_schema(new, facts)?,
@@ -113,7 +113,7 @@ impl Planner<'_> {
             return Ok(());
         }
         let oid = self.next_number();
-        self.write_schema(NamespaceSchema { name: name.clone(), oid, rights: Rights::of(owner.oid) });
+        self.write_schema(NamespaceSchema::new(name.clone(), oid, Rights::of(owner.oid)));
         self.hide_public(&name);
         Ok(())
     }
@@ -227,7 +227,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn drop_contents(&mut self, schema: &NamespaceSchema) -> Result<()> {
+    pub(super) fn drop_contents(&mut self, schema: &NamespaceSchema) -> Result<()> {
         let names: Vec<String> =
             self.catalog.tables.keys().filter(|name| namespace::of(name) == schema.oid).cloned().collect();
         for name in &names {

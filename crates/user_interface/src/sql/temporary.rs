@@ -1,0 +1,255 @@
+//! Temporary tables, views and sequences: what is in a schema of the session's own, `pg_temp_` with its number (PostgreSQL's `namespace.c`, `tablecmds.c`).
+//!
+//! They are kept as everything else is. The schema is made by the transaction that first needs it, and its row of the catalog says whose it is. It goes with the
+//! session, or with the life of the site that the session asked: the action driver sees to that. Invariants: what is in such a schema is temporary and nothing
+//! else is; what lasts refers to nothing temporary.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::ddl::{Planner, SchemaChange};
+use crate::sql::denials::{denied, denied_for};
+use crate::sql::names;
+use crate::sql::settings::Facts;
+use crate::sql::words::Words;
+use messages::Key;
+use messages::namespace::{self, OWN_TEMPORARY, TEMPORARY, UNMADE_TEMPORARY};
+use messages::privilege::{Privileges, Rights};
+use messages::role::BOOTSTRAP_OID;
+use messages::schema::{AtCommit, Catalog, NamespaceSchema, Place, TablePersistence, TableSchema, TemporaryOwner};
+use crate::sql::places::unexpected;
+use sqlparser::ast;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+fn invalid(message: impl Into<String>) -> Box<SqlError> {
+    SqlError::new(sqlstate::INVALID_TABLE_DEFINITION, message)
+}
+
+/// 42P16.
+pub(super) fn in_lasting_schema() -> Box<SqlError> {
+    invalid("cannot create temporary relation in non-temporary schema")
+}
+
+/// 42P16.
+pub(super) fn in_others_schema() -> Box<SqlError> {
+    invalid("cannot create relations in temporary schemas of other sessions")
+}
+
+/// 42P16.
+pub(super) fn only_on_temporary() -> Box<SqlError> {
+    invalid("ON COMMIT can only be used on temporary tables")
+}
+
+/// Passes over TEMPORARY, with LOCAL or GLOBAL before it. Whether it was there. Errors: 42601 for one of these alone.
+pub(super) fn skip_temporary(words: &mut Words) -> Result<bool> {
+    let is_scoped = words.skip(&["global", "local"]);
+    match words.skip(&["temp", "temporary"]) {
+        false if is_scoped => Err(words.error()),
+        found => Ok(found),
+    }
+}
+
+fn is(token: Option<&TokenWithSpan>, words: &[&str]) -> bool {
+    match token.map(|token| &token.token) {
+        Some(Token::Word(found)) if found.quote_style.is_none() => {
+            words.iter().any(|word| found.value.eq_ignore_ascii_case(word))
+        }
+        _ => false,
+    }
+}
+
+/// Refuses words before TABLE that PostgreSQL's parser does not know there. Errors: 42601.
+pub(super) fn check_scope(tokens: &[TokenWithSpan], text: &str) -> Result<()> {
+    if !is(tokens.first(), &["create"]) {
+        return Ok(());
+    }
+    let wrong = match tokens.get(1) {
+        word if is(word, &["transient"]) => word,
+        word if is(word, &["local", "global"]) => tokens.get(2).filter(|word| !is(Some(word), &["temp", "temporary"])),
+        _ => None,
+    };
+    wrong.map_or(Ok(()), |token| Err(unexpected(token, text)))
+}
+
+/// Has the parser read UNLOGGED as TRANSIENT, which it knows, and which is refused otherwise.
+pub(super) fn unlogged_as_transient(tokens: &mut [TokenWithSpan]) {
+    if let [create, unlogged, table, ..] = tokens
+        && is(Some(create), &["create"])
+        && is(Some(unlogged), &["unlogged"])
+        && is(Some(table), &["table"])
+    {
+        unlogged.token = Token::make_keyword("TRANSIENT");
+    }
+}
+
+/// The name of something temporary as it would be written with its schema. Errors: 42P16 for another schema.
+pub(super) fn in_own_temporary(name: &str) -> Result<String> {
+    match names::parts(name) {
+        (None | Some(OWN_TEMPORARY), name) => Ok(names::written(OWN_TEMPORARY, name)),
+        (Some(_), _) => Err(in_lasting_schema()),
+    }
+}
+
+/// How long a table is to last, as its statement says. Errors: 42P16 for ON COMMIT of one that lasts are left to [`Planner::persistence`].
+pub(super) fn asked_persistence(create: &ast::CreateTable) -> AskedPersistence {
+    let at_commit = create.on_commit.as_ref().map(|on_commit| match on_commit {
+        ast::OnCommit::PreserveRows => AtCommit::Preserve,
+        ast::OnCommit::DeleteRows => AtCommit::Empty,
+        ast::OnCommit::Drop => AtCommit::Drop,
+    });
+    AskedPersistence { is_unlogged: create.transient, at_commit }
+}
+
+/// What a statement says of how long something lasts, beside its schema.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AskedPersistence {
+    is_unlogged: bool,
+    at_commit: Option<AtCommit>,
+}
+
+impl From<TablePersistence> for AskedPersistence {
+    fn from(asked: TablePersistence) -> AskedPersistence {
+        let at_commit = match asked {
+            TablePersistence::Temporary(at_commit) => Some(at_commit),
+            _ => None,
+        };
+        AskedPersistence { is_unlogged: asked == TablePersistence::Unlogged, at_commit }
+    }
+}
+
+/// What drops all that is temporary (DISCARD TEMP). The schema stays.
+pub fn plan_discard(catalog: &Catalog, own: &BTreeSet<Key>, facts: &Facts) -> Result<SchemaChange> {
+    let mut planner = Planner::new(catalog, own, facts);
+    if let Some(schema) = planner.catalog.temporary_schema(facts.temporary.owner).cloned() {
+        planner.drop_contents(&schema)?;
+        planner.notices.clear();
+    }
+    Ok(planner.finish())
+}
+
+/// What the end of a transaction does to temporary tables: some are emptied, some are dropped. Errors: 0A000 for an emptied one that one refers to which is not.
+pub fn plan_at_commit(catalog: &Catalog, own: &BTreeSet<Key>, facts: &Facts) -> Result<SchemaChange> {
+    let mut planner = Planner::new(catalog, own, facts);
+    let tables = acting_at_commit(catalog, facts);
+    let dropped: Vec<String> =
+        tables.iter().filter(|table| is_at_commit(table, AtCommit::Drop)).map(|table| table.name.clone()).collect();
+    for name in &dropped {
+        if planner.catalog.tables.contains_key(name) {
+            planner.drop_table(name, true, &dropped)?;
+        }
+    }
+    let emptied = tables.iter().filter(|table| is_at_commit(table, AtCommit::Empty));
+    for table in emptied {
+        planner.check_emptied(table)?;
+        planner.empty_table(TableSchema::clone(table));
+    }
+    planner.notices.clear();
+    Ok(planner.finish())
+}
+
+fn is_at_commit(table: &TableSchema, at_commit: AtCommit) -> bool {
+    table.persistence == TablePersistence::Temporary(at_commit)
+}
+
+/// The session's tables to which the end of a transaction does something.
+pub fn acting_at_commit(catalog: &Catalog, facts: &Facts) -> Vec<Arc<TableSchema>> {
+    let Some(schema) = facts.temporary.schema else { return Vec::new() };
+    let acts = |table: &&Arc<TableSchema>| {
+        namespace::of(&table.name) == schema
+            && (is_at_commit(table, AtCommit::Empty) || is_at_commit(table, AtCommit::Drop))
+    };
+    catalog.tables.values().map(|known| &known.table).filter(acts).cloned().collect()
+}
+
+impl Planner<'_> {
+    /// The name of what is to be made, in the session's temporary schema if it is for that, which then is there. Errors: 42501.
+    pub(super) fn made_name(&mut self, name: &str) -> Result<String> {
+        match namespace::of(name) {
+            UNMADE_TEMPORARY => Ok(namespace::within(namespace::bare(name), self.own_temporary()?)),
+            _ => Ok(name.to_owned()),
+        }
+    }
+
+    /// The number of the session's temporary schema. Errors: 42501 for a role that may have none.
+    fn own_temporary(&mut self) -> Result<u32> {
+        if let Some(known) = self.catalog.temporary_schema(self.temporary) {
+            return Ok(known.oid);
+        }
+        if !self.may_make_temporary() {
+            return Err(denied(format!(
+                "permission denied to create temporary tables in database \"{}\"",
+                self.database
+            )));
+        }
+        let oid = self.next_number();
+        let rights = Rights::of(BOOTSTRAP_OID);
+        let schema = NamespaceSchema::new(format!("{TEMPORARY}{oid}"), oid, rights);
+        self.write_schema(NamespaceSchema { temporary: Some(self.temporary), ..schema });
+        Ok(oid)
+    }
+
+    fn may_make_temporary(&self) -> bool {
+        self.standing.on_place(&self.catalog, Place::Database).contain(Privileges::TEMPORARY)
+    }
+
+    /// Whether something may be made in a temporary schema. Errors: 42P16 for another session's, 42501.
+    pub(super) fn check_own_temporary(&self, owner: TemporaryOwner, schema: &str) -> Result<()> {
+        match owner == self.temporary {
+            false => Err(in_others_schema()),
+            true if self.may_make_temporary() => Ok(()),
+            true => Err(denied_for("schema", schema)),
+        }
+    }
+
+    /// How long a sequence lasts, or what else says nothing of it.
+    pub(super) fn persistence_in_schema(&self, name: &str) -> TablePersistence {
+        match self.catalog.is_temporary(name) {
+            true => TablePersistence::Temporary(AtCommit::Preserve),
+            false => TablePersistence::Permanent,
+        }
+    }
+
+    /// How long a table lasts that is asked for so. Errors: 42P16.
+    pub(super) fn persistence(&self, name: &str, asked: impl Into<AskedPersistence>) -> Result<TablePersistence> {
+        let AskedPersistence { is_unlogged, at_commit } = asked.into();
+        match (self.catalog.is_temporary(name), is_unlogged) {
+            (true, true) => Err(invalid("only temporary relations may be created in temporary schemas")),
+            (true, false) => Ok(TablePersistence::Temporary(at_commit.unwrap_or_default())),
+            (false, _) if at_commit.is_some() => Err(only_on_temporary()),
+            (false, true) => Ok(TablePersistence::Unlogged),
+            (false, false) => Ok(TablePersistence::Permanent),
+        }
+    }
+
+    /// A foreign key is between tables that last as long. Errors: 42P16.
+    pub(super) fn check_persistence(&self, table: &TableSchema, parent: &TableSchema) -> Result<()> {
+        use TablePersistence::{Permanent, Temporary, Unlogged};
+        match (table.persistence, parent.persistence) {
+            (Permanent, Permanent) | (Unlogged, Permanent | Unlogged) => Ok(()),
+            (Permanent, _) => Err(invalid("constraints on permanent tables may reference only permanent tables")),
+            (Unlogged, _) => {
+                Err(invalid("constraints on unlogged tables may reference only permanent or unlogged tables"))
+            }
+            (Temporary(_), Temporary(_)) if namespace::of(&table.name) == namespace::of(&parent.name) => Ok(()),
+            (Temporary(_), Temporary(_)) => {
+                Err(invalid("constraints on temporary tables must involve temporary tables of this session"))
+            }
+            (Temporary(_), _) => {
+                Err(invalid("constraints on temporary tables may reference only temporary tables"))
+            }
+        }
+    }
+
+    /// Errors: 0A000 for a table that is emptied while one refers to it that is not.
+    fn check_emptied(&self, table: &TableSchema) -> Result<()> {
+        let children = self.catalog.tables.values().map(|known| &known.table);
+        let refers = |child: &&Arc<TableSchema>| child.foreign_keys.iter().any(|key| key.parent == table.oid);
+        let kept = children.filter(refers).find(|child| !is_at_commit(child, AtCommit::Empty));
+        let Some(kept) = kept else { return Ok(()) };
+        let message = "unsupported ON COMMIT and foreign key combination";
+        Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message).with_detail(format!(
+            "Table \"{}\" references \"{}\", but they do not have the same ON COMMIT setting.",
+            kept.name, table.name
+        )))
+    }
+}
