@@ -7,7 +7,9 @@ use crate::namespace;
 use crate::privilege::{Grant, PUBLIC, Privileges, Rights};
 use crate::role::{DATABASE_OWNER_OID, RoleSchema, Secret, built_in};
 use crate::schema::{COMMENT, NAMESPACE, PROCEDURE, RELATION, RIGHTS, ROLE, SECRET, SETTING};
-use crate::schema::{CatalogEntry, CommentTarget, NamespaceSchema, Place, ProcedureSchema, TableSchema, TemporaryOwner};
+use crate::schema::{
+    CatalogEntry, CommentTarget, NamespaceSchema, Place, ProcedureSchema, TableSchema, TemporaryOwner,
+};
 use crate::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -13,10 +13,10 @@ use crate::sql::denials::{OwnerReach, denied_for};
 use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
 use crate::sql::names;
 use crate::sql::settings::Facts;
+use crate::sql::temporary::asked_persistence;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, Program};
-use crate::sql::temporary::asked_persistence;
 use messages::schema::{Catalog, CatalogEntry, IndexSchema, TableSchema, TemporaryOwner};
 use messages::{Key, Row, TableId, Timestamp};
 use privileges::{Kind, Standing};
@@ -293,7 +293,7 @@ impl<'a> Planner<'a> {
         let (mut keys, mut checks, mut foreign_keys) = (Vec::new(), Vec::new(), Vec::new());
         for definition in &create.columns {
             let column = column(definition, &self.catalog)?;
-            self.check_draws(column.default.as_deref())?;
+            self.check_draws(&table, column.default.as_deref())?;
             if table.columns.iter().any(|other| other.name == column.name) {
                 return Err(SqlError::new(
                     sqlstate::DUPLICATE_COLUMN,

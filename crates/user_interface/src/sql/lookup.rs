@@ -229,10 +229,9 @@ impl<'a> NameLookup<'a> {
         let is_own = self.temporary == Some(namespace::of(known));
         match namespace::is_marked(known) && !is_own && self.catalog.is_temporary(known) {
             false => Ok(()),
-            true => Err(SqlError::new(
-                sqlstate::FEATURE_NOT_SUPPORTED,
-                "cannot access temporary tables of other sessions",
-            )),
+            true => {
+                Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, "cannot access temporary tables of other sessions"))
+            }
         }
     }
 

@@ -322,14 +322,16 @@ impl Planner<'_> {
         self.rebuilds.push(Action::SetSequence { sequence: Arc::new(table), value });
     }
 
-    /// A default takes values as whoever sets it. Errors: 42501 for a sequence that the role may not change.
-    pub(super) fn check_draws(&self, default: Option<&str>) -> Result<()> {
+    /// A default takes values as whoever sets it. Errors: 42501 for a sequence that the role may not change, 0A000 for a temporary one if the table lasts.
+    pub(super) fn check_draws(&self, table: &TableSchema, default: Option<&str>) -> Result<()> {
         let Some(default) = default.filter(|default| default.contains("nextval")) else { return Ok(()) };
         let mut denied = Ok(());
         each_drawn(&mut parse::expression(default)?, |name| {
             let Ok(sequence) = parse::relation_of(name).and_then(|name| self.sequence(&name)) else { return };
             if !self.standing.on_table(&sequence).meet(Privileges::USAGE | Privileges::UPDATE) {
                 denied = Err(denied_for("sequence", &sequence.name));
+            } else if sequence.persistence.is_temporary() && !table.persistence.is_temporary() {
+                denied = Err(SqlError::unsupported("a default of a table that lasts from a temporary sequence"));
             }
         });
         denied

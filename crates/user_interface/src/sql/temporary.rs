@@ -8,6 +8,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::{Planner, SchemaChange};
 use crate::sql::denials::{denied, denied_for};
 use crate::sql::names;
+use crate::sql::places::unexpected;
 use crate::sql::settings::Facts;
 use crate::sql::words::Words;
 use messages::Key;
@@ -15,7 +16,6 @@ use messages::namespace::{self, OWN_TEMPORARY, TEMPORARY, UNMADE_TEMPORARY};
 use messages::privilege::{Privileges, Rights};
 use messages::role::BOOTSTRAP_OID;
 use messages::schema::{AtCommit, Catalog, NamespaceSchema, Place, TablePersistence, TableSchema, TemporaryOwner};
-use crate::sql::places::unexpected;
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::collections::BTreeSet;
@@ -234,9 +234,7 @@ impl Planner<'_> {
             (Temporary(_), Temporary(_)) => {
                 Err(invalid("constraints on temporary tables must involve temporary tables of this session"))
             }
-            (Temporary(_), _) => {
-                Err(invalid("constraints on temporary tables may reference only temporary tables"))
-            }
+            (Temporary(_), _) => Err(invalid("constraints on temporary tables may reference only temporary tables")),
         }
     }
 
