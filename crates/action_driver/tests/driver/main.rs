@@ -4,6 +4,7 @@
 
 mod companions;
 mod leftovers;
+mod temporary_schemas;
 mod programs;
 mod scripts;
 mod statements;

@@ -69,6 +69,8 @@ CREATE TEMP TABLE public.wrong (a int);
 CREATE TEMP TABLE nowhere.wrong (a int);
 CREATE TABLE wrong (a int) ON COMMIT DROP;
 CREATE TABLE wrong ON COMMIT DELETE ROWS AS SELECT 1 AS a;
+ALTER TABLE named SET SCHEMA public;
+ALTER TABLE lasting SET SCHEMA pg_temp;
 CREATE TEMP TABLE parent (id int PRIMARY KEY);
 CREATE TEMP TABLE child (id int REFERENCES parent);
 INSERT INTO child VALUES (1);

@@ -14,7 +14,7 @@ use crate::sql::schema_syntax::{MovedRelation, NewSchema, SchemaStatement};
 use crate::sql::settings::Facts;
 use crate::sql::views::TableChange;
 use messages::Key;
-use messages::namespace::{self, PUBLIC, PUBLIC_OID};
+use messages::namespace::{self, OWN_TEMPORARY, PUBLIC, PUBLIC_OID};
 use messages::privilege::{Privileges, Rights};
 use messages::schema::{Catalog, CatalogEntry, NamespaceSchema, Place, TableSchema};
 use std::collections::BTreeSet;
@@ -151,6 +151,9 @@ impl Planner<'_> {
         if schema.oid == PUBLIC_OID || to == PUBLIC {
             return Err(SqlError::unsupported("renaming the schema public").with_hint("Make another schema."));
         }
+        if schema.temporary.is_some() {
+            return Err(SqlError::unsupported("renaming a temporary schema"));
+        }
         self.write(CatalogEntry::namespace_key(name), None);
         self.write_schema(NamespaceSchema { name: to.to_owned(), ..NamespaceSchema::clone(&schema) });
         self.hide_public(to);
@@ -277,7 +280,14 @@ impl Planner<'_> {
             let message = "cannot move an owned sequence into another schema";
             return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
         }
-        let schema = self.catalog.namespace(&moved.to).ok_or_else(|| no_schema(&moved.to))?;
+        let schema = match moved.to.as_str() {
+            OWN_TEMPORARY => None,
+            to => Some(self.catalog.namespace(to).ok_or_else(|| no_schema(to))?).filter(|to| to.temporary.is_none()),
+        };
+        let Some(schema) = schema.filter(|_| !known.persistence.is_temporary()) else {
+            let message = "cannot move objects into or out of temporary schemas";
+            return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        };
         let name = namespace::within(namespace::bare(&known.name), schema.oid);
         self.check_create(&name)?;
         if name == known.name {
