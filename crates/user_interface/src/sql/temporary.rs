@@ -7,15 +7,20 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::{Planner, SchemaChange};
 use crate::sql::denials::{denied, denied_for};
+use crate::sql::expressions::Compiler;
+use crate::sql::modify::Modification;
 use crate::sql::names;
+use crate::sql::parse::{self, Statement};
 use crate::sql::places::unexpected;
 use crate::sql::settings::Facts;
+use crate::sql::types::Stop;
 use crate::sql::words::Words;
 use messages::Key;
 use messages::namespace::{self, OWN_TEMPORARY, TEMPORARY, UNMADE_TEMPORARY};
 use messages::privilege::{Privileges, Rights};
 use messages::role::BOOTSTRAP_OID;
-use messages::schema::{AtCommit, Catalog, NamespaceSchema, Place, TablePersistence, TableSchema, TemporaryOwner};
+use messages::program::Program;
+use messages::schema::{AtCommit, Catalog, CatalogEntry, NamespaceSchema, Place, TablePersistence, TableSchema, TemporaryOwner};
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::collections::BTreeSet;
@@ -138,13 +143,42 @@ pub fn plan_at_commit(catalog: &Catalog, own: &BTreeSet<Key>, facts: &Facts) -> 
             planner.drop_table(name, true, &dropped)?;
         }
     }
-    let emptied = tables.iter().filter(|table| is_at_commit(table, AtCommit::Empty));
-    for table in emptied {
+    let mut deletions = String::new();
+    for table in tables.iter().filter(|table| is_at_commit(table, AtCommit::Empty)) {
         planner.check_emptied(table)?;
-        planner.empty_table(TableSchema::clone(table));
+        // It was empty when the transaction began, which so deletes what it has written itself; but it may have filled a table of its own ahead.
+        let is_of_transaction = own.contains(&CatalogEntry::key(&table.name));
+        match is_of_transaction || !table.foreign_keys.is_empty() || planner.is_referred_to(table) {
+            true => planner.empty_table(TableSchema::clone(table)),
+            false => deletions.push_str(&format!("DELETE FROM {};", names::quote(&table.name))),
+        }
     }
     planner.notices.clear();
-    Ok(planner.finish())
+    let mut change = planner.finish();
+    for parsed in parse::statements(&deletions)? {
+        if let Statement::Sql(tree) = &parsed.statement
+            && let ast::Statement::Delete(delete) = &**tree
+        {
+            let mut compiler = Compiler::new(catalog, facts, &deletions, Vec::new());
+            if let Modification::Program(mut program) = compiler.delete(delete).map_err(Stop::into_error)? {
+                compiler.rely(&mut program);
+                add_program(&mut change, program);
+            }
+        }
+    }
+    Ok(change)
+}
+
+/// Has a program done with a change.
+fn add_program(change: &mut SchemaChange, program: Program) {
+    match &mut change.program {
+        None => change.program = Some(program),
+        Some(first) => {
+            let new = program.relies_on.iter().filter(|row| !first.relies_on.contains(row));
+            first.relies_on = first.relies_on.iter().chain(new).cloned().collect();
+            first.actions.extend(program.actions);
+        }
+    }
 }
 
 fn is_at_commit(table: &TableSchema, at_commit: AtCommit) -> bool {
@@ -238,11 +272,19 @@ impl Planner<'_> {
         }
     }
 
+    /// Tables with foreign keys that refer to this one.
+    fn children(&self, table: &TableSchema) -> impl Iterator<Item = &Arc<TableSchema>> {
+        let (oid, tables) = (table.oid, self.catalog.tables.values().map(|known| &known.table));
+        tables.filter(move |child| child.foreign_keys.iter().any(|key| key.parent == oid))
+    }
+
+    fn is_referred_to(&self, table: &TableSchema) -> bool {
+        self.children(table).next().is_some()
+    }
+
     /// Errors: 0A000 for a table that is emptied while one refers to it that is not.
     fn check_emptied(&self, table: &TableSchema) -> Result<()> {
-        let children = self.catalog.tables.values().map(|known| &known.table);
-        let refers = |child: &&Arc<TableSchema>| child.foreign_keys.iter().any(|key| key.parent == table.oid);
-        let kept = children.filter(refers).find(|child| !is_at_commit(child, AtCommit::Empty));
+        let kept = self.children(table).find(|child| !is_at_commit(child, AtCommit::Empty));
         let Some(kept) = kept else { return Ok(()) };
         let message = "unsupported ON COMMIT and foreign key combination";
         Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message).with_detail(format!(
