@@ -29,12 +29,12 @@ pub struct TemporarySchemas {
     epoch: Option<Arc<Epoch>>,
     /// Nothing is looked for before (boot clock).
     not_before: u64,
-    sweep: Option<Sweep>,
+    sweep: Option<SchemaSweep>,
 }
 
 /// A search under way.
 #[derive(Debug, Serialize, Deserialize)]
-struct Sweep {
+struct SchemaSweep {
     began: u64,
     epoch: Option<Arc<Epoch>>,
     stage: SweepStage,
@@ -95,7 +95,7 @@ impl SweepFound {
     }
 }
 
-impl Sweep {
+impl SchemaSweep {
     fn waits_for(&self, answered: u64) -> bool {
         match self.stage {
             SweepStage::Committing { .. } => false,
@@ -161,7 +161,7 @@ impl TemporarySchemas {
             return;
         }
         let tag = around.answers.new_tag(Owner::TemporarySchemas);
-        self.sweep = Some(Sweep {
+        self.sweep = Some(SchemaSweep {
             began: around.now.boot,
             epoch: self.epoch.clone(),
             stage: SweepStage::Pinning { tag },
@@ -172,7 +172,7 @@ impl TemporarySchemas {
         around.commit(CommitRequest::BeginSnapshot { tag });
     }
 
-    fn waiting(&mut self, tag: u64) -> Option<&mut Sweep> {
+    fn waiting(&mut self, tag: u64) -> Option<&mut SchemaSweep> {
         self.sweep.as_mut().filter(|sweep| sweep.waits_for(tag))
     }
 
@@ -262,7 +262,7 @@ impl TemporarySchemas {
     }
 }
 
-impl Sweep {
+impl SchemaSweep {
     fn read_from(&mut self, low: Key, around: &mut Surroundings) {
         let tag = around.answers.new_tag(Owner::TemporarySchemas);
         self.stage = SweepStage::Reading { tag };

@@ -4,9 +4,9 @@
 
 mod companions;
 mod leftovers;
-mod temporary_schemas;
 mod programs;
 mod scripts;
 mod statements;
 mod sums;
+mod temporary_schemas;
 mod world;

@@ -26,7 +26,9 @@ fn each_session_has_its_own() {
     permanent.batch_execute("CREATE TABLE t (k int); INSERT INTO t VALUES (0)").expect("a table");
     let mut clients = [world.connect(1), world.connect(1), world.connect(2)];
     for (number, client) in (1_i32..).zip(&mut clients) {
-        client.batch_execute("CREATE TEMP TABLE t (k int PRIMARY KEY, v text); CREATE INDEX ON t (v)").expect("its own");
+        client
+            .batch_execute("CREATE TEMP TABLE t (k int PRIMARY KEY, v text); CREATE INDEX ON t (v)")
+            .expect("its own");
         client.execute("INSERT INTO t VALUES ($1, 'x')", &[&number]).expect("a row");
     }
     for (number, client) in (1_i32..).zip(&mut clients) {

@@ -102,12 +102,7 @@ impl Turn<'_> {
             }
             Utility::Reset(name) => self.set(&name, None, false)?,
             Utility::ResetAll => self.reset_settings(),
-            Utility::Discard(what) => {
-                self.discard(what)?;
-                if matches!(what, "DISCARD ALL" | "DISCARD TEMP") {
-                    return self.discard_temporary(execution);
-                }
-            }
+            Utility::Discard(what) => return self.discard(execution, what),
             Utility::Deallocate(Some(name)) => {
                 if self.session.statements.remove(&name).is_none() {
                     return Err(SqlError::new(
@@ -436,7 +431,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn discard(&mut self, what: &str) -> Result<()> {
+    fn discard(&mut self, execution: Box<Execution>, what: &str) -> Result<()> {
         let all = what == "DISCARD ALL";
         if all || what == "DISCARD SEQUENCES" {
             self.ask(SessionRequest::ForgetSequences);
@@ -456,6 +451,10 @@ impl Turn<'_> {
             self.reset_settings();
             self.become_role(&RoleChange { of_session: true, ..RoleChange::default() })?;
         }
+        if all || what == "DISCARD TEMP" {
+            return self.discard_temporary(execution);
+        }
+        self.complete(execution);
         Ok(())
     }
 

@@ -14,7 +14,6 @@ use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::queried_table::QueriedTable;
 use crate::sql::utility::Utility;
 use crate::sql::{queried_columns, roles, schemas, sequences, system};
-use messages::namespace::{self, UNMADE_TEMPORARY};
 use messages::program::{Action, Expression, Program};
 use messages::query::{QueryRequest, Run};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
@@ -105,8 +104,7 @@ impl Turn<'_> {
         let is_followed = self.note_temporary(&execution.prepared);
         if self.session.block == Block::None && (!alone || is_followed) {
             self.begin_implicit();
-            let discards = matches!(execution.prepared.plan, Plan::Utility(Utility::Discard(_)));
-            self.session.mode = self.implicit_mode(execution.prepared.writes || discards);
+            self.session.mode = self.implicit_mode(execution.prepared.writes || execution.prepared.discards());
         } else if self.session.block == Block::Implicit
             && !self.session.open
             && execution.recompilations == 0
@@ -273,12 +271,7 @@ impl Turn<'_> {
                 self.copy_on(execution)
             }
             (Step::AtCommit, SessionReply::Executed { .. }) => {
-                if let Some(change) = execution.change.take() {
-                    self.session.overlay.add(change);
-                }
-                execution.step = Step::Commit;
-                self.session.work = Work::Statement(execution);
-                self.ask(SessionRequest::Commit);
+                self.acted_at_commit(execution);
                 Ok(())
             }
             (Step::Commit, SessionReply::Committed { .. }) => {
@@ -353,11 +346,7 @@ impl Turn<'_> {
     /// Puts the query's rows into the table that was made for them.
     fn fill(&mut self, mut execution: Box<Execution>, table: &QueriedTable) -> Result<()> {
         let catalog = self.catalog();
-        let name = match (namespace::of(&table.name), self.with_facts(|facts| facts.temporary.schema)) {
-            (UNMADE_TEMPORARY, Some(own)) => namespace::within(namespace::bare(&table.name), own),
-            _ => table.name.clone(),
-        };
-        let versioned = catalog.tables.get(&name).expect("the transaction has made it");
+        let versioned = catalog.tables.get(&self.made_name(&table.name)).expect("the transaction has made it");
         let made = self.session.overlay.made();
         let targets: Vec<usize> = (0..versioned.table.columns.len()).collect();
         let program = self.with_facts(|facts| {

@@ -9,7 +9,7 @@ use crate::sql::ddl::SchemaChange;
 use crate::sql::prepared::{Plan, Prepared};
 use crate::sql::temporary;
 use crate::sql::utility::Utility;
-use messages::namespace::{self, TEMPORARY};
+use messages::namespace::{self, TEMPORARY, UNMADE_TEMPORARY};
 use messages::schema::{CatalogEntry, TemporaryOwner};
 use messages::session::SessionRequest;
 use sqlparser::ast;
@@ -25,6 +25,13 @@ impl Session {
     /// Who had a temporary schema in the life that the session asks; asked once.
     pub(super) fn take_temporary(&mut self, owner: TemporaryOwner) -> Option<TemporaryOwner> {
         std::mem::take(&mut self.has_temporary).then_some(owner)
+    }
+}
+
+impl Prepared {
+    /// Whether it is DISCARD, which drops what is temporary.
+    pub(super) fn discards(&self) -> bool {
+        matches!(self.plan, Plan::Utility(Utility::Discard(_)))
     }
 }
 
@@ -69,6 +76,24 @@ impl Turn<'_> {
         execution.change = Some(change);
         self.execute_program(&mut execution, Arc::new(program), Vec::new(), Step::AtCommit);
         self.session.work = Work::Statement(execution);
+    }
+
+    /// It is done: the transaction commits.
+    pub(super) fn acted_at_commit(&mut self, mut execution: Box<Execution>) {
+        if let Some(change) = execution.change.take() {
+            self.session.overlay.add(change);
+        }
+        execution.step = Step::Commit;
+        self.session.work = Work::Statement(execution);
+        self.ask(SessionRequest::Commit);
+    }
+
+    /// The name of a table that the transaction has made, which was compiled before its schema was there.
+    pub(super) fn made_name(&self, name: &str) -> String {
+        match (namespace::of(name), self.with_facts(|facts| facts.temporary.schema)) {
+            (UNMADE_TEMPORARY, Some(own)) => namespace::within(namespace::bare(name), own),
+            _ => name.to_owned(),
+        }
     }
 
     /// The same before an implicit transaction commits.

@@ -13,7 +13,7 @@ use crate::sql::denials::{OwnerReach, denied_for};
 use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
 use crate::sql::names;
 use crate::sql::settings::Facts;
-use crate::sql::temporary::asked_persistence;
+use crate::sql::temporary_syntax::asked_persistence;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, Program};

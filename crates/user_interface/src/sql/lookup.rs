@@ -6,7 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::denials::{denied, denied_for};
 use crate::sql::names::{is_system_schema, parts};
 use crate::sql::settings::Facts;
-use crate::sql::temporary::{in_lasting_schema, in_others_schema};
+use crate::sql::temporary_syntax::{in_lasting_schema, in_others_schema};
 use messages::namespace::{self, NOWHERE, OWN_TEMPORARY, PUBLIC, PUBLIC_OID, UNMADE_TEMPORARY};
 use messages::schema::{Catalog, CatalogEntry, NamespaceSchema};
 use messages::{Key, Timestamp};

@@ -5,7 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::lookup::NameLookup;
 use crate::sql::sequence_options::relation;
-use crate::sql::temporary::{only_on_temporary, skip_temporary};
+use crate::sql::temporary_syntax::{only_on_temporary, skip_temporary};
 use crate::sql::words::{Words, slice};
 use messages::schema::{AtCommit, TablePersistence};
 use sqlparser::tokenizer::{Token, TokenWithSpan};

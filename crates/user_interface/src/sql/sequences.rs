@@ -13,7 +13,7 @@ use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequence_names::named;
 use crate::sql::sequence_options::{Options, identity_options, limits, options, relation, wrong};
 use crate::sql::settings::Facts;
-use crate::sql::temporary::{in_own_temporary, skip_temporary};
+use crate::sql::temporary_syntax::{in_own_temporary, skip_temporary};
 use crate::sql::words::Words;
 use messages::Key;
 use messages::namespace;
