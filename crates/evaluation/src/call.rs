@@ -4,7 +4,7 @@ use crate::pattern_cache::PatternCache;
 use analyzer::Typed;
 use bigdecimal::BigDecimal;
 use values::error::sqlstate;
-use values::{Interval, Type, Value, ValueError};
+use values::{Interval, Jsonb, Type, Value, ValueError};
 
 /// What a function may use beside its arguments: one execution of a statement has one.
 pub struct CallEnvironment<'a> {
@@ -93,6 +93,22 @@ impl<'a> CallArguments<'a, '_> {
     pub(crate) fn bytes(&self, index: usize) -> &'a [u8] {
         match &self.arguments[index] {
             Value::Bytea(bytes) => bytes,
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// The text of a `json`.
+    pub(crate) fn json(&self, index: usize) -> &'a str {
+        match &self.arguments[index] {
+            Value::Json(text) => text,
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// The tree of a `jsonb`.
+    pub(crate) fn jsonb(&self, index: usize) -> &'a Jsonb {
+        match &self.arguments[index] {
+            Value::Jsonb(tree) => tree,
             _ => self.mistyped(index),
         }
     }

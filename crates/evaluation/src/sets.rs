@@ -1,7 +1,7 @@
 //! Functions that yield sets: `generate_series`, `unnest` and their like.
 
 use crate::call::CallArguments;
-use crate::functions::{parts, split};
+use crate::functions::{json, parts, split};
 use analyzer::facts::Facts;
 use analyzer::types::FunctionId;
 use bigdecimal::{BigDecimal, Zero};
@@ -36,7 +36,7 @@ const TABLE: &[(&str, SetBody)] = &[
 ];
 
 static FUNCTIONS: LazyLock<FxHashMap<FunctionId, SetBody>> = LazyLock::new(|| {
-    let by_source: FxHashMap<&str, SetBody> = TABLE.iter().copied().collect();
+    let by_source: FxHashMap<&str, SetBody> = TABLE.iter().chain(json::sets::TABLE).copied().collect();
     let internal = Facts::postgresql15().functions.iter().filter(|row| row.language == "internal");
     internal.filter_map(|row| Some((row.id, *by_source.get(row.source.as_ref())?))).collect()
 });
@@ -48,7 +48,7 @@ pub fn set_function(id: FunctionId) -> Option<SetBody> {
 
 /// The names by which functions are implemented, for tests.
 pub fn sources() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().map(|(name, _)| *name)
+    TABLE.iter().chain(json::sets::TABLE).map(|(name, _)| *name)
 }
 
 /// Rows of one column.

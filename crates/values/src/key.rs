@@ -9,6 +9,7 @@
 //! Each value starts with a marker below that of NULL, so [`prefix_end`] of any non-empty key exists.
 
 use crate::error::ValueError;
+use crate::json;
 use crate::limits::{DAYS_PER_MONTH, MICROSECONDS_PER_DAY, NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
 use crate::types::Type;
 use crate::value::{Interval, Value};
@@ -17,7 +18,7 @@ use bigdecimal::num_bigint::{BigInt, Sign};
 use std::sync::Arc;
 
 /// Marker of fixed-length values and strings.
-const PRESENT: u8 = 0x01;
+pub(crate) const PRESENT: u8 = 0x01;
 /// Marker of `true`; `false` is [`PRESENT`] alone.
 const TRUE: u8 = 0x02;
 const NUMERIC_NEGATIVE: u8 = 0x01;
@@ -66,6 +67,12 @@ pub fn append(value: &Value, out: &mut Vec<u8>) {
         Value::Numeric(number) => append_numeric(number, out),
         Value::Text(text) => append_string(text.as_bytes(), out),
         Value::Bytea(bytes) => append_string(bytes, out),
+        // No index orders these, but tuples of any types have keys.
+        Value::Json(text) => append_string(text.as_bytes(), out),
+        Value::Jsonb(tree) => {
+            out.push(PRESENT);
+            json::append_key(tree, out);
+        }
         Value::Interval(interval) => {
             out.push(PRESENT);
             out.extend_from_slice(&((interval.span_us() as u128) ^ (1 << 127)).to_be_bytes());
@@ -145,6 +152,12 @@ fn decode_value(rest: &mut &[u8], data_type: Type) -> Result<Value, ValueError> 
             Value::Text(Arc::from(text))
         }
         Type::Bytea => Value::Bytea(Arc::from(string(rest)?)),
+        Type::Json => {
+            let text =
+                String::from_utf8(string(rest)?).map_err(|_| ValueError::corrupt("json in a key is not UTF-8"))?;
+            Value::Json(Arc::from(text))
+        }
+        Type::Jsonb => Value::Jsonb(Arc::new(json::decode_key(rest)?)),
         Type::Interval => Value::Interval(interval((u128::from_be_bytes(take(rest)?) ^ (1 << 127)) as i128)?),
         Type::Uuid => Value::Uuid(take(rest)?),
         Type::Array(element) => {
@@ -165,7 +178,7 @@ fn unknown_marker() -> ValueError {
     ValueError::corrupt("a key has an unknown marker")
 }
 
-fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], ValueError> {
+pub(crate) fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], ValueError> {
     let (taken, after) =
         rest.split_first_chunk::<N>().ok_or_else(|| ValueError::corrupt("a key ends within a value"))?;
     *rest = after;
@@ -181,7 +194,7 @@ fn significant_bytes(number: u64) -> usize {
     size_of::<u64>() - number.leading_zeros() as usize / 8
 }
 
-fn append_integer(number: i64, out: &mut Vec<u8>) {
+pub(crate) fn append_integer(number: i64, out: &mut Vec<u8>) {
     let (marker, length) = if number >= 0 {
         let length = significant_bytes(number as u64);
         (INTEGER_ZERO + length as u8, length)
@@ -193,7 +206,7 @@ fn append_integer(number: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&number.to_be_bytes()[size_of::<i64>() - length..]);
 }
 
-fn integer(marker: u8, rest: &mut &[u8]) -> Result<i64, ValueError> {
+pub(crate) fn integer(marker: u8, rest: &mut &[u8]) -> Result<i64, ValueError> {
     let negative = marker < INTEGER_ZERO;
     let length = usize::from(if negative { INTEGER_ZERO - 1 - marker } else { marker - INTEGER_ZERO });
     if length > size_of::<i64>() {
@@ -232,7 +245,7 @@ fn double_from_ordered(bits: u64) -> f64 {
     f64::from_bits(if bits >> 63 == 1 { bits & (u64::MAX >> 1) } else { !bits })
 }
 
-fn append_string(bytes: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn append_string(bytes: &[u8], out: &mut Vec<u8>) {
     out.reserve(bytes.len() + 2);
     out.push(PRESENT);
     let mut rest = bytes;
@@ -245,7 +258,7 @@ fn append_string(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(END);
 }
 
-fn string(rest: &mut &[u8]) -> Result<Vec<u8>, ValueError> {
+pub(crate) fn string(rest: &mut &[u8]) -> Result<Vec<u8>, ValueError> {
     let mut bytes = Vec::new();
     loop {
         let at = rest
@@ -267,7 +280,7 @@ fn string(rest: &mut &[u8]) -> Result<Vec<u8>, ValueError> {
 
 /// A numeric is its sign, the exponent e of 0.d1d2d3... * 10^e with d1 > 0, and the digits in pairs, each pair plus 1 in
 /// a byte, ended by 0. Behind a negative sign all bytes are inverted.
-fn append_numeric(number: &BigDecimal, out: &mut Vec<u8>) {
+pub(crate) fn append_numeric(number: &BigDecimal, out: &mut Vec<u8>) {
     let (unscaled, scale) = number.as_bigint_and_scale();
     let sign = unscaled.sign();
     out.push(match sign {
@@ -294,7 +307,7 @@ fn append_numeric(number: &BigDecimal, out: &mut Vec<u8>) {
     }
 }
 
-fn numeric(marker: u8, rest: &mut &[u8]) -> Result<BigDecimal, ValueError> {
+pub(crate) fn numeric(marker: u8, rest: &mut &[u8]) -> Result<BigDecimal, ValueError> {
     let flip = match marker {
         NUMERIC_ZERO => return Ok(BigDecimal::from(0)),
         NUMERIC_POSITIVE => 0x00,

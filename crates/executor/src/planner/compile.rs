@@ -66,8 +66,8 @@ impl QueryPlanner<'_> {
                 if *variadic && is_any(function) {
                     return not_built("an array for VARIADIC of any type");
                 }
-                let callee = self.callee(*function, arguments, typed)?;
-                let arguments = self.compile_all(arguments, level, current)?;
+                let mut callee = self.callee(*function, arguments, typed)?;
+                let arguments = self.arguments_of_json(&mut callee, arguments, level, current)?;
                 return self.folded(callee, arguments);
             }
             Node::Operator { function, arguments, .. } => {
@@ -159,7 +159,7 @@ impl QueryPlanner<'_> {
             .then_some(CompiledExpression::Slot(place))
     }
 
-    fn column(
+    pub fn column(
         &mut self,
         level: usize,
         levels_up: u32,

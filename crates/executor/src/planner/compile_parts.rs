@@ -159,7 +159,11 @@ impl QueryPlanner<'_> {
         level: usize,
         current: &ColumnFrame,
     ) -> PlanResult<CompiledExpression> {
-        let Type::Array(_) = self.storage(self.tree[container].typed)? else { return not_built("subscripts of this") };
+        match self.storage(self.tree[container].typed)? {
+            Type::Array(_) => {}
+            Type::Jsonb => return self.json_subscript(container, upper, level, current),
+            _ => return not_built("subscripts of this"),
+        }
         let container = self.boxed(container, level, current)?;
         match (upper, lower) {
             ([Some(subscript)], []) => {
