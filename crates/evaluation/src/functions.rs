@@ -28,7 +28,7 @@ use std::sync::LazyLock;
 use values::error::sqlstate;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
-const TABLES: [&[(&str, Implementation)]; 17] = [
+const TABLES: [&[(&str, Implementation)]; 18] = [
     arrays::TABLE,
     bytes::TABLE,
     casts::TABLE,
@@ -39,6 +39,7 @@ const TABLES: [&[(&str, Implementation)]; 17] = [
     json::BUILDING,
     json::READING,
     json::CHANGING,
+    json::PATHS,
     numbers::TABLE,
     numerics::TABLE,
     patterns::TABLE,

@@ -43,3 +43,8 @@ pub fn row_tree(call: &mut CallArguments<'_, '_>) -> FunctionResult {
 pub fn subscript(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     subscripted(call.jsonb(0), &call.arguments[1..])
 }
+
+/// Whether a text is a path. Errors: 42601, and 0A000 for one that cannot be followed.
+pub fn check_path(text: &str) -> Result<(), values::ValueError> {
+    crate::functions::json::path::parse(text).map(drop)
+}

@@ -36,7 +36,8 @@ const TABLE: &[(&str, SetBody)] = &[
 ];
 
 static FUNCTIONS: LazyLock<FxHashMap<FunctionId, SetBody>> = LazyLock::new(|| {
-    let by_source: FxHashMap<&str, SetBody> = TABLE.iter().chain(json::sets::TABLE).copied().collect();
+    let by_source: FxHashMap<&str, SetBody> =
+        TABLE.iter().chain(json::sets::TABLE).chain(json::path::SETS).copied().collect();
     let internal = Facts::postgresql15().functions.iter().filter(|row| row.language == "internal");
     internal.filter_map(|row| Some((row.id, *by_source.get(row.source.as_ref())?))).collect()
 });
@@ -48,7 +49,7 @@ pub fn set_function(id: FunctionId) -> Option<SetBody> {
 
 /// The names by which functions are implemented, for tests.
 pub fn sources() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().chain(json::sets::TABLE).map(|(name, _)| *name)
+    TABLE.iter().chain(json::sets::TABLE).chain(json::path::SETS).map(|(name, _)| *name)
 }
 
 /// Rows of one column.

@@ -1,16 +1,18 @@
 //! Functions of `json` and `jsonb`. Of a `json` they keep the text of each part, of a `jsonb` the value.
 //!
-//! Reading order: `parts` are what a `json` is made of; [`conversion`] makes JSON of SQL's values; `building`, `reading`, `changing`, `sets` are the functions.
+//! Reading order: `parts` are what a `json` is made of; [`conversion`] makes JSON of SQL's values; `building`, `reading`, `changing`, `sets` and `path` are the functions.
 
 mod building;
 mod changing;
 pub(crate) mod conversion;
 pub(crate) mod parts;
+pub(crate) mod path;
 mod reading;
 pub(crate) mod sets;
 
 pub(super) use building::TABLE as BUILDING;
 pub(super) use changing::TABLE as CHANGING;
+pub(super) use path::TABLE as PATHS;
 pub(super) use reading::TABLE as READING;
 pub(crate) use reading::subscripted;
 
