@@ -152,3 +152,9 @@ pub type FunctionResult = Result<Value, ValueError>;
 
 /// What computes a function.
 pub type Implementation = fn(&mut CallArguments<'_, '_>) -> Result<Value, ValueError>;
+
+/// The rows of a call; each has one value for each column of the function's result. Bounded by its arguments, never by memory: rows are made as they are asked for.
+pub type SetRows = Box<dyn Iterator<Item = Result<Vec<Value>, ValueError>> + Send>;
+
+/// What computes a function that yields a set.
+pub type SetBody = fn(&mut CallArguments<'_, '_>) -> Result<SetRows, ValueError>;

@@ -1,6 +1,7 @@
 //! Functions that yield sets: `generate_series`, `unnest` and their like.
 
 use crate::call::CallArguments;
+pub use crate::call::{SetBody, SetRows};
 use crate::functions::{json, parts, split};
 use analyzer::facts::Facts;
 use analyzer::types::FunctionId;
@@ -10,12 +11,6 @@ use std::sync::LazyLock;
 use values::error::sqlstate;
 use values::operators::{BinaryOperator, binary};
 use values::{Interval, Value, ValueError};
-
-/// The rows of a call; each has one value for each column of the function's result. Bounded by its arguments, never by memory: rows are made as they are asked for.
-pub type SetRows = Box<dyn Iterator<Item = Result<Vec<Value>, ValueError>> + Send>;
-
-/// What computes a function that yields a set.
-pub type SetBody = fn(&mut CallArguments<'_, '_>) -> Result<SetRows, ValueError>;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
 const TABLE: &[(&str, SetBody)] = &[

@@ -31,6 +31,7 @@ mod generate;
 mod interval;
 pub mod json;
 pub mod key;
+mod key_parts;
 pub mod limits;
 mod modifier;
 pub mod numeric;

@@ -78,20 +78,27 @@ impl QueryPlanner<'_> {
                     None => CompiledExpression::Array { element, elements },
                 }
             }
+            _ => return self.compile_rarest(id, level, current),
+        })
+    }
+
+    fn compile_rarest(&mut self, id: ExprId, level: usize, current: &ColumnFrame) -> PlanResult<CompiledExpression> {
+        let expression = &self.tree[id];
+        match &expression.node {
             Node::Subscript { container, upper, lower, assigned: None } => {
-                return self.subscript(*container, upper, lower, level, current);
+                self.subscript(*container, upper, lower, level, current)
             }
-            Node::SubLink { kind, query, test } => return self.sublink(*kind, *query, *test, level, current),
-            Node::SubLinkColumn(column) => CompiledExpression::SubLinkColumn(*column as usize),
+            Node::SubLink { kind, query, test } => self.sublink(*kind, *query, *test, level, current),
+            Node::SubLinkColumn(column) => Ok(CompiledExpression::SubLinkColumn(*column as usize)),
             Node::SqlValue { value, precision } if crate::expression::is_built(*value) => {
-                CompiledExpression::SqlValue { value: *value, precision: *precision }
+                Ok(CompiledExpression::SqlValue { value: *value, precision: *precision })
             }
             Node::ParameterDefault { function, parameter } => {
-                CompiledExpression::Constant(self.parameter_default(*function, *parameter, typed)?)
+                self.parameter_default(*function, *parameter, expression.typed).map(CompiledExpression::Constant)
             }
-            Node::Grouping { levels_up: 0, arguments } => return self.group_numbers(arguments, level, current),
-            other => return not_built(kind_of(other)),
-        })
+            Node::Grouping { levels_up: 0, arguments } => self.group_numbers(arguments, level, current),
+            other => not_built(kind_of(other)),
+        }
     }
 
     /// The default of a built-in's parameter, where it is a constant: `true`, `'{}'::jsonb`.

@@ -7,7 +7,7 @@
 
 use super::{Jsonb, JsonbObject};
 use crate::error::ValueError;
-use crate::key;
+use crate::key_parts as key;
 use crate::limits::JSON_DEPTH_MAX;
 use std::cmp::Ordering;
 

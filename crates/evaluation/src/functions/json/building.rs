@@ -57,7 +57,11 @@ fn build_array(call: &mut CallArguments<'_, '_>) -> FunctionResult {
 
 /// Errors: 22023 for a key without a value.
 fn in_pairs(call: &CallArguments<'_, '_>) -> Result<(), ValueError> {
-    if call.arguments.len() % 2 == 0 { Ok(()) } else { Err(invalid("argument list must have even number of elements")) }
+    if call.arguments.len().is_multiple_of(2) {
+        Ok(())
+    } else {
+        Err(invalid("argument list must have even number of elements"))
+    }
 }
 
 fn build_object(call: &mut CallArguments<'_, '_>) -> FunctionResult {

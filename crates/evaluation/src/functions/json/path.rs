@@ -11,9 +11,8 @@ mod tree;
 
 use super::invalid;
 use super::reading::part;
-use crate::call::{CallArguments, FunctionResult, Implementation};
-use crate::sets::{SetBody, SetRows};
-use execution::{Flow, PathExecution, PathFailure};
+use crate::call::{CallArguments, FunctionResult, Implementation, SetBody, SetRows};
+use execution::{PathExecution, PathFailure, PathFlow};
 use values::{Jsonb, Value, ValueError};
 
 pub(crate) use parser::parse;
@@ -59,7 +58,7 @@ fn path_call<'a>(call: &CallArguments<'a, '_>, silent: Option<bool>) -> Result<P
 fn follow(
     call: &mut CallArguments<'_, '_>,
     silent: Option<bool>,
-    each: &mut dyn FnMut(&Jsonb) -> Flow,
+    each: &mut dyn FnMut(&Jsonb) -> PathFlow,
 ) -> Result<bool, ValueError> {
     let path = parse(call.text(1))?;
     let of = path_call(call, silent)?;
@@ -75,7 +74,7 @@ fn found(call: &mut CallArguments<'_, '_>) -> Result<Vec<Jsonb>, ValueError> {
     let mut all = Vec::new();
     follow(call, None, &mut |json| {
         all.push(json.clone());
-        Flow::On
+        PathFlow::On
     })?;
     Ok(all)
 }
@@ -86,7 +85,7 @@ fn exists(call: &mut CallArguments<'_, '_>, silent: Option<bool>) -> FunctionRes
     let mut is_found = false;
     let failed = follow(call, silent, &mut |_| {
         is_found = true;
-        if is_strict { Flow::On } else { Flow::Enough }
+        if is_strict { PathFlow::On } else { PathFlow::Enough }
     })?;
     Ok(if failed { Value::Null } else { Value::Boolean(is_found) })
 }
@@ -95,7 +94,7 @@ fn matches(call: &mut CallArguments<'_, '_>, silent: Option<bool>) -> FunctionRe
     let mut all = Vec::new();
     follow(call, silent, &mut |json| {
         all.push(json.clone());
-        Flow::On
+        PathFlow::On
     })?;
     match all.as_slice() {
         [Jsonb::Boolean(truth)] => Ok(Value::Boolean(*truth)),

@@ -3,8 +3,7 @@
 use super::parts::{JsonContent, JsonPart, parts, shape};
 use super::reading::part;
 use super::{as_text, invalid};
-use crate::call::CallArguments;
-use crate::sets::{SetBody, SetRows};
+use crate::call::{CallArguments, SetBody, SetRows};
 use values::{Jsonb, Value, ValueError};
 
 pub(crate) const TABLE: &[(&str, SetBody)] = &[

@@ -9,7 +9,7 @@ use values::{Jsonb, Type, Value, ValueError, cast, text};
 
 /// Whether more is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(super) enum PathFlow {
     On,
     Enough,
 }
@@ -22,7 +22,7 @@ pub(super) enum PathFailure {
     Final(Box<ValueError>),
 }
 
-pub(super) type Followed = Result<Flow, PathFailure>;
+pub(super) type Followed = Result<PathFlow, PathFailure>;
 
 pub(super) fn failure(sqlstate: &'static str, message: impl Into<String>) -> PathFailure {
     PathFailure::Suppressible(Box::new(ValueError::new(sqlstate, message)))
@@ -34,7 +34,7 @@ fn of_number(error: ValueError) -> PathFailure {
 }
 
 /// Where a step stands: how much was found goes to the sink.
-pub(super) type Sink<'s> = &'s mut dyn FnMut(&Jsonb) -> Result<Flow, PathFailure>;
+pub(super) type PathSink<'s> = &'s mut dyn FnMut(&Jsonb) -> Result<PathFlow, PathFailure>;
 
 pub(super) struct PathExecution<'a> {
     path: &'a JsonPath,
@@ -61,13 +61,13 @@ impl<'a> PathExecution<'a> {
     }
 
     /// All that the path leads to.
-    pub(super) fn run(&mut self, each: &mut dyn FnMut(&Jsonb) -> Flow) -> Followed {
+    pub(super) fn run(&mut self, each: &mut dyn FnMut(&Jsonb) -> PathFlow) -> Followed {
         let (path, target) = (self.path, self.target);
         self.node(&path.root, target, &mut |json| Ok(each(json)))
     }
 
     /// What an expression yields, where `@` is `current`.
-    pub(super) fn node(&mut self, node: &PathNode, current: &Jsonb, sink: Sink<'_>) -> Followed {
+    pub(super) fn node(&mut self, node: &PathNode, current: &Jsonb, sink: PathSink<'_>) -> Followed {
         match node {
             PathNode::Root => sink(self.target),
             PathNode::Current => sink(current),
@@ -92,11 +92,11 @@ impl<'a> PathExecution<'a> {
                 // What the base yields is kept: the steps need all of the execution.
                 let found = self.list(base, current)?;
                 for json in &found {
-                    if self.steps(steps, json, true, current, sink)? == Flow::Enough {
-                        return Ok(Flow::Enough);
+                    if self.steps(steps, json, true, current, sink)? == PathFlow::Enough {
+                        return Ok(PathFlow::Enough);
                     }
                 }
-                Ok(Flow::On)
+                Ok(PathFlow::On)
             }
             PathNode::Predicate(predicate) => {
                 let json = match self.predicate(predicate, current)? {
@@ -119,11 +119,11 @@ impl<'a> PathExecution<'a> {
                         return Err(failure("2203B", message));
                     };
                     let signed = if *negative { -number } else { number };
-                    if sink(&Jsonb::Number(signed))? == Flow::Enough {
-                        return Ok(Flow::Enough);
+                    if sink(&Jsonb::Number(signed))? == PathFlow::Enough {
+                        return Ok(PathFlow::Enough);
                     }
                 }
-                Ok(Flow::On)
+                Ok(PathFlow::On)
             }
         }
     }
@@ -133,7 +133,7 @@ impl<'a> PathExecution<'a> {
         let mut all = Vec::new();
         self.node(node, current, &mut |json| {
             all.push(json.clone());
-            Ok(Flow::On)
+            Ok(PathFlow::On)
         })?;
         Ok(all)
     }
@@ -169,26 +169,26 @@ impl<'a> PathExecution<'a> {
     }
 
     /// What steps lead to from a value. `unwrap`: a step that is not for arrays goes to the elements of one, once.
-    fn steps(&mut self, steps: &[PathStep], json: &Jsonb, unwrap: bool, current: &Jsonb, sink: Sink<'_>) -> Followed {
+    fn steps(
+        &mut self,
+        steps: &[PathStep],
+        json: &Jsonb,
+        unwrap: bool,
+        current: &Jsonb,
+        sink: PathSink<'_>,
+    ) -> Followed {
         let Some((step, rest)) = steps.split_first() else { return sink(json) };
-        let unwraps = !matches!(
-            step,
-            PathStep::AnyElement
-                | PathStep::Elements(_)
-                | PathStep::AnyLevel { .. }
-                | PathStep::Method(PathMethod::Type | PathMethod::Size)
-        );
         if let Jsonb::Array(elements) = json
             && unwrap
-            && unwraps
+            && step.unwraps()
             && !self.is_strict
         {
             for element in elements {
-                if self.steps(steps, element, false, current, sink)? == Flow::Enough {
-                    return Ok(Flow::Enough);
+                if self.steps(steps, element, false, current, sink)? == PathFlow::Enough {
+                    return Ok(PathFlow::Enough);
                 }
             }
-            return Ok(Flow::On);
+            return Ok(PathFlow::On);
         }
         match step {
             PathStep::Key(key) => match json.as_object() {
@@ -217,19 +217,19 @@ impl<'a> PathExecution<'a> {
             PathStep::AnyLevel { first, last } => {
                 if *first == Some(0) {
                     let flow = self.without_missing(|own| own.steps(rest, json, true, current, sink))?;
-                    if flow == Flow::Enough {
+                    if flow == PathFlow::Enough {
                         return Ok(flow);
                     }
                 }
                 self.levels((*first, *last), 1, rest, json, current, sink)
             }
             PathStep::Method(method) => {
-                let Some(result) = self.method(*method, json)? else { return Ok(Flow::On) };
+                let Some(result) = self.method(*method, json)? else { return Ok(PathFlow::On) };
                 self.steps(rest, &result, true, current, sink)
             }
             PathStep::Filter(predicate) => match self.predicate(predicate, json)? {
                 Some(true) => self.steps(rest, json, true, current, sink),
-                _ => Ok(Flow::On),
+                _ => Ok(PathFlow::On),
             },
         }
     }
@@ -239,18 +239,18 @@ impl<'a> PathExecution<'a> {
         rest: &[PathStep],
         all: impl Iterator<Item = &'j Jsonb>,
         current: &Jsonb,
-        sink: Sink<'_>,
+        sink: PathSink<'_>,
     ) -> Followed {
         for json in all {
-            if self.steps(rest, json, true, current, sink)? == Flow::Enough {
-                return Ok(Flow::Enough);
+            if self.steps(rest, json, true, current, sink)? == PathFlow::Enough {
+                return Ok(PathFlow::Enough);
             }
         }
-        Ok(Flow::On)
+        Ok(PathFlow::On)
     }
 
     fn missing(&self, sqlstate: &'static str, message: impl FnOnce() -> String) -> Followed {
-        if self.tells_missing { Err(failure(sqlstate, message())) } else { Ok(Flow::On) }
+        if self.tells_missing { Err(failure(sqlstate, message())) } else { Ok(PathFlow::On) }
     }
 
     fn without_missing(&mut self, inner: impl FnOnce(&mut Self) -> Followed) -> Followed {
@@ -267,15 +267,15 @@ impl<'a> PathExecution<'a> {
         rest: &[PathStep],
         json: &Jsonb,
         current: &Jsonb,
-        sink: Sink<'_>,
+        sink: PathSink<'_>,
     ) -> Followed {
         if last.is_some_and(|last| level > last) {
-            return Ok(Flow::On);
+            return Ok(PathFlow::On);
         }
         let parts: Vec<&Jsonb> = match json {
             Jsonb::Array(elements) => elements.iter().collect(),
             Jsonb::Object(object) => object.iter().map(|(_, value)| value).collect(),
-            _ => return Ok(Flow::On),
+            _ => return Ok(PathFlow::On),
         };
         for part in parts {
             let is_wanted = match first {
@@ -283,14 +283,15 @@ impl<'a> PathExecution<'a> {
                 // Only what has no parts of its own.
                 None => last.is_none() && part.is_scalar(),
             };
-            if is_wanted && self.without_missing(|own| own.steps(rest, part, true, current, sink))? == Flow::Enough {
-                return Ok(Flow::Enough);
+            if is_wanted && self.without_missing(|own| own.steps(rest, part, true, current, sink))? == PathFlow::Enough
+            {
+                return Ok(PathFlow::Enough);
             }
-            if self.levels((first, last), level + 1, rest, part, current, sink)? == Flow::Enough {
-                return Ok(Flow::Enough);
+            if self.levels((first, last), level + 1, rest, part, current, sink)? == PathFlow::Enough {
+                return Ok(PathFlow::Enough);
             }
         }
-        Ok(Flow::On)
+        Ok(PathFlow::On)
     }
 
     fn elements(
@@ -299,7 +300,7 @@ impl<'a> PathExecution<'a> {
         rest: &[PathStep],
         json: &Jsonb,
         current: &Jsonb,
-        sink: Sink<'_>,
+        sink: PathSink<'_>,
     ) -> Followed {
         let elements = match json {
             Jsonb::Array(elements) => elements.as_slice(),
@@ -320,12 +321,12 @@ impl<'a> PathExecution<'a> {
                 return Err(failure("22033", "jsonpath array subscript is out of bounds"));
             }
             for place in from.max(0)..=to.min(length - 1) {
-                if self.steps(rest, &elements[place as usize], true, current, sink)? == Flow::Enough {
-                    return Ok(Flow::Enough);
+                if self.steps(rest, &elements[place as usize], true, current, sink)? == PathFlow::Enough {
+                    return Ok(PathFlow::Enough);
                 }
             }
         }
-        Ok(Flow::On)
+        Ok(PathFlow::On)
     }
 
     fn index(&mut self, node: &PathNode, json: &Jsonb) -> Result<i64, PathFailure> {

@@ -20,7 +20,7 @@ struct PathParser {
     filters: usize,
 }
 
-type Parsed = Result<PathNode, ValueError>;
+type ParsedPath = Result<PathNode, ValueError>;
 
 /// Reads a path. Errors: 42601, 54001, and 0A000 for what is not built.
 pub(crate) fn parse(text: &str) -> Result<JsonPath, ValueError> {
@@ -90,14 +90,14 @@ impl PathParser {
         }
     }
 
-    fn value_of(&self, node: PathNode) -> Parsed {
+    fn value_of(&self, node: PathNode) -> ParsedPath {
         match node {
             PathNode::Predicate(_) => Err(self.unexpected()),
             value => Ok(value),
         }
     }
 
-    fn alternatives(&mut self) -> Parsed {
+    fn alternatives(&mut self) -> ParsedPath {
         let mut left = self.conjunction()?;
         let mut count = 0;
         while *self.token() == PathToken::Symbol("||") {
@@ -120,7 +120,7 @@ impl PathParser {
         Ok(())
     }
 
-    fn conjunction(&mut self) -> Parsed {
+    fn conjunction(&mut self) -> ParsedPath {
         let mut left = self.negation()?;
         let mut count = 0;
         while *self.token() == PathToken::Symbol("&&") {
@@ -134,7 +134,7 @@ impl PathParser {
         Ok(left)
     }
 
-    fn negation(&mut self) -> Parsed {
+    fn negation(&mut self) -> ParsedPath {
         if !self.takes("!") {
             return self.comparison();
         }
@@ -160,7 +160,7 @@ impl PathParser {
         Ok(Some(PathPredicate::Exists(self.value_of(inner)?)))
     }
 
-    fn comparison(&mut self) -> Parsed {
+    fn comparison(&mut self) -> ParsedPath {
         if let Some(exists) = self.exists()? {
             return Ok(PathNode::Predicate(Box::new(exists)));
         }
@@ -211,16 +211,16 @@ impl PathParser {
         Ok(string)
     }
 
-    fn sum(&mut self) -> Parsed {
+    fn sum(&mut self) -> ParsedPath {
         self.chained(&[("+", BinaryOperator::Add), ("-", BinaryOperator::Subtract)], Self::product)
     }
 
-    fn product(&mut self) -> Parsed {
+    fn product(&mut self) -> ParsedPath {
         let operators = [("*", BinaryOperator::Multiply), ("/", BinaryOperator::Divide), ("%", BinaryOperator::Modulo)];
         self.chained(&operators, Self::signed)
     }
 
-    fn chained(&mut self, operators: &[(&str, BinaryOperator)], part: fn(&mut Self) -> Parsed) -> Parsed {
+    fn chained(&mut self, operators: &[(&str, BinaryOperator)], part: fn(&mut Self) -> ParsedPath) -> ParsedPath {
         let mut left = part(self)?;
         let mut count = 0;
         while let Some((_, operator)) = operators.iter().find(|(symbol, _)| self.takes(symbol)) {
@@ -232,7 +232,7 @@ impl PathParser {
         Ok(left)
     }
 
-    fn signed(&mut self) -> Parsed {
+    fn signed(&mut self) -> ParsedPath {
         let negative = self.takes("-");
         if !negative && !self.takes("+") {
             return self.accessed();
@@ -241,7 +241,7 @@ impl PathParser {
         Ok(PathNode::Sign { negative, of: Box::new(self.value_of(of)?) })
     }
 
-    fn accessed(&mut self) -> Parsed {
+    fn accessed(&mut self) -> ParsedPath {
         let base = self.primary()?;
         let mut steps = Vec::new();
         while let Some(step) = self.step()? {
@@ -260,7 +260,7 @@ impl PathParser {
         Ok(if steps.is_empty() { base } else { PathNode::Chain(Box::new(base), steps) })
     }
 
-    fn primary(&mut self) -> Parsed {
+    fn primary(&mut self) -> ParsedPath {
         let token = self.token().clone();
         let node = match &token {
             PathToken::Symbol("$") => PathNode::Root,

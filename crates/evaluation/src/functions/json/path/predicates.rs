@@ -1,6 +1,6 @@
 //! Predicates of paths: true, false, or unknown, which is what errors are within them.
 
-use super::execution::{Flow, PathExecution, PathFailure};
+use super::execution::{PathExecution, PathFailure, PathFlow};
 use super::tree::{PathNode, PathPredicate};
 use values::error::sqlstate;
 use values::json::compare;
@@ -67,7 +67,7 @@ impl PathExecution<'_> {
         let mut is_found = false;
         let followed = self.node(of, current, &mut |_| {
             is_found = true;
-            Ok(if is_strict { Flow::On } else { Flow::Enough })
+            Ok(if is_strict { PathFlow::On } else { PathFlow::Enough })
         });
         match followed {
             Ok(_) => Ok(Some(is_found)),

@@ -54,6 +54,19 @@ pub(super) enum PathStep {
     Filter(PathPredicate),
 }
 
+impl PathStep {
+    /// Whether a path that is not strict goes to the elements of an array instead.
+    pub(super) fn unwraps(&self) -> bool {
+        !matches!(
+            self,
+            PathStep::AnyElement
+                | PathStep::Elements(_)
+                | PathStep::AnyLevel { .. }
+                | PathStep::Method(PathMethod::Type | PathMethod::Size)
+        )
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathMethod {
     Type,
