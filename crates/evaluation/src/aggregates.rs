@@ -3,10 +3,11 @@
 mod collected;
 mod exact;
 mod floats;
+mod json;
 mod ordered;
 mod simple;
 
-use crate::storage::{storage, unmodified};
+use crate::storage::{is_row, storage, unmodified};
 use analyzer::Typed;
 use analyzer::facts::{Facts, FunctionKind};
 use analyzer::types::{FLOAT4, FLOAT8, FunctionId, INT2, INT4, INT8, INTERVAL, NUMERIC, TypeId};
@@ -35,7 +36,8 @@ pub fn aggregate(id: FunctionId, direct: &[Value], arguments: &[Typed], result: 
     let row = Facts::postgresql15().function(id).filter(|row| row.kind == FunctionKind::Aggregate)?;
     // All that is kept must have a way to be held.
     for argument in arguments.iter().filter(|_| row.name != "count") {
-        storage(*argument)?;
+        let is_json = row.name.starts_with("json");
+        storage(*argument).map(drop).or((is_json && is_row(argument.id)).then_some(()))?;
     }
     let of = row.arguments.first().copied().unwrap_or_default();
     let name = row.name.as_ref();
@@ -66,6 +68,8 @@ fn plain(name: &str, of: TypeId, arguments: &[Typed], result: Typed) -> Option<B
         "avg" if is_exact => Box::new(ExactNumbers::new(ExactKind::Average)),
         "avg" if is_float => double(DoubleKind::Average),
         "avg" if of == INTERVAL => Box::new(simple::IntervalAverage::default()),
+        "json_agg" | "json_object_agg" => Box::new(json::JsonTexts::new(arguments)?),
+        "jsonb_agg" | "jsonb_object_agg" => Box::new(json::JsonTrees::new(arguments)?),
         "string_agg" => Box::new(collected::JoinedTexts::default()),
         // Of arrays it would have one dimension more.
         "array_agg" => match storage(*arguments.first()?)? {

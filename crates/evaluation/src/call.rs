@@ -4,7 +4,7 @@ use crate::pattern_cache::PatternCache;
 use analyzer::Typed;
 use bigdecimal::BigDecimal;
 use values::error::sqlstate;
-use values::{Interval, Type, Value, ValueError};
+use values::{Interval, Jsonb, Type, Value, ValueError};
 
 /// What a function may use beside its arguments: one execution of a statement has one.
 pub struct CallEnvironment<'a> {
@@ -97,6 +97,22 @@ impl<'a> CallArguments<'a, '_> {
         }
     }
 
+    /// The text of a `json`.
+    pub(crate) fn json(&self, index: usize) -> &'a str {
+        match &self.arguments[index] {
+            Value::Json(text) => text,
+            _ => self.mistyped(index),
+        }
+    }
+
+    /// The tree of a `jsonb`.
+    pub(crate) fn jsonb(&self, index: usize) -> &'a Jsonb {
+        match &self.arguments[index] {
+            Value::Jsonb(tree) => tree,
+            _ => self.mistyped(index),
+        }
+    }
+
     /// An interval.
     pub(crate) fn interval(&self, index: usize) -> Interval {
         match &self.arguments[index] {
@@ -136,3 +152,9 @@ pub type FunctionResult = Result<Value, ValueError>;
 
 /// What computes a function.
 pub type Implementation = fn(&mut CallArguments<'_, '_>) -> Result<Value, ValueError>;
+
+/// The rows of a call; each has one value for each column of the function's result. Bounded by its arguments, never by memory: rows are made as they are asked for.
+pub type SetRows = Box<dyn Iterator<Item = Result<Vec<Value>, ValueError>> + Send>;
+
+/// What computes a function that yields a set.
+pub type SetBody = fn(&mut CallArguments<'_, '_>) -> Result<SetRows, ValueError>;

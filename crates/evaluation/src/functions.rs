@@ -10,6 +10,7 @@ mod comparisons;
 mod expressions;
 mod floats;
 mod formats;
+pub(crate) mod json;
 mod numbers;
 mod numerics;
 mod patterns;
@@ -27,7 +28,7 @@ use std::sync::LazyLock;
 use values::error::sqlstate;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
-const TABLES: [&[(&str, Implementation)]; 14] = [
+const TABLES: [&[(&str, Implementation)]; 18] = [
     arrays::TABLE,
     bytes::TABLE,
     casts::TABLE,
@@ -35,6 +36,10 @@ const TABLES: [&[(&str, Implementation)]; 14] = [
     expressions::TABLE,
     floats::TABLE,
     formats::TABLE,
+    json::BUILDING,
+    json::READING,
+    json::CHANGING,
+    json::PATHS,
     numbers::TABLE,
     numerics::TABLE,
     patterns::TABLE,

@@ -4,11 +4,12 @@
 //! and coerced its arguments, so an implementation gets values of exactly the types that its row in `pg_proc` names. What is not implemented is `None`, never an error
 //! later: who plans a statement learns it before a row is read.
 //!
-//! Reading order: [`storage`], [`call`], [`functions`], [`sets`], [`aggregates`].
+//! Reading order: [`storage`], [`call`], [`functions`], [`json_rows`], [`sets`], [`aggregates`].
 
 pub mod aggregates;
 pub mod call;
 pub mod functions;
+pub mod json_rows;
 mod pattern_cache;
 pub mod sets;
 pub mod storage;

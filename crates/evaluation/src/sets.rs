@@ -1,7 +1,8 @@
 //! Functions that yield sets: `generate_series`, `unnest` and their like.
 
 use crate::call::CallArguments;
-use crate::functions::{parts, split};
+pub use crate::call::{SetBody, SetRows};
+use crate::functions::{json, parts, split};
 use analyzer::facts::Facts;
 use analyzer::types::FunctionId;
 use bigdecimal::{BigDecimal, Zero};
@@ -10,12 +11,6 @@ use std::sync::LazyLock;
 use values::error::sqlstate;
 use values::operators::{BinaryOperator, binary};
 use values::{Interval, Value, ValueError};
-
-/// The rows of a call; each has one value for each column of the function's result. Bounded by its arguments, never by memory: rows are made as they are asked for.
-pub type SetRows = Box<dyn Iterator<Item = Result<Vec<Value>, ValueError>> + Send>;
-
-/// What computes a function that yields a set.
-pub type SetBody = fn(&mut CallArguments<'_, '_>) -> Result<SetRows, ValueError>;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
 const TABLE: &[(&str, SetBody)] = &[
@@ -36,7 +31,8 @@ const TABLE: &[(&str, SetBody)] = &[
 ];
 
 static FUNCTIONS: LazyLock<FxHashMap<FunctionId, SetBody>> = LazyLock::new(|| {
-    let by_source: FxHashMap<&str, SetBody> = TABLE.iter().copied().collect();
+    let by_source: FxHashMap<&str, SetBody> =
+        TABLE.iter().chain(json::sets::TABLE).chain(json::path::SETS).copied().collect();
     let internal = Facts::postgresql15().functions.iter().filter(|row| row.language == "internal");
     internal.filter_map(|row| Some((row.id, *by_source.get(row.source.as_ref())?))).collect()
 });
@@ -48,7 +44,7 @@ pub fn set_function(id: FunctionId) -> Option<SetBody> {
 
 /// The names by which functions are implemented, for tests.
 pub fn sources() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().map(|(name, _)| *name)
+    TABLE.iter().chain(json::sets::TABLE).chain(json::path::SETS).map(|(name, _)| *name)
 }
 
 /// Rows of one column.

@@ -3,7 +3,8 @@
 //! [`values::Value`] has fewer kinds than PostgreSQL has types: `name`, `"char"` and unknown literals are texts. A type whose values would print or compare otherwise than
 //! those of the type that they are held as has none.
 
-use analyzer::types::{CHAR, NAME, UNKNOWN};
+use analyzer::facts::Facts;
+use analyzer::types::{CHAR, NAME, RECORD, TypeKind, UNKNOWN};
 use analyzer::{TypeId, Typed};
 use values::Type;
 
@@ -24,4 +25,10 @@ pub fn storage(typed: Typed) -> Option<Type> {
 /// The same for a type without a modifier.
 pub fn unmodified(id: TypeId) -> Option<Type> {
     storage(Typed { id, modifier: analyzer::types::NO_MODIFIER, collation: Default::default() })
+}
+
+/// Whether values of a type are rows. Functions of JSON get the JSON of a row in place of it.
+pub fn is_row(id: TypeId) -> bool {
+    let known = Facts::postgresql15().type_row(id);
+    id == RECORD || known.is_none_or(|row| row.kind == TypeKind::Composite)
 }

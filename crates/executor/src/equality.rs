@@ -1,7 +1,9 @@
 //! Equality as bytes: what is equal by PostgreSQL has equal keys.
 
 use analyzer::TypeId;
-use analyzer::types::{BOOL, BYTEA, DATE, FLOAT4, FLOAT8, INT2, INT4, INT8, INTERVAL, NUMERIC, OID, TIMESTAMP, UUID};
+use analyzer::types::{
+    BOOL, BYTEA, DATE, FLOAT4, FLOAT8, INT2, INT4, INT8, INTERVAL, JSONB, NUMERIC, OID, TIMESTAMP, UUID,
+};
 use values::{Type, Value};
 
 /// Bytes that a key in a set needs beside its own, roughly.
@@ -34,8 +36,8 @@ pub fn is_plain(id: TypeId) -> bool {
     let time = matches!(id.0, 1083 | 1184);
     text || time
         || matches!(id, BOOL | BYTEA | DATE | FLOAT4 | FLOAT8 | INT2 | INT4 | INT8 | INTERVAL | NUMERIC | OID)
-        || matches!(id, TIMESTAMP | UUID)
-        || values::Type::from_oid(id.0).is_some_and(|known| matches!(known, values::Type::Array(_)))
+        || matches!(id, TIMESTAMP | UUID | JSONB)
+        || values::Type::from_oid(id.0).and_then(|known| known.element()).is_some_and(|of| of != values::Type::Json)
 }
 
 /// The key of several values.

@@ -2,7 +2,7 @@
 //!
 //! Queries are planned inwards: `levels` has those around with their tables of WITH, `frames` the layouts of the rows
 //! that are known outside. A column's place is looked up in the row at hand, then in the frames of its query.
-//! Reading order: `frame`, `compile`, `query`, `sets`, `from`, `paths`, `orders`, `keyed`, `join_order`, `joins`, `grouping`, `windows`, `common`.
+//! Reading order: `frame`, `compile`, `query`, `sets`, `from`, `paths`, `orders`, `keyed`, `join_order`, `joins`, `json`, `grouping`, `windows`, `common`.
 
 mod common;
 mod compile;
@@ -13,6 +13,7 @@ mod from;
 mod grouping;
 mod join_order;
 mod joins;
+mod json;
 mod keyed;
 mod orders;
 mod paths;

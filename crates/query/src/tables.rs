@@ -119,6 +119,9 @@ impl TableProvider for RowTable {
             None => (0..self.schema.fields().len()).collect(),
         };
         let schema = Arc::new(self.schema.project(&projected)?);
+        if schema.fields().iter().any(|field| types::is_json(field)) {
+            return Err(QueryError::unsupported("JSON in a query of this form").into_datafusion());
+        }
         let restrictions = Restrictions::of_filters(&self.table, filters);
         let positions = projected.iter().map(|index| self.positions[*index]).collect();
         let table = Arc::clone(&self.table);

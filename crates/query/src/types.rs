@@ -41,8 +41,10 @@ pub fn to_arrow(column_type: Type) -> DataType {
         Type::Uuid => DataType::FixedSizeBinary(16),
         Type::Oid => DataType::UInt32,
         Type::Array(element) => DataType::new_list(to_arrow(element.data_type()), true),
-        // Of no stored column, and of nothing that the query processor computes.
+        // Of no stored column, and of nothing that is computed here.
         Type::Void => DataType::Null,
+        // No scan reads such columns.
+        Type::Json | Type::Jsonb => DataType::Null,
     }
 }
 
@@ -145,6 +147,12 @@ pub fn is_number(data_type: &DataType) -> bool {
 /// Whether values of this type may be equal though they differ: numerics of other scales, `24 hours` and `1 day`, zero and minus zero.
 pub fn has_equals(data_type: &DataType) -> bool {
     *data_type == EXACT || data_type.is_floating() || matches!(data_type, DataType::Interval(_))
+}
+
+/// Whether values of a field are JSON, which only the executor has.
+pub fn is_json(field: &Field) -> bool {
+    let remembered = field.metadata().get(TYPE_KEY).and_then(|name| name.parse::<Type>().ok());
+    remembered.is_some_and(|known| matches!(known.element().unwrap_or(known), Type::Json | Type::Jsonb))
 }
 
 /// Whether this is a list.

@@ -14,6 +14,8 @@ use crate::value::{Interval, Value};
 
 const NUMERIC_NEGATIVE: u16 = 0x4000;
 const NUMERIC_POSITIVE: u16 = 0x0000;
+/// What stands before the text of a `jsonb`.
+const JSONB_VERSION: u8 = 1;
 /// NaN and the infinities.
 const NUMERIC_SPECIAL: u16 = 0xc000;
 
@@ -45,6 +47,11 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
         }
         Value::Text(text) => text::write_string(text, data_type, out),
         Value::Bytea(bytes) => out.extend_from_slice(bytes),
+        Value::Json(_) => text::write(value, data_type, out),
+        Value::Jsonb(_) => {
+            out.push(JSONB_VERSION);
+            text::write(value, data_type, out);
+        }
         Value::Interval(interval) => {
             out.extend_from_slice(&interval.microseconds.to_be_bytes());
             out.extend_from_slice(&interval.days.to_be_bytes());
@@ -68,6 +75,15 @@ pub fn parse(bytes: &[u8], data_type: Type) -> Result<Value, ValueError> {
         Type::Numeric(_) => parse_numeric(bytes)?,
         Type::Text | Type::Varchar(_) | Type::Char(_) => return text::parse_bytes(bytes, data_type),
         Type::Bytea => Value::bytea(bytes),
+        Type::Json => return text::parse_bytes(bytes, data_type),
+        Type::Jsonb => match bytes.split_first() {
+            Some((&JSONB_VERSION, tree)) => return text::parse_bytes(tree, data_type),
+            Some((version, _)) => {
+                let message = format!("unsupported jsonb version number {version}");
+                return Err(ValueError::new(sqlstate::INTERNAL_ERROR, message));
+            }
+            None => return Err(no_data_left()),
+        },
         Type::Date => {
             let days = i32::from_be_bytes(array(bytes)?);
             refuse_infinity(i64::from(days), i64::from(i32::MIN), i64::from(i32::MAX), data_type)?;
@@ -97,6 +113,12 @@ pub fn parse(bytes: &[u8], data_type: Type) -> Result<Value, ValueError> {
         Type::Void => return Err(text::no_input()),
     };
     modifier::fit(value, data_type, Strictness::Assignment)
+}
+
+/// 08P01: the bytes end before the value does.
+#[cold]
+fn no_data_left() -> ValueError {
+    ValueError::new(sqlstate::PROTOCOL_VIOLATION, "no data left in message")
 }
 
 #[cold]

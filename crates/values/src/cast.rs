@@ -6,6 +6,7 @@
 use crate::array::held;
 use crate::calendar::split_timestamp;
 use crate::error::{ValueError, sqlstate};
+use crate::json::{self, Jsonb};
 use crate::limits::MICROSECONDS_PER_DAY;
 use crate::modifier;
 use crate::numeric;
@@ -59,6 +60,8 @@ pub fn context(from: Type, to: Type) -> Option<Context> {
         (_, to) if to.is_string() => Assignment,
         (from, _) if from.is_string() => Explicit,
         (Boolean, Integer) | (Integer, Boolean) => Explicit,
+        (Type::Json, Type::Jsonb) | (Type::Jsonb, Type::Json) => Assignment,
+        (Type::Jsonb, to) if to.is_number() || to == Boolean => Explicit,
         (SmallInt | Integer | BigInt, Oid) => Implicit,
         (Oid, Integer | BigInt) => Assignment,
         (Date, Timestamp | TimestampTz) | (Timestamp, TimestampTz) | (Time, Type::Interval) => Implicit,
@@ -217,10 +220,30 @@ fn other(value: &Value, target: Type) -> Result<Option<Value>, ValueError> {
         (Value::Timestamp(instant) | Value::TimestampTz(instant), Type::Time) => {
             Value::Time(split_timestamp(*instant).1)
         }
+        (Value::Json(text), Type::Jsonb) => text::parse(text, target)?,
+        (Value::Jsonb(tree), Type::Json) => Value::Json(json::write::to_string(tree).into()),
+        (Value::Jsonb(tree), Type::Boolean) => match **tree {
+            Jsonb::Boolean(truth) => Value::Boolean(truth),
+            _ => return Err(no_such_scalar(tree, target)),
+        },
+        (Value::Jsonb(tree), _) if target.is_number() => match &**tree {
+            Jsonb::Number(exact) => number(&Value::numeric(exact.clone()), target)?,
+            _ => return Err(no_such_scalar(tree, target)),
+        },
         (Value::Time(time), Type::Interval) => Value::Interval(Interval { microseconds: *time, ..Interval::ZERO }),
         (Value::Interval(span), Type::Time) => Value::Time(span.microseconds.rem_euclid(MICROSECONDS_PER_DAY)),
         _ => return Ok(None),
     }))
+}
+
+/// 22023: a `jsonb` that holds something else than what the type asks for.
+#[cold]
+fn no_such_scalar(json: &Jsonb, target: Type) -> ValueError {
+    let kind = if let Jsonb::Number(_) = json { "numeric" } else { json.type_name() };
+    ValueError::new(
+        sqlstate::INVALID_PARAMETER_VALUE,
+        format!("cannot cast jsonb {kind} to type {}", target.base_name()),
+    )
 }
 
 #[cfg(test)]

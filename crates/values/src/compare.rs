@@ -4,8 +4,10 @@
 //! -0 equal to 0, text bytewise, intervals by span, arrays by the first element that differs. Values of different numeric types, of integers and
 //! `oid`, or of different types of dates, compare after promotion as PostgreSQL does; other mixtures order by type, so that sorting never fails.
 
+use crate::json;
 use crate::limits::MICROSECONDS_PER_DAY;
 use crate::text;
+use crate::types::Type;
 use crate::value::Value;
 use bigdecimal::BigDecimal;
 use std::cmp::Ordering;
@@ -16,6 +18,11 @@ pub fn compare(left: &Value, right: &Value) -> Ordering {
         (Value::Null, Value::Null) => Ordering::Equal,
         (Value::Null, _) => Ordering::Greater,
         (_, Value::Null) => Ordering::Less,
+        // SQL has no order of these, but sorting must not fail.
+        (Value::Json(left), Value::Json(right)) => left.as_bytes().cmp(right.as_bytes()),
+        (Value::Array(left), Value::Array(right)) if left.element() == right.element() => {
+            compare_elements(left.values(), right.values())
+        }
         _ => compare_present(left, right).unwrap_or_else(|| rank(left).cmp(&rank(right))),
     }
 }
@@ -32,7 +39,10 @@ pub(crate) fn compare_present(left: &Value, right: &Value) -> Option<Ordering> {
         (Value::Interval(left), Value::Interval(right)) => left.span_us().cmp(&right.span_us()),
         (Value::Uuid(left), Value::Uuid(right)) => left.cmp(right),
         (Value::Numeric(left), Value::Numeric(right)) => left.cmp(right),
-        (Value::Array(left), Value::Array(right)) if left.element() == right.element() => {
+        (Value::Jsonb(left), Value::Jsonb(right)) => json::compare(left, right),
+        (Value::Array(left), Value::Array(right))
+            if left.element() == right.element() && left.element() != Type::Json =>
+        {
             compare_elements(left.values(), right.values())
         }
         _ => {
@@ -112,6 +122,8 @@ fn rank(value: &Value) -> u8 {
         Value::Interval(_) => 6,
         Value::Uuid(_) => 7,
         Value::Array(_) => 8,
-        Value::Null => 9,
+        Value::Json(_) => 9,
+        Value::Jsonb(_) => 10,
+        Value::Null => 11,
     }
 }

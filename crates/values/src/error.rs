@@ -36,6 +36,10 @@ pub mod sqlstate {
     pub const CHARACTER_NOT_IN_REPERTOIRE: &str = "22021";
     /// `invalid_parameter_value`.
     pub const INVALID_PARAMETER_VALUE: &str = "22023";
+    /// `untranslatable_character`.
+    pub const UNTRANSLATABLE_CHARACTER: &str = "22P05";
+    /// `statement_too_complex`: the stack would not hold it.
+    pub const STATEMENT_TOO_COMPLEX: &str = "54001";
     /// `invalid_escape_sequence`.
     pub const INVALID_ESCAPE_SEQUENCE: &str = "22025";
     /// `invalid_text_representation`.
@@ -56,6 +60,8 @@ pub mod sqlstate {
     pub const SYNTAX_ERROR: &str = "42601";
     /// `program_limit_exceeded`.
     pub const PROGRAM_LIMIT_EXCEEDED: &str = "54000";
+    /// `internal_error`, where PostgreSQL has no other code.
+    pub const INTERNAL_ERROR: &str = "XX000";
     /// `data_corrupted`: stored bytes are no row or key.
     pub const DATA_CORRUPTED: &str = "XX001";
 }

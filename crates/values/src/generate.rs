@@ -2,6 +2,7 @@
 //!
 //! Invariant: what is generated is a value this crate could have read, with bounds and ties more likely than chance.
 
+use crate::json::{Jsonb, JsonbObject};
 use crate::limits::{DATE_MAX, DATE_MIN, MICROSECONDS_PER_DAY, TIMESTAMP_END, TIMESTAMP_MIN};
 use crate::types::{ALL, Type};
 use crate::value::{Interval, Value};
@@ -86,6 +87,8 @@ pub(crate) fn value_of(data_type: Type) -> BoxedStrategy<Value> {
         Type::TimestampTz => timestamp().prop_map(Value::TimestampTz).boxed(),
         Type::Interval => interval().prop_map(Value::Interval).boxed(),
         Type::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        Type::Json => json(3).prop_map(|tree| Value::Json(crate::json::write::to_string(&tree).into())).boxed(),
+        Type::Jsonb => json(3).prop_map(|tree| Value::jsonb(tree).expect("it is not deep")).boxed(),
         Type::Oid => integer().prop_map(|number| Value::Oid(number as u32)).boxed(),
         Type::Array(element) => {
             let element = element.data_type();
@@ -94,6 +97,24 @@ pub(crate) fn value_of(data_type: Type) -> BoxedStrategy<Value> {
         }
         Type::Void => Just(Value::text("")).boxed(),
     }
+}
+
+/// A tree of JSON.
+pub(crate) fn json(levels: u32) -> impl Strategy<Value = Jsonb> {
+    let key = || prop_oneof![4 => "[ab]{0,2}", 1 => "\\PC{0,4}"];
+    let leaf = prop_oneof![
+        Just(Jsonb::Null),
+        any::<bool>().prop_map(Jsonb::Boolean),
+        numeric().prop_map(Jsonb::Number),
+        string().prop_map(Jsonb::string),
+    ];
+    leaf.prop_recursive(levels, 24, 4, move |inner| {
+        let pair = (key().prop_map(String::into_boxed_str), inner.clone());
+        prop_oneof![
+            prop::collection::vec(inner, 0..4).prop_map(Jsonb::Array),
+            prop::collection::vec(pair, 0..4).prop_map(|pairs| Jsonb::Object(JsonbObject::new(pairs))),
+        ]
+    })
 }
 
 fn timestamp() -> impl Strategy<Value = i64> {

@@ -10,7 +10,7 @@
 //! `Infinity` of `numeric` and of the date types are refused with SQLSTATE 0A000.
 //!
 //! Reading order: [`types`], [`value`], [`error`], [`compare`]; [`row`] and [`key`] for stored bytes;
-//! [`text`] and [`binary`] for clients, `array` for both; [`operators`],
+//! [`text`] and [`binary`] for clients, `array` for both; [`json`]; [`operators`],
 //! [`cast`] and [`functions`] to compute, [`addition`] to add to stored numbers.
 
 pub mod addition;
@@ -29,7 +29,9 @@ pub mod functions;
 #[cfg(test)]
 mod generate;
 mod interval;
+pub mod json;
 pub mod key;
+mod key_parts;
 pub mod limits;
 mod modifier;
 pub mod numeric;
@@ -45,6 +47,7 @@ mod varint;
 pub use addition::Addend;
 pub use array::Array;
 pub use error::ValueError;
+pub use json::Jsonb;
 pub use modifier::Strictness;
 pub use types::{Element, Type};
 pub use value::{Interval, Value};

@@ -30,6 +30,9 @@ pub const ARRAY_ELEMENTS_MAX: usize = VALUE_BYTES_MAX / size_of::<u64>();
 /// Most dimensions that a client may speak of (PostgreSQL's `MAXDIM`), though it gets no further with more than one.
 pub const ARRAY_DIMENSIONS_MAX: i32 = 6;
 
+/// Deepest nesting of arrays and objects in a `json` or `jsonb`. PostgreSQL's is what its stack holds, some thousands.
+pub const JSON_DEPTH_MAX: usize = 1000;
+
 /// Microseconds in a second.
 pub const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
 

@@ -152,12 +152,13 @@ impl fmt::Display for BinaryOperator {
 /// True if SQL compares values of these two types without a cast.
 pub fn comparable(left: Type, right: Type) -> bool {
     let is_instant = |data_type: Type| matches!(data_type, Type::Date | Type::Timestamp | Type::TimestampTz);
-    left.unmodified() == right.unmodified()
+    let has_order = |data_type: Type| data_type.element().unwrap_or(data_type) != Type::Json;
+    (left.unmodified() == right.unmodified() && has_order(left))
         || (left.is_number() && right.is_number())
         || (left.is_string() && right.is_string())
         || (left.is_whole() && right.is_whole())
         || (is_instant(left) && is_instant(right))
-        || (left.element().is_some() && held(left) == held(right))
+        || (left.element().is_some() && held(left) == held(right) && has_order(left))
 }
 
 /// The type of a binary operator's result, or `None` if it does not take operands of these types.
@@ -171,6 +172,8 @@ pub fn binary_type(operator: BinaryOperator, left: Type, right: Type) -> Option<
         }
         Op::Concatenate => match (left, right) {
             (Type::Array(_), _) | (_, Type::Array(_)) => None,
+            // Beside a literal it is that of two values, beside a text one of texts.
+            (Type::Json | Type::Jsonb, _) | (_, Type::Json | Type::Jsonb) => None,
             (Type::Bytea, Type::Bytea) => Some(Type::Bytea),
             (left, right) if left.is_string() || right.is_string() => Some(Type::Text),
             _ => None,

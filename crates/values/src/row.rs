@@ -9,6 +9,7 @@
 
 use crate::array::held;
 use crate::error::ValueError;
+use crate::json::stored;
 use crate::limits::{COLUMNS_MAX, NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
 use crate::types::ALL;
 use crate::value::{Interval, Value};
@@ -41,6 +42,10 @@ const UUID: u8 = 17;
 const OID: u8 = 19;
 /// Place of the elements' type in [`ALL`], length of the elements in bytes, their number, and they themselves.
 const ARRAY: u8 = 18;
+/// Length and text.
+const JSON: u8 = 20;
+/// Length and a tree, as [`json::stored`](crate::json::stored) has it.
+const JSONB: u8 = 21;
 /// First tag of the short texts; the low seven bits are the length in bytes.
 const SHORT_TEXT: u8 = 0x80;
 const SHORT_TEXT_BYTES_MAX: usize = 0x7f;
@@ -106,6 +111,18 @@ fn encode_value(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(bytes);
         }
         Value::Oid(number) => tagged(OID, i64::from(*number), out),
+        Value::Json(text) => {
+            out.push(JSON);
+            varint::write(text.len() as u64, out);
+            out.extend_from_slice(text.as_bytes());
+        }
+        Value::Jsonb(json) => {
+            let mut tree = Vec::new();
+            stored::encode(json, &mut tree);
+            out.push(JSONB);
+            varint::write(tree.len() as u64, out);
+            out.extend_from_slice(&tree);
+        }
         Value::Array(array) => {
             let place = ALL.iter().position(|known| *known == array.element()).expect("an element is no array");
             let mut elements = Vec::new();
@@ -295,6 +312,17 @@ impl<'a> RowReader<'a> {
             }
             UUID => Value::Uuid(self.array()?),
             OID => Value::Oid(self.narrow()?),
+            JSON => {
+                let length = self.length()?;
+                match self.text(length)? {
+                    Value::Text(text) => Value::Json(text),
+                    other => other,
+                }
+            }
+            JSONB => {
+                let length = self.length()?;
+                Value::Jsonb(Arc::new(stored::decode(self.take(length)?)?))
+            }
             _ => return Err(ValueError::corrupt("a value has an unknown tag")),
         })
     }
@@ -322,7 +350,7 @@ impl<'a> RowReader<'a> {
                 self.number()?;
                 self.length()?
             }
-            TEXT | BYTEA => self.length()?,
+            TEXT | BYTEA | JSON | JSONB => self.length()?,
             INTERVAL => {
                 for _ in 0..3 {
                     self.number()?;

@@ -8,11 +8,13 @@ use crate::datetime;
 use crate::error::{ValueError, sqlstate};
 use crate::float::{self, is_space};
 use crate::interval;
+use crate::json;
 use crate::modifier::{self, Strictness};
 use crate::numeric;
 use crate::types::Type;
 use crate::value::Value;
 use std::io::Write;
+use std::sync::Arc;
 
 /// Reads a value of a type, its modifier enforced as in an assignment. Errors: PostgreSQL's, mostly 22P02, 22003, 22007,
 /// 22008, 22001.
@@ -34,6 +36,12 @@ pub fn parse(input: &str, data_type: Type) -> Result<Value, ValueError> {
         Type::Interval => Value::Interval(interval::parse(input)?),
         Type::Uuid => Value::Uuid(parse_uuid(input)?),
         Type::Oid => Value::Oid(parse_oid(input)?),
+        Type::Json => {
+            refuse_zero_byte(input)?;
+            json::validate(input)?;
+            Value::Json(input.into())
+        }
+        Type::Jsonb => Value::Jsonb(Arc::new(json::parse_tree(input)?)),
         Type::Array(element) => return array_literal::parse_text(input, element.data_type()),
         Type::Void => return Err(no_input()),
     };
@@ -83,6 +91,8 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
         Value::Double(number) => float::write_double(*number, out),
         Value::Numeric(number) => numeric::write(number, out),
         Value::Text(text) => write_string(text, data_type, out),
+        Value::Json(text) => out.extend_from_slice(text.as_bytes()),
+        Value::Jsonb(tree) => json::write::write(tree, out),
         Value::Bytea(bytes) => {
             out.reserve(2 + 2 * bytes.len());
             out.extend_from_slice(b"\\x");

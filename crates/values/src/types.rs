@@ -52,6 +52,10 @@ pub enum Type {
     Array(Element),
     /// `void`, what a function returns that returns nothing: the type of a result's column, of no stored one. Its only value besides NULL is an empty text.
     Void,
+    /// `json`: text in the syntax of JSON.
+    Json,
+    /// `jsonb`: a tree of JSON.
+    Jsonb,
 }
 
 /// The type of an array's elements: one of [`ALL`] with its modifier.
@@ -97,8 +101,8 @@ impl TryFrom<(u8, i32)> for Element {
     }
 }
 
-/// Every type that is no array, without modifiers, in the order of the enum.
-pub const ALL: [Type; 18] = [
+/// Every type that is no array, without modifiers, in the order of the enum. Stored arrays name their elements' type by its place: new ones come last.
+pub const ALL: [Type; 20] = [
     Type::Boolean,
     Type::SmallInt,
     Type::Integer,
@@ -117,6 +121,8 @@ pub const ALL: [Type; 18] = [
     Type::Interval,
     Type::Uuid,
     Type::Oid,
+    Type::Json,
+    Type::Jsonb,
 ];
 
 /// Object identifier, name, and name in `pg_type` of the arrays of each of [`ALL`].
@@ -139,6 +145,8 @@ const ARRAYS: [(u32, &str, &str); ALL.len()] = [
     (1187, "interval[]", "_interval"),
     (2951, "uuid[]", "_uuid"),
     (1028, "oid[]", "_oid"),
+    (199, "json[]", "_json"),
+    (3807, "jsonb[]", "_jsonb"),
 ];
 
 /// Bytes that a modifier counts beside the declared length (`VARHDRSZ`).
@@ -155,6 +163,7 @@ impl Type {
             Self::Integer => 23,
             Self::Text => 25,
             Self::Oid => 26,
+            Self::Json => 114,
             Self::Real => 700,
             Self::Double => 701,
             Self::Char(_) => 1042,
@@ -168,6 +177,7 @@ impl Type {
             Self::Uuid => 2950,
             Self::Array(element) => element.arrays().0,
             Self::Void => 2278,
+            Self::Jsonb => 3802,
         }
     }
 
@@ -235,6 +245,7 @@ impl Type {
             Self::BigInt | Self::Double | Self::Time | Self::Timestamp | Self::TimestampTz => 8,
             Self::Interval | Self::Uuid => 16,
             Self::Numeric(_) | Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Bytea | Self::Array(_) => -1,
+            Self::Json | Self::Jsonb => -1,
         }
     }
 
@@ -261,6 +272,8 @@ impl Type {
             Self::Oid => "oid",
             Self::Array(element) => element.arrays().1,
             Self::Void => "void",
+            Self::Json => "json",
+            Self::Jsonb => "jsonb",
         }
     }
 
@@ -363,6 +376,8 @@ impl FromStr for Type {
             "interval" => return seconds_type(Self::Interval, &modifiers),
             "uuid" => Self::Uuid,
             "oid" => Self::Oid,
+            "json" => Self::Json,
+            "jsonb" => Self::Jsonb,
             other => ALL.into_iter().map(Self::array).find(|array| array.catalog_name() == other).ok_or_else(|| {
                 ValueError::new(sqlstate::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", text.trim()))
             })?,

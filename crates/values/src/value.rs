@@ -4,6 +4,8 @@
 //! `0..=NUMERIC_FRACTION_DIGITS_MAX`, which is the number of decimals it prints.
 
 use crate::array::Array;
+use crate::error::ValueError;
+use crate::json::Jsonb;
 use crate::types::Type;
 use bigdecimal::BigDecimal;
 use serde::{Deserialize, Serialize};
@@ -51,6 +53,10 @@ pub enum Value {
     Oid(u32),
     /// An array of any of these but arrays.
     Array(#[serde(with = "array_bytes")] Arc<Array>),
+    /// `json`: a text of which the syntax has been looked at.
+    Json(Arc<str>),
+    /// `jsonb`.
+    Jsonb(#[serde(with = "jsonb_bytes")] Arc<Jsonb>),
 }
 
 impl Value {
@@ -75,6 +81,12 @@ impl Value {
     /// As [`Array::new`].
     pub fn array(element: Type, values: Vec<Self>) -> Self {
         Self::Array(Arc::new(Array::new(element, values)))
+    }
+
+    /// A `jsonb` value. Errors: 54001 for a tree that is too deep.
+    pub fn jsonb(json: Jsonb) -> Result<Self, ValueError> {
+        json.check_depth()?;
+        Ok(Self::Jsonb(Arc::new(json)))
     }
 
     /// True for NULL.
@@ -103,6 +115,8 @@ impl Value {
             Self::Uuid(_) => Type::Uuid,
             Self::Oid(_) => Type::Oid,
             Self::Array(array) => array.element().array(),
+            Self::Json(_) => Type::Json,
+            Self::Jsonb(_) => Type::Jsonb,
         })
     }
 
@@ -145,7 +159,8 @@ impl Value {
     pub fn size_in_memory(&self) -> usize {
         size_of::<Self>()
             + match self {
-                Self::Text(text) => text.len(),
+                Self::Text(text) | Self::Json(text) => text.len(),
+                Self::Jsonb(json) => size_of::<Jsonb>() + json.size_in_memory(),
                 Self::Bytea(bytes) => bytes.len(),
                 Self::Numeric(number) => size_of::<BigDecimal>() + number.as_bigint_and_scale().0.bits() as usize / 8,
                 Self::Array(array) => array.values().iter().map(Self::size_in_memory).sum(),
@@ -179,6 +194,8 @@ impl PartialEq for Value {
             (Self::Uuid(left), Self::Uuid(right)) => left == right,
             (Self::Oid(left), Self::Oid(right)) => left == right,
             (Self::Array(left), Self::Array(right)) => left == right,
+            (Self::Json(left), Self::Json(right)) => left == right,
+            (Self::Jsonb(left), Self::Jsonb(right)) => left == right,
             _ => false,
         }
     }
@@ -259,6 +276,29 @@ mod array_bytes {
         match row::column(&Vec::<u8>::deserialize(deserializer)?, 0) {
             Ok(Value::Array(array)) => Ok(array),
             _ => Err(D::Error::custom("the bytes of an array are damaged")),
+        }
+    }
+}
+
+/// A `jsonb` in a message: as the only column of a row, too.
+mod jsonb_bytes {
+    use crate::json::Jsonb;
+    use crate::row;
+    use crate::value::Value;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::sync::Arc;
+
+    pub(super) fn serialize<S: Serializer>(json: &Arc<Jsonb>, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        row::encode_row(&[Value::Jsonb(Arc::clone(json))], &mut bytes);
+        bytes.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Jsonb>, D::Error> {
+        match row::column(&Vec::<u8>::deserialize(deserializer)?, 0) {
+            Ok(Value::Jsonb(json)) => Ok(json),
+            _ => Err(D::Error::custom("the bytes of a jsonb are damaged")),
         }
     }
 }

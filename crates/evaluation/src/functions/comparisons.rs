@@ -79,7 +79,7 @@ pub(super) const TABLE: &[(&str, Implementation)] = comparisons!(
     ],
     underscore: ["text", "text_pattern", "bpchar_pattern"],
     between: [
-        ("numeric_", ""), ("date_", ""), ("time_", ""), ("timestamp_", ""), ("interval_", ""), ("uuid_", ""),
+        ("numeric_", ""), ("date_", ""), ("time_", ""), ("timestamp_", ""), ("interval_", ""), ("uuid_", ""), ("jsonb_", ""),
         ("date_", "_timestamp"), ("date_", "_timestamptz"), ("timestamp_", "_date"), ("timestamp_", "_timestamptz"),
         ("timestamptz_", "_date"), ("timestamptz_", "_timestamp")
     ],

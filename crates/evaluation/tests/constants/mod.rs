@@ -170,6 +170,8 @@ impl Evaluator<'_> {
         match &self.tree[expression].node {
             Node::Constant(Constant::Null) => Ok(Value::Null),
             Node::Constant(Constant::Boolean(truth)) => Ok(Value::Boolean(*truth)),
+            // `jsonpath`, which is held as its text.
+            Node::Constant(Constant::Text(text)) if typed.id.0 == 4072 => Ok(Value::text(text.as_str())),
             Node::Constant(Constant::Number(text) | Constant::Text(text)) => {
                 values::text::parse(text, held(typed)?.unmodified()).map_err(|error| told(&error))
             }

@@ -8,7 +8,11 @@ use analyzer::facts::{FunctionKind, Volatility};
 use analyzer::tree::{Constant, EntryKind, ExprId, Node};
 use analyzer::types::{ANY, CHAR, FunctionId, INTERVAL, NO_MODIFIER, UNKNOWN};
 use analyzer::{TypeId, Typed};
+use values::error::sqlstate::FEATURE_NOT_SUPPORTED;
 use values::{Type, Value};
+
+/// `jsonpath`
+const JSONPATH: TypeId = TypeId(4072);
 
 /// A value as one of another type that PostgreSQL holds in the same bytes.
 pub fn relabelled(value: CompiledExpression, source: Type, target: Type) -> PlanResult<CompiledExpression> {
@@ -66,8 +70,8 @@ impl QueryPlanner<'_> {
                 if *variadic && is_any(function) {
                     return not_built("an array for VARIADIC of any type");
                 }
-                let callee = self.callee(*function, arguments, typed)?;
-                let arguments = self.compile_all(arguments, level, current)?;
+                let mut callee = self.callee(*function, arguments, typed)?;
+                let arguments = self.arguments_of_json(&mut callee, arguments, level, current)?;
                 return self.folded(callee, arguments);
             }
             Node::Operator { function, arguments, .. } => {
@@ -159,7 +163,7 @@ impl QueryPlanner<'_> {
             .then_some(CompiledExpression::Slot(place))
     }
 
-    fn column(
+    pub fn column(
         &mut self,
         level: usize,
         levels_up: u32,
@@ -189,6 +193,14 @@ impl QueryPlanner<'_> {
     }
 
     fn constant(&self, constant: &Constant, typed: Typed, at: ErrorPlace) -> PlanResult<Value> {
+        if let (JSONPATH, Constant::Text(text)) = (typed.id, constant) {
+            // Only functions see it: it is its text.
+            return match evaluation::json_rows::check_path(text) {
+                Ok(()) => Ok(Value::text(text.as_str())),
+                Err(error) if error.sqlstate == FEATURE_NOT_SUPPORTED => not_built(error.message),
+                Err(error) => Err(ExecutionError::from(error).at(at.0).into()),
+            };
+        }
         let storage = self.storage(typed)?;
         let text = match constant {
             Constant::Null => return Ok(Value::Null),

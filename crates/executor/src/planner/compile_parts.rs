@@ -3,9 +3,9 @@
 use super::frame::ColumnFrame;
 use super::{PlanResult, QueryPlanner, not_built};
 use crate::expression::{Callee, CompiledExpression, SubplanKind, SubplanUse};
-use analyzer::TypeId;
 use analyzer::tree::{ExprId, Node, QueryId, SubLinkKind};
 use analyzer::types::{BPCHAR, FunctionId, OperatorId};
+use analyzer::{TypeId, Typed};
 use std::sync::Arc;
 use values::{Type, Value};
 
@@ -68,16 +68,7 @@ impl QueryPlanner<'_> {
                     None => CompiledExpression::Array { element, elements },
                 }
             }
-            Node::Subscript { container, upper, lower, assigned: None } => {
-                return self.subscript(*container, upper, lower, level, current);
-            }
-            Node::SubLink { kind, query, test } => return self.sublink(*kind, *query, *test, level, current),
-            Node::SubLinkColumn(column) => CompiledExpression::SubLinkColumn(*column as usize),
-            Node::SqlValue { value, precision } if crate::expression::is_built(*value) => {
-                CompiledExpression::SqlValue { value: *value, precision: *precision }
-            }
-            Node::Grouping { levels_up: 0, arguments } => return self.group_numbers(arguments, level, current),
-            other => return not_built(kind_of(other)),
+            _ => return self.compile_rarest(id, level, current),
         })
     }
 
@@ -101,6 +92,44 @@ impl QueryPlanner<'_> {
             return Ok(found);
         }
         Ok(CompiledExpression::ArrayOperator { callee: Box::new(callee), all, arguments })
+    }
+
+    fn compile_rarest(&mut self, id: ExprId, level: usize, current: &ColumnFrame) -> PlanResult<CompiledExpression> {
+        let expression = &self.tree[id];
+        match &expression.node {
+            Node::Subscript { container, upper, lower, assigned: None } => {
+                self.subscript(*container, upper, lower, level, current)
+            }
+            Node::SubLink { kind, query, test } => self.sublink(*kind, *query, *test, level, current),
+            Node::SubLinkColumn(column) => Ok(CompiledExpression::SubLinkColumn(*column as usize)),
+            Node::SqlValue { value, precision } if crate::expression::is_built(*value) => {
+                Ok(CompiledExpression::SqlValue { value: *value, precision: *precision })
+            }
+            Node::ParameterDefault { function, parameter } => {
+                self.parameter_default(*function, *parameter, expression.typed).map(CompiledExpression::Constant)
+            }
+            Node::Grouping { levels_up: 0, arguments } => self.group_numbers(arguments, level, current),
+            other => not_built(kind_of(other)),
+        }
+    }
+
+    /// The default of a built-in's parameter, where it is a constant: `true`, `'{}'::jsonb`.
+    fn parameter_default(&self, function: FunctionId, parameter: u32, typed: Typed) -> PlanResult<Value> {
+        let Some(row) = self.facts.function(function) else { return not_built("this default of a parameter") };
+        // The last parameters have defaults.
+        let defaults: Vec<&str> = row.default_text.split(", ").collect();
+        let place = (parameter as usize + defaults.len()).checked_sub(row.arguments.len());
+        let Some(text) = place.and_then(|place| defaults.get(place)) else {
+            return not_built("this default of a parameter");
+        };
+        let quoted = text.strip_prefix('\'').and_then(|rest| rest.split_once("'::")).map(|(inside, _)| inside);
+        let is_word = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        match quoted.or(is_word.then_some(*text)) {
+            Some(text) if !text.contains('\'') => {
+                Ok(values::text::parse(text, self.storage(typed)?).map_err(crate::error::ExecutionError::from)?)
+            }
+            _ => not_built("this default of a parameter"),
+        }
     }
 
     /// `= ANY (array)`, or `<> ALL (array)`, of so many known elements that they are better found by their keys.
@@ -171,7 +200,11 @@ impl QueryPlanner<'_> {
         level: usize,
         current: &ColumnFrame,
     ) -> PlanResult<CompiledExpression> {
-        let Type::Array(_) = self.storage(self.tree[container].typed)? else { return not_built("subscripts of this") };
+        match self.storage(self.tree[container].typed)? {
+            Type::Array(_) => {}
+            Type::Jsonb => return self.json_subscript(container, upper, level, current),
+            _ => return not_built("subscripts of this"),
+        }
         let container = self.boxed(container, level, current)?;
         match (upper, lower) {
             ([Some(subscript)], []) => {

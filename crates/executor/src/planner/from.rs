@@ -73,6 +73,16 @@ impl<'a> QueryPlanner<'a> {
         entries: &mut BTreeSet<u32>,
         aliases: &mut Vec<ExprId>,
     ) {
+        if let TreeNode::WholeRow { levels_up, entry } = node
+            && *levels_up == depth
+        {
+            match &self.tree[self.levels[level].query].range_table[*entry as usize].kind {
+                EntryKind::Join { columns, .. } => aliases.extend(columns),
+                _ => {
+                    entries.insert(*entry);
+                }
+            }
+        }
         if let TreeNode::Column { levels_up, entry, column } = node
             && *levels_up == depth
         {
@@ -289,6 +299,17 @@ impl<'a> QueryPlanner<'a> {
         let mut open: Vec<ExprId> = own.expressions().into_iter().filter(|id| !joined.contains(id)).collect();
         let mut seen = BTreeSet::new();
         let mut note = |node: &TreeNode, depth: u32, open: &mut Vec<ExprId>| {
+            if let TreeNode::WholeRow { levels_up, entry: of } = node
+                && *levels_up == depth
+            {
+                match &own.range_table[*of as usize].kind {
+                    EntryKind::Join { columns, .. } => open.extend(columns),
+                    _ => {
+                        let all = 0..own.range_table[*of as usize].columns.len() as u32;
+                        wanted.entry(*of).or_default().extend(all);
+                    }
+                }
+            }
             if let TreeNode::Column { levels_up, entry: of, column } = node
                 && *levels_up == depth
             {

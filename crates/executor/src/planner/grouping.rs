@@ -1,6 +1,7 @@
 //! GROUP BY, aggregates and HAVING.
 
 use super::frame::{ColumnFrame, EntryPlace, GroupedFrame};
+use super::json::RowForm;
 use super::query::FromSource;
 use super::{PlanResult, QueryPlanner, not_built};
 use crate::expression::CompiledExpression;
@@ -160,7 +161,7 @@ impl<'a> QueryPlanner<'a> {
         Ok(Aggregation {
             function: call.function,
             direct,
-            arguments: self.compile_all(&values, level, before)?,
+            arguments: self.rows_as_json(&values, RowForm::of(expression.typed.id), level, before)?,
             types,
             result: expression.typed,
             order,

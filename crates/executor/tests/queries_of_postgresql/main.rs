@@ -215,7 +215,9 @@ fn cases() -> Vec<Case> {
     let mut files: Vec<_> =
         std::fs::read_dir(folder).expect("the folder").map(|file| file.expect("a file").path()).collect();
     files.sort();
-    files.push(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/queries_of_postgresql/more.txt"));
+    for own in ["more.txt", "json.txt"] {
+        files.push(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/queries_of_postgresql").join(own));
+    }
     let mut cases = Vec::new();
     for path in files {
         let file = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

@@ -134,8 +134,11 @@ fn planned(
     let relations = StatementTables(relations);
     let plan = match executor::plan_or_reason(names, analyzed, &relations) {
         Ok(Ok(plan)) => plan,
+        Ok(Err(reason)) if has_json(analyzed) => return TypedReading::Refused(QueryError::unsupported(reason)),
         Ok(Err(reason)) => return TypedReading::Elsewhere(reason),
-        Err(error) if error.sqlstate == NOT_SUPPORTED => return TypedReading::Elsewhere(error.message),
+        Err(error) if error.sqlstate == NOT_SUPPORTED && !has_json(analyzed) => {
+            return TypedReading::Elsewhere(error.message);
+        }
         Err(error) => return TypedReading::Refused(error.into()),
     };
     let Some(columns) = origins::columns(&analyzed.tree, analyzed.query) else {
@@ -147,6 +150,19 @@ fn planned(
     };
     let plan = TypedPlan { plan, relations, sizes: Arc::clone(sizes) };
     TypedReading::Planned(Box::new(TypedStatement { plan, columns, parameters, tables: tables.into_iter().collect() }))
+}
+
+/// Whether something in a statement is JSON, which there is nowhere else.
+fn has_json(analyzed: &Analyzed) -> bool {
+    /// `json`, `jsonb`, `jsonpath`, and arrays of them.
+    const JSON_TYPES: [u32; 6] = [114, 3802, 4072, 199, 3807, 4073];
+    let is_json = |id: TypeId| JSON_TYPES.contains(&id.0);
+    let mut found = analyzed.parameters.iter().any(|id| is_json(*id));
+    analyzed.tree.find_in_query(analyzed.query, 0, &mut |expression, _| {
+        found |= is_json(expression.typed.id);
+        found
+    });
+    found
 }
 
 impl TypedPlan {

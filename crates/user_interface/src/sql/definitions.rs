@@ -14,7 +14,7 @@ use crate::sql::types::data_type;
 use messages::program::Expression;
 use messages::schema::{Catalog, Column, TableSchema};
 use sqlparser::ast;
-use values::Value;
+use values::{Type, Value};
 
 /// A primary key or unique constraint.
 pub(super) struct KeyDefinition {
@@ -220,6 +220,11 @@ pub(super) fn check_key_columns(table: &TableSchema, columns: &[usize]) -> Resul
                 sqlstate::DUPLICATE_COLUMN,
                 format!("column \"{}\" appears twice in a key", definition.name),
             ));
+        }
+        if definition.column_type == Type::Json {
+            let message = "data type json has no default operator class for access method \"btree\"";
+            let hint = "You must specify an operator class for the index or define a default operator class for the data type.";
+            return Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message).with_hint(hint));
         }
         if definition.column_type.element().is_some() {
             let feature = format!("a key over the array column \"{}\"", definition.name);

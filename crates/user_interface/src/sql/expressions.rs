@@ -300,6 +300,9 @@ impl<'a> Compiler<'a> {
                     Err(no_operator(symbol, &left, &right))
                 }
             }
+            (Some(known), _) | (_, Some(known)) if !operators::comparable(known, known) => {
+                Err(no_operator(symbol, &left, &right))
+            }
             (Some(known), None) => {
                 let right = self.parameters.coerce(right, known.unmodified(), Context::Implicit)?;
                 Ok((left.expression, right))
@@ -340,6 +343,10 @@ impl<'a> Compiler<'a> {
         let is_array = |typed: &Typed| matches!(typed.data_type, Some(Type::Array(_)));
         if operator == BinaryOperator::Concat && (is_array(&left) || is_array(&right)) {
             return Err(beyond("a concatenation of arrays"));
+        }
+        let is_json = |typed: &Typed| matches!(typed.data_type, Some(Type::Json | Type::Jsonb));
+        if is_json(&left) || is_json(&right) {
+            return Err(beyond("an operator of JSON"));
         }
         let known_operator = operator_of_values(operator);
         let (left_type, right_type) = match (left.data_type, right.data_type) {

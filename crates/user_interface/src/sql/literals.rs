@@ -30,18 +30,7 @@ pub(super) fn is_catalog_type(data_type: &ast::DataType) -> bool {
     name.starts_with("reg")
         || matches!(
             name,
-            "oid"
-                | "name"
-                | "\"char\""
-                | "xid"
-                | "cid"
-                | "tid"
-                | "xid8"
-                | "pg_lsn"
-                | "int2vector"
-                | "oidvector"
-                | "json"
-                | "jsonb"
+            "oid" | "name" | "\"char\"" | "xid" | "cid" | "tid" | "xid8" | "pg_lsn" | "int2vector" | "oidvector"
         )
 }
 

@@ -32,6 +32,13 @@ impl Scope {
         self.tables.iter().any(|(table, ..)| table == name)
     }
 
+    /// The type of the column at a position.
+    pub(super) fn type_at(&self, position: usize) -> Option<Type> {
+        self.tables.iter().find_map(|(_, table, first)| {
+            table.columns.get(position.checked_sub(*first)?).map(|column| column.column_type)
+        })
+    }
+
     /// The column's position and type. An unqualified name is looked up in the first table that has it: the only scopes of two
     /// tables are those of ON CONFLICT, where PostgreSQL too prefers the target table for names of both.
     pub(super) fn column(&self, qualifier: Option<&str>, name: &str) -> Option<(usize, Type)> {

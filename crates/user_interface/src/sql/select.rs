@@ -15,6 +15,7 @@ use messages::{Key, Timestamp};
 use sqlparser::ast::{self, Expr, SelectItem, SetExpr};
 use values::Type;
 use values::cast::Context;
+use values::operators::comparable;
 
 /// An expression of a select list with the column that it becomes.
 pub struct Output {
@@ -237,6 +238,10 @@ impl Compiler<'_> {
             let Some(Expression::Column(column)) = self.order_expression(&item.expr, scope, outputs)? else {
                 return Ok(None);
             };
+            let has_order = |data_type: Type| comparable(data_type, data_type);
+            if !scope.type_at(usize::from(column)).is_none_or(has_order) {
+                return Err(beyond("ORDER BY of a type without order"));
+            }
             let descending = item.options.asc == Some(false);
             order.push(OrderItem {
                 column: usize::from(column),
