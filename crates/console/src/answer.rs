@@ -1,6 +1,6 @@
 //! What a console says to a request.
 
-use crate::request::{Asked, Page, Refusal};
+use crate::request::{ConsoleRequest, Page, PageRefusal};
 use crate::{ConsoleSource, Health};
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -9,12 +9,12 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const JSON: &str = "application/json";
 
 /// The answer's bytes; `None`: more has to come first.
-pub(crate) fn answer(asked: Asked, source: &impl ConsoleSource) -> Option<Vec<u8>> {
+pub(crate) fn answer(asked: ConsoleRequest, source: &impl ConsoleSource) -> Option<Vec<u8>> {
     let (page, head_only) = match asked {
-        Asked::Incomplete => return None,
+        ConsoleRequest::Incomplete => return None,
         // Without a status there is nothing to say.
-        Asked::Line => return Some(source.status().unwrap_or_default().into_bytes()),
-        Asked::Http { page, head_only } => (page, head_only),
+        ConsoleRequest::Line => return Some(source.status().unwrap_or_default().into_bytes()),
+        ConsoleRequest::Http { page, head_only } => (page, head_only),
     };
     let (status, kind, body) = match page {
         Ok(Page::Metrics) => ("200 OK", METRICS, source.metrics().text()),
@@ -22,7 +22,7 @@ pub(crate) fn answer(asked: Asked, source: &impl ConsoleSource) -> Option<Vec<u8
         Ok(Page::Ready) => health(source.ready()),
         Ok(Page::Status) => match source.status() {
             Some(status) => ("200 OK", JSON, status),
-            None => refused(Refusal::NoPage),
+            None => refused(PageRefusal::NoPage),
         },
         Err(refusal) => refused(refusal),
     };
@@ -44,14 +44,14 @@ fn health(health: Health) -> (&'static str, &'static str, String) {
     }
 }
 
-fn refused(refusal: Refusal) -> (&'static str, &'static str, String) {
+fn refused(refusal: PageRefusal) -> (&'static str, &'static str, String) {
     let (status, words) = match refusal {
-        Refusal::Malformed => ("400 Bad Request", "This is no request of HTTP/1.1, nor the line `status`."),
-        Refusal::NoPage => {
+        PageRefusal::Malformed => ("400 Bad Request", "This is no request of HTTP/1.1, nor the line `status`."),
+        PageRefusal::NoPage => {
             ("404 Not Found", "There is /metrics, /health/live, /health/ready and, of a site, /status.")
         }
-        Refusal::Method => ("405 Method Not Allowed", "Only GET and HEAD: nothing can be changed here."),
-        Refusal::TooLong => ("431 Request Header Fields Too Large", "The request is too long."),
+        PageRefusal::Method => ("405 Method Not Allowed", "Only GET and HEAD: nothing can be changed here."),
+        PageRefusal::TooLong => ("431 Request Header Fields Too Large", "The request is too long."),
     };
     (status, TEXT, format!("{words}\n"))
 }

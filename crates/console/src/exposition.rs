@@ -148,6 +148,9 @@ mod tests {
             assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
         }
         assert!(!text.contains("raid_nothing"));
-        assert_eq!(exposition.families().map(|(_, kind, _)| kind).collect::<Vec<_>>(), ["counter", "gauge", "histogram"]);
+        assert_eq!(
+            exposition.families().map(|(_, kind, _)| kind).collect::<Vec<_>>(),
+            ["counter", "gauge", "histogram"]
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::ConsoleSource;
 use crate::answer::answer;
-use crate::connection::{Connection, Turned};
+use crate::connection::{ConnectionTurn, ConsoleConnection};
 use crate::limits::{CONNECTIONS_MAX, LOOK};
 use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token};
@@ -19,11 +19,7 @@ pub type Health = Result<String, String>;
 ///
 /// # Errors
 /// The operating system has no poll.
-pub fn serve(
-    listener: std::net::TcpListener,
-    source: &impl ConsoleSource,
-    stops: &dyn Fn() -> bool,
-) -> io::Result<()> {
+pub fn serve(listener: std::net::TcpListener, source: &impl ConsoleSource, stops: &dyn Fn() -> bool) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let mut listener = TcpListener::from_std(listener);
     let poll = Poll::new()?;
@@ -50,7 +46,7 @@ struct Console {
     poll: Poll,
     listener: TcpListener,
     /// By the order in which they came.
-    connections: BTreeMap<usize, Connection>,
+    connections: BTreeMap<usize, ConsoleConnection>,
     next: usize,
 }
 
@@ -65,7 +61,7 @@ impl Console {
                     self.next += 1;
                     let both = Interest::READABLE | Interest::WRITABLE;
                     if self.poll.registry().register(&mut socket, Token(number), both).is_ok() {
-                        self.connections.insert(number, Connection::new(socket, Instant::now()));
+                        self.connections.insert(number, ConsoleConnection::new(socket, Instant::now()));
                         self.turn(number, source);
                     }
                 }
@@ -94,11 +90,11 @@ impl Console {
     fn turn(&mut self, number: usize, source: &impl ConsoleSource) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
         let mut turned = connection.turn();
-        if let Turned::Asks(asked) = turned {
+        if let ConnectionTurn::Asks(asked) = turned {
             let answer = answer(asked, source).unwrap_or_default();
             turned = connection.say(answer, Instant::now());
         }
-        if turned == Turned::Over {
+        if turned == ConnectionTurn::Over {
             self.connections.remove(&number);
         }
     }

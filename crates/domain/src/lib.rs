@@ -25,7 +25,7 @@ pub mod snapshot;
 mod start;
 mod watches;
 
-pub use action_driver::CompanionCounters;
+pub use action_driver::{CompanionCounters, WorkCounts};
 pub use atomicity_controller::CommitCounters;
 pub use atomicity_controller::limits::ROUND_PACE;
 pub use concurrency_controller::limits::POINTS_MAX;
@@ -43,7 +43,7 @@ use messages::concurrency::Method;
 use messages::method::MethodReport;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
-use messages::server::Sites;
+use messages::server::{PROTOCOLS, Sites};
 use messages::trace::{Selection, TraceEvent, Tracer};
 use messages::{
     Envelope, EpochNumber, Incarnation, Item, Key, LeaseLength, Message, Now, Outbox, Row, ServerKind, SiteId,
@@ -172,6 +172,9 @@ impl Effects {
     }
 }
 
+/// Messages, by their protocols ([`PROTOCOLS`]).
+pub type MessageCounts = [u64; PROTOCOLS.len()];
+
 /// A checkpoint under way.
 #[derive(Clone, Copy, Debug)]
 enum Checkpoint {
@@ -185,8 +188,8 @@ pub struct Domain<L: Log> {
     log: L,
     /// As in [`SERVERS`].
     places: [ServerPlace; SERVERS.len()],
-    /// Messages that each of them has taken.
-    taken: [u64; SERVERS.len()],
+    /// Messages that each of them has taken, by protocol.
+    taken: [MessageCounts; SERVERS.len()],
     /// What has come from outside and no server has taken yet.
     inbox: Inbox,
     /// What servers have sent each other.
@@ -289,6 +292,14 @@ impl<L: Log> Domain<L> {
         match self.ask(ServerKind::ActionDriver, ServerQuestion::Companions) {
             Ok(ServerAnswer::Companions(counters)) => counters,
             _ => action_driver::CompanionCounters::default(),
+        }
+    }
+
+    /// How long commits took, and what conflicts were lost.
+    pub fn work_counts(&self) -> action_driver::WorkCounts {
+        match self.ask(ServerKind::ActionDriver, ServerQuestion::Work) {
+            Ok(ServerAnswer::Work(counts)) => *counts,
+            _ => action_driver::WorkCounts::default(),
         }
     }
 

@@ -7,8 +7,9 @@
 //! * [`user_interface`]: the server, what its caller drives;
 //! * [`protocol`]: bytes to messages and back; [`session`]: what each client has set up and under way;
 //! * [`sql`]: text to programs, queries and schema changes;
-//! * [`errors`]: what the client is told; [`limits`]: every bound.
+//! * [`errors`]: what the client is told; [`counters`]: what is counted; [`limits`]: every bound.
 
+pub mod counters;
 pub mod errors;
 pub mod limits;
 pub mod protocol;

@@ -348,6 +348,7 @@ impl Turn<'_> {
                     }
                 }
                 self.session.block = Block::Open;
+                self.forget_cause();
             }
             _ => unreachable!("only these wait for a mark"),
         }

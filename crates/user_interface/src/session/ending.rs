@@ -47,6 +47,9 @@ impl Turn<'_> {
     /// Tells the client the tag, after the commit if this statement ends a transaction.
     pub fn finish_statement(&mut self, tag: String) {
         self.session.doubts = 0;
+        if self.session.block == Block::None {
+            self.transaction_ended(true);
+        }
         if self.session.block == Block::None && !self.session.overlay.is_empty() {
             return self.settle(Some(tag), false);
         }
@@ -54,7 +57,13 @@ impl Turn<'_> {
         if last && self.session.block == Block::Implicit && self.session.open {
             return self.end_cycle(Some(tag));
         }
-        backend::command_complete(&mut self.session.output, &tag);
+        self.tell_done(&tag);
+    }
+
+    /// A statement has ended well: tells the client.
+    fn tell_done(&mut self, tag: &str) {
+        self.statement_ended();
+        backend::command_complete(&mut self.session.output, tag);
     }
 
     /// Something failed: tells the client, and passes over what depends on it.
@@ -65,6 +74,7 @@ impl Turn<'_> {
         let placed = self.in_quel(error);
         backend::error(&mut self.session.output, Severity::Error, placed.as_deref().unwrap_or(error));
         self.session.is_due = true;
+        self.statement_erred(error);
         if is_querying(&std::mem::replace(&mut self.session.work, Work::Idle)) {
             self.query(QueryRequest::Stop);
         }
@@ -97,6 +107,7 @@ impl Turn<'_> {
             }
             self.ask(SessionRequest::Close);
         }
+        self.transaction_left();
         self.session.phase = Phase::Finished;
         self.session.deadline = Some(self.now.boot + FAREWELL_PATIENCE);
         self.session.work = Work::Idle;
@@ -116,7 +127,7 @@ impl Turn<'_> {
             return;
         }
         if let Some(tag) = tag {
-            backend::command_complete(&mut self.session.output, &tag);
+            self.tell_done(&tag);
         }
         if matches!(self.session.block, Block::None | Block::Implicit) {
             self.end_block(!self.session.implicit_failed);
@@ -174,14 +185,16 @@ impl Turn<'_> {
         self.session.open = false;
         self.session.work = Work::Idle;
         if let SessionReply::Failed(failure) = reply {
+            self.note_failure(&failure);
             let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
+            self.statement_erred(&error);
             backend::error(&mut self.session.output, Severity::Error, &error);
             return self.end_cycle_without_transaction();
         }
         self.end_block(commits);
         if self.session.overlay.is_empty() {
             if let Some(tag) = tag {
-                backend::command_complete(&mut self.session.output, &tag);
+                self.tell_done(&tag);
             }
             self.ready();
         } else {
@@ -197,6 +210,7 @@ impl Turn<'_> {
 
     /// A transaction is over: what belonged to it goes. The schema changes of a committed one stay until they have been settled.
     pub fn end_block(&mut self, committed: bool) {
+        self.transaction_ended(committed);
         let session = &mut self.session;
         session.block = Block::None;
         session.open = false;
@@ -243,7 +257,7 @@ impl Turn<'_> {
         let (tag, ends_cycle) = (settling.tag.take(), settling.ends_cycle);
         self.session.work = Work::Idle;
         if let Some(tag) = tag {
-            backend::command_complete(&mut self.session.output, &tag);
+            self.tell_done(&tag);
         }
         if ends_cycle {
             self.ready();

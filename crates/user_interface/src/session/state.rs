@@ -9,6 +9,7 @@ use crate::protocol::format::Formats;
 use crate::session::catalog::{Overlay, OwnRow};
 use crate::session::listening::Listening;
 use crate::session::login::{Login, Peer};
+use crate::session::measuring::Uncounted;
 use crate::session::sql_cursor::SqlCursor;
 use crate::sql::ddl::SchemaChange;
 use crate::sql::parse::{Parsed, QuelOrigin};
@@ -420,6 +421,8 @@ pub struct Session {
     pub deadline: Option<u64>,
     /// How often an error of the statement under way was doubted.
     pub doubts: u32,
+    /// What of it is not counted yet.
+    pub uncounted: Uncounted,
 }
 
 impl Session {
@@ -464,6 +467,7 @@ impl Session {
             cancelled: None,
             deadline: None,
             doubts: 0,
+            uncounted: Uncounted::default(),
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a statement is compiled with the catalog as the session sees it; what other sessions may use is kept in the cache.
 
+use crate::counters::InterfaceCounters;
 use crate::errors::{Result, SqlError};
 use crate::limits::{CACHED_SQL_BYTES_MAX, CACHED_STATEMENTS_MAX};
 use crate::protocol::backend::{self, Severity};
@@ -46,6 +47,8 @@ pub struct Shared {
     pub life: Incarnation,
     /// Whether long messages are taken; if not, they are left to another user interface.
     pub takes_long: bool,
+    /// What is counted.
+    pub counters: Arc<InterfaceCounters>,
 }
 
 /// One input handled for one session.
