@@ -350,7 +350,8 @@ impl DriverSession {
         exchange.unfollow(id);
         let work = self.work.as_mut().expect("a request is under way");
         match std::mem::replace(&mut work.waits, Waits::Nothing) {
-            Waits::Commit { .. } => {
+            Waits::Commit { sent_at, .. } => {
+                exchange.shared.counts.committed(exchange.now.boot.saturating_sub(sent_at));
                 self.lost_age = None;
                 self.succeed(receipt, exchange);
             }
@@ -384,7 +385,7 @@ impl DriverSession {
             }
             Waits::Commit { ahead, age, .. } => {
                 self.lost_age = Some(age);
-                exchange.shared.contention.lost(&conflict, exchange.now);
+                exchange.lost(&conflict);
                 exchange.drop_storages(ahead);
                 let failure = storages_used_up(work, conflict);
                 self.finish(SessionReply::Failed(failure), exchange);
@@ -411,7 +412,7 @@ impl DriverSession {
 
     /// The transaction has lost a conflict: it is tried again where the client knows nothing of it, else it is over.
     pub(crate) fn lost(&mut self, conflict: Conflict, exchange: &mut SessionExchange) {
-        exchange.shared.contention.lost(&conflict, exchange.now);
+        exchange.lost(&conflict);
         self.keep_age();
         if let Some(transaction) = &mut self.transaction
             && transaction.is_guest()

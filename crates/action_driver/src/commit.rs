@@ -137,7 +137,8 @@ impl DriverSession {
         }
         let mut items = history.changed();
         let changed = items.next().map(|(table, key)| (Item { table, key: key.clone() }, items.count()));
-        work.waits = Waits::Commit { transaction: id, age, is_joint, ahead, changed };
+        let sent_at = exchange.now.boot;
+        work.waits = Waits::Commit { transaction: id, age, is_joint, ahead, changed, sent_at };
         exchange.commit(CommitRequest::Commit { transaction: id, age: oldest, history, logged_everywhere: false });
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::answers::Owner;
 use crate::companions::{CompanionCounters, Errand};
+use crate::counts::WorkCounts;
 use crate::exchange::{DriverShared, SessionExchange};
 use crate::left_behind::LeftBehind;
 use crate::session::DriverSession;
@@ -59,6 +60,11 @@ impl ActionDriver {
     pub fn left_behind(&self) -> (BTreeMap<SessionId, LeftSession>, LastWords) {
         let left = self.sessions.iter().map(|(session, state)| (*session, state.left()));
         (left.collect(), self.left_behind.words().clone())
+    }
+
+    /// How long commits took, and what transactions have lost conflicts on.
+    pub fn work_counts(&self) -> WorkCounts {
+        self.shared.counts.clone()
     }
 
     /// Programs that have committed in the transaction of another.

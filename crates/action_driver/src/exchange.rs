@@ -6,6 +6,7 @@ use crate::answers::{AwaitedAnswers, Owner, Surroundings};
 use crate::cleaner::Cleaner;
 use crate::companions::Companions;
 use crate::contention::Contention;
+use crate::counts::WorkCounts;
 use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
 use crate::leftovers::Leftovers;
@@ -21,7 +22,7 @@ use messages::limits::PRIVATE_CHUNK_ROWS;
 use messages::planted::Planted;
 use messages::replication::ServiceRequest;
 use messages::session::SessionReply;
-use messages::{Message, Now, Outbox, ServerKind, SessionId, TableId, TransactionId};
+use messages::{Conflict, Message, Now, Outbox, ServerKind, SessionId, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -44,6 +45,8 @@ pub struct DriverShared {
     pub sums: Sums,
     /// What transactions lose conflicts on and wait for.
     pub contention: Contention,
+    /// How often, and how long commits take.
+    pub counts: WorkCounts,
     /// Programs that commit together.
     pub companions: Companions,
     /// Snapshots in use.
@@ -70,6 +73,7 @@ impl DriverShared {
             sequences: Sequences::default(),
             sums: Sums::default(),
             contention: Contention::default(),
+            counts: WorkCounts::default(),
             companions: Companions::default(),
             snapshots: SnapshotsInUse::default(),
             cleaner: Cleaner::default(),
@@ -125,6 +129,12 @@ pub struct SessionExchange<'a> {
 }
 
 impl SessionExchange<'_> {
+    /// A transaction has lost a conflict, whether it is tried again or not.
+    pub fn lost(&mut self, conflict: &Conflict) {
+        self.shared.counts.lost(conflict.kind);
+        self.shared.contention.lost(conflict, self.now);
+    }
+
     /// A new tag, whose answer goes to this session.
     pub fn tag(&mut self) -> u64 {
         self.shared.answers.new_tag(Owner::Session(self.session))

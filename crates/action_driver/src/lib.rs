@@ -19,7 +19,7 @@
 //! * `cursor`, `ranges`, `rows`, `row_write`: how executors find, decode and write rows and index entries;
 //! * `expression`: values and conditions; `generator`, `hidden_keys`, `sequences`: numbers;
 //! * `exchange`: what sessions share; `answers`: who wants which answer; `snapshots`: what may be forgotten; `cleaner`, `leftovers`: storages left behind, by this life and by others; `temporary_schemas`: what closed sessions leave; `contention`: what
-//!   conflicts were lost on;
+//!   conflicts were lost on; `counts`: how often, and how long commits took;
 //! * `left_behind`: what became of requests that earlier lives of the site have not answered;
 //! * `failure`: what clients are told; `limits`.
 
@@ -31,6 +31,7 @@ mod commit;
 mod companion;
 mod companions;
 mod contention;
+mod counts;
 mod cursor;
 mod differential_file;
 mod driver;
@@ -66,4 +67,5 @@ mod transaction;
 mod work;
 
 pub use companions::CompanionCounters;
+pub use counts::WorkCounts;
 pub use driver::ActionDriver;

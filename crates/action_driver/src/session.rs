@@ -237,7 +237,7 @@ impl DriverSession {
         if self.work.is_some() {
             self.lost(conflict, exchange);
         } else {
-            exchange.shared.contention.lost(&conflict, exchange.now);
+            exchange.lost(&conflict);
             self.lost_age = transaction.identity.map(|(_, age)| age);
             release(transaction, exchange);
             transaction.over = Some(Failure::Conflict { conflict });

@@ -84,6 +84,8 @@ pub enum Waits {
         ahead: BTreeSet<TableId>,
         /// Should nobody wait for the outcome: one item that it changes, and how many others.
         changed: Option<(Item, usize)>,
+        /// When (boot clock).
+        sent_at: u64,
     },
     /// The outcome of a transaction that the programs of other sessions run in as well, or have run in; and what it changed until then.
     Joint { transaction: TransactionId, changed: Option<(Item, usize)> },

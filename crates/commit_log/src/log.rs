@@ -104,6 +104,8 @@ pub struct LogStatus {
     pub bytes_appended: u64,
     /// Syncs that have reached the disk.
     pub syncs: u64,
+    /// Durations of all of them together, in microseconds.
+    pub sync_latency_us_total: u64,
     /// Duration of the last of them, in microseconds; 0 before the first.
     pub sync_latency_us_last: u64,
     /// Duration of the longest of them, in microseconds.

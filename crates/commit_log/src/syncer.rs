@@ -98,6 +98,7 @@ struct SyncerShared {
     synced: AtomicU64,
     failed: AtomicBool,
     syncs: AtomicU64,
+    latency_us_total: AtomicU64,
     latency_us_last: AtomicU64,
     latency_us_max: AtomicU64,
 }
@@ -149,6 +150,7 @@ impl SyncerShared {
             last.write_mark(target, self.syncs.load(Ordering::Relaxed))?;
         }
         self.syncs.fetch_add(1, Ordering::Relaxed);
+        self.latency_us_total.fetch_add(latency, Ordering::Relaxed);
         self.latency_us_last.store(latency, Ordering::Relaxed);
         self.latency_us_max.fetch_max(latency, Ordering::Relaxed);
         let mut state = self.lock();
@@ -207,6 +209,7 @@ impl Syncer {
             synced: AtomicU64::new(end.0),
             failed: AtomicBool::new(false),
             syncs: AtomicU64::new(0),
+            latency_us_total: AtomicU64::new(0),
             latency_us_last: AtomicU64::new(0),
             latency_us_max: AtomicU64::new(0),
         });
@@ -325,6 +328,7 @@ impl Syncer {
     pub(crate) fn status(&self) -> LogStatus {
         LogStatus {
             syncs: self.shared.syncs.load(Ordering::Relaxed),
+            sync_latency_us_total: self.shared.latency_us_total.load(Ordering::Relaxed),
             sync_latency_us_last: self.shared.latency_us_last.load(Ordering::Relaxed),
             sync_latency_us_max: self.shared.latency_us_max.load(Ordering::Relaxed),
             ..LogStatus::default()

@@ -138,17 +138,16 @@ impl<L: Log> Domain<L> {
             self.now = now.boot;
             let event = trace_of(&self.tracer, &envelope, now.boot, Happened::Handled { took: 0 });
             let traces = self.tracer.is_on();
-            let mut taken = 1;
-            let queue = &mut self.queue;
+            let (taken, queue) = (&mut self.taken[index(kind)], &mut self.queue);
+            taken[envelope.message.protocol()] += 1;
             let more = |envelopes: &mut Vec<Envelope>| {
                 // What would come next anyway, so one call does for all of it; but messages that are traced have a time of their own.
                 while let Some(next) = queue.pop_front_if(|next| next.to == kind && !traces) {
+                    taken[next.message.protocol()] += 1;
                     envelopes.push(next);
                 }
-                taken = envelopes.len();
             };
             let handled = self.places[index(kind)].handle(now, envelope, more, &mut self.outbox);
-            self.taken[index(kind)] += taken as u64;
             if !self.has(kind, handled) {
                 return;
             }
@@ -288,10 +287,11 @@ mod tests {
         );
         let close = Message::SessionRequest(SessionId(1), SessionRequest::Close);
         domain.deliver(clock, envelope(ServerKind::UserInterface, ServerKind::ActionDriver, close));
-        while domain.taken[index(ServerKind::ActionDriver)] == 0 && domain.is_behind() {
+        let taken = |domain: &Domain<MemoryLog>, kind| domain.taken[index(kind)].iter().sum::<u64>();
+        while taken(&domain, ServerKind::ActionDriver) == 0 && domain.is_behind() {
             domain.go_on(clock);
         }
-        domain.taken[index(ServerKind::AccessManager)]
+        taken(&domain, ServerKind::AccessManager)
     }
 
     /// If this fails, a site that is busy with one large transaction votes for nobody and cancels nothing until that has ended, and is excluded.

@@ -20,6 +20,11 @@ impl<L: Log> Domain<L> {
         self.leases.length()
     }
 
+    /// How long the leases still last that the other members of the epoch have granted this site, in nanoseconds.
+    pub fn leases_left(&self, now: u64) -> Vec<(messages::SiteId, u64)> {
+        self.leases.left(now).collect()
+    }
+
     /// This site's host was late by so many nanoseconds: for the simulated world, whose keeper the domain drives.
     pub fn was_late(&mut self, clock: &mut Clock<'_>, late: u64) {
         self.leases.was_late(clock().boot, late);

@@ -25,13 +25,14 @@ pub mod snapshot;
 mod start;
 mod watches;
 
-pub use action_driver::CompanionCounters;
+pub use action_driver::{CompanionCounters, WorkCounts};
 pub use atomicity_controller::CommitCounters;
 pub use atomicity_controller::limits::ROUND_PACE;
 pub use concurrency_controller::limits::POINTS_MAX;
 pub use delivery::Turns;
 pub use expert_system::{RuleBook, RuleBookError};
 pub use host::ServerHost;
+pub use moving::Calls;
 pub use place::{CatalogRows, Lost, ProcessConnection, SERVERS, Stores};
 pub use start::Start;
 
@@ -44,7 +45,7 @@ use messages::method::MethodReport;
 use messages::planted;
 use messages::planted::Planted;
 use messages::replication::SiteNotice;
-use messages::server::Sites;
+use messages::server::{PROTOCOLS, Sites};
 use messages::trace::{Selection, TraceEvent, Tracer};
 use messages::{
     Envelope, EpochNumber, Incarnation, Item, Key, LeaseLength, Message, Now, Outbox, Row, ServerKind, SiteId,
@@ -173,6 +174,9 @@ impl Effects {
     }
 }
 
+/// Messages, by their protocols ([`PROTOCOLS`]).
+pub type MessageCounts = [u64; PROTOCOLS.len()];
+
 /// A checkpoint under way.
 #[derive(Clone, Copy, Debug)]
 enum Checkpoint {
@@ -186,8 +190,8 @@ pub struct Domain<L: Log> {
     log: L,
     /// As in [`SERVERS`].
     places: [ServerPlace; SERVERS.len()],
-    /// Messages that each of them has taken.
-    taken: [u64; SERVERS.len()],
+    /// Messages that each of them has taken, by protocol.
+    taken: [MessageCounts; SERVERS.len()],
     /// What has come from outside and no server has taken yet.
     inbox: Inbox,
     /// What servers have sent each other.
@@ -306,6 +310,14 @@ impl<L: Log> Domain<L> {
         match self.ask(ServerKind::ActionDriver, ServerQuestion::Companions) {
             Ok(ServerAnswer::Companions(counters)) => counters,
             _ => action_driver::CompanionCounters::default(),
+        }
+    }
+
+    /// How long commits took, and what conflicts were lost.
+    pub fn work_counts(&self) -> action_driver::WorkCounts {
+        match self.ask(ServerKind::ActionDriver, ServerQuestion::Work) {
+            Ok(ServerAnswer::Work(counts)) => *counts,
+            _ => action_driver::WorkCounts::default(),
         }
     }
 

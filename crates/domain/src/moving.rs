@@ -5,7 +5,9 @@
 //! its log; no server ever goes on in two places.
 
 use crate::place::{Elsewhere, SERVERS, settle};
-use crate::{Domain, DomainFailure, DomainSettings, Lost, ProcessConnection, ServerPlace, Stores, index};
+use crate::{
+    Domain, DomainFailure, DomainSettings, Lost, MessageCounts, ProcessConnection, ServerPlace, Stores, index,
+};
 use commit_log::Log;
 use concurrency_controller::ConcurrencyController;
 use messages::ServerKind;
@@ -19,6 +21,8 @@ pub struct Calls {
     pub kind: ServerKind,
     /// Messages that it has taken in this life of the site.
     pub messages: u64,
+    /// The same, by protocol.
+    pub by_protocol: MessageCounts,
     /// Calls made for it since it is in another process; 0 when it is here.
     pub calls: u64,
 }
@@ -27,8 +31,8 @@ impl<L: Log> Domain<L> {
     /// How often each server was called.
     pub fn calls(&self) -> Vec<Calls> {
         let calls = |kind: ServerKind| {
-            let (place, messages) = (&self.places[index(kind)], self.taken[index(kind)]);
-            Calls { kind, messages, calls: place.calls() }
+            let (place, by_protocol) = (&self.places[index(kind)], self.taken[index(kind)]);
+            Calls { kind, messages: by_protocol.iter().sum(), by_protocol, calls: place.calls() }
         };
         SERVERS.into_iter().map(calls).collect()
     }

@@ -59,6 +59,8 @@ pub enum ServerQuestion {
     Clock,
     /// Of the action driver: which programs have committed in the transaction of another.
     Companions,
+    /// Of the action driver: how long commits took, and what conflicts were lost.
+    Work,
     /// Of the access manager: what it keeps in memory.
     Memory,
     /// Of the access manager: whether its copy of this item is stale.
@@ -89,6 +91,8 @@ pub enum ServerAnswer {
     Clock(u64),
     /// To [`ServerQuestion::Companions`].
     Companions(action_driver::CompanionCounters),
+    /// To [`ServerQuestion::Work`].
+    Work(Box<action_driver::WorkCounts>),
     /// To [`ServerQuestion::Memory`].
     Memory(access_manager::Tally),
     /// To [`ServerQuestion::Stale`].
@@ -188,6 +192,7 @@ impl Machine for ActionDriver {
     fn ask(&self, question: ServerQuestion) -> ServerAnswer {
         match question {
             ServerQuestion::Companions => ServerAnswer::Companions(self.companions()),
+            ServerQuestion::Work => ServerAnswer::Work(Box::new(self.work_counts())),
             ServerQuestion::Left => {
                 let (left, earlier) = self.left_behind();
                 ServerAnswer::Left(left, earlier)

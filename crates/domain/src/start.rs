@@ -15,6 +15,7 @@ use concurrency_controller::ConcurrencyController;
 use leases::{Keeper, Servers};
 use messages::concurrency::ConcurrencyRequest;
 use messages::log_record::LogRecord;
+use messages::server::PROTOCOLS;
 use messages::trace::Tracer;
 use messages::{Message, Now, Outbox, ServerKind};
 use messages::{planted, reached};
@@ -62,7 +63,7 @@ impl<L: Log> Start<L> {
         ];
         let mut domain = Domain {
             places,
-            taken: [0; SERVERS.len()],
+            taken: [[0; PROTOCOLS.len()]; SERVERS.len()],
             inbox: Inbox::new(planted),
             inside: 0,
             queue: VecDeque::new(),

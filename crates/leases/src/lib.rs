@@ -130,6 +130,12 @@ impl Keeper {
         self.term.members.iter().map(|member| (member.site, member.life))
     }
 
+    /// How long the leases still last that the other members have granted, in nanoseconds; 0: there is none.
+    pub fn left(&self, now: u64) -> impl Iterator<Item = (SiteId, u64)> + '_ {
+        let held_until = |member: &term::LeaseMember| member.held_until.load(Ordering::SeqCst);
+        self.term.members.iter().map(move |member| (member.site, held_until(member).saturating_sub(now)))
+    }
+
     /// This site serves in an epoch from now on: it asks the other members for leases, and grants them theirs.
     pub fn open(&mut self, epoch: &Epoch, now: u64) {
         self.close();

@@ -133,6 +133,66 @@ pub enum Message {
     Notified(Arc<Vec<Notification>>),
 }
 
+/// The protocols, by the names of [`Message`]'s variants, in their order.
+pub const PROTOCOLS: [&str; 24] = [
+    "SessionRequest",
+    "SessionReply",
+    "Query",
+    "QueryReply",
+    "Access",
+    "AccessReply",
+    "Concurrency",
+    "ConcurrencyReply",
+    "Commit",
+    "CommitRequest",
+    "CommitReply",
+    "EpochRequest",
+    "EpochReply",
+    "Replication",
+    "Service",
+    "ServiceReply",
+    "Oracle",
+    "OracleReply",
+    "Site",
+    "Synced",
+    "Checkpoint",
+    "Lease",
+    "LeaseNews",
+    "Notified",
+];
+
+impl Message {
+    /// Its place in [`PROTOCOLS`].
+    pub fn protocol(&self) -> usize {
+        match self {
+            Message::SessionRequest(..) => 0,
+            Message::SessionReply(..) => 1,
+            Message::Query(..) => 2,
+            Message::QueryReply(..) => 3,
+            Message::Access(..) => 4,
+            Message::AccessReply(..) => 5,
+            Message::Concurrency(..) => 6,
+            Message::ConcurrencyReply(..) => 7,
+            Message::Commit(..) => 8,
+            Message::CommitRequest(..) => 9,
+            Message::CommitReply(..) => 10,
+            Message::EpochRequest(..) => 11,
+            Message::EpochReply(..) => 12,
+            Message::Replication(..) => 13,
+            Message::Service(..) => 14,
+            Message::ServiceReply(..) => 15,
+            Message::Oracle(..) => 16,
+            Message::OracleReply(..) => 17,
+            Message::Site(..) => 18,
+            Message::Synced(..) => 19,
+            Message::Checkpoint => 20,
+            Message::Lease(..) => 21,
+            Message::LeaseNews(..) => 22,
+            Message::Notified(..) => 23,
+        }
+    }
+}
+
 /// Where a server puts what comes out of it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Outbox {

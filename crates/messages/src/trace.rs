@@ -5,7 +5,7 @@
 //! boot clock: processes of one host share it, those of different hosts do not.
 
 use crate::label::Label;
-use crate::server::Envelope;
+use crate::server::{Envelope, PROTOCOLS};
 use identifiers::{Incarnation, ServerKind, SiteId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,34 +57,6 @@ pub enum Selection {
     /// Those of these protocols.
     Protocols(Vec<String>),
 }
-
-/// The protocols, by the names of [`crate::Message`]'s variants.
-const PROTOCOLS: [&str; 24] = [
-    "SessionRequest",
-    "SessionReply",
-    "Query",
-    "QueryReply",
-    "Access",
-    "AccessReply",
-    "Concurrency",
-    "ConcurrencyReply",
-    "Commit",
-    "CommitRequest",
-    "CommitReply",
-    "EpochRequest",
-    "EpochReply",
-    "Replication",
-    "Service",
-    "ServiceReply",
-    "Oracle",
-    "OracleReply",
-    "Site",
-    "Synced",
-    "Checkpoint",
-    "Lease",
-    "LeaseNews",
-    "Notified",
-];
 
 impl Selection {
     /// From `all`, or names of protocols with commas between them; nothing is none.
@@ -336,7 +308,7 @@ mod tests {
         for count in 0..PROTOCOLS.len() as u32 {
             let known = postcard::to_allocvec(&(count, [0_u8; 32])).expect("numbers encode");
             let Ok((message, _)) = postcard::take_from_bytes::<Message>(&known) else { continue };
-            assert!(PROTOCOLS.contains(&Label::of(&message).protocol), "{message:?}");
+            assert_eq!(PROTOCOLS[message.protocol()], Label::of(&message).protocol, "{message:?}");
         }
         let beyond = postcard::to_allocvec(&(PROTOCOLS.len() as u32, [0_u8; 32])).expect("numbers encode");
         assert!(postcard::take_from_bytes::<Message>(&beyond).is_err(), "a protocol that cannot be selected");

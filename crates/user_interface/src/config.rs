@@ -2,6 +2,7 @@
 //!
 //! Invariant: what all user interfaces of a process share is the same in each one's.
 
+use crate::counters::InterfaceCounters;
 use crate::session::doorkeeper::Doorkeeper;
 use messages::SiteId;
 use messages::concurrency::Method;
@@ -26,6 +27,8 @@ pub struct Config {
     pub doorkeeper: Arc<Doorkeeper>,
     /// The concurrency-control method that the site runs as long as none is set.
     pub method: Method,
+    /// What it counts: its own, which nobody else writes.
+    pub counters: Arc<InterfaceCounters>,
 }
 
 impl Config {
@@ -40,6 +43,7 @@ impl Config {
             seed,
             doorkeeper: Doorkeeper::trusting(seed),
             method: Method::default(),
+            counters: Arc::default(),
         }
     }
 }

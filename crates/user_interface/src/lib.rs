@@ -8,9 +8,10 @@
 //! * [`protocol`]: bytes to messages and back; [`session`]: what each client has set up and under way;
 //! * [`locks`]: advisory locks;
 //! * [`sql`]: text to programs, queries and schema changes;
-//! * [`errors`]: what the client is told; [`limits`]: every bound.
+//! * [`errors`]: what the client is told; [`counters`]: what is counted; [`limits`]: every bound.
 
 pub mod config;
+pub mod counters;
 pub mod errors;
 pub mod limits;
 pub mod locks;

@@ -51,6 +51,8 @@ pub const RECOMPILATIONS_MAX: u32 = 8;
 pub const DOUBTS_MAX: u32 = 4;
 /// How long a statement waits for the catalog to show a change that has committed, in nanoseconds.
 pub const CATALOG_PATIENCE: u64 = SECOND;
+/// How often sessions are counted by state.
+pub const SESSIONS_COUNTED: u64 = SECOND;
 /// How long a connection may take until it has said who it is, in nanoseconds (PostgreSQL's `authentication_timeout`): silent ones
 /// would take the places of clients.
 pub const STARTUP_PATIENCE: u64 = 60 * SECOND;

@@ -4,7 +4,8 @@
 //! [`UserInterface::pending`]'s, once.
 
 use crate::config::Config;
-use crate::limits::STARTUP_PATIENCE;
+use crate::counters::InterfaceCounters;
+use crate::limits::{SESSIONS_COUNTED, STARTUP_PATIENCE};
 use crate::locks::programs;
 use crate::protocol::frontend::{self, Follows, Frontend};
 use crate::session::catalog::SharedCatalog;
@@ -50,6 +51,8 @@ pub struct UserInterface {
     next_process: u32,
     random: u64,
     now: Now,
+    /// When sessions were counted last (boot clock).
+    counted_at: u64,
 }
 
 impl UserInterface {
@@ -59,9 +62,11 @@ impl UserInterface {
             random: config.seed,
             unknown: 0,
             now: Now { boot: 0, wall_micros: 0 },
+            counted_at: 0,
             next_process: config.process_base,
             shared: Shared {
                 doorkeeper: config.doorkeeper.clone(),
+                counters: config.counters.clone(),
                 config,
                 catalog: SharedCatalog::default(),
                 cache: FxHashMap::default(),
@@ -102,6 +107,7 @@ impl UserInterface {
         let before = self.sessions.insert(session, Session::new(session, peer, self.shared.life, process, secret));
         assert!(before.is_none(), "{session} was opened twice");
         self.unknown += 1;
+        self.shared.counters.opened();
     }
 
     /// A client has connected for whom there is no place: it may cancel another session's statement, and is otherwise refused as soon as it
@@ -443,6 +449,10 @@ impl Server for UserInterface {
             }
             self.turn_where(now, outbox, due::is_silent, |turn| turn.leave());
             self.turn_where(now, outbox, due::is_login_due, |turn| turn.login_due());
+        }
+        if now.boot >= self.counted_at + SESSIONS_COUNTED {
+            self.counted_at = now.boot;
+            self.shared.counters.sessions(self.sessions.values().filter_map(Session::state));
         }
         self.turn_where(now, outbox, due::is_late, |turn| {
             turn.session.deadline = None;

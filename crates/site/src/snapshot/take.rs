@@ -139,7 +139,7 @@ pub(crate) fn take(
     let Some(_turn) = desk.turn(given_up) else {
         return Err(SnapshotRefusal { sqlstate: CANCELED.to_owned(), message: GIVEN_UP.to_owned() });
     };
-    let begun = Instant::now();
+    let (begun, begun_us) = (Instant::now(), clock::wall_micros());
     desk.begin(&wish.name, expected(config, &wish.folder));
     let mut tries = 1;
     let made = loop {
@@ -158,10 +158,17 @@ pub(crate) fn take(
         Ok(manifest) => {
             let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             tracing::info!(name = wish.name, bytes = manifest.bytes(), took_ms, "a snapshot is permanent");
+            desk.count(|counts| {
+                counts.taken += 1;
+                (counts.last_success_us, counts.last_duration_ms) = (begun_us, took_ms);
+                counts.last_bytes = manifest.bytes();
+            });
             Ok(Taken { folder: wish.folder.join(&wish.name), bytes: manifest.bytes(), took_ms })
         }
         Err(reason) => {
             let refusal = refusal(reason, tries);
+            // Another site was faster: that is what sites with one folder agree by.
+            desk.count(|counts| counts.failed += u64::from(refusal.sqlstate != DUPLICATE));
             tracing::warn!(name = wish.name, reason = refusal.message, "a snapshot was not taken");
             Err(refusal)
         }

@@ -357,6 +357,7 @@ impl Turn<'_> {
                 }
                 self.session.block = Block::Open;
                 self.locks_are_gone(gone);
+                self.forget_cause();
             }
             _ => unreachable!("only these wait for a mark"),
         }

@@ -50,6 +50,9 @@ impl Turn<'_> {
     /// Tells the client the tag, after the commit if this statement ends a transaction.
     pub fn finish_statement(&mut self, tag: String) {
         self.session.doubts = 0;
+        if self.session.block == Block::None {
+            self.transaction_ended(true);
+        }
         if self.session.block == Block::None && !self.session.overlay.is_empty() {
             return self.settle(Some(tag), false);
         }
@@ -57,7 +60,13 @@ impl Turn<'_> {
         if last && self.session.block == Block::Implicit && self.session.open {
             return self.end_cycle(Some(tag));
         }
-        backend::command_complete(&mut self.session.output, &tag);
+        self.tell_done(&tag);
+    }
+
+    /// A statement has ended well: tells the client.
+    fn tell_done(&mut self, tag: &str) {
+        self.statement_ended();
+        backend::command_complete(&mut self.session.output, tag);
     }
 
     /// Something failed: tells the client, and passes over what depends on it.
@@ -68,6 +77,7 @@ impl Turn<'_> {
         let placed = self.in_quel(error);
         backend::error(&mut self.session.output, Severity::Error, placed.as_deref().unwrap_or(error));
         self.session.is_due = true;
+        self.statement_erred(error);
         if is_querying(&std::mem::replace(&mut self.session.work, Work::Idle)) {
             self.query(QueryRequest::Stop);
         }
@@ -105,6 +115,7 @@ impl Turn<'_> {
                 self.ask(SessionRequest::ForsakeTemporary { owner });
             }
         }
+        self.transaction_left();
         self.session.phase = Phase::Finished;
         self.session.deadline = Some(self.now.boot + FAREWELL_PATIENCE);
         self.session.work = Work::Idle;
@@ -122,7 +133,7 @@ impl Turn<'_> {
             return self.end_implicit(tag);
         }
         if let Some(tag) = tag {
-            backend::command_complete(&mut self.session.output, &tag);
+            self.tell_done(&tag);
         }
         if matches!(self.session.block, Block::None | Block::Implicit) {
             self.end_block(!self.session.implicit_failed);
@@ -204,22 +215,25 @@ impl Turn<'_> {
         self.session.open = false;
         self.session.work = Work::Idle;
         if let SessionReply::Failed(failure) = reply {
+            self.note_failure(&failure);
             if was_before && !matches!(failure, Failure::Conflict { .. }) {
                 // The transaction is still there.
                 let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
+                self.statement_erred(&error);
                 backend::error(&mut self.session.output, Severity::Error, &error);
                 self.session.open = true;
                 self.session.implicit_failed = true;
                 return self.end_implicit(None);
             }
             let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
+            self.statement_erred(&error);
             backend::error(&mut self.session.output, Severity::Error, &error);
             return self.end_cycle_without_transaction();
         }
         self.end_block(commits);
         if self.session.overlay.is_empty() {
             if let Some(tag) = tag {
-                backend::command_complete(&mut self.session.output, &tag);
+                self.tell_done(&tag);
             }
             self.ready();
         } else {
@@ -235,6 +249,7 @@ impl Turn<'_> {
 
     /// A transaction is over: what belonged to it goes. The schema changes of a committed one stay until they have been settled.
     pub fn end_block(&mut self, committed: bool) {
+        self.transaction_ended(committed);
         let session = &mut self.session;
         session.block = Block::None;
         session.open = false;
@@ -284,7 +299,7 @@ impl Turn<'_> {
         let (tag, ends_cycle) = (settling.tag.take(), settling.ends_cycle);
         self.session.work = Work::Idle;
         if let Some(tag) = tag {
-            backend::command_complete(&mut self.session.output, &tag);
+            self.tell_done(&tag);
         }
         if ends_cycle {
             self.ready();

@@ -3,7 +3,8 @@
 //! Invariant: a session has at most one request under way at the action driver or the query processor, and consumes no message of its
 //! client meanwhile. In reading order: [`state`], [`catalog`]; [`turn`]: one input handled; [`startup`], [`login`], [`doorkeeper`]: before it is up; `language`: SQL or QUEL; [`simple`] and [`extended`]
 //! protocol; [`execution`], [`queries`], [`copy`]: statements under way; [`control`]: the session's own statements; [`doubt`]: errors that
-//! the catalog gave; [`advisory`]: its locks; [`due`]: what time brings; `temporary`: what transactions and sessions leave of temporary tables; [`new_life`]: what outlives the site's servers; [`ending`]: how statements, cycles and transactions end.
+//! the catalog gave; [`advisory`]: its locks; [`due`]: what time brings; `temporary`: what transactions and sessions leave of temporary tables; [`new_life`]: what outlives the site's servers; [`ending`]: how statements, cycles and transactions end;
+//! `measuring`: where they are counted.
 
 pub mod advisory;
 pub mod authorization;
@@ -21,6 +22,7 @@ pub mod extended;
 mod language;
 mod listening;
 pub mod login;
+mod measuring;
 pub mod new_life;
 pub mod notifications;
 pub mod queries;

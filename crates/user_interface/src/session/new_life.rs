@@ -4,6 +4,7 @@
 //! Invariants: nothing is run again before it is certain that nothing of it is anywhere; a client that was told rows, counts or a savepoint of a
 //! transaction that is gone hears of that before anything else that it asks succeeds.
 
+use crate::counters::AbortCause;
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::backend::{self, Severity};
 use crate::session::queries::cancelled;
@@ -96,6 +97,7 @@ impl Turn<'_> {
         match (parked.work, reply) {
             (Work::Statement(execution), SessionReply::Undone) => self.undone(execution, false),
             (Work::Ending(..), SessionReply::Undone) => {
+                self.note_cause(AbortCause::NewLife);
                 backend::error(&mut self.session.output, Severity::Error, &gone());
                 self.end_cycle_without_transaction();
             }
@@ -110,6 +112,7 @@ impl Turn<'_> {
         match execution.step {
             Step::Rollback => return self.block_rolled_back(execution),
             Step::AtCommit | Step::Commit => {
+                self.note_cause(AbortCause::NewLife);
                 self.end_block(false);
                 return self.fail(&gone());
             }
@@ -138,7 +141,10 @@ impl Turn<'_> {
             Some(Plan::Utility(Utility::Commit(_))) => match self.session.block {
                 // What it has read was true when it was told.
                 Block::Open if self.session.mode == AccessMode::ReadOnly => return Ok(()),
-                Block::Open => self.end_block(false),
+                Block::Open => {
+                    self.note_cause(AbortCause::NewLife);
+                    self.end_block(false);
+                }
                 // An error has been told: it is a ROLLBACK.
                 Block::Failed => return Ok(()),
                 Block::None | Block::Implicit => {}

@@ -66,6 +66,7 @@ impl Turn<'_> {
         {
             backend::notification(&mut session.output, process, &channel, &payload);
             session.is_due = true;
+            self.shared.counters.notified();
         }
     }
 }

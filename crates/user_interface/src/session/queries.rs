@@ -159,6 +159,7 @@ impl Turn<'_> {
         } else if count < wanted {
             self.more(execution, Step::Rows);
         } else {
+            self.statement_ended();
             backend::portal_suspended(&mut self.session.output);
             execution.sent = 0;
             execution.was_suspended = true;

@@ -2,6 +2,7 @@
 //!
 //! Invariant: `open` is true exactly while the action driver holds a transaction for the session, as far as its replies tell.
 
+use crate::counters::Uncounted;
 use crate::errors::SqlError;
 use crate::limits::{OUTPUT_BYTES_HIGH, OUTPUT_HELD_MAX};
 use crate::locks::errands::SessionLocks;
@@ -450,6 +451,8 @@ pub struct Session {
     pub deadline: Option<u64>,
     /// How often an error of the statement under way was doubted.
     pub doubts: u32,
+    /// What of it is not counted yet.
+    pub uncounted: Uncounted,
 }
 
 impl Session {
@@ -498,6 +501,7 @@ impl Session {
             cancelled: None,
             deadline: None,
             doubts: 0,
+            uncounted: Uncounted::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 //! Invariant: a statement is compiled with the catalog as the session sees it; what other sessions may use is kept in the cache.
 
 use crate::config::Config;
+use crate::counters::InterfaceCounters;
 use crate::errors::{Result, SqlError};
 use crate::limits::{CACHED_SQL_BYTES_MAX, CACHED_STATEMENTS_MAX};
 use crate::locks::errands::{LeavingLocks, LockScene};
@@ -53,6 +54,8 @@ pub struct Shared {
     pub leaving: BTreeMap<SessionId, LeavingLocks>,
     /// Whether long messages are taken; if not, they are left to another user interface.
     pub takes_long: bool,
+    /// What is counted.
+    pub counters: Arc<InterfaceCounters>,
 }
 
 impl Shared {

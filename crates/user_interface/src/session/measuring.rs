@@ -1,0 +1,136 @@
+//! Where a session's statements and transactions are counted.
+//!
+//! Invariant: each statement that is begun ends once, and each transaction that has executed one as well, in whatever way.
+
+use crate::counters::{AbortCause, SessionState, StatementKind};
+use crate::errors::SqlError;
+use crate::session::state::{Block, Cycle, Phase, Session, Work};
+use crate::session::turn::Turn;
+use crate::sql::prepared::{Plan, Prepared, Tag};
+use crate::sql::utility::Utility;
+use messages::session::Failure;
+
+impl Turn<'_> {
+    /// A statement begins.
+    pub(super) fn statement_begins(&mut self, kind: StatementKind) {
+        let uncounted = &mut self.session.uncounted;
+        uncounted.statement = Some((kind, self.now.boot));
+        if !std::mem::replace(&mut uncounted.transaction, true) {
+            (uncounted.cause, uncounted.unknown) = (None, false);
+        }
+    }
+
+    /// The client is told of its statement's end.
+    pub(super) fn statement_ended(&mut self) {
+        if let Some((kind, began)) = self.session.uncounted.statement.take() {
+            self.shared.counters.statement(kind, self.now.boot.saturating_sub(began));
+        }
+    }
+
+    /// The client is told of an error, which ends its statement.
+    pub(super) fn statement_erred(&mut self, error: &SqlError) {
+        self.statement_ended();
+        self.shared.counters.error(&error.sqlstate);
+        self.session.uncounted.cause.get_or_insert(AbortCause::Failed);
+        if self.session.block == Block::None {
+            self.transaction_ended(false);
+        }
+    }
+
+    /// The action driver says why the transaction will not commit.
+    pub(super) fn note_failure(&mut self, failure: &Failure) {
+        match AbortCause::of(failure) {
+            Some(cause) => self.note_cause(cause),
+            None => self.session.uncounted.unknown = true,
+        }
+    }
+
+    /// Why the transaction will not commit.
+    pub(super) fn note_cause(&mut self, cause: AbortCause) {
+        self.session.uncounted.cause = Some(cause);
+    }
+
+    /// The transaction goes on after all.
+    pub(super) fn forget_cause(&mut self) {
+        self.session.uncounted.cause = None;
+    }
+
+    /// The transaction is over.
+    pub(super) fn transaction_ended(&mut self, committed: bool) {
+        let uncounted = &mut self.session.uncounted;
+        if !std::mem::take(&mut uncounted.transaction) {
+            return;
+        }
+        let (cause, unknown) = (uncounted.cause.take(), std::mem::take(&mut uncounted.unknown));
+        match committed {
+            true => self.shared.counters.committed(),
+            false if unknown => self.shared.counters.not_committed(None),
+            false => self.shared.counters.not_committed(Some(cause.unwrap_or(AbortCause::RolledBack))),
+        }
+    }
+
+    /// The client has gone, or is sent away. What is a transaction by itself goes on, and commits if it can.
+    pub(super) fn transaction_left(&mut self) {
+        self.session.uncounted.statement = None;
+        self.session.uncounted.unknown |=
+            self.session.block == Block::None || matches!(self.session.work, Work::Ending(_, true));
+        self.note_cause(AbortCause::Disconnected);
+        self.transaction_ended(false);
+    }
+}
+
+impl Session {
+    /// What it is about; `None`: it is over.
+    pub(crate) fn state(&self) -> Option<SessionState> {
+        match (self.phase, &self.work, &self.cycle, self.block) {
+            (Phase::Finished, ..) => None,
+            (Phase::Startup, ..) => Some(SessionState::Starting),
+            (Phase::Ready, Work::Idle, Cycle::Idle, Block::Open) => Some(SessionState::IdleInTransaction),
+            (Phase::Ready, Work::Idle, Cycle::Idle, Block::Failed) => Some(SessionState::IdleInFailedTransaction),
+            (Phase::Ready, Work::Idle, Cycle::Idle, Block::None | Block::Implicit) => Some(SessionState::Idle),
+            (Phase::Ready, ..) => Some(SessionState::Active),
+        }
+    }
+}
+
+impl StatementKind {
+    /// Of a compiled statement.
+    pub(crate) fn of(prepared: &Prepared) -> StatementKind {
+        match (&prepared.plan, prepared.tag) {
+            (Plan::Utility(utility), _) => of_utility(utility),
+            (
+                Plan::Schema(_)
+                | Plan::Queried(..)
+                | Plan::Roles(_)
+                | Plan::Sequence(_)
+                | Plan::Namespaces(_)
+                | Plan::System(_),
+                _,
+            ) => StatementKind::Schema,
+            (Plan::Execute(..) | Plan::SetConfig(..), _) => StatementKind::Other,
+            (_, Tag::Select | Tag::Stored) => StatementKind::Select,
+            (_, Tag::Insert) => StatementKind::Insert,
+            (_, Tag::Update) => StatementKind::Update,
+            (_, Tag::Delete) => StatementKind::Delete,
+            (_, Tag::Counted("MERGE")) => StatementKind::Merge,
+            (_, Tag::Counted("COPY")) => StatementKind::Copy,
+            (_, Tag::Counted(_) | Tag::Plain(_)) => StatementKind::Other,
+        }
+    }
+}
+
+fn of_utility(utility: &Utility) -> StatementKind {
+    match utility {
+        Utility::Begin(_)
+        | Utility::SetTransaction(..)
+        | Utility::Commit(_)
+        | Utility::Rollback(_)
+        | Utility::Savepoint(_)
+        | Utility::Release(_)
+        | Utility::RollbackTo(_) => StatementKind::Transaction,
+        Utility::Copy(_) => StatementKind::Copy,
+        Utility::Fetch(_) => StatementKind::Select,
+        Utility::Roles(_) | Utility::Sequence(_) | Utility::Schemas(_) | Utility::System(_) => StatementKind::Schema,
+        _ => StatementKind::Other,
+    }
+}
