@@ -17,7 +17,7 @@ use messages::session::AccessMode;
 use messages::settings::Parameter;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Additions to one counter: digits of two bits, none of which may reach the sign.
+/// Additions to one counter, at most: digits of two bits, none of which may reach the sign.
 const DIGITS: usize = 30;
 /// One in so many transactions is about the sequence.
 const DRAWS_EVERY: u64 = 12;
@@ -128,6 +128,8 @@ pub struct Mix {
     pub counters: u64,
     /// One in so many transactions is about counters.
     pub counting: u64,
+    /// Additions to a counter after which clients go on with a fresh one.
+    pub additions_each: usize,
     /// One in so many programs appends to the same list; `None`: there is no crowd.
     pub crowd: Option<u64>,
     /// Tables whose schema changes, in use at a time; 0: none.
@@ -164,6 +166,7 @@ impl Mix {
             writing_site: random.one_in(4).then(|| 1 + random.index(sites)),
             counters: 0,
             counting: 1,
+            additions_each: DIGITS,
             crowd: None,
             tables: 0,
             changing: 1,
@@ -307,7 +310,7 @@ impl Workload {
         let slot = random.below(self.mix.counters);
         let round = self.counter_rounds.entry(slot).or_default();
         let digits = self.digits.entry(*round * 100 + slot).or_default();
-        if digits.len() < DIGITS {
+        if digits.len() < self.mix.additions_each {
             return *round * 100 + slot;
         }
         *round += 1;

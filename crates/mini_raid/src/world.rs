@@ -110,6 +110,13 @@ impl World {
             // None of these chances.
             profile.raise_families(newer(&random, 3));
         }
+        if !bounds.calm {
+            // Nor this one.
+            let mut random = newer(&random, 5);
+            if let Some(situation) = bounds.situations.draw(&mut random) {
+                profile.meet(situation, &mut random, sites);
+            }
+        }
         profile.mix.draws = bounds.draws;
         let snapshots = snapshots::InstanceSnapshots::new(newer(&random, 4), bounds.snapshots && !bounds.calm);
         let oracle = OracleHost::new(sites, &profile, planted);

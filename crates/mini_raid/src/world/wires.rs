@@ -188,6 +188,16 @@ impl World {
                 faults.push(Fault::Isolate { site: to, oracle: false, length });
                 result = None;
             }
+            Blow::LeaveReceiver | Blow::LeaveThird => {
+                self.dying = Some((from, self.now));
+                let thirds: Vec<usize> = all.iter().copied().filter(|site| ![0, from, to].contains(site)).collect();
+                let left = match trap.blow {
+                    Blow::LeaveThird if !thirds.is_empty() => *self.random.pick(&thirds),
+                    _ => to,
+                };
+                faults.extend(all.into_iter().filter(|site| ![0, left].contains(site)).map(kill));
+                result = None;
+            }
             Blow::IsolateThird => {
                 let thirds: Vec<usize> = all.into_iter().filter(|site| ![0, from, to].contains(site)).collect();
                 if !thirds.is_empty() {
