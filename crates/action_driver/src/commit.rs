@@ -16,7 +16,7 @@ use messages::concurrency::{AccessKind, ConcurrencyRequest};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::replication::ServiceRequest;
 use messages::session::CommitReceipt;
-use messages::{Item, KeyRange};
+use messages::{ChangedRows, Item, KeyRange};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -135,8 +135,7 @@ impl DriverSession {
         if let Some(locks) = locks {
             work.to_commit = Some(ToCommit { history: Arc::clone(&history), locks });
         }
-        let mut items = history.changed();
-        let changed = items.next().map(|(table, key)| (Item { table, key: key.clone() }, items.count()));
+        let changed = ChangedRows::of(history.changed().map(|(table, key)| Item { table, key: key.clone() }));
         work.waits = Waits::Commit { transaction: id, age, is_joint, ahead, changed };
         exchange.commit(CommitRequest::Commit { transaction: id, age: oldest, history, logged_everywhere: false });
     }

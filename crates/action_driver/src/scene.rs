@@ -122,7 +122,7 @@ impl Results {
         self.bytes += row.iter().map(Value::size_in_memory).sum::<usize>();
         if self.bytes > RESULT_BYTES_MAX {
             return Err(failure::statement_with_detail(
-                "54000",
+                sqlstate::PROGRAM_LIMIT_EXCEEDED,
                 format!("the result is larger than {} MiB", RESULT_BYTES_MAX >> 20),
                 "Ask for fewer rows at a time, by a condition on the key and LIMIT.",
             ));

@@ -21,8 +21,8 @@ use messages::planted;
 use messages::planted::Planted;
 use messages::session::{AccessMode, Failure};
 use messages::{
-    Age, EpochNumber, History, Item, ItemRead, Key, KeyRange, Notification, RangeRead, Row, TableId, Timestamp,
-    TransactionId, Write,
+    Age, ChangedRows, EpochNumber, History, Item, ItemRead, Key, KeyRange, Notification, RangeRead, Row, TableId,
+    Timestamp, TransactionId, Write,
 };
 use savepoints::{Moment, Savepoint};
 use serde::{Deserialize, Serialize};
@@ -217,10 +217,9 @@ impl ExecutingTransaction {
         self.statement = Some(self.moment());
     }
 
-    /// One item that it changes, and how many others; `None` if it changes none.
-    pub fn changed(&self) -> Option<(Item, usize)> {
-        let mut items = self.file.items();
-        items.next().map(|item| (item.clone(), items.count()))
+    /// What it changes.
+    pub fn changed(&self) -> Option<ChangedRows> {
+        ChangedRows::of(self.file.items().cloned())
     }
 
     /// Whether it has its identifier or its snapshot.

@@ -12,7 +12,7 @@ use crate::settling::{SettlingItems, ToCommit};
 use crate::transaction::ExecutingTransaction;
 use messages::limits::SERVICE_PATIENCE;
 use messages::session::{CommitReceipt, Failure, SessionReply};
-use messages::{Age, History, Item, Now, ServerKind, TableId, TransactionId};
+use messages::{Age, ChangedRows, History, Now, ServerKind, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -82,11 +82,11 @@ pub enum Waits {
         is_joint: bool,
         /// What to drop should it abort.
         ahead: BTreeSet<TableId>,
-        /// Should nobody wait for the outcome: one item that it changes, and how many others.
-        changed: Option<(Item, usize)>,
+        /// What it changes, should nobody wait for the outcome.
+        changed: Option<ChangedRows>,
     },
     /// The outcome of a transaction that the programs of other sessions run in as well, or have run in; and what it changed until then.
-    Joint { transaction: TransactionId, changed: Option<(Item, usize)> },
+    Joint { transaction: TransactionId, changed: Option<ChangedRows> },
     /// An identifier for a chunk.
     ChunkBegin { tag: u64, chunk: Arc<History> },
     /// The outcome of a chunk.

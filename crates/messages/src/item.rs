@@ -103,6 +103,22 @@ pub struct Write {
     pub row: Option<Row>,
 }
 
+/// Rows that a transaction changes, as whoever waits in vain for its outcome is told of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedRows {
+    /// One of them.
+    pub first: Item,
+    /// How many others there are.
+    pub others: usize,
+}
+
+impl ChangedRows {
+    /// Of these rows; `None`: there are none.
+    pub fn of(mut rows: impl Iterator<Item = Item>) -> Option<ChangedRows> {
+        rows.next().map(|first| ChangedRows { first, others: rows.count() })
+    }
+}
+
 /// Numbers added to columns of a row, to each at most once.
 pub type Addends = SmallVec<[Addend; 1]>;
 

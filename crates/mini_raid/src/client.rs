@@ -212,7 +212,7 @@ impl SimulatedClient {
             WorkloadStep::Companion(member, token) => execute(&programs.append, [companion(member), 0], [token, 0]),
             WorkloadStep::Add(key, token) => {
                 self.changes().push(HistoryWrite::Add { key, token });
-                let program = if random.one_in(8) { &programs.make_counter } else { &programs.add };
+                let program = if random.one_in(workload.mix.making) { &programs.make_counter } else { &programs.add };
                 execute(program, [key, workload.addend(key, token) as u64], [0, 0])
             }
             WorkloadStep::ReadCounter(key) => execute(&programs.read_counter, [key, 0], [0, 0]),

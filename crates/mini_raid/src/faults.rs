@@ -79,6 +79,10 @@ pub enum FaultKind {
     PostInterrupted,
     /// A site comes back, and copies reach it late.
     CopiesLate,
+    /// One site is away for long; meanwhile another comes back, is made up, and is left alone.
+    Relay,
+    /// All but one are killed; its disk is slow, and it loses power once it serves alone.
+    UnsyncedSurvivor,
 }
 
 impl FaultKind {
@@ -114,6 +118,8 @@ impl FaultKind {
         FaultKind::HomeCutOff,
         FaultKind::PostInterrupted,
         FaultKind::CopiesLate,
+        FaultKind::Relay,
+        FaultKind::UnsyncedSurvivor,
     ];
 
     /// Whether it belongs to no situation, and may be chosen for any run.
@@ -126,6 +132,8 @@ impl FaultKind {
                 | FaultKind::HomeCutOff
                 | FaultKind::PostInterrupted
                 | FaultKind::CopiesLate
+                | FaultKind::Relay
+                | FaultKind::UnsyncedSurvivor
         )
     }
 
@@ -182,6 +190,8 @@ impl FaultKind {
             FaultKind::HomeCutOff => "home site cut off",
             FaultKind::PostInterrupted => "post interrupted",
             FaultKind::CopiesLate => "copies late",
+            FaultKind::Relay => "relay",
+            FaultKind::UnsyncedSurvivor => "survivor loses power unsynced",
         }
     }
 }
@@ -256,6 +266,13 @@ pub enum Fault {
         /// By how much.
         by: u64,
     },
+    /// Leases that a site is granted from now on come late by so much.
+    LateGrants {
+        /// To which site.
+        site: usize,
+        /// By how much; 0: no more.
+        by: u64,
+    },
     /// A site checkpoints its log.
     Checkpoint {
         /// Which site.
@@ -299,6 +316,7 @@ impl Fault {
                 | Fault::Slow { by: 0, .. }
                 | Fault::SlowDisk { by: 0, .. }
                 | Fault::HoldStore { held: false, .. }
+                | Fault::LateGrants { by: 0, .. }
         )
     }
 }

@@ -278,6 +278,7 @@ fn weather(random: &mut SeededRandom) -> Weather {
         jitter,
         loss: *random.pick(&[0, 1_000, 20_000, 100_000]),
         duplicates: *random.pick(&[0, 5_000, 100_000]),
+        second_late: 0,
         stragglers,
         straggling,
     }

@@ -115,6 +115,7 @@ impl Profile {
         self.weather.streams = false;
         self.weather.loss = *random.pick(&[0, 1_000, 20_000]);
         self.weather.duplicates = *random.pick(&[0, 20_000, 300_000]);
+        self.weather.second_late = *random.pick(&[0, 40, 200]) * MILLISECOND;
         self.weather.stragglers = *random.pick(&[0, 5_000, 50_000]);
         self.weather.straggling = *random.pick(&[5, 20, 100]) * MILLISECOND;
     }
@@ -145,8 +146,9 @@ impl Profile {
         self.datagrams(random);
         self.mix.counters = random.between(1, 4);
         self.mix.counting = 1;
-        self.mix.additions_each = *random.pick(&[4, 12, 30]);
-        self.mix.pause = *random.pick(&[2, 5]) * MILLISECOND;
+        self.mix.additions_each = *random.pick(&[8, 30]);
+        self.mix.making = 3;
+        self.mix.pause = *random.pick(&[1, 3]) * MILLISECOND;
         self.weather.latency *= *random.pick(&[1, 10]);
         self.memory_bytes_max = *random.pick(&[1 << 9, 1 << 12]);
         self.unposted_bytes_max = *random.pick(&[1 << 10, 1 << 12, 1 << 28]);
@@ -159,7 +161,7 @@ impl Profile {
             (FaultKind::PowerLoss, 1),
             (FaultKind::LeaveOne, 1),
         ];
-        self.fault_every = *random.pick(&[250, 600]) * MILLISECOND;
+        self.fault_every = *random.pick(&[600, 1_200]) * MILLISECOND;
         self.dead_for = *random.pick(&[5, 60, 400]) * MILLISECOND;
     }
 
@@ -177,7 +179,7 @@ impl Profile {
             (FaultKind::Kill, 3),
             (FaultKind::Isolate, 3),
         ];
-        self.fault_every = *random.pick(&[250, 600]) * MILLISECOND;
+        self.fault_every = *random.pick(&[600, 1_200]) * MILLISECOND;
         self.dead_for = *random.pick(&[5, 60]) * MILLISECOND;
     }
 
@@ -187,20 +189,22 @@ impl Profile {
             self.datagrams(random);
         }
         self.mix.pause = *random.pick(&[2, 8]) * MILLISECOND;
-        self.required_copies = *random.pick(&[1, 2, 2, 3]);
+        self.required_copies = *random.pick(&[2, 2, 3]);
         self.sync_latency = *random.pick(&[2 * MILLISECOND, 15 * MILLISECOND]);
         self.faults = vec![
             (FaultKind::LeaveOne, 8),
             (FaultKind::KillMany, 4),
             (FaultKind::PowerLossEverywhere, 3),
-            (FaultKind::SoleSurvivor, 3),
-            (FaultKind::JoinerDies, 3),
+            (FaultKind::UnsyncedSurvivor, 5),
+            (FaultKind::Relay, 6),
+            (FaultKind::JoinerDies, 2),
             (FaultKind::ChainedTraps, 2),
         ];
         if sites > 1 && random.one_in(2) {
             self.faults.push((FaultKind::DiskBack, 6));
         }
-        self.fault_every = *random.pick(&[300, 800]) * MILLISECOND;
+        self.leases = LeaseProfile::Equal(LeaseLength::MIN);
+        self.fault_every = *random.pick(&[600, 1_500]) * MILLISECOND;
         self.dead_for = *random.pick(&[20, 200]) * MILLISECOND;
     }
 
@@ -212,7 +216,6 @@ impl Profile {
         self.mix.pause = *random.pick(&[2, 8]) * MILLISECOND;
         self.chunk_rows = *random.pick(&[1, 2, 4]);
         self.memory_bytes_max = *random.pick(&[1 << 9, 1 << 12, 1 << 30]);
-        self.required_copies = *random.pick(&[1, 2]);
         self.faults = vec![
             (FaultKind::Checkpoint, 6),
             (FaultKind::Kill, 4),
@@ -253,7 +256,7 @@ impl Profile {
         self.mix.pause = *random.pick(&[1, 4]) * MILLISECOND;
         self.mix.counters = random.between(1, 3);
         self.mix.counting = *random.pick(&[2, 6]);
-        self.mix.weights = [1, 4, 4, 1, 4, 1];
+        self.mix.weights = *random.pick(&[[1, 4, 4, 1, 4, 1], [1, 1, 1, 1, 12, 4]]);
         self.faults = vec![
             (FaultKind::LeaveOne, 8),
             (FaultKind::Trap, 4),

@@ -130,6 +130,8 @@ pub struct Mix {
     pub counting: u64,
     /// Additions to a counter after which clients go on with a fresh one.
     pub additions_each: usize,
+    /// One in so many additions makes the counter, if it is not there.
+    pub making: u64,
     /// One in so many programs appends to the same list; `None`: there is no crowd.
     pub crowd: Option<u64>,
     /// Tables whose schema changes, in use at a time; 0: none.
@@ -167,6 +169,7 @@ impl Mix {
             counters: 0,
             counting: 1,
             additions_each: DIGITS,
+            making: 8,
             crowd: None,
             tables: 0,
             changing: 1,

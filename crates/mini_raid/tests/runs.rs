@@ -221,9 +221,8 @@ fn found_seeds_of_disks_that_go_back_stay_found() {
 /// Seeds of whole worlds that once showed a fault, each named by it.
 #[test]
 fn found_seeds_of_whole_worlds_stay_found() {
-    let found = [
-        ("the checker took a site for one in its place that had heard late of an epoch that was over", 2_000_097, 3),
-    ];
+    let found =
+        [("the checker took a site for one in its place that had heard late of an epoch that was over", 2_000_097, 3)];
     for (what, seed, sites) in found {
         let bounds = RunBounds { turns: turns_of(seed), situations: Situations::Never, ..RunBounds::default() };
         must_hold_as(what, &run(seed, sites, Planted::none(), bounds));

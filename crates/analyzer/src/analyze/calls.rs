@@ -66,7 +66,10 @@ impl<'a> Analyzer<'a> {
         };
         let meaning = match self.meaning(&made, around, call.variadic) {
             Ok(meaning) => meaning,
-            Err(error) if could_be_field && matches!(error.sqlstate, "42883" | "42725") => {
+            Err(error)
+                if could_be_field
+                    && matches!(error.sqlstate, sqlstate::UNDEFINED_FUNCTION | sqlstate::AMBIGUOUS_FUNCTION) =>
+            {
                 return match self.field(made.arguments[0], name)? {
                     Some(field) => Ok(field),
                     None => Err(error),
@@ -165,7 +168,7 @@ impl<'a> Analyzer<'a> {
             (FunctionKind::Aggregate | FunctionKind::Window, Some(over)) => {
                 self.no_sets_since(set, "window function")?;
                 if found.returns_set {
-                    return error_at("42P13", "window functions cannot return sets", at);
+                    return error_at(sqlstate::INVALID_FUNCTION_DEFINITION, "window functions cannot return sets", at);
                 }
                 let window = self.window_of(over, &arguments, at)?;
                 let call = WindowCall {
@@ -280,7 +283,9 @@ impl<'a> Analyzer<'a> {
                 let context = crate::facts::CastContext::Explicit;
                 return self.coerce(row, target, NO_MODIFIER, context, Form::Explicit, Some(at)).map(Some);
             }
-            Err(error) if matches!(error.sqlstate, "42883" | "42725") => return Ok(None),
+            Err(error) if matches!(error.sqlstate, sqlstate::UNDEFINED_FUNCTION | sqlstate::AMBIGUOUS_FUNCTION) => {
+                return Ok(None);
+            }
             Err(error) => return Err(error.at(at)),
         };
         if found.kind != FunctionKind::Function {

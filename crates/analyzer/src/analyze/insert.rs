@@ -72,7 +72,7 @@ impl<'a> Analyzer<'a> {
             let name = target.name.text.as_str();
             let Some(number) = relation.column(name) else {
                 let message = format!("column \"{name}\" of relation \"{}\" does not exist", relation.name);
-                return error_at("42703", message, target.name.at);
+                return error_at(sqlstate::UNDEFINED_COLUMN, message, target.name.at);
             };
             // Parts of one column may be named side by side, a whole column only once.
             let twice = columns.iter().any(|(before, other)| {

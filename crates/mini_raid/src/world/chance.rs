@@ -41,7 +41,7 @@ impl World {
     }
 
     /// About how long a lease lasts.
-    fn lease(&self) -> u64 {
+    pub(super) fn lease(&self) -> u64 {
         self.profile.leases.usual().nanoseconds()
     }
 
@@ -123,24 +123,22 @@ impl World {
             }
             FaultKind::ChainedTraps => self.chain_traps(),
             FaultKind::DiskBack => self.copy_or_put_back(),
-            FaultKind::Outsider => self.leave_outside(),
-            FaultKind::LeaveOne => {
-                let trap = self.one_is_left();
-                self.traps.push(trap);
-            }
-            FaultKind::PostInterrupted => self.interrupt_post(),
-            FaultKind::CopiesLate => self.delay_copies(),
-            FaultKind::HomeCutOff => {
-                let trap = self.home_cut_off();
-                self.traps.push(trap);
-            }
-            FaultKind::Client => {
-                let client = self.random.index(self.clients.len());
-                let request = self.clients[client].request;
-                let goes = self.random.one_in(2);
-                self.plan_fault(0, Fault::Impatience { client, request, goes });
-            }
+            FaultKind::Outsider
+            | FaultKind::LeaveOne
+            | FaultKind::HomeCutOff
+            | FaultKind::PostInterrupted
+            | FaultKind::CopiesLate
+            | FaultKind::Relay
+            | FaultKind::UnsyncedSurvivor => self.bring_about(kind),
+            FaultKind::Client => self.lose_patience(),
         }
+    }
+
+    fn lose_patience(&mut self) {
+        let client = self.random.index(self.clients.len());
+        let request = self.clients[client].request;
+        let goes = self.random.one_in(2);
+        self.plan_fault(0, Fault::Impatience { client, request, goes });
     }
 
     fn kill_many(&mut self) {
@@ -241,107 +239,6 @@ impl World {
         self.strike(Fault::Pause { site, length: asleep });
         self.plan_fault(cut_after, Fault::Isolate { site, oracle: true, length });
         self.tell_lost(site, cut_after);
-    }
-
-    /// A checkpoint of one site or of all, while which or soon after which they die: a replay finds a store that has a part of what the log says.
-    fn interrupt_post(&mut self) {
-        let only = if self.random.one_in(3) { Some(self.site()) } else { None };
-        let sites: Vec<usize> = (1..=self.sites()).filter(|site| only.is_none_or(|only| only == *site)).collect();
-        let slow = if self.random.one_in(2) { self.random.around(60 * MILLISECOND) } else { 0 };
-        let again = self.random.one_in(2);
-        // A post takes some ticks.
-        let dies_after = slow + self.random.around(40 * MILLISECOND) + if again { 60 * MILLISECOND } else { 0 };
-        let everybody = self.random.below(3) > 0;
-        for &site in &sites {
-            if slow > 0 {
-                self.strike(Fault::HoldStore { site, held: true });
-                self.plan_fault(slow, Fault::HoldStore { site, held: false });
-            }
-            self.strike(Fault::Checkpoint { site });
-            if again {
-                let after = slow + self.random.between(30 * MILLISECOND, 60 * MILLISECOND);
-                self.plan_fault(after, Fault::Checkpoint { site });
-            }
-        }
-        for site in (1..=self.sites()).filter(|site| everybody || sites.contains(site)) {
-            let dead_for = self.dead_for();
-            self.plan_fault(dies_after, Fault::Kill { site, dead_for });
-        }
-    }
-
-    /// A site is away for long enough to lack something, and the copies that it asks for then travel slowly.
-    fn delay_copies(&mut self) {
-        let site = self.site();
-        let dead_for = 20 * MILLISECOND + self.random.around(200 * MILLISECOND);
-        self.strike(Fault::Kill { site, dead_for });
-        for _ in 0..3 {
-            let (count, length) = (self.random.between(1, 4) as u32, self.random.around(60 * MILLISECOND));
-            let until = self.now + 3 * SECOND;
-            let then = Vec::new();
-            self.traps.push(Trap { kind: "copy reply", from: None, count, blow: Blow::Delay, length, then, until });
-        }
-    }
-
-    /// A site that only reads is given up, asleep or deaf, and perhaps another soon after it: what it is granted, or believes to be, lasts.
-    fn leave_outside(&mut self) {
-        let writing = self.workload.mix.writing_site.unwrap_or(1);
-        let mut others: Vec<usize> = (1..=self.sites()).filter(|site| *site != writing).collect();
-        if others.is_empty() {
-            return;
-        }
-        let site = others.swap_remove(self.random.index(others.len()));
-        let given_up_after = match self.random.one_in(3) {
-            true => self.hears_late(site),
-            false => self.sleeps(site),
-        };
-        if let Some(second) = others.first().filter(|_| self.random.one_in(2)) {
-            let after = given_up_after + self.random.between(5 * MILLISECOND, 150 * MILLISECOND);
-            let length = self.lease() + self.random.around(self.lease());
-            let fault = match self.random.one_in(2) {
-                true => Fault::Kill { site: *second, dead_for: length },
-                false => Fault::Isolate { site: *second, oracle: true, length },
-            };
-            self.plan_fault(after, fault);
-        }
-    }
-
-    /// A site sleeps for up to some leases. After how long the others give it up.
-    fn sleeps(&mut self, site: usize) -> u64 {
-        let lease = self.look(site).lease();
-        let asleep = self.random.between(lease / 4, 5 * lease / 2);
-        let after = 20 * MILLISECOND + self.random.around(40 * MILLISECOND);
-        self.strike(Fault::Pause { site, length: asleep });
-        self.plan_fault(after, Fault::Isolate { site, oracle: true, length: asleep + lease });
-        self.tell_lost(site, after);
-        after
-    }
-
-    /// What is said to a site comes late, and later still once nobody hears it any more. After how long the others give it up.
-    fn hears_late(&mut self, site: usize) -> u64 {
-        let lease = self.look(site).lease();
-        let by = self.random.between(lease / 2, 3 * lease / 2);
-        let after = by + self.random.around(100 * MILLISECOND);
-        let ends = after + 3 * lease;
-        let others: Vec<usize> = (1..=self.sites()).filter(|other| *other != site).collect();
-        for &other in &others {
-            self.network.slow(other, site, by);
-            self.plan_fault(after, Fault::Slow { from: other, to: site, by: by + 3 * lease });
-            self.plan_fault(ends, Fault::Slow { from: other, to: site, by: 0 });
-        }
-        let links: Vec<(usize, usize)> = others.into_iter().map(|other| (site, other)).collect();
-        for cut in [true, false] {
-            self.plan_fault(if cut { after } else { ends }, Fault::Cut { links: links.clone(), cut });
-        }
-        self.tell_lost(site, after);
-        after
-    }
-
-    /// After so long the others are told that a site is lost.
-    fn tell_lost(&mut self, site: usize, after: u64) {
-        for other in (1..=self.sites()).filter(|other| *other != site) {
-            let notice = SiteNotice::PeerLost { site: SiteId(site as u16) };
-            self.plan_fault(after, Fault::Notice { site: other, notice });
-        }
     }
 
     /// A site hears late and is not heard: it is evicted while grants are on their way to it.
@@ -491,24 +388,8 @@ impl World {
         }
     }
 
-    /// All sites but one die in the middle of a commit; the one resolves what they had begun.
-    fn one_is_left(&mut self) -> Trap {
-        let kind: &str =
-            self.random.pick::<&str>(&["decide abort", "decide abort", "vote", "prepare", "decide commit", "decide ack"]);
-        let most = if kind == "decide abort" { 4 } else { 60 };
-        Trap {
-            kind,
-            from: None,
-            count: self.random.between(1, most) as u32,
-            blow: *self.random.pick(&[Blow::LeaveReceiver, Blow::LeaveReceiver, Blow::LeaveThird]),
-            length: self.lease() + self.random.around(2 * self.lease()),
-            then: Vec::new(),
-            until: self.now + 4 * SECOND,
-        }
-    }
-
     /// A home site loses contact in the middle of a commit, and lives: the others find out what becomes of that, and its clients wait to hear it.
-    fn home_cut_off(&mut self) -> Trap {
+    pub(super) fn home_cut_off(&mut self) -> Trap {
         Trap {
             kind: self.random.pick::<&str>(&["vote", "vote", "prepare", "decide ack"]),
             from: None,
@@ -570,6 +451,7 @@ impl World {
                 self.look_at_log(site);
                 self.act(site, |domain, clock| domain.begin_checkpoint(clock));
             }
+            Fault::LateGrants { site, by } => self.late_grants = (by > 0).then_some((site, by)),
             Fault::HoldStore { site, held } => self.machine(site).hold_store(held),
             Fault::Pause { site: 0, length } => {
                 self.oracle.away_until = self.oracle.away_until.max(self.now + length);
