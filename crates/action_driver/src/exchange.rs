@@ -8,11 +8,11 @@ use crate::companions::Companions;
 use crate::contention::Contention;
 use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
+use crate::increments::IncrementWorth;
 use crate::leftovers::Leftovers;
 use crate::scene::SiteRules;
 use crate::sequences::Sequences;
 use crate::snapshots::SnapshotsInUse;
-use crate::sums::Sums;
 use messages::access::AccessRequest;
 use messages::commit::CommitRequest;
 use messages::concurrency::ConcurrencyRequest;
@@ -40,7 +40,7 @@ pub struct DriverShared {
     /// Values of sequences.
     pub sequences: Sequences,
     /// Where rows are added to without being read.
-    pub sums: Sums,
+    pub increment_worth: IncrementWorth,
     /// What transactions lose conflicts on and wait for.
     pub contention: Contention,
     /// Programs that commit together.
@@ -65,7 +65,7 @@ impl DriverShared {
             generator: Generator::new(seed),
             hidden_keys: HiddenKeys::default(),
             sequences: Sequences::default(),
-            sums: Sums::default(),
+            increment_worth: IncrementWorth::default(),
             contention: Contention::default(),
             companions: Companions::default(),
             snapshots: SnapshotsInUse::default(),

@@ -41,6 +41,7 @@ mod expression;
 mod failure;
 mod generator;
 mod hidden_keys;
+mod increments;
 mod joint;
 mod left_behind;
 mod leftovers;
@@ -60,7 +61,6 @@ mod sequences;
 mod session;
 mod settling;
 mod snapshots;
-mod sums;
 mod transaction;
 mod work;
 

@@ -35,7 +35,7 @@ pub struct DriverRequest {
     pub(crate) settling: Option<SettlingItems>,
     /// What the statements of an explicit transaction have left to be committed, once its commit may be lost without their fault.
     pub(crate) to_commit: Option<ToCommit>,
-    /// Whether an addition was refused, so that the next try reads.
+    /// Whether an increment was refused, so that the next try reads.
     pub(crate) reads_all: bool,
     /// How often it has lost a transaction that others ran in, too; or it has left one, and counts as if it had lost too many.
     pub(crate) joint_losses: u32,
@@ -72,7 +72,7 @@ pub enum Waits {
     /// Whether the site may serve, so that what it did not hold leases for is confirmed once more.
     Again { tag: u64 },
     /// Whether what the transaction adds can be committed as it is.
-    Additions { tag: u64 },
+    Increments { tag: u64 },
     /// The outcome of the transaction.
     Commit {
         transaction: TransactionId,
@@ -212,7 +212,7 @@ impl Waits {
             | Waits::Begin { tag }
             | Waits::After { tag, .. }
             | Waits::Again { tag }
-            | Waits::Additions { tag }
+            | Waits::Increments { tag }
             | Waits::ChunkBegin { tag, .. } => {
                 exchange.forget_tag(tag);
             }

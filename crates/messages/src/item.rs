@@ -122,7 +122,7 @@ impl ChangedRows {
 /// Numbers added to columns of a row, to each at most once.
 pub type Addends = SmallVec<[Addend; 1]>;
 
-/// One item whose integer or decimal columns something is added to, whatever they hold: additions commute, so two transactions that add to one
+/// One item whose integer or decimal columns something is added to, whatever they hold: increments commute, so two transactions that add to one
 /// item both commit. The item is not read, but it must be there. (Gawlick and Kinkade, "Varieties of Concurrency Control in IMS/VS
 /// Fast Path", 1985; O'Neil, "The Escrow Transactional Method", 1986.)
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -28,7 +28,7 @@ pub enum Situation {
     /// Sites are given up while they hold leases, and read.
     Outsiders,
     /// Rows are added to while they are posted, replayed and copied.
-    Additions,
+    Increments,
     /// What is done in steps is interrupted.
     LongSteps,
     /// All sites go, or all but one, in the middle of commits.
@@ -47,7 +47,7 @@ impl Situation {
     /// All of them.
     pub const ALL: [Situation; 8] = [
         Situation::Outsiders,
-        Situation::Additions,
+        Situation::Increments,
         Situation::LongSteps,
         Situation::TotalFailures,
         Situation::Storages,
@@ -60,7 +60,7 @@ impl Situation {
     pub fn name(self) -> &'static str {
         match self {
             Situation::Outsiders => "outsiders",
-            Situation::Additions => "additions",
+            Situation::Increments => "increments",
             Situation::LongSteps => "long-steps",
             Situation::TotalFailures => "total-failures",
             Situation::Storages => "storages",
@@ -87,7 +87,7 @@ impl Profile {
     pub fn meet(&mut self, situation: Situation, random: &mut SeededRandom, sites: usize) {
         match situation {
             Situation::Outsiders => self.meet_outsiders(random, sites),
-            Situation::Additions => self.meet_additions(random, sites),
+            Situation::Increments => self.meet_increments(random, sites),
             Situation::LongSteps => self.meet_long_steps(random, sites),
             Situation::TotalFailures => self.meet_total_failures(random, sites),
             Situation::Storages => self.meet_storages(random, sites),
@@ -141,12 +141,12 @@ impl Profile {
         self.dead_for = 60 * MILLISECOND;
     }
 
-    fn meet_additions(&mut self, random: &mut SeededRandom, sites: usize) {
+    fn meet_increments(&mut self, random: &mut SeededRandom, sites: usize) {
         self.plain(random, 2 * sites);
         self.datagrams(random);
         self.mix.counters = random.between(1, 4);
         self.mix.counting = 1;
-        self.mix.additions_each = *random.pick(&[8, 30]);
+        self.mix.increments_each = *random.pick(&[8, 30]);
         self.mix.making = 3;
         self.mix.pause = *random.pick(&[1, 3]) * MILLISECOND;
         self.weather.latency *= *random.pick(&[1, 10]);

@@ -22,7 +22,7 @@ const SELDOM: &[Bug] = &[
     Bug::IncrementsWhileJoining,
     Bug::IncrementsReplayedTwice,
     Bug::UnsettledNotLogged,
-    Bug::PostForgetsAdditions,
+    Bug::PostForgetsIncrements,
     Bug::FloorOutlivesCopy,
     Bug::LongWaiterPassed,
     Bug::GrantAfterSeal,
@@ -50,7 +50,7 @@ const SELDOM: &[Bug] = &[
     Bug::PromotedDecidesAlone,
     Bug::VoidDropStands,
     Bug::VoidedRowsReturn,
-    Bug::AdditionsToStaleSkipped,
+    Bug::IncrementsToStaleSkipped,
     Bug::AbsentTakenForAbort,
 ];
 

@@ -6,7 +6,7 @@ use crate::world::{ACCOUNTS, World, account_key, accounts, program};
 use messages::concurrency::ConcurrencyReply;
 use messages::planted::{Bug, Planted};
 use messages::program::Action;
-use messages::replication::Additions;
+use messages::replication::Increments;
 use messages::session::{Failure, SessionReply, SessionRequest};
 use messages::{Conflict, ConflictKind, Item, Message, ServerKind, SessionId};
 use std::collections::BTreeMap;
@@ -213,7 +213,7 @@ fn a_guest_that_goes_while_it_asks_sends_all_back_to_their_start() {
 #[test]
 fn what_cannot_be_undone_alone_is_lost_for_all() {
     let mut world = filled();
-    world.additions = Additions::ToAll;
+    world.increments = Increments::ToAll;
     world.hold_accesses = true;
     assert_eq!(world.execute(&add_balance(), &[1.into(), Value::BigInt(1)]), None);
     world.execute_as(SECOND, &add_to_one_and_unread_to_another(), &[1.into(), Value::BigInt(100), 2.into()]);

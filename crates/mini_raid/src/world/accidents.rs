@@ -2,7 +2,9 @@
 
 use super::World;
 use crate::faults::{Blow, Fault, FaultKind, Trap};
+use messages::SiteId;
 use messages::limits::{MILLISECOND, SECOND};
+use messages::replication::SiteNotice;
 
 impl World {
     /// Brings a fault about that belongs to a situation.
@@ -174,7 +176,7 @@ impl World {
     }
 
     /// After so long the others are told that a site is lost.
-    fn tell_lost(&mut self, site: usize, after: u64) {
+    pub(super) fn tell_lost(&mut self, site: usize, after: u64) {
         for other in (1..=self.sites()).filter(|other| *other != site) {
             let notice = SiteNotice::PeerLost { site: SiteId(site as u16) };
             self.plan_fault(after, Fault::Notice { site: other, notice });
