@@ -81,7 +81,7 @@ pub enum FaultKind {
     CopiesLate,
     /// One site is away for long; meanwhile another comes back, is made up, and is left alone.
     Relay,
-    /// All but one are killed; its disk is slow, and it loses power once it serves alone.
+    /// All but one die in the middle of a commit; its disk is slow, and it loses power once it serves alone.
     UnsyncedSurvivor,
 }
 

@@ -1,7 +1,7 @@
 //! Situations: worlds in which one rare kind of accident is common, while little else goes wrong.
 //!
 //! A world that is drawn from all faults at once seldom meets what needs several things at the same moment: an outsider that still holds a lease, a
-//! total failure in the middle of a vote, an addition to a row that is just being posted. A situation gives a run the load, the limits and the faults
+//! total failure in the middle of a vote, an increment of a row that is just being posted. A situation gives a run the load, the limits and the faults
 //! that bring such moments about again and again. Invariant: its world lies within what the design promises to bear, as every [`Profile`] does.
 
 use crate::faults::FaultKind;
@@ -10,13 +10,14 @@ use crate::profile::{LeaseProfile, Profile};
 use crate::random::SeededRandom;
 use messages::LeaseLength;
 use messages::limits::{MILLISECOND, SECOND};
+use messages::planted::{Bug, Planted};
 
 /// Which situations runs are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Situations {
     /// None.
     Never,
-    /// Two runs of three are in one, by their seeds.
+    /// Two runs of three are in one, by their seeds and the bug that is planted.
     BySeed,
     /// This one.
     Only(Situation),
@@ -71,12 +72,58 @@ impl Situation {
     }
 }
 
+/// Where a bug shows that is seldom found elsewhere.
+const SHOWN_IN: &[(Bug, Situation)] = &[
+    (Bug::NoLeaseCheck, Situation::Outsiders),
+    (Bug::LeaseFromReceipt, Situation::Outsiders),
+    (Bug::GrantAfterSeal, Situation::Outsiders),
+    (Bug::ShrinkForgetsLonger, Situation::Outsiders),
+    (Bug::OwnLeaseWaitedOut, Situation::Outsiders),
+    (Bug::WaitOnlyForLatestEvictee, Situation::Outsiders),
+    (Bug::IncrementsWhileJoining, Situation::Increments),
+    (Bug::IncrementsReplayedTwice, Situation::Increments),
+    (Bug::UnsettledNotLogged, Situation::Increments),
+    (Bug::PostForgetsIncrements, Situation::Increments),
+    (Bug::FloorOutlivesCopy, Situation::Increments),
+    (Bug::IncrementsToStaleSkipped, Situation::Increments),
+    (Bug::PostPassesInstall, Situation::LongSteps),
+    (Bug::EpochPassesInstall, Situation::LongSteps),
+    (Bug::MarkUnnamed, Situation::TotalFailures),
+    (Bug::RestartFromAnyLog, Situation::TotalFailures),
+    (Bug::NoSyncOnSoleSurvivor, Situation::TotalFailures),
+    (Bug::TailNotLocked, Situation::TotalFailures),
+    (Bug::PromotedDecidesAlone, Situation::TotalFailures),
+    (Bug::PromotedLacksTables, Situation::TotalFailures),
+    (Bug::EmptyUnlooked, Situation::Storages),
+    (Bug::ErrorsUnconfirmed, Situation::Storages),
+    (Bug::ToldBeforeLogged, Situation::Storages),
+    (Bug::VoidDropStands, Situation::Storages),
+    (Bug::VoidedRowsReturn, Situation::Storages),
+    (Bug::ReadBelowFloor, Situation::Storages),
+    (Bug::DropPassesWrites, Situation::Storages),
+    (Bug::GroupMemberAlone, Situation::LostPlaces),
+    (Bug::OutcomesForgottenEarly, Situation::LostPlaces),
+    (Bug::RepeatedLifeSpeaks, Situation::LostPlaces),
+    (Bug::ToldBeforeServing, Situation::LostPlaces),
+    (Bug::AbsentTakenForAbort, Situation::LostPlaces),
+    (Bug::NoBecomesYes, Situation::Crowds),
+    (Bug::AbortAnsweredEarly, Situation::Crowds),
+    (Bug::DuplicatePrepareExecuted, Situation::Crowds),
+    (Bug::DuplicateInstall, Situation::Crowds),
+    (Bug::RestoredOracleTrusted, Situation::Oracles),
+];
+
 impl Situations {
-    /// The one of a run, by this chance.
-    pub fn draw(self, random: &mut SeededRandom) -> Option<Situation> {
+    /// The one of a run, by this chance; who looks for a planted bug looks where it shows.
+    pub fn draw(self, random: &mut SeededRandom, planted: Planted) -> Option<Situation> {
+        let shown = || SHOWN_IN.iter().find(|(bug, _)| planted.is(*bug)).map(|(_, situation)| *situation);
         match self {
             Situations::Never => None,
-            Situations::BySeed => (!random.one_in(3)).then(|| *random.pick(&Situation::ALL)),
+            Situations::BySeed if random.one_in(3) => None,
+            Situations::BySeed => {
+                let any = *random.pick(&Situation::ALL);
+                Some(shown().unwrap_or(any))
+            }
             Situations::Only(situation) => Some(situation),
         }
     }

@@ -91,7 +91,7 @@ fn newer(random: &SeededRandom, draws: usize) -> SeededRandom {
 }
 
 /// What kind of world this is. What has been chosen for longer stays what it was for a seed: whatever came later has a chance of its own.
-fn draw_profile(random: &mut SeededRandom, sites: usize, bounds: RunBounds) -> Profile {
+fn draw_profile(random: &mut SeededRandom, sites: usize, planted: Planted, bounds: RunBounds) -> Profile {
     let mut profile = match bounds.calm {
         true => Profile::calm(random, sites, bounds.counters),
         false => Profile::draw(random, sites, bounds.counters),
@@ -114,7 +114,7 @@ fn draw_profile(random: &mut SeededRandom, sites: usize, bounds: RunBounds) -> P
     if !bounds.calm {
         // Nor this one.
         let mut random = newer(random, 5);
-        if let Some(situation) = bounds.situations.draw(&mut random) {
+        if let Some(situation) = bounds.situations.draw(&mut random, planted) {
             profile.meet(situation, &mut random, sites);
         }
     }
@@ -126,7 +126,7 @@ impl World {
     /// A world of this seed, in which nothing has happened.
     pub fn new(seed: u64, sites: usize, planted: Planted, bounds: RunBounds) -> World {
         let mut random = SeededRandom::new(seed);
-        let profile = draw_profile(&mut random, sites, bounds);
+        let profile = draw_profile(&mut random, sites, planted, bounds);
         let snapshots = snapshots::InstanceSnapshots::new(newer(&random, 4), bounds.snapshots && !bounds.calm);
         let oracle = OracleHost::new(sites, &profile, planted);
         let mut machines = vec![None];

@@ -8,7 +8,7 @@ use messages::planted::{Bug, Planted};
 use messages::program::Action;
 use messages::replication::Increments;
 use messages::session::{Failure, SessionReply, SessionRequest};
-use messages::{Conflict, ConflictKind, Item, Message, ServerKind, SessionId};
+use messages::{ChangedRows, Conflict, ConflictKind, Item, Message, ServerKind, SessionId};
 use std::collections::BTreeMap;
 use values::Value;
 
@@ -171,7 +171,7 @@ fn a_companion_that_is_cancelled_hears_that_its_outcome_is_unknown() {
         panic!("{:?}", world.others);
     };
     assert_eq!(*id, transaction(3));
-    assert_eq!(changed, &Some((Item { table: ACCOUNTS, key: account_key(1) }, 0)));
+    assert_eq!(changed, &Some(ChangedRows { first: Item { table: ACCOUNTS, key: account_key(1) }, others: 0 }));
     world.ask_as(THIRD, SessionRequest::Close);
     let aborted = messages::commit::CommitReply::Aborted {
         transaction: transaction(3),

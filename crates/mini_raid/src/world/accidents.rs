@@ -91,19 +91,22 @@ impl World {
         }
     }
 
-    /// What all had in memory only the survivor has, and not on its disk; it may not serve before it has.
+    /// All but one die in the middle of a commit, which the one resolves; disks are slow, and it loses power when it has begun to serve alone. Who has read
+    /// there must not have read what is nowhere afterwards.
     fn unsynced_survivor(&mut self) {
-        let survivor = self.site();
-        let away = 2 * SECOND + self.random.around(SECOND);
-        self.strike(Fault::SlowDisk { site: survivor, by: 2 * SECOND });
-        self.plan_fault(away, Fault::SlowDisk { site: survivor, by: 0 });
-        let after = 20 * MILLISECOND + self.random.around(60 * MILLISECOND);
-        for site in (1..=self.sites()).filter(|site| *site != survivor) {
-            self.plan_fault(after, Fault::Kill { site, dead_for: away });
+        let mut trap = self.one_is_left();
+        trap.kind = self.random.pick::<&str>(&["vote", "vote", "prepare", "decide commit"]);
+        trap.length = 2 * SECOND + self.random.around(SECOND);
+        self.traps.push(trap);
+        let ends = 2 * SECOND;
+        let serves = self.lease() + self.random.between(50 * MILLISECOND, 600 * MILLISECOND);
+        let mut sites = Vec::new();
+        for site in 1..=self.sites() {
+            self.strike(Fault::SlowDisk { site, by: SECOND });
+            self.plan_fault(ends, Fault::SlowDisk { site, by: 0 });
+            sites.push((site, self.dead_for()));
         }
-        let serves = self.lease() + self.random.between(50 * MILLISECOND, 900 * MILLISECOND);
-        let dead_for = self.dead_for();
-        self.plan_fault(after + serves, Fault::LosePower { sites: vec![(survivor, dead_for)] });
+        self.plan_fault(serves, Fault::LosePower { sites });
     }
 
     /// A site is away for long enough to lack something, and the copies that it asks for then travel slowly.
