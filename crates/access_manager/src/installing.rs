@@ -70,20 +70,20 @@ impl AccessManager {
     fn install_increments(&mut self, timestamp: Timestamp, increments: &[Increment]) -> Result<(), StoreError> {
         for Increment { table, key, addends } in increments {
             if planted!(self.planted, IncrementsNotRebased) || planted!(self.planted, IncrementsReplayedTwice) {
-                self.look_before_adding()?;
+                self.look_before_increment()?;
             }
             if planted!(self.planted, IncrementsNotRebased) && self.is_older(*table, key, timestamp)? {
                 continue;
             }
             match (self.stale.contains(*table, key), self.replaying) {
-                (true, true) if planted!(self.planted, AdditionsToStaleSkipped) => {}
+                (true, true) if planted!(self.planted, IncrementsToStaleSkipped) => {}
                 // The log names whole storages as stale of which only parts were: what this copy has voted to add to was not.
                 (_, true) if !planted!(self.planted, IncrementsReplayedTwice) => {
                     reached!("readded-in-replay");
                     self.local.readd(*table, key, timestamp, addends)?;
                 }
                 // A copy is to come, of a member that has it.
-                (true, _) => reached!("addition-to-stale"),
+                (true, _) => reached!("increment-to-stale"),
                 (false, _) => self.local.add(*table, key, timestamp, addends)?,
             }
         }

@@ -15,11 +15,11 @@ impl AccessManager {
     }
 
     /// [`Bug::IncrementsNotRebased`], [`Bug::IncrementsReplayedTwice`]: a replay looks at rows as they are.
-    pub(crate) fn look_before_adding(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn look_before_increment(&mut self) -> Result<(), StoreError> {
         if self.replaying { self.local.catch_up() } else { Ok(()) }
     }
 
-    /// [`Bug::IncrementsNotRebased`]: an addition below the newest version counts for nothing.
+    /// [`Bug::IncrementsNotRebased`]: an increment below the newest version counts for nothing.
     pub(crate) fn is_older(&mut self, table: TableId, key: &Key, timestamp: Timestamp) -> Result<bool, StoreError> {
         Ok(self.local.version(table, key, false)?.is_some_and(|newest| newest.timestamp > timestamp))
     }

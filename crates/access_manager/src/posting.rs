@@ -374,8 +374,8 @@ impl Posting {
             self.kept_bytes += chain.bytes();
             local.tally.unposted += chain.bytes();
             local.tally.subtract(chain);
-            let forgets_additions = planted!(local.planted, PostForgetsAdditions);
-            let generation = if forgets_additions { Generation::MAX } else { self.generation };
+            let forgets_increments = planted!(local.planted, PostForgetsIncrements);
+            let generation = if forgets_increments { Generation::MAX } else { self.generation };
             chain.posted(version, generation, local.stored + 1);
             chain.trim(&local.snapshots, local.posting);
             local.tally.add(chain);

@@ -24,7 +24,7 @@ use messages::limits::SERVICE_PATIENCE;
 use messages::method::MethodReport;
 use messages::planted;
 use messages::planted::Planted;
-use messages::replication::{Additions, Service, ServiceRequest};
+use messages::replication::{Increments, Service, ServiceRequest};
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, CommitReceipt, Failure, SessionReply};
 use messages::{Age, History, Item, Row, TableId, Timestamp, TransactionId};
@@ -55,7 +55,7 @@ impl DriverSession {
             (Waits::Service { .. }, Ok(service)) => {
                 transaction.epoch = Some(service.epoch);
                 transaction.may_add =
-                    service.additions != Additions::ToNothing && !work.reads_all && !transaction.is_snapshot();
+                    service.increments != Increments::ToNothing && !work.reads_all && !transaction.is_snapshot();
                 let tag = exchange.tag();
                 work.waits = Waits::Begin { tag };
                 exchange.commit(if transaction.is_snapshot() {
@@ -64,18 +64,18 @@ impl DriverSession {
                     CommitRequest::Begin { tag }
                 });
             }
-            (Waits::Additions { .. }, Ok(service)) if service.additions == Additions::ToAll => {
+            (Waits::Increments { .. }, Ok(service)) if service.increments == Increments::ToAll => {
                 self.send_history(exchange)
             }
-            (Waits::Additions { .. }, Ok(service)) if service.additions == Additions::ToWhatIsThere => {
+            (Waits::Increments { .. }, Ok(service)) if service.increments == Increments::ToWhatIsThere => {
                 let tag = exchange.tag();
-                work.waits = Waits::Additions { tag };
-                let items = transaction.file().all_added_to().cloned().collect();
-                exchange.service(ServiceRequest::Additions { tag, items });
+                work.waits = Waits::Increments { tag };
+                let items = transaction.file().incremented().cloned().collect();
+                exchange.service(ServiceRequest::Increments { tag, items });
             }
-            (Waits::Additions { .. }, Ok(_)) => self.settle_additions(None, exchange),
+            (Waits::Increments { .. }, Ok(_)) => self.settle_increments(None, exchange),
             // As with any other commit: it waits where it is decided, which refuses what cannot be added.
-            (Waits::Additions { .. }, Err(_)) => self.send_history(exchange),
+            (Waits::Increments { .. }, Err(_)) => self.send_history(exchange),
             (Waits::Service { .. }, Err(reason)) => self.give_up(Failure::Unavailable { reason }, exchange),
             (Waits::After { failure, .. }, Ok(_)) => self.settle(failure, exchange),
             // A transaction that writes outlives an epoch.
@@ -422,15 +422,15 @@ impl DriverSession {
         }
         self.stop_waiting(exchange);
         if let (ConflictKind::IncrementRefused, Some(item)) = (conflict.kind, &conflict.item) {
-            exchange.shared.sums.refused(item.table);
+            exchange.shared.increment_worth.refused(item.table);
         }
         self.try_again(conflict, exchange);
     }
 
     /// What has lost a conflict is tried again where the client knows nothing of it, else it is over.
     pub(crate) fn try_again(&mut self, conflict: Conflict, exchange: &mut SessionExchange) {
-        for (table, read) in self.transaction.iter_mut().flat_map(ExecutingTransaction::take_summed) {
-            exchange.shared.sums.note(table, read);
+        for (table, read) in self.transaction.iter_mut().flat_map(ExecutingTransaction::take_incremented) {
+            exchange.shared.increment_worth.note(table, read);
         }
         let work = self.work.as_mut().expect("a request is under way");
         let commits_again = work.can_commit_again(&conflict);
@@ -508,7 +508,7 @@ fn resume(
         hidden_keys: &mut shared.hidden_keys,
         sequences: &mut shared.sequences,
     };
-    execution.resume(transaction, given, numbers, &shared.sums, shared.rules, event)
+    execution.resume(transaction, given, numbers, &shared.increment_worth, shared.rules, event)
 }
 
 /// What a need has committed before its transaction goes on.

@@ -16,7 +16,7 @@ use messages::concurrency::{AccessKind, ConcurrencyRequest};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::replication::ServiceRequest;
 use messages::session::CommitReceipt;
-use messages::{Item, KeyRange};
+use messages::{ChangedRows, Item, KeyRange};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -58,17 +58,17 @@ impl DriverSession {
     /// Commits, if what the transaction adds can be committed as it is; else makes writes of that first.
     pub(crate) fn commit(&mut self, exchange: &mut SessionExchange) {
         let (work, transaction) = self.parts();
-        for (table, read) in transaction.take_summed() {
-            exchange.shared.sums.note(table, read);
+        for (table, read) in transaction.take_incremented() {
+            exchange.shared.increment_worth.note(table, read);
         }
-        if !transaction.file().adds() {
+        if !transaction.file().has_increments() {
             return self.send_history(exchange);
         }
         if work.reads_all && work.job.is_commit() {
-            return self.settle_additions(None, exchange);
+            return self.settle_increments(None, exchange);
         }
         let tag = exchange.tag();
-        work.waits = Waits::Additions { tag };
+        work.waits = Waits::Increments { tag };
         exchange.service(ServiceRequest::Check { tag, deadline: work.deadline });
     }
 
@@ -76,25 +76,25 @@ impl DriverSession {
     pub fn lacks(&mut self, lacking: Result<Vec<Item>, String>, exchange: &mut SessionExchange) {
         let (work, _) = self.parts();
         match (std::mem::replace(&mut work.waits, Waits::Nothing), lacking) {
-            (Waits::Additions { .. }, Ok(lacking)) if !lacking.is_empty() => {
-                self.settle_additions(Some(lacking), exchange);
+            (Waits::Increments { .. }, Ok(lacking)) if !lacking.is_empty() => {
+                self.settle_increments(Some(lacking), exchange);
             }
             // As with any other commit: it waits where it is decided, which refuses what cannot be added.
-            (Waits::Additions { .. }, _) => self.send_history(exchange),
+            (Waits::Increments { .. }, _) => self.send_history(exchange),
             (waits, _) => unreachable!("told what is lacking while {waits:?}"),
         }
     }
 
     /// Makes writes of what the transaction adds to these items, or to all, and then commits. What it adds to besides it asks for again, in one
     /// order with these: who kept the one while it waits for the other could be waited for by whoever has that.
-    pub(crate) fn settle_additions(&mut self, items: Option<Vec<Item>>, exchange: &mut SessionExchange) {
+    pub(crate) fn settle_increments(&mut self, items: Option<Vec<Item>>, exchange: &mut SessionExchange) {
         let (work, transaction) = self.parts();
         let items = items.map(BTreeSet::from_iter);
         let need = |item: &Item| match &items {
             Some(items) if !items.contains(item) => ExecutorNeed::Presence(item.clone()),
             _ => ExecutorNeed::Item(item.clone(), AccessKind::Write),
         };
-        let left: VecDeque<_> = transaction.file().added_to_in_order(None).into_iter().map(need).collect();
+        let left: VecDeque<_> = transaction.file().incremented_in_order(None).into_iter().map(need).collect();
         if transaction.is_guest() {
             // Each of them tries again by itself, and reads.
             let item = left
@@ -135,8 +135,7 @@ impl DriverSession {
         if let Some(locks) = locks {
             work.to_commit = Some(ToCommit { history: Arc::clone(&history), locks });
         }
-        let mut items = history.changed();
-        let changed = items.next().map(|(table, key)| (Item { table, key: key.clone() }, items.count()));
+        let changed = ChangedRows::of(history.changed().map(|(table, key)| Item { table, key: key.clone() }));
         let sent_at = exchange.now.boot;
         work.waits = Waits::Commit { transaction: id, age, is_joint, ahead, changed, sent_at };
         exchange.commit(CommitRequest::Commit { transaction: id, age: oldest, history, logged_everywhere: false });

@@ -16,8 +16,8 @@ use values::Addend;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DifferentialFile {
     rows: BTreeMap<Item, Option<Row>>,
-    increments: BTreeMap<Item, Addition>,
-    additions: u32,
+    increments: BTreeMap<Item, PrivateIncrement>,
+    increments_made: u32,
     undo: Vec<WriteUndo>,
     keep_undo: bool,
     bytes: usize,
@@ -25,17 +25,17 @@ pub struct DifferentialFile {
 
 /// What is added to an item.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Addition {
+struct PrivateIncrement {
     addends: Addends,
     /// Counted up: the order in which items were first added to.
     order: u32,
 }
 
-/// What a write, or an addition, replaced: the outer `None` when the item had not been written, or added to, before.
+/// What a write, or an increment, replaced: the outer `None` when the item had not been written, or added to, before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum WriteUndo {
     Write { item: Item, before: Option<Option<Row>> },
-    Addition { item: Item, before: Option<Addition> },
+    Increment { item: Item, before: Option<PrivateIncrement> },
 }
 
 /// A moment of a file.
@@ -125,7 +125,7 @@ impl DifferentialFile {
                     let after = after.expect("what a write left is there when it is undone");
                     self.bytes -= size(&item, &after);
                 }
-                WriteUndo::Addition { item, before } => drop(self.replace_addition(item, before)),
+                WriteUndo::Increment { item, before } => drop(self.replace_increment(item, before)),
             }
         }
     }
@@ -134,68 +134,68 @@ impl DifferentialFile {
     /// too large.
     pub fn add(&mut self, item: Item, addends: &[Addend]) -> bool {
         debug_assert!(!self.rows.contains_key(&item), "a row that is known is written");
-        self.additions += 1;
-        let first = || Addition { addends: Addends::new(), order: self.additions };
-        let mut addition = self.increments.get(&item).cloned().unwrap_or_else(first);
+        self.increments_made += 1;
+        let first = || PrivateIncrement { addends: Addends::new(), order: self.increments_made };
+        let mut increment = self.increments.get(&item).cloned().unwrap_or_else(first);
         for addend in addends {
-            match addition.addends.iter_mut().find(|sum| sum.column == addend.column) {
-                None => addition.addends.push(*addend),
+            match increment.addends.iter_mut().find(|sum| sum.column == addend.column) {
+                None => increment.addends.push(*addend),
                 Some(sum) => match sum.and(*addend) {
                     Some(both) => *sum = both,
                     None => return false,
                 },
             }
         }
-        self.change_addition(item, Some(addition));
+        self.change_increment(item, Some(increment));
         true
     }
 
     /// What is added to an item.
-    pub fn added_to(&self, item: &Item) -> Option<&Addends> {
-        if self.increments.is_empty() { None } else { self.increments.get(item).map(|addition| &addition.addends) }
+    pub fn increment_of(&self, item: &Item) -> Option<&Addends> {
+        if self.increments.is_empty() { None } else { self.increments.get(item).map(|increment| &increment.addends) }
     }
 
     /// What was added to an item is added no more.
-    pub fn take_addends(&mut self, item: &Item) -> Option<Addends> {
-        let addends = self.added_to(item).cloned()?;
-        self.change_addition(item.clone(), None);
+    pub fn take_increment(&mut self, item: &Item) -> Option<Addends> {
+        let addends = self.increment_of(item).cloned()?;
+        self.change_increment(item.clone(), None);
         Some(addends)
     }
 
     /// Whether any item is added to.
-    pub fn adds(&self) -> bool {
+    pub fn has_increments(&self) -> bool {
         !self.increments.is_empty()
     }
 
     /// The items that are added to, by storage and key.
-    pub fn all_added_to(&self) -> impl Iterator<Item = &Item> {
+    pub fn incremented(&self) -> impl Iterator<Item = &Item> {
         self.increments.keys()
     }
 
     /// The items that are added to, of a range if one is given, in the order in which they were first added to.
-    pub fn added_to_in_order(&self, range: Option<&KeyRange>) -> Vec<&Item> {
+    pub fn incremented_in_order(&self, range: Option<&KeyRange>) -> Vec<&Item> {
         let low = range.map(|range| Item { table: range.table, key: range.low.clone() });
         let from = low.map_or(Bound::Unbounded, Bound::Included);
         let within =
             |item: &Item| range.is_none_or(|range| item.table == range.table && range.contains(item.key.as_bytes()));
         let added_to = self.increments.range((from, Bound::Unbounded)).take_while(|(item, _)| within(item));
-        let mut items: Vec<(u32, &Item)> = added_to.map(|(item, addition)| (addition.order, item)).collect();
+        let mut items: Vec<(u32, &Item)> = added_to.map(|(item, increment)| (increment.order, item)).collect();
         items.sort_unstable_by_key(|(order, _)| *order);
         items.into_iter().map(|(_, item)| item).collect()
     }
 
-    fn change_addition(&mut self, item: Item, addition: Option<Addition>) {
-        let before = self.replace_addition(item.clone(), addition);
+    fn change_increment(&mut self, item: Item, increment: Option<PrivateIncrement>) {
+        let before = self.replace_increment(item.clone(), increment);
         if self.keep_undo {
-            self.undo.push(WriteUndo::Addition { item, before });
+            self.undo.push(WriteUndo::Increment { item, before });
         }
     }
 
-    fn replace_addition(&mut self, item: Item, addition: Option<Addition>) -> Option<Addition> {
-        let bytes = |addition: &Addition| item.key.as_bytes().len() + size_of_val(&addition.addends[..]);
-        let added = addition.as_ref().map_or(0, bytes);
-        let before = match addition {
-            Some(addition) => self.increments.insert(item.clone(), addition),
+    fn replace_increment(&mut self, item: Item, increment: Option<PrivateIncrement>) -> Option<PrivateIncrement> {
+        let bytes = |increment: &PrivateIncrement| item.key.as_bytes().len() + size_of_val(&increment.addends[..]);
+        let added = increment.as_ref().map_or(0, bytes);
+        let before = match increment {
+            Some(increment) => self.increments.insert(item.clone(), increment),
             None => self.increments.remove(&item),
         };
         self.bytes = self.bytes + added - before.as_ref().map_or(0, bytes);
@@ -242,13 +242,13 @@ impl DifferentialFile {
         self.rows.range(low..high)
     }
 
-    /// All writes and all additions, by storage and key.
+    /// All writes and all increments, by storage and key.
     pub fn into_parts(self) -> (Vec<Write>, Vec<Increment>) {
         let writes = self.rows.into_iter().map(|(item, row)| Write { table: item.table, key: item.key, row });
-        let increments = self.increments.into_iter().map(|(item, addition)| Increment {
+        let increments = self.increments.into_iter().map(|(item, increment)| Increment {
             table: item.table,
             key: item.key,
-            addends: addition.addends,
+            addends: increment.addends,
         });
         (writes.collect(), increments.collect())
     }
@@ -355,7 +355,7 @@ mod tests {
         }
     }
 
-    /// A rolled back addition that stayed, or one that a write replaced and that came back beside it, would be booked for nothing.
+    /// A rolled back increment that stayed, or one that a write replaced and that came back beside it, would be booked for nothing.
     #[test]
     fn additions_are_summed_and_undone() {
         let whole = Addend::whole;
@@ -364,17 +364,17 @@ mod tests {
         let (mark, bytes) = (file.mark(), file.bytes());
         assert!(file.add(item(1), &[whole(2, -1)]) && file.add(item(3), &[whole(1, 1)]));
         assert!(!file.add(item(1), &[whole(1, i64::MAX)]), "the sum would not fit");
-        assert_eq!(file.take_addends(&item(1)).as_deref(), Some(&[whole(1, 11), whole(2, -2)][..]));
+        assert_eq!(file.take_increment(&item(1)).as_deref(), Some(&[whole(1, 11), whole(2, -2)][..]));
         file.put(item(1), Some(row(7)));
-        assert_eq!(file.all_added_to().collect::<Vec<_>>(), [&item(3)]);
+        assert_eq!(file.incremented().collect::<Vec<_>>(), [&item(3)]);
         file.undo_to(mark);
         assert_eq!((file.bytes(), file.len()), (bytes, 1));
         assert!(file.get(&item(1)).is_none());
         let range = |low, high| KeyRange { table: TABLE, low: Key::new(&[low]), high: Some(Key::new(&[high])) };
-        assert_eq!(file.added_to_in_order(Some(&range(0, 2))), [&item(1)]);
-        assert!(file.added_to_in_order(Some(&range(2, 9))).is_empty());
+        assert_eq!(file.incremented_in_order(Some(&range(0, 2))), [&item(1)]);
+        assert!(file.incremented_in_order(Some(&range(2, 9))).is_empty());
         assert!(file.add(item(0), &[whole(1, 1)]) && file.add(item(1), &[whole(1, 0)]));
-        assert_eq!(file.added_to_in_order(None), [&item(1), &item(0)]);
+        assert_eq!(file.incremented_in_order(None), [&item(1), &item(0)]);
         file.undo_to(mark);
         let (writes, increments) = file.into_parts();
         assert!(writes.is_empty());

@@ -9,11 +9,11 @@ use crate::contention::Contention;
 use crate::counts::WorkCounts;
 use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
+use crate::increments::IncrementWorth;
 use crate::leftovers::Leftovers;
 use crate::scene::SiteRules;
 use crate::sequences::Sequences;
 use crate::snapshots::SnapshotsInUse;
-use crate::sums::Sums;
 use crate::temporary_schemas::TemporarySchemas;
 use messages::access::AccessRequest;
 use messages::commit::CommitRequest;
@@ -42,7 +42,7 @@ pub struct DriverShared {
     /// Values of sequences.
     pub sequences: Sequences,
     /// Where rows are added to without being read.
-    pub sums: Sums,
+    pub increment_worth: IncrementWorth,
     /// What transactions lose conflicts on and wait for.
     pub contention: Contention,
     /// How often, and how long commits take.
@@ -71,7 +71,7 @@ impl DriverShared {
             generator: Generator::new(seed),
             hidden_keys: HiddenKeys::default(),
             sequences: Sequences::default(),
-            sums: Sums::default(),
+            increment_worth: IncrementWorth::default(),
             contention: Contention::default(),
             counts: WorkCounts::default(),
             companions: Companions::default(),

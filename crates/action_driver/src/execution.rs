@@ -4,6 +4,7 @@
 
 use crate::executors::RunningAction;
 use crate::expression::ExpressionScope;
+use crate::increments::IncrementWorth;
 use crate::limits::AHEAD_ACTIONS_MAX;
 use crate::need::{Access, Ahead, ExecutorEvent, ExecutorNeed};
 use crate::reference_keys::PendingReference;
@@ -11,7 +12,6 @@ use crate::references::ReferenceRun;
 use crate::reliance::Reliance;
 use crate::scene::{ExecutorStep, NumberSources, Results, Scene, SiteRules};
 use crate::sequences::{self, BlockTaking, Given, SequenceState, Sequences};
-use crate::sums::Sums;
 use crate::transaction::ExecutingTransaction;
 use messages::planted;
 use messages::program::{Action, Program};
@@ -155,7 +155,7 @@ impl ProgramExecution {
         transaction: &mut ExecutingTransaction,
         given: &mut Given,
         numbers: NumberSources,
-        sums: &Sums,
+        increment_worth: &IncrementWorth,
         rules: SiteRules,
         event: ExecutorEvent,
     ) -> Result<ExecutorStep, Failure> {
@@ -164,7 +164,7 @@ impl ProgramExecution {
         let step = match self.take_block(sequences, event) {
             Ok(event) => {
                 let numbers = NumberSources { generator, hidden_keys, sequences };
-                self.go_on(transaction, numbers, sums, rules, event)
+                self.go_on(transaction, numbers, increment_worth, rules, event)
             }
             Err(step) => step,
         };
@@ -216,7 +216,7 @@ impl ProgramExecution {
         &mut self,
         transaction: &mut ExecutingTransaction,
         numbers: NumberSources,
-        sums: &Sums,
+        increment_worth: &IncrementWorth,
         rules: SiteRules,
         event: ExecutorEvent,
     ) -> Result<ExecutorStep, Failure> {
@@ -249,7 +249,7 @@ impl ProgramExecution {
             transaction,
             results: &mut self.results,
             hidden_keys,
-            sums,
+            increment_worth,
             has_numbers: &mut self.has_numbers,
             rules,
             references: &program.references,

@@ -46,7 +46,10 @@ impl RunningAction {
     pub(crate) fn begin(action: &Action, scene: &mut Scene) -> Result<RunningAction, Failure> {
         Ok(match action {
             Action::Bind { .. } => {
-                return Err(failure::statement("XX000", "parameters are bound in the middle of a program"));
+                return Err(failure::statement(
+                    sqlstate::INTERNAL_ERROR,
+                    "parameters are bound in the middle of a program",
+                ));
             }
             Action::Select { .. } => RunningAction::Select(SelectRun::begin(action, scene)?),
             Action::Insert { .. } => RunningAction::Insert(InsertRun::default()),

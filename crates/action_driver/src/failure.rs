@@ -47,7 +47,7 @@ pub fn duplicate_key(table: &TableSchema, constraint: &str, columns: &[usize], v
     let names: Vec<&str> = columns.iter().map(|&column| table.columns[column].name.as_str()).collect();
     let texts: Vec<String> = columns.iter().map(|&column| text_of(table, column, &values[column])).collect();
     wrong(StatementFailure {
-        sqlstate: "23505".into(),
+        sqlstate: sqlstate::UNIQUE_VIOLATION.into(),
         message: format!("duplicate key value violates unique constraint \"{constraint}\""),
         detail: Some(format!("Key ({})=({}) already exists.", names.join(", "), texts.join(", "))),
         hint: None,
@@ -59,7 +59,7 @@ pub fn duplicate_key(table: &TableSchema, constraint: &str, columns: &[usize], v
 #[cold]
 pub fn not_null(table: &TableSchema, column: usize, values: &[Value]) -> Failure {
     statement_with_detail(
-        "23502",
+        sqlstate::NOT_NULL_VIOLATION,
         format!(
             "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
             table.columns[column].name, table.name
@@ -72,7 +72,13 @@ pub fn not_null(table: &TableSchema, column: usize, values: &[Value]) -> Failure
 #[cold]
 pub fn foreign_key(message: String, detail: String, constraint: &str) -> Failure {
     let (detail, constraint) = (Some(detail), Some(constraint.into()));
-    wrong(StatementFailure { sqlstate: "23503".into(), message, detail, hint: None, constraint })
+    wrong(StatementFailure {
+        sqlstate: sqlstate::FOREIGN_KEY_VIOLATION.into(),
+        message,
+        detail,
+        hint: None,
+        constraint,
+    })
 }
 
 /// 23514: a row does not satisfy a condition of its table.
@@ -80,7 +86,7 @@ pub fn foreign_key(message: String, detail: String, constraint: &str) -> Failure
 pub fn check_violated(table: &TableSchema, constraint: &str, values: &[Value]) -> Failure {
     let message = format!("new row for relation \"{}\" violates check constraint \"{constraint}\"", table.name);
     wrong(StatementFailure {
-        sqlstate: "23514".into(),
+        sqlstate: sqlstate::CHECK_VIOLATION.into(),
         message,
         detail: Some(failing_row(table, values)),
         hint: None,
@@ -93,7 +99,13 @@ pub fn check_violated(table: &TableSchema, constraint: &str, values: &[Value]) -
 pub fn check_violated_before(table: &TableSchema, constraint: &str) -> Failure {
     let message = format!("check constraint \"{constraint}\" of relation \"{}\" is violated by some row", table.name);
     let constraint = Some(constraint.into());
-    wrong(StatementFailure { sqlstate: "23514".into(), message, detail: None, hint: None, constraint })
+    wrong(StatementFailure {
+        sqlstate: sqlstate::CHECK_VIOLATION.into(),
+        message,
+        detail: None,
+        hint: None,
+        constraint,
+    })
 }
 
 fn failing_row(table: &TableSchema, values: &[Value]) -> String {
@@ -108,7 +120,7 @@ fn failing_row(table: &TableSchema, values: &[Value]) -> String {
 #[cold]
 pub fn contains_null(table: &TableSchema, column: usize) -> Failure {
     statement(
-        "23502",
+        sqlstate::NOT_NULL_VIOLATION,
         format!("column \"{}\" of relation \"{}\" contains null values", table.columns[column].name, table.name),
     )
 }
@@ -117,7 +129,7 @@ pub fn contains_null(table: &TableSchema, column: usize) -> Failure {
 #[cold]
 pub fn key_too_long(bytes: usize) -> Failure {
     statement(
-        "54000",
+        sqlstate::PROGRAM_LIMIT_EXCEEDED,
         format!("a key of {bytes} bytes exceeds the limit of {KEY_BYTES_MAX} bytes for primary keys and index entries"),
     )
 }
@@ -125,14 +137,14 @@ pub fn key_too_long(bytes: usize) -> Failure {
 /// 3B001: there is no such savepoint.
 #[cold]
 pub fn no_savepoint(name: &str) -> Failure {
-    statement("3B001", format!("savepoint \"{name}\" does not exist"))
+    statement(sqlstate::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"))
 }
 
 /// 54000: the transaction is too large.
 #[cold]
 pub fn too_large(what: impl Into<String>) -> Failure {
     statement_with_detail(
-        "54000",
+        sqlstate::PROGRAM_LIMIT_EXCEEDED,
         what,
         "Split the work into several transactions; rows for a table that the same transaction has created or truncated are \
          not counted.",

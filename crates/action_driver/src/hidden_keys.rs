@@ -23,7 +23,7 @@ impl HiddenKeys {
     pub fn next(&mut self, life: TransactionId) -> Result<Value, Failure> {
         if self.given == HIDDEN_KEYS_PER_LIFE_MAX {
             return Err(crate::failure::statement(
-                "54000",
+                sqlstate::PROGRAM_LIMIT_EXCEEDED,
                 "this site has given out all hidden row keys of its present life: restart it",
             ));
         }

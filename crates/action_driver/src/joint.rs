@@ -41,8 +41,8 @@ impl DriverSession {
         let next = if goes_on { exchange.shared.companions.next_for(transaction) } else { None };
         let (Some(next), Some((id, age))) = (next, transaction.identity) else { return false };
         // What the next one reads is not read by this one.
-        for (table, read) in transaction.take_summed() {
-            exchange.shared.sums.note(table, read);
+        for (table, read) in transaction.take_incremented() {
+            exchange.shared.increment_worth.note(table, read);
         }
         let mut transaction = self.transaction.take().expect("looked at just above");
         let age = if transaction.is_guest() { self.lost_age.expect("a guest has an age of its own") } else { age };

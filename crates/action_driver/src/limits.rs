@@ -52,7 +52,7 @@ pub const CONTENTION_ROWS_MAX: usize = 256;
 pub const LONG_WAIT: u64 = 20 * MILLISECOND;
 
 /// Items that a transaction remembers it could add to unread.
-pub const SUMMED_REMEMBERED: usize = 64;
+pub const INCREMENTED_REMEMBERED: usize = 64;
 /// A column holds at least so much on either side of zero where one transaction may add to it and subtract from it unread. Meanwhile the row may
 /// come to where the first of both alone would have been out of range; but others have to move it by half of this for that.
 pub const WIDE_RANGE: i128 = 1_000_000_000;

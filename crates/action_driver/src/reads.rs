@@ -81,10 +81,10 @@ pub fn to_settle(need: &ExecutorNeed, transaction: &ExecutingTransaction) -> Vec
     let file = transaction.file();
     let written = |item: &Item| ExecutorNeed::Item(item.clone(), AccessKind::Write);
     match need {
-        ExecutorNeed::Item(item, _) | ExecutorNeed::Lock(item) if file.added_to(item).is_some() => {
+        ExecutorNeed::Item(item, _) | ExecutorNeed::Lock(item) if file.increment_of(item).is_some() => {
             [written(item)].into()
         }
-        ExecutorNeed::Range(need) => file.added_to_in_order(Some(&need.range)).into_iter().map(written).collect(),
+        ExecutorNeed::Range(need) => file.incremented_in_order(Some(&need.range)).into_iter().map(written).collect(),
         ExecutorNeed::Item(..) | ExecutorNeed::Lock(_) | ExecutorNeed::Presence(_) | ExecutorNeed::Unchanged(..) => {
             VecDeque::new()
         }

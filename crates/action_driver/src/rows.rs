@@ -230,7 +230,7 @@ fn check_not_null(table: &TableSchema, values: &[Value]) -> Result<(), Failure> 
 pub fn supplied_key(values: &[Value]) -> Result<Key, Failure> {
     match values.first() {
         Some(Value::Bytea(bytes)) => Ok(Key::new(bytes)),
-        _ => Err(failure::statement("XX000", "a supplied row does not begin with a key")),
+        _ => Err(failure::statement(sqlstate::INTERNAL_ERROR, "a supplied row does not begin with a key")),
     }
 }
 

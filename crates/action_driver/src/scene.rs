@@ -6,11 +6,11 @@ use crate::expression::ExpressionScope;
 use crate::failure;
 use crate::generator::Generator;
 use crate::hidden_keys::HiddenKeys;
+use crate::increments::IncrementWorth;
 use crate::limits::RESULT_BYTES_MAX;
 use crate::need::ExecutorNeed;
 use crate::reference_keys::{self, PendingReference};
 use crate::sequences::Sequences;
-use crate::sums::Sums;
 use crate::transaction::ExecutingTransaction;
 use messages::planted::Planted;
 use messages::program::{Action, ForeignKeyReference, SequenceValue};
@@ -61,7 +61,7 @@ pub struct Scene<'a> {
     /// Keys for rows without a primary key.
     pub hidden_keys: &'a mut HiddenKeys,
     /// Where rows are added to without being read.
-    pub sums: &'a Sums,
+    pub increment_worth: &'a IncrementWorth,
     /// Whether the numbers that the program takes are its own, whatever becomes of it.
     pub has_numbers: &'a mut bool,
     /// What is the same for all programs.
@@ -122,7 +122,7 @@ impl Results {
         self.bytes += row.iter().map(Value::size_in_memory).sum::<usize>();
         if self.bytes > RESULT_BYTES_MAX {
             return Err(failure::statement_with_detail(
-                "54000",
+                sqlstate::PROGRAM_LIMIT_EXCEEDED,
                 format!("the result is larger than {} MiB", RESULT_BYTES_MAX >> 20),
                 "Ask for fewer rows at a time, by a condition on the key and LIMIT.",
             ));

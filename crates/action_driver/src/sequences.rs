@@ -107,7 +107,7 @@ impl SequenceState {
         let (last, _, is_called) = (next()?, next()?, next()?);
         match (last.as_integer(), is_called.as_boolean()) {
             (Some(last), Some(is_called)) => Ok(SequenceState { last, is_called }),
-            _ => Err(failure::statement("XX001", "the row of a sequence is damaged")),
+            _ => Err(failure::statement(sqlstate::DATA_CORRUPTED, "the row of a sequence is damaged")),
         }
     }
 
@@ -127,7 +127,7 @@ impl SequenceState {
                     false => ("minimum", schema.minimum),
                 };
                 let message = format!("nextval: reached {end} value of sequence \"{name}\" ({bound})");
-                Err(ValueError::new("2200H", message))
+                Err(ValueError::new(sqlstate::SEQUENCE_GENERATOR_LIMIT_EXCEEDED, message))
             }
         }
     }
@@ -178,7 +178,10 @@ impl Sequences {
                 }
                 None => {
                     *self.wanted.borrow_mut() = Some(Arc::clone(sequence));
-                    return Err(ValueError::new("55000", "a block of the sequence is wanted"));
+                    return Err(ValueError::new(
+                        sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                        "a block of the sequence is wanted",
+                    ));
                 }
             },
         };
@@ -192,7 +195,7 @@ impl Sequences {
             Some(value) => Ok(Value::BigInt(*value)),
             None => {
                 let message = format!("currval of sequence \"{name}\" is not yet defined in this session");
-                Err(ValueError::new("55000", message))
+                Err(ValueError::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
             }
         }
     }
@@ -201,9 +204,9 @@ impl Sequences {
     pub fn last(&self) -> Result<Value, ValueError> {
         let given = self.given.borrow();
         let value = given.last.and_then(|last| given.of.get(&last));
-        value
-            .map(|value| Value::BigInt(*value))
-            .ok_or_else(|| ValueError::new("55000", "lastval is not yet defined in this session"))
+        value.map(|value| Value::BigInt(*value)).ok_or_else(|| {
+            ValueError::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, "lastval is not yet defined in this session")
+        })
     }
 
     /// Whether evaluation has lacked a block since it was last asked what of.

@@ -90,7 +90,8 @@ impl DriverSession {
             }
             SessionRequest::Scan { .. } => {
                 let Some(transaction) = &self.transaction else {
-                    let failure = failure::statement("25P01", "there is no transaction in progress");
+                    let failure =
+                        failure::statement(sqlstate::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
                     return exchange.reply(from, SessionReply::Failed(failure));
                 };
                 let time_micros = transaction.time_micros;
@@ -132,7 +133,10 @@ impl DriverSession {
         let mode = if execution.is_read_only() { AccessMode::ReadOnly } else { AccessMode::ReadWrite };
         let transaction = self.transaction.get_or_insert_with(|| ExecutingTransaction::new(mode, false, time_micros));
         if transaction.is_snapshot() && mode == AccessMode::ReadWrite {
-            let failure = failure::statement("25006", "cannot write or lock rows in a read-only transaction");
+            let failure = failure::statement(
+                sqlstate::READ_ONLY_SQL_TRANSACTION,
+                "cannot write or lock rows in a read-only transaction",
+            );
             return exchange.reply(from, SessionReply::Failed(failure));
         }
         let time_micros = transaction.time_micros;

@@ -10,7 +10,7 @@ use crate::companion::Companion;
 use crate::differential_file::DifferentialFile;
 use crate::failure;
 use crate::limits::{
-    JOINT_BYTES_MAX, JOINT_ITEMS_MAX, LOCKED_AGAIN_MAX, PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED, SUMMED_REMEMBERED,
+    INCREMENTED_REMEMBERED, JOINT_BYTES_MAX, JOINT_ITEMS_MAX, LOCKED_AGAIN_MAX, PRIVATE_CHUNK_BYTES, RANGES_REMEMBERED,
 };
 use crate::reference_keys::PendingReference;
 use crate::sequences::{self, OwnSequence};
@@ -21,8 +21,8 @@ use messages::planted;
 use messages::planted::Planted;
 use messages::session::{AccessMode, Failure};
 use messages::{
-    Age, EpochNumber, History, Item, ItemRead, Key, KeyRange, Notification, RangeRead, Row, TableId, Timestamp,
-    TransactionId, Write,
+    Age, ChangedRows, EpochNumber, History, Item, ItemRead, Key, KeyRange, Notification, RangeRead, Row, TableId,
+    Timestamp, TransactionId, Write,
 };
 use savepoints::{Moment, Savepoint};
 use serde::{Deserialize, Serialize};
@@ -76,7 +76,7 @@ pub struct ExecutingTransaction {
     /// The version of the row of numbers that it has committed ahead.
     claimed: Option<Timestamp>,
     /// Items that statements could add to without reading them, and whether they were read nevertheless.
-    summed: BTreeMap<Item, bool>,
+    incremented: BTreeMap<Item, bool>,
     /// Sequences that it has made or set, the last definition of each last. While a program of it runs they are with [`crate::sequences::Sequences`].
     pub(crate) sequences: Vec<OwnSequence>,
     /// What it notifies of, each once.
@@ -130,7 +130,7 @@ impl ExecutingTransaction {
             statement: None,
             relied_on: Vec::new(),
             claimed: None,
-            summed: BTreeMap::new(),
+            incremented: BTreeMap::new(),
             sequences: Vec::new(),
             notifications: Vec::new(),
             notified: BTreeSet::new(),
@@ -217,10 +217,9 @@ impl ExecutingTransaction {
         self.statement = Some(self.moment());
     }
 
-    /// One item that it changes, and how many others; `None` if it changes none.
-    pub fn changed(&self) -> Option<(Item, usize)> {
-        let mut items = self.file.items();
-        items.next().map(|item| (item.clone(), items.count()))
+    /// What it changes.
+    pub fn changed(&self) -> Option<ChangedRows> {
+        ChangedRows::of(self.file.items().cloned())
     }
 
     /// Whether it has its identifier or its snapshot.
@@ -414,7 +413,7 @@ impl ExecutingTransaction {
     /// Makes what it adds to an item a write of the row that it has just read. Errors: a lost conflict, because the row has gone or the sum
     /// does not fit any more; 54000.
     pub fn settle(&mut self, item: &Item, row: Option<Row>) -> Result<Option<Row>, Failure> {
-        let Some(addends) = self.file.take_addends(item) else { return Ok(row) };
+        let Some(addends) = self.file.take_increment(item) else { return Ok(row) };
         let lost = |kind| Failure::Conflict { conflict: Conflict::on(item.clone(), kind, None) };
         let row = row.ok_or_else(|| lost(ConflictKind::StaleRead))?;
         let sum = values::addition::add(&row, &addends).map_err(|_| lost(ConflictKind::IncrementRefused))?;
@@ -424,22 +423,22 @@ impl ExecutingTransaction {
     }
 
     /// A statement could add to this item without reading it, whether it did or not.
-    pub fn note_summed(&mut self, item: &Item) {
-        if self.summed.len() < SUMMED_REMEMBERED {
-            self.summed.entry(item.clone()).or_insert(false);
+    pub fn note_incremented(&mut self, item: &Item) {
+        if self.incremented.len() < INCREMENTED_REMEMBERED {
+            self.incremented.entry(item.clone()).or_insert(false);
         }
     }
 
     /// An item is read: if a statement has added to it, that was for nothing.
     pub fn note_wanted(&mut self, item: &Item) {
-        if let Some(wanted) = self.summed.get_mut(item) {
+        if let Some(wanted) = self.incremented.get_mut(item) {
             *wanted = true;
         }
     }
 
     /// What statements could add to without reading it, by storage, and whether it was read nevertheless. Told once.
-    pub fn take_summed(&mut self) -> impl Iterator<Item = (TableId, bool)> + use<> {
-        std::mem::take(&mut self.summed).into_iter().map(|(item, wanted)| (item.table, wanted))
+    pub fn take_incremented(&mut self) -> impl Iterator<Item = (TableId, bool)> + use<> {
+        std::mem::take(&mut self.incremented).into_iter().map(|(item, wanted)| (item.table, wanted))
     }
 
     fn check_size(&self) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use crate::settling::{SettlingItems, ToCommit};
 use crate::transaction::ExecutingTransaction;
 use messages::limits::SERVICE_PATIENCE;
 use messages::session::{CommitReceipt, Failure, SessionReply};
-use messages::{Age, History, Item, Now, ServerKind, TableId, TransactionId};
+use messages::{Age, ChangedRows, History, Now, ServerKind, TableId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct DriverRequest {
     pub(crate) settling: Option<SettlingItems>,
     /// What the statements of an explicit transaction have left to be committed, once its commit may be lost without their fault.
     pub(crate) to_commit: Option<ToCommit>,
-    /// Whether an addition was refused, so that the next try reads.
+    /// Whether an increment was refused, so that the next try reads.
     pub(crate) reads_all: bool,
     /// How often it has lost a transaction that others ran in, too; or it has left one, and counts as if it had lost too many.
     pub(crate) joint_losses: u32,
@@ -72,7 +72,7 @@ pub enum Waits {
     /// Whether the site may serve, so that what it did not hold leases for is confirmed once more.
     Again { tag: u64 },
     /// Whether what the transaction adds can be committed as it is.
-    Additions { tag: u64 },
+    Increments { tag: u64 },
     /// The outcome of the transaction.
     Commit {
         transaction: TransactionId,
@@ -82,13 +82,13 @@ pub enum Waits {
         is_joint: bool,
         /// What to drop should it abort.
         ahead: BTreeSet<TableId>,
-        /// Should nobody wait for the outcome: one item that it changes, and how many others.
-        changed: Option<(Item, usize)>,
+        /// What it changes, should nobody wait for the outcome.
+        changed: Option<ChangedRows>,
         /// When (boot clock).
         sent_at: u64,
     },
     /// The outcome of a transaction that the programs of other sessions run in as well, or have run in; and what it changed until then.
-    Joint { transaction: TransactionId, changed: Option<(Item, usize)> },
+    Joint { transaction: TransactionId, changed: Option<ChangedRows> },
     /// An identifier for a chunk.
     ChunkBegin { tag: u64, chunk: Arc<History> },
     /// The outcome of a chunk.
@@ -214,7 +214,7 @@ impl Waits {
             | Waits::Begin { tag }
             | Waits::After { tag, .. }
             | Waits::Again { tag }
-            | Waits::Additions { tag }
+            | Waits::Increments { tag }
             | Waits::ChunkBegin { tag, .. } => {
                 exchange.forget_tag(tag);
             }

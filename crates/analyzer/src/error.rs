@@ -17,66 +17,15 @@ pub struct AnalysisError {
     pub at: Option<u32>,
 }
 
-/// SQLSTATE query_canceled.
-pub const QUERY_CANCELED: &str = "57014";
-/// SQLSTATE feature_not_supported.
-pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
-/// SQLSTATE undefined_function: no operator or function takes these arguments.
-pub const UNDEFINED_FUNCTION: &str = "42883";
-/// SQLSTATE ambiguous_function: several operators or functions take these arguments, none better than the others.
-pub const AMBIGUOUS_FUNCTION: &str = "42725";
-/// SQLSTATE datatype_mismatch.
-pub const DATATYPE_MISMATCH: &str = "42804";
-/// SQLSTATE cannot_coerce.
-pub const CANNOT_COERCE: &str = "42846";
-/// SQLSTATE wrong_object_type: it is there, and of another kind.
-pub const WRONG_OBJECT_TYPE: &str = "42809";
-/// SQLSTATE undefined_object.
-pub const UNDEFINED_OBJECT: &str = "42704";
-/// SQLSTATE undefined_parameter.
-pub const UNDEFINED_PARAMETER: &str = "42P02";
-/// SQLSTATE ambiguous_parameter: its uses want it of different types.
-pub const AMBIGUOUS_PARAMETER: &str = "42P08";
-/// SQLSTATE indeterminate_datatype.
-pub const INDETERMINATE_DATATYPE: &str = "42P18";
-/// SQLSTATE syntax_error, which covers some misuse of calls, too.
-pub const SYNTAX_ERROR: &str = "42601";
-/// SQLSTATE undefined_column.
-pub const UNDEFINED_COLUMN: &str = "42703";
-/// SQLSTATE undefined_table.
-pub const UNDEFINED_TABLE: &str = "42P01";
-/// SQLSTATE ambiguous_column.
-pub const AMBIGUOUS_COLUMN: &str = "42702";
-/// SQLSTATE ambiguous_alias.
-pub const AMBIGUOUS_ALIAS: &str = "42P09";
-/// SQLSTATE duplicate_alias.
-pub const DUPLICATE_ALIAS: &str = "42712";
-/// SQLSTATE duplicate_column.
-pub const DUPLICATE_COLUMN: &str = "42701";
-/// SQLSTATE invalid_column_reference.
-pub const INVALID_COLUMN_REFERENCE: &str = "42P10";
-/// SQLSTATE grouping_error: an aggregate, or a column beside one, where it must not be.
-pub const GROUPING_ERROR: &str = "42803";
-/// SQLSTATE windowing_error.
-pub const WINDOWING_ERROR: &str = "42P20";
-/// SQLSTATE invalid_recursion.
-pub const INVALID_RECURSION: &str = "42P19";
-/// SQLSTATE undefined_schema.
-pub const UNDEFINED_SCHEMA: &str = "3F000";
-/// SQLSTATE invalid_parameter_value.
-pub const INVALID_PARAMETER_VALUE: &str = "22023";
-/// SQLSTATE program_limit_exceeded.
-pub const PROGRAM_LIMIT_EXCEEDED: &str = "54000";
-/// SQLSTATE stack_depth_limit_exceeded's place: too deep to be read.
-pub const STACK_DEPTH_EXCEEDED: &str = "54001";
-/// SQLSTATE too_many_columns.
-pub const TOO_MANY_COLUMNS: &str = "54011";
-/// SQLSTATE generated_always.
-pub const GENERATED_ALWAYS: &str = "428C9";
-/// SQLSTATE collation_mismatch.
-pub const COLLATION_MISMATCH: &str = "42P21";
-/// SQLSTATE too_many_arguments.
-pub const TOO_MANY_ARGUMENTS: &str = "54023";
+pub use sqlstate::{
+    AMBIGUOUS_ALIAS, AMBIGUOUS_COLUMN, AMBIGUOUS_FUNCTION, AMBIGUOUS_PARAMETER, CANNOT_COERCE, COLLATION_MISMATCH,
+    DATATYPE_MISMATCH, DUPLICATE_ALIAS, DUPLICATE_COLUMN, FEATURE_NOT_SUPPORTED, GENERATED_ALWAYS, GROUPING_ERROR,
+    INDETERMINATE_DATATYPE, INVALID_COLUMN_REFERENCE, INVALID_PARAMETER_VALUE, INVALID_RECURSION,
+    INVALID_SCHEMA_NAME as UNDEFINED_SCHEMA, PROGRAM_LIMIT_EXCEEDED, QUERY_CANCELED,
+    STATEMENT_TOO_COMPLEX as STACK_DEPTH_EXCEEDED, SYNTAX_ERROR, TOO_MANY_ARGUMENTS, TOO_MANY_COLUMNS,
+    UNDEFINED_COLUMN, UNDEFINED_FUNCTION, UNDEFINED_OBJECT, UNDEFINED_PARAMETER, UNDEFINED_TABLE, WINDOWING_ERROR,
+    WRONG_OBJECT_TYPE,
+};
 
 impl AnalysisError {
     /// An error that has no place yet.

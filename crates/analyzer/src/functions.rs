@@ -6,7 +6,7 @@
 mod matching;
 mod misuse;
 
-pub use misuse::Form;
+pub use misuse::CallSurroundings;
 
 use crate::candidates::{self, Choice};
 use crate::catalog::Catalog;
@@ -30,7 +30,7 @@ pub struct Call<'a> {
     /// Whether VARIADIC stands before the last argument.
     pub variadic: bool,
     /// What stands around the arguments.
-    pub form: Form,
+    pub form: CallSurroundings,
 }
 
 /// An argument of a call.
@@ -46,14 +46,14 @@ pub struct Argument<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// A function is called.
-    Function(Resolved),
+    Function(ResolvedFunction),
     /// The argument is cast explicitly to the type.
     Cast(TypeId),
 }
 
 /// A function with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedFunction {
     /// The function.
     pub function: FunctionId,
     /// What kind of function it is.
@@ -135,7 +135,7 @@ fn finish(
     sources: &[TypeId],
     candidate: matching::Candidate,
     function: &Function,
-) -> Result<Resolved, AnalysisError> {
+) -> Result<ResolvedFunction, AnalysisError> {
     misuse::of_kind(catalog, call, function)?;
     let mut arguments = candidate.types;
     // Defaults have the types of their parameters, once these are real.
@@ -161,7 +161,7 @@ fn finish(
         return Err(AnalysisError::new(DATATYPE_MISMATCH, "VARIADIC argument must be an array"));
     }
     misuse::of_form(call, function)?;
-    Ok(Resolved {
+    Ok(ResolvedFunction {
         function: function.id,
         kind: function.kind,
         arguments,

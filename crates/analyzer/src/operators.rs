@@ -10,7 +10,7 @@ use crate::types::{BOOL, FunctionId, NONE, OperatorId, TypeId, UNKNOWN};
 
 /// An operator with sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedOperator {
     /// The operator.
     pub operator: OperatorId,
     /// What computes it.
@@ -46,12 +46,12 @@ impl<'a> OperatorName<'a> {
 }
 
 /// An operator that may be meant; of one with a prefix only the right type is looked at.
-struct Candidate<'c> {
+struct OperatorCandidate<'c> {
     row: &'c Operator,
     types: Vec<TypeId>,
 }
 
-impl candidates::Candidate for Candidate<'_> {
+impl candidates::OperatorCandidate for OperatorCandidate<'_> {
     fn types(&self) -> &[TypeId] {
         &self.types
     }
@@ -63,20 +63,20 @@ pub fn binary(
     name: OperatorName,
     left: TypeId,
     right: TypeId,
-) -> Result<Resolved, AnalysisError> {
+) -> Result<ResolvedOperator, AnalysisError> {
     resolve(catalog, name, &[left, right])
 }
 
 /// Resolves an operator before its only side.
-pub fn prefix(catalog: &dyn Catalog, name: OperatorName, right: TypeId) -> Result<Resolved, AnalysisError> {
+pub fn prefix(catalog: &dyn Catalog, name: OperatorName, right: TypeId) -> Result<ResolvedOperator, AnalysisError> {
     resolve(catalog, name, &[right])
 }
 
-fn resolve(catalog: &dyn Catalog, name: OperatorName, sources: &[TypeId]) -> Result<Resolved, AnalysisError> {
+fn resolve(catalog: &dyn Catalog, name: OperatorName, sources: &[TypeId]) -> Result<ResolvedOperator, AnalysisError> {
     let row = select(catalog, name, sources)?;
     let mut arguments = taken(row);
     let result = polymorphism::settle(catalog, sources, &mut arguments, row.result)?;
-    Ok(Resolved { operator: row.id, function: row.function, arguments, result })
+    Ok(ResolvedOperator { operator: row.id, function: row.function, arguments, result })
 }
 
 /// The operator of `left = ANY (right)` and its like: it is looked for between the left side and an element. The second of the arguments is the array's type.
@@ -85,7 +85,7 @@ pub fn of_array(
     name: OperatorName,
     left: TypeId,
     right: TypeId,
-) -> Result<Resolved, AnalysisError> {
+) -> Result<ResolvedOperator, AnalysisError> {
     let wrong = |words: &str| AnalysisError::new(WRONG_OBJECT_TYPE, format!("op ANY/ALL (array) {words}"));
     let element = match right {
         UNKNOWN => UNKNOWN,
@@ -107,7 +107,7 @@ pub fn of_array(
         let element = arguments[1];
         arguments[1] = catalog.array_type(element).ok_or_else(|| no_array(catalog, element))?;
     }
-    Ok(Resolved { operator: row.id, function: row.function, arguments, result })
+    Ok(ResolvedOperator { operator: row.id, function: row.function, arguments, result })
 }
 
 fn taken(row: &Operator) -> Vec<TypeId> {
@@ -142,22 +142,22 @@ fn select<'c>(catalog: &'c dyn Catalog, name: OperatorName, sources: &[TypeId]) 
 }
 
 /// Operators of the name with as many sides; of those with the same types the first along the search path.
-fn of_form<'c>(catalog: &'c dyn Catalog, name: OperatorName, sides: usize) -> Vec<Candidate<'c>> {
+fn of_form<'c>(catalog: &'c dyn Catalog, name: OperatorName, sides: usize) -> Vec<OperatorCandidate<'c>> {
     let mut found: Vec<Found<'c, Operator>> = catalog.operators_named(name.schema, name.name);
     found.retain(|found| (found.row.left == NONE) == (sides == 1));
     found.sort_by_key(|found| found.place);
-    let mut candidates: Vec<Candidate<'c>> = Vec::with_capacity(found.len());
+    let mut candidates: Vec<OperatorCandidate<'c>> = Vec::with_capacity(found.len());
     for Found { row, .. } in found {
         let types = taken(row);
         if !candidates.iter().any(|candidate| candidate.types == types) {
-            candidates.push(Candidate { row, types });
+            candidates.push(OperatorCandidate { row, types });
         }
     }
     candidates
 }
 
 /// The operator that takes just these types. An unknown side is first supposed to be like the other one, and then like what that is over, if it is a domain.
-fn exact<'c>(catalog: &dyn Catalog, sources: &[TypeId], candidates: &[Candidate<'c>]) -> Option<&'c Operator> {
+fn exact<'c>(catalog: &dyn Catalog, sources: &[TypeId], candidates: &[OperatorCandidate<'c>]) -> Option<&'c Operator> {
     let find =
         |types: &[TypeId]| candidates.iter().find(|candidate| candidate.types == types).map(|candidate| candidate.row);
     match *sources {

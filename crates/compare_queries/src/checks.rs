@@ -127,7 +127,7 @@ impl Check {
                 Answer::Broken(why) => return Finding::Broken(format!("{}: {why}", noted.sql)),
             }
         }
-        let mut asked = Asked { stage, log: String::new() };
+        let mut asked = AskedStatements { stage, log: String::new() };
         let found = match &self.kind {
             Kind::Partition => self.partition(&mut asked),
             Kind::Reference => self.reference(&mut asked),
@@ -148,7 +148,7 @@ impl Check {
         [text(0), text(1), text(2)]
     }
 
-    fn partition(&self, asked: &mut Asked<'_>) -> Result<bool, Finding> {
+    fn partition(&self, asked: &mut AskedStatements<'_>) -> Result<bool, Finding> {
         let [list, from, condition] = self.pieces();
         let head = format!("SELECT {list} FROM {from}");
         let all = asked.rows(&head)?;
@@ -166,7 +166,7 @@ impl Check {
         Ok(judge::same_rows(&all.columns, &all.rows, &united.rows, &union))
     }
 
-    fn reference(&self, asked: &mut Asked<'_>) -> Result<bool, Finding> {
+    fn reference(&self, asked: &mut AskedStatements<'_>) -> Result<bool, Finding> {
         let [_, from, condition] = self.pieces();
         let optimised = asked.rows(&format!("SELECT 1 FROM {from} WHERE {condition}"))?.rows.len();
         let listed = asked.rows(&format!("SELECT ({condition}) IS TRUE FROM {from}"))?;
@@ -176,7 +176,7 @@ impl Check {
 
     /// The condition is evaluated with the row's values in the place of its columns, without any table; what is true of it then must find
     /// the row.
-    fn pivot(&self, asked: &mut Asked<'_>, number: u64, atoms: &[Atom]) -> Result<bool, Finding> {
+    fn pivot(&self, asked: &mut AskedStatements<'_>, number: u64, atoms: &[Atom]) -> Result<bool, Finding> {
         let [_, from, _] = self.pieces();
         let names: Vec<&str> = atoms.iter().map(|atom| atom.sql.as_str()).collect();
         if names.is_empty() {
@@ -204,7 +204,7 @@ impl Check {
         Ok(found.rows.iter().any(|row| row == pivot))
     }
 
-    fn ways(&self, asked: &mut Asked<'_>) -> Result<bool, Finding> {
+    fn ways(&self, asked: &mut AskedStatements<'_>) -> Result<bool, Finding> {
         let [sql, ..] = self.pieces();
         let simple = asked.rows(&sql)?;
         let text = asked.by(Path::ExtendedText, &sql)?;
@@ -215,7 +215,12 @@ impl Check {
             && text.rows.len() == binary.rows.len())
     }
 
-    fn constants(&self, asked: &mut Asked<'_>, kinds: &[Type], sets: &[Vec<Parameter>]) -> Result<bool, Finding> {
+    fn constants(
+        &self,
+        asked: &mut AskedStatements<'_>,
+        kinds: &[Type],
+        sets: &[Vec<Parameter>],
+    ) -> Result<bool, Finding> {
         let [sql, ..] = self.pieces();
         asked.prepare(&sql)?;
         for set in sets {
@@ -229,7 +234,7 @@ impl Check {
         Ok(true)
     }
 
-    fn indexed(&self, asked: &mut Asked<'_>, index: &str) -> Result<bool, Finding> {
+    fn indexed(&self, asked: &mut AskedStatements<'_>, index: &str) -> Result<bool, Finding> {
         let [sql, ..] = self.pieces();
         let before = asked.rows(&sql)?;
         asked.stage.forget_tables();
@@ -260,12 +265,12 @@ struct Rows {
 }
 
 /// What was asked, for the report.
-struct Asked<'a> {
+struct AskedStatements<'a> {
     stage: &'a mut Stage,
     log: String,
 }
 
-impl Asked<'_> {
+impl AskedStatements<'_> {
     fn rows(&mut self, sql: &str) -> Result<Rows, Finding> {
         self.by(Path::Simple, sql)
     }

@@ -7,8 +7,6 @@ use regex::{Regex, RegexBuilder};
 use values::ValueError;
 use values::error::sqlstate;
 
-/// `invalid_regular_expression`.
-const INVALID: &str = "2201B";
 /// Most repetitions that a bound may name (PostgreSQL's `DUPMAX`).
 const REPETITIONS_MAX: u32 = 255;
 /// Bytes of a pattern that is translated: longer ones hardly ever fit the bounds of `regex`.
@@ -55,7 +53,7 @@ pub(crate) fn unsupported() -> ValueError {
 }
 
 fn invalid(what: &str) -> ValueError {
-    ValueError::new(INVALID, format!("invalid regular expression: {what}"))
+    ValueError::new(sqlstate::INVALID_REGULAR_EXPRESSION, format!("invalid regular expression: {what}"))
 }
 
 impl PatternCache {
@@ -379,7 +377,7 @@ mod tests {
         let error = patterns.translated("((a{100}){100}){100}", false).err().expect("it is too large");
         assert_eq!(
             (error.sqlstate, &*error.message),
-            (INVALID, "invalid regular expression: regular expression is too complex")
+            (sqlstate::INVALID_REGULAR_EXPRESSION, "invalid regular expression: regular expression is too complex")
         );
         for number in 0..100 {
             let pattern = format!("{number}{}", "x".repeat(4_000));

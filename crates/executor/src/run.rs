@@ -48,8 +48,7 @@ pub trait RowOperator: Send {
 /// How many rows are asked for where all are needed.
 pub const MANY: usize = 1_024;
 
-/// SQLSTATE out_of_memory.
-pub const OUT_OF_MEMORY: &str = "53200";
+pub use sqlstate::OUT_OF_MEMORY;
 
 /// A scan under way.
 #[derive(Default)]

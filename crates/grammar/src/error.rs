@@ -26,12 +26,7 @@ pub struct Notice {
     pub message: String,
 }
 
-/// SQLSTATE syntax_error.
-pub const SYNTAX_ERROR: &str = "42601";
-/// SQLSTATE feature_not_supported.
-pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
-/// SQLSTATE statement_too_complex's neighbour stack_depth_limit_exceeded has class 54 as well.
-pub const STACK_DEPTH_EXCEEDED: &str = "54001";
+pub use sqlstate::{FEATURE_NOT_SUPPORTED, STATEMENT_TOO_COMPLEX as STACK_DEPTH_EXCEEDED, SYNTAX_ERROR};
 
 impl SyntaxError {
     /// An error with a place.

@@ -53,7 +53,7 @@ pub struct Script {
 pub fn parse(text: &str) -> Result<Script, SyntaxError> {
     if text.len() > TEXT_BYTES_MAX {
         let message = format!("the text of a request is {} bytes long, at most {TEXT_BYTES_MAX} are read", text.len());
-        return Err(SyntaxError { at: None, ..SyntaxError::new("54000", message, 0) });
+        return Err(SyntaxError { at: None, ..SyntaxError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message, 0) });
     }
     // PostgreSQL's texts end at a zero.
     let text = text.split('\0').next().unwrap_or(text);

@@ -237,7 +237,11 @@ impl<'t> Lower<'t, '_> {
     fn unexpected(&self, node: Node) -> SyntaxError {
         let left = NAMES[self.tree.symbol(node) as usize];
         let right: Vec<&str> = self.shape(node).iter().map(|symbol| NAMES[*symbol as usize]).collect();
-        SyntaxError::new("XX000", format!("the rule {left}: {} has no meaning yet", right.join(" ")), self.at(node))
+        SyntaxError::new(
+            sqlstate::INTERNAL_ERROR,
+            format!("the rule {left}: {} has no meaning yet", right.join(" ")),
+            self.at(node),
+        )
     }
 }
 

@@ -244,7 +244,7 @@ fn cut(mut name: String, notices: &mut Vec<Notice>) -> String {
     if name.len() > NAME_BYTES_MAX {
         let kept = name.floor_char_boundary(NAME_BYTES_MAX);
         let message = format!("identifier \"{name}\" will be truncated to \"{}\"", &name[..kept]);
-        notices.push(Notice { sqlstate: "42622", message });
+        notices.push(Notice { sqlstate: sqlstate::NAME_TOO_LONG, message });
         name.truncate(kept);
     }
     name

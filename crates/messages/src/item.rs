@@ -103,10 +103,26 @@ pub struct Write {
     pub row: Option<Row>,
 }
 
+/// Rows that a transaction changes, as whoever waits in vain for its outcome is told of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedRows {
+    /// One of them.
+    pub first: Item,
+    /// How many others there are.
+    pub others: usize,
+}
+
+impl ChangedRows {
+    /// Of these rows; `None`: there are none.
+    pub fn of(mut rows: impl Iterator<Item = Item>) -> Option<ChangedRows> {
+        rows.next().map(|first| ChangedRows { first, others: rows.count() })
+    }
+}
+
 /// Numbers added to columns of a row, to each at most once.
 pub type Addends = SmallVec<[Addend; 1]>;
 
-/// One item whose integer or decimal columns something is added to, whatever they hold: additions commute, so two transactions that add to one
+/// One item whose integer or decimal columns something is added to, whatever they hold: increments commute, so two transactions that add to one
 /// item both commit. The item is not read, but it must be there. (Gawlick and Kinkade, "Varieties of Concurrency Control in IMS/VS
 /// Fast Path", 1985; O'Neil, "The Escrow Transactional Method", 1986.)
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

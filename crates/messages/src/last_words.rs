@@ -2,7 +2,7 @@
 //!
 //! Absence proves nothing by itself: a transaction counts as failed only where it never was sent, or where an [`OutcomeTable`] covers it and does not name it.
 
-use crate::item::Item;
+use crate::item::ChangedRows;
 use crate::session::SessionReply;
 use identifiers::{EpochNumber, Incarnation, SessionId, SiteId, TransactionId};
 use serde::{Deserialize, Serialize};
@@ -92,8 +92,8 @@ pub enum LeftRequest {
     Unknown {
         /// Which transaction.
         transaction: TransactionId,
-        /// One of the items that it was to change, and how many others.
-        changed: Option<(Item, usize)>,
+        /// What it was to change.
+        changed: Option<ChangedRows>,
     },
 }
 
@@ -102,8 +102,8 @@ pub enum LeftRequest {
 pub struct InDoubtCommit {
     /// Which transaction, as the client is told.
     pub transaction: TransactionId,
-    /// One of the items that it was to change, and how many others.
-    pub changed: Option<(Item, usize)>,
+    /// What it was to change.
+    pub changed: Option<ChangedRows>,
     /// The answer, should it have committed.
     pub reply: SessionReply,
     /// As it was sent.

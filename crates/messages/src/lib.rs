@@ -56,7 +56,7 @@ pub use epoch::{Epoch, Member, MemberState};
 pub use identifiers::{
     Address, EpochNumber, Incarnation, InstanceId, OracleLife, ServerKind, SessionId, SiteId, TableId, TransactionId,
 };
-pub use item::{Addends, History, Increment, Item, ItemRead, KeyRange, RangeRead, Row, Write};
+pub use item::{Addends, ChangedRows, History, Increment, Item, ItemRead, KeyRange, RangeRead, Row, Write};
 pub use item_name::ItemName;
 pub use item_set::ItemSet;
 pub use key::Key;

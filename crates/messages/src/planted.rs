@@ -135,10 +135,10 @@ bugs! {
     LifeNotSynced = "life-not-synced", rule 11: "a life asks to be taken in before its beginning is on disk";
     IncrementsReplayedTwice = "increments-replayed-twice", rule 15: "a replay adds to a row what the store had with it";
     UnsettledNotLogged = "unsettled-not-logged", rule 15: "a post does not log rows to which something undecided is added";
-    PostForgetsAdditions = "post-forgets-additions", rule 15: "a row is taken for stored that was added to while it was being posted";
+    PostForgetsIncrements = "post-forgets-increments", rule 15: "a row is taken for stored that was added to while it was being posted";
     EvictedUnwritten = "evicted-unwritten", rule 15: "what is on its way to the store leaves memory before the store has written it";
     FloorOutlivesCopy = "floor-outlives-copy", rule 15: "a replay takes increments for stored that came after a copy had replaced the row";
-    AdditionsToStaleSkipped = "additions-to-stale-skipped", rule 15: "a replay skips what is added to rows whose storage the log names as stale, though only parts of it were";
+    IncrementsToStaleSkipped = "increments-to-stale-skipped", rule 15: "a replay skips what is added to rows whose storage the log names as stale, though only parts of it were";
     LongWaiterPassed = "long-waiter-passed", rule 3: "younger prepares of other sites pass an access however long it has waited";
     CompanionAnsweredEarly = "companion-answered-early", rule 4: "a program that commits in the transaction of another is answered before that has committed";
     AloneUnlisted = "alone-unlisted", rule 3: "what was commit-locked while nobody else was is not compared with who comes next";

@@ -39,7 +39,7 @@ probes! {
     "refreshed-in-replay": "a replay refreshes items, which says nothing of this life";
     "silent-voter": "a member that renews its leases does not vote";
     "outcomes-surplus": "more outcomes of lives that are over are known than may be kept";
-    "joining-adds-not": "an addition is not made to what a member that is being repaired may lack";
+    "joining-refuses-increment": "no increment is made to what a member that is being repaired may lack";
     "copier-meets-drop": "a copy of a storage that was dropped is asked for";
     "copier-meets-newer": "a copy comes of an item that was written here meanwhile";
     "urgent-goes-first": "a message from outside is taken before one that came earlier and is less urgent";
@@ -52,7 +52,7 @@ probes! {
     "needed-version-kept": "a version that was replaced is kept for a snapshot in use";
     "drop-waits-for-readers": "a dropped storage stays for a snapshot that may read it";
     "hollow-storage": "a storage turns out to have nothing but absences";
-    "addition-to-stale": "an addition meets an item that is stale here";
+    "increment-to-stale": "an increment meets an item that is stale here";
     "readded-in-replay": "a replay adds what was added before";
     "no-room": "a site has installed so much that its store lacks that transactions must wait";
     "swap-settled-by-reading": "an oracle is asked again for what it has done";

@@ -185,8 +185,8 @@ pub enum ServiceRequest {
         /// The epoch of the first check.
         epoch: EpochNumber,
     },
-    /// Where only `Additions::ToWhatIsThere` can be made: to which of these not? Answered `Lacking` at once.
-    Additions {
+    /// Where only `Increments::ToWhatIsThere` can be made: to which of these not? Answered `Lacking` at once.
+    Increments {
         /// Names the question.
         tag: u64,
         /// What is added to.
@@ -209,16 +209,16 @@ pub struct Service {
     /// The epoch.
     pub epoch: EpochNumber,
     /// What can be added to without being read.
-    pub additions: Additions,
+    pub increments: Increments,
 }
 
 /// Which items can be added to unread. To one that is stale in some copy nothing can: that copy would refuse when it votes. So this spares a
 /// transaction that it is refused; nothing else depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Additions {
+pub enum Increments {
     /// To all: every member is up.
     ToAll,
-    /// To those that no member lacks, among which one is being repaired. `ServiceRequest::Additions` asks for some.
+    /// To those that no member lacks, among which one is being repaired. `ServiceRequest::Increments` asks for some.
     ToWhatIsThere,
     /// To none: this copy is being repaired.
     ToNothing,
@@ -234,7 +234,7 @@ pub enum ServiceReply {
         /// Where the site may serve; else why not.
         verdict: Result<Service, String>,
     },
-    /// Answers `Additions`.
+    /// Answers `Increments`.
     Lacking {
         /// Names the question.
         tag: u64,

@@ -4,7 +4,7 @@
 //! with the same `session`. All of it stays within a site, so nothing here is lost or repeated.
 
 use crate::conflict::Conflict;
-use crate::item::{Item, KeyRange, Row};
+use crate::item::{ChangedRows, KeyRange, Row};
 use crate::key::Key;
 use crate::program::Program;
 use crate::schema::{CatalogVersions, TableSchema, TemporaryOwner};
@@ -192,8 +192,8 @@ pub enum Failure {
     Unknown {
         /// Which transaction to ask for; `TransactionId::ZERO` when its name is lost, too.
         transaction: TransactionId,
-        /// One of the items that it was to change, and how many others.
-        changed: Option<(Item, usize)>,
+        /// What it was to change, as far as that is known.
+        changed: Option<ChangedRows>,
     },
     /// The site may not serve now: no lease, sealed, or not a member (57P03).
     Unavailable {

@@ -1,9 +1,9 @@
 //! Runs the simulator: `sim [--seed S] [--runs K] [--sites N] [--seconds T] [--steps N] [--real-seconds T] [--jobs N] [--go-on]
-//! [--plant NAME] [--calm] [--tell] [--probes]`.
+//! [--plant NAME] [--situation NAME] [--calm] [--tell] [--probes]`.
 
 use messages::limits::SECOND;
 use messages::planted::{Bug, Planted};
-use mini_raid::Sweep;
+use mini_raid::{Situation, Situations, Sweep};
 
 fn main() {
     let mut sweep = Sweep { jobs: 1, ..Sweep::default() };
@@ -23,6 +23,11 @@ fn main() {
             "--tell" => sweep.bounds.tell = true,
             "--probes" => probes = true,
             "--go-on" => sweep.go_on = true,
+            "--situation" => {
+                let wanted = arguments.next().unwrap_or_default();
+                let found = Situation::ALL.into_iter().find(|situation| situation.name() == wanted);
+                sweep.bounds.situations = found.map_or(Situations::Never, Situations::Only);
+            }
             "--plant" => {
                 let wanted = arguments.next().unwrap_or_default();
                 let bug = Bug::ALL.iter().find(|bug| bug.name() == wanted);

@@ -2,6 +2,7 @@
 
 use crate::limits::{EVENTS_MAX, MOVES_EVERY, RUN_DEFAULT};
 use crate::mover::Moves;
+use crate::situations::Situations;
 
 /// How long a run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct RunBounds {
     pub families: bool,
     /// In some runs sites take snapshots of the instance, and worlds are made from them, too.
     pub snapshots: bool,
+    /// Which situations runs are in.
+    pub situations: Situations,
 }
 
 impl Default for RunBounds {
@@ -50,6 +53,7 @@ impl Default for RunBounds {
             draws: true,
             families: true,
             snapshots: true,
+            situations: Situations::BySeed,
         }
     }
 }

@@ -210,9 +210,9 @@ impl SimulatedClient {
                 execute(program, [member, 0], [token, 0])
             }
             WorkloadStep::Companion(member, token) => execute(&programs.append, [companion(member), 0], [token, 0]),
-            WorkloadStep::Add(key, token) => {
-                self.changes().push(HistoryWrite::Add { key, token });
-                let program = if random.one_in(8) { &programs.make_counter } else { &programs.add };
+            WorkloadStep::Increment(key, token) => {
+                self.changes().push(HistoryWrite::Increment { key, token });
+                let program = if random.one_in(workload.mix.making) { &programs.make_counter } else { &programs.add };
                 execute(program, [key, workload.addend(key, token) as u64], [0, 0])
             }
             WorkloadStep::ReadCounter(key) => execute(&programs.read_counter, [key, 0], [0, 0]),
@@ -343,7 +343,7 @@ impl SimulatedClient {
                 self.observe(Observation::Members { low, high, present });
             }
             WorkloadStep::Toggle(member, token) => self.toggled(member, token, &rows)?,
-            WorkloadStep::Add(key, token) if affected == 0 => {
+            WorkloadStep::Increment(key, token) if affected == 0 => {
                 // The counter is not there: nothing was added.
                 self.changes().retain(|change| change.token() != token);
                 self.observe_counter(key, 0, workload)?;
@@ -421,7 +421,7 @@ impl SimulatedClient {
             .filter(|change| match change {
                 HistoryWrite::Append { key: own, .. } => *own == key,
                 HistoryWrite::Insert { member, .. } | HistoryWrite::Delete { member, .. } => companion(*member) == key,
-                HistoryWrite::Register { .. } | HistoryWrite::Add { .. } => false,
+                HistoryWrite::Register { .. } | HistoryWrite::Increment { .. } => false,
             })
             .map(HistoryWrite::token)
             .collect();
@@ -433,21 +433,21 @@ impl SimulatedClient {
         Ok(())
     }
 
-    /// Leaves the transaction's own additions out.
+    /// Leaves the transaction's own increments out.
     fn observe_counter(&mut self, key: u64, number: i64, workload: &Workload) -> Result<(), String> {
-        let mut additions = workload.additions(key, number)?;
+        let mut increments = workload.increments(key, number)?;
         for change in self.changes().iter() {
-            let HistoryWrite::Add { key: own, token } = change else { continue };
+            let HistoryWrite::Increment { key: own, token } = change else { continue };
             if *own == key {
-                let Some(place) = additions.iter().position(|other| other == token) else {
+                let Some(place) = increments.iter().position(|other| other == token) else {
                     return Err(format!(
                         "a transaction does not see its own addition {token} in counter {key}: {number}"
                     ));
                 };
-                additions.remove(place);
+                increments.remove(place);
             }
         }
-        self.observe(Observation::Counter { key, additions });
+        self.observe(Observation::Counter { key, increments });
         Ok(())
     }
 

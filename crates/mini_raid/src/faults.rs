@@ -69,6 +69,20 @@ pub enum FaultKind {
     Client,
     /// Somebody makes a copy of a disk, or puts one back.
     DiskBack,
+    /// A site sleeps, or hears late, while the others give it up, and reads under the leases that it holds.
+    Outsider,
+    /// All but one site go in the middle of a commit.
+    LeaveOne,
+    /// A home site loses contact in the middle of a commit, and lives.
+    HomeCutOff,
+    /// A checkpoint is interrupted, or something happens soon after it; the store may be slow meanwhile.
+    PostInterrupted,
+    /// A site comes back, and copies reach it late.
+    CopiesLate,
+    /// One site is away for long; meanwhile another comes back, is made up, and is left alone.
+    Relay,
+    /// All but one die in the middle of a commit; its disk is slow, and it loses power once it serves alone.
+    UnsyncedSurvivor,
 }
 
 impl FaultKind {
@@ -99,7 +113,29 @@ impl FaultKind {
         FaultKind::ChainedTraps,
         FaultKind::Client,
         FaultKind::DiskBack,
+        FaultKind::Outsider,
+        FaultKind::LeaveOne,
+        FaultKind::HomeCutOff,
+        FaultKind::PostInterrupted,
+        FaultKind::CopiesLate,
+        FaultKind::Relay,
+        FaultKind::UnsyncedSurvivor,
     ];
+
+    /// Whether it belongs to no situation, and may be chosen for any run.
+    pub fn is_for_any_run(self) -> bool {
+        !matches!(
+            self,
+            FaultKind::DiskBack
+                | FaultKind::Outsider
+                | FaultKind::LeaveOne
+                | FaultKind::HomeCutOff
+                | FaultKind::PostInterrupted
+                | FaultKind::CopiesLate
+                | FaultKind::Relay
+                | FaultKind::UnsyncedSurvivor
+        )
+    }
 
     /// How often it happens, compared to others that a profile has chosen.
     pub fn weight(self) -> u64 {
@@ -149,6 +185,13 @@ impl FaultKind {
             FaultKind::ChainedTraps => "chained traps",
             FaultKind::Client => "client cancels or goes",
             FaultKind::DiskBack => "disk goes back",
+            FaultKind::Outsider => "outsider reads",
+            FaultKind::LeaveOne => "one site left",
+            FaultKind::HomeCutOff => "home site cut off",
+            FaultKind::PostInterrupted => "post interrupted",
+            FaultKind::CopiesLate => "copies late",
+            FaultKind::Relay => "relay",
+            FaultKind::UnsyncedSurvivor => "survivor loses power unsynced",
         }
     }
 }
@@ -223,6 +266,25 @@ pub enum Fault {
         /// By how much.
         by: u64,
     },
+    /// Leases that a site is granted from now on come late by so much.
+    LateGrants {
+        /// To which site.
+        site: usize,
+        /// By how much; 0: no more.
+        by: u64,
+    },
+    /// A site checkpoints its log.
+    Checkpoint {
+        /// Which site.
+        site: usize,
+    },
+    /// A store finishes nothing more, or goes on.
+    HoldStore {
+        /// Which site.
+        site: usize,
+        /// Whether it stands still.
+        held: bool,
+    },
     /// The oracle starts, if it does not run.
     StartOracle,
     /// Tells a site something that need not be true.
@@ -253,6 +315,8 @@ impl Fault {
                 | Fault::Cut { cut: false, .. }
                 | Fault::Slow { by: 0, .. }
                 | Fault::SlowDisk { by: 0, .. }
+                | Fault::HoldStore { held: false, .. }
+                | Fault::LateGrants { by: 0, .. }
         )
     }
 }
@@ -286,6 +350,10 @@ pub enum Blow {
     IsolateThird,
     /// The receiver does, and the message is lost.
     IsolateReceiver,
+    /// All sites but the receiver die, and the message is lost.
+    LeaveReceiver,
+    /// All sites but one that is neither die, and the message is lost.
+    LeaveThird,
 }
 
 impl Blow {
@@ -323,12 +391,22 @@ impl Blow {
             Blow::PowerReceiver => "receiver loses power at a message",
             Blow::IsolateThird => "a third site isolated at a message",
             Blow::IsolateReceiver => "receiver isolated before a message",
+            Blow::LeaveReceiver => "only the receiver left before a message",
+            Blow::LeaveThird => "only a third site left before a message",
         }
     }
 
     /// Whether the sender dies.
     pub fn fells_sender(self) -> bool {
-        matches!(self, Blow::KillSender | Blow::KillSenderBefore | Blow::KillBoth | Blow::PowerSender)
+        matches!(
+            self,
+            Blow::KillSender
+                | Blow::KillSenderBefore
+                | Blow::KillBoth
+                | Blow::PowerSender
+                | Blow::LeaveReceiver
+                | Blow::LeaveThird
+        )
     }
 
     /// Whether the receiver dies.

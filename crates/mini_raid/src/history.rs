@@ -39,12 +39,12 @@ pub enum Observation {
         /// The write seen; 0 for none.
         value: WriteToken,
     },
-    /// A counter, without the transaction's own additions.
+    /// A counter, without the transaction's own increments.
     Counter {
         /// Which.
         key: u64,
-        /// The additions that it holds, in no order.
-        additions: Vec<WriteToken>,
+        /// The increments that it holds, in no order.
+        increments: Vec<WriteToken>,
     },
     /// All members of a range.
     Members {
@@ -77,7 +77,7 @@ pub enum HistoryWrite {
         token: WriteToken,
     },
     /// Something was added to a counter, which need not have been read.
-    Add {
+    Increment {
         /// To which.
         key: u64,
         /// The addition.
@@ -105,7 +105,7 @@ impl HistoryWrite {
         match self {
             HistoryWrite::Append { token, .. }
             | HistoryWrite::Register { token, .. }
-            | HistoryWrite::Add { token, .. }
+            | HistoryWrite::Increment { token, .. }
             | HistoryWrite::Insert { token, .. }
             | HistoryWrite::Delete { token, .. } => *token,
         }

@@ -9,7 +9,7 @@
 //! * [`mod@run`], [`bounds`] and [`sweep`]: one run, what it is allowed, many runs; [`cli`]: `raid sim`; [`statistics`];
 //! * [`world`]: what happens; [`event`]: in which order; [`random`]: by which chance;
 //! * [`machine`], [`clock`], [`network`], [`oracle_host`]: what sites run on;
-//! * [`profile`], [`faults`], [`message_kind`]: what goes wrong; [`mover`]: what must not matter;
+//! * [`profile`], [`situations`], [`faults`], [`message_kind`]: what goes wrong; [`mover`]: what must not matter;
 //! * [`client`], [`seat`], [`workload`], [`programs`], [`tables`], [`families`], [`family_programs`], [`history`]: what is asked, and what was seen;
 //! * [`checkers`]: what must hold; [`limits`].
 
@@ -34,6 +34,7 @@ pub mod programs;
 pub mod random;
 pub mod run;
 pub mod seat;
+pub mod situations;
 pub mod statistics;
 pub mod sweep;
 pub mod tables;
@@ -43,4 +44,5 @@ pub mod world;
 pub use bounds::RunBounds;
 pub use mover::Moves;
 pub use run::{RunOutcome, run};
+pub use situations::{Situation, Situations};
 pub use sweep::Sweep;

@@ -179,7 +179,7 @@ impl SimulatedMachine {
             mover: Mover::new(settings.seed, bounds.moves),
             turns: if bounds.turns { Turns::Always } else { Turns::Never },
             leases: profile.leases,
-            is_late: !bounds.calm && settings.seed.is_multiple_of(3),
+            is_late: !bounds.calm && (profile.late_hosts || settings.seed.is_multiple_of(3)),
             settings,
             stall: Stall { left, every, length, count: 0 },
             sync_latency: profile.sync_latency,
@@ -310,6 +310,7 @@ impl SimulatedMachine {
         self.disk.full = false;
         log.fail_sync(false);
         log.set_full(false);
+        self.store.hold(false);
         self.process = MachineProcess::Asking { log, nonce: self.random.draw(), ask_at: now };
     }
 
@@ -320,6 +321,11 @@ impl SimulatedMachine {
         log.fail_sync(false);
         log.set_full(false);
         self.copies.push(DiskCopy { at, log, store: self.store.copied() });
+    }
+
+    /// Its store finishes nothing more, or goes on.
+    pub fn hold_store(&mut self, held: bool) {
+        self.store.hold(held);
     }
 
     /// What a copy of its store has.

@@ -19,6 +19,8 @@ pub struct Weather {
     pub loss: u32,
     /// Delivered twice, in a million.
     pub duplicates: u32,
+    /// Mean of how much later the second of two comes than it otherwise would.
+    pub second_late: u64,
     /// Delayed a lot, in a million.
     pub stragglers: u32,
     /// Mean of a long delay.
@@ -34,6 +36,7 @@ impl Weather {
             jitter: 50 * MICROSECOND,
             loss: 0,
             duplicates: 0,
+            second_late: 0,
             stragglers: 0,
             straggling: 0,
         }
@@ -99,7 +102,10 @@ impl SimulatedNetwork {
             self.links[link].last = arrival;
             return [Some(arrival), None];
         }
-        let second = random.per_million(weather.duplicates).then(|| now + 4 * self.latency(random, link));
+        let second = random.per_million(weather.duplicates).then(|| {
+            let late = if weather.second_late > 0 { random.around(weather.second_late) } else { 0 };
+            now + 4 * self.latency(random, link) + late
+        });
         [Some(arrival), second]
     }
 

@@ -57,6 +57,8 @@ pub struct Profile {
     pub dead_for: u64,
     /// How long leases last.
     pub leases: LeaseProfile,
+    /// Whether the hosts of all sites are late now and then; otherwise of one in three.
+    pub late_hosts: bool,
     /// What clients do.
     pub mix: Mix,
 }
@@ -122,6 +124,7 @@ impl Profile {
             fault_every: SECOND,
             dead_for: SECOND,
             leases: LeaseProfile::Equal(LeaseLength::DEFAULT),
+            late_hosts: false,
             mix: Mix::draw(random, sites, counters),
         }
     }
@@ -237,7 +240,7 @@ impl Profile {
             2 => LeaseProfile::Mixed,
             _ => LeaseProfile::Extreme,
         };
-        for kind in FaultKind::ALL.iter().filter(|kind| **kind != FaultKind::DiskBack) {
+        for kind in FaultKind::ALL.iter().filter(|kind| kind.is_for_any_run()) {
             let weight = *random.pick(&[0, 0, 1, 2, 6]);
             if weight > 0 {
                 profile.faults.push((*kind, weight * kind.weight()));
@@ -275,6 +278,7 @@ fn weather(random: &mut SeededRandom) -> Weather {
         jitter,
         loss: *random.pick(&[0, 1_000, 20_000, 100_000]),
         duplicates: *random.pick(&[0, 5_000, 100_000]),
+        second_late: 0,
         stragglers,
         straggling,
     }

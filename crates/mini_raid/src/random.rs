@@ -76,7 +76,7 @@ impl SeededRandom {
     }
 }
 
-/// The natural logarithm of a number in (0, 1], good to about 1e-6, the same on every machine: only additions,
+/// The natural logarithm of a number in (0, 1], good to about 1e-6, the same on every machine: only increments,
 /// multiplications and divisions, which IEEE 754 fixes to the bit (a platform's own `ln` may differ in the last one).
 fn logarithm(number: f64) -> f64 {
     let bits = number.to_bits();

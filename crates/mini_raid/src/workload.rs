@@ -17,7 +17,7 @@ use messages::session::AccessMode;
 use messages::settings::Parameter;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Additions to one counter: digits of two bits, none of which may reach the sign.
+/// Additions to one counter, at most: digits of two bits, none of which may reach the sign.
 const DIGITS: usize = 30;
 /// One in so many transactions is about the sequence.
 const DRAWS_EVERY: u64 = 12;
@@ -55,7 +55,7 @@ pub enum WorkloadStep {
     /// Appends the entry of a toggle to the member's companion list.
     Companion(u64, WriteToken),
     /// Adds to a counter.
-    Add(u64, WriteToken),
+    Increment(u64, WriteToken),
     /// Reads a counter.
     ReadCounter(u64),
     /// Reads the counters of a range.
@@ -128,6 +128,10 @@ pub struct Mix {
     pub counters: u64,
     /// One in so many transactions is about counters.
     pub counting: u64,
+    /// Additions to a counter after which clients go on with a fresh one.
+    pub increments_each: usize,
+    /// One in so many increments makes the counter, if it is not there.
+    pub making: u64,
     /// One in so many programs appends to the same list; `None`: there is no crowd.
     pub crowd: Option<u64>,
     /// Tables whose schema changes, in use at a time; 0: none.
@@ -164,6 +168,8 @@ impl Mix {
             writing_site: random.one_in(4).then(|| 1 + random.index(sites)),
             counters: 0,
             counting: 1,
+            increments_each: DIGITS,
+            making: 8,
             crowd: None,
             tables: 0,
             changing: 1,
@@ -198,7 +204,7 @@ pub struct Workload {
     member_round: u64,
     /// Entries seen in a list.
     seen: BTreeMap<u64, usize>,
-    /// By counter: the additions to it, in the order of their digits.
+    /// By counter: the increments to it, in the order of their digits.
     digits: BTreeMap<u64, Vec<WriteToken>>,
     counter_rounds: BTreeMap<u64, u64>,
     /// By table: rows that somebody wanted to add to it.
@@ -307,17 +313,17 @@ impl Workload {
         let slot = random.below(self.mix.counters);
         let round = self.counter_rounds.entry(slot).or_default();
         let digits = self.digits.entry(*round * 100 + slot).or_default();
-        if digits.len() < DIGITS {
+        if digits.len() < self.mix.increments_each {
             return *round * 100 + slot;
         }
         *round += 1;
         *round * 100 + slot
     }
 
-    fn addition(&mut self, random: &mut SeededRandom) -> WorkloadStep {
+    fn increment(&mut self, random: &mut SeededRandom) -> WorkloadStep {
         let (key, token) = (self.counter(random), self.token());
         self.digits.entry(key).or_default().push(token);
-        WorkloadStep::Add(key, token)
+        WorkloadStep::Increment(key, token)
     }
 
     /// What this addition adds: one in its own digit to the base of four, so that a counter tells what was added, and what twice.
@@ -326,8 +332,8 @@ impl Workload {
         1 << (2 * digit)
     }
 
-    /// The additions that a counter holds. Errors: one that was made twice or by nobody.
-    pub fn additions(&self, key: u64, number: i64) -> Result<Vec<WriteToken>, String> {
+    /// The increments that a counter holds. Errors: one that was made twice or by nobody.
+    pub fn increments(&self, key: u64, number: i64) -> Result<Vec<WriteToken>, String> {
         let digits = self.digits.get(&key).map_or(&[][..], |digits| digits);
         let mut found = Vec::new();
         for (place, token) in digits.iter().enumerate() {
@@ -388,7 +394,7 @@ impl Workload {
     fn counting(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
         let base = |key: u64| key / 100 * 100;
         match random.below(6) {
-            0 | 1 => vec![self.addition(random)],
+            0 | 1 => vec![self.increment(random)],
             2 => vec![WorkloadStep::ReadCounter(self.counter(random))],
             3 => {
                 let low = base(self.counter(random));
@@ -409,7 +415,7 @@ impl Workload {
                             WorkloadStep::ScanCounters { low, high: low + 100 }
                         }
                         2 => WorkloadStep::ReadList(self.list(random)),
-                        _ => self.addition(random),
+                        _ => self.increment(random),
                     };
                     plan.push(step);
                     if self.mix.think > 0 && random.one_in(3) {

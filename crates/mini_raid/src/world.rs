@@ -3,8 +3,9 @@
 //! Invariant: what happens is a function of seed, number of sites, planted bug and time bounds alone: one generator, one agenda, no
 //! randomly ordered collection. In reading order: this file (the turn of the world), `processes` (lives of sites), `wires` (messages and
 //! connections), `sessions` (clients), `parked` (and what they outlive), `storages` (what
-//! becomes of those that clients make), `snapshots` and `archives` (and the worlds made from them), `chance` (faults), `disks` (that go back in time), `ending` (recovery and the last look).
+//! becomes of those that clients make), `snapshots` and `archives` (and the worlds made from them), `chance` (faults), `accidents` (those of situations), `disks` (that go back in time), `ending` (recovery and the last look).
 
+mod accidents;
 mod archives;
 mod chance;
 mod disks;
@@ -59,6 +60,8 @@ pub struct World {
     dying: Option<(usize, u64)>,
     /// A site whose votes are lost, though everything else it says arrives.
     silent_voter: Option<usize>,
+    /// A site to which leases that it is granted come late, and by how much.
+    late_grants: Option<(usize, u64)>,
     /// Whether clients begin new transactions.
     busy: bool,
     history: RunHistory,
@@ -89,30 +92,43 @@ fn newer(random: &SeededRandom, draws: usize) -> SeededRandom {
     newer.fork()
 }
 
+/// What kind of world this is. What has been chosen for longer stays what it was for a seed: whatever came later has a chance of its own.
+fn draw_profile(random: &mut SeededRandom, sites: usize, planted: Planted, bounds: RunBounds) -> Profile {
+    let mut profile = match bounds.calm {
+        true => Profile::calm(random, sites, bounds.counters),
+        false => Profile::draw(random, sites, bounds.counters),
+    };
+    if bounds.schemas {
+        profile.change_schemas(random.clone().fork());
+    }
+    if !bounds.calm && bounds.disks_back && sites > 1 {
+        // Of a fork of a copy that has drawn: not the chance of schemas.
+        profile.put_disks_back(newer(random, 1));
+    }
+    if bounds.methods && !bounds.calm {
+        // Neither of these chances.
+        profile.switch_methods(newer(random, 2), sites);
+    }
+    if bounds.families {
+        // None of these chances.
+        profile.raise_families(newer(random, 3));
+    }
+    if !bounds.calm {
+        // Nor this one.
+        let mut random = newer(random, 5);
+        if let Some(situation) = bounds.situations.draw(&mut random, planted) {
+            profile.meet(situation, &mut random, sites);
+        }
+    }
+    profile.mix.draws = bounds.draws;
+    profile
+}
+
 impl World {
     /// A world of this seed, in which nothing has happened.
     pub fn new(seed: u64, sites: usize, planted: Planted, bounds: RunBounds) -> World {
         let mut random = SeededRandom::new(seed);
-        let mut profile = match bounds.calm {
-            true => Profile::calm(&mut random, sites, bounds.counters),
-            false => Profile::draw(&mut random, sites, bounds.counters),
-        };
-        if bounds.schemas {
-            profile.change_schemas(random.clone().fork());
-        }
-        if !bounds.calm && bounds.disks_back && sites > 1 {
-            // Of a fork of a copy that has drawn: not the chance of schemas.
-            profile.put_disks_back(newer(&random, 1));
-        }
-        if bounds.methods && !bounds.calm {
-            // Neither of these chances.
-            profile.switch_methods(newer(&random, 2), sites);
-        }
-        if bounds.families {
-            // None of these chances.
-            profile.raise_families(newer(&random, 3));
-        }
-        profile.mix.draws = bounds.draws;
+        let profile = draw_profile(&mut random, sites, planted, bounds);
         let snapshots = snapshots::InstanceSnapshots::new(newer(&random, 4), bounds.snapshots && !bounds.calm);
         let archives = archives::LogArchives::new(newer(&random, 5), snapshots.are_taken());
         let oracle = OracleHost::new(sites, &profile, planted);
@@ -138,6 +154,7 @@ impl World {
             stormy: !bounds.calm,
             dying: None,
             silent_voter: None,
+            late_grants: None,
             busy: true,
             history: RunHistory::default(),
             outcomes: LoggedOutcomes::default(),

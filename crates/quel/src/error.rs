@@ -1,28 +1,7 @@
 //! What is wrong with a text, as a client of PostgreSQL is told.
 
 use crate::limits::LIST_MAX;
-
-/// Error codes (PostgreSQL 15, appendix A).
-pub mod sqlstate {
-    /// `feature_not_supported`.
-    pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
-    /// `invalid_catalog_name`.
-    pub const UNDEFINED_DATABASE: &str = "3D000";
-    /// `syntax_error`.
-    pub const SYNTAX_ERROR: &str = "42601";
-    /// `undefined_column`.
-    pub const UNDEFINED_COLUMN: &str = "42703";
-    /// `undefined_object`: a type.
-    pub const UNDEFINED_OBJECT: &str = "42704";
-    /// `undefined_function`.
-    pub const UNDEFINED_FUNCTION: &str = "42883";
-    /// `undefined_table`.
-    pub const UNDEFINED_TABLE: &str = "42P01";
-    /// `program_limit_exceeded`.
-    pub const PROGRAM_LIMIT_EXCEEDED: &str = "54000";
-    /// `statement_too_complex`.
-    pub const STATEMENT_TOO_COMPLEX: &str = "54001";
-}
+pub use ::sqlstate;
 
 /// The result of reading QUEL.
 pub type QuelResult<T> = std::result::Result<T, QuelError>;

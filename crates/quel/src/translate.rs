@@ -158,7 +158,7 @@ fn check_databases(names: &[QuelName], relations: &KnownRelations) -> QuelResult
             name.text == relations.catalog.database() || relations.columns(&of_itself(&name.text, name.at)).is_some();
         if !exists {
             let message = format!("database \"{}\" does not exist", name.text);
-            return Err(QuelError::new(sqlstate::UNDEFINED_DATABASE, message, name.at));
+            return Err(QuelError::new(sqlstate::INVALID_CATALOG_NAME, message, name.at));
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 //! Invariant: yes only in an active, unsealed epoch, under an unexpired lease from every other member.
 
 use crate::{MembershipState, ReplicationController};
-use messages::replication::{Additions, Service, ServiceReply, ServiceRequest};
+use messages::replication::{Increments, Service, ServiceReply, ServiceRequest};
 use messages::{EpochNumber, Item, MemberState, Message, Now, Outbox, ServerKind, SiteId};
 use messages::{planted, reached};
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ impl ReplicationController {
                 };
                 service_reply(tag, verdict, outbox);
             }
-            ServiceRequest::Additions { tag, items } => {
+            ServiceRequest::Increments { tag, items } => {
                 let lacking = self.service(now).map(|_| self.lacking(items));
                 let reply = ServiceReply::Lacking { tag, lacking };
                 outbox.local(ServerKind::ActionDriver, Message::ServiceReply(reply));
@@ -48,15 +48,15 @@ impl ReplicationController {
 
     fn service(&self, now: Now) -> Result<Service, String> {
         let epoch = self.may_serve(now)?;
-        let additions = match &self.state {
-            MembershipState::Member(epoch) if epoch.is_whole() => Additions::ToAll,
-            _ if planted!(self.planted, IncrementsWhileJoining) => Additions::ToAll,
+        let increments = match &self.state {
+            MembershipState::Member(epoch) if epoch.is_whole() => Increments::ToAll,
+            _ if planted!(self.planted, IncrementsWhileJoining) => Increments::ToAll,
             MembershipState::Member(epoch) if epoch.members[&self.site].state == MemberState::Up => {
-                Additions::ToWhatIsThere
+                Increments::ToWhatIsThere
             }
-            _ => Additions::ToNothing,
+            _ => Increments::ToNothing,
         };
-        Ok(Service { epoch, additions })
+        Ok(Service { epoch, increments })
     }
 
     /// Which of these a member that is being repaired may lack.
@@ -66,7 +66,7 @@ impl ReplicationController {
             let repaired: Vec<SiteId> = epoch.others(self.site).filter(is_repaired).collect();
             items.retain(|item| repaired.iter().any(|site| self.fail_locks.covers(*site, item)));
             if !items.is_empty() {
-                reached!("joining-adds-not");
+                reached!("joining-refuses-increment");
             }
         }
         items

@@ -11,6 +11,7 @@ pub mod names;
 pub mod purity;
 pub mod sentences;
 pub mod size;
+pub mod sqlstates;
 pub mod unsafety;
 pub mod words;
 
@@ -31,6 +32,7 @@ pub fn check_all(tree: &WorkTree) -> Vec<Violation> {
     violations.extend(purity::check(tree, &architecture));
     violations.extend(sentences::check(tree));
     violations.extend(size::check(tree));
+    violations.extend(sqlstates::check(tree));
     violations.extend(unsafety::check(tree));
     violations.extend(words::check(tree));
     violations.sort();
@@ -56,6 +58,7 @@ mod tests {
             ("crates/a/src/lib.rs", "use std::fs;\nfn f() { unsafe { todo!() } }\n"),
             (size::LIST, "700 crates/a/src/lib.rs\n"),
             (names::LIST, "2 Gone\n"),
+            (sqlstates::LIST, "1 crates/a/src/gone.rs\n"),
             ("README.md", "[x](nowhere.md)"),
             ("docs/lonely.md", ""),
         ]);
@@ -69,6 +72,7 @@ mod tests {
             "`std::fs`",
             "now has",
             "`Gone` is now",
+            "SQLSTATEs as literals",
             "unsafe",
             "`todo!`",
             "no row for `b`",

@@ -5,123 +5,25 @@
 use messages::namespace;
 use messages::schema::Catalog;
 use messages::session::{Failure, StatementFailure};
-use messages::{Conflict, ConflictKind, Item, ItemName, TableId, TransactionId};
+use messages::{ChangedRows, Conflict, ConflictKind, Item, ItemName, TableId, TransactionId};
 use sql_syntax::TooDeep;
 use std::borrow::Cow;
 use values::ValueError;
 
-/// Error codes (PostgreSQL 15, appendix A).
+/// Error codes, some of them by shorter names.
 pub mod sqlstate {
-    /// `cardinality_violation`.
-    pub const CARDINALITY_VIOLATION: &str = "21000";
-    /// `feature_not_supported`.
-    pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
-    /// `invalid_transaction_state`: a savepoint outside a block.
-    pub const NO_ACTIVE_TRANSACTION: &str = "25P01";
-    /// `active_sql_transaction`.
-    pub const ACTIVE_TRANSACTION: &str = "25001";
-    /// `read_only_sql_transaction`.
-    pub const READ_ONLY_TRANSACTION: &str = "25006";
-    /// `in_failed_sql_transaction`.
-    pub const FAILED_TRANSACTION: &str = "25P02";
-    /// `invalid_sql_statement_name`.
-    pub const UNDEFINED_STATEMENT: &str = "26000";
-    /// `invalid_cursor_name`.
-    pub const UNDEFINED_PORTAL: &str = "34000";
-    /// A cursor that only goes forward, and the like.
-    pub const OBJECT_NOT_IN_STATE: &str = "55000";
-    /// A bound on memory.
-    pub const OUT_OF_MEMORY: &str = "53200";
-    /// `duplicate_cursor`.
-    pub const DUPLICATE_PORTAL: &str = "42P03";
-    /// `duplicate_prepared_statement`.
-    pub const DUPLICATE_STATEMENT: &str = "42P05";
-    /// `serialization_failure`.
-    pub const SERIALIZATION_FAILURE: &str = "40001";
-    /// `deadlock_detected`.
-    pub const DEADLOCK: &str = "40P01";
-    /// `syntax_error`.
-    pub const SYNTAX_ERROR: &str = "42601";
-    /// `undefined_table`.
-    pub const UNDEFINED_TABLE: &str = "42P01";
-    /// `undefined_column`.
-    pub const UNDEFINED_COLUMN: &str = "42703";
-    /// `undefined_object`: also an unknown setting.
-    pub const UNDEFINED_OBJECT: &str = "42704";
-    /// `ambiguous_function`.
-    pub const AMBIGUOUS_FUNCTION: &str = "42725";
-    /// `undefined_function`.
-    pub const UNDEFINED_FUNCTION: &str = "42883";
-    /// `duplicate_function`.
-    pub const DUPLICATE_FUNCTION: &str = "42723";
-    /// `invalid_function_definition`.
-    pub const INVALID_FUNCTION_DEFINITION: &str = "42P13";
-    /// `too_many_arguments`.
-    pub const TOO_MANY_ARGUMENTS: &str = "54023";
-    /// `undefined_parameter`.
-    pub const UNDEFINED_PARAMETER: &str = "42P02";
-    /// `duplicate_table`.
-    pub const DUPLICATE_TABLE: &str = "42P07";
-    /// `duplicate_column`.
-    pub const DUPLICATE_COLUMN: &str = "42701";
-    /// `datatype_mismatch`.
-    pub const DATATYPE_MISMATCH: &str = "42804";
-    /// `indeterminate_datatype`.
-    pub const INDETERMINATE_TYPE: &str = "42P18";
-    /// `cannot_coerce`.
-    pub const CANNOT_COERCE: &str = "42846";
-    /// `invalid_column_reference`.
-    pub const INVALID_COLUMN_REFERENCE: &str = "42P10";
-    /// `invalid_table_definition`.
-    pub const INVALID_TABLE_DEFINITION: &str = "42P16";
-    /// `wrong_object_type`.
-    pub const WRONG_OBJECT_TYPE: &str = "42809";
-    /// `invalid_schema_name`.
-    pub const UNDEFINED_SCHEMA: &str = "3F000";
-    /// `invalid_parameter_value`.
-    pub const INVALID_PARAMETER_VALUE: &str = "22023";
-    /// `cant_change_runtime_param`.
-    pub const CANNOT_CHANGE_PARAMETER: &str = "55P02";
-    /// `bad_copy_file_format`.
-    pub const BAD_COPY: &str = "22P04";
-    /// `character_not_in_repertoire`.
-    pub const CHARACTER_NOT_IN_REPERTOIRE: &str = "22021";
-    /// `protocol_violation`.
-    pub const PROTOCOL_VIOLATION: &str = "08P01";
-    /// `transaction_resolution_unknown`.
-    pub const OUTCOME_UNKNOWN: &str = "08007";
-    /// `program_limit_exceeded`.
-    pub const PROGRAM_LIMIT_EXCEEDED: &str = "54000";
-    /// `statement_too_complex`.
-    pub const STATEMENT_TOO_COMPLEX: &str = "54001";
-    /// `too_many_columns`.
-    pub const TOO_MANY_COLUMNS: &str = "54011";
-    /// `too_many_connections`.
-    pub const TOO_MANY_CONNECTIONS: &str = "53300";
-    /// `snapshot_too_old`.
-    pub const SNAPSHOT_TOO_OLD: &str = "72000";
-    /// `query_canceled`.
-    pub const QUERY_CANCELED: &str = "57014";
-    /// `admin_shutdown`.
-    pub const ADMIN_SHUTDOWN: &str = "57P01";
-    /// `cannot_connect_now`.
-    pub const CANNOT_CONNECT_NOW: &str = "57P03";
-    /// `dependent_objects_still_exist`.
-    pub const DEPENDENT_OBJECTS: &str = "2BP01";
-    /// `invalid_grant_operation`.
-    pub const INVALID_GRANT: &str = "0LP01";
-    /// `warning`.
-    pub const WARNING: &str = "01000";
-    /// `insufficient_privilege`.
-    pub const INSUFFICIENT_PRIVILEGE: &str = "42501";
-    /// `duplicate_object`.
-    pub const DUPLICATE_OBJECT: &str = "42710";
-    /// `invalid_password`.
-    pub const INVALID_PASSWORD: &str = "28P01";
-    /// `invalid_authorization_specification`.
-    pub const INVALID_AUTHORIZATION: &str = "28000";
-    /// `internal_error`.
-    pub const INTERNAL_ERROR: &str = "XX000";
+    pub use ::sqlstate::*;
+    pub use ::sqlstate::{
+        ACTIVE_SQL_TRANSACTION as ACTIVE_TRANSACTION, BAD_COPY_FILE_FORMAT as BAD_COPY,
+        CANT_CHANGE_RUNTIME_PARAM as CANNOT_CHANGE_PARAMETER, DEADLOCK_DETECTED as DEADLOCK,
+        DEPENDENT_OBJECTS_STILL_EXIST as DEPENDENT_OBJECTS, DUPLICATE_CURSOR as DUPLICATE_PORTAL,
+        DUPLICATE_PREPARED_STATEMENT as DUPLICATE_STATEMENT, IN_FAILED_SQL_TRANSACTION as FAILED_TRANSACTION,
+        INDETERMINATE_DATATYPE as INDETERMINATE_TYPE, INVALID_AUTHORIZATION_SPECIFICATION as INVALID_AUTHORIZATION,
+        INVALID_CURSOR_NAME as UNDEFINED_PORTAL, INVALID_GRANT_OPERATION as INVALID_GRANT,
+        INVALID_SCHEMA_NAME as UNDEFINED_SCHEMA, INVALID_SQL_STATEMENT_NAME as UNDEFINED_STATEMENT,
+        NO_ACTIVE_SQL_TRANSACTION as NO_ACTIVE_TRANSACTION, OBJECT_NOT_IN_PREREQUISITE_STATE as OBJECT_NOT_IN_STATE,
+        READ_ONLY_SQL_TRANSACTION as READ_ONLY_TRANSACTION, TRANSACTION_RESOLUTION_UNKNOWN as OUTCOME_UNKNOWN,
+    };
 }
 
 /// An error as an ErrorResponse carries it.
@@ -269,7 +171,7 @@ fn of_conflict(conflict: &Conflict, catalog: &Catalog) -> Box<SqlError> {
 }
 
 /// The outcome of a commit is not known: what it may have changed, and how to find out.
-fn of_unknown(transaction: TransactionId, changed: Option<(Item, usize)>, catalog: &Catalog) -> Box<SqlError> {
+fn of_unknown(transaction: TransactionId, changed: Option<ChangedRows>, catalog: &Catalog) -> Box<SqlError> {
     if transaction == TransactionId::ZERO {
         return SqlError::new(
             sqlstate::OUTCOME_UNKNOWN,
@@ -282,7 +184,7 @@ fn of_unknown(transaction: TransactionId, changed: Option<(Item, usize)>, catalo
         sqlstate::OUTCOME_UNKNOWN,
         format!("the outcome of transaction {transaction} is not known: it may or may not have committed"),
     );
-    let Some((item, others)) = changed else {
+    let Some(ChangedRows { first, others }) = changed else {
         return error
             .with_detail("The commit was under way when it was waited for no longer.")
             .with_hint(UNKNOWN_ADVICE);
@@ -294,7 +196,7 @@ fn of_unknown(transaction: TransactionId, changed: Option<(Item, usize)>, catalo
     };
     let detail = format!(
         "The commit was under way when it was waited for no longer. It changes a row{}{rows}.",
-        describe_item(&item, catalog)
+        describe_item(&first, catalog)
     );
     error.with_detail(detail).with_hint(UNKNOWN_ADVICE)
 }

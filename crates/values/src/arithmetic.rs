@@ -158,7 +158,7 @@ fn checked_real(result: f64, left: f64, right: f64) -> Result<f32, ValueError> {
 
 /// `dpow`. Errors: 2201F for roots of negative numbers, 22003.
 pub(crate) fn power(base: f64, exponent: f64) -> Result<f64, ValueError> {
-    let invalid = |message: &str| Err(ValueError::new(sqlstate::INVALID_ARGUMENT_FOR_POWER, message));
+    let invalid = |message: &str| Err(ValueError::new(sqlstate::INVALID_ARGUMENT_FOR_POWER_FUNCTION, message));
     if base == 0.0 && exponent < 0.0 {
         return invalid("zero raised to a negative power is undefined");
     }

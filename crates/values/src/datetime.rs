@@ -112,7 +112,7 @@ fn fault_error(fault: DateFault, input: &str, data_type: Type) -> ValueError {
             format!("date/time field value out of range: \"{input}\""),
         ),
         DateFault::Zone => ValueError::new(
-            sqlstate::INVALID_TIME_ZONE_DISPLACEMENT,
+            sqlstate::INVALID_TIME_ZONE_DISPLACEMENT_VALUE,
             format!("time zone displacement out of range: \"{input}\""),
         ),
         DateFault::Unsupported => {

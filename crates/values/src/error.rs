@@ -4,67 +4,7 @@
 
 use std::fmt;
 
-/// The error codes used here (PostgreSQL 15, appendix A).
-pub mod sqlstate {
-    /// `feature_not_supported`.
-    pub const FEATURE_NOT_SUPPORTED: &str = "0A000";
-    /// `protocol_violation`.
-    pub const PROTOCOL_VIOLATION: &str = "08P01";
-    /// `string_data_right_truncation`.
-    pub const STRING_DATA_RIGHT_TRUNCATION: &str = "22001";
-    /// `numeric_value_out_of_range`.
-    pub const NUMERIC_VALUE_OUT_OF_RANGE: &str = "22003";
-    /// `invalid_datetime_format`.
-    pub const INVALID_DATETIME_FORMAT: &str = "22007";
-    /// `datetime_field_overflow`.
-    pub const DATETIME_FIELD_OVERFLOW: &str = "22008";
-    /// `invalid_time_zone_displacement_value`.
-    pub const INVALID_TIME_ZONE_DISPLACEMENT: &str = "22009";
-    /// `substring_error`.
-    pub const SUBSTRING_ERROR: &str = "22011";
-    /// `division_by_zero`.
-    pub const DIVISION_BY_ZERO: &str = "22012";
-    /// `interval_field_overflow`.
-    pub const INTERVAL_FIELD_OVERFLOW: &str = "22015";
-    /// `invalid_argument_for_logarithm`.
-    pub const INVALID_ARGUMENT_FOR_LOGARITHM: &str = "2201E";
-    /// `invalid_argument_for_power_function`.
-    pub const INVALID_ARGUMENT_FOR_POWER: &str = "2201F";
-    /// `array_subscript_error`.
-    pub const ARRAY_SUBSCRIPT_ERROR: &str = "2202E";
-    /// `character_not_in_repertoire`.
-    pub const CHARACTER_NOT_IN_REPERTOIRE: &str = "22021";
-    /// `invalid_parameter_value`.
-    pub const INVALID_PARAMETER_VALUE: &str = "22023";
-    /// `untranslatable_character`.
-    pub const UNTRANSLATABLE_CHARACTER: &str = "22P05";
-    /// `statement_too_complex`: the stack would not hold it.
-    pub const STATEMENT_TOO_COMPLEX: &str = "54001";
-    /// `invalid_escape_sequence`.
-    pub const INVALID_ESCAPE_SEQUENCE: &str = "22025";
-    /// `invalid_text_representation`.
-    pub const INVALID_TEXT_REPRESENTATION: &str = "22P02";
-    /// `invalid_binary_representation`.
-    pub const INVALID_BINARY_REPRESENTATION: &str = "22P03";
-    /// `cannot_coerce`.
-    pub const CANNOT_COERCE: &str = "42846";
-    /// `datatype_mismatch`.
-    pub const DATATYPE_MISMATCH: &str = "42804";
-    /// `wrong_object_type`.
-    pub const WRONG_OBJECT_TYPE: &str = "42809";
-    /// `undefined_function`, also for operators.
-    pub const UNDEFINED_FUNCTION: &str = "42883";
-    /// `undefined_object`, for a type that does not exist.
-    pub const UNDEFINED_OBJECT: &str = "42704";
-    /// `syntax_error`.
-    pub const SYNTAX_ERROR: &str = "42601";
-    /// `program_limit_exceeded`.
-    pub const PROGRAM_LIMIT_EXCEEDED: &str = "54000";
-    /// `internal_error`, where PostgreSQL has no other code.
-    pub const INTERNAL_ERROR: &str = "XX000";
-    /// `data_corrupted`: stored bytes are no row or key.
-    pub const DATA_CORRUPTED: &str = "XX001";
-}
+pub use ::sqlstate;
 
 /// Why a value could not be read, computed or converted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

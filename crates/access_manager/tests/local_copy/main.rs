@@ -1,8 +1,8 @@
 //! The access manager as other servers see it, message by message.
 
-mod additions;
 mod backlog;
 mod drops;
+mod increments;
 mod large;
 mod model;
 mod site;

@@ -214,7 +214,10 @@ impl InsertRun {
         let update = insertion.on_conflict.and_then(|on_conflict| on_conflict.update.as_ref());
         let (assignments, filter) = update.expect("only DO UPDATE comes here");
         if self.touched.contains(&key) {
-            return Err(failure::statement("21000", "ON CONFLICT DO UPDATE command cannot affect row a second time"));
+            return Err(failure::statement(
+                sqlstate::CARDINALITY_VIOLATION,
+                "ON CONFLICT DO UPDATE command cannot affect row a second time",
+            ));
         }
         let mut old = Vec::new();
         rows::decode_into(table, ColumnSet::ALL, &key, row, &mut old)?;

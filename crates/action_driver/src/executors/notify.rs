@@ -16,7 +16,7 @@ pub(super) fn run(action: &Action, scene: &mut Scene) -> Result<ExecutorStep, Fa
     let Action::Notify { channel, payload, process } = action else { unreachable!("begun for a notification") };
     let channel = text_of(&*scene.scope.evaluate(channel, &[])?)?;
     let payload = text_of(&*scene.scope.evaluate(payload, &[])?)?;
-    let refused = |message| Err(failure::statement("22023", message));
+    let refused = |message| Err(failure::statement(sqlstate::INVALID_PARAMETER_VALUE, message));
     if channel.is_empty() {
         return refused("channel name cannot be empty");
     }
@@ -27,7 +27,10 @@ pub(super) fn run(action: &Action, scene: &mut Scene) -> Result<ExecutorStep, Fa
         return refused("payload string too long");
     }
     if scene.transaction.is_snapshot() {
-        return Err(failure::statement("0A000", "NOTIFY in a read-only transaction is not supported"));
+        return Err(failure::statement(
+            sqlstate::FEATURE_NOT_SUPPORTED,
+            "NOTIFY in a read-only transaction is not supported",
+        ));
     }
     scene.transaction.notify(Notification { channel, payload, process: *process })?;
     Ok(ExecutorStep::Done)
@@ -38,6 +41,6 @@ fn text_of(value: &Value) -> Result<Arc<str>, Failure> {
     match value {
         Value::Text(text) => Ok(text.clone()),
         Value::Null => Ok(Arc::from("")),
-        _ => Err(failure::statement("XX000", "what a notification says is no text")),
+        _ => Err(failure::statement(sqlstate::INTERNAL_ERROR, "what a notification says is no text")),
     }
 }

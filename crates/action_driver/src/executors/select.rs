@@ -31,8 +31,9 @@ impl SelectRun {
         let Action::Select { source, filter, output, offset, limit, lock } = action else {
             unreachable!("begun for a selection")
         };
-        let skip = count(offset.as_ref(), &scene.scope, "2201X", "OFFSET")?.unwrap_or(0);
-        let left = count(limit.as_ref(), &scene.scope, "2201W", "LIMIT")?;
+        let skip = count(offset.as_ref(), &scene.scope, sqlstate::INVALID_ROW_COUNT_IN_RESULT_OFFSET_CLAUSE, "OFFSET")?
+            .unwrap_or(0);
+        let left = count(limit.as_ref(), &scene.scope, sqlstate::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE, "LIMIT")?;
         let kind = match lock {
             Some(RowLockStrength::Update) => AccessKind::Write,
             Some(RowLockStrength::Share) | None => AccessKind::Read,

@@ -86,7 +86,7 @@ fn set(
             "setval: value {last} is out of bounds for sequence \"{}\" ({}..{})",
             sequence.name, schema.minimum, schema.maximum
         );
-        return Err(failure::statement("22003", message));
+        return Err(failure::statement(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message));
     }
     let state = SequenceState { last, is_called };
     scene.transaction.write(sequences::item(sequence), Some(state.encode(sequence)))?;
@@ -101,5 +101,8 @@ fn check_kept(schema: &SequenceSchema, state: SequenceState) -> Result<(), Failu
         last if last > schema.maximum => ("greater than MAXVALUE", schema.maximum),
         _ => return Ok(()),
     };
-    Err(failure::statement("22023", format!("RESTART value ({}) cannot be {limit} ({bound})", state.last)))
+    Err(failure::statement(
+        sqlstate::INVALID_PARAMETER_VALUE,
+        format!("RESTART value ({}) cannot be {limit} ({bound})", state.last),
+    ))
 }

@@ -1,6 +1,6 @@
 //! Executes `Action::Update`.
 //!
-//! One that only adds to columns of one row ([`crate::sums`]) does that, without reading them. Any other reads rows and writes them.
+//! One that only adds to columns of one row ([`crate::increments`]) does that, without reading them. Any other reads rows and writes them.
 //!
 //! Invariant: no row is updated because of what this statement wrote. When neither keys nor indexed columns change, rows are
 //! written as they are found; otherwise all rows are found first, then all old keys are removed, then all new ones claimed, so that
@@ -8,12 +8,12 @@
 
 use crate::cursor::{CursorStep, FoundRow, SourceCursor};
 use crate::failure;
+use crate::increments;
 use crate::limits::COLLECTED_BYTES_MAX;
 use crate::need::{Access, ExecutorEvent, ExecutorNeed};
 use crate::row_write::{self, Image, RowWrite, RowWriteProgress, WritePart};
 use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
-use crate::sums;
 use messages::concurrency::AccessKind;
 use messages::program::{Action, Expression, RowSource};
 use messages::schema::TableSchema;
@@ -88,11 +88,11 @@ impl UpdateRun {
         let mut sum = None;
         if filter.is_none() && returning.is_empty() && scene.transaction.may_add {
             let item = || cursor.only_key().map(|key| rows::table_item(table, key.clone()));
-            sum = sums::of_update(source, assignments, item, &scene.scope)
+            sum = increments::of_update(source, assignments, item, &scene.scope)
                 .filter(|(item, _)| scene.transaction.can_add_to(item));
         }
         Ok(UpdateRun {
-            adds: sum.as_ref().is_some_and(|(item, _)| scene.sums.are_worth(item.table)),
+            adds: sum.as_ref().is_some_and(|(item, _)| scene.increment_worth.are_worth(item.table)),
             sum: sum.map(Box::new),
             cursor,
             in_place: !assignments.iter().any(|(column, _)| is_key(column)),
@@ -124,7 +124,7 @@ impl UpdateRun {
         if matches!(step, ExecutorStep::Done)
             && let Some((item, _)) = self.sum.as_deref()
         {
-            scene.transaction.note_summed(item);
+            scene.transaction.note_incremented(item);
         }
         Ok(step)
     }
@@ -147,13 +147,13 @@ impl UpdateRun {
                 ExecutorEvent::Item(Some(row)) => row,
                 _ => return Ok(ExecutorStep::Need(ExecutorNeed::Presence(item.clone()))),
             };
-            let before = scene.transaction.file().added_to(item);
-            if sums::have_room(&row, before, addends) && scene.transaction.add(item.clone(), addends)? {
+            let before = scene.transaction.file().increment_of(item);
+            if increments::have_room(&row, before, addends) && scene.transaction.add(item.clone(), addends)? {
                 scene.results.affected += 1;
                 return Ok(ExecutorStep::Done);
             }
             // An ordinary update tells what is wrong with it, if anything is; the next one begins with that.
-            scene.transaction.note_summed(item);
+            scene.transaction.note_incremented(item);
             scene.transaction.note_wanted(item);
             self.adds = false;
             event = ExecutorEvent::Go;

@@ -62,7 +62,7 @@ impl ExecutingTransaction {
             Some(moment) => self.undo_to(moment),
             None if self.explicit => {
                 self.over = Some(failure::statement(
-                    "25P02",
+                    sqlstate::IN_FAILED_SQL_TRANSACTION,
                     "current transaction is aborted, commands ignored until end of transaction block",
                 ));
             }

@@ -6,9 +6,9 @@ use crate::world::{ACCOUNTS, World, account_key, accounts, program};
 use messages::concurrency::ConcurrencyReply;
 use messages::planted::{Bug, Planted};
 use messages::program::Action;
-use messages::replication::Additions;
+use messages::replication::Increments;
 use messages::session::{Failure, SessionReply, SessionRequest};
-use messages::{Conflict, ConflictKind, Item, Message, ServerKind, SessionId};
+use messages::{ChangedRows, Conflict, ConflictKind, Item, Message, ServerKind, SessionId};
 use std::collections::BTreeMap;
 use values::Value;
 
@@ -171,7 +171,7 @@ fn a_companion_that_is_cancelled_hears_that_its_outcome_is_unknown() {
         panic!("{:?}", world.others);
     };
     assert_eq!(*id, transaction(3));
-    assert_eq!(changed, &Some((Item { table: ACCOUNTS, key: account_key(1) }, 0)));
+    assert_eq!(changed, &Some(ChangedRows { first: Item { table: ACCOUNTS, key: account_key(1) }, others: 0 }));
     world.ask_as(THIRD, SessionRequest::Close);
     let aborted = messages::commit::CommitReply::Aborted {
         transaction: transaction(3),
@@ -213,7 +213,7 @@ fn a_guest_that_goes_while_it_asks_sends_all_back_to_their_start() {
 #[test]
 fn what_cannot_be_undone_alone_is_lost_for_all() {
     let mut world = filled();
-    world.additions = Additions::ToAll;
+    world.increments = Increments::ToAll;
     world.hold_accesses = true;
     assert_eq!(world.execute(&add_balance(), &[1.into(), Value::BigInt(1)]), None);
     world.execute_as(SECOND, &add_to_one_and_unread_to_another(), &[1.into(), Value::BigInt(100), 2.into()]);

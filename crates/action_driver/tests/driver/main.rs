@@ -3,10 +3,10 @@
 //! Invariant: the stand-ins exist here only; the driver under test is the one that sites run.
 
 mod companions;
+mod increments;
 mod leftovers;
 mod programs;
 mod scripts;
 mod statements;
-mod sums;
 mod temporary_schemas;
 mod world;

@@ -9,8 +9,8 @@ use messages::limits::SERVICE_PATIENCE;
 use messages::program::Program;
 use messages::session::{AccessMode, CommitReceipt, Failure, SessionReply, SessionRequest};
 use messages::{
-    Conflict, ConflictKind, Incarnation, Item, Key, KeyRange, Message, ServerKind, SiteId, TableId, Timestamp,
-    TransactionId,
+    ChangedRows, Conflict, ConflictKind, Incarnation, Item, Key, KeyRange, Message, ServerKind, SiteId, TableId,
+    Timestamp, TransactionId,
 };
 use std::sync::Arc;
 use values::Value;
@@ -550,7 +550,7 @@ fn cancelling_before_and_after_the_commit_is_sent() {
     world.hold_accesses = false;
     world.hold_commits = true;
     world.execute(&add_balance(), &[1.into(), Value::BigInt(5)]);
-    let changed = Some((Item { table: ACCOUNTS, key: account_key(1) }, 0));
+    let changed = Some(ChangedRows { first: Item { table: ACCOUNTS, key: account_key(1) }, others: 0 });
     let failure = Failure::Unknown { transaction: transaction(4), changed };
     assert_eq!(world.ask(SessionRequest::Cancel), Some(SessionReply::Failed(failure)));
     world.hold_commits = false;

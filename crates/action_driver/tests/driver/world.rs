@@ -9,7 +9,7 @@ use messages::commit::{CommitReply, CommitRequest};
 use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyReply, ConcurrencyRequest};
 use messages::planted::Planted;
 use messages::program::{Action, Expression, Program};
-use messages::replication::{Additions, Service, ServiceReply, ServiceRequest};
+use messages::replication::{Increments, Service, ServiceReply, ServiceRequest};
 use messages::schema::{Column, IndexSchema, TableSchema};
 use messages::session::{AccessMode, CommitReceipt, Failure, SessionReply, SessionRequest};
 use messages::{
@@ -32,7 +32,7 @@ pub struct World {
     pub now: Now,
     pub epoch: EpochNumber,
     /// What updates may add to without reading.
-    pub additions: Additions,
+    pub increments: Increments,
     /// What a member lacks that is being repaired.
     pub lacking: Vec<Item>,
     /// Versions by item, oldest first.
@@ -83,7 +83,7 @@ impl World {
             driver: ActionDriver::new(planted, 1),
             now: Now { boot: 1_000_000_000, wall_micros: 0 },
             epoch: EpochNumber(1),
-            additions: Additions::ToNothing,
+            increments: Increments::ToNothing,
             lacking: Vec::new(),
             store: BTreeMap::new(),
             stale: BTreeSet::new(),
@@ -239,13 +239,13 @@ impl World {
     }
 
     fn standing(&self) -> Service {
-        Service { epoch: self.epoch, additions: self.additions }
+        Service { epoch: self.epoch, increments: self.increments }
     }
 
     fn service(&mut self, request: ServiceRequest) -> ServiceReply {
         match request {
             ServiceRequest::Check { tag, .. } => ServiceReply::ServiceReply { tag, verdict: Ok(self.standing()) },
-            ServiceRequest::Additions { tag, items } => {
+            ServiceRequest::Increments { tag, items } => {
                 let lacking = items.into_iter().filter(|item| self.lacking.contains(item)).collect();
                 ServiceReply::Lacking { tag, lacking: Ok(lacking) }
             }
@@ -466,7 +466,7 @@ fn describe(message: &Message) -> Option<String> {
         |snapshot: &Option<Timestamp>| snapshot.map_or(String::new(), |snapshot| format!(" at {}", snapshot.clock));
     Some(match message {
         Message::Service(ServiceRequest::Check { .. }) => "serve?".into(),
-        Message::Service(ServiceRequest::Additions { items, .. }) => {
+        Message::Service(ServiceRequest::Increments { items, .. }) => {
             format!("add to {}?", items.iter().map(item).collect::<Vec<_>>().join(" "))
         }
         Message::Service(ServiceRequest::CheckAfter { epoch, .. }) => format!("still {epoch}?"),

@@ -5,7 +5,7 @@ use grammar::ast::{ExpressionId, FunctionCall};
 use super::levels::Place;
 use super::{Analyzer, Result, error_at};
 use crate::error::{AnalysisError, GROUPING_ERROR, TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, WINDOWING_ERROR};
-use crate::functions::Resolved;
+use crate::functions::ResolvedFunction;
 use crate::names::type_name;
 use crate::tree::{AggregateCall, ExprId, Node, Target};
 use crate::types::{FunctionId, INT4, NO_MODIFIER, TypeId};
@@ -15,7 +15,7 @@ impl<'a> Analyzer<'a> {
     pub fn aggregate(
         &mut self,
         call: &'a FunctionCall,
-        found: &Resolved,
+        found: &ResolvedFunction,
         arguments: Vec<ExprId>,
         around: (usize, Option<ExprId>),
         at: Option<u32>,

@@ -6,7 +6,7 @@ use super::levels::Place;
 use super::{Analyzer, Result, error, error_at};
 use crate::error::{AnalysisError, DATATYPE_MISMATCH, FEATURE_NOT_SUPPORTED, SYNTAX_ERROR, UNDEFINED_SCHEMA};
 use crate::facts::FunctionKind;
-use crate::functions::{self, Argument, Form as Around, Meaning, Resolved};
+use crate::functions::{self, Argument, CallSurroundings, Meaning, ResolvedFunction};
 use crate::tree::{ExprId, Form, Node, QueryId, WindowCall};
 use crate::types::{NO_MODIFIER, RECORD, Typed};
 
@@ -56,7 +56,7 @@ impl<'a> Analyzer<'a> {
                 let id = self.type_of(made.arguments[0]);
                 id == RECORD || self.catalog.is_composite(id)
             };
-        let around = Around {
+        let around = CallSurroundings {
             star: call.star,
             distinct: call.distinct,
             ordered: call.order.len(),
@@ -66,7 +66,10 @@ impl<'a> Analyzer<'a> {
         };
         let meaning = match self.meaning(&made, around, call.variadic) {
             Ok(meaning) => meaning,
-            Err(error) if could_be_field && matches!(error.sqlstate, "42883" | "42725") => {
+            Err(error)
+                if could_be_field
+                    && matches!(error.sqlstate, sqlstate::UNDEFINED_FUNCTION | sqlstate::AMBIGUOUS_FUNCTION) =>
+            {
                 return match self.field(made.arguments[0], name)? {
                     Some(field) => Ok(field),
                     None => Err(error),
@@ -123,7 +126,7 @@ impl<'a> Analyzer<'a> {
         Ok(())
     }
 
-    fn meaning(&self, made: &Made, around: Around, variadic: bool) -> Result<Meaning> {
+    fn meaning(&self, made: &Made, around: CallSurroundings, variadic: bool) -> Result<Meaning> {
         let arguments: Vec<Argument> = made
             .arguments
             .iter()
@@ -149,7 +152,7 @@ impl<'a> Analyzer<'a> {
         &mut self,
         call: &'a FunctionCall,
         made: Made<'a>,
-        found: Resolved,
+        found: ResolvedFunction,
         direct: usize,
         set: Option<ExprId>,
     ) -> Result<ExprId> {
@@ -165,7 +168,7 @@ impl<'a> Analyzer<'a> {
             (FunctionKind::Aggregate | FunctionKind::Window, Some(over)) => {
                 self.no_sets_since(set, "window function")?;
                 if found.returns_set {
-                    return error_at("42P13", "window functions cannot return sets", at);
+                    return error_at(sqlstate::INVALID_FUNCTION_DEFINITION, "window functions cannot return sets", at);
                 }
                 let window = self.window_of(over, &arguments, at)?;
                 let call = WindowCall {
@@ -205,7 +208,7 @@ impl<'a> Analyzer<'a> {
     }
 
     /// Arguments converted, put in the order of the parameters, VARIADIC ones collected, defaults added.
-    fn taken(&mut self, mut arguments: Vec<ExprId>, found: &Resolved) -> Result<Vec<ExprId>> {
+    fn taken(&mut self, mut arguments: Vec<ExprId>, found: &ResolvedFunction) -> Result<Vec<ExprId>> {
         self.convert_arguments(&mut arguments, &found.arguments)?;
         let given = arguments.len();
         for (number, id) in found.arguments.iter().enumerate().skip(given) {
@@ -252,7 +255,7 @@ impl<'a> Analyzer<'a> {
     pub fn system_call(&mut self, name: &'a str, arguments: Vec<ExprId>, at: Option<u32>) -> Result<ExprId> {
         let names = vec![None; arguments.len()];
         let made = Made { schema: Some("pg_catalog"), name, arguments, names, filter: None, at: at.unwrap_or(0) };
-        match self.meaning(&made, Around::default(), false)? {
+        match self.meaning(&made, CallSurroundings::default(), false)? {
             Meaning::Function(found) => {
                 let arguments = self.taken(made.arguments, &found)?;
                 let node =
@@ -272,15 +275,22 @@ impl<'a> Analyzer<'a> {
             return Ok(Some(field));
         }
         let argument = [Argument { type_id: id, name: None }];
-        let call =
-            functions::Call { schema: None, name, arguments: &argument, variadic: false, form: Around::default() };
+        let call = functions::Call {
+            schema: None,
+            name,
+            arguments: &argument,
+            variadic: false,
+            form: CallSurroundings::default(),
+        };
         let found = match functions::resolve(self.catalog, &call) {
             Ok(Meaning::Function(found)) => found,
             Ok(Meaning::Cast(target)) => {
                 let context = crate::facts::CastContext::Explicit;
                 return self.coerce(row, target, NO_MODIFIER, context, Form::Explicit, Some(at)).map(Some);
             }
-            Err(error) if matches!(error.sqlstate, "42883" | "42725") => return Ok(None),
+            Err(error) if matches!(error.sqlstate, sqlstate::UNDEFINED_FUNCTION | sqlstate::AMBIGUOUS_FUNCTION) => {
+                return Ok(None);
+            }
             Err(error) => return Err(error.at(at)),
         };
         if found.kind != FunctionKind::Function {

@@ -205,7 +205,7 @@ impl<'a> Analyzer<'a> {
         // Both of PostgreSQL's own methods take a percentage.
         if sample.arguments.len() != 1 {
             let message = format!("tablesample method {name} requires 1 argument, not {}", sample.arguments.len());
-            return error_at("2202H", message, sample.at);
+            return error_at(sqlstate::INVALID_TABLESAMPLE_ARGUMENT, message, sample.at);
         }
         let mut arguments = Vec::new();
         for argument in &sample.arguments {

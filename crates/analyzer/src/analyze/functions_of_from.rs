@@ -183,7 +183,7 @@ impl<'a> Analyzer<'a> {
         for column in list {
             if column.of.set_of {
                 let message = format!("column \"{}\" cannot be declared SETOF", column.name.text);
-                return error_at("42P16", message, column.name.at);
+                return error_at(sqlstate::INVALID_TABLE_DEFINITION, message, column.name.at);
             }
             let mut typed = self.named_type(&column.of)?;
             if let Some(collation) = &column.collation {
@@ -197,7 +197,7 @@ impl<'a> Analyzer<'a> {
             if !record && crate::coercion::is_pseudo(self.catalog, typed.id) {
                 let name = type_name(self.catalog, typed.id);
                 let message = format!("column \"{}\" has pseudo-type {name}", column.name.text);
-                return error_at("42P16", message, None);
+                return error_at(sqlstate::INVALID_TABLE_DEFINITION, message, None);
             }
             columns.push((column.name.text.clone(), typed));
         }

@@ -202,7 +202,7 @@ fn expand(all: &[Sets], distinct: bool) -> Result<Vec<Vec<u32>>> {
         let choices = choices(element);
         if sets.len() * choices.len() > GROUPING_SETS_MAX {
             let message = format!("too many grouping sets present (maximum {GROUPING_SETS_MAX})");
-            return error_at("54001", message, None);
+            return error_at(sqlstate::STATEMENT_TOO_COMPLEX, message, None);
         }
         let joined = sets.iter().flat_map(|before| {
             choices.iter().map(|choice| {

@@ -10,7 +10,7 @@ use crate::relations::Relation;
 use crate::tree::{Command, EntryColumn, EntryKind, ExprId, JoinTree, Node, Query, QueryId, RangeEntry, Target};
 
 /// A column that gets a value, with what part of it.
-pub type Wanted<'a> = (u32, Option<&'a ColumnTarget>);
+pub type InsertColumn<'a> = (u32, Option<&'a ColumnTarget>);
 
 impl<'a> Analyzer<'a> {
     /// INSERT.
@@ -62,17 +62,17 @@ impl<'a> Analyzer<'a> {
     }
 
     /// The columns that get values: those that are named, or all.
-    pub fn insert_columns(&self, relation: &Relation, named: &'a [ColumnTarget]) -> Result<Vec<Wanted<'a>>> {
+    pub fn insert_columns(&self, relation: &Relation, named: &'a [ColumnTarget]) -> Result<Vec<InsertColumn<'a>>> {
         if named.is_empty() {
             let there = relation.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
             return Ok(there.map(|(number, _)| (number as u32, None)).collect());
         }
-        let mut columns: Vec<Wanted<'a>> = Vec::with_capacity(named.len());
+        let mut columns: Vec<InsertColumn<'a>> = Vec::with_capacity(named.len());
         for target in named {
             let name = target.name.text.as_str();
             let Some(number) = relation.column(name) else {
                 let message = format!("column \"{name}\" of relation \"{}\" does not exist", relation.name);
-                return error_at("42703", message, target.name.at);
+                return error_at(sqlstate::UNDEFINED_COLUMN, message, target.name.at);
             };
             // Parts of one column may be named side by side, a whole column only once.
             let twice = columns.iter().any(|(before, other)| {
@@ -92,7 +92,7 @@ impl<'a> Analyzer<'a> {
         &mut self,
         source: ast::QueryId,
         relation: &'a Relation,
-        columns: &[Wanted<'a>],
+        columns: &[InsertColumn<'a>],
         explicit: bool,
     ) -> Result<(Vec<Target>, Vec<JoinTree>)> {
         let arena = self.arena;
@@ -113,7 +113,7 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn insert_targets(&self, relation: &Relation, columns: &[Wanted<'a>], values: Vec<ExprId>) -> Vec<Target> {
+    fn insert_targets(&self, relation: &Relation, columns: &[InsertColumn<'a>], values: Vec<ExprId>) -> Vec<Target> {
         let pairs = columns.iter().zip(values);
         pairs
             .map(|((number, _), value)| {
@@ -129,7 +129,7 @@ impl<'a> Analyzer<'a> {
         values: Vec<ExprId>,
         written: &[ExpressionId],
         relation: &Relation,
-        columns: &[Wanted<'a>],
+        columns: &[InsertColumn<'a>],
         explicit: bool,
     ) -> Result<Vec<ExprId>> {
         if values.len() > columns.len() {
@@ -164,7 +164,7 @@ impl<'a> Analyzer<'a> {
         &mut self,
         rows: &'a [Vec<ExpressionId>],
         relation: &'a Relation,
-        columns: &[Wanted<'a>],
+        columns: &[InsertColumn<'a>],
         explicit: bool,
     ) -> Result<(Vec<Target>, Vec<JoinTree>)> {
         let mut lists: Vec<Vec<ExprId>> = Vec::with_capacity(rows.len());
@@ -198,7 +198,7 @@ impl<'a> Analyzer<'a> {
         &mut self,
         source: ast::QueryId,
         relation: &'a Relation,
-        columns: &[Wanted<'a>],
+        columns: &[InsertColumn<'a>],
         explicit: bool,
     ) -> Result<(Vec<Target>, Vec<JoinTree>)> {
         let arena = self.arena;

@@ -7,7 +7,7 @@ use crate::coercion::can_coerce;
 use crate::error::{AnalysisError, DATATYPE_MISMATCH, FEATURE_NOT_SUPPORTED};
 use crate::facts::CastContext;
 use crate::limits::CHAINS_MAX;
-use crate::operators::{self, OperatorName, Resolved};
+use crate::operators::{self, OperatorName, ResolvedOperator};
 use crate::tree::{Constant, ExprId, Form, Node};
 use crate::types::{BOOL, NO_MODIFIER, RECORD, TypeId};
 
@@ -121,7 +121,7 @@ impl<'a> Analyzer<'a> {
         left: Option<ExprId>,
         right: ExprId,
         at: Option<u32>,
-    ) -> Result<(Resolved, Vec<ExprId>)> {
+    ) -> Result<(ResolvedOperator, Vec<ExprId>)> {
         let wanted = OperatorName { schema, name };
         if let Some(schema) = schema
             && !self.catalog.has_schema(schema)

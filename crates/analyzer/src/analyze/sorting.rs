@@ -302,7 +302,7 @@ impl<'a> Analyzer<'a> {
         }
         if with_ties && matches!(self.tree[value].node, Node::Constant(Constant::Null)) {
             let message = "row count cannot be null in FETCH FIRST ... WITH TIES clause";
-            return error_at("2201W", message, None);
+            return error_at(sqlstate::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE, message, None);
         }
         Ok(Some(value))
     }

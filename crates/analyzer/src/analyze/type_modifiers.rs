@@ -79,12 +79,12 @@ impl Analyzer<'_> {
                     Ok(number) => numbers.push(number),
                     Err(_) => {
                         let message = format!("invalid input syntax for type integer: \"{text}\"");
-                        return error_at("22P02", message, name.at);
+                        return error_at(sqlstate::INVALID_TEXT_REPRESENTATION, message, name.at);
                     }
                 },
                 ExpressionNode::Column { names, star: false } if names.len() == 1 => {
                     let message = format!("invalid input syntax for type integer: \"{}\"", names[0].text);
-                    return error_at("22P02", message, name.at);
+                    return error_at(sqlstate::INVALID_TEXT_REPRESENTATION, message, name.at);
                 }
                 _ => {
                     let message = "type modifiers must be simple constants or identifiers";

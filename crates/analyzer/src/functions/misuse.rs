@@ -8,7 +8,7 @@ use crate::types::NONE;
 
 /// What stands around the arguments.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Form {
+pub struct CallSurroundings {
     /// `f(*)`
     pub star: bool,
     /// DISTINCT before the arguments.
@@ -73,7 +73,7 @@ fn unsupported(message: &str) -> AnalysisError {
     AnalysisError::new(FEATURE_NOT_SUPPORTED, message)
 }
 
-fn plain(form: &Form, name: &str) -> Result<(), AnalysisError> {
+fn plain(form: &CallSurroundings, name: &str) -> Result<(), AnalysisError> {
     let not_aggregate = |what: &str| Err(wrong(format!("{what} specified, but {name} is not an aggregate function")));
     if form.star {
         return not_aggregate(&format!("{name}(*)"));

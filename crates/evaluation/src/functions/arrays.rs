@@ -98,7 +98,9 @@ fn position(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let Some(elements) = call.value(0).as_array() else { return Ok(Value::Null) };
     let first = match call.arguments.get(2) {
         None => 1,
-        Some(Value::Null) => return Err(ValueError::new("22004", "initial position must not be null")),
+        Some(Value::Null) => {
+            return Err(ValueError::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "initial position must not be null"));
+        }
         Some(_) => call.integer(2),
     };
     let mut places = elements.iter().zip(1..).filter(|(_, place)| i64::from(*place) >= first);
@@ -126,13 +128,16 @@ fn replace(call: &mut CallArguments<'_, '_>) -> FunctionResult {
 
 fn fill(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let Some(lengths) = call.value(1).as_array() else {
-        return Err(ValueError::new("22004", "dimension array or low bound array cannot be null"));
+        return Err(ValueError::new(
+            sqlstate::NULL_VALUE_NOT_ALLOWED,
+            "dimension array or low bound array cannot be null",
+        ));
     };
     match lengths {
         [] => result(call, Vec::new()),
         [length] => {
             let Some(length) = length.as_integer() else {
-                return Err(ValueError::new("22004", "dimension values cannot be null"));
+                return Err(ValueError::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "dimension values cannot be null"));
             };
             match usize::try_from(length) {
                 Ok(length) if length <= ELEMENTS_MAX => result(call, vec![call.value(0).clone(); length]),

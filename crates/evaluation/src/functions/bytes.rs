@@ -72,7 +72,9 @@ fn place(call: &CallArguments<'_, '_>) -> Result<usize, ValueError> {
     let (length, at) = (call.bytes(0).len(), call.integer(1));
     let place = usize::try_from(at).ok().filter(|place| *place < length);
     let last = length as i64 - 1;
-    place.ok_or_else(|| ValueError::new("2202E", format!("index {at} out of valid range, 0..{last}")))
+    place.ok_or_else(|| {
+        ValueError::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, format!("index {at} out of valid range, 0..{last}"))
+    })
 }
 
 fn get_byte(call: &mut CallArguments<'_, '_>) -> FunctionResult {

@@ -46,7 +46,11 @@ fn specifier(format: &str) -> Result<(Specifier, &str), ValueError> {
         let end = text.find(|other: char| !other.is_ascii_digit()).unwrap_or(text.len());
         (text[..end].to_string(), end)
     };
-    let parsed = |digits: &str| digits.parse::<i32>().map_err(|_| ValueError::new("22003", "number is out of range"));
+    let parsed = |digits: &str| {
+        digits
+            .parse::<i32>()
+            .map_err(|_| ValueError::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "number is out of range"))
+    };
     let mut rest = format;
     let (digits, end) = number(rest);
     if !digits.is_empty() && rest[end..].starts_with('$') {
@@ -105,7 +109,10 @@ fn format(call: &mut CallArguments<'_, '_>) -> FunctionResult {
         let text = match found.kind {
             '%' => "%".to_string(),
             'I' if is_null => {
-                return Err(ValueError::new("22004", "null values cannot be formatted as an SQL identifier"));
+                return Err(ValueError::new(
+                    sqlstate::NULL_VALUE_NOT_ALLOWED,
+                    "null values cannot be formatted as an SQL identifier",
+                ));
             }
             'L' if is_null => "NULL".to_string(),
             _ if is_null => String::new(),

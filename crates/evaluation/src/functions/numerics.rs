@@ -9,8 +9,6 @@ use values::operators::{BinaryOperator, binary};
 use values::{Type, Value, ValueError, numeric};
 
 const NUMERIC: Type = Type::Numeric(None);
-/// `invalid_argument_for_width_bucket_function`.
-const INVALID_BUCKETS: &str = "2201G";
 
 pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("numeric_add", add),
@@ -60,7 +58,7 @@ fn divide_truncated(call: &mut CallArguments<'_, '_>) -> FunctionResult {
 }
 
 fn buckets_error(message: &str) -> ValueError {
-    ValueError::new(INVALID_BUCKETS, message)
+    ValueError::new(sqlstate::INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION, message)
 }
 
 /// The bucket behind the last one.

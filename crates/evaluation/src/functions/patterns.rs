@@ -48,7 +48,7 @@ fn like_escape(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let mut of_escape = escape.chars();
     let escape = of_escape.next();
     if of_escape.next().is_some() {
-        let error = ValueError::new("22025", "invalid escape string");
+        let error = ValueError::new(sqlstate::INVALID_ESCAPE_SEQUENCE, "invalid escape string");
         return Err(error);
     }
     if escape == Some('\\') {

@@ -9,9 +9,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use values::{Type, Value};
 
-/// SQLSTATE cardinality_violation.
-const CARDINALITY_VIOLATION: &str = "21000";
-
 /// How rows become a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubplanKind {
@@ -122,7 +119,7 @@ impl SubplanUse {
             SubplanKind::Exists => Ok((!subplan.rows.is_empty()).into()),
             SubplanKind::Value | SubplanKind::Row if subplan.rows.len() > 1 => {
                 let message = "more than one row returned by a subquery used as an expression";
-                Err(error_at(CARDINALITY_VIOLATION, message, ErrorPlace(None)))
+                Err(error_at(sqlstate::CARDINALITY_VIOLATION, message, ErrorPlace(None)))
             }
             SubplanKind::Value => Ok(subplan.rows.first().map_or(Value::Null, |row| row[0].clone())),
             SubplanKind::Array(element) => {

@@ -78,7 +78,7 @@ pub fn accumulator(
     let direct: RowValues = of.direct.iter().map(|value| value.evaluate(row, run)).collect::<Result<_, _>>()?;
     match evaluation::aggregates::aggregate(of.function, &direct, &of.types, of.result) {
         Some(made) => Ok(made?),
-        None => Err(ExecutionError::new("0A000", "this aggregate is not built").into()),
+        None => Err(ExecutionError::new(sqlstate::FEATURE_NOT_SUPPORTED, "this aggregate is not built").into()),
     }
 }
 

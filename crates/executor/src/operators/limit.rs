@@ -36,7 +36,11 @@ pub fn count(
     match u64::try_from(number) {
         Ok(number) => Ok(Some(number)),
         Err(_) => {
-            let sqlstate = if word == "LIMIT" { "2201W" } else { "2201X" };
+            let sqlstate = if word == "LIMIT" {
+                sqlstate::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE
+            } else {
+                sqlstate::INVALID_ROW_COUNT_IN_RESULT_OFFSET_CLAUSE
+            };
             Err(ExecutionError::new(sqlstate, format!("{word} must not be negative")).into())
         }
     }

@@ -222,10 +222,18 @@ fn offset(end: &FrameEnd, frame: &FrameSpan, which: &str, run: &mut RunState<'_,
     let (FrameEnd::Preceding(offset, _) | FrameEnd::Following(offset, _)) = end else { return Ok(Value::Null) };
     let value = offset.evaluate(&[], run)?;
     if value.is_null() {
-        return Err(ExecutionError::new("22004", format!("frame {which} offset must not be null")).into());
+        return Err(ExecutionError::new(
+            sqlstate::NULL_VALUE_NOT_ALLOWED,
+            format!("frame {which} offset must not be null"),
+        )
+        .into());
     }
     if frame.unit != grammar::ast::FrameUnit::Range && value.as_integer().is_some_and(|rows| rows < 0) {
-        return Err(ExecutionError::new("22013", format!("frame {which} offset must not be negative")).into());
+        return Err(ExecutionError::new(
+            sqlstate::INVALID_PRECEDING_OR_FOLLOWING_SIZE,
+            format!("frame {which} offset must not be negative"),
+        )
+        .into());
     }
     Ok(value)
 }
@@ -242,7 +250,7 @@ fn aggregated(
 ) -> Result<Value, Interruption> {
     let begin = || match evaluation::aggregates::aggregate(call.function, &[], &call.types, call.result) {
         Some(made) => made.map_err(Interruption::from),
-        None => Err(ExecutionError::new("0A000", "this aggregate is not built").into()),
+        None => Err(ExecutionError::new(sqlstate::FEATURE_NOT_SUPPORTED, "this aggregate is not built").into()),
     };
     if seen.range.start != 0 || !seen.without.is_empty() {
         let mut accumulator = begin()?;
@@ -332,16 +340,18 @@ fn window_function(
         "percent_rank" if count <= 1 => Value::Double(0.0),
         "percent_rank" => Value::Double(peers.start as f64 / (count - 1) as f64),
         "cume_dist" => Value::Double(peers.end as f64 / count as f64),
-        "ntile" => match positive(argument(0, 0), "22014", "ntile")? {
+        "ntile" => match positive(argument(0, 0), sqlstate::INVALID_ARGUMENT_FOR_NTILE_FUNCTION, "ntile")? {
             Some(buckets) => Value::Integer(bucket(place, count, buckets) as i32),
             None => Value::Null,
         },
         "first_value" => seen.nth(0).map_or(Value::Null, |row| argument(row, 0)),
         "last_value" => seen.last().map_or(Value::Null, |row| argument(row, 0)),
-        "nth_value" => match positive(argument(place, 1), "22016", "nth_value")? {
-            Some(nth) => seen.nth(nth - 1).map_or(Value::Null, |row| argument(row, 0)),
-            None => Value::Null,
-        },
+        "nth_value" => {
+            match positive(argument(place, 1), sqlstate::INVALID_ARGUMENT_FOR_NTH_VALUE_FUNCTION, "nth_value")? {
+                Some(nth) => seen.nth(nth - 1).map_or(Value::Null, |row| argument(row, 0)),
+                None => Value::Null,
+            }
+        }
         name if name.starts_with("lag") => shifted(-1),
         _ => shifted(1),
     })

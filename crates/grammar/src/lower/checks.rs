@@ -6,13 +6,6 @@ use crate::error::{FEATURE_NOT_SUPPORTED, SYNTAX_ERROR, SyntaxError};
 use crate::parse::Node;
 use crate::tables::symbols as g;
 
-/// SQLSTATE reserved_name.
-const RESERVED_NAME: &str = "42939";
-/// SQLSTATE duplicate_object.
-const DUPLICATE_OBJECT: &str = "42710";
-/// SQLSTATE invalid_parameter_value.
-const INVALID_PARAMETER: &str = "22023";
-
 /// What a list of a publication must begin with.
 const PUBLICATION_DETAIL: &str =
     "One of TABLE or TABLES IN SCHEMA must be specified before a standalone table or schema name.";
@@ -28,7 +21,7 @@ impl Lower<'_, '_> {
             g::qualified_name => self.check_qualified(node),
             g::func_name | g::function_with_argtypes => self.check_names(node),
             g::RoleSpec if self.first_word(node) == "none" => {
-                Err(SyntaxError::new(RESERVED_NAME, "role name \"none\" is reserved", self.at(node)))
+                Err(SyntaxError::new(sqlstate::RESERVED_NAME, "role name \"none\" is reserved", self.at(node)))
             }
             g::RoleId => self.check_role(node),
             g::key_match if self.has(node, g::PARTIAL) => {
@@ -105,7 +98,7 @@ impl Lower<'_, '_> {
             [g::SESSION_USER] => "SESSION_USER cannot be used as a role name here",
             _ => return Ok(()),
         };
-        Err(SyntaxError::new(RESERVED_NAME, message, self.at(node)))
+        Err(SyntaxError::new(sqlstate::RESERVED_NAME, message, self.at(node)))
     }
 
     fn check_role_option(&self, node: Node) -> Lowered<()> {
@@ -214,7 +207,7 @@ impl Lower<'_, '_> {
             1..54 => return Ok(()),
             _ => "precision for type float must be less than 54 bits",
         };
-        Err(SyntaxError::new(INVALID_PARAMETER, message, self.at(precision)))
+        Err(SyntaxError::new(sqlstate::INVALID_PARAMETER_VALUE, message, self.at(precision)))
     }
 
     /// A column of XMLTABLE has each option once.
@@ -297,7 +290,7 @@ impl Lower<'_, '_> {
             };
             if std::mem::replace(seen, true) {
                 let message = format!("{name} for hash partition provided more than once");
-                return Err(SyntaxError::new(DUPLICATE_OBJECT, message, at));
+                return Err(SyntaxError::new(sqlstate::DUPLICATE_OBJECT, message, at));
             }
         }
         match (modulus, remainder) {
@@ -311,7 +304,7 @@ impl Lower<'_, '_> {
         match self.part(node, g::Iconst) {
             Some(number) if !(1..=i32::from(i16::MAX)).contains(&self.integer(number)) => {
                 let message = "column number must be in range from 1 to 32767";
-                Err(SyntaxError::new(INVALID_PARAMETER, message, self.at(number)))
+                Err(SyntaxError::new(sqlstate::INVALID_PARAMETER_VALUE, message, self.at(number)))
             }
             _ => Ok(()),
         }

@@ -9,9 +9,6 @@ use crate::error::SyntaxError;
 use crate::parse::Node;
 use crate::tables::symbols as g;
 
-/// SQLSTATE windowing_error.
-const WINDOWING_ERROR: &str = "42P20";
-
 impl Lower<'_, '_> {
     /// `target_list`, `opt_target_list`, `returning_clause`.
     pub(super) fn targets(&mut self, node: Node) -> Vec<Target> {
@@ -187,7 +184,7 @@ impl Lower<'_, '_> {
             _ => return Err(self.unexpected(extent)),
         };
         let start_node = self.part(extent, g::frame_bound).ok_or_else(|| self.unexpected(extent))?;
-        let refused = |message, node| Err(SyntaxError::new(WINDOWING_ERROR, message, self.at(node)));
+        let refused = |message, node| Err(SyntaxError::new(sqlstate::WINDOWING_ERROR, message, self.at(node)));
         match (start, end) {
             (FrameBound::UnboundedFollowing, _) => refused("frame start cannot be UNBOUNDED FOLLOWING", start_node),
             (FrameBound::Following(_), None) => {

@@ -125,7 +125,8 @@ impl Scanner<'_> {
             }
         };
         if (2..2 + wanted).any(|offset| !self.byte(offset).is_ascii_hexdigit()) {
-            return Err(SyntaxError::new("22025", "invalid Unicode escape", at as u32).with_hint(ESCAPES_HINT));
+            return Err(SyntaxError::new(sqlstate::INVALID_ESCAPE_SEQUENCE, "invalid Unicode escape", at as u32)
+                .with_hint(ESCAPES_HINT));
         }
         let code = self.digits_value(2, wanted, 16);
         self.position += 2 + wanted;
@@ -162,7 +163,11 @@ fn invalid_bytes(bytes: &[u8]) -> SyntaxError {
     let shown: Vec<String> = rest.iter().take(length).map(|byte| format!("0x{byte:02x}")).collect();
     SyntaxError {
         at: None,
-        ..SyntaxError::new("22021", format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" ")), 0)
+        ..SyntaxError::new(
+            sqlstate::CHARACTER_NOT_IN_REPERTOIRE,
+            format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" ")),
+            0,
+        )
     }
 }
 

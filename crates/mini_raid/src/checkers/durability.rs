@@ -38,7 +38,7 @@ impl LastLook {
                         }
                     }
                 }
-                Observation::Counter { additions, .. } => look.entries.extend(additions),
+                Observation::Counter { increments, .. } => look.entries.extend(increments),
                 Observation::Register { value, .. } => {
                     let mut value = *value;
                     while value != 0 && look.registers.insert(value) {

@@ -1,7 +1,7 @@
 //! Strict serializability of what clients saw, as a graph of dependencies without a cycle.
 //!
 //! Every read shows what it depends on: a list shows all entries in the order of their transactions, a register the write that it holds, a
-//! scan the insertion of each member, whose companion list shows all its comings and goings, a counter all additions, in no order. From
+//! scan the insertion of each member, whose companion list shows all its comings and goings, a counter all increments, in no order. From
 //! that follow the edges
 //!
 //! * *ww*: who wrote the next version,
@@ -34,7 +34,9 @@ pub fn lists_of(history: &RunHistory) -> BTreeSet<u64> {
                 crate::history::HistoryWrite::Append { key, .. } => *key,
                 crate::history::HistoryWrite::Insert { member, .. }
                 | crate::history::HistoryWrite::Delete { member, .. } => companion(*member),
-                crate::history::HistoryWrite::Register { .. } | crate::history::HistoryWrite::Add { .. } => continue,
+                crate::history::HistoryWrite::Register { .. } | crate::history::HistoryWrite::Increment { .. } => {
+                    continue;
+                }
             });
         }
     }
@@ -98,7 +100,7 @@ fn check_some(
 fn tokens_of(observation: &Observation) -> impl Iterator<Item = WriteToken> + '_ {
     let (list, value, members) = match observation {
         Observation::List { entries, .. } => (&entries[..], None, &[][..]),
-        Observation::Counter { additions, .. } => (&additions[..], None, &[][..]),
+        Observation::Counter { increments, .. } => (&increments[..], None, &[][..]),
         Observation::Register { value, .. } => (&[][..], Some(*value), &[][..]),
         Observation::Members { present, .. } => (&[][..], None, &present[..]),
     };

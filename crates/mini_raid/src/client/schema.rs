@@ -65,7 +65,7 @@ impl SimulatedClient {
         match step {
             TableStep::Change { token, .. } => self.changes().push(HistoryWrite::Append { key, token }),
             TableStep::AddRow { token, .. } if compiled.before.is_some() => {
-                self.changes().push(HistoryWrite::Add { key, token });
+                self.changes().push(HistoryWrite::Increment { key, token });
             }
             TableStep::AddRow { .. } | TableStep::Read { .. } | TableStep::Confirm { .. } => {}
         }
@@ -133,19 +133,19 @@ impl SimulatedClient {
     }
 
     /// Leaves the rows out that the transaction has added itself.
-    fn observe_added(&mut self, key: u64, mut additions: Vec<WriteToken>) -> Result<(), String> {
+    fn observe_added(&mut self, key: u64, mut increments: Vec<WriteToken>) -> Result<(), String> {
         let own = self.own_tokens(|change| match change {
-            HistoryWrite::Add { key: own, token } if *own == key => Some(*token),
+            HistoryWrite::Increment { key: own, token } if *own == key => Some(*token),
             _ => None,
         });
         for token in own {
-            let Some(place) = additions.iter().position(|other| *other == token) else {
+            let Some(place) = increments.iter().position(|other| *other == token) else {
                 return self
-                    .suspect(format!("a transaction does not see the row {token} that it has added: {additions:?}"));
+                    .suspect(format!("a transaction does not see the row {token} that it has added: {increments:?}"));
             };
-            additions.remove(place);
+            increments.remove(place);
         }
-        self.observe(Observation::Counter { key, additions });
+        self.observe(Observation::Counter { key, increments });
         Ok(())
     }
 

@@ -41,7 +41,7 @@ impl World {
     }
 
     /// About how long a lease lasts.
-    fn lease(&self) -> u64 {
+    pub(super) fn lease(&self) -> u64 {
         self.profile.leases.usual().nanoseconds()
     }
 
@@ -115,8 +115,7 @@ impl World {
             FaultKind::OracleKill | FaultKind::OracleMute | FaultKind::OracleRestore => self.hurt_oracle(kind),
             FaultKind::Checkpoint => {
                 let site = self.site();
-                self.look_at_log(site);
-                self.act(site, |domain, clock| domain.begin_checkpoint(clock));
+                self.strike(Fault::Checkpoint { site });
             }
             FaultKind::Trap => {
                 let trap = self.trap(0);
@@ -124,13 +123,22 @@ impl World {
             }
             FaultKind::ChainedTraps => self.chain_traps(),
             FaultKind::DiskBack => self.copy_or_put_back(),
-            FaultKind::Client => {
-                let client = self.random.index(self.clients.len());
-                let request = self.clients[client].request;
-                let goes = self.random.one_in(2);
-                self.plan_fault(0, Fault::Impatience { client, request, goes });
-            }
+            FaultKind::Outsider
+            | FaultKind::LeaveOne
+            | FaultKind::HomeCutOff
+            | FaultKind::PostInterrupted
+            | FaultKind::CopiesLate
+            | FaultKind::Relay
+            | FaultKind::UnsyncedSurvivor => self.bring_about(kind),
+            FaultKind::Client => self.lose_patience(),
         }
+    }
+
+    fn lose_patience(&mut self) {
+        let client = self.random.index(self.clients.len());
+        let request = self.clients[client].request;
+        let goes = self.random.one_in(2);
+        self.plan_fault(0, Fault::Impatience { client, request, goes });
     }
 
     fn kill_many(&mut self) {
@@ -230,10 +238,7 @@ impl World {
         let length = asleep + self.random.around(lease);
         self.strike(Fault::Pause { site, length: asleep });
         self.plan_fault(cut_after, Fault::Isolate { site, oracle: true, length });
-        for other in (1..=self.sites()).filter(|other| *other != site) {
-            let notice = SiteNotice::PeerLost { site: SiteId(site as u16) };
-            self.plan_fault(cut_after, Fault::Notice { site: other, notice });
-        }
+        self.tell_lost(site, cut_after);
     }
 
     /// A site hears late and is not heard: it is evicted while grants are on their way to it.
@@ -384,7 +389,7 @@ impl World {
     }
 
     /// A home site loses contact in the middle of a commit, and lives: the others find out what becomes of that, and its clients wait to hear it.
-    fn home_cut_off(&mut self) -> Trap {
+    pub(super) fn home_cut_off(&mut self) -> Trap {
         Trap {
             kind: self.random.pick::<&str>(&["vote", "vote", "prepare", "decide ack"]),
             from: None,
@@ -442,6 +447,12 @@ impl World {
             }
             Fault::DiskBack { site, copy, part, dead_for } => self.go_back(site, copy, part, dead_for),
             Fault::Start { site } => self.start(site),
+            Fault::Checkpoint { site } => {
+                self.look_at_log(site);
+                self.act(site, |domain, clock| domain.begin_checkpoint(clock));
+            }
+            Fault::LateGrants { site, by } => self.late_grants = (by > 0).then_some((site, by)),
+            Fault::HoldStore { site, held } => self.machine(site).hold_store(held),
             Fault::Pause { site: 0, length } => {
                 self.oracle.away_until = self.oracle.away_until.max(self.now + length);
             }

@@ -24,6 +24,7 @@ impl World {
         self.say(|| "faults stop".to_owned());
         self.stormy = false;
         self.traps.clear();
+        self.late_grants = None;
         self.network.mend(Weather::calm());
         self.oracle.mute_until = 0;
         self.agenda.plan(self.now, SimulatedEvent::Fault(Fault::StartOracle));
@@ -32,6 +33,7 @@ impl World {
             let machine = self.machine(site);
             machine.steady();
             machine.disk.slow = 0;
+            machine.hold_store(false);
             let bad = machine.disk.full || machine.disk.failing;
             machine.disk.failing = false;
             machine.disk.full = false;

@@ -208,9 +208,13 @@ impl World {
     fn asked(&mut self, site: usize, notice: SiteNotice) {
         match notice {
             SiteNotice::Serving { epoch } => {
+                // Of a later one it need not have heard yet: then it is not in its place, whatever it believes.
+                let is_latest = self.served.last_key_value().is_none_or(|(number, _)| *number <= epoch.number);
                 self.serving(site, epoch);
                 let (now, start, losses) = (self.now, self.look(site).start, self.history.losses.len());
-                self.listeners.serves(site, start, now, losses);
+                if is_latest {
+                    self.listeners.serves(site, start, now, losses);
+                }
             }
             SiteNotice::StartAgain { reason, .. } => {
                 self.say(|| format!("site {site} starts again: {reason}"));

@@ -32,6 +32,12 @@ impl World {
                 None => return,
             }
         }
+        if let Some((site, by)) = self.late_grants
+            && site == to
+            && matches!(envelope.message, Message::Replication(ReplicationMessage::LeaseGrant { .. }))
+        {
+            late += by;
+        }
         self.statistics.messages += 1;
         if let Message::Replication(ReplicationMessage::Refreshed { items, .. }) = &envelope.message
             && let Some(domain) = self.look(from).domain()
@@ -162,10 +168,7 @@ impl World {
         match trap.blow {
             Blow::KillSender => faults.push(kill(from)),
             Blow::KillSenderBefore => {
-                // Its clients may still hear from it what no other site does.
-                let lives = if self.random.one_in(2) { self.random.below(MILLISECOND) } else { 0 };
-                self.dying = Some((from, self.now + lives));
-                self.agenda.plan(self.now + lives, SimulatedEvent::Fault(kill(from)));
+                self.die_untold(from, length);
                 result = None;
             }
             Blow::KillReceiver => faults.push(kill(to)),
@@ -188,6 +191,16 @@ impl World {
                 faults.push(Fault::Isolate { site: to, oracle: false, length });
                 result = None;
             }
+            Blow::LeaveReceiver | Blow::LeaveThird => {
+                self.die_untold(from, length);
+                let thirds: Vec<usize> = all.iter().copied().filter(|site| ![0, from, to].contains(site)).collect();
+                let left = match trap.blow {
+                    Blow::LeaveThird if !thirds.is_empty() => *self.random.pick(&thirds),
+                    _ => to,
+                };
+                faults.extend(all.into_iter().filter(|site| ![0, from, left].contains(site)).map(kill));
+                result = None;
+            }
             Blow::IsolateThird => {
                 let thirds: Vec<usize> = all.into_iter().filter(|site| ![0, from, to].contains(site)).collect();
                 if !thirds.is_empty() {
@@ -201,6 +214,13 @@ impl World {
             self.agenda.plan(self.now, SimulatedEvent::Fault(fault));
         }
         result
+    }
+
+    /// A site dies, and what it says until then no other site hears; its clients may.
+    fn die_untold(&mut self, site: usize, dead_for: u64) {
+        let lives = if self.random.one_in(2) { self.random.below(MILLISECOND) } else { 0 };
+        self.dying = Some((site, self.now + lives));
+        self.agenda.plan(self.now + lives, SimulatedEvent::Fault(Fault::Kill { site, dead_for }));
     }
 
     /// Two sites try to connect.

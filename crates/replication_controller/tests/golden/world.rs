@@ -231,7 +231,7 @@ impl World {
             }
             ["adds", who, name] => {
                 let items = vec![item(name)];
-                self.inside(site(who), Message::Service(ServiceRequest::Additions { tag: ADDS, items }));
+                self.inside(site(who), Message::Service(ServiceRequest::Increments { tag: ADDS, items }));
             }
             ["serves"] => self.serves(),
             ["tables"] => self.tables(),

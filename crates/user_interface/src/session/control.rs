@@ -310,7 +310,10 @@ impl Turn<'_> {
             self.check_savepoint(if back { "ROLLBACK TO SAVEPOINT" } else { "RELEASE SAVEPOINT" })?;
         }
         if !self.session.savepoints.iter().any(|(other, ..)| *other == name) {
-            return Err(SqlError::new("3B001", format!("savepoint \"{name}\" does not exist")));
+            return Err(SqlError::new(
+                sqlstate::INVALID_SAVEPOINT_SPECIFICATION,
+                format!("savepoint \"{name}\" does not exist"),
+            ));
         }
         if !self.session.open {
             return Err(

@@ -186,8 +186,8 @@ impl Turn<'_> {
     /// The client has said nothing for longer than it may.
     pub fn idle_too_long(&mut self) {
         let (code, what) = match self.session.block {
-            Block::Open | Block::Failed => ("25P03", "idle-in-transaction"),
-            Block::None | Block::Implicit => ("57P05", "idle-session"),
+            Block::Open | Block::Failed => (sqlstate::IDLE_IN_TRANSACTION_SESSION_TIMEOUT, "idle-in-transaction"),
+            Block::None | Block::Implicit => (sqlstate::IDLE_SESSION_TIMEOUT, "idle-session"),
         };
         self.fatal(&SqlError::new(code, format!("terminating connection due to {what} timeout")));
     }

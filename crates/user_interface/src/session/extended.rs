@@ -243,7 +243,10 @@ impl Turn<'_> {
             return Ok(());
         }
         if portal.done {
-            return Err(SqlError::new("55000", format!("portal \"{name}\" cannot be run")));
+            return Err(SqlError::new(
+                sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("portal \"{name}\" cannot be run"),
+            ));
         }
         portal.done = true;
         let announces = std::mem::take(&mut portal.announces);

@@ -96,7 +96,7 @@ fn lost(why: ListeningLost) -> Box<SqlError> {
         ListeningLost::NewLife => "The site lost its place among the sites and began a new life.",
         ListeningLost::Overflow => "The client did not take what it was notified of.",
     };
-    SqlError::new("57P01", "terminating connection because notifications may be lost")
+    SqlError::new(sqlstate::ADMIN_SHUTDOWN, "terminating connection because notifications may be lost")
         .with_detail(detail)
         .with_hint("Connect and LISTEN again, then look at what the notifications are about.")
 }

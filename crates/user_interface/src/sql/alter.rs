@@ -30,7 +30,7 @@ impl Planner<'_> {
     pub(super) fn alter_table(&mut self, alter: &ast::AlterTable, facts: &Facts) -> Result<()> {
         let name = names::own_relation(&alter.name)?;
         if alter.if_exists && !self.catalog.tables.contains_key(&name) {
-            self.notice("00000", format!("relation \"{name}\" does not exist, skipping"));
+            self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("relation \"{name}\" does not exist, skipping"));
             return Ok(());
         }
         for operation in &alter.operations {
@@ -160,7 +160,7 @@ impl Planner<'_> {
                 };
                 if taken {
                     let message = format!("constraint \"{new}\" for relation \"{}\" already exists", to.name);
-                    return Err(SqlError::new("42710", message));
+                    return Err(SqlError::new(sqlstate::DUPLICATE_OBJECT, message));
                 }
                 check.name = new;
                 to.checks.sort_by(|left, right| left.name.cmp(&right.name));
@@ -314,7 +314,7 @@ impl Planner<'_> {
         }
         let error = no_constraint(&table, name);
         if if_exists {
-            self.notice("00000", format!("{}, skipping", error.message));
+            self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{}, skipping", error.message));
             return Ok(());
         }
         Err(error)
@@ -325,7 +325,7 @@ impl Planner<'_> {
         let Some(position) = table.column(name) else {
             let error = no_column(table, name);
             if if_exists {
-                self.notice("00000", format!("{}, skipping", error.message));
+                self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{}, skipping", error.message));
                 return Ok(());
             }
             return Err(error);

@@ -111,7 +111,7 @@ impl Planner<'_> {
                     || table.indexes.iter().any(|index| index.constraint && namespace::bare(&index.name) == name);
                 if of_key || table.checks.iter().any(|other| other.name == name) {
                     let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
-                    return Err(SqlError::new("42710", message));
+                    return Err(SqlError::new(sqlstate::DUPLICATE_OBJECT, message));
                 }
                 name
             }

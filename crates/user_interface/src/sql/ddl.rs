@@ -496,7 +496,7 @@ impl<'a> Planner<'a> {
                 let code = if is_index { sqlstate::UNDEFINED_OBJECT } else { sqlstate::UNDEFINED_TABLE };
                 return Err(SqlError::new(code, format!("{what} \"{name}\" does not exist")));
             }
-            self.notice("00000", format!("{what} \"{name}\" does not exist, skipping"));
+            self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{what} \"{name}\" does not exist, skipping"));
             return Ok(());
         }
         match kind {
@@ -567,7 +567,7 @@ impl<'a> Planner<'a> {
             }
             _ if as_constraint => Err(SqlError::unsupported("dropping a primary key")),
             _ => Err(SqlError::new(
-                "2BP01",
+                sqlstate::DEPENDENT_OBJECTS_STILL_EXIST,
                 format!("cannot drop index {name} because constraint {name} on table {owner} requires it"),
             )
             .with_hint(format!("You can drop constraint {name} on table {owner} instead."))),

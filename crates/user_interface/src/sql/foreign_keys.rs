@@ -62,7 +62,7 @@ fn on_change(action: Option<ast::ReferentialAction>) -> OnChange {
 }
 
 fn invalid(message: impl Into<String>) -> Box<SqlError> {
-    SqlError::new("42830", message)
+    SqlError::new(sqlstate::INVALID_FOREIGN_KEY, message)
 }
 
 /// Positions of columns. Errors: 42703.
@@ -238,7 +238,7 @@ impl Planner<'_> {
         let name = match &definition.name {
             Some(name) if has_constraint(table, name) => {
                 let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
-                return Err(SqlError::new("42710", message));
+                return Err(SqlError::new(sqlstate::DUPLICATE_OBJECT, message));
             }
             Some(name) => name.clone(),
             None => {
@@ -306,7 +306,7 @@ impl Planner<'_> {
             let dependent = format!("constraint {name} on table {}", reference.child.name);
             if !cascade {
                 let message = format!("cannot drop {what} because other objects depend on it");
-                return Err(SqlError::new("2BP01", message)
+                return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
                     .with_detail(format!("{dependent} depends on {}", depended(what, table)))
                     .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
             }
@@ -317,10 +317,11 @@ impl Planner<'_> {
         }
         match dependents.as_slice() {
             [] => {}
-            [one] => self.notice("00000", one.clone()),
+            [one] => self.notice(sqlstate::SUCCESSFUL_COMPLETION, one.clone()),
             several => {
                 let message = format!("drop cascades to {} other objects", several.len());
-                self.notices.push(*SqlError::new("00000", message).with_detail(several.join("\n")));
+                self.notices
+                    .push(*SqlError::new(sqlstate::SUCCESSFUL_COMPLETION, message).with_detail(several.join("\n")));
             }
         }
         Ok(())
@@ -344,7 +345,7 @@ impl Planner<'_> {
                         )));
                 }
                 if !all.contains(child) {
-                    self.notice("00000", format!("truncate cascades to table \"{child}\""));
+                    self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("truncate cascades to table \"{child}\""));
                     all.push(child.clone());
                 }
             }

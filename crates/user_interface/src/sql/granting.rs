@@ -231,7 +231,11 @@ impl Planner<'_> {
                 return Err(named.denied());
             }
         }
-        let (code, verb) = if statement.grants { ("01007", "granted") } else { ("01006", "could be revoked") };
+        let (code, verb) = if statement.grants {
+            (sqlstate::PRIVILEGE_NOT_GRANTED, "granted")
+        } else {
+            (sqlstate::PRIVILEGE_NOT_REVOKED, "could be revoked")
+        };
         let what = named.in_warnings();
         if done.is_empty() {
             let was = if statement.grants { "were granted" } else { verb };
@@ -356,7 +360,7 @@ impl Planner<'_> {
 pub(super) fn check_database(name: &str, facts: &Facts) -> Result<()> {
     match name == facts.database {
         true => Ok(()),
-        false => Err(SqlError::new("3D000", format!("database \"{name}\" does not exist"))),
+        false => Err(SqlError::new(sqlstate::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist"))),
     }
 }
 

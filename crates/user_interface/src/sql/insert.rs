@@ -287,7 +287,9 @@ impl Compiler<'_> {
             }
             ast::OnConflictAction::DoUpdate(_) if alias == "excluded" => {
                 let message = "table reference \"excluded\" is ambiguous";
-                return Err(SqlError::new("42P09", message).with_hint("Give the table an alias.").into());
+                return Err(SqlError::new(sqlstate::AMBIGUOUS_ALIAS, message)
+                    .with_hint("Give the table an alias.")
+                    .into());
             }
             ast::OnConflictAction::DoUpdate(update) => {
                 let scope = Scope::table(alias, table).and("excluded", table, table.columns.len());
@@ -317,7 +319,7 @@ impl Compiler<'_> {
                 if table.columns[column].identity == Some(Identity::Always) {
                     let name = &table.columns[column].name;
                     let message = format!("column \"{name}\" can only be updated to DEFAULT");
-                    return Err(SqlError::new("428C9", message).with_detail(always(name)).into());
+                    return Err(SqlError::new(sqlstate::GENERATED_ALWAYS, message).with_detail(always(name)).into());
                 }
                 let typed = self.drawing(|compiler| compiler.expression(value, scope))?;
                 assigned(self, typed, table, column)?
@@ -335,7 +337,7 @@ fn check_identity(table: &TableSchema, column: usize) -> Result<()> {
         return Ok(());
     }
     let message = format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
-    Err(SqlError::new("428C9", message)
+    Err(SqlError::new(sqlstate::GENERATED_ALWAYS, message)
         .with_detail(always(&column.name))
         .with_hint("Use OVERRIDING SYSTEM VALUE to override."))
 }

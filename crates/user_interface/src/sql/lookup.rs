@@ -175,7 +175,7 @@ impl<'a> NameLookup<'a> {
         let (schema, name) = parts(text);
         if namespace::is_marked(name) {
             let message = format!("the name \"{}\" has a control character in it", namespace::bare(name));
-            return Err(SqlError::new("42602", message));
+            return Err(SqlError::new(sqlstate::INVALID_NAME, message));
         }
         if schema == Some(OWN_TEMPORARY) || (schema.is_none() && self.makes_temporary) {
             return Ok(self.temporary_name(name));

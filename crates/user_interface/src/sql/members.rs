@@ -79,7 +79,7 @@ impl Planner<'_> {
         match member.memberships.iter_mut().find(|known| known.role == role.oid) {
             Some(known) if known.admin || !admin => {
                 let message = format!("role \"{}\" is already a member of role \"{}\"", member.name, role.name);
-                self.notice("00000", message);
+                self.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
                 return Ok(());
             }
             Some(known) => *known = Membership { role: role.oid, grantor, admin },

@@ -134,7 +134,7 @@ pub fn check_names(text: &str) -> Result<()> {
         None => Ok(()),
         Some(token) => {
             let message = "a name has the control character U+001E or U+001F in it, which is reserved";
-            Err(SqlError::new("42602", message).at(position(text, token.span.start)))
+            Err(SqlError::new(sqlstate::INVALID_NAME, message).at(position(text, token.span.start)))
         }
     }
 }
@@ -163,7 +163,7 @@ pub(super) fn relation_of(text: &str) -> Result<String> {
             let (schema, name) = (names::identifier(schema), names::identifier(name));
             Ok(if schema == namespace::PUBLIC { name } else { names::written(&schema, &name) })
         }
-        _ => Err(SqlError::new("42602", "invalid name syntax")),
+        _ => Err(SqlError::new(sqlstate::INVALID_NAME, "invalid name syntax")),
     }
 }
 

@@ -283,7 +283,7 @@ impl Planner<'_> {
         let message = format!("procedure {name}({}) does not exist", types.join(", "));
         match if_exists {
             true => {
-                self.notice("00000", format!("{message}, skipping"));
+                self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
                 Ok(())
             }
             false => Err(SqlError::new(sqlstate::UNDEFINED_FUNCTION, message)),

@@ -267,7 +267,7 @@ impl Qualifier<'_> {
         let Some(text) = first_argument_mut(function).and_then(text_of_name) else { return Ok(()) };
         let Ok(written) = parse::relation_of(text) else { return Ok(()) };
         if namespace::has_control(text) {
-            return Err(SqlError::new("42602", "invalid name syntax"));
+            return Err(SqlError::new(sqlstate::INVALID_NAME, "invalid name syntax"));
         }
         let known = self.lookup.existing(NameKind::Relation, &written)?;
         if known != written {

@@ -257,7 +257,7 @@ pub(super) fn named(words: &mut Words) -> Result<Named> {
     }
     let name = words.name()?;
     if name == "public" || (name == "none" && keyword == "none") {
-        return Err(SqlError::new("42939", format!("role name \"{name}\" is reserved")));
+        return Err(SqlError::new(sqlstate::RESERVED_NAME, format!("role name \"{name}\" is reserved")));
     }
     Ok(Named::Is(name))
 }

@@ -63,7 +63,10 @@ impl Options {
             None => {}
             Some(None) => role.verifier = None,
             Some(Some(Secret(password))) if password.is_empty() => {
-                planner.notice("00000", "empty string is not a valid password, clearing password".to_owned());
+                planner.notice(
+                    sqlstate::SUCCESSFUL_COMPLETION,
+                    "empty string is not a valid password, clearing password".to_owned(),
+                );
                 role.verifier = None;
             }
             Some(Some(Secret(password))) => {
@@ -136,7 +139,7 @@ pub(super) fn find(catalog: &Catalog, name: &Named, facts: &Facts) -> Result<Arc
 /// Errors: 42939 for a predefined role.
 fn check_changeable(role: &RoleSchema) -> Result<()> {
     match is_predefined(role.oid) {
-        true => Err(SqlError::new("42939", format!("role name \"{}\" is reserved", role.name))
+        true => Err(SqlError::new(sqlstate::RESERVED_NAME, format!("role name \"{}\" is reserved", role.name))
             .with_detail("Predefined roles cannot be changed.")),
         false => Ok(()),
     }
@@ -157,11 +160,11 @@ fn may_make_roles(actor: &RoleSchema) -> bool {
 
 /// Errors: 42939 for a name that no role may have, 42710 for one that is taken.
 fn check_new_name(catalog: &Catalog, name: &Named) -> Result<String> {
-    let reserved = |name: &str| SqlError::new("42939", format!("role name \"{name}\" is reserved"));
+    let reserved = |name: &str| SqlError::new(sqlstate::RESERVED_NAME, format!("role name \"{name}\" is reserved"));
     match name {
         Named::Own(word) => {
             let word = word.to_ascii_uppercase();
-            Err(SqlError::new("42939", format!("{word} cannot be used as a role name here")))
+            Err(SqlError::new(sqlstate::RESERVED_NAME, format!("{word} cannot be used as a role name here")))
         }
         Named::Is(name) if name.starts_with("pg_") => {
             Err(reserved(name).with_detail("Role names starting with \"pg_\" are reserved."))
@@ -281,16 +284,16 @@ fn drop_role(planner: &mut Planner, actor: &RoleSchema, name: &Named, if_exists:
     let role = match existing(&planner.catalog, name) {
         Ok(role) => role,
         Err(_) if if_exists => {
-            planner.notice("00000", format!("role \"{name}\" does not exist, skipping"));
+            planner.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("role \"{name}\" does not exist, skipping"));
             return Ok(());
         }
         Err(error) => return Err(error),
     };
     if role.oid == actor.oid {
-        return Err(SqlError::new("55006", "current user cannot be dropped"));
+        return Err(SqlError::new(sqlstate::OBJECT_IN_USE, "current user cannot be dropped"));
     }
     if role.oid == facts.session_role {
-        return Err(SqlError::new("55006", "session user cannot be dropped"));
+        return Err(SqlError::new(sqlstate::OBJECT_IN_USE, "session user cannot be dropped"));
     }
     if role.superuser && !actor.superuser {
         return Err(denied("must be superuser to drop superusers"));

@@ -47,7 +47,10 @@ pub fn plan(
                         return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message));
                     }
                     None if dropped.if_exists => {
-                        planner.notice("00000", format!("schema \"{name}\" does not exist, skipping"));
+                        planner.notice(
+                            sqlstate::SUCCESSFUL_COMPLETION,
+                            format!("schema \"{name}\" does not exist, skipping"),
+                        );
                     }
                     None => return Err(no_schema(name)),
                 }
@@ -62,13 +65,13 @@ pub fn plan(
 fn check_name(name: &str) -> Result<()> {
     match name.starts_with("pg_") {
         false => Ok(()),
-        true => Err(SqlError::new("42939", format!("unacceptable schema name \"{name}\""))
+        true => Err(SqlError::new(sqlstate::RESERVED_NAME, format!("unacceptable schema name \"{name}\""))
             .with_detail("The prefix \"pg_\" is reserved for system schemas.")),
     }
 }
 
 fn already_there(name: &str) -> Box<SqlError> {
-    SqlError::new("42P06", format!("schema \"{name}\" already exists"))
+    SqlError::new(sqlstate::DUPLICATE_SCHEMA, format!("schema \"{name}\" already exists"))
 }
 
 impl Planner<'_> {
@@ -101,7 +104,7 @@ impl Planner<'_> {
             if !new.if_not_exists {
                 return Err(already_there(&name));
             }
-            self.notice("42P06", format!("schema \"{name}\" already exists, skipping"));
+            self.notice(sqlstate::DUPLICATE_SCHEMA, format!("schema \"{name}\" already exists, skipping"));
             return Ok(());
         }
         self.relied.insert(CatalogEntry::role_key(&owner.name));
@@ -215,10 +218,11 @@ impl Planner<'_> {
         let lines: Vec<String> = contents.iter().map(|what| format!("drop cascades to {what}")).chain(others).collect();
         match lines.as_slice() {
             [] => {}
-            [one] => self.notice("00000", one.clone()),
+            [one] => self.notice(sqlstate::SUCCESSFUL_COMPLETION, one.clone()),
             several => {
                 let message = format!("drop cascades to {} other objects", several.len());
-                self.notices.push(*SqlError::new("00000", message).with_detail(several.join("\n")));
+                self.notices
+                    .push(*SqlError::new(sqlstate::SUCCESSFUL_COMPLETION, message).with_detail(several.join("\n")));
             }
         }
         if schema.oid == PUBLIC_OID {
@@ -261,7 +265,7 @@ impl Planner<'_> {
         let Some(known) = self.catalog.tables.get(&moved.name).map(|known| known.table.clone()) else {
             let message = format!("relation \"{}\" does not exist", moved.name);
             if moved.if_exists {
-                self.notice("00000", format!("{message}, skipping"));
+                self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
                 return Ok(());
             }
             return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, message));

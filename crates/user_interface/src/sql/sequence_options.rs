@@ -99,9 +99,9 @@ fn number(words: &mut Words) -> Result<i64> {
     }
     let Some(Token::Number(digits, _)) = words.peek() else { return Err(words.error()) };
     let text = if minus { format!("-{digits}") } else { digits.clone() };
-    let value = text
-        .parse()
-        .map_err(|_| SqlError::new("22003", format!("value \"{text}\" is out of range for type bigint")))?;
+    let value = text.parse().map_err(|_| {
+        SqlError::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, format!("value \"{text}\" is out of range for type bigint"))
+    })?;
     words.advance();
     Ok(value)
 }

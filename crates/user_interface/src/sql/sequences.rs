@@ -265,7 +265,7 @@ impl Planner<'_> {
     fn sequence_if(&mut self, name: &str, if_exists: bool) -> Result<Option<Arc<TableSchema>>> {
         match self.sequence(name) {
             Err(error) if if_exists && error.sqlstate == sqlstate::UNDEFINED_TABLE => {
-                self.notice("00000", format!("{}, skipping", error.message));
+                self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{}, skipping", error.message));
                 Ok(None)
             }
             found => found.map(Some),
@@ -281,11 +281,11 @@ impl Planner<'_> {
                 let table = self.table(table)?;
                 if table.rights.owner != owner {
                     let message = "sequence must have same owner as table it is linked to";
-                    return Err(SqlError::new("55000", message));
+                    return Err(SqlError::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
                 }
                 if namespace::of(&table.name) != namespace::of(sequence) {
                     let message = "sequence must be in same schema as table it is linked to";
-                    return Err(SqlError::new("55000", message));
+                    return Err(SqlError::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
                 }
                 let position = table.column(column).ok_or_else(|| {
                     let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
@@ -406,16 +406,17 @@ impl Planner<'_> {
                     let message =
                         format!("cannot drop sequence {name} because column {of} of table {owner} requires it");
                     let hint = format!("You can drop column {of} of table {owner} instead.");
-                    return Err(SqlError::new("2BP01", message).with_hint(hint));
+                    return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message).with_hint(hint));
                 }
                 let dependent = format!("default value for column {of} of table {owner}");
                 if !cascade {
                     let message = format!("cannot drop sequence {name} because other objects depend on it");
-                    return Err(SqlError::new("2BP01", message)
+                    return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
                         .with_detail(format!("{dependent} depends on sequence {name}"))
                         .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
                 }
-                self.notices.push(*SqlError::new("00000", format!("drop cascades to {dependent}")));
+                self.notices
+                    .push(*SqlError::new(sqlstate::SUCCESSFUL_COMPLETION, format!("drop cascades to {dependent}")));
                 column.default = None;
             }
             self.write_table(table);

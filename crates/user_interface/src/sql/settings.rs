@@ -381,7 +381,7 @@ fn check_name(name: &str) -> Result<()> {
     if name.split('.').all(is_identifier) {
         return Ok(());
     }
-    Err(SqlError::new("42602", format!("invalid configuration parameter name \"{name}\"")))
+    Err(SqlError::new(sqlstate::INVALID_NAME, format!("invalid configuration parameter name \"{name}\"")))
 }
 
 fn unknown(name: &str) -> Box<SqlError> {

@@ -335,7 +335,7 @@ impl Planner<'_> {
                     .with_detail(format!("view {} depends on {what} {name}", view.name))
                     .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
             }
-            self.notice("00000", format!("drop cascades to view {}", view.name));
+            self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("drop cascades to view {}", view.name));
             self.drop_view(&view.name, cascade, all)?;
         }
         Ok(())

@@ -16,8 +16,8 @@ use messages::query::{QueryReply, QueryRequest};
 use messages::replication::SiteNotice;
 use messages::session::{CommitReceipt, Failure, SessionReply, SessionRequest, StatementFailure};
 use messages::{
-    Conflict, ConflictKind, Envelope, EpochNumber, Incarnation, Item, Key, Message, Notification, Now, Outbox, Row,
-    Server, ServerKind, SessionId, SiteId, Timestamp, TransactionId,
+    ChangedRows, Conflict, ConflictKind, Envelope, EpochNumber, Incarnation, Item, Key, Message, Notification, Now,
+    Outbox, Row, Server, ServerKind, SessionId, SiteId, Timestamp, TransactionId,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -587,7 +587,7 @@ fn failure(kind: &str) -> Failure {
             constraint: Some("accounts_pkey".to_string()),
         })),
         "cancelled" => Failure::Cancelled,
-        "unknown" => Failure::Unknown { transaction, changed: Some((item, 2)) },
+        "unknown" => Failure::Unknown { transaction, changed: Some(ChangedRows { first: item, others: 2 }) },
         "nameless" => Failure::Unknown { transaction: TransactionId::ZERO, changed: None },
         "unavailable" => Failure::Unavailable { reason: "no lease".to_string() },
         other => {

@@ -64,7 +64,7 @@ pub(super) const TABLE: &[FunctionEntry] = &[
         let number = double_of(&arguments[0]);
         if number < 0.0 {
             return Err(ValueError::new(
-                sqlstate::INVALID_ARGUMENT_FOR_POWER,
+                sqlstate::INVALID_ARGUMENT_FOR_POWER_FUNCTION,
                 "cannot take square root of a negative number",
             ));
         }
@@ -74,7 +74,7 @@ pub(super) const TABLE: &[FunctionEntry] = &[
         let number = numeric_of(&arguments[0]);
         if number.is_negative() {
             return Err(ValueError::new(
-                sqlstate::INVALID_ARGUMENT_FOR_POWER,
+                sqlstate::INVALID_ARGUMENT_FOR_POWER_FUNCTION,
                 "cannot take square root of a negative number",
             ));
         }

@@ -1,4 +1,4 @@
-//! The versions of every list, register and member, in order, the additions to every counter, and what reads of them imply.
+//! The versions of every list, register and member, in order, the increments to every counter, and what reads of them imply.
 //!
 //! Invariant: of a list, every read is a first part of the longest one; of a register, no write is overwritten twice.
 
@@ -18,8 +18,8 @@ pub struct Versions {
     places: BTreeMap<(u64, WriteToken), usize>,
     /// By register and write: the transaction that overwrote it.
     overwriters: BTreeMap<(u64, WriteToken), usize>,
-    /// By counter: all additions.
-    additions: BTreeMap<u64, Vec<WriteToken>>,
+    /// By counter: all increments.
+    increments: BTreeMap<u64, Vec<WriteToken>>,
     /// Tokens that bring a member; all other entries of companion lists take one away.
     insertions: BTreeMap<WriteToken, u64>,
     members: Vec<u64>,
@@ -33,15 +33,15 @@ impl Versions {
             lists: BTreeMap::new(),
             places: BTreeMap::new(),
             overwriters: BTreeMap::new(),
-            additions: BTreeMap::new(),
+            increments: BTreeMap::new(),
             insertions: BTreeMap::new(),
             members: Vec::new(),
         };
         for (place, transaction) in history.transactions.iter().enumerate() {
             for change in &transaction.changes {
                 versions.writers.insert(change.token(), place);
-                if let HistoryWrite::Add { key, token } = change {
-                    versions.additions.entry(*key).or_default().push(*token);
+                if let HistoryWrite::Increment { key, token } = change {
+                    versions.increments.entry(*key).or_default().push(*token);
                 }
                 if let HistoryWrite::Insert { member, token } = change {
                     versions.insertions.insert(*token, *member);
@@ -112,8 +112,8 @@ impl Versions {
                 match observation {
                     Observation::List { key, entries } => self.list_read(history, place, *key, entries, graph)?,
                     Observation::Register { key, value } => self.register_read(history, place, *key, *value, graph)?,
-                    Observation::Counter { key, additions } => {
-                        self.counter_read(history, place, *key, additions, graph)?;
+                    Observation::Counter { key, increments } => {
+                        self.counter_read(history, place, *key, increments, graph)?;
                     }
                     Observation::Members { low, high, present } => {
                         for member in self.scanned(history, place, (*low, *high), present, graph)? {
@@ -176,7 +176,7 @@ impl Versions {
         for token in found {
             graph.add(self.written(history, place, *token)?, place, Edge::ReadCounter(key));
         }
-        let all = self.additions.get(&key).into_iter().flatten();
+        let all = self.increments.get(&key).into_iter().flatten();
         for later in all.filter(|token| !found.contains(token)).filter_map(|token| self.writer(*token)) {
             graph.add(place, later, Edge::AddedToLater(key));
         }
@@ -281,7 +281,7 @@ fn own_entries(transaction: &ObservedTransaction, list: u64) -> Vec<WriteToken> 
     let own = transaction.changes.iter().filter(|change| match change {
         HistoryWrite::Append { key, .. } => *key == list,
         HistoryWrite::Insert { member, .. } | HistoryWrite::Delete { member, .. } => companion(*member) == list,
-        HistoryWrite::Register { .. } | HistoryWrite::Add { .. } => false,
+        HistoryWrite::Register { .. } | HistoryWrite::Increment { .. } => false,
     });
     own.map(HistoryWrite::token).collect()
 }

@@ -405,11 +405,11 @@ fn planted_bugs_are_found() {
         Bug::IncrementsNotRebased,
         Bug::IncrementsReplayedTwice,
         Bug::UnsettledNotLogged,
-        Bug::PostForgetsAdditions,
+        Bug::PostForgetsIncrements,
         Bug::FloorOutlivesCopy,
         Bug::NeededVersionPruned,
     ];
-    let with_checkpoints = bugs.map(|bug| (bug, false)).into_iter().chain([(Bug::AdditionsToStaleSkipped, true)]);
+    let with_checkpoints = bugs.map(|bug| (bug, false)).into_iter().chain([(Bug::IncrementsToStaleSkipped, true)]);
     for (bug, repaired) in with_checkpoints {
         let config =
             ProptestConfig { cases: 20_000, max_shrink_iters: 0, failure_persistence: None, ..Default::default() };

@@ -2,7 +2,7 @@
 //!
 //! An update adds when it names one row by its key, and sets columns of integers or `numeric`, which no key contains, to themselves plus or minus
 //! something that no column is needed for. Whoever adds does not see the sum; so two that add to one row need not know of each other,
-//! and both commit. But a transaction that reads the row later has to make its addition a write after all, and two of those can wait
+//! and both commit. But a transaction that reads the row later has to make its increment a write after all, and two of those can wait
 //! for each other; where that is usual, updates are left what they were.
 
 use crate::expression::ExpressionScope;
@@ -17,18 +17,18 @@ use values::addition::{Addend, Number};
 
 /// How often rows that were added to were read by the same transaction, by storage.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Sums {
+pub struct IncrementWorth {
     /// Rises by `READ_BACK_STEP` with each that was read, falls by one with each that was not; those at zero are left out.
     read_back: FxHashMap<TableId, u16>,
 }
 
-impl Sums {
+impl IncrementWorth {
     /// Whether rows of a storage should be added to without being read.
     pub fn are_worth(&self, table: TableId) -> bool {
         self.read_back.is_empty() || !self.read_back.contains_key(&table)
     }
 
-    /// An addition was refused, which has cost a transaction: it is long before the next is tried.
+    /// An increment was refused, which has cost a transaction: it is long before the next is tried.
     pub fn refused(&mut self, table: TableId) {
         self.read_back.insert(table, READ_BACK_MAX);
     }
@@ -160,14 +160,14 @@ mod tests {
     /// Rows that are usually read back must not be added to: their readers would wait for each other.
     #[test]
     fn reading_back_is_remembered_for_a_while() {
-        let (mut sums, table) = (Sums::default(), TableId(20));
-        sums.note(table, false);
-        assert!(sums.are_worth(table));
-        sums.note(table, true);
+        let (mut increment_worth, table) = (IncrementWorth::default(), TableId(20));
+        increment_worth.note(table, false);
+        assert!(increment_worth.are_worth(table));
+        increment_worth.note(table, true);
         for _ in 0..READ_BACK_STEP {
-            assert!(!sums.are_worth(table) && sums.are_worth(TableId(21)));
-            sums.note(table, false);
+            assert!(!increment_worth.are_worth(table) && increment_worth.are_worth(TableId(21)));
+            increment_worth.note(table, false);
         }
-        assert!(sums.are_worth(table));
+        assert!(increment_worth.are_worth(table));
     }
 }

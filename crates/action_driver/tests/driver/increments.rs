@@ -3,14 +3,14 @@
 use crate::programs::*;
 use crate::scripts::{filled, script};
 use crate::world::{ACCOUNTS, World, account_key};
-use messages::replication::Additions;
+use messages::replication::Increments;
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
 use messages::{Conflict, ConflictKind, Item};
 use values::Value;
 
 fn whole() -> World {
     let mut world = filled();
-    world.additions = Additions::ToAll;
+    world.increments = Increments::ToAll;
     world
 }
 
@@ -27,7 +27,7 @@ fn commit(world: &mut World) {
     assert!(matches!(reply, Some(SessionReply::Committed { .. })), "{reply:?}");
 }
 
-/// A row that is only added to must not be recorded as read, or two additions would be a conflict.
+/// A row that is only added to must not be recorded as read, or two increments would be a conflict.
 #[test]
 fn an_addition_reads_nothing() {
     let mut world = whole();
@@ -105,7 +105,7 @@ fn a_member_that_comes_back_is_sent_rows() {
     let mut world = whole();
     world.begin(AccessMode::ReadWrite);
     add(&mut world, 1, 5);
-    world.additions = Additions::ToNothing;
+    world.increments = Increments::ToNothing;
     world.said();
     commit(&mut world);
     script(
@@ -127,7 +127,7 @@ fn a_member_that_comes_back_is_sent_rows() {
 #[test]
 fn what_a_member_lacks_is_sent_as_a_row() {
     let mut world = whole();
-    world.additions = Additions::ToWhatIsThere;
+    world.increments = Increments::ToWhatIsThere;
     world.lacking = vec![Item { table: ACCOUNTS, key: account_key(1) }];
     world.begin(AccessMode::ReadWrite);
     add(&mut world, 2, 5);
@@ -183,7 +183,7 @@ fn a_commit_that_was_lost_on_nothing_read_is_tried_again() {
     assert_eq!(balance(&mut world, 2), Value::BigInt(20));
     add(&mut world, 1, 5);
     world.commits.push_back(Some(ConflictKind::EpochChanged));
-    world.additions = Additions::ToWhatIsThere;
+    world.increments = Increments::ToWhatIsThere;
     world.lacking = vec![Item { table: ACCOUNTS, key: account_key(1) }];
     world.said();
     commit(&mut world);
@@ -255,7 +255,7 @@ fn a_commit_that_was_lost_on_what_was_read_is_over() {
     }
 }
 
-/// A refused addition is done as a write.
+/// A refused increment is done as a write.
 #[test]
 fn a_refused_addition_is_written() {
     let mut world = whole();
@@ -278,7 +278,7 @@ fn a_commit_that_fails_is_over() {
     let mut world = whole();
     world.begin(AccessMode::ReadWrite);
     add(&mut world, 1, 5);
-    world.additions = Additions::ToNothing;
+    world.increments = Increments::ToNothing;
     world.accesses.push_back(Some(ConflictKind::Deadlock));
     let reply = world.ask(SessionRequest::Commit);
     assert!(matches!(reply, Some(SessionReply::Failed(Failure::Conflict { .. }))), "{reply:?}");
@@ -296,7 +296,7 @@ fn a_narrowing_cast_is_evaluated() {
     assert_eq!(sqlstate, "22003");
 }
 
-/// An overflow is the ordinary update's to tell, with its error; a savepoint takes an addition back.
+/// An overflow is the ordinary update's to tell, with its error; a savepoint takes an increment back.
 #[test]
 fn overflows_and_rollbacks_are_those_of_any_update() {
     let mut world = whole();
