@@ -357,8 +357,8 @@ impl Core {
     /// A session asked something while the site has no servers.
     fn refuse(&mut self, envelope: Envelope) {
         if let Message::SessionRequest(session, request) = envelope.message {
-            use messages::session::{Failure, SessionReply, SessionRequest};
             use SessionRequest::{Cancel, Close, ForgetSequences, ForsakeTemporary};
+            use messages::session::{Failure, SessionReply, SessionRequest};
             if matches!(request, Close | Cancel | ForgetSequences | ForsakeTemporary { .. }) {
                 return;
             }
