@@ -4,7 +4,6 @@
 //! [`UserInterface::pending`]'s, once.
 
 use crate::config::Config;
-use crate::counters::InterfaceCounters;
 use crate::limits::{SESSIONS_COUNTED, STARTUP_PATIENCE};
 use crate::locks::programs;
 use crate::protocol::frontend::{self, Follows, Frontend};

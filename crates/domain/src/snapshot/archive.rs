@@ -195,7 +195,8 @@ impl MomentSearch {
                     return Ok(());
                 }
                 self.is_up = epoch.members.get(&self.site).is_some_and(|member| member.state == MemberState::Up);
-                if !(goes_on && self.is_up) && !planted!(self.planted, StaleMomentRestored) {
+                let stays = goes_on && self.is_up;
+                if !stays && !planted!(self.planted, StaleMomentRestored) {
                     self.current_since = None;
                 }
                 self.epoch = epoch.number;
