@@ -353,7 +353,8 @@ impl World {
 
     fn deliver_oracle(&mut self, sent: Vec<Outgoing>) {
         for Outgoing { sites: to_sites, to, message, .. } in sent {
-            for site in to_sites.into_iter().filter(|site| self.hears(*site)) {
+            let heard: Vec<SiteId> = to_sites.into_iter().filter(|site| self.hears(*site)).collect();
+            for site in heard {
                 let told = envelope((ORACLE_SITE, ServerKind::Oracle), (site, to), message.clone());
                 let place = usize::from(site.0) - 1;
                 let World { sites, boot, .. } = &mut *self;
