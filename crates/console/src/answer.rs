@@ -17,7 +17,7 @@ pub(crate) fn answer(asked: ConsoleRequest, source: &impl ConsoleSource) -> Opti
         ConsoleRequest::Http { page, head_only } => (page, head_only),
     };
     let (status, kind, body) = match page {
-        Ok(Page::Metrics) => ("200 OK", METRICS, source.metrics().text()),
+        Ok(Page::Metrics) => ("200 OK", METRICS, source.metrics()),
         Ok(Page::Live) => health(source.live()),
         Ok(Page::Ready) => health(source.ready()),
         Ok(Page::Status) => match source.status() {

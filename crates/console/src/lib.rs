@@ -23,8 +23,8 @@ pub trait ConsoleSource {
     /// One JSON document; `None`: this process has none.
     fn status(&self) -> Option<String>;
 
-    /// All metrics.
-    fn metrics(&self) -> Exposition;
+    /// All metrics, in Prometheus' text format.
+    fn metrics(&self) -> String;
 
     /// Whether the process does its work at all. Whoever looks after processes ends one that does not.
     fn live(&self) -> Health;

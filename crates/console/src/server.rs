@@ -123,10 +123,10 @@ mod tests {
             Some("s".repeat(STATUS_BYTES))
         }
 
-        fn metrics(&self) -> Exposition {
+        fn metrics(&self) -> String {
             let mut exposition = Exposition::default();
             exposition.gauge("raid_up", "Up.", 1.0);
-            exposition
+            exposition.text()
         }
 
         fn live(&self) -> Health {

@@ -32,6 +32,7 @@ pub use concurrency_controller::limits::POINTS_MAX;
 pub use delivery::Turns;
 pub use expert_system::{RuleBook, RuleBookError};
 pub use host::ServerHost;
+pub use moving::Calls;
 pub use place::{CatalogRows, Lost, ProcessConnection, SERVERS, Stores};
 pub use start::Start;
 

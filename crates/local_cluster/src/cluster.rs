@@ -366,6 +366,7 @@ impl ClusterDirectory {
                     instance: stored.instance,
                     data: folder,
                     listen: stored.oracle,
+                    console: None,
                     keys: keys.clone(),
                     clear: false,
                     sites: self.sites.iter().map(listen).collect(),

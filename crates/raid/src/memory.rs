@@ -1,13 +1,14 @@
 //! `raid memory`: a memory server, and what one says of itself.
 
 use clap::Args;
+use console::{ConsoleSource, Health};
 use messages::{InstanceId, SiteId};
 use network_memory::host::command::{metrics, read_bytes};
 use network_memory::host::log_folder::read_servers;
 use network_memory::host::memory_server::{MemoryServer, MemoryServerOptions, Reloaded, read_status};
 use site::protection::{WantedProtection, keys};
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -24,6 +25,7 @@ writes its memory to the folder, and goes on with it at the next start. Never pu
 Examples:
   raid memory --listen 10.0.0.7:7901 --capacity 4GiB --save /var/lib/raid-memory
   raid memory --listen 10.0.0.7:7901 --capacity 4GiB --quota 512MiB     at most so much for each log
+  raid memory --listen 10.0.0.7:7901 --capacity 4GiB --console 127.0.0.1:7950     with metrics at http://127.0.0.1:7950/metrics
   raid memory --show 10.0.0.7:7901                                     how it is, as metrics in Prometheus' text format
 
 Log lines go to standard error; the environment variable RAID_LOG says which, as for `raid site`.";
@@ -56,6 +58,9 @@ pub struct MemoryArguments {
     /// The site that the keys are of. Several servers may use the same.
     #[arg(long, value_name = "N", requires = "keys")]
     id: Option<u16>,
+    /// Where HTTP is told /metrics, /health/live and /health/ready.
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "show")]
+    console: Option<SocketAddr>,
     /// Instead of running one, print how the server at this address is.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["listen", "capacity"])]
     show: Option<SocketAddr>,
@@ -87,6 +92,7 @@ pub fn run(options: &MemoryArguments) -> Result<ExitCode, String> {
         return Err("say where it listens and how much memory it has: --listen and --capacity".to_owned());
     };
     crate::server::log_lines()?;
+    let own_keys = keys.clone();
     let server =
         MemoryServerOptions { listen, capacity_bytes, quota_bytes: options.quota, save: options.save.clone(), keys };
     let server = MemoryServer::start(server).map_err(|error| error.to_string())?;
@@ -99,7 +105,57 @@ pub fn run(options: &MemoryArguments) -> Result<ExitCode, String> {
         }
         Reloaded::Damaged(reason) => format!("empty: what was saved is set aside, because it is damaged ({reason})"),
     };
+    if let Some(console) = options.console {
+        let own = reachable(address);
+        let ask = move || {
+            let status = read_status(own, own_keys.as_ref(), MEMORY_STATUS_TIME_MAX);
+            status.map(|status| metrics(&status)).map_err(|error| format!("memory server {own}: {error}"))
+        };
+        MemoryConsole(ask).serve(console)?;
+    }
     // Whoever has started it may not listen.
     let _ = writeln!(std::io::stdout(), "Memory server at {address}, {begun}. Ctrl-C ends it.");
     server.serve().map(|()| ExitCode::SUCCESS).map_err(|error| error.to_string())
+}
+
+/// What a memory server tells by HTTP: it asks itself, as anybody else does.
+struct MemoryConsole<Ask>(Ask);
+
+impl<Ask: Fn() -> Result<String, String> + Send + 'static> MemoryConsole<Ask> {
+    fn serve(self, console: SocketAddr) -> Result<(), String> {
+        let text = |error: std::io::Error| format!("the console at {console}: {error}");
+        let listener = TcpListener::bind(console).map_err(text)?;
+        let run = move || {
+            // It ends with the process.
+            drop(console::serve(listener, &self, &|| false));
+        };
+        std::thread::Builder::new().name("console".to_owned()).spawn(run).map(drop).map_err(text)
+    }
+}
+
+impl<Ask: Fn() -> Result<String, String>> ConsoleSource for MemoryConsole<Ask> {
+    fn status(&self) -> Option<String> {
+        None
+    }
+
+    fn metrics(&self) -> String {
+        (self.0)().unwrap_or_default()
+    }
+
+    fn live(&self) -> Health {
+        (self.0)().map(|_| "the memory server answers".to_owned())
+    }
+
+    fn ready(&self) -> Health {
+        self.live()
+    }
+}
+
+/// An address at which this host reaches itself.
+fn reachable(listened: SocketAddr) -> SocketAddr {
+    match listened {
+        SocketAddr::V4(address) if address.ip().is_unspecified() => (Ipv4Addr::LOCALHOST, address.port()).into(),
+        SocketAddr::V6(address) if address.ip().is_unspecified() => (Ipv6Addr::LOCALHOST, address.port()).into(),
+        address => address,
+    }
 }

@@ -149,7 +149,7 @@ pub fn site(options: &SiteOptions) -> Result<ExitCode, String> {
     if options.repair {
         site::repair::set_aside(&config).map_err(|error| format!("site {}: {error}", config.id))?;
     }
-    site::worker::run(config, stop).map(|()| ExitCode::SUCCESS)
+    site::site_process::run(config, stop).map(|()| ExitCode::SUCCESS)
 }
 
 /// Runs an oracle.

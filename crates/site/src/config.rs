@@ -166,6 +166,9 @@ pub struct OracleConfig {
     pub data: PathBuf,
     /// Where it listens for sites.
     pub listen: SocketAddr,
+    /// Where it tells its metrics and its health; none: nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub console: Option<SocketAddr>,
     /// The folder of its keys: with them it encrypts, without them it talks with nobody outside its host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<PathBuf>,
@@ -363,7 +366,7 @@ id = 1                             # the site's number, 1 to 65534, its own
 data = \"/var/lib/raid/site-1\"      # folder for its log and its store
 listen = \"10.0.0.1:7401\"           # where other sites and the oracle reach it
 sql = \"10.0.0.1:5433\"              # where PostgreSQL clients reach it
-console = \"127.0.0.1:7501\"         # where `raid status` asks it
+console = \"127.0.0.1:7501\"         # where `raid status` asks it, and HTTP for /metrics, /health/live and /health/ready: docs/metrics.md
 oracle = \"10.0.0.9:7400\"           # where the oracle listens
 keys = \"/var/lib/raid/keys\"        # folder with its keys (`raid keys`); without them it speaks with no site or server outside its host, unless
 # clear = true                     # they reach it in clear, and nobody else can reach this network
@@ -408,6 +411,7 @@ hba = [                            # rules as in pg_hba.conf; these are the ones
 # instance = 81985529216486895
 # data = \"/var/lib/raid/oracle\"      # folder for its state
 # listen = \"10.0.0.9:7400\"
+# console = \"127.0.0.1:7500\"         # where HTTP is told /metrics, /health/live and /health/ready; without it, nowhere
 # keys = \"/var/lib/raid/keys\"        # folder with its keys; or `clear = true`, as above
 # required_copies = 2                # commits with fewer current copies in memory wait for the disk
 # [sites]                            # where all sites listen, by their number

@@ -11,8 +11,8 @@
 //! * `entrance`: how clients come in; `certificates`: what theirs say; [`worker`]: the event loop and the clients; [`shared`]: what its threads share;
 //! * [`layout`]: servers in processes of their own;
 //! * `query_host`: DataFusion on threads of its own;
-//! * [`oracle_process`]: the embedded oracle;
-//! * [`status`]: what `raid status` shows; [`trace_file`]: where it traces messages; [`store`]: the store on disk; [`repair`]: what becomes of a damaged
+//! * [`site_process`]: a site's own process; [`oracle_process`]: the embedded oracle; `oracle_console`: what it tells;
+//! * [`status`]: what `raid status` shows; `measures`: what it tells as metrics, with `process_use` and `disk_room`; `console_host`: who asks for them; [`trace_file`]: where it traces messages; [`store`]: the store on disk; [`repair`]: what becomes of a damaged
 //!   copy; [`snapshot`]: copies of a running instance, and new instances made from them; [`open_files`]: how many files may be open; `huge_pages`: whether its memory comes in them; `back_seat`: long work that
 //!   others should not notice.
 
@@ -21,21 +21,27 @@ mod certificates;
 mod channels;
 pub mod clock;
 pub mod config;
+mod console_host;
 pub mod core;
+mod disk_room;
 mod entrance;
 mod huge_pages;
 mod lateness;
 pub mod layout;
 pub mod lease_thread;
 pub mod limits;
+mod measures;
 pub mod open_files;
+mod oracle_console;
 pub mod oracle_process;
 pub mod planners;
+mod process_use;
 pub mod protection;
 mod query_host;
 pub mod repair;
 pub mod shared;
 pub mod site_log;
+pub mod site_process;
 pub mod snapshot;
 pub mod status;
 pub mod store;

@@ -118,6 +118,10 @@ pub const LOSSES_MAX: usize = 10;
 pub const LOSSES_TIME: u64 = 60 * SECOND;
 /// How long the user interface's process waits at the door before it asks again.
 pub const DOOR_WAIT: Duration = Duration::from_millis(500);
+/// How often that process tells what its workers have counted.
+pub const COUNTS_TOLD: u64 = 250 * MILLISECOND;
+/// Without a turn for this long, the site's servers hang: whoever looks after processes is told so.
+pub const LOOP_SILENCE_MAX: Duration = Duration::from_secs(10);
 /// Outputs of the site's servers that may wait for the user interface's process, and in it for one before them. A session has one request under
 /// way, so that more mean that the process does not take them: it ends, and the site begins a new life with another.
 pub const OUTPUTS_WAITING_MAX: usize = 1 << 16;

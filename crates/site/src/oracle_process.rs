@@ -3,6 +3,7 @@
 //! Invariant: nothing that the oracle promises leaves before it is synced (the oracle asks for that itself).
 
 use crate::config::OracleConfig;
+use crate::oracle_console::OracleCounts;
 use crate::protection::Watch;
 use crate::{clock, limits};
 use commit_log::{Log, LogOptions, MappedLog, Position};
@@ -29,6 +30,10 @@ const TRUNCATE_BYTES: u64 = 4 << 20;
 /// Runs the oracle until `stop` is set. An error is what ended it instead.
 pub fn run(config: OracleConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
     let mut process = OracleProcess::start(&config)?;
+    process.turn()?;
+    if let Some(console) = config.console {
+        process.counts.serve(console, &stop)?;
+    }
     let mut events = Events::with_capacity(limits::EVENTS_PER_TURN);
     let mut incoming = Vec::new();
     while !stop.load(Ordering::SeqCst) {
@@ -62,6 +67,8 @@ struct OracleProcess {
     syncs: VecDeque<(Position, u64)>,
     last_record: Position,
     truncated: Position,
+    /// What its console tells.
+    counts: Arc<OracleCounts>,
 }
 
 impl OracleProcess {
@@ -106,13 +113,15 @@ impl OracleProcess {
         tracing::info!(address = %config.listen, "the oracle listens");
         let truncated = log.first();
         let (distrust, syncs) = (Watch::default(), VecDeque::new());
-        Ok(OracleProcess { poll, streams, distrust, log, oracle, outbox, syncs, last_record, truncated })
+        let counts = Arc::default();
+        Ok(OracleProcess { poll, streams, distrust, log, oracle, outbox, syncs, last_record, truncated, counts })
     }
 
     fn came(&mut self, incoming: Incoming) -> Result<(), String> {
         let Incoming::Message { from, payload, .. } = incoming else { return Ok(()) };
         match Envelope::decode(&payload) {
             Ok(envelope) if envelope.from_site == from && matches!(envelope.message, Message::Oracle(_)) => {
+                self.counts.requests.add(1);
                 self.handle(envelope)
             }
             Ok(_) => Ok(()),
@@ -152,6 +161,7 @@ impl OracleProcess {
             self.truncated = self.last_record;
         }
         self.streams.flush(clock::boot());
+        self.counts.turned(self.oracle.epoch().map(|epoch| &**epoch), &self.log.status());
         Ok(())
     }
 

@@ -10,8 +10,9 @@ use crate::layout::door::Door;
 use crate::layout::front::Front;
 use crate::query_host::QueryHost;
 use crate::snapshot::desk::SnapshotDesk;
-use crate::status::{self, Status};
+use crate::status::{self, SiteCounts, Status};
 use crate::worker::MovedClient;
+use messages::server::PROTOCOLS;
 use messages::{Envelope, Message, ServerKind, SessionId};
 use mio::Waker;
 use mio::net::TcpStream;
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use user_interface::CancelKey;
+use user_interface::counters::{InterfaceCounters, InterfaceCounts};
 
 /// Bits of a session's number that count within its worker.
 pub(crate) const SESSION_BITS: u32 = 48;
@@ -84,6 +86,8 @@ pub struct SiteShared {
     over: Mutex<Option<String>>,
     stop: Arc<AtomicBool>,
     clients: AtomicUsize,
+    /// What each worker counts.
+    counters: Vec<Arc<InterfaceCounters>>,
 }
 
 fn locked(core: &Mutex<Core>) -> MutexGuard<'_, Core> {
@@ -92,11 +96,25 @@ fn locked(core: &Mutex<Core>) -> MutexGuard<'_, Core> {
 
 impl SiteShared {
     pub(crate) fn new(heart: Heart, wakers: Vec<Arc<Waker>>, short: usize, stop: Arc<AtomicBool>) -> SiteShared {
+        let counters = wakers.iter().map(|_| Arc::default()).collect();
         let mailboxes = wakers.into_iter().map(|waker| Mailbox { mail: Mutex::default(), waker }).collect();
         let (query, over, clients) = (QueryHost::new(), Mutex::default(), AtomicUsize::new(0));
         let snapshots = SnapshotDesk::default();
-        let (moved, moved_count, turned_at) = (Mutex::default(), AtomicUsize::new(0), AtomicU64::new(0));
-        SiteShared { heart, mailboxes, short, moved, moved_count, turned_at, query, snapshots, over, stop, clients }
+        let (moved, moved_count, turned_at) = (Mutex::default(), AtomicUsize::new(0), AtomicU64::new(clock::boot()));
+        SiteShared {
+            heart,
+            mailboxes,
+            short,
+            moved,
+            moved_count,
+            turned_at,
+            query,
+            snapshots,
+            over,
+            stop,
+            clients,
+            counters,
+        }
     }
 
     /// Runs requests of sessions and hands out the answers.
@@ -350,10 +368,49 @@ impl SiteShared {
 
     /// The state of the site whose core is here.
     pub(crate) fn status(&self, config: &SiteConfig) -> Status {
-        let Heart::Here { core, door } = &self.heart else { return Status::default() };
-        let clients = door.as_ref().map_or_else(|| self.clients(), |door| door.clients());
-        let status = status::of(config, &locked(core), clients);
-        Status { snapshot: self.snapshots.progress(), schedule: self.snapshots.schedule(), ..status }
+        match &self.heart {
+            Heart::Here { core, .. } => self.status_of(config, &locked(core)),
+            Heart::Elsewhere(_) => Status::default(),
+        }
+    }
+
+    fn status_of(&self, config: &SiteConfig, core: &Core) -> Status {
+        let clients = self.door().map_or_else(|| self.clients(), |(_, door)| door.clients());
+        let status = status::of(config, core, clients);
+        let (snapshot, schedule, snapshots) =
+            (self.snapshots.progress(), self.snapshots.schedule(), self.snapshots.counts());
+        Status { snapshot, schedule, snapshots, ..status }
+    }
+
+    /// All that is counted of the site whose core is here.
+    pub(crate) fn counts(&self, config: &SiteConfig) -> SiteCounts {
+        let Heart::Here { core, door } = &self.heart else { return SiteCounts::default() };
+        let interface = door.as_ref().map_or_else(|| self.interface_counts(), |door| door.interface_counts());
+        let core = locked(core);
+        let status = self.status_of(config, &core);
+        let Some(domain) = core.domain() else { return SiteCounts { status, interface, ..SiteCounts::default() } };
+        let of_server = |calls: &domain::Calls| {
+            let (kind, counts) = (calls.kind, calls.by_protocol);
+            PROTOCOLS
+                .into_iter()
+                .zip(counts)
+                .filter(|(_, count)| *count > 0)
+                .map(move |(name, count)| (kind, name, count))
+        };
+        let messages = domain.calls().iter().flat_map(of_server).collect();
+        SiteCounts { status, interface, work: domain.work_counts(), messages }
+    }
+
+    /// What a worker of this process counts.
+    pub(crate) fn counters_of(&self, worker: usize) -> Arc<InterfaceCounters> {
+        self.counters[worker].clone()
+    }
+
+    /// What all workers of this process have counted.
+    pub(crate) fn interface_counts(&self) -> InterfaceCounts {
+        let mut all = InterfaceCounts::default();
+        self.counters.iter().for_each(|counters| all.merge(&counters.read()));
+        all
     }
 
     /// What is known of the site's snapshots.

@@ -1,18 +1,26 @@
-//! What `raid status` shows: one JSON document, given to whoever connects to a site's console address.
+//! What `raid status` shows: one JSON document, given to whoever asks at a site's console address.
 
 use crate::config::SiteConfig;
 use crate::core::Core;
 use crate::layout::{ProcessPlace, name_of};
+use crate::process_use;
 use crate::site_log::SiteLog;
-use crate::snapshot::desk::{ScheduleStatus, SnapshotProgress};
+use crate::snapshot::desk::{ScheduleStatus, SnapshotCounts, SnapshotProgress};
 use commit_log::{LogReceipt, LogStatus};
-use messages::MemberState;
+use domain::WorkCounts;
+use messages::{Epoch, MemberState, ServerKind};
 use raidcomm::streams::ConnectionChannel;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
+use user_interface::counters::InterfaceCounts;
+
+/// Every state of a site.
+pub const STATES: [&str; 8] = ["starting", "joining", "changing", "up", RECOVERING, "sealed", "disk stalled", "halted"];
+/// That of a member whose copy lacks something.
+pub const RECOVERING: &str = "recovering";
 
 /// How long a console waits for a site.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -24,7 +32,7 @@ pub struct Status {
     pub site: u16,
     /// In which life; 0 before it has one.
     pub incarnation: u32,
-    /// `starting`, `joining`, `changing`, `up`, `recovering`, `sealed` or `halted`.
+    /// One of [`STATES`]; `lost` while a server is.
     pub state: String,
     /// Why it serves nothing now, if so.
     pub refusal: Option<String>,
@@ -63,6 +71,12 @@ pub struct Status {
     /// and the longest.
     #[serde(default)]
     pub lease_late_us_max: u64,
+    /// The concurrency-control method in force.
+    #[serde(default)]
+    pub method: String,
+    /// How long the lease still lasts that each other member has granted, in microseconds.
+    #[serde(default)]
+    pub leases_left_us: BTreeMap<u16, u64>,
     /// Its log.
     pub log: LogReport,
     /// Its memory.
@@ -86,6 +100,22 @@ pub struct Status {
     /// Its schedule of snapshots, if it has one.
     #[serde(default)]
     pub schedule: Option<ScheduleStatus>,
+    /// What its snapshots have come to.
+    #[serde(default)]
+    pub snapshots: SnapshotCounts,
+}
+
+/// Everything that is counted, at one moment.
+#[derive(Debug, Default)]
+pub(crate) struct SiteCounts {
+    /// The status.
+    pub(crate) status: Status,
+    /// What user interfaces have counted.
+    pub(crate) interface: InterfaceCounts,
+    /// What the action driver has.
+    pub(crate) work: WorkCounts,
+    /// Messages that servers have taken, by server and protocol, as far as there were any.
+    pub(crate) messages: Vec<(ServerKind, &'static str, u64)>,
 }
 
 /// A server of the site.
@@ -166,6 +196,9 @@ pub struct LogReport {
     pub bytes_to_replay: u64,
     /// Syncs.
     pub syncs: u64,
+    /// Durations of all of them together, microseconds.
+    #[serde(default)]
+    pub sync_latency_us_total: u64,
     /// Duration of the last sync, microseconds.
     pub sync_latency_us_last: u64,
     /// Duration of the longest, microseconds.
@@ -310,6 +343,8 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         lease_right,
         lease_late_us: late.of_thousand(999),
         lease_late_us_max: late.longest(),
+        method: domain.method().map(|(report, _)| report.method.name().to_owned()).unwrap_or_default(),
+        leases_left_us: leases_left(domain),
         log: log_of(domain, &log),
         memory: memory_of(domain),
         peers,
@@ -320,22 +355,26 @@ pub(crate) fn of(config: &SiteConfig, core: &Core, clients: usize) -> Status {
         ..Status::default()
     };
     if let Some(epoch) = &replication.epoch {
-        let up = epoch.up().count();
-        status.epoch = epoch.number.0;
-        status.required_copies = epoch.required_copies;
-        status.durability = durability(up, epoch.required_copies, log.receipt);
-        status.sessions = epoch.sessions.iter().map(|(site, count)| (site.0, *count)).collect();
-        let member = |(site, member): (&messages::SiteId, &messages::Member)| MemberShown {
-            site: site.0,
-            incarnation: member.incarnation.0,
-            state: match member.state {
-                MemberState::Up => "up".to_owned(),
-                MemberState::Recovering => "recovering".to_owned(),
-            },
-        };
-        status.members = epoch.members.iter().map(member).collect();
+        tell_epoch(&mut status, epoch, log.receipt);
     }
     status
+}
+
+/// What an epoch says of the sites.
+fn tell_epoch(status: &mut Status, epoch: &Epoch, receipt: LogReceipt) {
+    status.epoch = epoch.number.0;
+    status.required_copies = epoch.required_copies;
+    status.durability = durability(epoch.up().count(), epoch.required_copies, receipt);
+    status.sessions = epoch.sessions.iter().map(|(site, count)| (site.0, *count)).collect();
+    let member = |(site, member): (&messages::SiteId, &messages::Member)| MemberShown {
+        site: site.0,
+        incarnation: member.incarnation.0,
+        state: match member.state {
+            MemberState::Up => "up".to_owned(),
+            MemberState::Recovering => RECOVERING.to_owned(),
+        },
+    };
+    status.members = epoch.members.iter().map(member).collect();
 }
 
 /// What makes a commit durable while so many members are up.
@@ -352,6 +391,7 @@ fn log_of(domain: &domain::Domain<SiteLog>, log: &LogStatus) -> LogReport {
         bytes_appended: log.bytes_appended,
         bytes_to_replay: domain.bytes_to_replay(),
         syncs: log.syncs,
+        sync_latency_us_total: log.sync_latency_us_total,
         sync_latency_us_last: log.sync_latency_us_last,
         sync_latency_us_max: log.sync_latency_us_max,
         servers: domain.log().servers().iter().map(ToString::to_string).collect(),
@@ -372,11 +412,14 @@ fn memory_of(domain: &domain::Domain<SiteLog>) -> MemoryReport {
     }
 }
 
-/// Of this process; 0 if the kernel does not tell. (proc(5), `VmRSS` of `status`, in KiB.)
+/// Of this process; 0 if the kernel does not tell.
 fn resident_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    resident.and_then(|text| text.trim().strip_suffix(" kB")?.parse::<u64>().ok()).unwrap_or(0) << 10
+    process_use::resident_bytes(&std::fs::read_to_string("/proc/self/status").unwrap_or_default())
+}
+
+fn leases_left(domain: &domain::Domain<SiteLog>) -> BTreeMap<u16, u64> {
+    let left = domain.leases_left(crate::clock::boot()).into_iter();
+    left.map(|(site, nanoseconds)| (site.0, nanoseconds / 1_000)).collect()
 }
 
 /// Each program is a transaction to its client, whether it has committed alone or with others.
@@ -414,6 +457,7 @@ pub fn ask(console: SocketAddr) -> Result<Status, String> {
     let text = |error: std::io::Error| format!("no answer from {console}: {error}");
     let mut socket = TcpStream::connect_timeout(&console, PATIENCE).map_err(text)?;
     socket.set_read_timeout(Some(PATIENCE)).map_err(text)?;
+    socket.write_all(console::STATUS_LINE).map_err(text)?;
     let mut answer = String::new();
     socket.read_to_string(&mut answer).map_err(text)?;
     serde_json::from_str(&answer).map_err(|error| format!("{console} does not answer like a site: {error}"))

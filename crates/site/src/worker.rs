@@ -19,12 +19,11 @@ pub(crate) use moving::MovedClient;
 use crate::config::SiteConfig;
 use crate::core::{Core, Wiring};
 use crate::entrance::Entrance;
+use crate::layout::Layout;
 use crate::layout::door::Door;
 use crate::layout::front::Front;
-use crate::layout::{Layout, orders};
 use crate::shared::{Heart, Mail, SESSION_BITS, SiteShared, first_worker_of};
-use crate::snapshot::schedule;
-use crate::{clock, huge_pages, limits};
+use crate::{clock, limits};
 use client::{ConnectedClient, peer_of, prepare};
 use encrypted::Encrypted;
 use messages::access::AccessReply;
@@ -32,7 +31,7 @@ use messages::{Envelope, EpochNumber, Incarnation, Message, Now, Outbox, Server,
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -41,18 +40,16 @@ use user_interface::UserInterface;
 
 const TOKEN_WAKE: Token = Token(0);
 const TOKEN_SQL: Token = Token(1);
-const TOKEN_CONSOLE: Token = Token(2);
 /// Something has come from another site, or from a memory server: the core has a poll of its own for those.
 const TOKEN_CORE: Token = Token(3);
 const TOKENS_CLIENTS: usize = 1 << 16;
 
-/// Runs a site until `stop` is set. An error is what ended it instead.
-pub fn run(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
-    huge_pages::allow(false);
+/// The workers of a site's own process, with its core; `stop` ends them.
+pub(crate) fn prepare_site(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<PreparedWorkers, String> {
     // In other layouts than the merged one clients are served by another process.
     let merged = config.layout == Layout::Merged;
     let told = Arc::clone(&stop);
-    let prepared = PreparedWorkers::new(config, stop, |config, registry, waker| {
+    PreparedWorkers::new(config, stop, |config, registry, waker| {
         let door = (!merged).then(Arc::<Door>::default);
         let on_synced: commit_log::mapped::OnSynced = Box::new(move || drop(waker.wake()));
         let wiring = Wiring { on_synced };
@@ -61,17 +58,8 @@ pub fn run(config: SiteConfig, stop: Arc<AtomicBool>) -> Result<(), String> {
         core.watch(registry, TOKEN_CORE).map_err(text)?;
         let listen = |address, token| listen(std::net::TcpListener::bind(address), address, token, registry);
         let sql = merged.then(|| listen(config.sql, TOKEN_SQL)).transpose()?;
-        let listeners = Listeners { sql, console: Some(listen(config.console, TOKEN_CONSOLE)?) };
-        Ok((Heart::Here { core: Box::new(Mutex::new(core)), door }, listeners, if merged { config.workers } else { 1 }))
-    })?;
-    let shared = prepared.shared();
-    if let Some((_, door)) = shared.door() {
-        let (door, shared) = (door.clone(), shared.clone());
-        std::thread::Builder::new().name("door".to_owned()).spawn(move || door.serve(&shared)).map_err(text)?;
-    }
-    orders::serve(&prepared.config, &shared)?;
-    schedule::serve(&prepared.config, &shared)?;
-    prepared.run()
+        Ok((Heart::Here { core: Box::new(Mutex::new(core)), door }, sql, if merged { config.workers } else { 1 }))
+    })
 }
 
 /// The workers of a process that only serves clients, and reaches the site's process through `front`.
@@ -82,7 +70,7 @@ pub(crate) fn prepare_front(
 ) -> Result<PreparedWorkers, String> {
     let prepared = PreparedWorkers::new(config, Arc::default(), |config, registry, _| {
         let sql = listen(Ok(sql), config.sql, TOKEN_SQL, registry)?;
-        Ok((Heart::Elsewhere(front), Listeners { sql: Some(sql), console: None }, config.workers))
+        Ok((Heart::Elsewhere(front), Some(sql), config.workers))
     })?;
     Ok(prepared)
 }
@@ -111,7 +99,8 @@ pub(crate) struct PreparedWorkers {
     /// Set by SIGHUP.
     reload: Arc<AtomicBool>,
     polls: Vec<Poll>,
-    listeners: Listeners,
+    /// Where the first worker listens for clients.
+    sql: Option<TcpListener>,
     shared: Arc<SiteShared>,
 }
 
@@ -121,7 +110,7 @@ impl PreparedWorkers {
     fn new(
         config: SiteConfig,
         stop: Arc<AtomicBool>,
-        build: impl FnOnce(&Arc<SiteConfig>, &Registry, Arc<Waker>) -> Result<(Heart, Listeners, usize), String>,
+        build: impl FnOnce(&Arc<SiteConfig>, &Registry, Arc<Waker>) -> Result<(Heart, Option<TcpListener>, usize), String>,
     ) -> Result<PreparedWorkers, String> {
         let config = Arc::new(config);
         let entrance = Entrance::open(&config)?;
@@ -133,14 +122,14 @@ impl PreparedWorkers {
             Ok((poll, waker))
         };
         let (first, waker) = poll()?;
-        let (heart, listeners, workers) = build(&config, first.registry(), waker.clone())?;
+        let (heart, sql, workers) = build(&config, first.registry(), waker.clone())?;
         let (mut polls, mut wakers) = (vec![first], vec![waker]);
         for _ in 1..workers + limits::LONG_WORKERS {
             let (poll, waker) = poll()?;
             polls.push(poll);
             wakers.push(waker);
         }
-        let serves_clients = listeners.sql.is_some();
+        let serves_clients = sql.is_some();
         let shared = Arc::new(SiteShared::new(heart, wakers, workers, stop));
         if serves_clients {
             shared
@@ -148,7 +137,12 @@ impl PreparedWorkers {
                 .start(&shared, &config)
                 .map_err(|error| format!("the query processor does not start: {error}"))?;
         }
-        Ok(PreparedWorkers { config, entrance, reload, polls, listeners, shared })
+        Ok(PreparedWorkers { config, entrance, reload, polls, sql, shared })
+    }
+
+    /// How the site is configured.
+    pub(crate) fn config(&self) -> Arc<SiteConfig> {
+        self.config.clone()
     }
 
     /// What its threads share.
@@ -158,12 +152,12 @@ impl PreparedWorkers {
 
     /// Runs until it is told to stop. An error is what ended it instead.
     pub(crate) fn run(self) -> Result<(), String> {
-        let PreparedWorkers { config, entrance, reload, polls, listeners, shared } = self;
+        let PreparedWorkers { config, entrance, reload, polls, sql, shared } = self;
         let mut threads = Vec::new();
         let mut polls = polls.into_iter().enumerate();
         let (_, poll) = polls.next().expect("there is at least one worker");
         for (number, poll) in polls {
-            let worker = Worker::new(number, poll, Listeners::default(), shared.clone(), &config, &entrance);
+            let worker = Worker::new(number, poll, None, shared.clone(), &config, &entrance);
             let name = if number < shared.short_workers() { "worker" } else { "long" };
             let thread = std::thread::Builder::new().name(name.to_owned());
             threads.push(thread.spawn(move || worker.run()).map_err(text)?);
@@ -173,7 +167,7 @@ impl PreparedWorkers {
             let thread = std::thread::Builder::new().name("peers".to_owned());
             threads.push(thread.spawn(move || peers::run(&shared, poll)).map_err(text)?);
         }
-        let mut first = Worker::new(0, poll, listeners, shared.clone(), &config, &entrance);
+        let mut first = Worker::new(0, poll, sql, shared.clone(), &config, &entrance);
         first.reload = Some(reload);
         first.run();
         for thread in threads {
@@ -183,18 +177,12 @@ impl PreparedWorkers {
     }
 }
 
-/// What only the first worker listens at.
-#[derive(Default)]
-struct Listeners {
-    sql: Option<TcpListener>,
-    console: Option<TcpListener>,
-}
-
 /// One thread that serves clients.
 struct Worker {
     number: usize,
     poll: Poll,
-    listeners: Listeners,
+    /// Of the first worker: where clients come in.
+    sql: Option<TcpListener>,
     shared: Arc<SiteShared>,
     config: Arc<SiteConfig>,
     entrance: Arc<Entrance>,
@@ -221,7 +209,7 @@ impl Worker {
     fn new(
         number: usize,
         poll: Poll,
-        listeners: Listeners,
+        sql: Option<TcpListener>,
         shared: Arc<SiteShared>,
         config: &Arc<SiteConfig>,
         entrance: &Arc<Entrance>,
@@ -236,6 +224,7 @@ impl Worker {
         );
         interface.doorkeeper = entrance.doorkeeper();
         interface.method = config.method.into();
+        interface.counters = shared.counters_of(number);
         let mut user_interface = UserInterface::new(interface);
         if !takes_long {
             user_interface.leave_long_messages();
@@ -243,7 +232,7 @@ impl Worker {
         Worker {
             number,
             poll,
-            listeners,
+            sql,
             shared,
             config: config.clone(),
             entrance: entrance.clone(),
@@ -290,7 +279,6 @@ impl Worker {
                 // The turn looks.
                 TOKEN_WAKE | TOKEN_CORE => {}
                 TOKEN_SQL => self.accept(),
-                TOKEN_CONSOLE => self.tell_status(),
                 Token(token) => self.client_event(token, event),
             }
         }
@@ -328,6 +316,8 @@ impl Worker {
     fn exchange(&mut self, now: Now, tick: bool) {
         let mut core_turn = self.number == 0;
         loop {
+            // What servers have answered meanwhile took time.
+            let now = if self.mail.is_empty() { now } else { clock::now() };
             self.take_mail(now);
             if self.requests.is_empty() && !core_turn {
                 break;
@@ -391,7 +381,7 @@ impl Worker {
     }
 
     fn accept(&mut self) {
-        while let Some(sql) = &self.listeners.sql {
+        while let Some(sql) = &self.sql {
             match sql.accept() {
                 Ok((socket, _)) => {
                     if self.shared.clients() >= limits::CLIENTS_MAX + limits::REFUSALS_MAX {
@@ -547,16 +537,6 @@ impl Worker {
         self.shared.note_place(session, first_worker_of(session));
         self.shared.client_went();
         drop(self.poll.registry().deregister(&mut client.socket));
-    }
-
-    fn tell_status(&mut self) {
-        while let Some(console) = &self.listeners.console {
-            let Ok((mut socket, _)) = console.accept() else { return };
-            let text = self.shared.status(&self.config).to_json();
-            // A new socket takes this much at once; a console that reads nothing gets what fits.
-            drop(socket.write(text.as_bytes()));
-            drop(socket.shutdown(std::net::Shutdown::Write));
-        }
     }
 }
 

@@ -171,6 +171,19 @@ impl SessionState {
     }
 }
 
+/// What of a session is under way and not counted yet.
+#[derive(Debug, Default)]
+pub struct Uncounted {
+    /// A statement: what kind, and since when by the boot clock.
+    pub(crate) statement: Option<(StatementKind, u64)>,
+    /// A transaction has executed something.
+    pub(crate) transaction: bool,
+    /// Why it will not commit, if that is known.
+    pub(crate) cause: Option<AbortCause>,
+    /// Nobody knows whether it has.
+    pub(crate) unknown: bool,
+}
+
 /// Classes of SQLSTATEs that are told apart; the last one is all others.
 pub const ERROR_CLASSES: [&str; 19] = [
     "08", "0A", "21", "22", "23", "25", "26", "28", "34", "40", "42", "53", "54", "55", "57", "58", "72", "XX", "other",

@@ -112,6 +112,12 @@ fn quel() {
     run("quel");
 }
 
+/// Statements, transactions by outcome, errors and sessions: what is counted of each, and when.
+#[test]
+fn counting() {
+    run("counting");
+}
+
 /// ALTER SYSTEM: rows of the catalog, what is shown of them, and PostgreSQL's errors.
 #[test]
 fn settings_of_all() {

@@ -45,7 +45,7 @@ pub fn metrics(status: &MemoryServerStatus) -> String {
     };
     family("log_bytes", "gauge", "Bytes that a log takes.", of_logs(|log| log.bytes));
     family("log_records", "gauge", "Records that are held of a log.", of_logs(|log| log.end.0 - log.from.0));
-    family("log_end", "counter", "Records that a log has ever had.", of_logs(|log| log.end.0));
+    family("log_records_total", "counter", "Records that a log has ever had.", of_logs(|log| log.end.0));
     text
 }
 

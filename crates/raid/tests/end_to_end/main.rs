@@ -19,6 +19,7 @@ mod layouts;
 mod memory;
 mod memory_servers;
 mod methods;
+mod metrics;
 mod networks;
 mod other_host;
 mod outcomes;

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use user_interface::counters::InterfaceCounts;
 
 /// The name of the door's socket.
 pub(crate) const NAME: &str = "site";
@@ -26,8 +27,8 @@ pub(crate) const NAME: &str = "site";
 pub(crate) enum Knock {
     /// Requests of sessions, and how many clients there are.
     Submit(Vec<Envelope>, usize),
-    /// Asks for outputs that nobody else has taken.
-    Wait(usize),
+    /// Asks for outputs that nobody else has taken; and what workers have counted, once in a while.
+    Wait(usize, Option<Box<InterfaceCounts>>),
 }
 
 /// Outputs with their numbers.
@@ -51,6 +52,7 @@ pub(crate) struct Door {
     overrun: AtomicBool,
     arrived: Condvar,
     clients: AtomicUsize,
+    counts: Mutex<InterfaceCounts>,
 }
 
 impl Door {
@@ -72,6 +74,11 @@ impl Door {
     /// Clients connected.
     pub(crate) fn clients(&self) -> usize {
         self.clients.load(Ordering::Relaxed)
+    }
+
+    /// What user interfaces have counted, a short time ago.
+    pub(crate) fn interface_counts(&self) -> InterfaceCounts {
+        self.counts.lock().expect("no holder of this lock panics").clone()
     }
 
     /// An output that no line has waited for.
@@ -135,8 +142,11 @@ fn serve_line(mut server: LineServer, shared: &Arc<SiteShared>, generation: u64)
                 door.clients.store(clients, Ordering::Relaxed);
                 submit(core, door, shared, envelopes, generation)
             }
-            Ok(Knock::Wait(clients)) => {
+            Ok(Knock::Wait(clients, counts)) => {
                 door.clients.store(clients, Ordering::Relaxed);
+                if let Some(counts) = counts {
+                    *door.counts.lock().expect("no holder of this lock panics") = *counts;
+                }
                 door.wait(generation)
             }
             Err(error) => {

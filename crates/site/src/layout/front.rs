@@ -8,8 +8,8 @@ use crate::core::CoreOutput;
 use crate::layout::Meeting;
 use crate::layout::door::{self, Knock, Parcel, Parcels};
 use crate::layout::line::CallLine;
-use crate::limits;
 use crate::worker::{self, PreparedWorkers};
+use crate::{clock, limits};
 use messages::Envelope;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -91,8 +91,12 @@ pub(crate) fn start(config: SiteConfig, meeting: &Meeting) -> Result<PreparedWor
     let prepared = worker::prepare_front(config, front, listener)?;
     let shared = prepared.shared();
     let thread = std::thread::Builder::new().name("outputs".to_owned()).spawn(move || {
+        let mut told_at = 0;
         loop {
-            let parcels = call(&mut waiting, &Knock::Wait(shared.clients()));
+            let now = clock::boot();
+            let counts = (now >= told_at + limits::COUNTS_TOLD).then(|| Box::new(shared.interface_counts()));
+            told_at = if counts.is_some() { now } else { told_at };
+            let parcels = call(&mut waiting, &Knock::Wait(shared.clients(), counts));
             if let Some(front) = shared.front() {
                 front.arrive(parcels, |output| shared.route(output, None, &mut Vec::new()));
             }

@@ -43,12 +43,28 @@ pub struct ScheduleStatus {
     pub failure: Option<String>,
 }
 
+/// What a site's snapshots have come to since its process began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotCounts {
+    /// Snapshots taken.
+    pub taken: u64,
+    /// Snapshots that could not be.
+    pub failed: u64,
+    /// When the last one was begun that is whole: microseconds since 1970; 0: none is known.
+    pub last_success_us: u64,
+    /// How long the last one took that was taken, in milliseconds.
+    pub last_duration_ms: u64,
+    /// Bytes of it.
+    pub last_bytes: u64,
+}
+
 /// See the module's description.
 #[derive(Debug, Default)]
 pub(crate) struct SnapshotDesk {
     turn: Mutex<()>,
     progress: Mutex<Option<SnapshotProgress>>,
     schedule: Mutex<Option<ScheduleStatus>>,
+    counts: Mutex<SnapshotCounts>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -82,6 +98,16 @@ impl SnapshotDesk {
     /// The one that is being taken.
     pub(crate) fn progress(&self) -> Option<SnapshotProgress> {
         locked(&self.progress).clone()
+    }
+
+    /// What snapshots have come to.
+    pub(crate) fn counts(&self) -> SnapshotCounts {
+        *locked(&self.counts)
+    }
+
+    /// One was taken, or not, or has been found.
+    pub(crate) fn count(&self, change: impl FnOnce(&mut SnapshotCounts)) {
+        change(&mut locked(&self.counts));
     }
 
     /// What is known of the schedule; none: there is none.

@@ -81,6 +81,8 @@ fn look(config: &SiteConfig, shared: &SiteShared, folder: &Path, every_s: u64) -
     let name = name_at(clock::wall_micros(), every_s);
     if folder.join(&name).exists() {
         // Whoever was to look whether it is whole may have died before.
+        let began_us = clock::wall_micros() / 1_000_000 / every_s.max(1) * every_s.max(1) * 1_000_000;
+        shared.snapshots().count(|counts| counts.last_success_us = counts.last_success_us.max(began_us));
         shared.snapshots().note_schedule(|status| status.last = Some(name));
         return Ok(false);
     }

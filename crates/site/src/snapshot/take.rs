@@ -133,7 +133,7 @@ pub(crate) fn take(
 ) -> Result<Taken, SnapshotRefusal> {
     let desk = shared.snapshots();
     let _turn = desk.turn();
-    let begun = Instant::now();
+    let (begun, begun_us) = (Instant::now(), clock::wall_micros());
     desk.begin(&wish.name, expected(config, &wish.folder));
     let mut tries = 1;
     let made = loop {
@@ -152,6 +152,11 @@ pub(crate) fn take(
         Ok(manifest) => {
             let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             tracing::info!(name = wish.name, bytes = manifest.bytes(), took_ms, "a snapshot is permanent");
+            desk.count(|counts| {
+                counts.taken += 1;
+                (counts.last_success_us, counts.last_duration_ms) = (begun_us, took_ms);
+                counts.last_bytes = manifest.bytes();
+            });
             Ok(Taken { folder: wish.folder.join(&wish.name), bytes: manifest.bytes(), took_ms })
         }
         Err(Reason { sqlstate, text, passes }) => {
@@ -159,6 +164,8 @@ pub(crate) fn take(
                 true => format!("{text} (after {tries} tries)"),
                 false => text,
             };
+            // Another site was faster: that is what sites with one folder agree by.
+            desk.count(|counts| counts.failed += u64::from(sqlstate != DUPLICATE));
             tracing::warn!(name = wish.name, reason = message, "a snapshot was not taken");
             Err(SnapshotRefusal { sqlstate: sqlstate.to_owned(), message })
         }

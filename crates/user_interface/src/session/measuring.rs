@@ -10,19 +10,6 @@ use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::utility::Utility;
 use messages::session::Failure;
 
-/// What is under way and not counted yet.
-#[derive(Debug, Default)]
-pub struct Uncounted {
-    /// A statement: what kind, and since when by the boot clock.
-    statement: Option<(StatementKind, u64)>,
-    /// A transaction has executed something.
-    transaction: bool,
-    /// Why it will not commit, if that is known.
-    cause: Option<AbortCause>,
-    /// Nobody knows whether it has.
-    unknown: bool,
-}
-
 impl Turn<'_> {
     /// A statement begins.
     pub(super) fn statement_begins(&mut self, kind: StatementKind) {

@@ -2,6 +2,7 @@
 //!
 //! Invariant: `open` is true exactly while the action driver holds a transaction for the session, as far as its replies tell.
 
+use crate::counters::Uncounted;
 use crate::errors::SqlError;
 use crate::limits::{OUTPUT_BYTES_HIGH, OUTPUT_HELD_MAX};
 use crate::protocol::copy::{CopyColumn, Decoder, Options};
@@ -9,7 +10,6 @@ use crate::protocol::format::Formats;
 use crate::session::catalog::{Overlay, OwnRow};
 use crate::session::listening::Listening;
 use crate::session::login::{Login, Peer};
-use crate::session::measuring::Uncounted;
 use crate::session::sql_cursor::SqlCursor;
 use crate::sql::ddl::SchemaChange;
 use crate::sql::parse::{Parsed, QuelOrigin};

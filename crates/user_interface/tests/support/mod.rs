@@ -18,6 +18,7 @@ use messages::{
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use user_interface::counters::InterfaceCounters;
 use user_interface::{CancelKey, Config, UserInterface};
 use values::{Type, Value};
 
@@ -26,6 +27,7 @@ const SESSION: SessionId = SessionId(1);
 /// A user interface with one client.
 pub struct Script {
     interface: UserInterface,
+    counters: Arc<InterfaceCounters>,
     input: BytesMut,
     now: Now,
     output: String,
@@ -74,10 +76,13 @@ pub fn run(name: &str) {
 
 impl Script {
     fn new() -> Script {
-        let mut interface = UserInterface::new(Config::new(SiteId(1), "test", "0.1.0", 100, 7));
+        let config = Config::new(SiteId(1), "test", "0.1.0", 100, 7);
+        let counters = config.counters.clone();
+        let mut interface = UserInterface::new(config);
         interface.open(SESSION);
         Script {
             interface,
+            counters,
             input: BytesMut::new(),
             now: Now { boot: 1, wall_micros: 1_700_000_000_000_000 },
             output: String::new(),
@@ -92,6 +97,23 @@ impl Script {
             held: BytesMut::new(),
             key: None,
         }
+    }
+
+    /// What was counted, but for what never was.
+    fn counts(&mut self) {
+        let counts = self.counters.read();
+        let mut parts = vec![format!("committed {}", counts.committed)];
+        parts.extend(counts.aborted().map(|(cause, count)| format!("{} {count}", cause.name())));
+        parts.push(format!("unknown {}", counts.unknown));
+        parts.extend(counts.errors().map(|(class, count)| format!("{class} {count}")));
+        let statements = counts.statements().map(|(kind, latencies)| {
+            let milliseconds = latencies.nanoseconds() / 1_000_000;
+            format!("{} {} in {milliseconds} ms", kind.name(), latencies.count())
+        });
+        parts.extend(statements);
+        parts.extend(counts.sessions().map(|(state, count)| format!("[{}] {count}", state.name())));
+        parts.retain(|part| !part.ends_with(" 0") && !part.contains(" 0 in "));
+        writeln!(self.output, "  # {}", parts.join(", ")).expect("a string takes any text");
     }
 
     fn command(&mut self, command: &str) {
@@ -111,6 +133,7 @@ impl Script {
         }
         match verb {
             "doubts" => self.answers_doubts = true,
+            "counts" => self.counts(),
             "login" => {
                 self.command("connect user=alice");
                 self.output.clear();
