@@ -27,16 +27,9 @@ pub(crate) fn exposition(config: &SiteConfig, counts: &SiteCounts, ready: bool, 
     families::of_servers(&mut exposition, counts);
     families::of_peers(&mut exposition, status);
     families::of_snapshots(&mut exposition, status);
-    let processes: BTreeMap<&str, u32> = status
-        .servers
-        .iter()
-        .filter(|server| server.pid > 0)
-        .map(|server| (server.process.as_str(), server.pid))
-        .collect();
-    let processes = match processes.is_empty() {
-        true => BTreeMap::from([("site", std::process::id())]),
-        false => processes,
-    };
+    let others = status.servers.iter().filter(|server| server.pid > 0);
+    let mut processes = BTreeMap::from([("site", std::process::id())]);
+    processes.extend(others.map(|server| (server.process.as_str(), server.pid)));
     let uses = processes.into_iter().filter_map(|(name, pid)| Some((name, ProcessUse::of(pid)?))).collect::<Vec<_>>();
     families::of_processes(&mut exposition, &uses, began_us);
     families::of_disk(&mut exposition, DiskRoom::of(&config.data).unwrap_or_default());
