@@ -25,12 +25,12 @@ pub(crate) struct KnownColumns {
 }
 
 /// A schema, where it is named, and a name.
-type SearchedName = (Option<String>, String);
+type RelationPath = (Option<String>, String);
 
 /// The relations that a text has asked for: the catalog is asked once for each.
 pub(crate) struct KnownRelations<'a> {
     pub catalog: &'a dyn QuelRelations,
-    known: RefCell<BTreeMap<SearchedName, Option<Rc<KnownColumns>>>>,
+    known: RefCell<BTreeMap<RelationPath, Option<Rc<KnownColumns>>>>,
 }
 
 impl<'a> KnownRelations<'a> {

@@ -171,7 +171,7 @@ impl SimulatedClient {
                 Some(ClientAction::Think(COMPILED_AGAIN_AFTER))
             }
             // What a transaction may say that is over already.
-            Failure::Statement(wrong) if wrong.sqlstate == "25P02" => None,
+            Failure::Statement(wrong) if wrong.sqlstate == sqlstate::IN_FAILED_SQL_TRANSACTION => None,
             Failure::Statement(_) => {
                 let transaction = &self.transaction;
                 Some(ClientAction::Wrong(format!("{step:?} failed: {failure:?}, in {transaction:?}")))

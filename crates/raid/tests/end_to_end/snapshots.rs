@@ -312,7 +312,7 @@ fn a_full_disk_ends_the_snapshot_and_no_site() {
     world.write_rows("wide", 8_000, 1_000);
     let data = world.running.cluster().folder().to_owned();
     let place = text(disk.place());
-    fails(&["snapshot", "take", "large", "--data", text(&data), "--to", place], "is free");
+    fails(&["snapshot", "take", "large", "--data", text(&data), "--to", place], "a snapshot leaves");
     assert_eq!(std::fs::read_dir(disk.place()).expect("the disk").count(), 0, "nothing is left of it");
     let writer = Writer::start(&world, 1);
     writer.wait_for(20);

@@ -304,10 +304,10 @@ fn check_free(folder: &Path, advice: &str) -> Result<(), Reason> {
     match free < must_stay {
         true => {
             let text = format!(
-                "the disk under {} has {} MiB free, and a snapshot leaves {} MiB of it: {advice}",
+                "the disk under {} has {} KiB free, and a snapshot leaves {} KiB free: {advice}",
                 folder.display(),
-                free >> 20,
-                must_stay >> 20,
+                free >> 10,
+                must_stay >> 10,
             );
             Err(Reason::lasting(DISK_FULL, text))
         }
