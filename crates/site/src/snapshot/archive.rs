@@ -299,7 +299,7 @@ impl ArchiveReader {
         let next = files[begins].first;
         Ok(ArchiveReader {
             folder: folder.to_owned(),
-            files: files[begins..].to_vec().into_iter(),
+            files: Vec::from(&files[begins..]).into_iter(),
             reader: None,
             from,
             next,
@@ -312,7 +312,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// A part is missing in between.
-    pub fn next(&mut self) -> Result<Option<ArchiveEntry>, SnapshotError> {
+    pub fn next_entry(&mut self) -> Result<Option<ArchiveEntry>, SnapshotError> {
         loop {
             if let Some(entry) = self.entries.next() {
                 return Ok(Some(entry));

@@ -322,7 +322,7 @@ fn load_tail(
         take(selected.map_err(|_| reader.damaged("a record that cannot be read"))?, frame)?;
     }
     let mut archive = since.open()?;
-    while let Some(entry) = archive.next()? {
+    while let Some(entry) = archive.next_entry()? {
         let ArchiveEntry::Record(position, record) = entry else { continue };
         if since.selection.is_over(position) {
             break;
@@ -361,7 +361,7 @@ impl LogSince {
         let mut search = MomentSearch::behind(site, epoch, manifest.clock, moment.wanted, Planted::none())?;
         let mut reader = ArchiveReader::open(&folder, number, cut)?;
         while !search.is_over()
-            && let Some(entry) = reader.next()?
+            && let Some(entry) = reader.next_entry()?
         {
             match entry {
                 ArchiveEntry::Record(position, record) => search.record(position, &record)?,
