@@ -71,7 +71,7 @@ pub(crate) enum Naming {
 impl Naming {
     /// The rows to be shown.
     pub(crate) fn apply(&self, rows: ScanBatch) -> Result<ScanBatch> {
-        let Naming::Contention(known) = self else { return Ok(advisory::shown(rows).map_err(of_value)?) };
+        let Naming::Contention(known) = self else { return advisory::shown(rows).map_err(of_value) };
         let named = |(key, row): (Key, Row)| Ok((key, contention::named(&row, known.catalog()).map_err(of_value)?));
         rows.into_iter().map(named).collect()
     }
