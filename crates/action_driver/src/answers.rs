@@ -18,6 +18,8 @@ pub enum Owner {
     Cleaner,
     /// Who looks for what earlier lives have left behind.
     Leftovers,
+    /// Who drops temporary schemas.
+    TemporarySchemas,
 }
 
 /// The answers that are wanted.
@@ -66,7 +68,7 @@ impl AwaitedAnswers {
     }
 }
 
-/// What the machines that are no sessions work with: `cleaner`, `leftovers`.
+/// What the machines that are no sessions work with: `cleaner`, `leftovers`, `temporary_schemas`.
 pub struct Surroundings<'a> {
     /// What time it is.
     pub now: Now,

@@ -20,6 +20,7 @@ use messages::session::{SessionReply, SessionRequest};
 use messages::{Envelope, Message, Now, Outbox, Server, ServerKind, SessionId, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Executes action programs for sessions over the local copy.
 #[derive(Debug, Serialize, Deserialize)]
@@ -76,6 +77,10 @@ impl ActionDriver {
         if let SessionRequest::Resume { life, asked } = request {
             let reply = self.left_behind.resume(now, session, life, asked);
             return answer_left(reply.map(|reply| (session, reply)), outbox);
+        }
+        if let SessionRequest::ForsakeTemporary { owner } = request {
+            let (schemas, mut around) = self.shared.temporary_schemas(now, outbox);
+            return schemas.forsake(owner, &mut around);
         }
         if !self.left_behind.is_empty() {
             match request {
@@ -204,6 +209,10 @@ impl ActionDriver {
                 let (leftovers, mut around) = self.shared.leftovers(now, outbox);
                 leftovers.settled(tag, &mut around);
             }
+            ConcurrencyReply::SnapshotReply { tag } if self.is_of_temporary(tag) => {
+                let (schemas, mut around) = self.shared.temporary_schemas(now, outbox);
+                schemas.settled(tag, &mut around);
+            }
             ConcurrencyReply::SnapshotReply { tag } => {
                 self.answer(tag, now, outbox, |session, exchange| session.granted(None, exchange));
             }
@@ -219,6 +228,11 @@ impl ActionDriver {
         self.shared.answers.take_for(tag, Owner::Leftovers)
     }
 
+    /// Whether the answer to a tag is for who drops temporary schemas. It comes once.
+    fn is_of_temporary(&mut self, tag: u64) -> bool {
+        self.shared.answers.take_for(tag, Owner::TemporarySchemas)
+    }
+
     /// What a transaction that is no session's has come to. Whether it was one.
     fn decided(&mut self, transaction: TransactionId, committed: bool, now: Now, outbox: &mut Outbox) -> bool {
         match self.shared.answers.follower(transaction) {
@@ -229,6 +243,10 @@ impl ActionDriver {
             Some(Owner::Leftovers) => {
                 let (leftovers, mut around) = self.shared.leftovers(now, outbox);
                 leftovers.decided(transaction, committed, &mut around);
+            }
+            Some(Owner::TemporarySchemas) => {
+                let (schemas, mut around) = self.shared.temporary_schemas(now, outbox);
+                schemas.decided(transaction, committed, &mut around);
             }
             Some(Owner::Session(_)) | None => return false,
         }
@@ -247,6 +265,10 @@ impl ActionDriver {
                     let (leftovers, mut around) = self.shared.leftovers(now, outbox);
                     return leftovers.begun(tag, transaction, age, &mut around);
                 }
+                if self.is_of_temporary(tag) {
+                    let (schemas, mut around) = self.shared.temporary_schemas(now, outbox);
+                    return schemas.begun(tag, transaction, age, &mut around);
+                }
                 self.answer(tag, now, outbox, |session, exchange| session.begun(transaction, age, exchange));
             }
             CommitReply::Clock { clock } => self.shared.snapshots.hear(clock),
@@ -255,6 +277,10 @@ impl ActionDriver {
                 if self.is_of_leftovers(tag) {
                     let (leftovers, mut around) = self.shared.leftovers(now, outbox);
                     return leftovers.pinned(tag, snapshot, &mut around);
+                }
+                if self.is_of_temporary(tag) {
+                    let (schemas, mut around) = self.shared.temporary_schemas(now, outbox);
+                    return schemas.pinned(tag, snapshot, &mut around);
                 }
                 self.answer(tag, now, outbox, |session, exchange| session.snapshot_begun(snapshot, exchange));
             }
@@ -291,6 +317,9 @@ impl Server for ActionDriver {
                 if self.is_of_leftovers(tag) {
                     let (leftovers, mut around) = self.shared.leftovers(now, outbox);
                     leftovers.read(tag, reply, &mut around);
+                } else if self.is_of_temporary(tag) {
+                    let (schemas, mut around) = self.shared.temporary_schemas(now, outbox);
+                    schemas.read(tag, reply, &mut around);
                 } else {
                     self.answer(tag, now, outbox, |session, exchange| session.fetched(reply, exchange));
                 }
@@ -310,6 +339,8 @@ impl Server for ActionDriver {
                 answer_left(self.left_behind.outcomes(&tables, self.shared.planted), outbox);
             }
             Message::ServiceReply(ServiceReply::DropLeftovers { epoch }) => {
+                let (schemas, _) = self.shared.temporary_schemas(now, outbox);
+                schemas.begin(Arc::clone(&epoch));
                 let (leftovers, mut around) = self.shared.leftovers(now, outbox);
                 leftovers.begin(epoch, &mut around);
             }
@@ -328,6 +359,8 @@ impl Server for ActionDriver {
         cleaner.tick(&mut around);
         let (leftovers, mut around) = self.shared.leftovers(now, outbox);
         leftovers.tick(&mut around);
+        let (schemas, mut around) = self.shared.temporary_schemas(now, outbox);
+        schemas.tick(&mut around);
         self.shared.snapshots.tick(now, outbox);
     }
 

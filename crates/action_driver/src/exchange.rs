@@ -13,6 +13,7 @@ use crate::scene::SiteRules;
 use crate::sequences::Sequences;
 use crate::snapshots::SnapshotsInUse;
 use crate::sums::Sums;
+use crate::temporary_schemas::TemporarySchemas;
 use messages::access::AccessRequest;
 use messages::commit::CommitRequest;
 use messages::concurrency::ConcurrencyRequest;
@@ -51,6 +52,8 @@ pub struct DriverShared {
     cleaner: Cleaner,
     /// Drops what lives that are over have left behind.
     leftovers: Leftovers,
+    /// Drops the temporary schemas of sessions that have gone.
+    temporary_schemas: TemporarySchemas,
     /// When which session wants to be woken.
     delayed: BTreeSet<(u64, SessionId)>,
 }
@@ -71,6 +74,7 @@ impl DriverShared {
             snapshots: SnapshotsInUse::default(),
             cleaner: Cleaner::default(),
             leftovers: Leftovers::default(),
+            temporary_schemas: TemporarySchemas::default(),
             delayed: BTreeSet::new(),
         }
     }
@@ -85,6 +89,16 @@ impl DriverShared {
     pub fn leftovers<'a>(&'a mut self, now: Now, outbox: &'a mut Outbox) -> (&'a mut Leftovers, Surroundings<'a>) {
         let DriverShared { leftovers, answers, snapshots, planted, .. } = self;
         (leftovers, Surroundings { now, outbox, answers, snapshots, planted: *planted })
+    }
+
+    /// Who drops the temporary schemas of sessions that have gone, and what that works with.
+    pub fn temporary_schemas<'a>(
+        &'a mut self,
+        now: Now,
+        outbox: &'a mut Outbox,
+    ) -> (&'a mut TemporarySchemas, Surroundings<'a>) {
+        let DriverShared { temporary_schemas, answers, snapshots, planted, .. } = self;
+        (temporary_schemas, Surroundings { now, outbox, answers, snapshots, planted: *planted })
     }
 
     /// The next session whose moment has come.

@@ -18,7 +18,7 @@
 //!   work with; `executors`: one file each; `sums`: which updates add to rows without reading them;
 //! * `cursor`, `ranges`, `rows`, `row_write`: how executors find, decode and write rows and index entries;
 //! * `expression`: values and conditions; `generator`, `hidden_keys`, `sequences`: numbers;
-//! * `exchange`: what sessions share; `answers`: who wants which answer; `snapshots`: what may be forgotten; `cleaner`, `leftovers`: storages left behind, by this life and by others; `contention`: what
+//! * `exchange`: what sessions share; `answers`: who wants which answer; `snapshots`: what may be forgotten; `cleaner`, `leftovers`: storages left behind, by this life and by others; `temporary_schemas`: what closed sessions leave; `contention`: what
 //!   conflicts were lost on;
 //! * `left_behind`: what became of requests that earlier lives of the site have not answered;
 //! * `failure`: what clients are told; `limits`.
@@ -61,6 +61,7 @@ mod session;
 mod settling;
 mod snapshots;
 mod sums;
+mod temporary_schemas;
 mod transaction;
 mod work;
 

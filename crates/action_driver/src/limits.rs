@@ -41,6 +41,11 @@ pub const JOINT_NEEDS_MAX: u32 = 64;
 /// A program that has lost so many transactions together with others goes on alone.
 pub const JOINT_LOSSES_MAX: u32 = 2;
 
+/// So long after a session has closed its temporary schema is looked for again: a commit of it that nobody waits for may have come.
+pub const FORSAKEN_PATIENCE: u64 = 10 * SECOND;
+/// Tables, and names of indexes, that are dropped at a time with the temporary schemas they are in.
+pub const SWEPT_ROWS_MAX: usize = 1_000;
+
 /// Rows of `raid.contention`.
 pub const CONTENTION_ROWS_MAX: usize = 256;
 /// Who has waited so long for an item, to read it or to lock it, is counted there.
@@ -72,6 +77,7 @@ pub const SEQUENCE_BLOCK_FIRST: u64 = 32;
 pub const SEQUENCE_BLOCK_MAX: u64 = 1024;
 
 const _: () = assert!(SCAN_ROWS_FIRST <= SCAN_ROWS_MAX);
+const _: () = assert!(3 * SWEPT_ROWS_MAX < TRANSACTION_WRITES_MAX, "it can commit");
 const _: () = assert!(RETRY_DELAY_FIRST <= RETRY_DELAY_MAX);
 const _: () = assert!(RETRY_DELAY_MAX < SERVICE_PATIENCE, "a transaction is tried more than once");
 const _: () = assert!(

@@ -114,6 +114,7 @@ impl DriverSession {
             SessionRequest::Release { name } => self.at_savepoint(from, &name, ExecutingTransaction::release, exchange),
             SessionRequest::Cancel
             | SessionRequest::Close
+            | SessionRequest::ForsakeTemporary { .. }
             | SessionRequest::Resume { .. }
             | SessionRequest::ForgetSequences => {
                 unreachable!("handled where they arrive")

@@ -7,7 +7,9 @@ use crate::namespace;
 use crate::privilege::{Grant, PUBLIC, Privileges, Rights};
 use crate::role::{DATABASE_OWNER_OID, RoleSchema, Secret, built_in};
 use crate::schema::{COMMENT, NAMESPACE, PROCEDURE, RELATION, RIGHTS, ROLE, SECRET, SETTING};
-use crate::schema::{CatalogEntry, CommentTarget, NamespaceSchema, Place, ProcedureSchema, TableSchema};
+use crate::schema::{
+    CatalogEntry, CommentTarget, NamespaceSchema, Place, ProcedureSchema, TableSchema, TemporaryOwner,
+};
 use crate::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -172,7 +174,7 @@ impl Catalog {
             Some((namespace, _)) => Some(namespace.clone()).filter(|namespace| namespace.oid != 0),
             None if name == namespace::PUBLIC => {
                 let rights = Rights::clone(&self.rights(Place::Schema));
-                Some(Arc::new(NamespaceSchema { name: name.to_owned(), oid: namespace::PUBLIC_OID, rights }))
+                Some(Arc::new(NamespaceSchema::new(name, namespace::PUBLIC_OID, rights)))
             }
             None => None,
         }
@@ -184,6 +186,22 @@ impl Catalog {
             return self.namespace(namespace::PUBLIC);
         }
         self.namespaces.values().map(|(namespace, _)| namespace).find(|namespace| namespace.oid == oid).cloned()
+    }
+
+    /// The schema of a session's temporary objects.
+    pub fn temporary_schema(&self, owner: TemporaryOwner) -> Option<&Arc<NamespaceSchema>> {
+        if self.namespaces.is_empty() {
+            return None;
+        }
+        let named_so = self.namespaces.range(namespace::TEMPORARY.to_owned()..);
+        let named_so = named_so.take_while(|(name, _)| name.starts_with(namespace::TEMPORARY));
+        named_so.map(|(_, (known, _))| known).find(|known| known.temporary == Some(owner))
+    }
+
+    /// Whether what has this name, as the catalog has it, is in the schema of a session's temporary objects.
+    pub fn is_temporary(&self, name: &str) -> bool {
+        namespace::is_marked(name)
+            && self.namespace_numbered(namespace::of(name)).is_some_and(|known| known.temporary.is_some())
     }
 
     /// All schemas but those of the system, in order of their names.

@@ -12,6 +12,12 @@ pub const PUBLIC: &str = "public";
 pub const PUBLIC_OID: u32 = 2200;
 /// The number of no schema: nothing is in it.
 pub const NOWHERE: u32 = 0;
+/// The number that stands for the session's temporary schema until that is made. No schema has it.
+pub const UNMADE_TEMPORARY: u32 = 1;
+/// What statements call the session's temporary schema.
+pub const OWN_TEMPORARY: &str = "pg_temp";
+/// How names of temporary schemas begin; their numbers follow.
+pub const TEMPORARY: &str = "pg_temp_";
 /// Stands between a name and the number of its schema.
 const MARK: char = '\u{1f}';
 /// Stands between a schema and a name as they were written, before it is known what they mean.

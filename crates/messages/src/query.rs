@@ -25,6 +25,8 @@ pub struct SessionFacts {
     pub version: String,
     /// Its parameters, as SHOW names and prints them.
     pub settings: Vec<(String, String)>,
+    /// The number of the schema of its temporary objects, if it has one.
+    pub temporary: Option<u32>,
 }
 
 impl SessionFacts {

@@ -10,7 +10,7 @@ use crate::key::Key;
 use crate::privilege::{Grants, Rights};
 use crate::program::Expression;
 use crate::role::{RoleSchema, Secret};
-use identifiers::{SiteId, TableId};
+use identifiers::{Incarnation, SessionId, SiteId, TableId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use values::{Type, Value};
@@ -180,6 +180,48 @@ pub struct TableSchema {
     pub foreign_keys: Vec<ForeignKeySchema>,
     /// Who owns it and its indexes, and who may do what with it.
     pub rights: Rights,
+    /// How long it and its rows last. Rows of the catalog that earlier versions wrote end before it.
+    pub persistence: TablePersistence,
+}
+
+/// How long a relation and its rows last. A later placement may keep the rows of what is temporary at the site of its session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TablePersistence {
+    /// Until it is dropped.
+    #[default]
+    Permanent,
+    /// UNLOGGED: likewise. PostgreSQL loses its rows in a crash.
+    Unlogged,
+    /// As long as the session whose schema it is in; its rows perhaps shorter.
+    Temporary(AtCommit),
+}
+
+/// What the end of a transaction does to a temporary table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AtCommit {
+    /// ON COMMIT PRESERVE ROWS.
+    #[default]
+    Preserve,
+    /// ON COMMIT DELETE ROWS.
+    Empty,
+    /// ON COMMIT DROP.
+    Drop,
+}
+
+impl TablePersistence {
+    /// As `pg_class` has it.
+    pub fn letter(self) -> &'static str {
+        match self {
+            TablePersistence::Permanent => "p",
+            TablePersistence::Unlogged => "u",
+            TablePersistence::Temporary(_) => "t",
+        }
+    }
+
+    /// Whether it goes with its session.
+    pub fn is_temporary(self) -> bool {
+        matches!(self, TablePersistence::Temporary(_))
+    }
 }
 
 impl Column {
@@ -216,6 +258,7 @@ impl TableSchema {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
             rights: Rights::default(),
+            persistence: TablePersistence::Permanent,
         }
     }
 
@@ -260,6 +303,26 @@ pub struct NamespaceSchema {
     pub oid: u32,
     /// Who owns it, and who may do what in it.
     pub rights: Rights,
+    /// Whose temporary objects are in it; `None`: it is no such schema. Rows of the catalog that earlier versions wrote end before it.
+    pub temporary: Option<TemporaryOwner>,
+}
+
+/// The session that a temporary schema belongs to. With it, or with that life of its site, the schema goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TemporaryOwner {
+    /// The session's site.
+    pub site: SiteId,
+    /// The life of the site that the session asked to make it.
+    pub life: Incarnation,
+    /// The session.
+    pub session: SessionId,
+}
+
+impl NamespaceSchema {
+    /// A schema that lasts.
+    pub fn new(name: impl Into<String>, oid: u32, rights: Rights) -> NamespaceSchema {
+        NamespaceSchema { name: name.into(), oid, rights, temporary: None }
+    }
 }
 
 /// One row of the catalog.
@@ -435,9 +498,12 @@ impl CatalogEntry {
         postcard::to_stdvec(self).expect("a catalog entry always encodes").into()
     }
 
-    /// Back from a row's bytes.
+    /// Back from a row's bytes. Tables and schemas that earlier versions wrote lack their last field, which was not temporary.
     pub fn decode(row: &[u8]) -> Result<CatalogEntry, postcard::Error> {
-        postcard::from_bytes(row)
+        match postcard::from_bytes(row) {
+            Err(postcard::Error::DeserializeUnexpectedEnd) => postcard::from_bytes(&[row, &[0]].concat()),
+            decoded => decoded,
+        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! User interface to action driver: sessions, their transactions and the programs they run.
 //!
-//! A session has at most one request under way. Every request but `Cancel` and `Close` is answered by exactly one reply
+//! A session has at most one request under way. Every request that does not say otherwise is answered by exactly one reply
 //! with the same `session`. All of it stays within a site, so nothing here is lost or repeated.
 
 use crate::conflict::Conflict;
 use crate::item::{Item, KeyRange, Row};
 use crate::key::Key;
 use crate::program::Program;
-use crate::schema::{CatalogVersions, TableSchema};
+use crate::schema::{CatalogVersions, TableSchema, TemporaryOwner};
 use identifiers::{Incarnation, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -82,7 +82,7 @@ pub enum SessionRequest {
     Resume {
         /// Of which life it was asked.
         life: Incarnation,
-        /// How many requests of the session that life was asked, this one included; `Cancel`, `Close` and `Resume` do not count.
+        /// How many requests of the session that life was asked, this one included; `Cancel`, `Close`, `ForsakeTemporary` and `Resume` do not count.
         asked: u64,
     },
     /// Ends what the session waits for with SQLSTATE 57014, where it still can. Not answered itself.
@@ -91,6 +91,12 @@ pub enum SessionRequest {
     ForgetSequences,
     /// The client has gone: roll back, forget the session. Not answered.
     Close,
+    /// After `Close`: the temporary schema of this owner, if it is there or comes yet, is nobody's. Not answered. If it is lost, so is the driver, and with
+    /// it the life that the schema belongs to; twice is once.
+    ForsakeTemporary {
+        /// Whose it was: a session of this life.
+        owner: TemporaryOwner,
+    },
 }
 
 /// An index that leads to rows of its table.

@@ -3,7 +3,7 @@
 //! Invariant: a path names schemas that are there and that the role may look into, each once.
 
 use crate::standing::Standing;
-use messages::namespace::{PUBLIC, PUBLIC_OID};
+use messages::namespace::{OWN_TEMPORARY, PUBLIC, PUBLIC_OID};
 use messages::privilege::{PUBLIC as EVERYBODY, Privileges};
 use messages::role::BOOTSTRAP_OID;
 use messages::schema::{Catalog, NamespaceSchema};
@@ -28,18 +28,41 @@ pub fn may_look_into(catalog: &Catalog, role: u32, namespace: &NamespaceSchema) 
         || Standing::of(catalog, role).on_schema(&namespace.rights).contain(Privileges::USAGE)
 }
 
-/// The schemas that a value of `search_path` means for a role of this name. A value that is no list means none.
-pub fn search_path(catalog: &Catalog, role: u32, user: &str, setting: &str) -> SearchPath {
+/// For whom a path is.
+#[derive(Clone, Copy, Debug)]
+pub struct PathOwner<'a> {
+    /// The role that looks for names.
+    pub role: u32,
+    /// Its name.
+    pub user: &'a str,
+    /// The schema of its session's temporary objects, if there is one.
+    pub temporary: Option<u32>,
+}
+
+/// Whether what is made without a schema in its name is temporary: a value of `search_path` begins with `pg_temp`.
+pub fn makes_temporary(setting: &str) -> bool {
+    setting != DEFAULT && names(setting).is_some_and(|names| names.first().is_some_and(|name| name == OWN_TEMPORARY))
+}
+
+/// The schemas that a value of `search_path` means. A value that is no list means none. The session's temporary schema comes first, unless the value says where.
+pub fn search_path(catalog: &Catalog, owner: PathOwner, setting: &str) -> SearchPath {
+    let PathOwner { role, user, temporary } = owner;
     let is_public_open = || catalog.namespace(PUBLIC).is_some_and(|public| may_look_into(catalog, role, &public));
     if setting == DEFAULT && catalog.namespaces.is_empty() && is_public_open() {
         return PUBLIC_ALONE.clone();
     }
-    let mut path = Vec::new();
-    for name in names(setting).unwrap_or_default() {
+    let names = names(setting).unwrap_or_default();
+    let says_where = names.iter().any(|name| name == OWN_TEMPORARY);
+    let mut path = Vec::from_iter(temporary.filter(|_| !says_where));
+    for name in names {
         // The bootstrap superuser may have logged in under a name that is no role's: that stands for no schema.
         let name = match name.as_str() {
             "$user" if catalog.role(user).is_none() => continue,
             "$user" => user,
+            OWN_TEMPORARY => {
+                path.extend(temporary.filter(|own| !path.contains(own)));
+                continue;
+            }
             named => named,
         };
         let found = catalog.namespace(name).filter(|namespace| may_look_into(catalog, role, namespace));
@@ -54,14 +77,22 @@ pub fn search_path(catalog: &Catalog, role: u32, user: &str, setting: &str) -> S
 
 /// Names in an explicit value of `search_path` that are in no path because no such schema is there or open, each with the number of schemas of the path
 /// that come before it: as soon as it is there, names that are found behind it can mean something else.
-pub fn left_out(catalog: &Catalog, role: u32, user: &str, setting: &str) -> Vec<(usize, String)> {
+pub fn left_out(catalog: &Catalog, owner: PathOwner, setting: &str) -> Vec<(usize, String)> {
+    let PathOwner { role, user, temporary } = owner;
     let mut left_out = Vec::new();
     // Whoever makes a schema that the default path could name makes what was found in `public` new.
     if setting == DEFAULT {
         return left_out;
     }
-    let mut path = BTreeSet::new();
-    for name in names(setting).unwrap_or_default() {
+    let names = names(setting).unwrap_or_default();
+    let says_where = names.iter().any(|name| name == OWN_TEMPORARY);
+    let mut path = BTreeSet::from_iter(temporary.filter(|_| !says_where));
+    for name in names {
+        // Only the session itself makes that, and has another path then.
+        if name == OWN_TEMPORARY {
+            path.extend(temporary);
+            continue;
+        }
         let name = if name == "$user" { user.to_owned() } else { name };
         match catalog.namespace(&name).filter(|namespace| may_look_into(catalog, role, namespace)) {
             Some(namespace) => drop(path.insert(namespace.oid)),
@@ -128,7 +159,7 @@ mod tests {
         let role = Arc::new(RoleSchema::new("sales".to_owned(), 9));
         catalog.roles.insert("sales".to_owned(), (role, Timestamp::ZERO));
         for (name, oid) in names {
-            let namespace = NamespaceSchema { name: (*name).to_owned(), oid: *oid, rights: Rights::of(7) };
+            let namespace = NamespaceSchema::new(*name, *oid, Rights::of(7));
             catalog.namespaces.insert((*name).to_owned(), (Arc::new(namespace), Timestamp::ZERO));
         }
         catalog
@@ -138,17 +169,18 @@ mod tests {
     #[test]
     fn only_schemas_that_are_there_and_open_are_looked_into() {
         let catalog = catalog(&[("sales", 16390), ("Sales", 16391)]);
-        let path = |role: u32, setting: &str| search_path(&catalog, role, "sales", setting).to_vec();
+        let sales = |role: u32| PathOwner { role, user: "sales", temporary: None };
+        let path = |role: u32, setting: &str| search_path(&catalog, sales(role), setting).to_vec();
         assert_eq!(path(BOOTSTRAP_OID, DEFAULT), [16390, PUBLIC_OID]);
         assert_eq!(path(8, DEFAULT), [PUBLIC_OID]);
         assert_eq!(
-            search_path(&catalog, BOOTSTRAP_OID, "Sales", DEFAULT).to_vec(),
+            search_path(&catalog, PathOwner { user: "Sales", ..sales(BOOTSTRAP_OID) }, DEFAULT).to_vec(),
             [PUBLIC_OID],
             "no role is called so"
         );
         assert_eq!(path(7, "nowhere, SALES, sales, \"Sales\""), [16390, 16391]);
         assert_eq!(path(BOOTSTRAP_OID, ""), [] as [u32; 0]);
-        let left_out = |role: u32, setting: &str| left_out(&catalog, role, "sales", setting);
+        let left_out = |role: u32, setting: &str| left_out(&catalog, sales(role), setting);
         let away = |before: usize, name: &str| (before, name.to_owned());
         assert_eq!(left_out(7, "nowhere, SALES, sales, later, public"), [away(0, "nowhere"), away(1, "later")]);
         assert_eq!(left_out(8, "public, sales"), [away(1, "sales")], "it may not look into that");
@@ -159,7 +191,24 @@ mod tests {
     #[test]
     fn a_dropped_public_is_in_no_path() {
         let dropped = catalog(&[(PUBLIC, 0)]);
-        assert_eq!(search_path(&dropped, BOOTSTRAP_OID, "postgres", DEFAULT).to_vec(), [] as [u32; 0]);
+        let postgres = PathOwner { role: BOOTSTRAP_OID, user: "postgres", temporary: None };
+        assert_eq!(search_path(&dropped, postgres, DEFAULT).to_vec(), [] as [u32; 0]);
+    }
+
+    /// A temporary table would not hide the one of `public` that has its name, or would although the path says otherwise.
+    #[test]
+    fn temporary_objects_come_first_unless_the_path_says_where() {
+        let catalog = catalog(&[("sales", 16390)]);
+        let owner = PathOwner { role: BOOTSTRAP_OID, user: "postgres", temporary: Some(16400) };
+        let path = |setting: &str| search_path(&catalog, owner, setting).to_vec();
+        assert_eq!(path(DEFAULT), [16400, PUBLIC_OID]);
+        assert_eq!(path(""), [16400]);
+        assert_eq!(path("public, pg_temp, sales"), [PUBLIC_OID, 16400, 16390]);
+        assert_eq!(left_out(&catalog, owner, "later, public"), [(1, "later".to_owned())]);
+        assert_eq!(left_out(&catalog, owner, "later, pg_temp"), [(0, "later".to_owned())]);
+        let without = PathOwner { temporary: None, ..owner };
+        assert_eq!(search_path(&catalog, without, "pg_temp, public").to_vec(), [PUBLIC_OID]);
+        assert!(makes_temporary("pg_temp, public") && !makes_temporary("public, pg_temp") && !makes_temporary(DEFAULT));
     }
 
     /// `SET search_path = ','` would mean something.

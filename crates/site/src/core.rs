@@ -358,7 +358,8 @@ impl Core {
     fn refuse(&mut self, envelope: Envelope) {
         if let Message::SessionRequest(session, request) = envelope.message {
             use messages::session::{Failure, SessionReply, SessionRequest};
-            if matches!(request, SessionRequest::Close | SessionRequest::Cancel | SessionRequest::ForgetSequences) {
+            use SessionRequest::{Cancel, Close, ForgetSequences, ForsakeTemporary};
+            if matches!(request, Close | Cancel | ForgetSequences | ForsakeTemporary { .. }) {
                 return;
             }
             let reason = "this site is starting: it waits for the oracle to give it a new incarnation".to_owned();

@@ -22,7 +22,7 @@ impl World {
         let life = seat.life;
         match request {
             SessionRequest::Close => drop(self.machine(site).sessions.remove(&session)),
-            SessionRequest::Cancel | SessionRequest::ForgetSequences => {}
+            SessionRequest::Cancel | SessionRequest::ForgetSequences | SessionRequest::ForsakeTemporary { .. } => {}
             ref request if seat.lost => {
                 let (ends, reply) = match request {
                     SessionRequest::Rollback => (true, SessionReply::RolledBack),

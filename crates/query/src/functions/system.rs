@@ -114,7 +114,7 @@ const TRUTHS: [&str; 11] = [
 ];
 
 /// Sizes and counters: nothing is measured here.
-const ZEROS: [&str; 8] = [
+const ZEROS: [&str; 7] = [
     "pg_database_size",
     "pg_indexes_size",
     "pg_relation_size",
@@ -122,12 +122,10 @@ const ZEROS: [&str; 8] = [
     "pg_table_size",
     "pg_tablespace_size",
     "pg_total_relation_size",
-    "pg_my_temp_schema",
 ];
 
 /// Never so.
-const FALSEHOODS: [&str; 4] =
-    ["pg_is_other_temp_schema", "pg_relation_is_publishable", "pg_indexam_has_property", "pg_index_has_property"];
+const FALSEHOODS: [&str; 3] = ["pg_relation_is_publishable", "pg_indexam_has_property", "pg_index_has_property"];
 
 fn find(name: &str) -> Option<(&'static str, Type, Compute)> {
     let listed = |names: &'static [&'static str]| names.iter().find(|known| **known == name).copied();
@@ -146,7 +144,11 @@ fn find(name: &str) -> Option<(&'static str, Type, Compute)> {
     COMPUTED.iter().find(|(known, ..)| *known == name).copied()
 }
 
-const COMPUTED: [(&str, Type, Compute); 30] = [
+const COMPUTED: [(&str, Type, Compute); 32] = [
+    ("pg_my_temp_schema", Type::Oid, |catalog, _| Some(Value::Oid(catalog.own_temporary().unwrap_or(0)))),
+    ("pg_is_other_temp_schema", Type::Boolean, |catalog, arguments| {
+        Some(Value::Boolean(catalog.is_others_temporary(oid(arguments, 0)?)))
+    }),
     ("col_description", Type::Text, |catalog, arguments| {
         let number = i32::try_from(arguments.get(1)?.as_integer()?).ok()?;
         catalog.comment(oid(arguments, 0)?, Some("pg_class"), number).map(Value::text)

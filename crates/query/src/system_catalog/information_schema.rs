@@ -3,7 +3,7 @@
 use super::definition_texts::change_words;
 use super::rows::{Row, row};
 use super::{Found, SystemCatalog, grants, procedures};
-use messages::namespace::bare;
+use messages::namespace::{self, bare};
 use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, SequenceSchema, TableSchema};
 use values::Type;
 
@@ -65,7 +65,8 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
 
 /// Tables and views.
 fn of_rows(catalog: &SystemCatalog) -> impl Iterator<Item = &TableSchema> {
-    catalog.plain_tables().chain(catalog.views().map(|(view, _)| view))
+    let all = catalog.plain_tables().chain(catalog.views().map(|(view, _)| view));
+    all.filter(|table| !catalog.is_others_temporary(namespace::of(&table.name)))
 }
 
 fn view(catalog: &SystemCatalog, view: &TableSchema, text: &str) -> Row {
@@ -78,7 +79,11 @@ fn view(catalog: &SystemCatalog, view: &TableSchema, text: &str) -> Row {
 
 fn table(catalog: &SystemCatalog, table: &TableSchema) -> Row {
     row! {
-        table_catalog: catalog.database(), table_schema: catalog.schema_of(&table.name), table_name: bare(&table.name), table_type: if table.view.is_some() { "VIEW" } else { "BASE TABLE" },
+        table_catalog: catalog.database(), table_schema: catalog.schema_of(&table.name), table_name: bare(&table.name), table_type: match table.view {
+            _ if table.persistence.is_temporary() => "LOCAL TEMPORARY",
+            Some(_) => "VIEW",
+            None => "BASE TABLE",
+        },
         is_insertable_into: if table.view.is_some() { "NO" } else { "YES" }, is_typed: "NO",
     }
 }

@@ -28,7 +28,7 @@ use messages::role::READ_ALL_DATA_OID;
 use messages::schema::{
     Catalog, CommentTarget, ForeignKeySchema, IndexSchema, NamespaceSchema, SequenceSchema, TableSchema,
 };
-use privileges::path::SearchPath;
+use privileges::path::{PathOwner, SearchPath};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -92,17 +92,37 @@ impl SystemCatalog {
     pub fn path(&self) -> &[u32] {
         self.path.get_or_init(|| {
             let session = self.session();
-            let set = session.settings.iter().find(|(name, _)| name == "search_path");
-            let set = set.map_or(privileges::path::DEFAULT, |(_, value)| value.as_str());
-            privileges::path::search_path(&self.catalog, session.role, &session.user, set)
+            let owner = PathOwner { role: session.role, user: &session.user, temporary: session.temporary };
+            privileges::path::search_path(&self.catalog, owner, self.path_setting())
         })
+    }
+
+    fn path_setting(&self) -> &str {
+        let set = self.session().settings.iter().find(|(name, _)| name == "search_path");
+        set.map_or(privileges::path::DEFAULT, |(_, value)| value.as_str())
+    }
+
+    /// The number of the schema of the session's temporary objects, if it has one.
+    pub fn own_temporary(&self) -> Option<u32> {
+        self.session().temporary
+    }
+
+    /// Whether the schema with this number is of another session's temporary objects.
+    pub fn is_others_temporary(&self, schema: u32) -> bool {
+        let known = self.catalog.namespace_numbered(schema);
+        known.is_some_and(|known| known.temporary.is_some()) && self.own_temporary() != Some(schema)
     }
 
     /// Names of the schemas in the path, with that of the system before them if it is wanted.
     pub fn path_names(&self, with_system: bool) -> Vec<String> {
-        let own = self.path().iter().filter_map(|oid| self.catalog.namespace_numbered(*oid));
+        let is_said =
+            privileges::path::names(self.path_setting()).is_some_and(|names| names.contains(&"pg_temp".to_owned()));
+        let unsaid = self.own_temporary().filter(|_| !is_said);
+        let name_of = |oid: u32| self.catalog.namespace_numbered(oid).map(|schema| schema.name.clone());
+        let before = unsaid.filter(|_| with_system).and_then(name_of);
         let system = with_system.then(|| "pg_catalog".to_owned());
-        system.into_iter().chain(own.map(|schema| schema.name.clone())).collect()
+        let said = self.path().iter().copied().filter(|oid| Some(*oid) != unsaid).filter_map(name_of);
+        before.into_iter().chain(system).chain(said).collect()
     }
 
     /// All schemas but those of the system.

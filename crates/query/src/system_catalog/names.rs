@@ -23,6 +23,7 @@ impl SystemCatalog {
             // An argument of a function, in which a statement's names were settled.
             None if namespace::is_marked(name) => self.oid_in(namespace::of(name), namespace::bare(name)),
             None => system("pg_catalog").or_else(|| self.path().iter().find_map(|schema| self.oid_in(*schema, name))),
+            Some(namespace::OWN_TEMPORARY) => self.own_temporary().and_then(|own| self.oid_in(own, name)),
             Some(schema) => match self.catalog().namespace(schema) {
                 Some(known) => self.oid_in(known.oid, name),
                 None => system(schema),

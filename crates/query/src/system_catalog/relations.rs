@@ -154,7 +154,7 @@ fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
         relowner: table.rights.owner, relam: access_method, relfilenode: relation.oid(), reltablespace: 0, relpages: 0, reltuples: -1,
         relallvisible: 0, reltoastrelid: 0,
         relhasindex: is_table && !(table.has_hidden_key() && table.indexes.is_empty()),
-        relisshared: false, relpersistence: "p", relkind: kind, relnatts: columns as i64,
+        relisshared: false, relpersistence: table.persistence.letter(), relkind: kind, relnatts: columns as i64,
         relchecks: if is_table { table.checks.len() as i64 } else { 0 },
         relhasrules: false, relhastriggers: false, relhassubclass: false, relrowsecurity: false,
         relforcerowsecurity: false, relispopulated: true, relreplident: if is_table { "d" } else { "n" },

@@ -5,6 +5,7 @@
 use crate::errors::sqlstate;
 use crate::protocol::backend::Severity;
 use crate::session::state::{Execution, Step, Work};
+use crate::session::temporary::makes_schema;
 use crate::session::turn::Turn;
 use crate::sql::ddl::SchemaChange;
 use crate::sql::prepared::Prepared;
@@ -37,6 +38,7 @@ impl Turn<'_> {
         rows: Vec<Vec<Value>>,
     ) {
         self.rely_on_names(&execution.prepared, &mut change);
+        self.session.has_temporary |= makes_schema(&change);
         for notice in std::mem::take(&mut change.notices) {
             // PostgreSQL warns of a privilege that a sequence does not have, and goes on.
             let is_warning = notice.sqlstate.starts_with(WARNING_CLASS) || notice.sqlstate == sqlstate::INVALID_GRANT;

@@ -102,7 +102,7 @@ impl Turn<'_> {
             }
             Utility::Reset(name) => self.set(&name, None, false)?,
             Utility::ResetAll => self.reset_settings(),
-            Utility::Discard(what) => self.discard(what)?,
+            Utility::Discard(what) => return self.discard(execution, what),
             Utility::Deallocate(Some(name)) => {
                 if self.session.statements.remove(&name).is_none() {
                     return Err(SqlError::new(
@@ -235,7 +235,11 @@ impl Turn<'_> {
             Block::Open => {}
         }
         self.stop_query();
-        if self.session.open {
+        if self.session.open
+            && let Some(change) = self.plan_at_commit()?
+        {
+            self.act_at_commit(execution, change);
+        } else if self.session.open {
             execution.step = Step::Commit;
             self.session.work = Work::Statement(execution);
             self.ask(SessionRequest::Commit);
@@ -427,7 +431,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn discard(&mut self, what: &str) -> Result<()> {
+    fn discard(&mut self, execution: Box<Execution>, what: &str) -> Result<()> {
         let all = what == "DISCARD ALL";
         if all || what == "DISCARD SEQUENCES" {
             self.ask(SessionRequest::ForgetSequences);
@@ -447,6 +451,10 @@ impl Turn<'_> {
             self.reset_settings();
             self.become_role(&RoleChange { of_session: true, ..RoleChange::default() })?;
         }
+        if all || what == "DISCARD TEMP" {
+            return self.discard_temporary(execution);
+        }
+        self.complete(execution);
         Ok(())
     }
 

@@ -138,6 +138,7 @@ impl Turn<'_> {
                 self.start_listening(execution);
                 return Ok(());
             }
+            Utility::Discard(_) => return self.discard_temporary(execution),
             _ => unreachable!("only these enter a transaction"),
         }
         self.session.work = Work::Statement(execution);

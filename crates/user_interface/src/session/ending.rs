@@ -12,7 +12,7 @@ use crate::session::turn::Turn;
 use crate::sql::prepared::Tag;
 use messages::limits::MILLISECOND;
 use messages::query::QueryRequest;
-use messages::session::{SessionReply, SessionRequest};
+use messages::session::{Failure, SessionReply, SessionRequest};
 
 impl Turn<'_> {
     /// Runs what can run: the next statements of a simple query while nothing is under way.
@@ -96,6 +96,10 @@ impl Turn<'_> {
                 self.query(QueryRequest::Stop);
             }
             self.ask(SessionRequest::Close);
+            let owner = self.temporary_owner();
+            if let Some(owner) = self.session.take_temporary(owner) {
+                self.ask(SessionRequest::ForsakeTemporary { owner });
+            }
         }
         self.session.phase = Phase::Finished;
         self.session.deadline = Some(self.now.boot + FAREWELL_PATIENCE);
@@ -110,10 +114,7 @@ impl Turn<'_> {
         self.tell_lost();
         if self.session.block == Block::Implicit && self.session.open {
             self.stop_query();
-            let commits = !self.session.implicit_failed;
-            self.session.work = Work::Ending(tag, commits);
-            self.ask(if commits { SessionRequest::Commit } else { SessionRequest::Rollback });
-            return;
+            return self.end_implicit(tag);
         }
         if let Some(tag) = tag {
             backend::command_complete(&mut self.session.output, &tag);
@@ -122,6 +123,23 @@ impl Turn<'_> {
             self.end_block(!self.session.implicit_failed);
         }
         self.ready();
+    }
+
+    /// Commits the implicit transaction, or rolls it back; before a commit, what that does to temporary tables is done.
+    fn end_implicit(&mut self, tag: Option<String>) {
+        let planned = if self.session.implicit_failed { Ok(None) } else { self.plan_at_commit() };
+        let change = planned.unwrap_or_else(|error| {
+            backend::error(&mut self.session.output, Severity::Error, &error);
+            self.session.implicit_failed = true;
+            None
+        });
+        let commits = !self.session.implicit_failed;
+        self.session.work = Work::Ending(tag.filter(|_| commits), commits);
+        match change {
+            Some(change) => self.act_at_end(change),
+            None if commits => self.ask(SessionRequest::Commit),
+            None => self.ask(SessionRequest::Rollback),
+        }
     }
 
     fn ready(&mut self) {
@@ -171,9 +189,24 @@ impl Turn<'_> {
 
     /// The action driver's reply to the end of an implicit transaction.
     pub fn ending_replied(&mut self, tag: Option<String>, commits: bool, reply: SessionReply) {
+        let before = self.session.at_commit.take();
+        let was_before = before.is_some();
+        if let (Some(change), SessionReply::Executed { .. }) = (before, &reply) {
+            self.session.overlay.add(change);
+            self.session.work = Work::Ending(tag, true);
+            return self.ask(SessionRequest::Commit);
+        }
         self.session.open = false;
         self.session.work = Work::Idle;
         if let SessionReply::Failed(failure) = reply {
+            if was_before && !matches!(failure, Failure::Conflict { .. }) {
+                // The transaction is still there.
+                let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
+                backend::error(&mut self.session.output, Severity::Error, &error);
+                self.session.open = true;
+                self.session.implicit_failed = true;
+                return self.end_implicit(None);
+            }
             let error = SqlError::of_failure(failure, &self.shared.catalog.catalog);
             backend::error(&mut self.session.output, Severity::Error, &error);
             return self.end_cycle_without_transaction();
@@ -202,6 +235,7 @@ impl Turn<'_> {
         session.open = false;
         session.lost = false;
         session.implicit_failed = false;
+        session.wrote_temporary = false;
         session.savepoints.clear();
         session.listening.end_block(committed);
         session.end_cursors(committed);

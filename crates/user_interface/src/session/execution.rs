@@ -101,9 +101,10 @@ impl Turn<'_> {
             Plan::SetValue(set) => set.source.is_none(),
             _ => false,
         };
-        if self.session.block == Block::None && !alone {
+        let is_followed = self.note_temporary(&execution.prepared);
+        if self.session.block == Block::None && (!alone || is_followed) {
             self.begin_implicit();
-            self.session.mode = self.implicit_mode(execution.prepared.writes);
+            self.session.mode = self.implicit_mode(execution.prepared.writes || execution.prepared.discards());
         } else if self.session.block == Block::Implicit
             && !self.session.open
             && execution.recompilations == 0
@@ -269,6 +270,10 @@ impl Turn<'_> {
                 execution.affected += affected;
                 self.copy_on(execution)
             }
+            (Step::AtCommit, SessionReply::Executed { .. }) => {
+                self.acted_at_commit(execution);
+                Ok(())
+            }
             (Step::Commit, SessionReply::Committed { .. }) => {
                 self.block_committed(execution);
                 Ok(())
@@ -341,7 +346,7 @@ impl Turn<'_> {
     /// Puts the query's rows into the table that was made for them.
     fn fill(&mut self, mut execution: Box<Execution>, table: &QueriedTable) -> Result<()> {
         let catalog = self.catalog();
-        let versioned = catalog.tables.get(&table.name).expect("the transaction has made it");
+        let versioned = catalog.tables.get(&self.made_name(&table.name)).expect("the transaction has made it");
         let made = self.session.overlay.made();
         let targets: Vec<usize> = (0..versioned.table.columns.len()).collect();
         let program = self.with_facts(|facts| {
@@ -396,13 +401,17 @@ impl Turn<'_> {
             && execution.affected == 0
             && execution.fills.is_none()
             && execution.recompilations < RECOMPILATIONS_MAX
-            && !matches!(execution.step, Step::Commit | Step::CopyBatch)
+            && !matches!(execution.step, Step::AtCommit | Step::Commit | Step::CopyBatch)
         {
             let key = key.clone();
             self.try_again(execution, &key);
             return;
         }
-        let commit = execution.step == Step::Commit;
+        let commit = match execution.step {
+            Step::Commit => true,
+            Step::AtCommit => matches!(failure, Failure::Conflict { .. }),
+            _ => false,
+        };
         if matches!(failure, Failure::Conflict { .. }) || commit {
             // Nothing of the transaction is left at the action driver.
             self.session.open = false;

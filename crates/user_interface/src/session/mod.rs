@@ -3,7 +3,7 @@
 //! Invariant: a session has at most one request under way at the action driver or the query processor, and consumes no message of its
 //! client meanwhile. In reading order: [`state`], [`catalog`]; [`turn`]: one input handled; [`startup`], [`login`], [`doorkeeper`]: before it is up; `language`: SQL or QUEL; [`simple`] and [`extended`]
 //! protocol; [`execution`], [`queries`], [`copy`]: statements under way; [`control`]: the session's own statements; [`doubt`]: errors that
-//! the catalog gave; [`new_life`]: what outlives the site's servers; [`ending`]: how statements, cycles and transactions end.
+//! the catalog gave; `temporary`: what transactions and sessions leave of temporary tables; [`new_life`]: what outlives the site's servers; [`ending`]: how statements, cycles and transactions end.
 
 pub mod authorization;
 pub mod catalog;
@@ -27,4 +27,5 @@ pub mod sleeping;
 pub mod sql_cursor;
 pub mod startup;
 pub mod state;
+mod temporary;
 pub mod turn;

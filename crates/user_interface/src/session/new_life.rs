@@ -36,6 +36,9 @@ impl Turn<'_> {
         let asked = std::mem::take(&mut self.session.asked);
         let was_open = std::mem::replace(&mut self.session.open, false);
         self.session.stops = 0;
+        // What was temporary belongs to the life that is over: others remove it.
+        self.session.has_temporary = false;
+        self.session.at_commit = None;
         self.session.query_portal = None;
         match std::mem::replace(&mut self.session.work, Work::Idle) {
             Work::Idle => self.session.lost |= was_open && self.session.block != Block::Failed,
@@ -103,7 +106,7 @@ impl Turn<'_> {
     fn undone(&mut self, mut execution: Box<Execution>, was_open: bool) {
         match execution.step {
             Step::Rollback => return self.block_rolled_back(execution),
-            Step::Commit => {
+            Step::AtCommit | Step::Commit => {
                 self.end_block(false);
                 return self.fail(&gone());
             }

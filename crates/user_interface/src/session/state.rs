@@ -138,6 +138,8 @@ pub enum Step {
     CopyBatch,
     /// The plan as text.
     Explain,
+    /// What BEGIN ... END does to temporary tables before it ends.
+    AtCommit,
     /// The end of BEGIN ... END.
     Commit,
     /// The end of a block by ROLLBACK, or COMMIT of a failed one.
@@ -339,6 +341,8 @@ pub struct KnownPath {
     pub setting: String,
     /// The schemas.
     pub path: SearchPath,
+    /// The one of them that is the session's temporary objects'.
+    pub temporary: Option<u32>,
 }
 
 /// A client's session.
@@ -390,6 +394,12 @@ pub struct Session {
     pub overlay: Overlay,
     /// The path that was worked out last, while the transaction had changed nothing.
     pub path: RefCell<Option<KnownPath>>,
+    /// It has asked this life of the site to make its temporary schema.
+    pub has_temporary: bool,
+    /// The transaction may have written to temporary tables.
+    pub wrote_temporary: bool,
+    /// What an implicit transaction does to temporary tables is under way, before it commits.
+    pub at_commit: Option<SchemaChange>,
     /// Savepoints, each with the schema changes and the settings before it.
     pub savepoints: Vec<(String, Overlay, SessionSettings)>,
     /// The channels that it listens on.
@@ -449,6 +459,9 @@ impl Session {
             implicit_failed: false,
             overlay: Overlay::default(),
             path: RefCell::default(),
+            has_temporary: false,
+            wrote_temporary: false,
+            at_commit: None,
             savepoints: Vec::new(),
             listening: Listening::default(),
             statements: FxHashMap::default(),

@@ -12,15 +12,15 @@ use crate::sql::compile;
 use crate::sql::given::Context;
 use crate::sql::parse::{self, Parsed};
 use crate::sql::prepared::{Plan, Prepared};
-use crate::sql::settings::{Facts, SiteFacts};
+use crate::sql::settings::{Facts, OwnTemporary, SiteFacts};
 use crate::sql::utility::Utility;
 use crate::user_interface::Config;
 use messages::program::ResultColumn;
 use messages::query::{QueryRequest, SessionFacts};
-use messages::schema::Catalog;
+use messages::schema::{Catalog, TemporaryOwner};
 use messages::session::SessionRequest;
 use messages::{Incarnation, Message, Now, Outbox, ServerKind};
-use privileges::path::{SearchPath, search_path};
+use privileges::path::{PathOwner, SearchPath, search_path};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -67,6 +67,7 @@ impl Turn<'_> {
             request,
             SessionRequest::Cancel
                 | SessionRequest::Close
+                | SessionRequest::ForsakeTemporary { .. }
                 | SessionRequest::Resume { .. }
                 | SessionRequest::ForgetSequences
         );
@@ -113,24 +114,37 @@ impl Turn<'_> {
 
     /// The schemas where the session looks for names without one.
     pub fn path(&self) -> SearchPath {
+        self.known_path().0
+    }
+
+    /// Whose temporary objects are the session's.
+    pub fn temporary_owner(&self) -> TemporaryOwner {
+        TemporaryOwner { site: self.shared.config.site, life: self.session.life, session: self.session.id }
+    }
+
+    /// The path, and the number of the schema of the session's temporary objects.
+    fn known_path(&self) -> (SearchPath, Option<u32>) {
         let (user, role) = self.session.current_user();
         let setting = self.session.settings.now.search_path();
+        let within = |catalog: &Catalog| {
+            let temporary = catalog.temporary_schema(self.temporary_owner()).map(|schema| schema.oid);
+            (search_path(catalog, PathOwner { role, user, temporary }, setting), temporary)
+        };
         if !self.session.overlay.is_empty() {
-            let catalog = self.session.overlay.merged(&self.shared.catalog);
-            return search_path(catalog, role, user, setting);
+            return within(self.session.overlay.merged(&self.shared.catalog));
         }
         let SharedCatalog { catalog, generation } = &self.shared.catalog;
         let is_it = |known: &&KnownPath| {
             known.generation == *generation && known.role == role && known.user == user && known.setting == setting
         };
         if let Some(known) = self.session.path.borrow().as_ref().filter(is_it) {
-            return known.path.clone();
+            return (known.path.clone(), known.temporary);
         }
-        let path = search_path(catalog, role, user, setting);
+        let (path, temporary) = within(catalog);
         let (user, setting) = (user.to_owned(), setting.to_owned());
-        let known = KnownPath { generation: *generation, role, user, setting, path: path.clone() };
+        let known = KnownPath { generation: *generation, role, user, setting, path: path.clone(), temporary };
         *self.session.path.borrow_mut() = Some(known);
-        path
+        (path, temporary)
     }
 
     /// Runs `with` with what is special about the session.
@@ -138,6 +152,7 @@ impl Turn<'_> {
         let config = &self.shared.config;
         let (session_user, session_role) = self.session.session_user();
         let (user, role) = self.session.current_user();
+        let (path, temporary) = self.known_path();
         with(&Facts {
             user,
             role,
@@ -148,7 +163,8 @@ impl Turn<'_> {
             version: &config.version,
             server_version: &config.server_version,
             process: self.session.process,
-            path: self.path(),
+            path,
+            temporary: OwnTemporary { owner: self.temporary_owner(), schema: temporary },
             settings: &self.session.settings.now,
             site: Some(SiteFacts { site: config.site, catalog: &self.shared.catalog.catalog, method: config.method }),
         })
@@ -163,6 +179,7 @@ impl Turn<'_> {
             database: facts.database.to_owned(),
             version: facts.version.to_owned(),
             settings: facts.settings.all(facts),
+            temporary: facts.temporary.schema,
         });
         Arc::new(facts)
     }

@@ -86,7 +86,7 @@ impl Planner<'_> {
                 }
                 let is_rebuilt = alter_column(&mut to, position, op, &self.catalog)?;
                 if let AlterColumnOperation::SetDefault { .. } = op {
-                    self.check_draws(to.columns[position].default.as_deref())?;
+                    self.check_draws(&from, to.columns[position].default.as_deref())?;
                 }
                 if is_rebuilt {
                     self.compile_checks(&mut to)?;
@@ -178,7 +178,7 @@ impl Planner<'_> {
     /// column that refuses NULL has the rows looked through.
     fn add_column(&mut self, mut table: TableSchema, definition: &ast::ColumnDef, if_not_exists: bool) -> Result<()> {
         let mut column = column(definition, &self.catalog)?;
-        self.check_draws(column.default.as_deref())?;
+        self.check_draws(&table, column.default.as_deref())?;
         self.check_views(&table, &TableChange::NewColumn)?;
         if table.column(&column.name).is_some() {
             let message = format!("column \"{}\" of relation \"{}\" already exists", column.name, table.name);

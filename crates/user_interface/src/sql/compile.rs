@@ -24,6 +24,7 @@ use crate::sql::types::Stop;
 use crate::sql::utility::{Copy, CopySource, Utility};
 use crate::sql::views;
 use messages::Key;
+use messages::namespace::{self, UNMADE_TEMPORARY};
 use messages::program::ResultColumn;
 use messages::schema::{CatalogEntry, CatalogVersions};
 use sql_syntax::limits::DEPTH_MAX;
@@ -48,7 +49,11 @@ pub fn compile(
         }
         Statement::Procedure(create) => {
             let mut create = create.clone();
-            create.name = ast::Ident::with_quote('"', lookup.new_name(&names::own_relation(&create.name)?)?).into();
+            let name = lookup.new_name(&names::own_relation(&create.name)?)?;
+            if namespace::of(&name) == UNMADE_TEMPORARY || context.all.is_temporary(&name) {
+                return Err(SqlError::unsupported("a temporary procedure"));
+            }
+            create.name = ast::Ident::with_quote('"', name).into();
             of_procedure(&parsed.text, &create, context)?
         }
     };
@@ -82,7 +87,8 @@ fn of_tree(
         Some(into) if into.is_view() && !tree.is_shallow() => return Err(TooDeep.into()),
         Some(into) => {
             let text = qualified.as_ref().map_or_else(|| into.query.clone(), |known| Arc::from(known.to_string()));
-            let into = QueriedTable { name: lookup.new_name(&into.name)?, query: text, ..QueriedTable::clone(into) };
+            let into = QueriedTable { query: text, ..QueriedTable::clone(into) };
+            let into = into.named(lookup, || relations(statement).iter().any(|name| context.all.is_temporary(name)))?;
             of_queried(&whole, &Arc::new(into), query, declared, context, described)?
         }
         None => of_sql(&whole, query, declared, context, described)?,

@@ -13,10 +13,11 @@ use crate::sql::denials::{OwnerReach, denied_for};
 use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
 use crate::sql::names;
 use crate::sql::settings::Facts;
+use crate::sql::temporary_syntax::asked_persistence;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, Program};
-use messages::schema::{Catalog, CatalogEntry, IndexSchema, TableSchema};
+use messages::schema::{Catalog, CatalogEntry, IndexSchema, TableSchema, TemporaryOwner};
 use messages::{Key, Row, TableId, Timestamp};
 use privileges::{Kind, Standing};
 use sqlparser::ast;
@@ -70,7 +71,7 @@ pub fn tag(statement: &ast::Statement) -> Result<&'static str> {
 /// Plans a schema statement over a catalog. `own`: catalog rows that the running transaction wrote already.
 pub fn plan(statement: &ast::Statement, catalog: &Catalog, own: &BTreeSet<Key>, facts: &Facts) -> Result<SchemaChange> {
     use ast::Statement as S;
-    let mut planner = Planner::new(catalog, own, facts.role);
+    let mut planner = Planner::new(catalog, own, facts);
     match statement {
         S::CreateTable(create) => planner.create_table(create)?,
         S::CreateIndex(create) => planner.create_index(create)?,
@@ -114,12 +115,18 @@ pub(super) struct Planner<'a> {
     pub(super) standing: Standing,
     /// Catalog rows that the plan depends on beside those that it writes.
     pub(super) relied: BTreeSet<Key>,
+    /// Whose session's temporary objects are the session's own.
+    pub(super) temporary: TemporaryOwner,
+    /// The database's name.
+    pub(super) database: &'a str,
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(base: &'a Catalog, own: &'a BTreeSet<Key>, role: u32) -> Planner<'a> {
+    pub(super) fn new(base: &'a Catalog, own: &'a BTreeSet<Key>, facts: &Facts<'a>) -> Planner<'a> {
         Planner {
-            standing: Standing::of(base, role),
+            standing: Standing::of(base, facts.role),
+            temporary: facts.temporary.owner,
+            database: facts.database,
             relied: BTreeSet::new(),
             base,
             own,
@@ -260,8 +267,9 @@ impl<'a> Planner<'a> {
 
     fn create_table(&mut self, create: &ast::CreateTable) -> Result<()> {
         check_create_table(create)?;
-        let name = names::own_relation(&create.name)?;
+        let name = self.made_name(&names::own_relation(&create.name)?)?;
         self.check_create(&name)?;
+        let persistence = self.persistence(&name, asked_persistence(create))?;
         if self.is_taken(&name) {
             if !create.if_not_exists {
                 return self.check_free(&name);
@@ -277,6 +285,7 @@ impl<'a> Planner<'a> {
             oid: self.next_number(),
             options: options(&create.table_options)?,
             rights: self.new_rights(Kind::Table, &name),
+            persistence,
             ..TableSchema::new(name.clone(), self.make_storage(), Vec::with_capacity(create.columns.len()))
         };
         // Reserves the name for the indexes' generated names to see.
@@ -284,7 +293,7 @@ impl<'a> Planner<'a> {
         let (mut keys, mut checks, mut foreign_keys) = (Vec::new(), Vec::new(), Vec::new());
         for definition in &create.columns {
             let column = column(definition, &self.catalog)?;
-            self.check_draws(column.default.as_deref())?;
+            self.check_draws(&table, column.default.as_deref())?;
             if table.columns.iter().any(|other| other.name == column.name) {
                 return Err(SqlError::new(
                     sqlstate::DUPLICATE_COLUMN,
@@ -428,23 +437,28 @@ impl<'a> Planner<'a> {
         }
         let cascade = truncate.cascade == Some(ast::CascadeOption::Cascade);
         for name in self.truncated(named, cascade)? {
-            let mut table = TableSchema::clone(&*self.table(&name)?);
+            let table = self.table(&name)?;
             if !self.standing.on_table(&table).contain(Privileges::TRUNCATE) {
                 return Err(denied_for("table", &name));
             }
-            let storage = self.make_storage();
-            self.drops.push(std::mem::replace(&mut table.storage, storage));
-            for index in &mut table.indexes {
-                let storage = self.make_storage();
-                self.drops.push(std::mem::replace(&mut index.storage, storage));
-            }
             let oid = table.oid;
-            self.write_table(table);
+            self.empty_table(TableSchema::clone(&table));
             if truncate.identity == Some(ast::TruncateIdentityOption::Restart) {
                 self.restart_owned_sequences(oid)?;
             }
         }
         Ok(())
+    }
+
+    /// Gives a table and its indexes storages with nothing in them.
+    pub(super) fn empty_table(&mut self, mut table: TableSchema) {
+        let storage = self.make_storage();
+        self.drops.push(std::mem::replace(&mut table.storage, storage));
+        for index in &mut table.indexes {
+            let storage = self.make_storage();
+            self.drops.push(std::mem::replace(&mut index.storage, storage));
+        }
+        self.write_table(table);
     }
 
     fn drop_object(

@@ -299,7 +299,6 @@ fn with_oids() -> Box<SqlError> {
 
 pub(super) fn check_create_table(create: &ast::CreateTable) -> Result<()> {
     let features = [
-        (create.temporary, "a temporary table"),
         (create.query.is_some(), "CREATE TABLE AS"),
         (create.like.is_some(), "CREATE TABLE LIKE"),
         (create.partition_by.is_some(), "PARTITION BY"),

@@ -223,8 +223,9 @@ impl Planner<'_> {
         is_valid: bool,
     ) -> Result<()> {
         let given = &definition.constraint;
-        let parent_name = names::own_relation(&given.foreign_table)?;
+        let parent_name = self.made_name(&names::own_relation(&given.foreign_table)?)?;
         let parent = if parent_name == table.name { Arc::new(table.clone()) } else { self.table(&parent_name)? };
+        self.check_persistence(table, &parent)?;
         let columns = positions(table, &definition.columns)?;
         let parent_columns = referred_columns(&parent, &given.referred_columns, columns.len())?;
         let may = |column: &usize| {

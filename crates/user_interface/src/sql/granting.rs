@@ -333,6 +333,9 @@ impl Planner<'_> {
         let none = || SqlError::new(sqlstate::UNDEFINED_SCHEMA, "no schema has been selected to create in");
         let schema = self.catalog.namespace_numbered(namespace::of(name)).ok_or_else(none)?;
         self.relied.insert(CatalogEntry::namespace_key(&schema.name));
+        if let Some(owner) = schema.temporary {
+            return self.check_own_temporary(owner, &schema.name);
+        }
         let may = self.standing.on_schema(&schema.rights);
         if schema.oid == PUBLIC_OID && !may.contain(Privileges::USAGE) {
             return Err(none());

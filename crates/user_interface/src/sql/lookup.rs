@@ -6,10 +6,11 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::denials::{denied, denied_for};
 use crate::sql::names::{is_system_schema, parts};
 use crate::sql::settings::Facts;
-use messages::namespace::{self, NOWHERE, PUBLIC, PUBLIC_OID};
+use crate::sql::temporary_syntax::{in_lasting_schema, in_others_schema};
+use messages::namespace::{self, NOWHERE, OWN_TEMPORARY, PUBLIC, PUBLIC_OID, UNMADE_TEMPORARY};
 use messages::schema::{Catalog, CatalogEntry, NamespaceSchema};
 use messages::{Key, Timestamp};
-use privileges::path::{left_out, may_look_into};
+use privileges::path::{left_out, makes_temporary, may_look_into};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,6 +29,10 @@ pub struct NameLookup<'a> {
     catalog: &'a Catalog,
     path: &'a [u32],
     role: u32,
+    /// The number of the session's temporary schema.
+    temporary: Option<u32>,
+    /// Whether what is made is temporary unless a schema is named.
+    makes_temporary: bool,
     /// Schemas that the path would have if they were there and open, and how many of it come before each.
     left_out: Vec<(usize, String)>,
     /// Catalog rows that decided what names mean, beside those of what they mean.
@@ -53,13 +58,22 @@ impl NameKind {
 impl<'a> NameLookup<'a> {
     /// For a session with these facts.
     pub fn new(catalog: &'a Catalog, facts: &'a Facts) -> NameLookup<'a> {
-        let left_out = left_out(catalog, facts.role, facts.user, facts.settings.search_path());
-        NameLookup { catalog, path: &facts.path, role: facts.role, left_out, relied: RefCell::default() }
+        let setting = facts.settings.search_path();
+        let left_out = left_out(catalog, facts.path_owner(), setting);
+        NameLookup {
+            catalog,
+            path: &facts.path,
+            role: facts.role,
+            temporary: facts.temporary.schema,
+            makes_temporary: makes_temporary(setting),
+            left_out,
+            relied: RefCell::default(),
+        }
     }
 
     /// Whether a name without a schema means the one in `public`, and there is no other schema.
     pub fn is_plain(&self) -> bool {
-        self.catalog.namespaces.is_empty() && *self.path == [PUBLIC_OID]
+        self.catalog.namespaces.is_empty() && *self.path == [PUBLIC_OID] && !self.makes_temporary
     }
 
     /// The catalog.
@@ -84,11 +98,17 @@ impl<'a> NameLookup<'a> {
 
     /// A schema that a statement names; its row decides. Errors: 3F000; 42501 for one that the role may not look into.
     pub fn schema(&self, name: &str) -> Result<Arc<NamespaceSchema>> {
+        if name == OWN_TEMPORARY {
+            let own = self.temporary.and_then(|own| self.catalog.namespace_numbered(own));
+            let own = own.ok_or_else(|| no_schema(name))?;
+            self.rely(CatalogEntry::namespace_key(&own.name));
+            return Ok(own);
+        }
         if name != PUBLIC {
             self.rely(CatalogEntry::namespace_key(name));
         }
         let namespace = self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
-        match may_look_into(self.catalog, self.role, &namespace) {
+        match self.temporary == Some(namespace.oid) || may_look_into(self.catalog, self.role, &namespace) {
             true => Ok(namespace),
             false => Err(denied_for("schema", name)),
         }
@@ -100,6 +120,9 @@ impl<'a> NameLookup<'a> {
             return Some(name.to_owned());
         }
         for (place, &schema) in self.path.iter().enumerate() {
+            if kind == NameKind::Procedure && self.temporary == Some(schema) {
+                continue;
+            }
             self.rely_on_left_out(place);
             let known = namespace::within(name, schema);
             if let Some(namespace) = self.catalog.namespace_numbered(schema)
@@ -154,6 +177,9 @@ impl<'a> NameLookup<'a> {
             let message = format!("the name \"{}\" has a control character in it", namespace::bare(name));
             return Err(SqlError::new("42602", message));
         }
+        if schema == Some(OWN_TEMPORARY) || (schema.is_none() && self.makes_temporary) {
+            return Ok(self.temporary_name(name));
+        }
         let namespace = match schema {
             Some(schema) if is_system_schema(schema) => {
                 return Err(denied(format!("permission denied to create \"{schema}.{name}\""))
@@ -162,13 +188,51 @@ impl<'a> NameLookup<'a> {
             Some(schema) => self.schema(schema)?,
             None => {
                 self.rely_on_left_out(0);
-                self.path.first().and_then(|schema| self.catalog.namespace_numbered(*schema)).ok_or_else(|| {
+                // What is temporary comes first, and is where something is made only if that is said.
+                let mut path = self.path.iter().filter(|schema| self.temporary != Some(**schema));
+                path.next().and_then(|schema| self.catalog.namespace_numbered(*schema)).ok_or_else(|| {
                     SqlError::new(sqlstate::UNDEFINED_SCHEMA, "no schema has been selected to create in")
                 })?
             }
         };
         self.rely(CatalogEntry::namespace_key(&namespace.name));
         Ok(namespace::within(name, namespace.oid))
+    }
+
+    /// The same for what is temporary. Errors: 3F000; 42P16 for a schema that is not the session's own.
+    pub fn new_temporary_name(&self, text: &str) -> Result<String> {
+        match parts(text) {
+            (None | Some(OWN_TEMPORARY), name) if !namespace::is_marked(name) => Ok(self.temporary_name(name)),
+            (Some(schema), name) if !is_system_schema(schema) => {
+                let known = self.schema(schema)?;
+                match known.temporary {
+                    Some(_) if self.temporary == Some(known.oid) => Ok(self.temporary_name(name)),
+                    Some(_) => Err(in_others_schema()),
+                    None => Err(in_lasting_schema()),
+                }
+            }
+            (Some(_), _) => Err(in_lasting_schema()),
+            (None, _) => self.new_name(text),
+        }
+    }
+
+    /// The name of something temporary, in a schema that is perhaps still to be made.
+    fn temporary_name(&self, name: &str) -> String {
+        if let Some(own) = self.temporary.and_then(|own| self.catalog.namespace_numbered(own)) {
+            self.rely(CatalogEntry::namespace_key(&own.name));
+        }
+        namespace::within(name, self.temporary.unwrap_or(UNMADE_TEMPORARY))
+    }
+
+    /// Refuses what is in another session's temporary schema to whoever may look into that. Errors: 0A000.
+    pub fn check_reachable(&self, known: &str) -> Result<()> {
+        let is_own = self.temporary == Some(namespace::of(known));
+        match namespace::is_marked(known) && !is_own && self.catalog.is_temporary(known) {
+            false => Ok(()),
+            true => {
+                Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, "cannot access temporary tables of other sessions"))
+            }
+        }
     }
 
     /// Catalog rows that decide what a written name means, and what becomes of that.
@@ -180,7 +244,8 @@ impl<'a> NameLookup<'a> {
             let left_out = self.left_out.iter().map(|(_, name)| CatalogEntry::namespace_key(name));
             return in_path.chain(own).chain(left_out).collect();
         };
-        let found = self.catalog.namespace(schema);
+        let own = self.temporary.filter(|_| schema == OWN_TEMPORARY);
+        let found = own.map_or_else(|| self.catalog.namespace(schema), |own| self.catalog.namespace_numbered(own));
         let known = found.map(|namespace| kind.key(&namespace::within(name, namespace.oid)));
         known.into_iter().chain([CatalogEntry::namespace_key(schema)]).collect()
     }

@@ -9,6 +9,7 @@ use crate::sql::cursor_syntax::{self, DeclaredCursor};
 use crate::sql::names;
 use crate::sql::places::{Cursor, position, unexpected};
 use crate::sql::queried_table::{self, QueriedTable};
+use crate::sql::temporary_syntax;
 use crate::sql::utility::{self, Utility};
 use messages::namespace;
 use quel::QuelPlaces;
@@ -168,6 +169,8 @@ pub(super) fn relation_of(text: &str) -> Result<String> {
 
 fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) -> Result<Parsed> {
     let mut tokens = plain_locks(tokens);
+    temporary_syntax::check_scope(&tokens, text)?;
+    temporary_syntax::unlogged_as_transient(&mut tokens);
     let is_procedure = procedure_as_function(&mut tokens);
     let overriding = take_overriding(&mut tokens);
     let cursor = cursor_syntax::take(text, &mut tokens)?.map(Arc::new);

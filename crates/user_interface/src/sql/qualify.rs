@@ -8,7 +8,7 @@ use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names::{self, identifier, own_relation};
 use crate::sql::parse;
 use crate::sql::sequence_names::{first_argument_mut, text_of_name};
-use messages::namespace::{self, PUBLIC};
+use messages::namespace::{self, OWN_TEMPORARY, PUBLIC};
 use sqlparser::ast::{self, Expr, Ident, ObjectName, ObjectNamePart, SelectItem, SetExpr, TableAlias, TableFactor};
 use sqlparser::tokenizer::Span;
 use std::collections::BTreeSet;
@@ -54,7 +54,9 @@ fn names_other_schema(statement: &ast::Statement) -> bool {
         ast::Statement::Drop { names, .. } => names.iter().any(is_any),
         ast::Statement::DropProcedure { proc_desc, .. } => proc_desc.iter().any(|one| is_any(&one.name)),
         ast::Statement::Call(function) => is_any(&function.name),
-        ast::Statement::CreateTable(create) => is_any(&create.name) || foreign_tables(create).into_iter().any(is_any),
+        ast::Statement::CreateTable(create) => {
+            create.temporary || is_any(&create.name) || foreign_tables(create).into_iter().any(is_any)
+        }
         ast::Statement::CreateIndex(create) => is_any(&create.table_name),
         ast::Statement::Truncate(truncate) => truncate.table_names.iter().any(|target| is_any(&target.name)),
         ast::Statement::AlterIndex { name, .. } => is_any(name),
@@ -191,9 +193,13 @@ impl Qualifier<'_> {
             None => self.lookup.existing(NameKind::Relation, &relation.name)?,
             Some(schema) if names::is_system_schema(schema) => return Ok(None),
             // Its name says that it is not there.
-            Some(schema) if self.lookup.catalog().namespace(schema).is_none() => return Ok(None),
+            Some(schema) if schema != OWN_TEMPORARY && self.lookup.catalog().namespace(schema).is_none() => {
+                return Ok(None);
+            }
+            Some(schema) if schema == OWN_TEMPORARY && self.lookup.schema(schema).is_err() => return Ok(None),
             Some(schema) => self.lookup.existing(NameKind::Relation, &names::written(schema, &relation.name))?,
         };
+        self.lookup.check_reachable(&known)?;
         if !is_called {
             self.found.insert(known.clone());
         }
@@ -218,6 +224,13 @@ impl Qualifier<'_> {
     /// Gives what is made its name.
     fn made(&mut self, name: &mut ObjectName) -> Result<()> {
         let known = self.lookup.new_name(&own_relation(name)?)?;
+        self.put(name, known);
+        Ok(())
+    }
+
+    /// The same of what is temporary.
+    fn made_temporary(&mut self, name: &mut ObjectName) -> Result<()> {
+        let known = self.lookup.new_temporary_name(&own_relation(name)?)?;
         self.put(name, known);
         Ok(())
     }
@@ -270,7 +283,10 @@ impl Qualifier<'_> {
         use ast::Statement as S;
         match statement {
             S::CreateTable(create) => {
-                self.made(&mut create.name)?;
+                match create.temporary {
+                    true => self.made_temporary(&mut create.name)?,
+                    false => self.made(&mut create.name)?,
+                }
                 let made = own_relation(&create.name)?;
                 for column in &mut create.columns {
                     column.options.iter_mut().try_for_each(|option| self.column_option(&mut option.option, &made))?;
@@ -292,6 +308,7 @@ impl Qualifier<'_> {
             S::AlterTable(alter) => {
                 self.dropped(&mut alter.name, alter.if_exists)?;
                 let table = own_relation(&alter.name)?;
+                self.lookup.check_reachable(&table)?;
                 alter.operations.iter_mut().try_for_each(|operation| self.alteration(operation, &table))
             }
             S::AlterIndex { name, operation } => {
@@ -303,7 +320,10 @@ impl Qualifier<'_> {
             }
             S::Truncate(truncate) => {
                 let mut targets = truncate.table_names.iter_mut();
-                targets.try_for_each(|target| self.existing(NameKind::Relation, &mut target.name))
+                targets.try_for_each(|target| {
+                    self.existing(NameKind::Relation, &mut target.name)?;
+                    self.lookup.check_reachable(&own_relation(&target.name)?)
+                })
             }
             S::CreateFunction(create) => self.made(&mut create.name),
             S::DropProcedure { proc_desc, .. } => {
@@ -328,7 +348,10 @@ impl Qualifier<'_> {
     /// What is changed or dropped only if it is there: nothing is in a schema that is not.
     fn dropped(&mut self, name: &mut ObjectName, if_exists: bool) -> Result<()> {
         let text = own_relation(name)?;
-        let is_away = names::parts(&text).0.is_some_and(|schema| self.lookup.catalog().namespace(schema).is_none());
+        let is_away = names::parts(&text).0.is_some_and(|schema| match schema {
+            OWN_TEMPORARY => self.lookup.schema(schema).is_err(),
+            _ => self.lookup.catalog().namespace(schema).is_none(),
+        });
         if is_away && if_exists {
             let known = namespace::within(names::parts(&text).1, namespace::NOWHERE);
             self.put(name, known);
@@ -386,7 +409,12 @@ struct Shortener<'a> {
 impl Shortener<'_> {
     /// Whether the schema can be left out. Errors: 0A000 where it tells two relations apart, 42P01 where only one of another schema is called so.
     fn is_found(&self, schema: &Ident, table: &Ident) -> Result<bool> {
-        let Some(namespace) = self.lookup.catalog().namespace(&identifier(schema)) else { return Ok(false) };
+        let schema = identifier(schema);
+        let namespace = match schema.as_str() {
+            OWN_TEMPORARY => self.lookup.schema(&schema).ok(),
+            _ => self.lookup.catalog().namespace(&schema),
+        };
+        let Some(namespace) = namespace else { return Ok(false) };
         let name = identifier(table);
         let called_so = self.found.iter().filter(|known| namespace::bare(known) == name).count();
         if !self.found.contains(&namespace::within(&name, namespace.oid)) {

@@ -22,14 +22,20 @@ pub fn plan(
     own: &BTreeSet<Key>,
     facts: &Facts,
 ) -> Result<SchemaChange> {
-    let mut planner = Planner::new(catalog, own, facts.role);
+    let mut planner = Planner::new(catalog, own, facts);
     planner.create_queried(wanted, columns)?;
     Ok(planner.finish())
 }
 
 impl Planner<'_> {
     fn create_queried(&mut self, wanted: &QueriedTable, columns: &[ResultColumn]) -> Result<()> {
+        let name = self.made_name(&wanted.name)?;
+        let wanted = &QueriedTable { name, ..wanted.clone() };
         self.check_create(&wanted.name)?;
+        let persistence = self.persistence(&wanted.name, wanted.persistence)?;
+        if wanted.becomes_temporary {
+            self.notice("00000", format!("view \"{}\" will be a temporary view", wanted.name));
+        }
         if wanted.if_not_exists && self.check_free(&wanted.name).is_err() {
             let message = format!("relation \"{}\" already exists, skipping", wanted.name);
             self.notice(sqlstate::DUPLICATE_TABLE, message);
@@ -53,6 +59,7 @@ impl Planner<'_> {
                     oid: self.next_number(),
                     rights: self.new_rights(Kind::Table, &wanted.name),
                     view: is_view.then(|| wanted.query.clone()),
+                    persistence,
                     ..TableSchema::new(wanted.name.clone(), self.make_storage(), made)
                 }
             }

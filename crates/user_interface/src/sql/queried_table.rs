@@ -3,8 +3,11 @@
 //! The table is made first, then the query's rows are put into it, both in one transaction. Invariant: the query never sees the table that it fills.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::lookup::NameLookup;
 use crate::sql::sequence_options::relation;
+use crate::sql::temporary_syntax::{only_on_temporary, skip_temporary};
 use crate::sql::words::{Words, slice};
+use messages::schema::{AtCommit, TablePersistence};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::sync::Arc;
 
@@ -37,6 +40,10 @@ pub struct QueriedTable {
     pub makes: Makes,
     /// The query's text.
     pub query: Arc<str>,
+    /// How long it is to last; what is made in a temporary schema is temporary.
+    pub persistence: TablePersistence,
+    /// It is a view that is temporary because of what it reads.
+    pub becomes_temporary: bool,
 }
 
 impl QueriedTable {
@@ -48,6 +55,21 @@ impl QueriedTable {
     /// Whether it is a view.
     pub fn is_view(&self) -> bool {
         matches!(self.makes, Makes::View | Makes::ReplacedView)
+    }
+
+    /// With the name that the catalog will know it by. A view of what is temporary is temporary. Errors: those of its schema.
+    pub(super) fn named(self, lookup: &NameLookup, reads_temporary: impl FnOnce() -> bool) -> Result<QueriedTable> {
+        let becomes_temporary = self.is_view() && !self.persistence.is_temporary() && reads_temporary();
+        let name = match self.persistence.is_temporary() || becomes_temporary {
+            true => lookup.new_temporary_name(&self.name)?,
+            false => lookup.new_name(&self.name)?,
+        };
+        Ok(QueriedTable { name, becomes_temporary, ..self })
+    }
+
+    /// Whether the end of its transaction does something to it.
+    pub fn acts_at_commit(&self) -> bool {
+        matches!(self.persistence, TablePersistence::Temporary(AtCommit::Empty | AtCommit::Drop))
     }
 
     /// The command tag, unless rows are stored.
@@ -72,7 +94,7 @@ pub(super) fn take(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<Option
     }
     let Some(at) = into(tokens) else { return Ok(None) };
     let mut words = Words { text, rest: &tokens[at + 1..] };
-    check_persistence(&mut words)?;
+    let persistence = persistence(&mut words)?;
     words.skip(&["table"]);
     let name = relation(&mut words)?;
     let end = tokens.len() - words.rest.len();
@@ -81,17 +103,41 @@ pub(super) fn take(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<Option
         _ => slice(text, &tokens[..at]).to_owned(),
     });
     tokens.drain(at..end);
-    Ok(Some(QueriedTable { name, columns: Vec::new(), if_not_exists: false, makes: Makes::FilledTable, query }))
+    let columns = Vec::new();
+    let makes = Makes::FilledTable;
+    Ok(Some(QueriedTable { name, columns, if_not_exists: false, makes, query, persistence, becomes_temporary: false }))
 }
 
-/// TEMPORARY and UNLOGGED, whichever there is. Errors: 0A000 for a temporary table.
-fn check_persistence(words: &mut Words) -> Result<()> {
-    words.skip(&["global", "local"]);
-    if words.skip(&["temp", "temporary"]) {
-        return Err(SqlError::unsupported("a temporary table"));
+/// TEMPORARY and UNLOGGED, whichever there is. Errors: 42601.
+fn persistence(words: &mut Words) -> Result<TablePersistence> {
+    Ok(match skip_temporary(words)? {
+        true => TablePersistence::Temporary(AtCommit::Preserve),
+        false if words.skip(&["unlogged"]) => TablePersistence::Unlogged,
+        false => TablePersistence::Permanent,
+    })
+}
+
+/// ON COMMIT, if it is next. Errors: 42601; 42P16 for a table that is not temporary.
+fn at_commit(words: &mut Words, persistence: TablePersistence) -> Result<TablePersistence> {
+    if !words.skip(&["on"]) {
+        return Ok(persistence);
     }
-    words.skip(&["unlogged"]);
-    Ok(())
+    words.expect("commit")?;
+    let at_commit = match () {
+        () if words.skip(&["drop"]) => AtCommit::Drop,
+        () if words.skip(&["delete"]) => AtCommit::Empty,
+        () => {
+            words.expect("preserve")?;
+            AtCommit::Preserve
+        }
+    };
+    if at_commit != AtCommit::Drop {
+        words.expect("rows")?;
+    }
+    match persistence.is_temporary() {
+        true => Ok(TablePersistence::Temporary(at_commit)),
+        false => Err(only_on_temporary()),
+    }
 }
 
 /// The table of `CREATE TABLE ... AS`, and which tokens are the query.
@@ -104,7 +150,7 @@ fn created(mut words: Words) -> Result<Option<(QueriedTable, std::ops::Range<usi
     if !ahead.skip(&["table"]) || !has_as(ahead.rest) {
         return Ok(None);
     }
-    check_persistence(&mut words)?;
+    let persistence = persistence(&mut words)?;
     words.expect("table")?;
     let if_not_exists = words.skip(&["if"]);
     if if_not_exists {
@@ -113,6 +159,7 @@ fn created(mut words: Words) -> Result<Option<(QueriedTable, std::ops::Range<usi
     }
     let name = relation(&mut words)?;
     let columns = column_names(&mut words)?;
+    let persistence = at_commit(&mut words, persistence)?;
     if !words.skip(&["as"]) {
         return Err(SqlError::unsupported("an option of CREATE TABLE AS"));
     }
@@ -126,7 +173,9 @@ fn created(mut words: Words) -> Result<Option<(QueriedTable, std::ops::Range<usi
         return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "syntax error at end of input"));
     }
     let query = Arc::from(slice(words.text, &all[start..end]));
-    Ok(Some((QueriedTable { name, columns, if_not_exists, makes, query }, start..end)))
+    let becomes_temporary = false;
+    let table = QueriedTable { name, columns, if_not_exists, makes, query, persistence, becomes_temporary };
+    Ok(Some((table, start..end)))
 }
 
 /// Names in parentheses, if there are any.
@@ -157,10 +206,10 @@ fn created_view(mut words: Words) -> Result<(QueriedTable, std::ops::Range<usize
     if replaces {
         words.expect("replace")?;
     }
-    words.skip(&["global", "local"]);
-    if words.peek_is("temp") || words.peek_is("temporary") {
-        return Err(SqlError::unsupported("a temporary view"));
-    }
+    let persistence = match skip_temporary(&mut words)? {
+        true => TablePersistence::Temporary(AtCommit::Preserve),
+        false => TablePersistence::Permanent,
+    };
     if words.peek_is("recursive") {
         return Err(SqlError::unsupported("CREATE RECURSIVE VIEW"));
     }
@@ -181,7 +230,9 @@ fn created_view(mut words: Words) -> Result<(QueriedTable, std::ops::Range<usize
     }
     let query = Arc::from(slice(words.text, &all[start..]));
     let makes = if replaces { Makes::ReplacedView } else { Makes::View };
-    Ok((QueriedTable { name, columns, if_not_exists: false, makes, query }, start..all.len()))
+    let (if_not_exists, becomes_temporary) = (false, false);
+    let view = QueriedTable { name, columns, if_not_exists, makes, query, persistence, becomes_temporary };
+    Ok((view, start..all.len()))
 }
 
 fn is(token: Option<&TokenWithSpan>, word: &str) -> bool {

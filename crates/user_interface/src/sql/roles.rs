@@ -85,7 +85,7 @@ pub fn plan(
     facts: &Facts,
     drawn: Drawn,
 ) -> Result<SchemaChange> {
-    let mut planner = Planner::new(catalog, own, facts.role);
+    let mut planner = Planner::new(catalog, own, facts);
     let actor = planner.standing.role.clone();
     match statement {
         RoleStatement::Create(name, options) => create(&mut planner, &actor, name, options, drawn, facts)?,

@@ -14,7 +14,7 @@ use crate::sql::schema_syntax::{MovedRelation, NewSchema, SchemaStatement};
 use crate::sql::settings::Facts;
 use crate::sql::views::TableChange;
 use messages::Key;
-use messages::namespace::{self, PUBLIC, PUBLIC_OID};
+use messages::namespace::{self, OWN_TEMPORARY, PUBLIC, PUBLIC_OID};
 use messages::privilege::{Privileges, Rights};
 use messages::schema::{Catalog, CatalogEntry, NamespaceSchema, Place, TableSchema};
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ pub fn plan(
     own: &BTreeSet<Key>,
     facts: &Facts,
 ) -> Result<SchemaChange> {
-    let mut planner = Planner::new(catalog, own, facts.role);
+    let mut planner = Planner::new(catalog, own, facts);
     match statement {
         SchemaStatement::Comment(comment) => planner.comment(comment, facts)?,
         SchemaStatement::Create(new) => planner.create_schema(new, facts)?,
@@ -113,7 +113,7 @@ impl Planner<'_> {
             return Ok(());
         }
         let oid = self.next_number();
-        self.write_schema(NamespaceSchema { name: name.clone(), oid, rights: Rights::of(owner.oid) });
+        self.write_schema(NamespaceSchema::new(name.clone(), oid, Rights::of(owner.oid)));
         self.hide_public(&name);
         Ok(())
     }
@@ -150,6 +150,9 @@ impl Planner<'_> {
         }
         if schema.oid == PUBLIC_OID || to == PUBLIC {
             return Err(SqlError::unsupported("renaming the schema public").with_hint("Make another schema."));
+        }
+        if schema.temporary.is_some() {
+            return Err(SqlError::unsupported("renaming a temporary schema"));
         }
         self.write(CatalogEntry::namespace_key(name), None);
         self.write_schema(NamespaceSchema { name: to.to_owned(), ..NamespaceSchema::clone(&schema) });
@@ -227,7 +230,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn drop_contents(&mut self, schema: &NamespaceSchema) -> Result<()> {
+    pub(super) fn drop_contents(&mut self, schema: &NamespaceSchema) -> Result<()> {
         let names: Vec<String> =
             self.catalog.tables.keys().filter(|name| namespace::of(name) == schema.oid).cloned().collect();
         for name in &names {
@@ -277,7 +280,14 @@ impl Planner<'_> {
             let message = "cannot move an owned sequence into another schema";
             return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
         }
-        let schema = self.catalog.namespace(&moved.to).ok_or_else(|| no_schema(&moved.to))?;
+        let schema = match moved.to.as_str() {
+            OWN_TEMPORARY => None,
+            to => Some(self.catalog.namespace(to).ok_or_else(|| no_schema(to))?).filter(|to| to.temporary.is_none()),
+        };
+        let Some(schema) = schema.filter(|_| !known.persistence.is_temporary()) else {
+            let message = "cannot move objects into or out of temporary schemas";
+            return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        };
         let name = namespace::within(namespace::bare(&known.name), schema.oid);
         self.check_create(&name)?;
         if name == known.name {

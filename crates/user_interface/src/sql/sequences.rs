@@ -13,6 +13,7 @@ use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequence_names::named;
 use crate::sql::sequence_options::{Options, identity_options, limits, options, relation, wrong};
 use crate::sql::settings::Facts;
+use crate::sql::temporary_syntax::{in_own_temporary, skip_temporary};
 use crate::sql::words::Words;
 use messages::Key;
 use messages::namespace;
@@ -85,16 +86,17 @@ impl SequenceStatement {
 /// Whether what stands behind CREATE or ALTER is a sequence.
 pub(super) fn begins(words: &Words) -> bool {
     let mut ahead = Words { text: words.text, rest: words.rest };
+    ahead.skip(&["global", "local"]);
     ahead.skip(&["temp", "temporary", "unlogged"]);
     ahead.peek_is("sequence")
 }
 
 /// Parses what stands behind CREATE or ALTER.
 pub(super) fn parse(verb: &str, words: &mut Words) -> Result<SequenceStatement> {
-    if words.skip(&["temp", "temporary"]) {
-        return Err(SqlError::unsupported("a temporary sequence"));
+    let is_temporary = skip_temporary(words)?;
+    if !is_temporary {
+        words.skip(&["unlogged"]);
     }
-    words.skip(&["unlogged"]);
     words.expect("sequence")?;
     let conditional = words.skip(&["if"]);
     if conditional && verb == "create" {
@@ -104,6 +106,7 @@ pub(super) fn parse(verb: &str, words: &mut Words) -> Result<SequenceStatement> 
         words.expect("exists")?;
     }
     let name = relation(words)?;
+    let name = if is_temporary { in_own_temporary(&name)? } else { name };
     if verb == "create" {
         return Ok(SequenceStatement::Create(name, conditional, options(words)?));
     }
@@ -130,9 +133,10 @@ pub fn plan(
     own: &BTreeSet<Key>,
     facts: &Facts,
 ) -> Result<SchemaChange> {
-    let mut planner = Planner::new(catalog, own, facts.role);
+    let mut planner = Planner::new(catalog, own, facts);
     match statement {
         SequenceStatement::Create(name, if_not_exists, options) => {
+            let name = &planner.made_name(name)?;
             planner.check_create(name)?;
             if let Err(error) = planner.check_free(name) {
                 if !if_not_exists {
@@ -172,7 +176,7 @@ pub fn plan_set(
     facts: &Facts,
     parameters: &[Type],
 ) -> Result<SchemaChange> {
-    let mut planner = Planner::new(catalog, own, facts.role);
+    let mut planner = Planner::new(catalog, own, facts);
     let sequence = planner.sequence(&set.name)?;
     if !planner.standing.on_table(&sequence).contain(Privileges::UPDATE) {
         return Err(denied_for("sequence", &set.name));
@@ -301,6 +305,7 @@ impl Planner<'_> {
             primary_key: vec![1],
             sequence: Some(Box::new(schema)),
             rights: self.new_rights(Kind::Sequence, name),
+            persistence: self.persistence_in_schema(name),
             ..TableSchema::new(
                 name,
                 self.make_storage(),
@@ -317,14 +322,16 @@ impl Planner<'_> {
         self.rebuilds.push(Action::SetSequence { sequence: Arc::new(table), value });
     }
 
-    /// A default takes values as whoever sets it. Errors: 42501 for a sequence that the role may not change.
-    pub(super) fn check_draws(&self, default: Option<&str>) -> Result<()> {
+    /// A default takes values as whoever sets it. Errors: 42501 for a sequence that the role may not change, 0A000 for a temporary one if the table lasts.
+    pub(super) fn check_draws(&self, table: &TableSchema, default: Option<&str>) -> Result<()> {
         let Some(default) = default.filter(|default| default.contains("nextval")) else { return Ok(()) };
         let mut denied = Ok(());
         each_drawn(&mut parse::expression(default)?, |name| {
             let Ok(sequence) = parse::relation_of(name).and_then(|name| self.sequence(&name)) else { return };
             if !self.standing.on_table(&sequence).meet(Privileges::USAGE | Privileges::UPDATE) {
                 denied = Err(denied_for("sequence", &sequence.name));
+            } else if sequence.persistence.is_temporary() && !table.persistence.is_temporary() {
+                denied = Err(SqlError::unsupported("a default of a table that lasts from a temporary sequence"));
             }
         });
         denied

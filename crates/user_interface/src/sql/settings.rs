@@ -7,9 +7,9 @@ use crate::errors::{Result, SqlError, sqlstate};
 use messages::SiteId;
 use messages::concurrency::{Method, SwitchStrategy};
 use messages::namespace::PUBLIC_OID;
-use messages::schema::Catalog;
+use messages::schema::{Catalog, TemporaryOwner};
 use messages::settings::{PARAMETERS, Parameter};
-use privileges::path::{self, SearchPath};
+use privileges::path::{self, PathOwner, SearchPath};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -35,10 +35,28 @@ pub struct Facts<'a> {
     pub process: i32,
     /// Schemas where names without one are looked for.
     pub path: SearchPath,
+    /// The schema of its temporary objects.
+    pub temporary: OwnTemporary,
     /// Its parameters.
     pub settings: &'a Settings,
     /// What is set for its site.
     pub site: Option<SiteFacts<'a>>,
+}
+
+/// A session's temporary objects.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OwnTemporary {
+    /// Who they belong to.
+    pub owner: TemporaryOwner,
+    /// The number of their schema, once there is one.
+    pub schema: Option<u32>,
+}
+
+impl Facts<'_> {
+    /// For whom names are looked for.
+    pub fn path_owner(&self) -> PathOwner<'_> {
+        PathOwner { role: self.role, user: self.user, temporary: self.temporary.schema }
+    }
 }
 
 /// What is set for a site by ALTER SYSTEM, or by its file.
@@ -81,6 +99,7 @@ impl<'a> Facts<'a> {
             server_version: "",
             process: 0,
             path: Arc::from([PUBLIC_OID]),
+            temporary: OwnTemporary::default(),
             settings,
             site: None,
         }

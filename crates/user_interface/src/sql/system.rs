@@ -62,7 +62,7 @@ pub fn plan(
     own: &BTreeSet<Key>,
     facts: &Facts,
 ) -> Result<SchemaChange> {
-    let mut planner = Planner::new(catalog, own, facts.role);
+    let mut planner = Planner::new(catalog, own, facts);
     match statement {
         SystemStatement::Set(name, value) => {
             check_rights(facts, Some(name))?;

@@ -135,6 +135,7 @@ impl Utility {
         Ok(Cow::Owned(match self {
             Utility::Copy(Copy { source: CopySource::Table(name, columns), outwards, options }) => {
                 let name = lookup.existing(NameKind::Relation, name)?;
+                lookup.check_reachable(&name)?;
                 let source = CopySource::Table(name, columns.clone());
                 Utility::Copy(Copy { source, outwards: *outwards, options: options.clone() })
             }
