@@ -52,6 +52,12 @@ fn schema() {
     run("schema");
 }
 
+/// Temporary tables: their schema, what ends of transactions do to them, and what the action driver is told at the session's end.
+#[test]
+fn temporary() {
+    run("temporary");
+}
+
 /// What pgbench -i says, step by step.
 #[test]
 fn pgbench_initialization() {

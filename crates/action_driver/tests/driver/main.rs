@@ -8,4 +8,5 @@ mod programs;
 mod scripts;
 mod statements;
 mod sums;
+mod temporary_schemas;
 mod world;

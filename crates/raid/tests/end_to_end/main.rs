@@ -34,5 +34,6 @@ mod security;
 mod snapshots;
 mod sql_like_postgres;
 mod statements;
+mod temporary_tables;
 mod throwaway_postgres;
 mod wire;

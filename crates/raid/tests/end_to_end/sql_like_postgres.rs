@@ -8,7 +8,8 @@
 //! * `missing: what`: a difference that is a gap, which must be there too: closing it means removing the line;
 //! * `any order`: rows are compared without their order;
 //! * `describe`: only its parameters and columns, by the extended protocol;
-//! * `with a|b|NULL`: by the extended protocol, with these parameters.
+//! * `with a|b|NULL`: by the extended protocol, with these parameters;
+//! * `one session`: from here to the end of the file, queries are asked again by the session itself.
 //!
 //! PostgreSQL describes a query's columns before it finds that it cannot answer; Raid may find it before: columns that an error follows
 //! do not count. A query outside of a transaction is asked again in the extended protocol with binary results, at another site.
@@ -31,6 +32,8 @@ struct Statement {
     any_order: bool,
     describe: bool,
     with: Option<Vec<Option<String>>>,
+    /// It concerns what no other session has.
+    of_session: bool,
 }
 
 impl Statement {
@@ -39,6 +42,7 @@ impl Statement {
             _ if directive == "unsupported" => self.unsupported = true,
             _ if directive == "any order" => self.any_order = true,
             _ if directive == "describe" => self.describe = true,
+            _ if directive == "one session" => self.of_session = true,
             Some(("differs", why)) => self.differs = Some(why.trim().to_string()),
             Some(("missing", what)) => self.missing = Some(what.trim().to_string()),
             Some(("with", values)) => {
@@ -115,7 +119,9 @@ fn statements(path: &Path) -> Vec<Statement> {
             let data = lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "\\.");
             next.copy = Some(data.map(|line| format!("{line}\n")).collect());
         }
+        let of_session = next.of_session;
         statements.push(std::mem::take(&mut next));
+        next.of_session = of_session;
     }
     assert_eq!(next.sql, "", "{}: the last statement does not end", path.display());
     statements
@@ -220,7 +226,8 @@ fn run_file(path: &Path, world: &World, postgres: &Postgres, home: u16, tally: &
         }
         tally.compare(&place, &statement, &wanted, &got);
         if reference.block == 'I' && session.block == 'I' && statement.is_query() && !statement.is_excused() {
-            let (wanted, got) = (statement.ask_binary(&mut reference), statement.ask_binary(&mut elsewhere));
+            let again = if statement.of_session { &mut session } else { &mut elsewhere };
+            let (wanted, got) = (statement.ask_binary(&mut reference), statement.ask_binary(again));
             if is_disturbed(&got) {
                 return false;
             }
