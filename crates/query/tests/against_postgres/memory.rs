@@ -204,6 +204,7 @@ pub fn session() -> Arc<SessionFacts> {
         database: "raid".to_owned(),
         version: "PostgreSQL 15.0 (Raid)".to_owned(),
         settings: vec![("application_name".to_owned(), "tests".to_owned())],
+        temporary: None,
     })
 }
 

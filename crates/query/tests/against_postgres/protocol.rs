@@ -208,6 +208,7 @@ fn sessions_are_told_of_themselves() {
             database: format!("{name}'s"),
             version,
             settings,
+            temporary: None,
         };
         let expected = format!("{name}|{name}|{name}'s|public|of {name}|of {name}|for {name}|8");
         assert_eq!(ask(session), expected);
