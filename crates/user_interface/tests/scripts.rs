@@ -123,3 +123,9 @@ fn settings_of_all() {
 fn schemas() {
     run("schemas");
 }
+
+/// `json` and `jsonb`: what programs do with them, and what they leave to the query processor.
+#[test]
+fn json() {
+    run("json");
+}
