@@ -209,7 +209,9 @@ pub enum SetCallee {
 impl PartialEq for SetCallee {
     fn eq(&self, other: &SetCallee) -> bool {
         match (self, other) {
-            (SetCallee::Set { function, .. }, SetCallee::Set { function: other, .. }) => function == other,
+            (SetCallee::Set { function, types, .. }, SetCallee::Set { function: other, types: others, .. }) => {
+                function == other && types == others
+            }
             (SetCallee::Value, SetCallee::Value) => true,
             _ => false,
         }

@@ -14,7 +14,7 @@ pub(super) use building::TABLE as BUILDING;
 pub(super) use changing::TABLE as CHANGING;
 pub(super) use path::TABLE as PATHS;
 pub(super) use reading::TABLE as READING;
-pub(crate) use reading::subscripted;
+pub(crate) use reading::{part, subscripted};
 
 use values::error::sqlstate;
 use values::{Jsonb, Value, ValueError};

@@ -6,7 +6,7 @@ use super::query::FromSource;
 use super::{PlanResult, QueryPlanner, not_built};
 use crate::expression::CompiledExpression;
 use crate::plan::{PlanNode, RangeBounds, ScanNode, SetCall, SetCallee};
-use analyzer::tree::{EntryKind, ExprId, JoinTree, Node as TreeNode, Query, QueryId};
+use analyzer::tree::{EntryColumn, EntryKind, ExprId, JoinTree, Node as TreeNode, Query, QueryId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -155,8 +155,14 @@ impl<'a> QueryPlanner<'a> {
             EntryKind::Functions { functions, ordinality } => {
                 let nothing = ColumnFrame::empty(level);
                 let mut calls = Vec::with_capacity(functions.len());
+                let mut columns = known.columns.iter();
                 for (call, width) in functions {
-                    calls.push(self.set_call(*call, *width as usize, level, &nothing)?);
+                    let own: Vec<&EntryColumn> = columns.by_ref().take(*width as usize).collect();
+                    let call = match self.record_set(*call, &own, level, &nothing)? {
+                        Some(call) => call,
+                        None => self.set_call(*call, own.len(), level, &nothing)?,
+                    };
+                    calls.push(call);
                 }
                 let node = Arc::new(PlanNode::Functions { functions: calls, ordinality: *ordinality });
                 FromSource { node, frame: ColumnFrame::of_entry(level, entry, width), rows: ROWS_UNKNOWN }

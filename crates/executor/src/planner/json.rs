@@ -5,7 +5,8 @@
 use super::frame::{ColumnFrame, EntryPlace};
 use super::{PlanResult, QueryPlanner, not_built};
 use crate::expression::{Callee, CompiledExpression};
-use analyzer::tree::{ExprId, JoinTree, Node};
+use crate::plan::{SetCall, SetCallee};
+use analyzer::tree::{EntryColumn, ExprId, JoinTree, Node};
 use analyzer::types::{FunctionId, JSON, JSONB, NO_MODIFIER, TEXT};
 use analyzer::{TypeId, Typed};
 use evaluation::json_rows;
@@ -19,6 +20,8 @@ const ROW_TO_JSON: FunctionId = FunctionId(3155);
 const ROW_TO_JSON_PRETTY: FunctionId = FunctionId(3156);
 /// `to_jsonb(anyelement)`
 const TO_JSONB: FunctionId = FunctionId(3787);
+/// `json_to_recordset(json)` and `jsonb_to_recordset(jsonb)`
+const TO_RECORDSET: [FunctionId; 2] = [FunctionId(3205), FunctionId(3491)];
 /// What PostgreSQL does subscripts of `jsonb` with.
 const SUBSCRIPT: FunctionId = FunctionId(6098);
 
@@ -140,6 +143,31 @@ impl QueryPlanner<'_> {
         };
         let callee = Callee { function, body, strict: false, types, result: form.typed() };
         Ok(CompiledExpression::CallArguments(Box::new(callee), arguments))
+    }
+
+    /// `json_to_recordset` with the columns that FROM says it has. `None` for any other function.
+    pub fn record_set(
+        &mut self,
+        call: ExprId,
+        columns: &[&EntryColumn],
+        level: usize,
+        current: &ColumnFrame,
+    ) -> PlanResult<Option<SetCall>> {
+        let Node::Function { function, arguments, .. } = &self.tree[call].node else { return Ok(None) };
+        if !TO_RECORDSET.contains(function) {
+            return Ok(None);
+        }
+        let mut types: Vec<Typed> = arguments.iter().map(|argument| self.tree[*argument].typed).collect();
+        let mut compiled = self.compile_all(arguments, level, current)?;
+        for column in columns {
+            self.storage(column.typed)?;
+            types.push(column.typed);
+            compiled.push(CompiledExpression::Constant(Value::text(column.name.as_str())));
+        }
+        let result = self.tree[call].typed;
+        let body = json_rows::record_set;
+        let callee = SetCallee::Set { function: *function, body, strict: false, types, result };
+        Ok(Some(SetCall { callee, arguments: compiled, width: columns.len() }))
     }
 
     /// `value[subscript]...` of a `jsonb`.
