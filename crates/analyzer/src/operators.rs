@@ -51,7 +51,7 @@ struct OperatorCandidate<'c> {
     types: Vec<TypeId>,
 }
 
-impl candidates::OperatorCandidate for OperatorCandidate<'_> {
+impl candidates::Candidate for OperatorCandidate<'_> {
     fn types(&self) -> &[TypeId] {
         &self.types
     }
