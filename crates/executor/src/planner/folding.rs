@@ -11,7 +11,6 @@ use analyzer::types::FunctionId;
 use evaluation::call::SessionInfo;
 use evaluation::{CallArguments, CallEnvironment};
 use values::Value;
-use values::error::sqlstate::FEATURE_NOT_SUPPORTED;
 
 /// Bytes of a value beyond which it is computed by each execution: plans are kept for long.
 const FOLDED_BYTES_MAX: usize = 16 << 10;
@@ -71,10 +70,7 @@ impl QueryPlanner<'_> {
             result: callee.result,
             environment: &mut environment,
         };
-        let value = match (callee.body)(&mut call) {
-            Err(error) if error.sqlstate == FEATURE_NOT_SUPPORTED => return not_built(error.message),
-            computed => computed.map_err(ExecutionError::from)?,
-        };
+        let value = (callee.body)(&mut call).map_err(ExecutionError::from)?;
         if value.size_in_memory() > FOLDED_BYTES_MAX {
             return Ok(CompiledExpression::CallArguments(Box::new(callee), arguments));
         }

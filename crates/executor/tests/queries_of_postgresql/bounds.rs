@@ -198,7 +198,7 @@ fn memory_of_groups_is_counted() {
     refused("SELECT count(*) FROM (SELECT x, sum(x), avg(x), max(x) FROM generate_series(1, 120000) x GROUP BY x) q");
     refused("SELECT length(string_agg(DISTINCT repeat('x', 900) || x, '')) FROM generate_series(1, 36000) x");
     refused("SELECT length(string_agg(repeat('x', 900) || x, '' ORDER BY x)) FROM generate_series(1, 36000) x");
-    refused("SELECT count(*) FROM generate_series(1, 3) y WHERE y IN (SELECT x FROM generate_series(1, 600000) x)");
+    refused("SELECT count(*) FROM generate_series(1, 3) y WHERE y IN (SELECT x FROM generate_series(1, 900000) x)");
 }
 
 /// A list of tables would be planned for minutes.

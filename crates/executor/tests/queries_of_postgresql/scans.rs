@@ -155,7 +155,7 @@ fn what_many_rows_ask_for_is_read_once() {
     for (sql, rows) in [
         (
             "SELECT id FROM item i WHERE EXISTS (SELECT 1 FROM item o WHERE o.parent = i.id AND o.price > 1)",
-            &["1", "3"][..],
+            &["3", "6"][..],
         ),
         (
             "SELECT id FROM item i WHERE NOT EXISTS (SELECT 1 FROM item o WHERE o.parent = i.id)",
