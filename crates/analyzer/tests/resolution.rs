@@ -3,7 +3,7 @@
 use analyzer::coercion::{SourceKind, Step, assignment, condition, explicit_cast};
 use analyzer::common_type::{common_type, common_type_of};
 use analyzer::facts::{Facts, Volatility};
-use analyzer::functions::{Argument, Call, Form, Meaning, resolve};
+use analyzer::functions::{Argument, Call, CallSurroundings, Meaning, resolve};
 use analyzer::names::{quoted, type_name, type_name_with_modifier};
 use analyzer::operators::{OperatorName, binary, of_array, prefix};
 use analyzer::parameters::Parameters;
@@ -15,7 +15,7 @@ fn operator(name: &str, left: TypeId, right: TypeId) -> Result<TypeId, AnalysisE
 }
 
 fn call<'a>(name: &'a str, arguments: &'a [Argument<'a>]) -> Call<'a> {
-    Call { schema: None, name, arguments, variadic: false, form: Form::default() }
+    Call { schema: None, name, arguments, variadic: false, form: CallSurroundings::default() }
 }
 
 fn types(ids: &[TypeId]) -> Vec<Argument<'static>> {
@@ -93,7 +93,7 @@ fn calls_are_refused_as_postgresql_does() {
     let error = function("row_number", &[]).expect_err("it needs OVER");
     assert_eq!(error.message, "window function row_number requires an OVER clause");
     let distinct = Call {
-        form: Form { distinct: true, ..Form::default() },
+        form: CallSurroundings { distinct: true, ..CallSurroundings::default() },
         ..call("abs", &[Argument { type_id: INT4, name: None }])
     };
     let error = resolve(&BuiltIns, &distinct).expect_err("no aggregate");

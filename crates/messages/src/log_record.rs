@@ -134,7 +134,7 @@ pub enum LogRecord {
 
 /// The head of a `Prepared` record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Proposal {
+pub struct PreparedHead {
     /// Which transaction.
     pub transaction: TransactionId,
     /// In which epoch.
@@ -160,11 +160,11 @@ impl LogRecord {
     }
 
     /// What a `Prepared` record proposes, without decoding the rest; `None`: another record.
-    pub fn proposal_in(bytes: &[u8]) -> Option<Proposal> {
+    pub fn proposal_in(bytes: &[u8]) -> Option<PreparedHead> {
         let (transaction, epoch) = LogRecord::prepared_in(bytes)?;
         let (header, _) = postcard::take_from_bytes(&bytes[1..]).ok()?;
         let (_, Age { .. }, _, _, _, clock): (TransactionId, Age, EpochNumber, u64, u64, u64) = header;
-        Some(Proposal { transaction, epoch, clock })
+        Some(PreparedHead { transaction, epoch, clock })
     }
 
     /// Back from a log record.

@@ -137,6 +137,17 @@ fn archive_line(archive: &ArchiveStatus) -> String {
     }
 }
 
+/// What is told of snapshots and archives, where there are any.
+fn backups(answers: &SiteAnswers, row: &mut RowMaker<'_>) {
+    let any = |is_there: fn(&Status) -> bool| answers.values().flatten().any(is_there);
+    if any(|status| status.snapshot.is_some() || status.schedule.is_some()) {
+        row("snapshots", &snapshot_line);
+    }
+    if any(|status| status.archive.is_some()) {
+        row("log archive", &|status| status.archive.as_ref().map_or_else(|| "-".to_owned(), archive_line));
+    }
+}
+
 /// One column for each site.
 fn table(answers: &SiteAnswers) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -196,12 +207,7 @@ fn table(answers: &SiteAnswers) -> String {
             milliseconds(status.log.sync_latency_us_max)
         )
     });
-    if answers.values().flatten().any(|status| status.snapshot.is_some() || status.schedule.is_some()) {
-        row("snapshots", &snapshot_line);
-    }
-    if answers.values().flatten().any(|status| status.archive.is_some()) {
-        row("log archive", &|status| status.archive.as_ref().map_or_else(|| "-".to_owned(), archive_line));
-    }
+    backups(answers, &mut row);
     row("memory", &|status| bytes(status.memory.resident_bytes));
     let of = |part: u64, most: u64| format!("{} of {}", bytes(part), bytes(most));
     row("  rows", &|status| of(status.memory.row_bytes, status.memory.row_bytes_max));

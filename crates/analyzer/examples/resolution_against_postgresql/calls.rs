@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analyzer::coercion::explicit_cast;
 use analyzer::facts::{CastContext, Facts, Function, FunctionKind};
-use analyzer::functions::{Argument, Call, Form, Meaning, resolve};
+use analyzer::functions::{Argument, Call, CallSurroundings, Meaning, resolve};
 use analyzer::types::*;
 use analyzer::{BuiltIns, Catalog};
 
@@ -157,7 +157,7 @@ fn ours(name: &str, trial: &Trial, over: bool) -> Answer {
         .zip(&trial.names)
         .map(|(id, name)| Argument { type_id: *id, name: name.as_deref() })
         .collect();
-    let form = Form { over, ..Form::default() };
+    let form = CallSurroundings { over, ..CallSurroundings::default() };
     let call = Call { schema: None, name, arguments: &arguments, variadic: trial.variadic, form };
     let found = match resolve(&BuiltIns, &call)? {
         Meaning::Cast(target) => {

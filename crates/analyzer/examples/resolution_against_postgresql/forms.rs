@@ -1,7 +1,7 @@
 //! Calls with something around their arguments: DISTINCT, ORDER BY, WITHIN GROUP, FILTER, OVER, and a star.
 
 use analyzer::BuiltIns;
-use analyzer::functions::{Argument, Call, Form, Meaning, resolve};
+use analyzer::functions::{Argument, Call, CallSurroundings, Meaning, resolve};
 use analyzer::types::{FLOAT8, TypeId};
 
 use crate::{Answer, Case, null};
@@ -34,7 +34,7 @@ pub fn forms() -> Vec<Case> {
             for bits in 0..32 {
                 let bit = |number: u32| bits & (1 << number) != 0;
                 for ordered in 0..3 {
-                    let form = Form {
+                    let form = CallSurroundings {
                         star: bit(0),
                         distinct: bit(1),
                         ordered,
@@ -51,7 +51,7 @@ pub fn forms() -> Vec<Case> {
 }
 
 /// A case, unless the grammar already refuses the form.
-fn case(name: &str, given: usize, form: Form) -> Option<Case> {
+fn case(name: &str, given: usize, form: CallSurroundings) -> Option<Case> {
     let within = form.within_group;
     let unwritable = (form.star && (given > 0 || form.distinct || (form.ordered > 0 && !within)))
         || (given == 0 && (form.distinct || (form.ordered > 0 && !within)))
@@ -76,7 +76,7 @@ fn case(name: &str, given: usize, form: Form) -> Option<Case> {
     Some(Case { sql, ours: ours(name, all, form) })
 }
 
-fn ours(name: &str, count: usize, form: Form) -> Answer {
+fn ours(name: &str, count: usize, form: CallSurroundings) -> Answer {
     let arguments = vec![Argument { type_id: FLOAT8, name: None }; count];
     let call = Call { schema: None, name, arguments: &arguments, variadic: false, form };
     let result: TypeId = match resolve(&BuiltIns, &call)? {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use analyzer::coercion::{SourceKind, Step, assignment, clause, explicit_cast};
 use analyzer::common_type::{array_constructor, common_type_of, to_common};
 use analyzer::facts::{CastContext, Facts};
-use analyzer::operators::{OperatorName, Resolved, binary, of_array, prefix};
+use analyzer::operators::{OperatorName, ResolvedOperator, binary, of_array, prefix};
 use analyzer::parameters::Parameters;
 use analyzer::types::*;
 use analyzer::{AnalysisError, BuiltIns, Catalog};
@@ -28,7 +28,7 @@ fn one_each(sources: &[TypeId], targets: &[TypeId]) -> Result<Vec<String>, Analy
 }
 
 /// What an operator is resolved to, with its sides.
-fn told(node: &str, found: &Resolved, sources: &[TypeId]) -> Answer {
+fn told(node: &str, found: &ResolvedOperator, sources: &[TypeId]) -> Answer {
     let first = vec![format!("{node} {}", found.operator.0)];
     Ok(answer(found.result, [first, one_each(sources, &found.arguments)?].concat()))
 }

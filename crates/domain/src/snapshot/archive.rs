@@ -366,7 +366,7 @@ mod tests {
     const CUT: u64 = 1_000;
 
     fn transaction(sequence: u64) -> TransactionId {
-        TransactionId { site: SITE, incarnation: Incarnation(1), sequence }
+        TransactionId { home: SITE, incarnation: Incarnation(1), sequence }
     }
 
     fn bytes(record: LogRecord) -> Vec<u8> {

@@ -4,7 +4,7 @@
 //! at a moment is decided by [`domain::snapshot::archive`], as in the real world. A world of a moment must hold the history cut at that moment, strictly.
 
 use super::World;
-use super::snapshots::{Cut, WholeSnapshot};
+use super::snapshots::{HistoryCut, WholeSnapshot};
 use crate::bounds::RunBounds;
 use crate::event::SimulatedEvent;
 use crate::limits::EVENTS_MAX;
@@ -41,13 +41,13 @@ struct SiteArchive {
     /// In which start of the site's process it was looked at last.
     start: u32,
     end: ArchivedEnd,
-    entries: Vec<ArchiveEntry>,
+    entries: Vec<KeptEntry>,
     /// A mark whose place in the log is not archived yet.
     pending: Option<ArchiveMark>,
 }
 
 #[derive(Clone, Debug)]
-enum ArchiveEntry {
+enum KeptEntry {
     Record(Position, Vec<u8>),
     Mark(ArchiveMark),
 }
@@ -178,7 +178,7 @@ impl World {
         *self.statistics.other.entry("moments of the instance restored").or_insert(0) += 1;
         *self.statistics.other.entry("commits behind a moment left out").or_insert(0) += left_out;
         // A later epoch may lack the member whose clock was ahead: what began behind the moment may be in then.
-        let cut = if epoch == moment.epoch { Cut::At(moment.at) } else { Cut::Behind(moment.at) };
+        let cut = if epoch == moment.epoch { HistoryCut::At(moment.at) } else { HistoryCut::Behind(moment.at) };
         let failure = match self.restored(&then, cut, bounds) {
             Ok(mut second) => {
                 second.run_until(second.now + GOES_ON, EVENTS_MAX);
@@ -204,10 +204,10 @@ impl SiteArchive {
                 break;
             }
             self.end.takes(position, record, behind);
-            self.entries.push(ArchiveEntry::Record(position, record.to_vec()));
+            self.entries.push(KeptEntry::Record(position, record.to_vec()));
         }
         if let Some(mark) = self.pending.filter(|mark| mark.at <= self.end.end) {
-            self.entries.push(ArchiveEntry::Mark(mark));
+            self.entries.push(KeptEntry::Mark(mark));
             self.pending = None;
         }
     }
@@ -224,8 +224,8 @@ impl SiteArchive {
         let mut search = MomentSearch::behind(site, whole.epoch, whole.clock, wanted, planted)?;
         for entry in &self.entries {
             match entry {
-                ArchiveEntry::Record(position, record) if *position >= whole.cut => search.record(*position, record)?,
-                ArchiveEntry::Mark(mark) if mark.at >= whole.cut => search.mark(mark)?,
+                KeptEntry::Record(position, record) if *position >= whole.cut => search.record(*position, record)?,
+                KeptEntry::Mark(mark) if mark.at >= whole.cut => search.mark(mark)?,
                 _ => {}
             }
         }
@@ -243,7 +243,7 @@ impl SiteArchive {
             take(selection.of_snapshot(record)?, record);
         }
         for entry in &self.entries {
-            if let ArchiveEntry::Record(position, record) = entry
+            if let KeptEntry::Record(position, record) = entry
                 && *position >= whole.cut
             {
                 take(selection.of_archive(*position, record)?, record);

@@ -96,7 +96,7 @@ impl WholeSnapshot {
 
 /// Which history a world must hold that was made from a snapshot.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Cut {
+pub(super) enum HistoryCut {
     /// What was acknowledged before this moment, and nothing that began behind it.
     At(u64),
     /// What was acknowledged before this moment, and perhaps some of what began behind it.
@@ -304,7 +304,7 @@ impl World {
             let place = most.unwrap_or_else(|| self.snapshots.random.index(left.len()));
             let whole = left.swap_remove(place);
             *self.statistics.other.entry("snapshots of the instance restored").or_insert(0) += 1;
-            let failure = match self.restored(&whole, Cut::At(whole.cut_at), bounds) {
+            let failure = match self.restored(&whole, HistoryCut::At(whole.cut_at), bounds) {
                 Ok(mut second) => {
                     second.run_until(second.now + GOES_ON, EVENTS_MAX);
                     second.finish();
@@ -320,7 +320,12 @@ impl World {
     }
 
     /// A world in which nothing goes wrong, made from a snapshot.
-    pub(super) fn restored(&mut self, whole: &WholeSnapshot, cut: Cut, bounds: RunBounds) -> Result<World, String> {
+    pub(super) fn restored(
+        &mut self,
+        whole: &WholeSnapshot,
+        cut: HistoryCut,
+        bounds: RunBounds,
+    ) -> Result<World, String> {
         let mut highest = Highest::of(whole.life, whole.epoch);
         let (store, log_from) = bring_together(whole, &mut highest)?;
         let sites: Vec<SiteId> = (1..=self.sites() as u16).map(SiteId).collect();
@@ -401,10 +406,10 @@ fn bring_together(whole: &WholeSnapshot, highest: &mut Highest) -> Result<(Memor
 }
 
 /// What was seen up to a moment. What was under way then may be there or not, what had not begun is not, unless it may be.
-fn history_at(history: &RunHistory, cut: Cut) -> RunHistory {
+fn history_at(history: &RunHistory, cut: HistoryCut) -> RunHistory {
     let (moment, later_fate) = match cut {
-        Cut::At(moment) => (moment, TransactionFate::Aborted),
-        Cut::Behind(moment) => (moment, TransactionFate::Unknown),
+        HistoryCut::At(moment) => (moment, TransactionFate::Aborted),
+        HistoryCut::Behind(moment) => (moment, TransactionFate::Unknown),
     };
     let at = |transaction: &ObservedTransaction| match transaction {
         later if later.begun > moment => {
@@ -439,7 +444,7 @@ mod tests {
 
     /// Whether a world may hold this list that is made from a snapshot cut at 50.
     fn may_hold(transactions: Vec<ObservedTransaction>, losses: Vec<Loss>, entries: &[WriteToken]) -> bool {
-        let mut history = history_at(&RunHistory { transactions, losses }, Cut::At(50));
+        let mut history = history_at(&RunHistory { transactions, losses }, HistoryCut::At(50));
         let observations = vec![Observation::List { key: 1, entries: entries.to_vec() }];
         let look = ObservedTransaction {
             begun: 90,

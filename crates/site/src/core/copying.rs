@@ -5,12 +5,11 @@
 
 use super::{Core, Life};
 use crate::site_log::SiteLog;
-use crate::snapshot::archive::ArchivePart;
 use crate::store::StoreReader;
 use crate::{clock, limits};
 use commit_log::{Log, Position};
 use domain::Domain;
-use domain::snapshot::archive::{self, ArchivedEnd};
+use domain::snapshot::archive::{self, ArchiveMark, ArchivedEnd};
 use domain::snapshot::taking::{Taking, serving};
 
 const OTHER_LIFE: &str = "the site has begun a new life meanwhile: take the snapshot again";
@@ -21,6 +20,22 @@ pub(crate) const IN_MEMORY: &str = "the site's log is in memory servers, which c
 
 /// Records of the log with their positions, and where the next one is, if there is one.
 pub(crate) type CopiedRecords = (Vec<(Position, Vec<u8>)>, Option<Position>);
+
+/// What the core gives to the archive.
+pub(crate) struct ArchivePart {
+    /// Of which life.
+    pub lives: u64,
+    /// Whether the log goes on with what was archived. Otherwise there are no records.
+    pub goes_on: bool,
+    /// Where the log begins.
+    pub first: Position,
+    /// Records, and where each ends.
+    pub records: Vec<(Position, Vec<u8>, Position)>,
+    /// A mark of this moment.
+    pub mark: Option<ArchiveMark>,
+    /// Bytes on disk that are not in this part.
+    pub left: u64,
+}
 
 /// The life whose log is held.
 #[derive(Clone, Copy)]

@@ -7,6 +7,7 @@
 use super::desk::ArchiveStatus;
 use super::files::{FrameReader, FrameWriter, Part, SnapshotError, sync_folder};
 use crate::config::SiteConfig;
+use crate::core::copying::ArchivePart;
 use crate::shared::SiteShared;
 use crate::{clock, limits};
 use commit_log::Position;
@@ -39,22 +40,6 @@ pub enum ArchiveEntry {
     Record(Position, Vec<u8>),
     /// A moment at which the site served.
     Mark(ArchiveMark),
-}
-
-/// What the core gives to the archive.
-pub(crate) struct ArchivePart {
-    /// Of which life.
-    pub lives: u64,
-    /// Whether the log goes on with what was archived. Otherwise there are no records.
-    pub goes_on: bool,
-    /// Where the log begins.
-    pub first: Position,
-    /// Records, and where each ends.
-    pub records: Vec<(Position, Vec<u8>, Position)>,
-    /// A mark of this moment.
-    pub mark: Option<ArchiveMark>,
-    /// Bytes on disk that are not in this part.
-    pub left: u64,
 }
 
 /// The folder of a site's archive below the folder that the configuration names.

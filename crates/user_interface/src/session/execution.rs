@@ -6,7 +6,7 @@ use crate::counters::StatementKind;
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{CATALOG_PATIENCE, RECOMPILATIONS_MAX};
 use crate::protocol::backend;
-use crate::session::state::{Again, Block, Confirmed, Execution, Step, Supply, TextLanguage, Work};
+use crate::session::state::{Again, Block, Confirmed, Execution, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
 use crate::sql::ddl;
 use crate::sql::expressions::{Compiler, Scope};
@@ -16,7 +16,6 @@ use crate::sql::queried_table::QueriedTable;
 use crate::sql::utility::Utility;
 use crate::sql::{queried_columns, roles, schemas, sequences, system};
 use messages::program::{Action, Expression, Program};
-use messages::query::{QueryRequest, Run};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
 use messages::{Key, Timestamp};
 use std::sync::Arc;
@@ -573,32 +572,4 @@ fn relied_on(execution: &Execution, key: &Key) -> Option<Timestamp> {
 /// A reply that does not answer what was asked: a broken server of our own, told to the client rather than hidden.
 fn unexpected(step: &Step, reply: &SessionReply) -> Box<SqlError> {
     SqlError::new(sqlstate::INTERNAL_ERROR, format!("unexpected reply {reply:?} while waiting for {step:?}"))
-}
-
-impl Turn<'_> {
-    /// Begins a statement's query at the query processor.
-    pub fn run_query(&mut self, execution: &mut Execution) {
-        self.stop_query();
-        // What an earlier try has brought is not brought again.
-        (execution.supply, execution.cursor) = (Supply::default(), None);
-        let (sql, step) = match &execution.prepared.plan {
-            Plan::Feed(sql, ..) => (sql.clone(), Step::Source),
-            Plan::SetValue(set) => (set.source.clone().expect("it has a query"), Step::Source),
-            Plan::Queried(_, query) => (query.clone(), Step::Source),
-            Plan::Query(sql) => (sql.clone(), Step::Rows),
-            _ => unreachable!("only these have a query"),
-        };
-        execution.step = step;
-        let run = Run {
-            sql,
-            parameters: execution.parameters.clone(),
-            parameter_types: execution.prepared.parameters.iter().map(|data_type| Some(*data_type)).collect(),
-            columns: execution.prepared.source.clone(),
-            catalog: self.catalog(),
-            relies_on: execution.prepared.rights.clone(),
-            session: self.session_facts(),
-            time_micros: self.session.began_micros,
-        };
-        self.query(QueryRequest::Run(Box::new(run)));
-    }
 }

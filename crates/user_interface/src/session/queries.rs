@@ -5,14 +5,14 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{KEPT_ROWS_MAX, OUTPUT_BYTES_HIGH, SUPPLIED_ROWS};
 use crate::protocol::backend;
-use crate::session::state::{Again, CancelReason, Confirmed, Execution, Step, TextLanguage, Work};
+use crate::session::state::{Again, CancelReason, Confirmed, Execution, Step, Supply, TextLanguage, Work};
 use crate::session::turn::Turn;
 use crate::sql::feed::Supplying;
 use crate::sql::modify::supplied_row;
 use crate::sql::prepared::{Plan, Prepared};
 use messages::namespace;
 use messages::program::Action;
-use messages::query::{QueryReply, QueryRequest};
+use messages::query::{QueryReply, QueryRequest, Run};
 use messages::schema::Catalog;
 use messages::session::Failure;
 use messages::{Item, ItemName, Key, TableId};
@@ -299,4 +299,32 @@ pub fn cancelled(reason: CancelReason) -> Box<SqlError> {
         CancelReason::Timeout => "statement timeout",
     };
     SqlError::new(sqlstate::QUERY_CANCELED, format!("canceling statement due to {cause}"))
+}
+
+impl Turn<'_> {
+    /// Begins a statement's query at the query processor.
+    pub fn run_query(&mut self, execution: &mut Execution) {
+        self.stop_query();
+        // What an earlier try has brought is not brought again.
+        (execution.supply, execution.cursor) = (Supply::default(), None);
+        let (sql, step) = match &execution.prepared.plan {
+            Plan::Feed(sql, ..) => (sql.clone(), Step::Source),
+            Plan::SetValue(set) => (set.source.clone().expect("it has a query"), Step::Source),
+            Plan::Queried(_, query) => (query.clone(), Step::Source),
+            Plan::Query(sql) => (sql.clone(), Step::Rows),
+            _ => unreachable!("only these have a query"),
+        };
+        execution.step = step;
+        let run = Run {
+            sql,
+            parameters: execution.parameters.clone(),
+            parameter_types: execution.prepared.parameters.iter().map(|data_type| Some(*data_type)).collect(),
+            columns: execution.prepared.source.clone(),
+            catalog: self.catalog(),
+            relies_on: execution.prepared.rights.clone(),
+            session: self.session_facts(),
+            time_micros: self.session.began_micros,
+        };
+        self.query(QueryRequest::Run(Box::new(run)));
+    }
 }
