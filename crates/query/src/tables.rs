@@ -122,7 +122,12 @@ impl TableProvider for RowTable {
         if schema.fields().iter().any(|field| types::is_json(field)) {
             return Err(QueryError::unsupported("JSON in a query of this form").into_datafusion());
         }
-        let restrictions = Restrictions::of_filters(&self.table, filters);
+        // A stored row of advisory locks is any number of shown ones, and has another key.
+        let (narrowing, limit) = match self.naming {
+            Some(Naming::AdvisoryLocks) => (&[][..], None),
+            _ => (filters, limit),
+        };
+        let restrictions = Restrictions::of_filters(&self.table, narrowing);
         let positions = projected.iter().map(|index| self.positions[*index]).collect();
         let table = Arc::clone(&self.table);
         let scan = Scan::new(restrictions, !filters.is_empty(), table, positions, schema, limit)?;

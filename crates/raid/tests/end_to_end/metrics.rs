@@ -222,7 +222,7 @@ fn documented(metrics: &Metrics) {
 fn a_site_is_ready_while_it_serves_and_lives_meanwhile() {
     let mut world = World::start();
     let console = world.console(1);
-    assert_eq!(get(console, "/health/ready").0, 200);
+    eventually("site 1 to be ready", || get(console, "/health/ready").0 == 200);
     // Without the oracle there is no epoch without the others, and without leases of all its members nobody serves.
     world.running.kill(ProcessName::Oracle);
     world.kill(2);

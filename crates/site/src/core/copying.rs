@@ -100,7 +100,7 @@ impl Core {
         let log = domain.log();
         let goes_on = if known == Some(lives) { end.end >= log.first() } else { end.goes_on_with(log) };
         let from = if goes_on { end.end } else { log.first() };
-        let (on_disk, mut bytes) = (log.on_disk(), 0);
+        let (first, on_disk, mut bytes) = (log.first(), log.on_disk(), 0);
         let mut records: Vec<(Position, Vec<u8>, Position)> = Vec::new();
         if from < on_disk {
             for entry in log.read_from(from) {
@@ -115,10 +115,14 @@ impl Core {
                 records.push((position, record, on_disk));
             }
         }
-        // The one whose end is not on disk comes next time.
-        let end = records.last().map_or(from, |(_, _, behind)| *behind);
         let mark = archive::mark(domain, clock::now());
-        Ok(ArchivePart { lives, goes_on, first: log.first(), records, mark, left: on_disk.0.saturating_sub(end.0) })
+        if records.is_empty() && domain.log().appended() > on_disk {
+            // What a quiet site has logged last is synced only when somebody wants it.
+            domain.log_mut().request_sync();
+        }
+        let end = records.last().map_or(from, |(_, _, behind)| *behind);
+        let left = on_disk.0.saturating_sub(end.0);
+        Ok(ArchivePart { lives, goes_on, first, records, mark, left })
     }
 
     /// An archive has what this life's log has before this position.
