@@ -81,6 +81,8 @@ fn a_cluster_is_restored_to_a_moment() {
     note(rows);
     insert(&world, &mut rows);
     note(rows);
+    // What comes behind the moment tells that the site was there.
+    insert(&world, &mut rows);
     // The site that archives dies, misses some, and comes back.
     world.kill(1);
     writers[0].wait_for(20);
