@@ -180,7 +180,8 @@ impl AdvisoryQueue {
 
     /// Back from the table's columns. Errors: it is no such row.
     pub fn decode(values: &[Value]) -> Result<(AdvisoryKey, AdvisoryQueue), ValueError> {
-        let damaged = || ValueError::new("XX001", "a row of an advisory lock is damaged");
+        let damaged =
+            || ValueError::new(values::error::sqlstate::DATA_CORRUPTED, "a row of an advisory lock is damaged");
         let [kind, Value::BigInt(number), Value::Bytea(claims)] = values else { return Err(damaged()) };
         let of_number = AdvisoryKey::of_number(*number);
         let key = AdvisoryKey { is_pair: kind.as_integer() == Some(2), ..of_number };

@@ -90,6 +90,15 @@ pub const BAD_COPY_FILE_FORMAT: &str = "22P04";
 /// `untranslatable_character`.
 pub const UNTRANSLATABLE_CHARACTER: &str = "22P05";
 
+/// `sql_json_array_not_found`, and what else is no array.
+pub const SQL_JSON_ARRAY_NOT_FOUND: &str = "22039";
+/// `sql_json_member_not_found`.
+pub const SQL_JSON_MEMBER_NOT_FOUND: &str = "2203A";
+/// `sql_json_number_not_found`.
+pub const SQL_JSON_NUMBER_NOT_FOUND: &str = "2203B";
+/// `sql_json_object_not_found`.
+pub const SQL_JSON_OBJECT_NOT_FOUND: &str = "2203C";
+
 // Class 23: Integrity Constraint Violation
 /// `not_null_violation`.
 pub const NOT_NULL_VIOLATION: &str = "23502";
@@ -253,6 +262,8 @@ pub const OBJECT_NOT_IN_PREREQUISITE_STATE: &str = "55000";
 pub const OBJECT_IN_USE: &str = "55006";
 /// `cant_change_runtime_param`.
 pub const CANT_CHANGE_RUNTIME_PARAM: &str = "55P02";
+/// `lock_not_available`.
+pub const LOCK_NOT_AVAILABLE: &str = "55P03";
 
 // Class 57: Operator Intervention
 /// `query_canceled`.

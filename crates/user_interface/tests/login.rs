@@ -398,8 +398,8 @@ fn a_session_has_the_rights_of_its_role_not_of_its_name() {
     world.log_in("maker", "secret");
     assert_eq!(
         makes_a_role(&mut world),
-        Ok(3),
-        "it holds only while the rows of the role, of the schema and of the database are the same"
+        Ok(4),
+        "it holds only while the rows of the role, of the schema and of the database are the same, and no schema is called like the new role"
     );
     let mut world = World::new();
     world.deliver(Message::AccessReply(AccessReply::CatalogRows { rows: vec![row(maker(30_000), 6)] }));

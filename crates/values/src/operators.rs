@@ -319,6 +319,7 @@ fn concatenate(left: &Value, right: &Value) -> Option<Value> {
     match (left, right) {
         // Whether NULL is an array or an element cannot be told from values.
         (Value::Array(_), _) | (_, Value::Array(_)) => None,
+        (Value::Json(_) | Value::Jsonb(_), _) | (_, Value::Json(_) | Value::Jsonb(_)) => None,
         (Value::Bytea(left), Value::Bytea(right)) => Some(Value::bytea([left.as_ref(), right.as_ref()].concat())),
         (Value::Text(left), Value::Text(right)) => Some(Value::text([left.as_ref(), right.as_ref()].concat())),
         (Value::Text(_), _) | (_, Value::Text(_)) => Some(Value::text(cast_text(left)? + &cast_text(right)?)),

@@ -5,6 +5,7 @@ use crate::functions::json::conversion::{LineEnds, append, append_string, key, t
 use crate::functions::json::invalid;
 use crate::storage::storage;
 use analyzer::Typed;
+use values::error::sqlstate;
 use values::json::JsonbObject;
 use values::limits::VALUE_BYTES_MAX;
 use values::{Jsonb, Type, Value, ValueError};
@@ -108,7 +109,7 @@ impl Accumulator for JsonTrees {
         self.values.push(json);
         if self.size > VALUE_BYTES_MAX {
             return Err(ValueError::new(
-                "54000",
+                sqlstate::PROGRAM_LIMIT_EXCEEDED,
                 "total size of jsonb array elements exceeds the maximum of 268435455 bytes",
             ));
         }

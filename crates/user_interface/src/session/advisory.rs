@@ -145,7 +145,9 @@ impl Turn<'_> {
             LockNews::Refused => return self.called(execution, Value::Boolean(false)),
             LockNews::Deadlock(circle) => deadlock(circle.as_deref()),
             LockNews::Full => out_of_room(),
-            LockNews::TimedOut => SqlError::new("55P03", "canceling statement due to lock timeout"),
+            LockNews::TimedOut => {
+                SqlError::new(sqlstate::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout")
+            }
             LockNews::Failed(failure) => SqlError::of_failure(failure, &self.shared.catalog.catalog),
         };
         self.session.work = Work::Statement(execution);

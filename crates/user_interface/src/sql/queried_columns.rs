@@ -34,7 +34,7 @@ impl Planner<'_> {
         self.check_create(&wanted.name)?;
         let persistence = self.persistence(&wanted.name, wanted.persistence)?;
         if wanted.becomes_temporary {
-            self.notice("00000", format!("view \"{}\" will be a temporary view", wanted.name));
+            self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("view \"{}\" will be a temporary view", wanted.name));
         }
         if wanted.if_not_exists && self.check_free(&wanted.name).is_err() {
             let message = format!("relation \"{}\" already exists, skipping", wanted.name);

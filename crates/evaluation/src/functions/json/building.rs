@@ -98,7 +98,9 @@ fn build_tree_of_pairs(call: &mut CallArguments<'_, '_>) -> FunctionResult {
 type TextPairs<'a> = Vec<(&'a str, Option<&'a str>)>;
 
 fn text_key(value: &Value) -> Result<&str, ValueError> {
-    value.as_text().ok_or_else(|| ValueError::new("22004", "null value not allowed for object key"))
+    value
+        .as_text()
+        .ok_or_else(|| ValueError::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "null value not allowed for object key"))
 }
 
 /// Pairs of an array of keys and values in turn.

@@ -121,7 +121,7 @@ fn set_or_otherwise(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     match call.text(4) {
         "raise_exception" => {
             let detail = "Exception was raised because null_value_treatment is \"raise_exception\".";
-            Err(ValueError::new("22004", "JSON value must not be null").with_detail(detail))
+            Err(ValueError::new(sqlstate::NULL_VALUE_NOT_ALLOWED, "JSON value must not be null").with_detail(detail))
         }
         "use_json_null" => set(call, Jsonb::Null),
         "delete_key" => delete_path(call),
@@ -147,7 +147,10 @@ fn changed(call: &CallArguments<'_, '_>, change: PathChange, value: Option<Jsonb
 
 fn change_at(json: &mut Jsonb, path: &ChangedPath<'_>, level: usize) -> Result<(), ValueError> {
     let Some(step) = path.steps[level].as_text() else {
-        return Err(ValueError::new("22004", format!("path element at position {} is null", level + 1)));
+        return Err(ValueError::new(
+            sqlstate::NULL_VALUE_NOT_ALLOWED,
+            format!("path element at position {} is null", level + 1),
+        ));
     };
     let is_last = level + 1 == path.steps.len();
     match json {

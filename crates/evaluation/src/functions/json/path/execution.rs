@@ -116,7 +116,7 @@ impl<'a> PathExecution<'a> {
                     let Jsonb::Number(number) = json else {
                         let sign = if *negative { '-' } else { '+' };
                         let message = format!("operand of unary jsonpath operator {sign} is not a numeric value");
-                        return Err(failure("2203B", message));
+                        return Err(failure(sqlstate::SQL_JSON_NUMBER_NOT_FOUND, message));
                     };
                     let signed = if *negative { -number } else { number };
                     if sink(&Jsonb::Number(signed))? == PathFlow::Enough {
@@ -194,15 +194,19 @@ impl<'a> PathExecution<'a> {
             PathStep::Key(key) => match json.as_object() {
                 Some(object) => match object.get(key) {
                     Some(value) => self.steps(rest, value, true, current, sink),
-                    None => self.missing("2203A", || format!("JSON object does not contain key \"{key}\"")),
+                    None => self.missing(sqlstate::SQL_JSON_MEMBER_NOT_FOUND, || {
+                        format!("JSON object does not contain key \"{key}\"")
+                    }),
                 },
-                None => self.missing("2203A", || "jsonpath member accessor can only be applied to an object".into()),
+                None => self.missing(sqlstate::SQL_JSON_MEMBER_NOT_FOUND, || {
+                    "jsonpath member accessor can only be applied to an object".into()
+                }),
             },
             PathStep::AnyKey => match json.as_object() {
                 Some(object) => self.each(rest, object.iter().map(|(_, value)| value), current, sink),
                 None => {
                     let message = "jsonpath wildcard member accessor can only be applied to an object";
-                    self.missing("2203C", || message.into())
+                    self.missing(sqlstate::SQL_JSON_OBJECT_NOT_FOUND, || message.into())
                 }
             },
             PathStep::AnyElement => match json {
@@ -210,7 +214,7 @@ impl<'a> PathExecution<'a> {
                 scalar if !self.is_strict => self.steps(rest, scalar, true, current, sink),
                 _ => {
                     let message = "jsonpath wildcard array accessor can only be applied to an array";
-                    self.missing("22039", || message.into())
+                    self.missing(sqlstate::SQL_JSON_ARRAY_NOT_FOUND, || message.into())
                 }
             },
             PathStep::Elements(subscripts) => self.elements(subscripts, rest, json, current, sink),
@@ -305,7 +309,11 @@ impl<'a> PathExecution<'a> {
         let elements = match json {
             Jsonb::Array(elements) => elements.as_slice(),
             other if !self.is_strict => std::slice::from_ref(other),
-            _ => return self.missing("22039", || "jsonpath array accessor can only be applied to an array".into()),
+            _ => {
+                return self.missing(sqlstate::SQL_JSON_ARRAY_NOT_FOUND, || {
+                    "jsonpath array accessor can only be applied to an array".into()
+                });
+            }
         };
         let length = elements.len() as i64;
         for (from, to) in subscripts {
@@ -354,7 +362,7 @@ impl<'a> PathExecution<'a> {
                 _ if !self.is_strict => Ok(Some(Jsonb::Number(BigDecimal::from(1)))),
                 _ => {
                     let message = format!("jsonpath item method .{name}() can only be applied to an array");
-                    self.missing("22039", || message).map(|_| None)
+                    self.missing(sqlstate::SQL_JSON_ARRAY_NOT_FOUND, || message).map(|_| None)
                 }
             },
             PathMethod::Ceiling => rounded(RoundingMode::Ceiling),
