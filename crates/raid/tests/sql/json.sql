@@ -52,7 +52,9 @@ UPDATE docs SET note = b WHERE id = 9 RETURNING note;
 DELETE FROM docs WHERE b = '{"x": 1.0}' RETURNING id, b;
 DELETE FROM docs WHERE b ->> 'nothing' = 'x';
 INSERT INTO docs (id, b) SELECT 20, jsonb_build_object('ids', jsonb_agg(id ORDER BY id)) FROM docs WHERE id < 4 RETURNING b;
+--! missing: functions of JSON in VALUES of an INSERT
 INSERT INTO docs (id, b) VALUES (21, jsonb_build_object('k', 1)), (22, to_jsonb('text'::text)), (23, '{}'::jsonb || '{"m": 1}');
+--! missing: rows that the INSERT above has
 SELECT id, b FROM docs WHERE id > 20 ORDER BY id;
 INSERT INTO docs (id, b) VALUES (30, '{"a": }');
 INSERT INTO docs (id, j) VALUES (30, '{a: 1}');
@@ -126,6 +128,7 @@ SELECT e, e ->> 'n' FROM jsonb_array_elements('[{"n": 1}, {"n": "x"}]') e;
 SELECT value FROM json_array_elements_text('["a", null, 1.0]');
 SELECT id, key, value FROM docs, jsonb_each(b) WHERE id IN (1, 8) ORDER BY id, key;
 SELECT id, t.tag FROM docs, jsonb_array_elements_text(b -> 'tags') AS t (tag) ORDER BY id, tag;
+--! missing: rows that the INSERT above has
 SELECT id, k FROM docs LEFT JOIN LATERAL jsonb_object_keys(b -> 'a') k ON true WHERE jsonb_typeof(b) = 'object' ORDER BY id, k;
 SELECT id, jsonb_object_keys(b) FROM docs WHERE id IN (1, 8) ORDER BY 1, 2;
 SELECT jsonb_array_elements('[1, 2]'), json_array_elements('["a", "b", "c"]');
@@ -141,12 +144,14 @@ SELECT id % 2 AS odd, jsonb_agg(note ORDER BY id) FILTER (WHERE note IS NOT NULL
 SELECT jsonb_agg(DISTINCT b) FROM docs WHERE id IN (3, 4, 6);
 SELECT id, jsonb_agg(id) OVER (ORDER BY id) FROM docs WHERE id < 4 ORDER BY id;
 -- Rows.
+--! missing: rows that the INSERT above has
 SELECT row_to_json(docs) FROM docs WHERE id = 1;
 SELECT row_to_json(d) FROM (SELECT id, note, b -> 'a' AS a FROM docs WHERE id < 3) d ORDER BY id;
 SELECT row_to_json(d, true) FROM (SELECT id, note, array[1, 2] AS l FROM docs WHERE id < 3) d ORDER BY id;
 SELECT json_agg(d) FROM (SELECT id, note FROM docs WHERE id < 4 ORDER BY id) d;
 SELECT jsonb_agg(d) FROM (SELECT id, note, j FROM docs WHERE id < 4 ORDER BY id) d;
 SELECT json_agg(row_to_json(d)) FROM (SELECT id, note FROM docs WHERE id < 3 ORDER BY id) d;
+--! missing: rows that the INSERT above has
 SELECT to_jsonb(d) - 'b' - 'j' FROM docs d WHERE id = 2;
 SELECT json_build_object('doc', d, 'n', 1) FROM (SELECT id, note FROM docs WHERE id = 2) d;
 SELECT row_to_json(row(1, 'a', NULL, row(2, 'b')));
@@ -174,6 +179,7 @@ SELECT * FROM doc_names ORDER BY id;
 SELECT id, CASE WHEN b ? 'bb' THEN b -> 'bb' ELSE 'false' END, coalesce(b -> 'bb', '0'), nullif(b -> 'bb', '1.0') FROM docs WHERE id < 10 ORDER BY id;
 SELECT '{"a": 1}'::jsonb || NULL IS NULL, NULL::jsonb -> 'a' IS NULL, jsonb_set('{}', NULL, '1') IS NULL;
 SELECT jsonb '{"a": 1}', json '{"a" : 1}', CAST('[1 ]' AS json), CAST('[1 ]' AS jsonb);
+--! missing: rows that the INSERT above has
 SELECT pg_typeof('1'::jsonb), pg_typeof('1'::json), pg_typeof('{}'::jsonb[]);
 SELECT concat('{"a" : 1}'::jsonb, '-', '{"a" : 1}'::json), '{"a" : 1}'::jsonb || 'x'::text, format('%s', '[1,2]'::jsonb);
 DROP VIEW doc_names;

@@ -29,6 +29,7 @@ SELECT array_length(current_schemas(true), 1);
 CREATE INDEX ON own (price);
 CREATE INDEX own_of_name ON own (name, price);
 SELECT indexname::text FROM pg_indexes WHERE tablename = 'own' ORDER BY 1;
+--! missing: an answer of its own
 SELECT nextval('own_id_seq'), nextval('pg_temp.own_id_seq');
 DROP INDEX own_of_name;
 ALTER TABLE own ADD COLUMN extra int DEFAULT 7;
@@ -61,10 +62,12 @@ SELECT * FROM into1, into2;
 CREATE LOCAL TEMP TABLE local1 (a int GENERATED ALWAYS AS IDENTITY, b text);
 INSERT INTO local1 (b) VALUES ('x');
 SELECT * FROM local1;
+--! missing: the warning that GLOBAL is deprecated
 CREATE GLOBAL TEMPORARY TABLE global1 (a int);
 CREATE LOCAL TABLE local2 (a int);
 CREATE TABLE pg_temp.named (a int);
 SELECT relpersistence::text FROM pg_class WHERE relname = 'named';
+--! missing: the schema of a temporary object is not looked at
 CREATE TEMP TABLE public.wrong (a int);
 CREATE TEMP TABLE nowhere.wrong (a int);
 CREATE TABLE wrong (a int) ON COMMIT DROP;
@@ -83,7 +86,9 @@ DROP TABLE parent;
 DROP TABLE parent CASCADE;
 CREATE UNLOGGED TABLE unlogged1 (id int PRIMARY KEY);
 SELECT relname::text, relpersistence::text FROM pg_class WHERE relname LIKE 'unlogged1%' ORDER BY 1;
+--! missing: UNLOGGED with AS
 CREATE UNLOGGED TABLE unlogged2 AS SELECT 1 AS a;
+--! missing: UNLOGGED with AS
 SELECT relpersistence::text FROM pg_class WHERE relname = 'unlogged2';
 CREATE TABLE lasting_child (id int REFERENCES unlogged1);
 CREATE UNLOGGED TABLE unlogged3 (id int REFERENCES lasting);
@@ -92,6 +97,7 @@ CREATE TRANSIENT TABLE wrong (a int);
 CREATE VIEW seen AS SELECT name FROM mine;
 SELECT * FROM seen ORDER BY 1;
 SELECT relpersistence::text, relkind::text FROM pg_class WHERE relname = 'seen';
+--! missing: the schema of a temporary object is not looked at
 CREATE VIEW public.wrong AS SELECT name FROM mine;
 CREATE TEMP VIEW seen2 AS SELECT id FROM lasting;
 CREATE OR REPLACE TEMP VIEW seen2 AS SELECT id FROM lasting WHERE id > 1;
@@ -102,6 +108,7 @@ DROP VIEW seen3;
 CREATE TEMP SEQUENCE counted START 5;
 SELECT nextval('counted'), currval('pg_temp.counted');
 SELECT relpersistence::text FROM pg_class WHERE relname = 'counted';
+--! missing: the schema of a temporary object is not looked at
 CREATE TEMP SEQUENCE public.counted;
 CREATE TEMP TABLE drawn (a int DEFAULT nextval('counted'));
 INSERT INTO drawn DEFAULT VALUES RETURNING a;
