@@ -197,7 +197,7 @@ fn clear(world: &World, postgres: &Postgres) {
         let mut session = Wire::connect(world.sql(1), "raid", "raid");
         let found = session.simple("SELECT tablename FROM pg_tables WHERE schemaname = 'public'", None);
         let names = found.lines.iter().filter_map(|line| line.strip_prefix("row "));
-        let drops: Vec<String> = names.map(|name| format!("DROP TABLE \"{name}\";")).collect();
+        let drops: Vec<String> = names.map(|name| format!("DROP TABLE \"{name}\" CASCADE;")).collect();
         found.error().is_none() && (drops.is_empty() || session.simple(&drops.concat(), None).error().is_none())
     });
 }
