@@ -17,7 +17,7 @@ use messages::planted::{Bug, Planted};
 pub enum Situations {
     /// None.
     Never,
-    /// Two runs of three are in one, by their seeds and the bug that is planted.
+    /// By their seeds: one run of three is in any; where a bug is planted that shows in one, two of three are in that.
     BySeed,
     /// This one.
     Only(Situation),
@@ -119,11 +119,11 @@ impl Situations {
         let shown = || SHOWN_IN.iter().find(|(bug, _)| planted.is(*bug)).map(|(_, situation)| *situation);
         match self {
             Situations::Never => None,
-            Situations::BySeed if random.one_in(3) => None,
-            Situations::BySeed => {
-                let any = *random.pick(&Situation::ALL);
-                Some(shown().unwrap_or(any))
-            }
+            Situations::BySeed => match (shown(), random.one_in(3)) {
+                (Some(_), true) | (None, false) => None,
+                (Some(shown), false) => Some(shown),
+                (None, true) => Some(*random.pick(&Situation::ALL)),
+            },
             Situations::Only(situation) => Some(situation),
         }
     }

@@ -183,6 +183,8 @@ const _: () =
     assert!(OPEN_FILES as usize > 4 * (CLIENTS_MAX + REFUSALS_MAX), "clients leave room for the store's files");
 /// How often is looked whether there is log for the archive.
 pub const ARCHIVE_LOOK: Duration = Duration::from_millis(250);
+/// How often the archive notes that the site serves, while nothing is logged.
+pub const ARCHIVE_MARKS: Duration = Duration::from_secs(1);
 /// How long the archive rests after an error.
 pub const ARCHIVE_PAUSE: Duration = Duration::from_secs(5);
 /// Bytes of a file of the archive, beyond which another one begins.

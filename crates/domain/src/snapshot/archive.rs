@@ -87,8 +87,9 @@ pub enum WantedMoment {
 }
 
 impl WantedMoment {
-    /// All that has committed up to this microsecond since 1970, that one included.
+    /// All that has committed up to this microsecond since 1970, that one included. What no clock shows is as late as clocks go.
     pub fn of_micros(micros: u64) -> WantedMoment {
+        let micros = micros.min(u64::MAX >> CLOCK_LOGICAL_BITS);
         WantedMoment::Clock((micros << CLOCK_LOGICAL_BITS) | ((1 << CLOCK_LOGICAL_BITS) - 1))
     }
 
@@ -101,30 +102,22 @@ impl WantedMoment {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MomentError {
     /// The snapshot may hold what has committed later.
-    #[error("the snapshot holds what committed up to {}: take an earlier snapshot, or a later time", date_of(*.0))]
+    #[error("the snapshot holds what committed up to {} microseconds since 1970", micros_of(*.0))]
     Before(u64),
-    /// The site was out of the instance, or its copy was being repaired.
-    #[error("the site had no current copy then{}: take the archive and a snapshot of another site", since(.0))]
+    /// The site was out of the instance, or its copy was being repaired, until this clock if that is known.
+    #[error("the site had no current copy then")]
     NotCurrent(Option<u64>),
     /// Nothing is known of what came behind it.
-    #[error("the archive does not reach so far: all of it is known up to {}", date_of(*.0))]
+    #[error("all of the archive is known up to {} microseconds since 1970", micros_of(*.0))]
     Beyond(u64),
     /// A record that is none.
     #[error("a record of the archive cannot be read: {0}")]
     Record(String),
 }
 
-fn since(clock: &Option<u64>) -> String {
-    clock.map_or_else(String::new, |clock| format!(", but from {} on", date_of(clock)))
-}
-
 /// Microseconds since 1970 of a clock.
 pub fn micros_of(clock: u64) -> u64 {
     clock >> CLOCK_LOGICAL_BITS
-}
-
-fn date_of(clock: u64) -> String {
-    format!("{} microseconds since 1970", micros_of(clock))
 }
 
 /// The first reading of what was logged since the snapshot: looks for the cut.

@@ -7,7 +7,7 @@ use super::{Core, Life};
 use crate::site_log::SiteLog;
 use crate::store::StoreReader;
 use crate::{clock, limits};
-use commit_log::{Log, Position};
+use commit_log::{Log, LogError, Position};
 use domain::Domain;
 use domain::snapshot::archive::{self, ArchiveMark, ArchivedEnd};
 use domain::snapshot::taking::{Taking, serving};
@@ -93,10 +93,14 @@ impl Core {
         }
     }
 
-    /// What of the log an archive takes next that ends here and has looked at this life before, or at another.
-    pub(crate) fn archive_part(&mut self, end: &ArchivedEnd, known: Option<u64>) -> Result<ArchivePart, String> {
+    /// What of the log an archive takes next that ends here and has looked at this life before, or at another; none: there are no servers now.
+    pub(crate) fn archive_part(
+        &mut self,
+        end: &ArchivedEnd,
+        known: Option<u64>,
+    ) -> Result<Option<ArchivePart>, LogError> {
         let lives = self.lives;
-        let domain = self.copied(None)?;
+        let Life::Running(domain) = &mut self.life else { return Ok(None) };
         let log = domain.log();
         let goes_on = if known == Some(lives) { end.end >= log.first() } else { end.goes_on_with(log) };
         let from = if goes_on { end.end } else { log.first() };
@@ -104,7 +108,7 @@ impl Core {
         let mut records: Vec<(Position, Vec<u8>, Position)> = Vec::new();
         if from < on_disk {
             for entry in log.read_from(from) {
-                let (position, record) = entry.map_err(|error| error.to_string())?;
+                let (position, record) = entry?;
                 if let Some((_, _, behind)) = records.last_mut() {
                     *behind = position;
                 }
@@ -122,7 +126,7 @@ impl Core {
         }
         let end = records.last().map_or(from, |(_, _, behind)| *behind);
         let left = on_disk.0.saturating_sub(end.0);
-        Ok(ArchivePart { lives, goes_on, first, records, mark, left })
+        Ok(Some(ArchivePart { lives, goes_on, first, records, mark, left }))
     }
 
     /// An archive has what this life's log has before this position.

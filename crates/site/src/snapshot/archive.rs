@@ -20,6 +20,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Extension of its files.
 const EXTENSION: &str = "log";
@@ -79,15 +80,13 @@ fn step(folder: &Path, shared: &SiteShared, writer: &mut Option<ArchiveWriter>) 
         Some(current) => current,
         None => writer.insert(ArchiveWriter::open(folder)?),
     };
-    let Some(Ok(part)) = shared.core().map(|mut core| core.archive_part(&current.end, current.lives)) else {
-        // There are no servers now.
-        return Ok(0);
-    };
+    let part = shared.core().map(|mut core| core.archive_part(&current.end, current.lives)).transpose()?;
+    let Some(part) = part.flatten() else { return Ok(0) };
     if !part.goes_on || current.number == 0 {
         current.begin_anew(part.first)?;
     }
     current.lives = Some(part.lives);
-    current.write(&part)?;
+    current.append(&part)?;
     let end = current.end.end;
     if let Some(mut core) = shared.core() {
         core.archived(part.lives, end);
@@ -110,6 +109,8 @@ struct ArchiveWriter {
     file: Option<FrameWriter>,
     /// A mark whose place in the log is not archived yet.
     pending: Option<ArchiveMark>,
+    /// When the last mark was taken.
+    marked: Option<Instant>,
     /// The clock of the last mark that was written.
     known_to: Option<u64>,
 }
@@ -118,11 +119,13 @@ impl ArchiveWriter {
     fn open(folder: &Path) -> Result<ArchiveWriter, SnapshotError> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(SnapshotError::file(folder))?;
         let files = ArchiveFiles::find(folder)?;
-        let (mut end, number) = (ArchivedEnd::default(), files.newest());
-        if let Some(newest) = number.and_then(|number| files.of(number).last()) {
+        // None yet: the log does not go on with it.
+        let number = files.newest().unwrap_or(0);
+        let mut end = ArchivedEnd::beginning_at(files.of(number).last().map_or(Position(0), |file| file.first));
+        // A file may have no records: its process had none, or was killed while it wrote the first.
+        for file in files.of(number).iter().rev() {
+            let mut reader = file.reader()?;
             // What stands behind a frame that is torn was never given up by the site.
-            end.end = newest.first;
-            let mut reader = newest.reader()?;
             while let Ok(frame) = next_frame(&mut reader) {
                 if let ArchiveFrame::Records { records, behind, .. } = frame
                     && let Some((position, record)) = records.last()
@@ -130,18 +133,12 @@ impl ArchiveWriter {
                     end.takes(*position, record, behind);
                 }
             }
+            if end.last.is_some() {
+                break;
+            }
         }
         let folder = folder.to_owned();
-        Ok(ArchiveWriter {
-            folder,
-            // None yet: the log does not go on with it.
-            number: number.unwrap_or(0),
-            end,
-            lives: None,
-            file: None,
-            pending: None,
-            known_to: None,
-        })
+        Ok(ArchiveWriter { folder, number, end, lives: None, file: None, pending: None, marked: None, known_to: None })
     }
 
     /// The log is another one, or some of it was given up.
@@ -161,8 +158,10 @@ impl ArchiveWriter {
     }
 
     /// Writes a part, to disk.
-    fn write(&mut self, part: &ArchivePart) -> Result<(), SnapshotError> {
-        self.pending = self.pending.or(part.mark);
+    fn append(&mut self, part: &ArchivePart) -> Result<(), SnapshotError> {
+        if self.pending.is_none() && self.marked.is_none_or(|marked| marked.elapsed() >= limits::ARCHIVE_MARKS) {
+            (self.pending, self.marked) = (part.mark, part.mark.map(|_| Instant::now()));
+        }
         let mut end = self.end.clone();
         for (position, record, behind) in &part.records {
             end.takes(*position, record, *behind);
@@ -173,12 +172,7 @@ impl ArchiveWriter {
         }
         let file = match &mut self.file {
             Some(file) if file.bytes() < limits::ARCHIVE_FILE_BYTES => file,
-            file => {
-                let name = format!("{:06}-{:020}.{EXTENSION}", self.number, self.end.end.0);
-                let made = FrameWriter::create(&self.folder, name)?;
-                sync_folder(&self.folder)?;
-                file.insert(made)
-            }
+            file => file.insert(new_file(&self.folder, self.number, self.end.end)?),
         };
         if !part.records.is_empty() {
             let records = part.records.iter().map(|(position, record, _)| (*position, record.clone())).collect();
@@ -194,6 +188,16 @@ impl ArchiveWriter {
     }
 }
 
+/// A file whose records begin here. Earlier processes may have begun one here, too.
+fn new_file(folder: &Path, number: u32, first: Position) -> Result<FrameWriter, SnapshotError> {
+    let files = ArchiveFiles::find(folder)?;
+    let of_this = files.of(number).iter().filter(|file| file.first == first).map(|file| file.sequence);
+    let sequence = of_this.max().map_or(0, |newest| newest + 1);
+    let made = FrameWriter::create(folder, format!("{number:06}-{:020}-{sequence:04}.{EXTENSION}", first.0))?;
+    sync_folder(folder)?;
+    Ok(made)
+}
+
 fn encoded(frame: &ArchiveFrame) -> Vec<u8> {
     postcard::to_stdvec(frame).expect("a frame always encodes")
 }
@@ -207,7 +211,10 @@ fn next_frame(reader: &mut FrameReader) -> Result<ArchiveFrame, SnapshotError> {
 #[derive(Clone, Debug)]
 struct ArchiveFile {
     path: PathBuf,
+    /// Where its records begin.
     first: Position,
+    /// Among those that begin there.
+    sequence: u32,
 }
 
 impl ArchiveFile {
@@ -234,14 +241,10 @@ impl ArchiveFiles {
         };
         for entry in entries {
             let path = entry.map_err(SnapshotError::file(folder))?.path();
-            let name = path.file_name().and_then(|name| name.to_str());
-            let parts = name.and_then(|name| name.strip_suffix(&format!(".{EXTENSION}"))?.split_once('-'));
-            let Some((Ok(number), Ok(first))) = parts.map(|(number, first)| (number.parse(), first.parse())) else {
-                continue;
-            };
-            files.by_number.entry(number).or_default().push(ArchiveFile { path, first: Position(first) });
+            let Some((number, first, sequence)) = named(&path) else { continue };
+            files.by_number.entry(number).or_default().push(ArchiveFile { path, first, sequence });
         }
-        files.by_number.values_mut().for_each(|files| files.sort_by_key(|file| file.first));
+        files.by_number.values_mut().for_each(|files| files.sort_by_key(|file| (file.first, file.sequence)));
         Ok(files)
     }
 
@@ -252,6 +255,14 @@ impl ArchiveFiles {
     fn of(&self, number: u32) -> &[ArchiveFile] {
         self.by_number.get(&number).map_or(&[], Vec::as_slice)
     }
+}
+
+/// What the name of a file says: the archive, where its records begin, and which of those that begin there it is.
+fn named(path: &Path) -> Option<(u32, Position, u32)> {
+    let name = path.file_name()?.to_str()?.strip_suffix(&format!(".{EXTENSION}"))?;
+    let (number, rest) = name.split_once('-')?;
+    let (first, sequence) = rest.split_once('-')?;
+    Some((number.parse().ok()?, Position(first.parse().ok()?), sequence.parse().ok()?))
 }
 
 /// Reads an archive of a site from a place in its log on.
@@ -276,12 +287,13 @@ impl ArchiveReader {
     pub fn open(folder: &Path, number: u32, from: Position) -> Result<ArchiveReader, SnapshotError> {
         let files = ArchiveFiles::find(folder)?;
         let files = files.of(number);
-        let begins = files.iter().rposition(|file| file.first <= from).ok_or_else(|| SnapshotError::Gap {
+        let nearest = files.iter().map(|file| file.first).filter(|first| *first <= from).max();
+        let next = nearest.ok_or_else(|| SnapshotError::Gap {
             folder: folder.to_owned(),
             from: from.0,
             to: files.first().map_or(u64::MAX, |file| file.first.0),
         })?;
-        let next = files[begins].first;
+        let begins = files.partition_point(|file| file.first < next);
         Ok(ArchiveReader {
             folder: folder.to_owned(),
             files: Vec::from(&files[begins..]).into_iter(),
@@ -365,5 +377,98 @@ impl ArchiveStatus {
     /// How far behind the site it is, in seconds; none: nothing is in it.
     pub fn seconds_behind(&self) -> Option<u64> {
         (self.known_to_us > 0).then(|| clock::wall_micros().saturating_sub(self.known_to_us) / 1_000_000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use messages::EpochNumber;
+
+    fn part(records: &[(u64, &[u8], u64)], mark: Option<u64>) -> ArchivePart {
+        let records: Vec<_> =
+            records.iter().map(|(at, record, behind)| (Position(*at), record.to_vec(), Position(*behind))).collect();
+        let mark = mark.map(|at| ArchiveMark { clock: 7, epoch: EpochNumber(3), at: Position(at) });
+        ArchivePart { lives: 1, goes_on: true, first: Position(0), records, mark, left: 0 }
+    }
+
+    fn opened(folder: &Path) -> ArchiveWriter {
+        ArchiveWriter::open(folder).expect("the folder can be read")
+    }
+
+    fn records(folder: &Path, from: u64) -> Vec<u64> {
+        let mut reader = ArchiveReader::open(folder, 1, Position(from)).expect("it goes back so far");
+        let mut found = Vec::new();
+        while let Some(entry) = reader.next_entry().expect("nothing is missing") {
+            if let ArchiveEntry::Record(position, _) = entry {
+                found.push(position.0);
+            }
+        }
+        found
+    }
+
+    /// If this fails, a site that had nothing to log before it was started again archives nothing any more, and keeps its log without end.
+    #[test]
+    fn an_archive_goes_on_after_quiet_processes() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut writer = opened(folder.path());
+        writer.begin_anew(Position(10)).expect("it begins");
+        writer.append(&part(&[(10, b"one", 20)], None)).expect("there is room");
+        for _ in 0..3 {
+            let mut quiet = opened(folder.path());
+            assert_eq!((quiet.number, quiet.end.end), (1, Position(20)));
+            assert!(quiet.end.last.is_some(), "the log is compared with its last record");
+            quiet.append(&part(&[], Some(20))).expect("there is room");
+        }
+        let mut writer = opened(folder.path());
+        writer.append(&part(&[(20, b"two", 30)], None)).expect("there is room");
+        assert_eq!(records(folder.path(), 10), [10, 20]);
+        assert_eq!(records(folder.path(), 20), [20], "from a place where several files begin");
+        assert_eq!(opened(folder.path()).end.end, Position(30));
+    }
+
+    /// If this fails, a process that was killed while it wrote its first frame leaves an archive that cannot be read, or goes on elsewhere.
+    #[test]
+    fn an_archive_goes_on_behind_a_torn_file() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut writer = opened(folder.path());
+        writer.begin_anew(Position(0)).expect("it begins");
+        writer.append(&part(&[(0, b"one", 10)], None)).expect("there is room");
+        let mut killed = opened(folder.path());
+        killed.append(&part(&[(10, b"two", 20)], None)).expect("there is room");
+        let torn =
+            ArchiveFiles::find(folder.path()).expect("it can be read").of(1).last().expect("a file").path.clone();
+        let bytes = fs::read(&torn).expect("a file");
+        fs::write(&torn, &bytes[..bytes.len() - 1]).expect("there is room");
+        let mut writer = opened(folder.path());
+        assert_eq!(writer.end.end, Position(10));
+        writer.append(&part(&[(10, b"two", 20)], None)).expect("there is room");
+        assert_eq!(records(folder.path(), 0), [0, 10]);
+    }
+
+    /// If this fails, an archive that was removed under a running site swallows its log.
+    #[test]
+    fn a_file_that_was_removed_is_an_error() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut writer = opened(folder.path());
+        writer.begin_anew(Position(0)).expect("it begins");
+        writer.append(&part(&[(0, b"one", 10)], None)).expect("there is room");
+        let file = ArchiveFiles::find(folder.path()).expect("it can be read").of(1)[0].path.clone();
+        fs::remove_file(&file).expect("it is there");
+        assert!(
+            matches!(writer.append(&part(&[(10, b"two", 20)], None)), Err(SnapshotError::File { path, .. }) if path == file)
+        );
+    }
+
+    /// If this fails, an idle site writes and syncs a mark several times a second.
+    #[test]
+    fn marks_are_as_often_as_they_need_be() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut writer = opened(folder.path());
+        writer.begin_anew(Position(0)).expect("it begins");
+        writer.append(&part(&[(0, b"one", 10)], Some(10))).expect("there is room");
+        let bytes = writer.file.as_ref().expect("a file").bytes();
+        writer.append(&part(&[], Some(10))).expect("there is room");
+        assert_eq!(writer.file.as_ref().expect("a file").bytes(), bytes);
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! Invariants: a folder without a manifest is no snapshot; whatever is damaged is an error that names the file and the place in it.
 
-use domain::snapshot::archive::MomentError;
+use commit_log::LogError;
+use domain::snapshot::archive::{MomentError, micros_of};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -100,8 +102,11 @@ pub enum SnapshotError {
         to: u64,
     },
     /// The moment that was asked for.
-    #[error("the instance cannot be restored as it was then: {0}")]
+    #[error("the instance cannot be restored as it was then: {}", in_words(.0))]
     Moment(#[from] MomentError),
+    /// The log that is to be archived cannot be read.
+    #[error("the log cannot be archived: {0}")]
+    Log(#[from] LogError),
     /// What was read back cannot be brought to a state.
     #[error("the snapshot cannot be restored: {0}")]
     Restore(String),
@@ -230,6 +235,27 @@ pub fn date(micros: u64) -> String {
     let year = year_of_era + era * 400 + u64::from(month <= 2);
     let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+}
+
+/// Why there is nothing of a moment, with dates.
+fn in_words(error: &MomentError) -> String {
+    let at = |clock: u64| {
+        let micros = micros_of(clock);
+        format!("{}.{:06} UTC", date(micros), micros % 1_000_000)
+    };
+    match error {
+        MomentError::Before(clock) => {
+            format!("the snapshot holds what committed up to {}: take an earlier snapshot, or a later time", at(*clock))
+        }
+        MomentError::NotCurrent(since) => {
+            let since = since.map_or_else(String::new, |clock| format!(", but from {} on", at(clock)));
+            format!("the site had no current copy then{since}: take the archive and a snapshot of another site")
+        }
+        MomentError::Beyond(clock) => {
+            format!("the archive does not reach so far: all of it is known up to {}", at(*clock))
+        }
+        MomentError::Record(_) => error.to_string(),
+    }
 }
 
 /// Whether a snapshot may be called so: the name is that of a folder.
@@ -390,8 +416,18 @@ impl FrameWriter {
     }
 
     /// Brings what there is to the disk, and goes on.
+    ///
+    /// # Errors
+    /// Also when somebody has removed the file: what goes there is lost.
     pub(crate) fn sync(&mut self) -> Result<(), SnapshotError> {
-        let sync = |file: &mut BufWriter<File>| file.flush().and_then(|()| file.get_ref().sync_data());
+        let sync = |file: &mut BufWriter<File>| {
+            file.flush()?;
+            file.get_ref().sync_data()?;
+            match file.get_ref().metadata()?.nlink() {
+                0 => Err(std::io::Error::new(ErrorKind::NotFound, "the file was removed while it was written")),
+                _ => Ok(()),
+            }
+        };
         sync(&mut self.file).map_err(SnapshotError::file(&self.path))
     }
 
