@@ -231,7 +231,7 @@ impl TemporarySchemas {
         let Some(sweep) = &self.sweep else { return };
         let began = sweep.began;
         let is_same =
-            |epoch: &Arc<Epoch>| sweep.epoch.as_ref().is_some_and(|looked_for| Arc::ptr_eq(epoch, looked_for));
+            |epoch: &Arc<Epoch>| sweep.epoch.as_ref().is_some_and(|looked_for| looked_for.number == epoch.number);
         if self.epoch.as_ref().is_some_and(is_same) {
             self.epoch = None;
         }

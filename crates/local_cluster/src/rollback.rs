@@ -1,4 +1,4 @@
-//! Rolling a cluster back to a snapshot of it: the data of all its processes are replaced at once, while none of them runs.
+//! Rolling a cluster back to a snapshot of it, or to a moment behind one: the data of all its processes are replaced at once, while none of them runs.
 //!
 //! New data are made beside the old ones while the cluster serves. Then all processes are ended, the new logs are written behind the last epoch and the last
 //! life that the oracle has given out, and the file `committed` is written. From there on the rollback is done: whatever dies, the next start of a process
@@ -10,7 +10,7 @@ use crate::orders::{self, ClusterOrder};
 use crate::process::ProcessName;
 use serde::{Deserialize, Serialize};
 use site::snapshot::files::{self, Manifest};
-use site::snapshot::restore::{self, RollbackPlan};
+use site::snapshot::restore::{self, RestoredMoment, RollbackPlan};
 use site::{OracleConfig, SiteConfig};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -93,8 +93,13 @@ pub fn check(cluster: &ClusterDirectory, manifest: &Manifest) -> Result<(), Clus
 /// Makes the new data, while the cluster serves.
 ///
 /// # Errors
-/// The snapshot is damaged, another rollback is under way, or the disk is full. Nothing is left of it then.
-pub fn prepare(cluster: &ClusterDirectory, snapshot: &Path) -> Result<PreparedRollback, ClusterError> {
+/// The snapshot is damaged, nobody can know how the instance was at the moment, another rollback is under way, or the disk is full. Nothing is left of it
+/// then.
+pub fn prepare(
+    cluster: &ClusterDirectory,
+    snapshot: &Path,
+    moment: Option<&RestoredMoment>,
+) -> Result<PreparedRollback, ClusterError> {
     let (Some(lock), Some(_change)) = (take_lock(cluster, LOCK_FILE)?, take_lock(cluster, CHANGE_LOCK_FILE)?) else {
         let message = format!("another rollback of {} is under way", cluster.folder().display());
         return Err(ClusterError::Rollback(message));
@@ -109,7 +114,7 @@ pub fn prepare(cluster: &ClusterDirectory, snapshot: &Path) -> Result<PreparedRo
     }
     check(cluster, &files::verify(snapshot)?)?;
     clear(cluster)?;
-    let made = make(cluster, snapshot);
+    let made = make(cluster, snapshot, moment);
     if made.is_err() {
         // The reason is what is told. Whatever cannot be removed now the next one removes.
         let _ = clear(cluster);
@@ -118,12 +123,12 @@ pub fn prepare(cluster: &ClusterDirectory, snapshot: &Path) -> Result<PreparedRo
 }
 
 /// Makes the new stores, and says how many rows they have.
-fn make(cluster: &ClusterDirectory, snapshot: &Path) -> Result<u64, ClusterError> {
+fn make(cluster: &ClusterDirectory, snapshot: &Path, moment: Option<&RestoredMoment>) -> Result<u64, ClusterError> {
     let folder = cluster.folder().join(FOLDER);
     fs::create_dir(&folder).map_err(file_error(&folder))?;
     let sites = site_configs(cluster)?;
     let stores: Vec<PathBuf> = sites.iter().map(|site| site.data.join(NEW_FOLDER)).collect();
-    let (plan, contents) = restore::prepare_rollback(snapshot, &folder.join("scratch"), &stores)?;
+    let (plan, contents) = restore::prepare_rollback(snapshot, moment, &folder.join("scratch"), &stores)?;
     write_synced(&place(cluster, PLAN_FILE), &plan.encode())?;
     Ok(contents.rows)
 }

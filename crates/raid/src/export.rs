@@ -1,7 +1,9 @@
-//! `raid export`: a table, or the rows of a query, as a file of text.
+//! `raid export`: a table, or the rows of a query, as a file.
 //!
-//! It is a client like any other: one COPY, in a read-only transaction, so that all rows are of one moment. Invariant: a file has its name only when all of it is
+//! It is a client like any other: one COPY or one query, in a read-only transaction, so that all rows are of one moment. Invariant: a file has its name only when all of it is
 //! on disk.
+
+mod parquet;
 
 use crate::cluster_folder::ClusterFolder;
 use crate::method::{connect, told};
@@ -9,9 +11,10 @@ use clap::{Args, ValueEnum};
 use local_cluster::ClusterDirectory;
 use local_cluster::process::ProcessName;
 use local_cluster::screen::grouped;
+use postgres::Transaction;
 use site::SiteConfig;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -20,13 +23,14 @@ Examples:
   raid export orders --out orders.csv
   raid export --query \"SELECT * FROM orders WHERE paid\" --out paid.csv
   raid export orders --site 2 | gzip > orders.csv.gz
+  raid export orders --format parquet --out orders.parquet
 
 It connects as the user `postgres`, without encryption, and with the password in PGPASSWORD if it is asked for one. What it does can be done with any client, too:
 COPY (SELECT ...) TO STDOUT (FORMAT csv, HEADER).";
 
-/// Write a table, or the rows of a query, to a file of text
+/// Write a table, or the rows of a query, to a file
 ///
-/// All rows are of one moment. Nothing waits for it, and nothing is aborted. The first line has the names of the columns.
+/// All rows are of one moment. Nothing waits for it, and nothing is aborted. A file of text begins with a line of the columns' names.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExportOptions {
@@ -54,6 +58,8 @@ pub struct ExportOptions {
 enum ExportFormat {
     /// Commas between columns, quotes where they are needed, as PostgreSQL writes it.
     Csv,
+    /// A file of columns with their types, for programs that analyse data: Apache Parquet, compressed with Snappy.
+    Parquet,
 }
 
 fn text(error: impl std::fmt::Display) -> String {
@@ -73,21 +79,29 @@ pub fn run(options: &ExportOptions) -> Result<ExitCode, String> {
         (Some(query), _) => query.clone(),
         (None, table) => format!("SELECT * FROM {}", quoted(table.as_deref().unwrap_or_default())),
     };
-    let ExportFormat::Csv = options.format;
-    let mut rows = transaction
-        .copy_out(&format!("COPY ({query}) TO STDOUT (FORMAT csv, HEADER)"))
-        .map_err(|error| told(&error))?;
+    let query = query.trim_end().trim_end_matches(';').to_owned();
+    let mut write = |out: &mut (dyn Write + Send)| match options.format {
+        ExportFormat::Csv => csv(&mut transaction, &query, out),
+        ExportFormat::Parquet => parquet::write(&mut transaction, &query, &mut *out).map(drop),
+    };
     match &options.out {
         Some(path) => {
-            let bytes = to_file(&mut rows, path)?;
+            let bytes = to_file(path, |file| write(file))?;
             println!("{} has {} bytes", path.display(), grouped(bytes));
         }
         None => {
-            let mut out = io::stdout().lock();
-            io::copy(&mut rows, &mut out).and_then(|_| out.flush()).map_err(text)?;
+            let mut out = BufWriter::new(io::stdout());
+            write(&mut out)?;
+            out.flush().map_err(text)?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn csv(transaction: &mut Transaction<'_>, query: &str, out: &mut (dyn Write + Send)) -> Result<(), String> {
+    let copy = format!("COPY ({query}) TO STDOUT (FORMAT csv, HEADER)");
+    let mut rows = transaction.copy_out(&copy).map_err(|error| told(&error))?;
+    io::copy(&mut rows, out).map(drop).map_err(text)
 }
 
 /// A table's name, perhaps with its schema, as it is: small letters are not made of large ones.
@@ -97,21 +111,23 @@ fn quoted(name: &str) -> String {
 }
 
 /// Writes a file that is there whole, or not at all. Says how many bytes it has.
-fn to_file(rows: &mut impl io::Read, path: &Path) -> Result<u64, String> {
+fn to_file(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<(), String>) -> Result<u64, String> {
     if path.exists() {
         return Err(format!("{} is there already: name another file with --out", path.display()));
     }
     let mut name = path.file_name().ok_or_else(|| format!("{} names no file", path.display()))?.to_owned();
     name.push(".partial");
     let draft = path.with_file_name(name);
-    let mut write = || {
-        let mut file = File::create(&draft)?;
-        let bytes = io::copy(rows, &mut file)?;
-        file.sync_all()?;
-        fs::rename(&draft, path)?;
+    let written = || {
+        let mut file = BufWriter::new(File::create(&draft).map_err(text)?);
+        write(&mut file)?;
+        let file = file.into_inner().map_err(text)?;
+        file.sync_all().map_err(text)?;
+        let bytes = file.metadata().map_err(text)?.len();
+        fs::rename(&draft, path).map_err(text)?;
         Ok(bytes)
     };
-    write().map_err(|error: io::Error| {
+    written().map_err(|error: String| {
         // Half of it is worth nothing.
         let _ = fs::remove_file(&draft);
         format!("{}: {error}", path.display())
@@ -132,25 +148,17 @@ mod tests {
     /// A reader of half a file would take it for all.
     #[test]
     fn what_fails_leaves_no_file() {
-        struct Fails(u8);
-        impl io::Read for Fails {
-            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-                self.0 += 1;
-                match self.0 {
-                    1 => {
-                        buffer[0] = b'a';
-                        Ok(1)
-                    }
-                    _ => Err(io::Error::other("the site has ended")),
-                }
-            }
-        }
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("rows.csv");
-        let error = to_file(&mut Fails(0), &path).expect_err("it fails");
+        let half = |file: &mut BufWriter<File>| {
+            file.write_all(b"a").map_err(text)?;
+            Err("the site has ended".to_owned())
+        };
+        let error = to_file(&path, half).expect_err("it fails");
         assert!(error.contains("rows.csv: the site has ended"), "{error}");
         assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
-        assert_eq!(to_file(&mut &b"a,b\n"[..], &path), Ok(4));
-        assert!(to_file(&mut &b"c"[..], &path).is_err_and(|error| error.contains("is there already")));
+        let whole = |file: &mut BufWriter<File>| file.write_all(b"a,b\n").map_err(text);
+        assert_eq!(to_file(&path, whole), Ok(4));
+        assert!(to_file(&path, whole).is_err_and(|error| error.contains("is there already")));
     }
 }

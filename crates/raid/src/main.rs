@@ -3,6 +3,7 @@
 //! Every command is one file: its options, its help, and calls into the crates that do the work. Invariant: the exit status is 0 only when
 //! the command did what its help says; 1 means that it did not, with the reason and what to do on standard error; 2 is a wrong command line.
 
+mod archive;
 mod cluster_folder;
 mod config;
 mod export;
@@ -75,6 +76,7 @@ enum RaidCommand {
     Plan(plan::PlanOptions),
     Quel(quel::QuelOptions),
     Snapshot(snapshot::SnapshotArguments),
+    Archive(archive::ArchiveArguments),
     Restore(snapshot::RestoreOptions),
     Rollback(rollback::RollbackOptions),
     Export(export::ExportOptions),
@@ -105,6 +107,7 @@ fn main() -> ExitCode {
         RaidCommand::Plan(options) => plan::run(&options),
         RaidCommand::Quel(options) => quel::run(&options),
         RaidCommand::Snapshot(options) => snapshot::run(&options),
+        RaidCommand::Archive(options) => archive::run(&options),
         RaidCommand::Restore(options) => snapshot::restore(&options),
         RaidCommand::Rollback(options) => rollback::run(&options),
         RaidCommand::Export(options) => export::run(&options),

@@ -121,15 +121,8 @@ pub struct RestoreOptions {
     /// The snapshot's folder.
     #[arg(long, value_name = "DIR")]
     from: PathBuf,
-    /// The instance as it was at this moment behind the snapshot: a time such as '2026-11-25 12:00:00+00', in UTC where it says no zone, or `latest`
-    #[arg(long, value_name = "TIME", value_parser = archive::parse_moment, requires = "archive", conflicts_with = "to_timestamp")]
-    to_time: Option<WantedMoment>,
-    /// The same, in microseconds since 1970: what committed up to then is in, that one included
-    #[arg(long, value_name = "MICROSECONDS", requires = "archive")]
-    to_timestamp: Option<u64>,
-    /// The folder that `log_archive` names in the sites' configuration.
-    #[arg(long, value_name = "DIR")]
-    archive: Option<PathBuf>,
+    #[command(flatten)]
+    moment: MomentOptions,
     /// The new cluster's folder.
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
@@ -141,10 +134,31 @@ pub struct RestoreOptions {
     port: Option<u16>,
 }
 
-impl RestoreOptions {
-    fn moment(&self) -> Option<RestoredMoment> {
-        let wanted = self.to_time.or(self.to_timestamp.map(WantedMoment::of_micros))?;
-        Some(RestoredMoment { wanted, archive: self.archive.clone()? })
+/// A moment behind a snapshot.
+#[derive(Args)]
+pub struct MomentOptions {
+    /// The instance as it was at this moment behind the snapshot: a time such as '2026-11-25 12:00:00+00', in UTC where it says no zone, or `latest`
+    #[arg(long, value_name = "TIME", value_parser = archive::parse_moment, requires = "archive", conflicts_with = "to_timestamp")]
+    to_time: Option<WantedMoment>,
+    /// The same, in microseconds since 1970: what committed up to then is in, that one included
+    #[arg(long, value_name = "MICROSECONDS", requires = "archive")]
+    to_timestamp: Option<u64>,
+    /// The folder that `log_archive` names in the sites' configuration.
+    #[arg(long, value_name = "DIR")]
+    archive: Option<PathBuf>,
+}
+
+impl MomentOptions {
+    /// Errors: an archive without a moment.
+    pub fn moment(&self) -> Result<Option<RestoredMoment>, String> {
+        let wanted = self.to_time.or(self.to_timestamp.map(WantedMoment::of_micros));
+        match (wanted, &self.archive) {
+            (Some(wanted), Some(archive)) => Ok(Some(RestoredMoment { wanted, archive: archive.clone() })),
+            (None, Some(_)) => {
+                Err("--archive is for a moment behind the snapshot: say --to-time or --to-timestamp".to_owned())
+            }
+            (_, None) => Ok(None),
+        }
     }
 }
 
@@ -269,6 +283,7 @@ fn verify(name: &str, deep: bool, place: &SnapshotFolder) -> Result<(), String> 
 
 /// Makes a new cluster.
 pub fn restore(options: &RestoreOptions) -> Result<ExitCode, String> {
+    let moment = options.moment.moment()?;
     // Before anything is made of it.
     let manifest = files::verify(&options.from).map_err(text)?;
     let restoring = ClusterDirectory::begin_restore(&options.data).map_err(text)?;
@@ -278,8 +293,7 @@ pub fn restore(options: &RestoreOptions) -> Result<ExitCode, String> {
     let sites: Vec<SiteConfig> = cluster.sites().keys().map(site).collect::<Result<_, _>>()?;
     let oracle = OracleConfig::read(&cluster.config_of(ProcessName::Oracle)).map_err(text)?;
     let scratch = cluster.folder().join(SCRATCH);
-    let contents =
-        restore::restore(&options.from, options.moment().as_ref(), &scratch, &sites, &oracle).map_err(text)?;
+    let contents = restore::restore(&options.from, moment.as_ref(), &scratch, &sites, &oracle).map_err(text)?;
     restoring.finish().map_err(text)?;
     println!(
         "snapshot {} is restored: {} rows in {} tables and indexes, {} sites in {}; `raid start --data {}` starts them",

@@ -53,7 +53,11 @@ impl ArchivedEnd {
         if self.end < log.first() || self.end > log.appended() {
             return false;
         }
-        let Some((position, hash)) = self.last.filter(|(position, _)| *position >= log.first()) else { return true };
+        let Some((position, hash)) = self.last else { return true };
+        if position < log.first() {
+            // The archived records were given up, and nothing else.
+            return self.end == log.first();
+        }
         let found = log.read_from(position).next();
         found.is_some_and(|entry| entry.is_ok_and(|(at, record)| at == position && xxh3_64(&record) == hash))
     }

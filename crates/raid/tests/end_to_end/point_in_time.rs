@@ -8,11 +8,12 @@ use site::SiteConfig;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-fn now_micros() -> u64 {
+pub fn now_micros() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later").as_micros() as u64
 }
 
-fn archive_to(cluster: &ClusterDirectory, archive: &Path) {
+/// All sites archive their logs here.
+pub fn archive_to(cluster: &ClusterDirectory, archive: &Path) {
     for site in cluster.sites().keys() {
         let path = cluster.config_of(ProcessName::Site(*site));
         let config = SiteConfig::read(&path).expect("it was written");

@@ -1,10 +1,13 @@
 //! Clusters that go back to a snapshot of them, snapshots by schedule, and snapshots from SQL.
 
 use crate::harness::{PATIENCE, World, eventually, raid, said, turn};
+use crate::point_in_time::{archive_to, now_micros};
 use crate::snapshots::{Writer, fails, make_tables, succeeds, text};
 use laboratory::debit_credit::connect;
 use local_cluster::process::ProcessName;
 use local_cluster::{ClusterDirectory, ClusterWish};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
 use rustix::process::{Pid, Signal, kill_process};
 use site::SiteConfig;
 use site::layout::Layout;
@@ -22,8 +25,14 @@ struct Started {
 impl Started {
     /// Three sites, which serve.
     fn start(data: &Path) -> Started {
+        Started::start_changed(data, |_| {})
+    }
+
+    /// The same, with something changed before they start.
+    fn start_changed(data: &Path, change: impl FnOnce(&ClusterDirectory)) -> Started {
         let wish = ClusterWish { sites: Some(3), port: Some(0), ..ClusterWish::default() };
         let cluster = ClusterDirectory::open_or_create(data, &wish).expect("a cluster");
+        change(&cluster);
         let output = std::fs::File::create(data.join("start.txt")).expect("a file");
         let mut command = Command::new(raid());
         command.args(["start", "--data"]).arg(data).stdout(output).stderr(Stdio::inherit());
@@ -86,6 +95,45 @@ fn same(states: &[(i64, i64)]) -> (i64, i64) {
     assert!(states.windows(2).all(|pair| pair[0] == pair[1]), "all sites have the same state: {states:?}");
     assert_eq!(states[0].0, states[0].1, "each row has its change of the balance");
     states[0]
+}
+
+/// A cluster that goes back to a moment must have what had committed up to it, at all sites, and go on with another archive: the old one knows what is given up.
+#[test]
+fn a_rollback_to_a_moment_has_what_had_committed_by_then() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let archive = place.path().join("archive");
+    let mut started = Started::start_changed(folder.path(), |cluster| archive_to(cluster, &archive));
+    let data = text(folder.path());
+    let console = started.cluster.sites()[&1].console;
+    let archived = || site::status::ask(console).ok().and_then(|status| status.archive);
+    let mut client = started.client(1);
+    make_tables(&mut client);
+    eventually("an archive", || archived().is_some_and(|archive| archive.number == Some(1)));
+    fill(&mut client, 0, 10);
+    succeeds(&["snapshot", "take", "base", "--site", "1", "--data", data]);
+    fill(&mut client, 10, 10);
+    let moment = now_micros();
+    fill(&mut client, 20, 10);
+    client.batch_execute("DROP TABLE rows").expect("it is there");
+    eventually("the moment to be known", || archived().is_some_and(|archive| archive.known_to_us > moment));
+    let (archive, to) = (text(&archive), moment.to_string());
+    let back = ["rollback", "base", "--data", data, "--archive", archive];
+    fails(&back, "say --to-time");
+    fails(&[&back[..], &["--to-timestamp", &to]].concat(), "say --yes");
+    let beyond = (moment + 3_600_000_000).to_string();
+    fails(&[&back[..], &["--to-timestamp", &beyond, "--yes"]].concat(), "does not reach so far");
+    succeeds(&[&back[..], &["--to-timestamp", &to, "--yes"]].concat());
+    started.serves();
+    assert_eq!(same(&started.states()), (20, 20));
+    fill(&mut started.client(2), 20, 5);
+    assert_eq!(same(&started.states()), (25, 25));
+    eventually("another archive", || archived().is_some_and(|archive| archive.number == Some(2)));
+    // Behind the snapshot there is only what was given up.
+    let later = now_micros().to_string();
+    fails(&[&back[..], &["--to-timestamp", &later, "--yes"]].concat(), "does not reach so far");
+    started.kill();
 }
 
 /// A cluster that goes back under load must have the snapshot's state at all sites, also at one that was down, and go on; its clients must be told.
@@ -319,6 +367,65 @@ fn tables_are_exported() {
     fails(&["export", "Odd", "--data", text(&data), "--site", "9"], "has no site 9");
     let entries = std::fs::read_dir(&data).expect("the folder").flatten();
     assert!(entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "partial")).count() == 0);
+    assert_eq!(world.stop(), Vec::<String>::new());
+}
+
+/// A file of columns must have the values with their types, and nulls where they are.
+#[test]
+fn tables_are_exported_with_their_types() {
+    let world = World::start_in(Layout::Merged);
+    let mut client = world.connect(1);
+    client
+        .batch_execute(
+            "CREATE TABLE typed (b boolean, s smallint, i int PRIMARY KEY, l bigint, r real, d double precision, \
+             n numeric(12, 2), w numeric(30, 3), f numeric, t text, v varchar(9), y bytea, da date, ti time, ts timestamp, \
+             tz timestamptz, u uuid, j jsonb, a int[]); \
+             INSERT INTO typed VALUES (true, -7, 1, 1 << 40, 1.5, -2.25, 12345.67, -123456789012345678901234567.125, \
+             1.10, 'a\"b', 'wörd', '\\x00ff', '1999-12-31', '12:00:01', '2000-01-01 00:00:01', \
+             '1970-01-01 00:00:00+00', '00000000-0000-0000-0000-0000000000ff', '{\"k\": 1}', '{1,NULL}'); \
+             INSERT INTO typed (i) VALUES (2); INSERT INTO typed (i) SELECT g FROM generate_series(3, 1000) g",
+        )
+        .expect("rows");
+    let data = world.running.cluster().folder().to_owned();
+    let out = data.join("typed.parquet");
+    let query = "SELECT * FROM typed ORDER BY i;";
+    succeeds(&["export", "--format", "parquet", "--query", query, "--data", text(&data), "--out", text(&out)]);
+    let file = SerializedFileReader::try_from(out.as_path()).expect("a Parquet file");
+    let mut rows = file.get_row_iter(None).expect("its rows").map(|row| row.expect("a row"));
+    let first: Vec<(String, String)> =
+        rows.next().expect("a row").into_columns().into_iter().map(|(name, field)| (name, field.to_string())).collect();
+    let wanted = [
+        ("b", "true"),
+        ("s", "-7"),
+        ("i", "1"),
+        ("l", "1099511627776"),
+        ("r", "1.5"),
+        ("d", "-2.25"),
+        ("n", "12345.67"),
+        ("w", "-123456789012345678901234567.125"),
+        ("f", "\"1.10\""),
+        ("t", "\"a\"b\""),
+        ("v", "\"wörd\""),
+        ("y", "[0, 255]"),
+        ("da", "1999-12-31"),
+        ("ti", "43201000000"),
+        ("ts", "2000-01-01 00:00:01 +00:00"),
+        ("tz", "1970-01-01 00:00:00 +00:00"),
+        ("u", "[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255]"),
+        ("j", "\"{\"k\": 1}\""),
+        ("a", "\"{1,NULL}\""),
+    ];
+    assert_eq!(first, wanted.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let second = rows.next().expect("a row");
+    assert!(second.get_column_iter().all(|(name, field)| name == "i" || *field == Field::Null), "{second}");
+    assert_eq!(rows.count(), 998);
+    client.batch_execute("UPDATE typed SET da = 'infinity' WHERE i = 9").expect("a row");
+    let other = data.join("other.parquet");
+    fails(
+        &["export", "--format", "parquet", "typed", "--data", text(&data), "--out", text(&other)],
+        "column da: Parquet has no",
+    );
+    assert!(!other.exists());
     assert_eq!(world.stop(), Vec::<String>::new());
 }
 

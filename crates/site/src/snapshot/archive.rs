@@ -11,8 +11,8 @@ use crate::core::copying::ArchivePart;
 use crate::shared::SiteShared;
 use crate::{clock, limits};
 use commit_log::Position;
-pub use domain::snapshot::archive::WantedMoment;
-use domain::snapshot::archive::{ArchiveMark, ArchivedEnd, micros_of};
+use domain::snapshot::archive::{ArchiveMark, ArchivedEnd};
+pub use domain::snapshot::archive::{WantedMoment, micros_of};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -46,6 +46,16 @@ pub enum ArchiveEntry {
 /// The folder of a site's archive below the folder that the configuration names.
 pub fn folder_of(archive: &Path, instance: &str, site: u16) -> PathBuf {
     archive.join(format!("{instance}-site-{site}"))
+}
+
+/// The site's log is another one from now on, which begins here: so another archive begins.
+pub(super) fn begin_another(config: &SiteConfig, first: Position) -> Result<(), SnapshotError> {
+    let Some(archive) = &config.log_archive else { return Ok(()) };
+    let folder = folder_of(archive, &config.instance.to_string(), config.id);
+    match ArchiveFiles::find(&folder)?.newest() {
+        Some(newest) => new_file(&folder, newest + 1, first)?.finish().map(drop),
+        None => Ok(()),
+    }
 }
 
 /// Runs the archive until the process ends.
@@ -209,10 +219,10 @@ fn next_frame(reader: &mut FrameReader) -> Result<ArchiveFrame, SnapshotError> {
 
 /// A file of an archive.
 #[derive(Clone, Debug)]
-struct ArchiveFile {
-    path: PathBuf,
+pub(super) struct ArchiveFile {
+    pub(super) path: PathBuf,
     /// Where its records begin.
-    first: Position,
+    pub(super) first: Position,
     /// Among those that begin there.
     sequence: u32,
 }
@@ -228,12 +238,12 @@ impl ArchiveFile {
 
 /// The files of a site's archives.
 #[derive(Debug, Default)]
-struct ArchiveFiles {
-    by_number: BTreeMap<u32, Vec<ArchiveFile>>,
+pub(super) struct ArchiveFiles {
+    pub(super) by_number: BTreeMap<u32, Vec<ArchiveFile>>,
 }
 
 impl ArchiveFiles {
-    fn find(folder: &Path) -> Result<ArchiveFiles, SnapshotError> {
+    pub(super) fn find(folder: &Path) -> Result<ArchiveFiles, SnapshotError> {
         let mut files = ArchiveFiles::default();
         let entries = match fs::read_dir(folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(files),
@@ -248,7 +258,7 @@ impl ArchiveFiles {
         Ok(files)
     }
 
-    fn newest(&self) -> Option<u32> {
+    pub(super) fn newest(&self) -> Option<u32> {
         self.by_number.keys().next_back().copied()
     }
 

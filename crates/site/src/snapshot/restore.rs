@@ -128,16 +128,17 @@ impl RollbackPlan {
     }
 }
 
-/// Makes stores from a snapshot in these folders, for a rollback.
+/// Makes stores in these folders for a rollback, from a snapshot, as the instance was then or at a later moment.
 ///
 /// # Errors
 /// What is damaged, and where; or the disk.
 pub fn prepare_rollback(
     snapshot: &Path,
+    moment: Option<&RestoredMoment>,
     scratch: &Path,
     stores: &[PathBuf],
 ) -> Result<(RollbackPlan, Contents), SnapshotError> {
-    let copied = bring_together(snapshot, scratch, None)?;
+    let copied = bring_together(snapshot, scratch, moment)?;
     for store in stores {
         fs::create_dir_all(store).map_err(SnapshotError::file(store))?;
         copy_store(scratch, store)?;
@@ -169,6 +170,10 @@ pub fn write_rolled_back(
         remove_folder(&folder)?;
         write_log(&folder, repair::identity(site), Position(plan.log_from), &highest.first_records(&epoch))?;
         sync_folder(&new(&site.data))?;
+        if let Err(error) = archive::begin_another(site, Position(plan.log_from)) {
+            // The site finds out by the last record, as good as always: an archive that is away keeps nobody from going back.
+            tracing::warn!(site = site.id, %error, "no other archive of the log could be begun");
+        }
     }
     let folder = new(&oracle.data).join(LOG_FOLDER);
     remove_folder(&folder)?;

@@ -235,9 +235,11 @@ impl Turn<'_> {
             Block::Open => {}
         }
         self.stop_query();
-        if self.session.open
-            && let Some(change) = self.plan_at_commit()?
-        {
+        let change = match self.session.open {
+            true => self.plan_at_commit().inspect_err(|_| self.give_block_up())?,
+            false => None,
+        };
+        if let Some(change) = change {
             self.act_at_commit(execution, change);
         } else if self.session.open {
             execution.step = Step::Commit;
@@ -247,6 +249,11 @@ impl Turn<'_> {
             self.block_committed(execution);
         }
         Ok(())
+    }
+
+    /// COMMIT fails before the transaction has ended: the block is over, and what is left of it is rolled back at the end of the cycle.
+    pub fn give_block_up(&mut self) {
+        self.session.block = Block::Implicit;
     }
 
     fn rollback(&mut self, mut execution: Box<Execution>, chain: bool) -> Result<()> {

@@ -428,6 +428,8 @@ impl Turn<'_> {
         };
         if commit {
             self.end_block(false);
+        } else if execution.step == Step::AtCommit {
+            self.give_block_up();
         }
         self.session.work = Work::Statement(execution);
         self.fail(&error);

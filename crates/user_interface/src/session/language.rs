@@ -11,7 +11,6 @@ use crate::sql::names;
 use crate::sql::parse::{self, Parsed, QuelOrigin, Statement};
 use crate::sql::prepared::Prepared;
 use crate::sql::utility::Utility;
-use messages::namespace::PUBLIC;
 use quel::translate::QuelColumn;
 use quel::{
     QuelError, QuelPlaces, QuelRelations, RangeDeclaration, RangedRelation, StatementMeaning, TranslatedStatement, Verb,
@@ -28,8 +27,8 @@ struct CatalogRelations<'a> {
 impl QuelRelations for CatalogRelations<'_> {
     fn columns(&self, relation: &RangedRelation) -> Option<Vec<QuelColumn>> {
         let text = match relation.schema.as_deref() {
-            Some(schema) if schema != PUBLIC => names::written(schema, &relation.name),
-            _ => relation.name.clone(),
+            Some(schema) => names::written(schema, &relation.name),
+            None => relation.name.clone(),
         };
         let known = self.lookup.existing(NameKind::Relation, &text).ok()?;
         let table = self.lookup.catalog().tables.get(&known)?;

@@ -9,7 +9,6 @@ use crate::sql::names;
 use crate::sql::sequence_options::relation;
 use crate::sql::words::Words;
 use messages::Key;
-use messages::namespace;
 use messages::schema::CatalogEntry;
 use sqlparser::tokenizer::Token;
 use values::Type;
@@ -75,7 +74,6 @@ fn column(words: &mut Words) -> Result<Commented> {
         parts.push(words.name()?);
     }
     match <[String; 3]>::try_from(parts) {
-        Ok([schema, table, column]) if schema == namespace::PUBLIC => Ok(Commented::Column(table, column)),
         Ok([schema, table, column]) => Ok(Commented::Column(names::written(&schema, &table), column)),
         Err(parts) => match <[String; 2]>::try_from(parts) {
             Ok([table, column]) => Ok(Commented::Column(table, column)),

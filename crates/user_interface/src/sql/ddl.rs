@@ -267,6 +267,9 @@ impl<'a> Planner<'a> {
 
     fn create_table(&mut self, create: &ast::CreateTable) -> Result<()> {
         check_create_table(create)?;
+        if create.global == Some(true) {
+            self.warn(sqlstate::WARNING, "GLOBAL is deprecated in temporary table creation".to_owned());
+        }
         let name = self.made_name(&names::own_relation(&create.name)?)?;
         self.check_create(&name)?;
         let persistence = self.persistence(&name, asked_persistence(create))?;

@@ -17,7 +17,6 @@ use messages::namespace;
 use messages::program::{Action, ConflictClause, ConflictKey, Expression, InsertInput, Program};
 use messages::schema::{Identity, IndexSchema, TableSchema, VersionedTable};
 use sqlparser::ast::{self, Expr, SetExpr};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use values::Value;
 
@@ -89,7 +88,7 @@ impl Compiler<'_> {
                     true => Supplying::AllAtOnce,
                     false => Supplying::AsTheyCome,
                 },
-                sql: Arc::from(as_query(source)),
+                sql: Arc::from(as_query(source, &table, &targets)),
                 key_types: Vec::new(),
                 program,
             }),
@@ -152,7 +151,7 @@ impl Compiler<'_> {
                     }
                     match self.row(row.iter(), table, targets) {
                         Ok(row) => rows.push(row),
-                        Err(Stop::Beyond(_)) if needs_query(source, list) => {
+                        Err(Stop::Beyond(_)) if !has_defaults(list) => {
                             (self.parameters, *targets) = before;
                             return Ok(None);
                         }
@@ -422,28 +421,41 @@ pub fn targets_by_name(table: &TableSchema, names: &[String]) -> Result<Vec<usiz
     Ok(targets)
 }
 
-/// Whether rows of values need a query: they have subqueries, and no DEFAULT, of which a query knows nothing.
-fn needs_query(source: &ast::Query, list: &ast::Values) -> bool {
-    let found = ast::visit_expressions(source, |expression| match expression {
-        Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
-    found.is_break() && !list.rows.iter().any(|row| row.content.iter().any(is_default))
+/// Whether rows of values have a DEFAULT, of which a query knows nothing.
+fn has_defaults(list: &ast::Values) -> bool {
+    list.rows.iter().any(|row| row.content.iter().any(is_default))
 }
 
-/// The text of a query with these rows. Lists of values become selections: the query processor computes no subquery within a list.
-fn as_query(source: &ast::Query) -> String {
+/// The text of a query with these rows, for these columns. Lists of values become selections: the query processor computes no subquery within a list.
+fn as_query(source: &ast::Query, table: &TableSchema, targets: &[usize]) -> String {
     match source.body.as_ref() {
         SetExpr::Values(list)
             if source.with.is_none() && source.order_by.is_none() && source.limit_clause.is_none() =>
         {
             let rows = list.rows.iter().map(|row| {
-                let cells: Vec<String> = row.content.iter().map(Expr::to_string).collect();
+                let cells = row.content.iter().zip(targets);
+                let cells: Vec<String> =
+                    cells.map(|(cell, target)| as_cell(cell, table.columns[*target].column_type)).collect();
                 format!("SELECT {}", cells.join(", "))
             });
             rows.collect::<Vec<_>>().join(" UNION ALL ")
         }
         _ => source.to_string(),
+    }
+}
+
+/// A value in such a query. A literal or parameter without a type of its own has the column's, as in an INSERT of values.
+fn as_cell(cell: &Expr, column: values::Type) -> String {
+    let is_untyped = match cell {
+        Expr::Value(value) => {
+            matches!(value.value, ast::Value::SingleQuotedString(_) | ast::Value::EscapedStringLiteral(_))
+                || matches!(value.value, ast::Value::Null | ast::Value::Placeholder(_))
+        }
+        _ => false,
+    };
+    match is_untyped {
+        true => format!("CAST({cell} AS {})", column.unmodified()),
+        false => cell.to_string(),
     }
 }
 

@@ -73,7 +73,16 @@ pub fn relation(name: &ObjectName) -> Result<RelationName> {
     }
 }
 
-/// The name of a relation of ours, with its schema if one was written ([`written`]). Errors: as [`relation`].
+/// A relation's name with its schema if one was written ([`written`]). Errors: as [`relation`].
+pub fn written_relation(name: &ObjectName) -> Result<String> {
+    let relation = relation(name)?;
+    Ok(match &relation.schema {
+        Some(schema) => written(schema, &relation.name),
+        None => relation.name,
+    })
+}
+
+/// The name of a relation of ours where names have been settled: what is in `public` has its name alone there. Errors: as [`relation`].
 pub fn own_relation(name: &ObjectName) -> Result<String> {
     let relation = relation(name)?;
     Ok(match &relation.schema {

@@ -161,7 +161,7 @@ pub(super) fn relation_of(text: &str) -> Result<String> {
         Some([name]) => Ok(names::identifier(name)),
         Some([schema, name]) => {
             let (schema, name) = (names::identifier(schema), names::identifier(name));
-            Ok(if schema == namespace::PUBLIC { name } else { names::written(&schema, &name) })
+            Ok(names::written(&schema, &name))
         }
         _ => Err(SqlError::new(sqlstate::INVALID_NAME, "invalid name syntax")),
     }

@@ -5,7 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::lookup::{NameKind, NameLookup};
-use crate::sql::names::{self, identifier, own_relation};
+use crate::sql::names::{self, identifier, own_relation, written_relation};
 use crate::sql::parse;
 use crate::sql::sequence_names::{first_argument_mut, text_of_name};
 use messages::namespace::{self, OWN_TEMPORARY, PUBLIC};
@@ -216,21 +216,21 @@ impl Qualifier<'_> {
 
     /// Gives what a statement changes, drops or refers to its name.
     fn existing(&mut self, kind: NameKind, name: &mut ObjectName) -> Result<()> {
-        let known = self.lookup.existing(kind, &own_relation(name)?)?;
+        let known = self.lookup.existing(kind, &written_relation(name)?)?;
         self.put(name, known);
         Ok(())
     }
 
     /// Gives what is made its name.
     fn made(&mut self, name: &mut ObjectName) -> Result<()> {
-        let known = self.lookup.new_name(&own_relation(name)?)?;
+        let known = self.lookup.new_name(&written_relation(name)?)?;
         self.put(name, known);
         Ok(())
     }
 
     /// The same of what is temporary.
     fn made_temporary(&mut self, name: &mut ObjectName) -> Result<()> {
-        let known = self.lookup.new_temporary_name(&own_relation(name)?)?;
+        let known = self.lookup.new_temporary_name(&written_relation(name)?)?;
         self.put(name, known);
         Ok(())
     }
@@ -347,7 +347,7 @@ impl Qualifier<'_> {
 
     /// What is changed or dropped only if it is there: nothing is in a schema that is not.
     fn dropped(&mut self, name: &mut ObjectName, if_exists: bool) -> Result<()> {
-        let text = own_relation(name)?;
+        let text = written_relation(name)?;
         let is_away = names::parts(&text).0.is_some_and(|schema| match schema {
             OWN_TEMPORARY => self.lookup.schema(schema).is_err(),
             _ => self.lookup.catalog().namespace(schema).is_none(),
@@ -376,7 +376,7 @@ impl Qualifier<'_> {
 
     /// The table that a foreign key refers to, which may be the one that is being made.
     fn referred(&mut self, name: &mut ObjectName, table: &str) -> Result<()> {
-        let known = self.lookup.existing_or_made(NameKind::Relation, &own_relation(name)?, table)?;
+        let known = self.lookup.existing_or_made(NameKind::Relation, &written_relation(name)?, table)?;
         self.put(name, known);
         Ok(())
     }

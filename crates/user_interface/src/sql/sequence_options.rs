@@ -3,7 +3,6 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::names;
 use crate::sql::words::Words;
-use messages::namespace::PUBLIC;
 use messages::schema::SequenceSchema;
 use sqlparser::ast::{self, Expr};
 use sqlparser::tokenizer::Token;
@@ -39,7 +38,7 @@ pub(super) fn relation(words: &mut Words) -> Result<String> {
         return Ok(name);
     }
     let own = words.name()?;
-    Ok(if name == PUBLIC { own } else { names::written(&name, &own) })
+    Ok(names::written(&name, &own))
 }
 
 pub(super) fn options(words: &mut Words) -> Result<Options> {
@@ -116,7 +115,6 @@ fn owner(words: &mut Words) -> Result<Option<(String, String)>> {
     match parts.as_slice() {
         [_] if unquoted => Ok(None),
         [table, column] => Ok(Some((table.clone(), column.clone()))),
-        [schema, table, column] if schema == PUBLIC => Ok(Some((table.clone(), column.clone()))),
         [schema, table, column] => Ok(Some((names::written(schema, table), column.clone()))),
         _ => Err(SqlError::new(sqlstate::SYNTAX_ERROR, "invalid OWNED BY option")
             .with_hint("Specify OWNED BY table.column or OWNED BY NONE.")),
