@@ -88,6 +88,13 @@ fn a_cluster_is_restored_to_a_moment() {
     note(rows);
     // What comes behind the moment tells that the site was there.
     insert(&world, &mut rows);
+    let before_death = now_micros();
+    eventually("the archive to have what came behind the snapshot", || {
+        world
+            .running
+            .status(1)
+            .is_ok_and(|status| status.archive.is_some_and(|archive| archive.known_to_us > before_death))
+    });
     // The site that archives dies, misses some, and comes back.
     world.kill(1);
     writers[0].wait_for(20);

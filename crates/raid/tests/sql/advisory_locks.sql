@@ -13,7 +13,6 @@ SELECT pg_advisory_unlock(1);
 SELECT pg_advisory_unlock_shared(1);
 -- Keys.
 SELECT pg_advisory_lock(-1), pg_advisory_lock(4294967296), pg_advisory_lock(1, 2), pg_advisory_lock_shared(-1, -2), pg_advisory_lock(9223372036854775807), pg_advisory_lock(-9223372036854775808);
---! missing: columns of pg_locks chosen one by one, and conditions on them
 SELECT classid, objid, objsubid, mode, granted FROM pg_locks WHERE locktype = 'advisory' ORDER BY classid, objid, objsubid;
 --! missing: the warning comes behind the columns
 SELECT pg_advisory_unlock(1, 2), pg_advisory_unlock(2, 1), pg_advisory_unlock(-1, -2), pg_advisory_unlock_shared(-1, -2) AS shared, 7 AS seven;
@@ -26,18 +25,15 @@ SELECT pg_try_advisory_lock(NULL), pg_try_advisory_lock(1, NULL), pg_advisory_un
 SELECT count(*) FROM pg_locks WHERE locktype = 'advisory';
 -- Both modes of one lock.
 SELECT pg_advisory_lock(3), pg_advisory_lock_shared(3), pg_try_advisory_lock_shared(3);
---! missing: columns of pg_locks chosen one by one, and conditions on them
 SELECT mode, granted FROM pg_locks WHERE locktype = 'advisory' ORDER BY mode;
 --! missing: the warning comes behind the columns
 SELECT pg_advisory_unlock(3), pg_advisory_unlock(3);
---! missing: columns of pg_locks chosen one by one, and conditions on them
 SELECT mode, granted FROM pg_locks WHERE locktype = 'advisory' ORDER BY mode;
 --! missing: the warning comes behind the columns
 SELECT pg_advisory_unlock_shared(3), pg_advisory_unlock_shared(3), pg_advisory_unlock_shared(3);
 -- Transactions.
 BEGIN;
 SELECT pg_advisory_xact_lock(1), pg_advisory_xact_lock_shared(2), pg_advisory_xact_lock(1, 1), pg_advisory_xact_lock_shared(2, 2);
---! missing: columns of pg_locks chosen one by one, and conditions on them
 SELECT classid, objid, objsubid, mode, granted FROM pg_locks WHERE locktype = 'advisory' ORDER BY classid, objid, objsubid, mode;
 SELECT pg_advisory_unlock_all();
 SELECT count(*) FROM pg_locks WHERE locktype = 'advisory';
@@ -49,7 +45,6 @@ SELECT count(*) FROM pg_locks WHERE locktype = 'advisory';
 BEGIN;
 SELECT pg_advisory_lock(1), pg_advisory_xact_lock(2), pg_try_advisory_xact_lock(3), pg_try_advisory_xact_lock_shared(4, 4), pg_try_advisory_lock_shared(5);
 ROLLBACK;
---! missing: columns of pg_locks chosen one by one, and conditions on them
 SELECT objid, mode, granted FROM pg_locks WHERE locktype = 'advisory' ORDER BY objid;
 --! missing: the warning comes behind the columns
 SELECT pg_advisory_unlock(1), pg_advisory_unlock_shared(5), pg_advisory_unlock(2);
@@ -73,15 +68,12 @@ SAVEPOINT t;
 SELECT pg_advisory_xact_lock(4);
 SELECT 1 / 0;
 ROLLBACK TO t;
---! missing: columns of pg_locks chosen one by one, and conditions on them
 SELECT objid FROM pg_locks WHERE locktype = 'advisory' ORDER BY objid;
 RELEASE t;
 SELECT pg_advisory_xact_lock(5);
 ROLLBACK TO s;
---! missing: columns of pg_locks chosen one by one, and conditions on them
 SELECT objid FROM pg_locks WHERE locktype = 'advisory' ORDER BY objid;
 COMMIT;
---! missing: columns of pg_locks chosen one by one, and conditions on them
 SELECT objid FROM pg_locks WHERE locktype = 'advisory' ORDER BY objid;
 SELECT pg_advisory_unlock(3);
 -- A transaction that is read only takes them, too.
@@ -89,7 +81,6 @@ BEGIN READ ONLY;
 SELECT pg_advisory_xact_lock(6);
 SELECT pg_try_advisory_lock(7);
 COMMIT;
---! missing: columns of pg_locks chosen one by one, and conditions on them
 SELECT objid FROM pg_locks WHERE locktype = 'advisory' ORDER BY objid;
 DISCARD ALL;
 SELECT count(*) FROM pg_locks WHERE locktype = 'advisory';
@@ -101,7 +92,6 @@ SELECT count(*) FROM pg_locks WHERE locktype = 'advisory';
 SELECT pg_advisory_lock($1), pg_try_advisory_lock($2, $3), pg_advisory_unlock_all();
 --! with 12|-3|4
 SELECT pg_try_advisory_lock($1), pg_try_advisory_lock_shared($2, $3);
---! missing: columns of pg_locks chosen one by one, and conditions on them
 SELECT classid, objid, objsubid, mode FROM pg_locks WHERE locktype = 'advisory' ORDER BY classid, objid;
 SELECT pg_advisory_unlock_all();
 -- Names and types.

@@ -55,6 +55,6 @@ CREATE TABLE kept AS SELECT id, name FROM source;
 COMMIT;
 ALTER TABLE kept ADD PRIMARY KEY (id);
 INSERT INTO kept VALUES (1, 'again');
---! unsupported
 CREATE TEMP TABLE of_session AS SELECT 1;
+DROP TABLE of_session;
 DROP TABLE copy, sums, named, twice, bare, full_one, listed, joined, literals, chosen, one_row, unlogged_one, kept, source;

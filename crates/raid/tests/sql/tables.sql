@@ -112,11 +112,11 @@ CREATE ROLE somebody;
 DROP ROLE somebody;
 --! unsupported
 CREATE TABLE h (x int[] UNIQUE);
---! missing: the type json has a name to refuse
 CREATE TABLE h (x json);
+DROP TABLE h;
 CREATE TABLE refers (x int REFERENCES a);
---! unsupported
 CREATE TEMP TABLE h (x int);
+DROP TABLE h;
 CREATE TABLE filled AS SELECT 1;
 DROP TABLE filled;
 --! unsupported

@@ -62,12 +62,10 @@ SELECT * FROM into1, into2;
 CREATE LOCAL TEMP TABLE local1 (a int GENERATED ALWAYS AS IDENTITY, b text);
 INSERT INTO local1 (b) VALUES ('x');
 SELECT * FROM local1;
---! missing: the warning that GLOBAL is deprecated
 CREATE GLOBAL TEMPORARY TABLE global1 (a int);
 CREATE LOCAL TABLE local2 (a int);
 CREATE TABLE pg_temp.named (a int);
 SELECT relpersistence::text FROM pg_class WHERE relname = 'named';
---! missing: the schema of a temporary object is not looked at
 CREATE TEMP TABLE public.wrong (a int);
 CREATE TEMP TABLE nowhere.wrong (a int);
 CREATE TABLE wrong (a int) ON COMMIT DROP;
@@ -86,9 +84,7 @@ DROP TABLE parent;
 DROP TABLE parent CASCADE;
 CREATE UNLOGGED TABLE unlogged1 (id int PRIMARY KEY);
 SELECT relname::text, relpersistence::text FROM pg_class WHERE relname LIKE 'unlogged1%' ORDER BY 1;
---! missing: UNLOGGED with AS
 CREATE UNLOGGED TABLE unlogged2 AS SELECT 1 AS a;
---! missing: UNLOGGED with AS
 SELECT relpersistence::text FROM pg_class WHERE relname = 'unlogged2';
 CREATE TABLE lasting_child (id int REFERENCES unlogged1);
 CREATE UNLOGGED TABLE unlogged3 (id int REFERENCES lasting);
@@ -108,7 +104,6 @@ DROP VIEW seen3;
 CREATE TEMP SEQUENCE counted START 5;
 SELECT nextval('counted'), currval('pg_temp.counted');
 SELECT relpersistence::text FROM pg_class WHERE relname = 'counted';
---! missing: the schema of a temporary object is not looked at
 CREATE TEMP SEQUENCE public.counted;
 CREATE TEMP TABLE drawn (a int DEFAULT nextval('counted'));
 INSERT INTO drawn DEFAULT VALUES RETURNING a;

@@ -170,11 +170,11 @@ pub(super) fn relation_of(text: &str) -> Result<String> {
 fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) -> Result<Parsed> {
     let mut tokens = plain_locks(tokens);
     temporary_syntax::check_scope(&tokens, text)?;
-    temporary_syntax::unlogged_as_transient(&mut tokens);
     let is_procedure = procedure_as_function(&mut tokens);
     let overriding = take_overriding(&mut tokens);
     let cursor = cursor_syntax::take(text, &mut tokens)?.map(Arc::new);
     let into = queried_table::take(text, &mut tokens)?.map(Arc::new);
+    temporary_syntax::unlogged_as_transient(&mut tokens);
     let mut concurrently = drop_concurrently(&mut tokens).then_some("DROP INDEX CONCURRENTLY");
     let statement = match utility::parse(text, &tokens)? {
         Some(utility) => Statement::Utility(Box::new(utility)),
