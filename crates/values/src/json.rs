@@ -5,7 +5,7 @@
 //! Invariants of a tree: the keys of an object differ and stand in PostgreSQL's order (the shorter first, then bytewise), and nothing lies deeper than
 //! [`JSON_DEPTH_MAX`], so that whoever walks a tree may call himself. [`Value::jsonb`](crate::Value::jsonb) sees to the depth of what a function has made.
 //!
-//! Reading order: this file; `lexer` and `parser` for texts, [`write`] for what is printed, `order`, `stored` for bytes on disk.
+//! Reading order: this file; `lexer` and `parser` for texts, [`mod@write`] for what is printed, `order`, `stored` for bytes on disk.
 
 mod lexer;
 mod order;
