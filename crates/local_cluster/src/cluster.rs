@@ -400,6 +400,8 @@ impl ClusterDirectory {
                     snapshots_keep: default_keep(),
                     snapshot_dir: None,
                     log_archive: None,
+                    audit_log: None,
+                    log_min_duration_statement: None,
                     snapshot_rate: default_rate(),
                     clients: Clients::default(),
                     alone: false,

@@ -19,6 +19,8 @@ use tracing_subscriber::EnvFilter;
 
 /// Environment variable with the log filter.
 const LOG_VARIABLE: &str = "RAID_LOG";
+/// How they look: `text`, or `json`, an object to a line.
+const LOG_FORMAT_VARIABLE: &str = "RAID_LOG_FORMAT";
 
 const LOG_HELP: &str = "\
 Log lines go to standard error; the environment variable RAID_LOG says which: `warn`, `info` (the default), `debug`, or by part, such as
@@ -201,11 +203,15 @@ pub fn log_lines() -> Result<(), String> {
         Ok(text) => EnvFilter::try_new(&text).map_err(|error| format!("{LOG_VARIABLE}={text}: {error}"))?,
         Err(_) => EnvFilter::new("info,fjall=warn,lsm_tree=warn"),
     };
-    tracing_subscriber::fmt()
+    let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .init();
+        .with_ansi(std::io::stderr().is_terminal());
+    match std::env::var(LOG_FORMAT_VARIABLE).as_deref() {
+        Err(_) | Ok("" | "text") => lines.init(),
+        Ok("json") => lines.json().flatten_event(true).init(),
+        Ok(other) => return Err(format!("{LOG_FORMAT_VARIABLE}={other}: it is text or json")),
+    }
     Ok(())
 }
 

@@ -118,6 +118,12 @@ pub struct SiteConfig {
     /// The folder for an archive of its log; none: there is no archive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_archive: Option<PathBuf>,
+    /// The folder for the audit log; none: there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit_log: Option<PathBuf>,
+    /// Statements that take so many milliseconds or more are told in a log line; none: no statement is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_min_duration_statement: Option<u64>,
     /// How clients come in.
     #[serde(default, skip_serializing_if = "Clients::is_default")]
     pub clients: Clients,
@@ -395,6 +401,9 @@ layout = \"merged\"                  # or \"two-process\": the clients' part in 
 # snapshot_dir = \"/backup\"         # where snapshots by schedule and by SQL go; without it `snapshots` beside `data`
 # log_archive = \"/archive\"        # its log goes there, so that the instance can be restored as it was at any moment (docs/backup.md)
 # snapshot_rate = 50               # megabytes that they write in a second, at most
+
+# audit_log = \"/var/log/raid\"      # logins and changes of schema, roles and privileges go there as JSON lines (docs/security.md)
+# log_min_duration_statement = 250 # milliseconds: statements that take so long or longer are told in a log line; 0 tells all of them
 
 [peers]                            # where the other sites listen, by their number
 2 = \"10.0.0.2:7401\"

@@ -3,6 +3,7 @@
 //! Invariants: an address that others reach has no clients in clear and trusts nobody, unless the configuration says `insecure = true`; what is read again and is
 //! wrong changes nothing.
 
+use crate::audit::EventLog;
 use crate::certificates::{self, Hash};
 use crate::config::{Clients, SiteConfig};
 use authentication::Rules;
@@ -28,6 +29,7 @@ pub(crate) struct Entrance {
     sql: SocketAddr,
     doorkeeper: Arc<Doorkeeper>,
     tls: Mutex<Option<Arc<Tls>>>,
+    events: EventLog,
 }
 
 /// What clients' connections are encrypted with.
@@ -48,7 +50,8 @@ impl Entrance {
         getrandom::fill(&mut secret).map_err(|error| format!("the operating system has no randomness: {error}"))?;
         let doorkeeper = Doorkeeper::new(rules, tls.is_some(), &secret);
         let (clients, sql) = (config.clients.clone(), config.sql);
-        Ok(Arc::new(Entrance { config: clients, sql, doorkeeper, tls: Mutex::new(tls.map(Arc::new)) }))
+        let (tls, events) = (Mutex::new(tls.map(Arc::new)), EventLog::open(config)?);
+        Ok(Arc::new(Entrance { config: clients, sql, doorkeeper, tls, events }))
     }
 
     /// Reads rules and certificates again. Sessions that are up stay.
@@ -65,6 +68,11 @@ impl Entrance {
 
     pub(crate) fn doorkeeper(&self) -> Arc<Doorkeeper> {
         self.doorkeeper.clone()
+    }
+
+    /// Where goes what sessions have done.
+    pub(crate) fn events(&self) -> &EventLog {
+        &self.events
     }
 
     pub(crate) fn tls(&self) -> Option<Arc<Tls>> {

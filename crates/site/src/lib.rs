@@ -16,6 +16,7 @@
 //!   copy; [`snapshot`]: copies of a running instance, and new instances made from them; [`open_files`]: how many files may be open; `huge_pages`: whether its memory comes in them; `back_seat`: long work that
 //!   others should not notice.
 
+mod audit;
 mod back_seat;
 mod certificates;
 mod channels;

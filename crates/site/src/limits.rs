@@ -189,3 +189,11 @@ pub const ARCHIVE_MARKS: Duration = Duration::from_secs(1);
 pub const ARCHIVE_PAUSE: Duration = Duration::from_secs(5);
 /// Bytes of a file of the archive, beyond which another one begins.
 pub const ARCHIVE_FILE_BYTES: u64 = 64 << 20;
+/// Events of sessions that wait for the audit log; beyond, they are counted and lost.
+pub const AUDIT_EVENTS_MAX: usize = 10_000;
+/// Bytes of a file of the audit log, beyond which another one begins.
+pub const AUDIT_FILE_BYTES: u64 = 16 << 20;
+/// So many files of the audit log are kept.
+pub const AUDIT_FILES: u32 = 8;
+/// How often is told that the audit log cannot be written.
+pub const AUDIT_COMPLAINTS: Duration = Duration::from_secs(60);

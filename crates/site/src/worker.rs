@@ -225,6 +225,7 @@ impl Worker {
         interface.doorkeeper = entrance.doorkeeper();
         interface.method = config.method.into();
         interface.counters = shared.counters_of(number);
+        interface.events = entrance.events().selection();
         let mut user_interface = UserInterface::new(interface);
         if !takes_long {
             user_interface.leave_long_messages();
@@ -270,6 +271,7 @@ impl Worker {
         self.user_interface.shut_down(clock::now(), &mut Outbox::default());
         self.touched.extend(self.clients.keys());
         self.write_clients();
+        self.take_events();
         self.shared.wake_all();
     }
 
@@ -297,9 +299,16 @@ impl Worker {
         self.read_clients(now);
         self.exchange(now, tick);
         self.write_clients();
+        self.take_events();
         // Clients first: a process of this host that is woken may take this thread's processor, and it is about to sleep anyway.
         // The first worker turns for the connections.
         self.turn_at = self.shared.flush().filter(|_| self.number == 0).unwrap_or(u64::MAX);
+    }
+
+    /// What sessions have done that an operator wants to read.
+    fn take_events(&mut self) {
+        let events = self.user_interface.take_events();
+        events.iter().for_each(|event| self.entrance.events().take(event));
     }
 
     /// Reads again how clients come in, if it was told to.

@@ -4,6 +4,7 @@
 
 use crate::counters::InterfaceCounters;
 use crate::session::doorkeeper::Doorkeeper;
+use crate::session::events::EventSelection;
 use messages::SiteId;
 use messages::concurrency::Method;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub struct Config {
     pub method: Method,
     /// What it counts: its own, which nobody else writes.
     pub counters: Arc<InterfaceCounters>,
+    /// What of its sessions is noted for an operator.
+    pub events: EventSelection,
 }
 
 impl Config {
@@ -44,6 +47,7 @@ impl Config {
             doorkeeper: Doorkeeper::trusting(seed),
             method: Method::default(),
             counters: Arc::default(),
+            events: EventSelection::default(),
         }
     }
 }

@@ -8,6 +8,7 @@ use messages::session::Failure;
 use metrics::{EventCounter, LatencyHistogram, LatencyRecorder};
 use serde::{Deserialize, Serialize};
 use std::array;
+use std::sync::Arc;
 
 /// What kind of statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,8 +175,8 @@ impl SessionState {
 /// What of a session is under way and not counted yet.
 #[derive(Debug, Default)]
 pub struct Uncounted {
-    /// A statement: what kind, and since when by the boot clock.
-    pub(crate) statement: Option<(StatementKind, u64)>,
+    /// A statement: what kind, since when by the boot clock, and its text.
+    pub(crate) statement: Option<(StatementKind, u64, Arc<str>)>,
     /// A transaction has executed something.
     pub(crate) transaction: bool,
     /// Why it will not commit, if that is known.

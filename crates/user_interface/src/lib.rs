@@ -23,5 +23,6 @@ pub mod user_interface;
 pub use config::Config;
 pub use protocol::frontend::announces_long;
 pub use session::doorkeeper::Doorkeeper;
+pub use session::events::{EventKind, EventSelection, SessionEvent};
 pub use session::login::{Encryption, Peer};
 pub use user_interface::{CancelKey, Moving, UserInterface};

@@ -100,3 +100,5 @@ pub const GIVING_BACK_PERIOD: u64 = 200 * messages::limits::MILLISECOND;
 pub const ADVISORY_TRIES_AT_ONCE: u32 = 2;
 /// The most that while becomes, in nanoseconds.
 pub const ADVISORY_DELAY_MAX: u64 = 64 * messages::limits::MILLISECOND;
+/// Bytes of a text in what is noted of a session, at most.
+pub const EVENT_TEXT_BYTES_MAX: usize = 4096;

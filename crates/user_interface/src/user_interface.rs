@@ -9,6 +9,7 @@ use crate::locks::programs;
 use crate::protocol::frontend::{self, Follows, Frontend};
 use crate::session::catalog::SharedCatalog;
 use crate::session::due;
+use crate::session::events::SessionEvent;
 use crate::session::login::{Encryption, Peer};
 use crate::session::startup::Started;
 use crate::session::state::{CancelReason, Cycle, Phase, Session, Work};
@@ -66,6 +67,7 @@ impl UserInterface {
             shared: Shared {
                 doorkeeper: config.doorkeeper.clone(),
                 counters: config.counters.clone(),
+                events: Vec::new(),
                 config,
                 catalog: SharedCatalog::default(),
                 cache: FxHashMap::default(),
@@ -223,6 +225,11 @@ impl UserInterface {
     /// Whether advisory locks of a session that has ended are still being given back: what is said to it has to come here until then.
     pub fn is_leaving(&self, session: SessionId) -> bool {
         self.shared.leaving.contains_key(&session)
+    }
+
+    /// What of its sessions was noted since the last call.
+    pub fn take_events(&mut self) -> Vec<SessionEvent> {
+        std::mem::take(&mut self.shared.events)
     }
 
     /// Sessions since the last call of which that is over.

@@ -5,6 +5,7 @@
 
 mod advisory;
 mod answers;
+mod audit_log;
 mod clients;
 mod commands;
 mod contention;

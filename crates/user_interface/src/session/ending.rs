@@ -96,12 +96,14 @@ impl Turn<'_> {
 
     /// Ends the session because its client cannot be understood.
     pub fn fatal(&mut self, error: &SqlError) {
+        self.note_refusal(error);
         backend::error(&mut self.session.output, Severity::Fatal, error);
         self.leave();
     }
 
     /// Ends the session: nothing more is read, its transaction is rolled back.
     pub fn leave(&mut self) {
+        self.note_leaving();
         self.give_back_connection();
         // A login may have asked something, too.
         let has_asked = self.session.phase == Phase::Startup && self.session.asked > 0;

@@ -2,7 +2,6 @@
 //!
 //! Invariant: a statement is tried again only before it changed or sent anything.
 
-use crate::counters::StatementKind;
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{CATALOG_PATIENCE, RECOMPILATIONS_MAX};
 use crate::protocol::backend;
@@ -25,7 +24,7 @@ use values::cast::Context;
 impl Turn<'_> {
     /// Starts a statement. Errors: nothing was asked of any server yet.
     pub fn start(&mut self, mut execution: Box<Execution>) -> Result<()> {
-        self.statement_begins(StatementKind::of(&execution.prepared));
+        self.statement_begins(&execution.prepared);
         self.check_lost(Some(&execution.prepared.plan))?;
         let timeout = self.session.settings.now.statement_timeout_ms();
         self.session.deadline =
@@ -46,7 +45,7 @@ impl Turn<'_> {
                 execution.told = Some(found.clone()).filter(|found| !found.undescribed);
                 execution.prepared = self.refresh(found)?;
                 execution.check_told()?;
-                self.statement_begins(StatementKind::of(&execution.prepared));
+                self.statement_begins(&execution.prepared);
                 if let Plan::Execute(..) | Plan::Utility(_) = execution.prepared.plan {
                     return Err(SqlError::unsupported("EXECUTE of this statement"));
                 }

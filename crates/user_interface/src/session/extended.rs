@@ -3,7 +3,6 @@
 //! Invariant: what is executed between two Syncs is one transaction. An Execute that stands alone, with Sync right behind it, is a
 //! transaction of its own, which the action driver begins and commits by itself.
 
-use crate::counters::StatementKind;
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{PORTALS_MAX, STATEMENTS_MAX};
 use crate::protocol::backend;
@@ -238,7 +237,7 @@ impl Turn<'_> {
         if let Some(mut execution) = portal.suspended.take() {
             self.check_lost(None)?;
             execution.rows_max = rows_max;
-            self.statement_begins(StatementKind::of(&execution.prepared));
+            self.statement_begins(&execution.prepared);
             self.resume_portal(execution);
             return Ok(());
         }

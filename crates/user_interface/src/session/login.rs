@@ -427,6 +427,7 @@ impl Turn<'_> {
         }
         backend::backend_key_data(&mut self.session.output, self.session.process, self.session.secret);
         self.session.phase = Phase::Ready;
+        self.note_login();
         self.session.deadline = None;
         backend::ready_for_query(&mut self.session.output, b'I');
         self.session.is_due = true;

@@ -12,9 +12,9 @@ use messages::session::Failure;
 
 impl Turn<'_> {
     /// A statement begins.
-    pub(super) fn statement_begins(&mut self, kind: StatementKind) {
+    pub(super) fn statement_begins(&mut self, prepared: &Prepared) {
         let uncounted = &mut self.session.uncounted;
-        uncounted.statement = Some((kind, self.now.boot));
+        uncounted.statement = Some((StatementKind::of(prepared), self.now.boot, prepared.text.clone()));
         if !std::mem::replace(&mut uncounted.transaction, true) {
             (uncounted.cause, uncounted.unknown) = (None, false);
         }
@@ -22,14 +22,20 @@ impl Turn<'_> {
 
     /// The client is told of its statement's end.
     pub(super) fn statement_ended(&mut self) {
-        if let Some((kind, began)) = self.session.uncounted.statement.take() {
-            self.shared.counters.statement(kind, self.now.boot.saturating_sub(began));
+        self.statement_ends(None);
+    }
+
+    fn statement_ends(&mut self, error: Option<&SqlError>) {
+        if let Some((kind, began, text)) = self.session.uncounted.statement.take() {
+            let took = self.now.boot.saturating_sub(began);
+            self.shared.counters.statement(kind, took);
+            self.note_statement(kind, &text, took, error);
         }
     }
 
     /// The client is told of an error, which ends its statement.
     pub(super) fn statement_erred(&mut self, error: &SqlError) {
-        self.statement_ended();
+        self.statement_ends(Some(error));
         self.shared.counters.error(&error.sqlstate);
         self.session.uncounted.cause.get_or_insert(AbortCause::Failed);
         if self.session.block == Block::None {

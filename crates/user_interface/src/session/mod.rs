@@ -17,6 +17,7 @@ pub mod doorkeeper;
 pub mod doubt;
 pub mod due;
 pub mod ending;
+pub mod events;
 pub mod execution;
 pub mod extended;
 mod language;

@@ -10,6 +10,7 @@ use crate::locks::errands::{LeavingLocks, LockScene};
 use crate::protocol::backend::{self, Severity};
 use crate::session::catalog::SharedCatalog;
 use crate::session::doorkeeper::Doorkeeper;
+use crate::session::events::SessionEvent;
 use crate::session::state::{KnownPath, Session, TextLanguage};
 use crate::sql::compile;
 use crate::sql::given::Context;
@@ -56,6 +57,8 @@ pub struct Shared {
     pub takes_long: bool,
     /// What is counted.
     pub counters: Arc<InterfaceCounters>,
+    /// What was noted since the caller asked last.
+    pub events: Vec<SessionEvent>,
 }
 
 impl Shared {

@@ -258,6 +258,11 @@ impl Settings {
         self.changed.get(name).map(String::as_str).or_else(|| known(name).map(|known| known.1)).unwrap_or("")
     }
 
+    /// What the client calls itself.
+    pub fn application(&self) -> &str {
+        self.changed.get("application_name").map_or("", String::as_str)
+    }
+
     /// The list of schemas where names without one are looked for.
     pub fn search_path(&self) -> &str {
         self.changed.get("search_path").map_or(path::DEFAULT, String::as_str)
