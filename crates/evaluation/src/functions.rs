@@ -7,6 +7,7 @@ mod arrays;
 mod bytes;
 mod casts;
 mod comparisons;
+mod digests;
 mod expressions;
 mod floats;
 mod formats;
@@ -14,6 +15,7 @@ pub(crate) mod json;
 mod numbers;
 mod numerics;
 mod patterns;
+mod searches;
 mod system;
 mod templates;
 mod texts;
@@ -28,11 +30,12 @@ use std::sync::LazyLock;
 use values::error::sqlstate;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
-const TABLES: [&[(&str, Implementation)]; 18] = [
+const TABLES: [&[(&str, Implementation)]; 20] = [
     arrays::TABLE,
     bytes::TABLE,
     casts::TABLE,
     comparisons::TABLE,
+    digests::TABLE,
     expressions::TABLE,
     floats::TABLE,
     formats::TABLE,
@@ -43,6 +46,7 @@ const TABLES: [&[(&str, Implementation)]; 18] = [
     numbers::TABLE,
     numerics::TABLE,
     patterns::TABLE,
+    searches::TABLE,
     system::TABLE,
     templates::TABLE,
     texts::TABLE,

@@ -45,6 +45,8 @@ pub const INVALID_DATETIME_FORMAT: &str = "22007";
 pub const DATETIME_FIELD_OVERFLOW: &str = "22008";
 /// `invalid_time_zone_displacement_value`.
 pub const INVALID_TIME_ZONE_DISPLACEMENT_VALUE: &str = "22009";
+/// `invalid_use_of_escape_character`.
+pub const INVALID_USE_OF_ESCAPE_CHARACTER: &str = "2200C";
 /// `sequence_generator_limit_exceeded`.
 pub const SEQUENCE_GENERATOR_LIMIT_EXCEEDED: &str = "2200H";
 /// `substring_error`.

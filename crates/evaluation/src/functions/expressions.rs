@@ -95,7 +95,7 @@ fn replace(call: &mut CallArguments<'_, '_>) -> FunctionResult {
 }
 
 /// Appends the replacement: `\1` to `\9` are groups, `\&` is the whole match, `\\` a backslash.
-fn expand(replacement: &str, found: &regex::Captures<'_>, result: &mut String) {
+pub(super) fn expand(replacement: &str, found: &regex::Captures<'_>, result: &mut String) {
     let mut characters = replacement.chars().peekable();
     while let Some(character) = characters.next() {
         if character != '\\' {
