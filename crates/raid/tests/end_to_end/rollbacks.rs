@@ -290,7 +290,7 @@ fn sessions_take_snapshots() {
     let world = World::start_in(Layout::Merged);
     let mut client = world.connect(2);
     make_tables(&mut client);
-    world.write_rows("wide", 8_000, 1_000);
+    world.write_rows("wide", 20_000, 1_000);
     let code = |outcome: Result<(), postgres::Error>| {
         let error = outcome.expect_err("it is refused");
         error.code().map(|code| code.code().to_owned()).unwrap_or_else(|| panic!("{error}"))
