@@ -95,6 +95,7 @@ const SHOWN_IN: &[(Bug, Situation)] = &[
     (Bug::PromotedDecidesAlone, Situation::TotalFailures),
     (Bug::PromotedLacksTables, Situation::TotalFailures),
     (Bug::EmptyUnlooked, Situation::Storages),
+    (Bug::MarkApartFromBase, Situation::Storages),
     (Bug::ErrorsUnconfirmed, Situation::Storages),
     (Bug::ToldBeforeLogged, Situation::Storages),
     (Bug::VoidDropStands, Situation::Storages),
