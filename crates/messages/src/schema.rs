@@ -328,6 +328,8 @@ pub struct LabelSchema {
     pub oid: u32,
     /// Its place in the order of the type, kept for life.
     pub order: EnumOrder,
+    /// The number that PostgreSQL would show for its place.
+    pub sort_order: f32,
     /// The label.
     pub label: String,
 }

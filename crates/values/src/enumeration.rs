@@ -245,6 +245,16 @@ impl EnumType {
         labels.iter().map(move |(order, label)| Arc::new(EnumValue::new(oid, order.clone(), label)))
     }
 
+    /// A value of the type with the label that its place has now.
+    pub(crate) fn relabelled(&self, value: &Arc<EnumValue>) -> Arc<EnumValue> {
+        let labels = self.definition().map_or(&[][..], |definition| &definition.labels);
+        let found = labels.binary_search_by(|(order, _)| order.cmp(&value.order)).ok().map(|place| &labels[place].1);
+        match found.filter(|label| ***label != *value.label) {
+            Some(label) => Arc::new(EnumValue::new(self.oid, value.order.clone(), label)),
+            None => Arc::clone(value),
+        }
+    }
+
     /// The value with this label. Errors: 22P02; 0A000 where only the type's number is known.
     pub fn parse(&self, label: &str) -> Result<Arc<EnumValue>, ValueError> {
         let Some(definition) = self.definition() else {
@@ -317,6 +327,7 @@ pub(crate) fn for_tests() -> EnumType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::Value;
     use proptest::prelude::*;
 
     proptest! {
@@ -348,6 +359,10 @@ mod tests {
         assert_eq!(all.last().map(|place| place.0.len()), Some(NUMBER_BYTES));
     }
 
+    fn definition_order(of: &EnumType, place: usize) -> EnumOrder {
+        of.definition().unwrap().labels[place].0.clone()
+    }
+
     /// Two definitions of one type would be two types, or a definition that is read again would fill the memory.
     #[test]
     fn a_type_is_one_whatever_labels_it_has() {
@@ -361,6 +376,11 @@ mod tests {
         let other = more.keep().unwrap();
         assert_eq!((other, other.values().count()), (first, 1));
         let message = other.parse("ok").unwrap_err();
+        let renamed = vec![(definition_order(&first, 1), "fine".to_owned())];
+        let later = EnumDefinition { labels: renamed, ..first.definition().unwrap().clone() }.keep().unwrap();
+        let ok = Value::Enum(first.parse("ok").unwrap());
+        let fine = crate::cast::assign(&Value::array(Type::Enum(first), vec![ok]), Type::Enum(later).array()).unwrap();
+        assert_eq!(crate::text::to_string(&fine).as_deref(), Some("{fine}"));
         assert_eq!((message.sqlstate, &*message.message), ("22P02", "invalid input value for enum mood: \"ok\""));
         let read: EnumType = postcard::from_bytes(&postcard::to_stdvec(&first).unwrap()).unwrap();
         assert!(std::ptr::eq(first.definition().unwrap(), read.definition().unwrap()));

@@ -351,6 +351,11 @@ impl Type {
         }
     }
 
+    /// True for enums and arrays of them, whose stored values have labels that another name may be given to.
+    pub fn has_labels(&self) -> bool {
+        matches!(self.element().unwrap_or(*self), Self::Enum(_))
+    }
+
     /// True for the types that compute: integers, floats, numeric.
     pub fn is_number(&self) -> bool {
         matches!(self, Self::SmallInt | Self::Integer | Self::BigInt | Self::Real | Self::Double | Self::Numeric(_))

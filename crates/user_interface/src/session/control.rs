@@ -135,6 +135,7 @@ impl Turn<'_> {
             Utility::Roles(_)
             | Utility::Notify(..)
             | Utility::Sequence(_)
+            | Utility::Types(_)
             | Utility::Schemas(_)
             | Utility::Constraints(_)
             | Utility::System(_)
