@@ -226,6 +226,16 @@ impl Privilege {
                 let on = |rights: &Rights| of(Kind::Procedure, rights, standing.on(Kind::Procedure, rights));
                 procedure.is_none_or(|(known, _)| on(&known.rights))
             }
+            "has_type_privilege" => {
+                let oid = number.or_else(|| self.catalog.type_oid(object.as_text()?).ok());
+                // What may be done with arrays is what may be done with their elements.
+                let known = oid.and_then(|oid| catalog.type_numbered(oid & !1));
+                let on = |rights: &Rights| of(Kind::Type, rights, standing.on(Kind::Type, rights));
+                match known {
+                    Some(known) => on(&known.rights),
+                    None => standing.is_superuser() || (!grantable && wanted == Privileges::USAGE),
+                }
+            }
             _ => standing.is_superuser() || (!grantable && wanted == Privileges::USAGE),
         }
     }

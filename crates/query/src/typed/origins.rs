@@ -1,5 +1,6 @@
 //! The columns of a result: names, types, and the columns of tables that they are.
 
+use super::catalog::SnapshotCatalog;
 use super::stored;
 use analyzer::tree::{EntryKind, ExprId, Node, QueryId, Tree};
 use analyzer::types::{CHAR, INTERVAL, NO_MODIFIER};
@@ -9,13 +10,13 @@ use messages::program::ResultColumn;
 const QUERIES_MAX: usize = 64;
 
 /// The columns of a query's rows; `None` if one is of a type that results do not have.
-pub(crate) fn columns(tree: &Tree, query: QueryId) -> Option<Vec<ResultColumn>> {
+pub(crate) fn columns(tree: &Tree, query: QueryId, names: &SnapshotCatalog<'_>) -> Option<Vec<ResultColumn>> {
     let shown = tree[query].targets.iter().filter(|target| !target.junk);
     shown
         .map(|target| {
             let typed = tree[target.value].typed;
             let is_told = typed.id != CHAR && (typed.id != INTERVAL || typed.modifier == NO_MODIFIER);
-            let column_type = stored(typed).filter(|_| is_told)?;
+            let column_type = stored(typed, names).filter(|_| is_told)?;
             let origin = origin(tree, query, target.value).unwrap_or_default();
             Some(ResultColumn { name: target.name.clone(), column_type, origin })
         })

@@ -22,7 +22,6 @@ use quel::RangeDeclaration;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::borrow::Cow;
 use std::sync::Arc;
-use values::Type;
 
 /// A statement about the session.
 #[derive(Clone, Debug)]
@@ -61,8 +60,8 @@ pub enum Utility {
     CloseCursor(String),
     /// FETCH and MOVE.
     Fetch(FetchStatement),
-    /// PREPARE name (types) AS text.
-    Prepare(String, Vec<Type>, Arc<str>),
+    /// PREPARE name (types) AS text, the types as they are written.
+    Prepare(String, Vec<String>, Arc<str>),
     /// LISTEN.
     Listen(Arc<str>),
     /// UNLISTEN; none: of all channels.
@@ -472,7 +471,7 @@ impl Words<'_> {
                     spelled.push_str(&format!("{token} "));
                     self.advance();
                 }
-                types.push(spelled.parse::<Type>()?);
+                types.push(spelled);
                 if !self.skip_token(&Token::Comma) {
                     break;
                 }
