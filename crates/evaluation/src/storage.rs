@@ -31,6 +31,5 @@ pub fn unmodified(id: TypeId) -> Option<Type> {
 /// Whether values of a type are rows. Functions of JSON get the JSON of a row in place of it.
 pub fn is_row(id: TypeId) -> bool {
     let known = Facts::postgresql15().type_row(id);
-    id == RECORD
-        || known.map_or_else(|| Type::numbered(id.0).is_none(), |row| row.kind == TypeKind::Composite)
+    id == RECORD || known.map_or_else(|| Type::numbered(id.0).is_none(), |row| row.kind == TypeKind::Composite)
 }

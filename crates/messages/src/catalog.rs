@@ -8,8 +8,7 @@ use crate::privilege::{Grant, PUBLIC, Privileges, Rights};
 use crate::role::{DATABASE_OWNER_OID, RoleSchema, Secret, built_in};
 use crate::schema::{COMMENT, NAMESPACE, PROCEDURE, RELATION, RIGHTS, ROLE, SECRET, SETTING, TYPE};
 use crate::schema::{
-    CatalogEntry, CommentTarget, NamespaceSchema, Place, ProcedureSchema, TableSchema, TemporaryOwner,
-    TypeSchema,
+    CatalogEntry, CommentTarget, NamespaceSchema, Place, ProcedureSchema, TableSchema, TemporaryOwner, TypeSchema,
 };
 use crate::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};

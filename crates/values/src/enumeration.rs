@@ -10,8 +10,8 @@
 //! keys as they are. A definition that was made once stays in memory, and the same one is made once only: [`Type`](crate::Type) can be copied.
 
 use crate::error::{ValueError, sqlstate};
-use crate::types::Type;
 use crate::limits::{DEFINITIONS_BYTES_MAX, ENUM_LABEL_BYTES_MAX, ENUM_ORDER_BYTES_MAX};
+use crate::types::Type;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeSet;
@@ -61,7 +61,8 @@ impl EnumOrder {
 
     /// A place between two neighbours, or beyond the one that is given. Errors: 54000 where there is no room any more.
     pub fn between(low: Option<&Self>, high: Option<&Self>) -> Result<Self, ValueError> {
-        let full = || ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "an enum type has no room for another label there");
+        let full =
+            || ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "an enum type has no room for another label there");
         match (low, high) {
             (None, None) => Ok(Self::of_number(FIRST_NUMBER)),
             (Some(last), None) => last.number().checked_add(1).map(Self::of_number).ok_or_else(full),
@@ -155,7 +156,8 @@ static KEPT: Mutex<(BTreeSet<&'static KeptDefinition>, usize)> = Mutex::new((BTr
 
 impl EnumDefinition {
     fn size(&self) -> usize {
-        let labels = self.labels.iter().map(|(order, label)| size_of::<(EnumOrder, String)>() + order.0.len() + label.len());
+        let labels =
+            self.labels.iter().map(|(order, label)| size_of::<(EnumOrder, String)>() + order.0.len() + label.len());
         size_of::<KeptDefinition>() + 3 * (self.name.len() + self.catalog_name.len()) + labels.sum::<usize>()
     }
 

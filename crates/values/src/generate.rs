@@ -96,9 +96,7 @@ pub(crate) fn value_of(data_type: Type) -> BoxedStrategy<Value> {
             let values = prop::collection::vec(nullable(element), 0..4);
             values.prop_map(move |values| Value::array(element, values)).boxed()
         }
-        Type::Enum(labels) => {
-            prop::sample::select(labels.values().collect::<Vec<_>>()).prop_map(Value::Enum).boxed()
-        }
+        Type::Enum(labels) => prop::sample::select(labels.values().collect::<Vec<_>>()).prop_map(Value::Enum).boxed(),
         Type::Void => Just(Value::text("")).boxed(),
     }
 }

@@ -40,7 +40,10 @@ fn labels_have_the_order_of_their_type() {
         ("SELECT min(feels), max(feels), count(DISTINCT feels) FROM person", &["sad|happy|3"]),
         ("SELECT was, count(*) FROM person GROUP BY was ORDER BY was", &["sad|1", "ok|2", "happy|1"]),
         ("SELECT DISTINCT was FROM person ORDER BY was DESC", &["happy", "ok", "sad"]),
-        ("SELECT a.id, b.id FROM person a JOIN person b ON a.feels = b.was ORDER BY 1, 2", &["1|3", "2|1", "4|2", "4|4"]),
+        (
+            "SELECT a.id, b.id FROM person a JOIN person b ON a.feels = b.was ORDER BY 1, 2",
+            &["1|3", "2|1", "4|2", "4|4"],
+        ),
         ("SELECT greatest('ok'::mood, 'happy'), least('ok'::mood, 'happy'::mood)", &["happy|ok"]),
         ("SELECT id FROM person WHERE feels IN (SELECT was FROM person) ORDER BY id", &["1", "2", "4"]),
         ("SELECT feels FROM person UNION SELECT 'ok' ORDER BY 1", &["sad", "ok", "happy", "NULL"]),
@@ -56,7 +59,10 @@ fn labels_have_the_order_of_their_type() {
 fn labels_are_cast_and_asked_for() {
     let cases: &[(&str, &[&str])] = &[
         ("SELECT 'ok'::mood, 'o' || 'k'::text, ('o' || 'k')::mood, 'happy'::mood::text || '!'", &["ok|ok|ok|happy!"]),
-        ("SELECT enum_first(NULL::mood), enum_last('sad'::mood), enum_range(NULL::mood)", &["sad|happy|{sad,ok,happy}"]),
+        (
+            "SELECT enum_first(NULL::mood), enum_last('sad'::mood), enum_range(NULL::mood)",
+            &["sad|happy|{sad,ok,happy}"],
+        ),
         ("SELECT enum_range('ok'::mood, NULL), enum_range(NULL, 'ok'::mood)", &["{ok,happy}|{sad,ok}"]),
         ("SELECT enum_range('happy'::mood, 'sad'::mood)", &["{}"]),
         ("SELECT enum_range(NULL::empty)", &["{}"]),

@@ -176,7 +176,13 @@ impl NamedType {
             storage: 'x',
             ..common.clone()
         };
-        NamedType { stored, own: common, array: of_arrays, version: (known.name.clone(), version), next: OnceCell::new() }
+        NamedType {
+            stored,
+            own: common,
+            array: of_arrays,
+            version: (known.name.clone(), version),
+            next: OnceCell::new(),
+        }
     }
 }
 
@@ -339,8 +345,8 @@ impl analyzer::Catalog for SnapshotCatalog<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use messages::schema::VersionedTable;
     use messages::TableId;
+    use messages::schema::VersionedTable;
     use values::Type;
 
     /// A statement would be resolved against another table than the one it names, or a system relation taken for missing.

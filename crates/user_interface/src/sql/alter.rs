@@ -328,7 +328,13 @@ impl Planner<'_> {
     }
 
     /// The column's place in the rows stays; indexes on it go.
-    pub(super) fn drop_column(&mut self, table: &mut TableSchema, name: &str, if_exists: bool, cascade: bool) -> Result<()> {
+    pub(super) fn drop_column(
+        &mut self,
+        table: &mut TableSchema,
+        name: &str,
+        if_exists: bool,
+        cascade: bool,
+    ) -> Result<()> {
         let Some(position) = table.column(name) else {
             let error = no_column(table, name);
             if if_exists {

@@ -457,8 +457,7 @@ fn type_of_alteration(operation: &ast::AlterTableOperation) -> Option<&ast::Data
     match operation {
         ast::AlterTableOperation::AddColumn { column_def, .. } => Some(&column_def.data_type),
         ast::AlterTableOperation::AlterColumn {
-            op: ast::AlterColumnOperation::SetDataType { data_type, .. },
-            ..
+            op: ast::AlterColumnOperation::SetDataType { data_type, .. }, ..
         } => Some(data_type),
         _ => None,
     }

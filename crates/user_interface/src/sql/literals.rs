@@ -30,7 +30,17 @@ pub(super) fn is_catalog_type(data_type: &ast::DataType) -> bool {
     let of_names = name.strip_prefix("reg").is_some_and(|kind| {
         matches!(
             kind,
-            "class" | "collation" | "config" | "dictionary" | "namespace" | "oper" | "operator" | "proc" | "procedure" | "role" | "type"
+            "class"
+                | "collation"
+                | "config"
+                | "dictionary"
+                | "namespace"
+                | "oper"
+                | "operator"
+                | "proc"
+                | "procedure"
+                | "role"
+                | "type"
         )
     });
     of_names

@@ -197,7 +197,9 @@ fn alteration(words: &mut Words) -> Result<TypeAlteration> {
         "set" if words.skip(&["schema"]) => TypeAlteration::Move(words.name()?),
         "add" | "rename" | "drop" | "alter" | "set" => {
             let shown = word.to_ascii_uppercase();
-            return Err(SqlError::unsupported(format!("ALTER TYPE ... {shown} of anything but a label, name or schema")));
+            return Err(SqlError::unsupported(format!(
+                "ALTER TYPE ... {shown} of anything but a label, name or schema"
+            )));
         }
         _ => return Err(SqlError::syntax(word)),
     })

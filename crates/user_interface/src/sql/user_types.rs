@@ -18,9 +18,7 @@ use crate::sql::views::TableChange;
 use messages::Key;
 use messages::namespace::{self, OWN_TEMPORARY};
 use messages::privilege::{Privileges, Rights};
-use messages::schema::{
-    Catalog, CatalogEntry, LabelSchema, ProcedureSchema, TableSchema, TypeSchema, TypeSchemaKind,
-};
+use messages::schema::{Catalog, CatalogEntry, LabelSchema, ProcedureSchema, TableSchema, TypeSchema, TypeSchemaKind};
 use privileges::Kind;
 use sqlparser::ast::{self, Expr};
 use std::collections::BTreeSet;
@@ -124,7 +122,8 @@ fn rename_type<T: ast::VisitMut>(part: &mut T, old: &str, new: &str) {
         {
             // Of an array's own name the underscore stays.
             let array = names::own_relation(name).is_ok_and(|found| found != old);
-            let new = if array { namespace::beside(new, &format!("_{}", namespace::bare(new))) } else { new.to_owned() };
+            let new =
+                if array { namespace::beside(new, &format!("_{}", namespace::bare(new))) } else { new.to_owned() };
             *name = ast::ObjectName::from(vec![ast::Ident::with_quote('"', new)]);
         }
         ControlFlow::<()>::Continue(())
@@ -281,8 +280,7 @@ impl Planner<'_> {
                     return Ok(());
                 }
                 if self.check_type_free(&moved).is_err() {
-                    let message =
-                        format!("type \"{}\" already exists in schema \"{to}\"", namespace::bare(name));
+                    let message = format!("type \"{}\" already exists in schema \"{to}\"", namespace::bare(name));
                     return Err(SqlError::new(sqlstate::DUPLICATE_OBJECT, message));
                 }
                 self.rename(&known, moved)
@@ -406,8 +404,10 @@ impl Planner<'_> {
         let procedures: Vec<_> = self.catalog.procedures.values().map(|(known, _)| known.clone()).collect();
         for procedure in procedures {
             if procedure.parameters.iter().any(|(_, parameter)| is_of(*parameter, old.oid)) {
-                let parameters = procedure.parameters.iter().map(|(name, parameter)| (name.clone(), changed(*parameter)));
-                let procedure = ProcedureSchema { parameters: parameters.collect(), ..ProcedureSchema::clone(&procedure) };
+                let parameters =
+                    procedure.parameters.iter().map(|(name, parameter)| (name.clone(), changed(*parameter)));
+                let procedure =
+                    ProcedureSchema { parameters: parameters.collect(), ..ProcedureSchema::clone(&procedure) };
                 let key = CatalogEntry::procedure_key(&procedure.name);
                 self.write(key, Some(CatalogEntry::Procedure(Arc::new(procedure))));
             }
@@ -505,7 +505,9 @@ impl Planner<'_> {
                     }
                 }
                 let named = |text: &str| parse::expression(text).is_ok_and(|text| names_type(&text, &known.name));
-                if let Some(check) = table.checks.iter().find(|check| !is_array && self.stays(table, check, known) && named(&check.text)) {
+                if let Some(check) =
+                    table.checks.iter().find(|check| !is_array && self.stays(table, check, known) && named(&check.text))
+                {
                     let feature = format!("dropping a type that the constraint \"{}\" names", check.name);
                     return Err(SqlError::unsupported(feature).with_hint("Drop the constraint before."));
                 }
@@ -582,7 +584,8 @@ impl Planner<'_> {
     fn view_reason(&self, view: &str, known: &TypeSchema) -> String {
         for versioned in self.catalog.tables.values().filter(|versioned| versioned.table.view.is_none()) {
             let table = &versioned.table;
-            for column in table.columns.iter().filter(|column| !column.dropped && is_of(column.column_type, known.oid)) {
+            for column in table.columns.iter().filter(|column| !column.dropped && is_of(column.column_type, known.oid))
+            {
                 let readers = self.views_reading(table, &TableChange::Column(&column.name));
                 if readers.is_ok_and(|readers| readers.iter().any(|reader| reader.name == view)) {
                     return format!("column {} of table {}", column.name, table.name);
