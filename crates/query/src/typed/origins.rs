@@ -4,6 +4,7 @@ use super::catalog::SnapshotCatalog;
 use super::stored;
 use analyzer::tree::{EntryKind, ExprId, Node, QueryId, Tree};
 use analyzer::types::{CHAR, INTERVAL, NO_MODIFIER};
+use messages::namespace;
 use messages::program::ResultColumn;
 
 /// How many queries a column is followed through.
@@ -18,7 +19,9 @@ pub(crate) fn columns(tree: &Tree, query: QueryId, names: &SnapshotCatalog<'_>) 
             let is_told = typed.id != CHAR && (typed.id != INTERVAL || typed.modifier == NO_MODIFIER);
             let column_type = stored(typed, names).filter(|_| is_told)?;
             let origin = origin(tree, query, target.value).unwrap_or_default();
-            Some(ResultColumn { name: target.name.clone(), column_type, origin })
+            // A cast is called as its type is, which may have the number of a schema in it.
+            let name = namespace::shown(&target.name).into_owned();
+            Some(ResultColumn { name, column_type, origin })
         })
         .collect()
 }

@@ -27,7 +27,7 @@ use crate::sql::views;
 use messages::Key;
 use messages::namespace::{self, UNMADE_TEMPORARY};
 use messages::program::ResultColumn;
-use messages::schema::{CatalogEntry, CatalogVersions};
+use messages::schema::{Catalog, CatalogEntry, CatalogVersions};
 use sql_syntax::limits::DEPTH_MAX;
 use sql_syntax::{Deep, TooDeep, on_stack};
 use sqlparser::ast;
@@ -43,6 +43,9 @@ pub fn compile(
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
     let lookup = NameLookup::new(context.all, context.facts);
+    // What a client declared long ago may have other labels by now.
+    let declared: Vec<Option<Type>> =
+        declared.into_iter().map(|given| given.map(|known| current(known, context.all))).collect();
     let mut prepared = match &parsed.statement {
         Statement::Utility(utility) => of_utility(&parsed.text, &*utility.qualified(&lookup)?, context)?,
         Statement::Sql(tree) => {
@@ -66,6 +69,14 @@ pub fn compile(
     prepared.outside_blocks = prepared.outside_blocks.or(parsed.concurrently);
     prepared.generation = context.generation;
     Ok(prepared)
+}
+
+/// A type as the catalog has it now.
+fn current(known: Type, catalog: &Catalog) -> Type {
+    match known.has_labels() {
+        true => catalog.data_type(known.oid()).unwrap_or(known),
+        false => known,
+    }
 }
 
 /// A statement that reads or changes rows, or the schema: with the catalog's names, then without views.
@@ -279,6 +290,10 @@ fn mentions_of(statement: &ast::Statement, compiler: &Compiler, context: &Contex
     let types = types_named(statement).into_iter().map(|name| CatalogEntry::type_key(&name));
     let types = types.map(|key| (key.clone(), context.all.version_of(&key)));
     let types = types.filter(|row| !compiler.relies_on.contains(row));
+    let of_parameters = compiler.parameters.known().iter().flatten().filter(|known| known.has_labels());
+    let of_parameters = of_parameters.filter_map(|known| context.all.type_numbered(known.oid() & !1));
+    let of_parameters = of_parameters.map(|known| CatalogEntry::type_key(&known.name));
+    let types = types.chain(of_parameters.map(|key| (key.clone(), context.all.version_of(&key))));
     relations.chain(types).chain(compiler.relies_on.iter().cloned()).collect()
 }
 
