@@ -7,7 +7,7 @@
 //! for floats, a varint length and the bytes for strings and arrays. Tags from 0x80 up are texts of up to 127 bytes whose
 //! length is in the tag.
 
-use crate::array::held;
+use crate::array::{Array, held};
 use crate::enumeration::{EnumOrder, EnumType, EnumValue};
 use crate::error::ValueError;
 use crate::json::stored;
@@ -136,24 +136,26 @@ fn encode_value(value: &Value, out: &mut Vec<u8>) {
                 out.extend_from_slice(bytes);
             }
         }
-        Value::Array(array) => {
-            let mut elements = Vec::new();
-            varint::write(array.values().len() as u64, &mut elements);
-            array.values().iter().for_each(|value| encode_value(value, &mut elements));
-            match array.element() {
-                Type::Enum(labels) => {
-                    out.push(ENUM_ARRAY);
-                    varint::write(u64::from(labels.oid()), out);
-                }
-                element => {
-                    let place = ALL.iter().position(|known| *known == element).expect("an element is no array");
-                    out.extend_from_slice(&[ARRAY, place as u8]);
-                }
-            }
-            varint::write(elements.len() as u64, out);
-            out.extend_from_slice(&elements);
+        Value::Array(array) => encode_array(array, out),
+    }
+}
+
+fn encode_array(array: &Array, out: &mut Vec<u8>) {
+    let mut elements = Vec::new();
+    varint::write(array.values().len() as u64, &mut elements);
+    array.values().iter().for_each(|value| encode_value(value, &mut elements));
+    match array.element() {
+        Type::Enum(labels) => {
+            out.push(ENUM_ARRAY);
+            varint::write(u64::from(labels.oid()), out);
+        }
+        element => {
+            let place = ALL.iter().position(|known| *known == element).expect("an element is no array");
+            out.extend_from_slice(&[ARRAY, place as u8]);
         }
     }
+    varint::write(elements.len() as u64, out);
+    out.extend_from_slice(&elements);
 }
 
 fn tagged(tag: u8, number: i64, out: &mut Vec<u8>) {

@@ -4,7 +4,7 @@ use super::definitions::{DEFINITIONS, Relation, SystemType};
 use super::rows::{Row, row};
 use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, definition_texts, grants,
-    procedures, roles, user_types,
+    procedures, roles,
 };
 use messages::namespace::{bare, of};
 use messages::privilege::{Grant, PUBLIC, Privileges, Rights};
@@ -76,7 +76,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_database" => vec![database(catalog)],
         "pg_depend" => {
             let of_sequences = catalog.sequences().filter_map(|(table, known)| dependence(catalog, table, known));
-            of_sequences.chain(user_types::dependences(catalog)).collect()
+            of_sequences.chain(catalog.dependences_on_types()).collect()
         }
         "pg_description" => catalog.comments(false).map(|(target, text)| comment(target, text)).collect(),
         "pg_shdescription" => catalog.comments(true).map(|(target, text)| shared_comment(target, text)).collect(),
@@ -115,8 +115,8 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             .map(|(oid, name)| row! { oid: oid, spcname: name, spcowner: OWNER_OID })
             .into(),
         "pg_views" => catalog.views().map(|(view, text)| view_text(catalog, view, text)).collect(),
-        "pg_enum" => user_types::labels(catalog),
-        "pg_type" => DEFINITIONS.types.iter().map(type_row).chain(user_types::rows(catalog)).collect(),
+        "pg_enum" => catalog.rows_of_labels(),
+        "pg_type" => DEFINITIONS.types.iter().map(type_row).chain(catalog.rows_of_user_types()).collect(),
         _ => vec![],
     }
 }
@@ -207,7 +207,7 @@ fn attributes(catalog: &SystemCatalog) -> Vec<Row> {
 }
 
 fn column_attribute(relation: u32, number: i64, column: &Column, of_table: bool) -> Option<Row> {
-    let own = user_types::system_type(column.column_type);
+    let own = SystemCatalog::of_user_type(column.column_type);
     let system_type = DEFINITIONS.type_of_oid(column.column_type.oid()).or(own.as_ref())?;
     let modifier = i64::from(column.column_type.typmod());
     let name = if column.dropped { format!("........pg.dropped.{number}........") } else { column.name.clone() };

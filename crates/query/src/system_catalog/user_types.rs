@@ -78,79 +78,81 @@ fn bare_written(known: &TypeSchema) -> String {
     namespace::shown(&known.written).into_owned()
 }
 
-/// What `pg_attribute` says of a column of a user's type.
-pub(super) fn system_type(known: Type) -> Option<SystemType> {
-    if !known.has_labels() {
-        return None;
+impl SystemCatalog {
+    /// What `pg_attribute` says of a column of a user's type.
+    pub(super) fn of_user_type(known: Type) -> Option<SystemType> {
+        if !known.has_labels() {
+            return None;
+        }
+        let is_array = known.element().is_some();
+        Some(SystemType {
+            oid: known.oid(),
+            name: "",
+            length: known.size(),
+            by_value: !is_array,
+            kind: if is_array { "b" } else { "e" },
+            category: if is_array { "A" } else { "E" },
+            preferred: false,
+            element: if is_array { known.oid() & !1 } else { 0 },
+            array: if is_array { 0 } else { known.oid() + 1 },
+            collation: 0,
+        })
     }
-    let is_array = known.element().is_some();
-    Some(SystemType {
-        oid: known.oid(),
-        name: "",
-        length: known.size(),
-        by_value: !is_array,
-        kind: if is_array { "b" } else { "e" },
-        category: if is_array { "A" } else { "E" },
-        preferred: false,
-        element: if is_array { known.oid() & !1 } else { 0 },
-        array: if is_array { 0 } else { known.oid() + 1 },
-        collation: 0,
-    })
-}
 
-/// The rows of `pg_type`: of each type, and of its arrays.
-pub(super) fn rows(catalog: &SystemCatalog) -> Vec<Row> {
-    let of_one = |known: &TypeSchema| {
-        let schema = namespace::of(&known.name);
-        let own = row! {
-            oid: known.oid, typname: bare(&known.name), typnamespace: schema, typowner: known.rights.owner, typlen: 4_i64,
-            typbyval: true, typtype: "e", typcategory: "E", typispreferred: false, typisdefined: true, typdelim: ",",
-            typrelid: 0, typsubscript: "-", typelem: 0, typarray: known.oid + 1, typinput: "enum_in", typoutput: "enum_out",
-            typreceive: "enum_recv", typsend: "enum_send", typmodin: "-", typmodout: "-", typanalyze: "-", typalign: "i",
-            typstorage: "p", typnotnull: false, typbasetype: 0, typtypmod: -1, typndims: 0, typcollation: 0,
-            typacl: catalog.grant_texts(known.rights.grants.as_ref()),
+    /// The rows of `pg_type`: of each type, and of its arrays.
+    pub(super) fn rows_of_user_types(&self) -> Vec<Row> {
+        let of_one = |known: &TypeSchema| {
+            let schema = namespace::of(&known.name);
+            let own = row! {
+                oid: known.oid, typname: bare(&known.name), typnamespace: schema, typowner: known.rights.owner, typlen: 4_i64,
+                typbyval: true, typtype: "e", typcategory: "E", typispreferred: false, typisdefined: true, typdelim: ",",
+                typrelid: 0, typsubscript: "-", typelem: 0, typarray: known.oid + 1, typinput: "enum_in", typoutput: "enum_out",
+                typreceive: "enum_recv", typsend: "enum_send", typmodin: "-", typmodout: "-", typanalyze: "-", typalign: "i",
+                typstorage: "p", typnotnull: false, typbasetype: 0, typtypmod: -1, typndims: 0, typcollation: 0,
+                typacl: self.grant_texts(known.rights.grants.as_ref()),
+            };
+            let arrays = row! {
+                oid: known.oid + 1, typname: format!("_{}", bare(&known.name)), typnamespace: schema,
+                typowner: known.rights.owner, typlen: -1_i64, typbyval: false, typtype: "b", typcategory: "A",
+                typispreferred: false, typisdefined: true, typdelim: ",", typrelid: 0, typsubscript: "array_subscript_handler",
+                typelem: known.oid, typarray: 0, typinput: "array_in", typoutput: "array_out", typreceive: "array_recv",
+                typsend: "array_send", typmodin: "-", typmodout: "-", typanalyze: "array_typanalyze", typalign: "i",
+                typstorage: "x", typnotnull: false, typbasetype: 0, typtypmod: -1, typndims: 0, typcollation: 0,
+            };
+            [own, arrays]
         };
-        let arrays = row! {
-            oid: known.oid + 1, typname: format!("_{}", bare(&known.name)), typnamespace: schema,
-            typowner: known.rights.owner, typlen: -1_i64, typbyval: false, typtype: "b", typcategory: "A",
-            typispreferred: false, typisdefined: true, typdelim: ",", typrelid: 0, typsubscript: "array_subscript_handler",
-            typelem: known.oid, typarray: 0, typinput: "array_in", typoutput: "array_out", typreceive: "array_recv",
-            typsend: "array_send", typmodin: "-", typmodout: "-", typanalyze: "array_typanalyze", typalign: "i",
-            typstorage: "x", typnotnull: false, typbasetype: 0, typtypmod: -1, typndims: 0, typcollation: 0,
-        };
-        [own, arrays]
-    };
-    catalog.user_types().flat_map(of_one).collect()
-}
+        self.user_types().flat_map(of_one).collect()
+    }
 
-/// The rows of `pg_enum`.
-pub(super) fn labels(catalog: &SystemCatalog) -> Vec<Row> {
-    let of_one = |known: &TypeSchema| -> Vec<Row> {
-        let labels = known.labels().iter();
-        labels
-            .map(|label| {
-                row! {
-                    oid: label.oid, enumtypid: known.oid, enumsortorder: label.sort_order,
-                    enumlabel: label.label.as_str(),
+    /// The rows of `pg_enum`.
+    pub(super) fn rows_of_labels(&self) -> Vec<Row> {
+        let of_one = |known: &TypeSchema| -> Vec<Row> {
+            let labels = known.labels().iter();
+            labels
+                .map(|label| {
+                    row! {
+                        oid: label.oid, enumtypid: known.oid, enumsortorder: label.sort_order,
+                        enumlabel: label.label.as_str(),
+                    }
+                })
+                .collect()
+        };
+        self.user_types().flat_map(of_one).collect()
+    }
+
+    /// The rows of `pg_depend` of columns on their types.
+    pub(super) fn dependences_on_types(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for table in self.tables() {
+            for (number, column) in (1_i64..).zip(&table.columns) {
+                if column.column_type.has_labels() && !column.dropped {
+                    rows.push(row! {
+                        classid: CommentTarget::RELATIONS, objid: table.oid, objsubid: number,
+                        refclassid: CommentTarget::TYPES, refobjid: column.column_type.oid(), refobjsubid: 0, deptype: "n",
+                    });
                 }
-            })
-            .collect()
-    };
-    catalog.user_types().flat_map(of_one).collect()
-}
-
-/// The rows of `pg_depend` of columns on their types.
-pub(super) fn dependences(catalog: &SystemCatalog) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for table in catalog.tables() {
-        for (number, column) in (1_i64..).zip(&table.columns) {
-            if column.column_type.has_labels() && !column.dropped {
-                rows.push(row! {
-                    classid: CommentTarget::RELATIONS, objid: table.oid, objsubid: number,
-                    refclassid: CommentTarget::TYPES, refobjid: column.column_type.oid(), refobjsubid: 0, deptype: "n",
-                });
             }
         }
+        rows
     }
-    rows
 }

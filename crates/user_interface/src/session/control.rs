@@ -11,7 +11,7 @@ use crate::sql::maintenance::Maintenance;
 use crate::sql::parse::Statement;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::settings::Settings;
-use crate::sql::types::spelled_type;
+use crate::sql::type_names::spelled_type;
 use crate::sql::utility::{RoleChange, Utility};
 use messages::namespace;
 use messages::query::QueryRequest;

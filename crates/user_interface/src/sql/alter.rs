@@ -119,7 +119,6 @@ impl Planner<'_> {
     ) -> Result<()> {
         match operation {
             AlterTableOperation::AddConstraint { constraint: ast::TableConstraint::Check(check), not_valid } => {
-                self.rely_on_types(&*check.expr);
                 self.add_check(&mut to, CheckDefinition::of_table(check)?, !not_valid)?;
                 if !not_valid {
                     self.rebuild(from, to, Vec::new());
@@ -183,8 +182,7 @@ impl Planner<'_> {
     /// column that refuses NULL has the rows looked through.
     fn add_column(&mut self, mut table: TableSchema, definition: &ast::ColumnDef, if_not_exists: bool) -> Result<()> {
         let mut column = column(definition, &self.catalog)?;
-        self.use_type(column.column_type)?;
-        self.rely_on_column(definition);
+        self.use_column_type(&column, definition)?;
         self.check_draws(&table, column.default.as_deref())?;
         self.check_views(&table, &TableChange::NewColumn)?;
         if table.column(&column.name).is_some() {

@@ -13,9 +13,9 @@ use crate::sql::operators::{
 use crate::sql::parse::Overriding;
 pub use crate::sql::scope::Scope;
 use crate::sql::settings::Facts;
-use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond, data_type_in};
+use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond};
 use messages::program::{BinaryOperator, Expression, UnaryOperator};
-use messages::schema::{Catalog, CatalogEntry, ProcedureSchema};
+use messages::schema::{Catalog, ProcedureSchema};
 use messages::{Key, Timestamp};
 use sql_syntax::TooDeep;
 use sqlparser::ast::{self, Expr};
@@ -424,22 +424,6 @@ impl<'a> Compiler<'a> {
         }
         let operand = self.expression(operand, scope)?;
         self.cast_to(operand, target)
-    }
-
-    /// The type that a syntax tree names, on whose row the statement relies if it is a user's. Errors: 42704.
-    fn named_type(&mut self, written: &ast::DataType) -> Result<Type> {
-        let found = data_type_in(written, self.catalog)?;
-        if let Type::Enum(labels) = found.element().unwrap_or(found)
-            && let Some(known) = self.catalog.type_numbered(labels.oid())
-        {
-            let key = CatalogEntry::type_key(&known.name);
-            let relied = (key.clone(), self.catalog.version_of(&key));
-            // What the transaction has made itself has no version.
-            if relied.1 != Timestamp::ZERO && !self.relies_on.contains(&relied) {
-                self.relies_on.push(relied);
-            }
-        }
-        Ok(found)
     }
 
     /// An explicit cast of a compiled operand.

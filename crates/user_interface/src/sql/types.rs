@@ -5,9 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::PARAMETERS_MAX;
-use crate::sql::lookup::NameLookup;
 use crate::sql::names;
-use crate::sql::parse;
 use messages::namespace;
 use messages::program::Expression;
 use messages::schema::Catalog;
@@ -219,21 +217,6 @@ pub fn data_type_in(written: &ast::DataType, catalog: &Catalog) -> Result<Type> 
         None if is_lower(written) => data_type(written),
         None => Err(no_type(&name)),
     }
-}
-
-/// The type that a text names, as the session's search path has it. Errors: 42704, 3F000.
-pub fn spelled_type(text: &str, lookup: &NameLookup) -> Result<Type> {
-    if let Ok(known) = text.parse::<Type>() {
-        return Ok(known);
-    }
-    let mut cast = parse::expression(&format!("NULL::{text}"))?;
-    let Some(written) = type_of_mut(&mut cast) else { return Err(SqlError::syntax(text)) };
-    if let Some(name) = user_type_name_mut(written)
-        && let Some(known) = lookup.user_type(&names::own_relation(name)?)?
-    {
-        *name = ast::ObjectName::from(vec![ast::Ident::with_quote('"', known)]);
-    }
-    data_type_in(written, lookup.catalog())
 }
 
 /// 42704.

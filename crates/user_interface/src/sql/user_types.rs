@@ -12,13 +12,14 @@ use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::roles::find;
 use crate::sql::settings::Facts;
-use crate::sql::type_syntax::{DroppedTypes, LabelPlace, NewLabel, TypeAlteration, TypeStatement};
+use crate::sql::type_syntax::{LabelPlace, NewLabel, TypeAlteration, TypeStatement};
 use crate::sql::types::{is_user_type, type_of, type_of_mut, types_named, user_type_name, user_type_name_mut};
-use crate::sql::views::TableChange;
 use messages::Key;
 use messages::namespace::{self, OWN_TEMPORARY};
 use messages::privilege::{Privileges, Rights};
-use messages::schema::{Catalog, CatalogEntry, LabelSchema, ProcedureSchema, TableSchema, TypeSchema, TypeSchemaKind};
+use messages::schema::{
+    Catalog, CatalogEntry, Column, LabelSchema, ProcedureSchema, TableSchema, TypeSchema, TypeSchemaKind,
+};
 use privileges::Kind;
 use sqlparser::ast::{self, Expr};
 use std::collections::BTreeSet;
@@ -39,26 +40,7 @@ pub fn plan(statement: &TypeStatement, catalog: &Catalog, own: &BTreeSet<Key>, f
     Ok(planner.finish())
 }
 
-/// What depends on a type that is to go.
-enum TypeDependent {
-    Column { table: String, column: String, is_array: bool },
-    View(String),
-    Default { table: String, column: String },
-    Procedure(String, String),
-}
-
-impl TypeDependent {
-    fn described(&self) -> String {
-        match self {
-            TypeDependent::Column { table, column, .. } => format!("column {column} of table {table}"),
-            TypeDependent::View(name) => format!("view {name}"),
-            TypeDependent::Default { table, column } => format!("default value for column {column} of table {table}"),
-            TypeDependent::Procedure(_, described) => format!("function {described}"),
-        }
-    }
-}
-
-fn no_type(name: &str) -> Box<SqlError> {
+pub(super) fn no_type(name: &str) -> Box<SqlError> {
     SqlError::new(sqlstate::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist"))
 }
 
@@ -72,13 +54,13 @@ fn check_label(label: &str) -> Result<()> {
 }
 
 /// Whether values of a column's type are of this enum, or arrays of it.
-fn is_of(column_type: Type, oid: u32) -> bool {
+pub(super) fn is_of(column_type: Type, oid: u32) -> bool {
     let element = column_type.element().unwrap_or(column_type);
     matches!(element, Type::Enum(labels) if labels.oid() == oid)
 }
 
 /// A name as statements write it, with the number of its schema.
-fn written(name: &str) -> String {
+pub(super) fn written(name: &str) -> String {
     let quoted = names::quote(namespace::bare(name));
     match (quoted.strip_prefix('"'), namespace::is_marked(name)) {
         (_, false) => quoted,
@@ -88,7 +70,7 @@ fn written(name: &str) -> String {
 }
 
 /// Whether an expression names a type.
-fn names_type<T: ast::Visit>(part: &T, name: &str) -> bool {
+pub(super) fn names_type<T: ast::Visit>(part: &T, name: &str) -> bool {
     let found = ast::visit_expressions(part, |expression| match type_of(expression).and_then(user_type_name) {
         Some(found) if names::own_relation(found).is_ok_and(|found| is_user_type(&found, name)) => {
             ControlFlow::Break(())
@@ -191,15 +173,14 @@ impl Planner<'_> {
         self.relied.extend(types_named(part).iter().map(|name| CatalogEntry::type_key(name)));
     }
 
-    /// The same of a column's default and conditions.
-    pub(super) fn rely_on_column(&mut self, definition: &ast::ColumnDef) {
+    /// The same of a column with its default. Errors: as [`Planner::use_type`].
+    pub(super) fn use_column_type(&mut self, column: &Column, definition: &ast::ColumnDef) -> Result<()> {
         for option in &definition.options {
-            match &option.option {
-                ast::ColumnOption::Default(default) => self.rely_on_types(default),
-                ast::ColumnOption::Check(check) => self.rely_on_types(&*check.expr),
-                _ => {}
+            if let ast::ColumnOption::Default(default) = &option.option {
+                self.rely_on_types(default);
             }
         }
+        self.use_type(column.column_type)
     }
 
     fn create_type(&mut self, name: &str, labels: &[String]) -> Result<()> {
@@ -436,184 +417,6 @@ impl Planner<'_> {
         }
         Ok(is_named)
     }
-
-    fn drop_types(&mut self, dropped: &DroppedTypes) -> Result<()> {
-        for name in &dropped.names {
-            let Some((known, _)) = self.catalog.types.get(name).cloned() else {
-                self.not_droppable(name, dropped.if_exists)?;
-                continue;
-            };
-            self.check_owns(&known.rights, "type", &known.written, OwnerReach::Schema)?;
-            self.drop_type(&known, dropped.cascade)?;
-        }
-        Ok(())
-    }
-
-    /// Errors: 42704, 2BP01.
-    fn not_droppable(&mut self, name: &str, if_exists: bool) -> Result<()> {
-        let element = namespace::bare(name).strip_prefix('_').map(|element| namespace::beside(name, element));
-        let required = |what: &str, by: &str| {
-            SqlError::new(sqlstate::DEPENDENT_OBJECTS, format!("cannot drop type {what} because {by} requires it"))
-                .with_hint(format!("You can drop {by} instead."))
-        };
-        if let Some((element, _)) = element.and_then(|element| self.catalog.types.get(&element)) {
-            return Err(required(&format!("{}[]", element.written), &format!("type {}", element.written)));
-        }
-        if let Some(known) = self.catalog.tables.get(name).filter(|known| known.table.sequence.is_none()) {
-            let word = if known.table.view.is_some() { "view" } else { "table" };
-            return Err(required(&written(name), &format!("{word} {}", written(name))));
-        }
-        if let Ok(built_in) = namespace::bare(name).trim_start_matches("pg_catalog.").parse::<Type>() {
-            let shown = built_in.base_name();
-            let message = format!("cannot drop type {shown} because it is required by the database system");
-            return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message));
-        }
-        if !if_exists {
-            return Err(no_type(name));
-        }
-        self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("type \"{name}\" does not exist, skipping"));
-        Ok(())
-    }
-
-    /// What depends on a type, in the order in which PostgreSQL tells it: arrays first, older objects before younger ones, later columns before earlier ones.
-    fn type_dependents(&self, known: &TypeSchema) -> Result<Vec<TypeDependent>> {
-        let mut tables: Vec<Arc<TableSchema>> = self.catalog.tables.values().map(|known| known.table.clone()).collect();
-        tables.sort_by_key(|table| table.oid);
-        let mut found = Vec::new();
-        let mut views = BTreeSet::new();
-        for is_array in [true, false] {
-            for table in tables.iter().filter(|table| table.view.is_none()) {
-                let columns = table.columns.iter().rev().filter(|column| !column.dropped);
-                let own = columns.filter(|column| {
-                    is_of(column.column_type, known.oid) && column.column_type.element().is_some() == is_array
-                });
-                for column in own {
-                    let (table_name, column) = (table.name.clone(), column.name.clone());
-                    let readers = self.views_reading(table, &TableChange::Column(&column))?;
-                    found.push(TypeDependent::Column { table: table_name, column, is_array });
-                    for view in readers {
-                        if views.insert(view.oid) {
-                            found.push(TypeDependent::View(view.name.clone()));
-                        }
-                    }
-                }
-                for column in table.columns.iter().filter(|_| !is_array) {
-                    let Some(default) = &column.default else { continue };
-                    if !is_of(column.column_type, known.oid) && names_type(&parse::expression(default)?, &known.name) {
-                        let (table, column) = (table.name.clone(), column.name.clone());
-                        found.push(TypeDependent::Default { table, column });
-                    }
-                }
-                let named = |text: &str| parse::expression(text).is_ok_and(|text| names_type(&text, &known.name));
-                if let Some(check) =
-                    table.checks.iter().find(|check| !is_array && self.stays(table, check, known) && named(&check.text))
-                {
-                    let feature = format!("dropping a type that the constraint \"{}\" names", check.name);
-                    return Err(SqlError::unsupported(feature).with_hint("Drop the constraint before."));
-                }
-            }
-        }
-        for view in tables.iter().filter(|table| table.view.is_some() && !views.contains(&table.oid)) {
-            let shows = view.columns.iter().any(|column| is_of(column.column_type, known.oid));
-            if shows || names_type(&self.view_query(view)?, &known.name) {
-                found.push(TypeDependent::View(view.name.clone()));
-            }
-        }
-        for (procedure, _) in self.catalog.procedures.values() {
-            if procedure.parameters.iter().any(|(_, parameter)| is_of(*parameter, known.oid)) {
-                let types: Vec<&str> = procedure.parameters.iter().map(|(_, known)| known.base_name()).collect();
-                let described = format!("{}({})", procedure.name, types.join(","));
-                found.push(TypeDependent::Procedure(procedure.name.clone(), described));
-            }
-        }
-        Ok(found)
-    }
-
-    /// Whether a condition is over columns that do not go with the type.
-    fn stays(&self, table: &TableSchema, check: &messages::schema::CheckSchema, known: &TypeSchema) -> bool {
-        !check.columns.iter().any(|column| is_of(table.columns[*column].column_type, known.oid))
-    }
-
-    /// Drops a type. Errors: 2BP01 for what depends on it, unless CASCADE takes that along.
-    pub(super) fn drop_type(&mut self, known: &TypeSchema, cascade: bool) -> Result<()> {
-        let dependents = self.type_dependents(known)?;
-        let shown = &known.written;
-        if !dependents.is_empty() && !cascade {
-            let line = |dependent: &TypeDependent| {
-                let what = dependent.described();
-                match dependent {
-                    TypeDependent::Column { is_array: true, .. } => format!("{what} depends on type {shown}[]"),
-                    TypeDependent::View(name) => format!("{what} depends on {}", self.view_reason(name, known)),
-                    _ => format!("{what} depends on type {shown}"),
-                }
-            };
-            let lines: Vec<String> = dependents.iter().map(line).collect();
-            let message = format!("cannot drop type {shown} because other objects depend on it");
-            return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message)
-                .with_detail(lines.join("\n"))
-                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
-        }
-        let told = self.notices.len();
-        for dependent in &dependents {
-            if let TypeDependent::View(name) = dependent
-                && self.catalog.tables.contains_key(name)
-            {
-                self.drop_view(name, true, &[])?;
-            }
-        }
-        for dependent in &dependents {
-            self.drop_type_dependent(dependent)?;
-        }
-        self.notices.truncate(told);
-        let lines: Vec<String> =
-            dependents.iter().map(|dependent| format!("drop cascades to {}", dependent.described())).collect();
-        match lines.as_slice() {
-            [] => {}
-            [one] => self.notice(sqlstate::SUCCESSFUL_COMPLETION, one.clone()),
-            several => {
-                let message = format!("drop cascades to {} other objects", several.len());
-                self.notices
-                    .push(*SqlError::new(sqlstate::SUCCESSFUL_COMPLETION, message).with_detail(several.join("\n")));
-            }
-        }
-        self.write(CatalogEntry::type_key(&known.name), None);
-        Ok(())
-    }
-
-    /// What a view needs of a type: the last column that it reads, or the type itself.
-    fn view_reason(&self, view: &str, known: &TypeSchema) -> String {
-        for versioned in self.catalog.tables.values().filter(|versioned| versioned.table.view.is_none()) {
-            let table = &versioned.table;
-            for column in table.columns.iter().filter(|column| !column.dropped && is_of(column.column_type, known.oid))
-            {
-                let readers = self.views_reading(table, &TableChange::Column(&column.name));
-                if readers.is_ok_and(|readers| readers.iter().any(|reader| reader.name == view)) {
-                    return format!("column {} of table {}", column.name, table.name);
-                }
-            }
-        }
-        format!("type {}", known.written)
-    }
-
-    fn drop_type_dependent(&mut self, dependent: &TypeDependent) -> Result<()> {
-        match dependent {
-            TypeDependent::Column { table, column, .. } => {
-                let mut table = TableSchema::clone(&*self.table(table)?);
-                self.drop_column(&mut table, column, true, true)?;
-                self.write_table(table);
-            }
-            TypeDependent::Default { table, column } => {
-                let mut table = TableSchema::clone(&*self.table(table)?);
-                for known in table.columns.iter_mut().filter(|known| known.name == *column) {
-                    known.default = None;
-                }
-                self.write_table(table);
-            }
-            TypeDependent::Procedure(name, _) => self.write(CatalogEntry::procedure_key(name), None),
-            TypeDependent::View(_) => {}
-        }
-        Ok(())
-    }
 }
 
 fn no_label(label: &str) -> Box<SqlError> {
@@ -625,7 +428,7 @@ fn label_exists(label: &str) -> Box<SqlError> {
 }
 
 /// A default that is a label goes on being that one.
-fn relabel_default(column: &mut messages::schema::Column, old: &TypeSchema, new: &TypeSchema) -> Result<()> {
+fn relabel_default(column: &mut Column, old: &TypeSchema, new: &TypeSchema) -> Result<()> {
     let Some(text) = &column.default else { return Ok(()) };
     let mut default = parse::expression(text)?;
     let name_now = |label: &str| {
