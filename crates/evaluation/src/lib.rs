@@ -4,10 +4,11 @@
 //! and coerced its arguments, so an implementation gets values of exactly the types that its row in `pg_proc` names. What is not implemented is `None`, never an error
 //! later: who plans a statement learns it before a row is read.
 //!
-//! Reading order: [`storage`], [`call`], [`functions`], [`json_rows`], [`sets`], [`aggregates`].
+//! Reading order: [`storage`], [`call`], [`functions`], [`enums`], [`json_rows`], [`sets`], [`aggregates`].
 
 pub mod aggregates;
 pub mod call;
+pub mod enums;
 pub mod functions;
 pub mod json_rows;
 mod pattern_cache;

@@ -1,7 +1,8 @@
 //! How values of PostgreSQL's types are held.
 //!
 //! [`values::Value`] has fewer kinds than PostgreSQL has types: `name`, `"char"` and unknown literals are texts. A type whose values would print or compare otherwise than
-//! those of the type that they are held as has none.
+//! those of the type that they are held as has none. Of a user's
+//! type only the number is known here: what reads its labels has to know more.
 
 use analyzer::facts::Facts;
 use analyzer::types::{CHAR, NAME, RECORD, TypeKind, UNKNOWN};
@@ -18,7 +19,7 @@ pub fn storage(typed: Typed) -> Option<Type> {
     match typed.id {
         NAME | CHAR | UNKNOWN => Some(Type::Text),
         CHAR_ARRAY | NAME_ARRAY => Some(Type::Text.array()),
-        id => Type::from_oid_and_typmod(id.0, typed.modifier),
+        id => Type::from_oid_and_typmod(id.0, typed.modifier).or_else(|| Type::numbered(id.0)),
     }
 }
 
@@ -30,5 +31,5 @@ pub fn unmodified(id: TypeId) -> Option<Type> {
 /// Whether values of a type are rows. Functions of JSON get the JSON of a row in place of it.
 pub fn is_row(id: TypeId) -> bool {
     let known = Facts::postgresql15().type_row(id);
-    id == RECORD || known.is_none_or(|row| row.kind == TypeKind::Composite)
+    id == RECORD || known.map_or_else(|| Type::numbered(id.0).is_none(), |row| row.kind == TypeKind::Composite)
 }

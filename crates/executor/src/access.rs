@@ -1,12 +1,17 @@
 //! What an execution asks of whoever runs it: the rows of relations.
 
+use analyzer::TypeId;
 use analyzer::relations::RelationId;
-use values::Value;
+use values::{Type, Value};
 
-/// Which ways lead to a relation's rows. Implemented by the caller.
+/// Which ways lead to a relation's rows, and what users' types are. Implemented by the caller.
 pub trait RelationPaths {
     /// `None` for a relation whose rows cannot be read this way.
     fn access(&self, relation: RelationId) -> Option<TableAccess>;
+    /// A user's type, with all that its labels are read by; `None` for any other.
+    fn user_type(&self, _id: TypeId) -> Option<Type> {
+        None
+    }
 }
 
 /// The ways to a relation's rows.

@@ -37,7 +37,8 @@ pub fn is_plain(id: TypeId) -> bool {
     text || time
         || matches!(id, BOOL | BYTEA | DATE | FLOAT4 | FLOAT8 | INT2 | INT4 | INT8 | INTERVAL | NUMERIC | OID)
         || matches!(id, TIMESTAMP | UUID | JSONB)
-        || values::Type::from_oid(id.0).and_then(|known| known.element()).is_some_and(|of| of != values::Type::Json)
+        || Type::numbered(id.0).is_some()
+        || Type::from_oid(id.0).and_then(|known| known.element()).is_some_and(|of| of != Type::Json)
 }
 
 /// The key of several values.

@@ -6,14 +6,15 @@ use crate::key::Key;
 use crate::namespace;
 use crate::privilege::{Grant, PUBLIC, Privileges, Rights};
 use crate::role::{DATABASE_OWNER_OID, RoleSchema, Secret, built_in};
-use crate::schema::{COMMENT, NAMESPACE, PROCEDURE, RELATION, RIGHTS, ROLE, SECRET, SETTING};
+use crate::schema::{COMMENT, NAMESPACE, PROCEDURE, RELATION, RIGHTS, ROLE, SECRET, SETTING, TYPE};
 use crate::schema::{
-    CatalogEntry, CommentTarget, NamespaceSchema, Place, ProcedureSchema, TableSchema, TemporaryOwner,
+    CatalogEntry, CommentTarget, NamespaceSchema, Place, ProcedureSchema, TableSchema, TemporaryOwner, TypeSchema,
 };
 use crate::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use values::Type;
 
 /// A table with the version of its catalog row, which every transaction that uses it records as read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,6 +51,8 @@ pub struct Catalog {
     pub namespaces: BTreeMap<String, (Arc<NamespaceSchema>, Timestamp)>,
     /// What is said of objects, each with the version of its catalog row.
     pub comments: BTreeMap<CommentTarget, (Arc<str>, Timestamp)>,
+    /// Users' types by name, each with the version of its catalog row.
+    pub types: BTreeMap<String, (Arc<TypeSchema>, Timestamp)>,
 }
 
 impl Catalog {
@@ -94,6 +97,10 @@ impl Catalog {
                     self.namespaces.insert(name(bytes), (namespace, version));
                 }
                 _ => drop(self.namespaces.remove(&name(bytes))),
+            },
+            Some((&TYPE, bytes)) => match entry {
+                Some(CatalogEntry::Type(known)) => drop(self.types.insert(name(bytes), (known, version))),
+                _ => drop(self.types.remove(&name(bytes))),
             },
             Some((&COMMENT, bytes)) => match (CommentTarget::of_bytes(bytes), entry) {
                 (Some(target), Some(CatalogEntry::Comment(text))) => {
@@ -213,6 +220,18 @@ impl Catalog {
         all
     }
 
+    /// The user's type with this object identifier.
+    pub fn type_numbered(&self, oid: u32) -> Option<&Arc<TypeSchema>> {
+        self.types.values().map(|(known, _)| known).find(|known| known.oid == oid)
+    }
+
+    /// The type with this object identifier, without modifier: one of PostgreSQL's, a user's, or that of arrays of one.
+    pub fn data_type(&self, oid: u32) -> Option<Type> {
+        let own = || self.type_numbered(oid)?.data_type().ok();
+        let arrays = || Some(self.type_numbered(oid.checked_sub(1)?)?.data_type().ok()?.array());
+        Type::from_oid(oid).or_else(own).or_else(arrays)
+    }
+
     /// Whether a relation or index has this name, as the catalog has it.
     pub fn has_relation(&self, name: &str) -> bool {
         self.tables.contains_key(name) || self.index_names.contains_key(name)
@@ -237,6 +256,7 @@ impl Catalog {
                 table.or_else(|| self.index_names.get(name.as_ref()).map(|(_, version)| *version))
             }
             Some(&PROCEDURE) => self.procedures.get(name.as_ref()).map(|(_, version)| *version),
+            Some(&TYPE) => self.types.get(name.as_ref()).map(|(_, version)| *version),
             Some(&ROLE) => self.roles.get(name.as_ref()).map(|(_, version)| *version),
             Some(&SECRET) => self.secret.as_ref().map(|(_, version)| *version),
             Some(&RIGHTS) => {

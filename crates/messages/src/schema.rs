@@ -1,4 +1,4 @@
-//! Tables, their indexes, procedures and schemas as the catalog keeps them, row by row.
+//! Tables, their indexes, procedures, types and schemas as the catalog keeps them, row by row.
 //!
 //! The catalog is a storage like any other ([`TableId::CATALOG`]): one row a relation, keyed by name, so that changing a
 //! schema is an ordinary transaction. Every transaction reads the row of each table it uses, so a schema change conflicts
@@ -7,13 +7,15 @@
 pub use crate::catalog::{Catalog, CatalogVersions, VersionedTable};
 use crate::item::KeyRange;
 use crate::key::Key;
+use crate::namespace;
 use crate::privilege::{Grants, Rights};
 use crate::program::Expression;
 use crate::role::{RoleSchema, Secret};
 use identifiers::{Incarnation, SessionId, SiteId, TableId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use values::{Type, Value};
+use values::enumeration::EnumOrder;
+use values::{EnumDefinition, Type, Value, ValueError};
 
 /// A column.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -294,6 +296,64 @@ pub struct ProcedureSchema {
     pub rights: Rights,
 }
 
+/// A type that a user has defined.
+///
+/// The columns that have it carry its definition ([`values::EnumDefinition`]): whatever changes it writes the rows of their tables, too, so a transaction that uses
+/// such a table conflicts with the change.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TypeSchema {
+    /// Its name, in a space of its own.
+    pub name: String,
+    /// Its name as statements write it, quoted where it has to be.
+    pub written: String,
+    /// Its object identifier, kept for life. That of its arrays is the next one.
+    pub oid: u32,
+    /// What its values are.
+    pub kind: TypeSchemaKind,
+    /// Who owns it, and who may use it.
+    pub rights: Rights,
+}
+
+/// What values of a user's type are.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum TypeSchemaKind {
+    /// Labels, in their order.
+    Enum(Vec<LabelSchema>),
+}
+
+/// A label of an enum type.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LabelSchema {
+    /// Its object identifier.
+    pub oid: u32,
+    /// Its place in the order of the type, kept for life.
+    pub order: EnumOrder,
+    /// The number that PostgreSQL would show for its place.
+    pub sort_order: f32,
+    /// The label.
+    pub label: String,
+}
+
+impl TypeSchema {
+    /// The labels, in their order.
+    pub fn labels(&self) -> &[LabelSchema] {
+        let TypeSchemaKind::Enum(labels) = &self.kind;
+        labels
+    }
+
+    /// The type of its values. Errors: 54000 in a process that has seen too many definitions.
+    pub fn data_type(&self) -> Result<Type, ValueError> {
+        let labels = self.labels().iter().map(|label| (label.order.clone(), label.label.clone()));
+        let definition = EnumDefinition {
+            oid: self.oid,
+            name: self.written.clone(),
+            catalog_name: namespace::bare(&self.name).to_owned(),
+            labels: labels.collect(),
+        };
+        Ok(Type::Enum(definition.keep()?))
+    }
+}
+
 /// A schema beside `public`, PostgreSQL's namespace. What is in it has its number in its name: see [`crate::namespace`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NamespaceSchema {
@@ -348,6 +408,8 @@ pub enum CatalogEntry {
     Namespace(Arc<NamespaceSchema>),
     /// What is said of an object, under [`CatalogEntry::comment_key`].
     Comment(Arc<str>),
+    /// A user's type, under [`CatalogEntry::type_key`].
+    Type(Arc<TypeSchema>),
 }
 
 /// What a comment is about, as `pg_description` names it.
@@ -379,6 +441,7 @@ pub(crate) const RIGHTS: u8 = b'g';
 pub(crate) const SETTING: u8 = b't';
 pub(crate) const NAMESPACE: u8 = b'm';
 pub(crate) const COMMENT: u8 = b'c';
+pub(crate) const TYPE: u8 = b'y';
 
 fn named(space: u8, name: &str) -> Key {
     let mut bytes = Vec::with_capacity(name.len() + 1);
@@ -394,6 +457,8 @@ impl CommentTarget {
     pub const CONSTRAINTS: u32 = 2606;
     /// `pg_proc`.
     pub const PROCEDURES: u32 = 1255;
+    /// `pg_type`.
+    pub const TYPES: u32 = 1247;
     /// `pg_namespace`.
     pub const SCHEMAS: u32 = 2615;
     /// `pg_database`, which is the same for all databases.
@@ -441,6 +506,11 @@ impl CatalogEntry {
     /// The catalog key of a procedure's name.
     pub fn procedure_key(name: &str) -> Key {
         named(PROCEDURE, name)
+    }
+
+    /// The catalog key of a type's name.
+    pub fn type_key(name: &str) -> Key {
+        named(TYPE, name)
     }
 
     /// The catalog key of a role's name.

@@ -18,6 +18,8 @@ pub enum Kind {
     Schema,
     /// A database.
     Database,
+    /// A type.
+    Type,
 }
 
 impl Kind {
@@ -36,6 +38,7 @@ impl Kind {
             Kind::Procedure => P::EXECUTE,
             Kind::Schema => P::USAGE | P::CREATE,
             Kind::Database => P::CREATE | P::TEMPORARY | P::CONNECT,
+            Kind::Type => P::USAGE,
         }
     }
 
@@ -44,6 +47,7 @@ impl Kind {
         match self {
             Kind::Procedure => Privileges::EXECUTE,
             Kind::Database => Privileges::TEMPORARY | Privileges::CONNECT,
+            Kind::Type => Privileges::USAGE,
             Kind::Table | Kind::Sequence | Kind::Column | Kind::Schema => Privileges::NONE,
         }
     }

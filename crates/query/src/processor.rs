@@ -111,6 +111,8 @@ pub struct Planned {
     is_kept: bool,
     /// The tables that it reads, with the versions of their definitions.
     tables: Vec<(String, Timestamp)>,
+    /// The users' types that it names, with the versions of their definitions.
+    types: Vec<(String, Timestamp)>,
     /// The columns of its rows.
     pub columns: Vec<ResultColumn>,
     parameters: Vec<Type>,
@@ -285,8 +287,9 @@ impl Processor {
         let parameters = rewritten.parameters.iter().map(|known| known.unwrap_or(Type::Text)).collect();
         let (tables, reads_system_catalog) = (context.tables(), catalog.is_shown());
         let is_kept = !reads_system_catalog && !rewritten.is_random;
-        let (relies_on, plan) = (committed(&tables), Computation::Logical(plan));
-        Ok(Planned { plan, is_kept, tables, columns, parameters, relies_on, reads_system_catalog })
+        let (relies_on, plan) = (committed(&tables, &[]), Computation::Logical(plan));
+        let types = Vec::new();
+        Ok(Planned { plan, is_kept, tables, types, columns, parameters, relies_on, reads_system_catalog })
     }
 
     /// Plans once without the missing types, to see what surrounds the parameters; those of which nothing is said are texts.
@@ -438,17 +441,18 @@ fn parameter_field(parameter: Type) -> FieldRef {
     Arc::new(Field::new("", types::to_arrow(parameter), true))
 }
 
-/// The catalog rows of tables. One that the asking transaction itself has changed has no version to compare with yet.
-fn committed(tables: &[(String, Timestamp)]) -> CatalogVersions {
-    let committed = tables.iter().filter(|(_, version)| *version != Timestamp::ZERO);
-    committed.map(|(name, version)| (CatalogEntry::key(name), *version)).collect()
+/// The catalog rows of tables and types. One that the asking transaction itself has changed has no version to compare with yet.
+fn committed(tables: &[(String, Timestamp)], types: &[(String, Timestamp)]) -> CatalogVersions {
+    let tables = tables.iter().map(|(name, version)| (CatalogEntry::key(name), *version));
+    let types = types.iter().map(|(name, version)| (CatalogEntry::type_key(name), *version));
+    tables.chain(types).filter(|(_, version)| *version != Timestamp::ZERO).collect()
 }
 
 impl Planned {
     fn of_typed(statement: TypedStatement) -> Planned {
-        let TypedStatement { plan, columns, parameters, tables } = statement;
-        let (relies_on, plan) = (committed(&tables), Computation::Typed(plan));
-        Planned { plan, is_kept: true, tables, columns, parameters, relies_on, reads_system_catalog: false }
+        let TypedStatement { plan, columns, parameters, tables, types } = statement;
+        let (relies_on, plan) = (committed(&tables, &types), Computation::Typed(plan));
+        Planned { plan, is_kept: true, tables, types, columns, parameters, relies_on, reads_system_catalog: false }
     }
 
     /// What runs it: [`Engine::Executor`] or [`Engine::DataFusion`].
@@ -467,12 +471,15 @@ impl Planned {
         }
     }
 
-    /// Whether the tables are defined there as they were when this was planned.
+    /// Whether the tables and types are defined there as they were when this was planned.
     fn holds_in(&self, catalog: &Catalog) -> bool {
         let is_same = |(name, version): &(String, Timestamp)| {
             *version != Timestamp::ZERO && catalog.tables.get(name).is_some_and(|table| table.version == *version)
         };
-        self.tables.iter().all(is_same)
+        let is_same_type = |(name, version): &(String, Timestamp)| {
+            *version != Timestamp::ZERO && catalog.types.get(name).is_some_and(|(_, known)| known == version)
+        };
+        self.tables.iter().all(is_same) && self.types.iter().all(is_same_type)
     }
 }
 

@@ -122,6 +122,9 @@ impl TableProvider for RowTable {
         if schema.fields().iter().any(|field| types::is_json(field)) {
             return Err(QueryError::unsupported("JSON in a query of this form").into_datafusion());
         }
+        if schema.fields().iter().any(|field| types::is_user_type(field)) {
+            return Err(QueryError::unsupported("an enum in a query of this form").into_datafusion());
+        }
         // A stored row of advisory locks is any number of shown ones, and has another key.
         let (narrowing, limit) = match self.naming {
             Some(Naming::AdvisoryLocks) => (&[][..], None),

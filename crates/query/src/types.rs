@@ -44,7 +44,7 @@ pub fn to_arrow(column_type: Type) -> DataType {
         // Of no stored column, and of nothing that is computed here.
         Type::Void => DataType::Null,
         // No scan reads such columns.
-        Type::Json | Type::Jsonb => DataType::Null,
+        Type::Json | Type::Jsonb | Type::Enum(_) => DataType::Null,
     }
 }
 
@@ -87,9 +87,16 @@ pub fn from_arrow(data_type: &DataType) -> Option<Type> {
     })
 }
 
+/// What a field remembers of users' types, which have no name that can be read without a catalog.
+const USER_TYPE: &str = "enum";
+
+fn remembered(column_type: Type) -> String {
+    if column_type.has_labels() { USER_TYPE.to_owned() } else { column_type.to_string() }
+}
+
 /// A field that remembers the exact type.
 pub fn field(name: &str, column_type: Type, nullable: bool) -> Field {
-    let metadata = [(TYPE_KEY.to_owned(), column_type.to_string())];
+    let metadata = [(TYPE_KEY.to_owned(), remembered(column_type))];
     Field::new(name, to_arrow(column_type), nullable).with_metadata(metadata.into())
 }
 
@@ -106,7 +113,7 @@ pub fn computed_field(name: &str, column_type: Type, nullable: bool) -> Field {
 /// A table's column as a field: type and origin.
 pub fn table_field(column: &messages::schema::Column, table_oid: u32, number: i16) -> Field {
     let metadata = [
-        (TYPE_KEY.to_owned(), column.column_type.to_string()),
+        (TYPE_KEY.to_owned(), remembered(column.column_type)),
         (ORIGIN_KEY.to_owned(), format!("{table_oid}:{number}")),
     ];
     Field::new(&column.name, to_arrow(column.column_type), !column.not_null).with_metadata(metadata.into())
@@ -153,6 +160,11 @@ pub fn has_equals(data_type: &DataType) -> bool {
 pub fn is_json(field: &Field) -> bool {
     let remembered = field.metadata().get(TYPE_KEY).and_then(|name| name.parse::<Type>().ok());
     remembered.is_some_and(|known| matches!(known.element().unwrap_or(known), Type::Json | Type::Jsonb))
+}
+
+/// Whether values of a field are of a user's type, which only the executor has.
+pub fn is_user_type(field: &Field) -> bool {
+    field.metadata().get(TYPE_KEY).is_some_and(|name| name == USER_TYPE)
 }
 
 /// Whether this is a list.

@@ -148,3 +148,9 @@ fn schemas() {
 fn json() {
     run("json");
 }
+
+/// Enum types: rows of the catalog, what programs do with labels, and PostgreSQL's errors.
+#[test]
+fn enums() {
+    run("enums");
+}

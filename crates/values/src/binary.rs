@@ -47,7 +47,7 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
         }
         Value::Text(text) => text::write_string(text, data_type, out),
         Value::Bytea(bytes) => out.extend_from_slice(bytes),
-        Value::Json(_) => text::write(value, data_type, out),
+        Value::Json(_) | Value::Enum(_) => text::write(value, data_type, out),
         Value::Jsonb(_) => {
             out.push(JSONB_VERSION);
             text::write(value, data_type, out);
@@ -75,7 +75,7 @@ pub fn parse(bytes: &[u8], data_type: Type) -> Result<Value, ValueError> {
         Type::Numeric(_) => parse_numeric(bytes)?,
         Type::Text | Type::Varchar(_) | Type::Char(_) => return text::parse_bytes(bytes, data_type),
         Type::Bytea => Value::bytea(bytes),
-        Type::Json => return text::parse_bytes(bytes, data_type),
+        Type::Json | Type::Enum(_) => return text::parse_bytes(bytes, data_type),
         Type::Jsonb => match bytes.split_first() {
             Some((&JSONB_VERSION, tree)) => return text::parse_bytes(tree, data_type),
             Some((version, _)) => {

@@ -96,7 +96,7 @@ fn convert(value: &Value, target: Type) -> Result<Value, ValueError> {
         return Ok(Value::Null);
     };
     if from == held(target) {
-        return Ok(value.clone());
+        return Ok(relabelled(value, target));
     }
     if let (Value::Array(array), Some(element)) = (value, target.element())
         && context(array.element(), element).is_some()
@@ -117,6 +117,18 @@ fn convert(value: &Value, target: Type) -> Result<Value, ValueError> {
             format!("cannot cast type {} to {}", from.base_name(), target.base_name()),
         )
     })
+}
+
+/// A value of a type as that is now: the label in a place may have got another name.
+fn relabelled(value: &Value, target: Type) -> Value {
+    match (value, target) {
+        (Value::Enum(label), Type::Enum(labels)) => Value::Enum(labels.relabelled(label)),
+        (Value::Array(array), Type::Array(element)) if target.has_labels() => {
+            let element = element.data_type();
+            Value::array(element, array.values().iter().map(|value| relabelled(value, element)).collect())
+        }
+        _ => value.clone(),
+    }
 }
 
 fn number(value: &Value, target: Type) -> Result<Value, ValueError> {

@@ -1,7 +1,7 @@
 //! How values order: one total order for sorting, the basis of SQL's comparisons.
 //!
 //! Invariant: among values of one type this is a total order that [`key`](crate::key) encodes: NULL last, NaN greatest,
-//! -0 equal to 0, text bytewise, intervals by span, arrays by the first element that differs. Values of different numeric types, of integers and
+//! -0 equal to 0, text bytewise, labels in their type's order, intervals by span, arrays by the first element that differs. Values of different numeric types, of integers and
 //! `oid`, or of different types of dates, compare after promotion as PostgreSQL does; other mixtures order by type, so that sorting never fails.
 
 use crate::json;
@@ -40,6 +40,9 @@ pub(crate) fn compare_present(left: &Value, right: &Value) -> Option<Ordering> {
         (Value::Uuid(left), Value::Uuid(right)) => left.cmp(right),
         (Value::Numeric(left), Value::Numeric(right)) => left.cmp(right),
         (Value::Jsonb(left), Value::Jsonb(right)) => json::compare(left, right),
+        (Value::Enum(left), Value::Enum(right)) if left.type_oid() == right.type_oid() => {
+            left.order().cmp(right.order())
+        }
         (Value::Array(left), Value::Array(right))
             if left.element() == right.element() && left.element() != Type::Json =>
         {
@@ -124,6 +127,7 @@ fn rank(value: &Value) -> u8 {
         Value::Array(_) => 8,
         Value::Json(_) => 9,
         Value::Jsonb(_) => 10,
-        Value::Null => 11,
+        Value::Enum(_) => 11,
+        Value::Null => 12,
     }
 }

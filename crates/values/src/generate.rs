@@ -11,7 +11,8 @@ use proptest::prelude::*;
 
 /// Any type that is no array, without modifier.
 pub(crate) fn scalar_type() -> impl Strategy<Value = Type> {
-    prop::sample::select(ALL.to_vec())
+    let all = ALL.into_iter().chain([Type::Enum(crate::enumeration::for_tests())]);
+    prop::sample::select(all.collect::<Vec<_>>())
 }
 
 /// Any type, without modifier.
@@ -95,6 +96,7 @@ pub(crate) fn value_of(data_type: Type) -> BoxedStrategy<Value> {
             let values = prop::collection::vec(nullable(element), 0..4);
             values.prop_map(move |values| Value::array(element, values)).boxed()
         }
+        Type::Enum(labels) => prop::sample::select(labels.values().collect::<Vec<_>>()).prop_map(Value::Enum).boxed(),
         Type::Void => Just(Value::text("")).boxed(),
     }
 }

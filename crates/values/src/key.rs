@@ -8,6 +8,7 @@
 //!
 //! Each value starts with a marker below that of NULL, so [`prefix_end`] of any non-empty key exists.
 
+use crate::enumeration::{EnumOrder, EnumValue};
 use crate::error::ValueError;
 use crate::json;
 use crate::key_parts::{
@@ -69,6 +70,11 @@ pub fn append(value: &Value, out: &mut Vec<u8>) {
         Value::Uuid(bytes) => {
             out.push(PRESENT);
             out.extend_from_slice(bytes);
+        }
+        // The label says nothing new of the order: it lets a key be read without the type's definition.
+        Value::Enum(value) => {
+            append_string(value.order().as_bytes(), out);
+            append_string(value.label().as_bytes(), out);
         }
         Value::Array(array) => {
             out.push(PRESENT);
@@ -149,6 +155,15 @@ fn decode_value(rest: &mut &[u8], data_type: Type) -> Result<Value, ValueError> 
         Type::Jsonb => Value::Jsonb(Arc::new(json::decode_key(rest)?)),
         Type::Interval => Value::Interval(interval((u128::from_be_bytes(take(rest)?) ^ (1 << 127)) as i128)?),
         Type::Uuid => Value::Uuid(take(rest)?),
+        Type::Enum(labels) => {
+            let order = EnumOrder::of_bytes(&string(rest)?)?;
+            if take::<1>(rest)?[0] != PRESENT {
+                return Err(unknown_marker());
+            }
+            let label = String::from_utf8(string(rest)?)
+                .map_err(|_| ValueError::corrupt("the label of an enum in a key is not UTF-8"))?;
+            Value::Enum(Arc::new(EnumValue::new(labels.oid(), order, &label)))
+        }
         Type::Array(element) => {
             let element = element.data_type();
             let mut values = Vec::new();

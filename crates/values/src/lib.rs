@@ -10,7 +10,7 @@
 //! `Infinity` of `numeric` and of the date types are refused with SQLSTATE 0A000.
 //!
 //! Reading order: [`types`], [`value`], [`error`], [`compare`]; [`row`] and [`key`] for stored bytes;
-//! [`text`] and [`binary`] for clients, `array` for both; [`json`]; [`operators`],
+//! [`enumeration`] for users' types; [`text`] and [`binary`] for clients, `array` for both; [`json`]; [`operators`],
 //! [`cast`] and [`functions`] to compute, [`addition`] to add to stored numbers.
 
 pub mod addition;
@@ -23,6 +23,7 @@ pub mod calendar;
 pub mod cast;
 pub mod compare;
 mod datetime;
+pub mod enumeration;
 pub mod error;
 mod float;
 pub mod functions;
@@ -46,6 +47,7 @@ mod varint;
 
 pub use addition::Addend;
 pub use array::Array;
+pub use enumeration::{EnumDefinition, EnumType, EnumValue};
 pub use error::ValueError;
 pub use json::Jsonb;
 pub use modifier::Strictness;

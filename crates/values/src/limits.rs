@@ -24,6 +24,15 @@ pub const COLUMNS_MAX: usize = 1664;
 /// Largest `text` or `bytea` value, in bytes (PostgreSQL's `MaxAllocSize`, 1 GiB - 1).
 pub const VALUE_BYTES_MAX: usize = 0x3fff_ffff;
 
+/// Longest label of an enum type, in bytes: a name (PostgreSQL's `NAMEDATALEN`, without the zero behind it).
+pub const ENUM_LABEL_BYTES_MAX: usize = 63;
+
+/// Longest place of a label in the order of its type, in bytes. Each eighth label that is put between the same two takes one more.
+pub const ENUM_ORDER_BYTES_MAX: usize = 256;
+
+/// Bytes that the definitions of enum types may take which a process has ever seen: each change of a type makes another.
+pub const DEFINITIONS_BYTES_MAX: usize = 1 << 28;
+
 /// Most elements of an array (PostgreSQL's `MaxArraySize`).
 pub const ARRAY_ELEMENTS_MAX: usize = VALUE_BYTES_MAX / size_of::<u64>();
 

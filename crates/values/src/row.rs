@@ -7,11 +7,12 @@
 //! for floats, a varint length and the bytes for strings and arrays. Tags from 0x80 up are texts of up to 127 bytes whose
 //! length is in the tag.
 
-use crate::array::held;
+use crate::array::{Array, held};
+use crate::enumeration::{EnumOrder, EnumType, EnumValue};
 use crate::error::ValueError;
 use crate::json::stored;
 use crate::limits::{COLUMNS_MAX, NUMERIC_FRACTION_DIGITS_MAX, NUMERIC_INTEGER_DIGITS_MAX};
-use crate::types::ALL;
+use crate::types::{ALL, Type};
 use crate::value::{Interval, Value};
 use crate::varint;
 use bigdecimal::BigDecimal;
@@ -46,6 +47,10 @@ const ARRAY: u8 = 18;
 const JSON: u8 = 20;
 /// Length and a tree, as [`json::stored`](crate::json::stored) has it.
 const JSONB: u8 = 21;
+/// Number of its type, and length and bytes of its place and of its label.
+const ENUM: u8 = 22;
+/// Number of the elements' type, then as an array.
+const ENUM_ARRAY: u8 = 23;
 /// First tag of the short texts; the low seven bits are the length in bytes.
 const SHORT_TEXT: u8 = 0x80;
 const SHORT_TEXT_BYTES_MAX: usize = 0x7f;
@@ -123,16 +128,34 @@ fn encode_value(value: &Value, out: &mut Vec<u8>) {
             varint::write(tree.len() as u64, out);
             out.extend_from_slice(&tree);
         }
-        Value::Array(array) => {
-            let place = ALL.iter().position(|known| *known == array.element()).expect("an element is no array");
-            let mut elements = Vec::new();
-            varint::write(array.values().len() as u64, &mut elements);
-            array.values().iter().for_each(|value| encode_value(value, &mut elements));
+        Value::Enum(value) => {
+            out.push(ENUM);
+            varint::write(u64::from(value.type_oid()), out);
+            for bytes in [value.order().as_bytes(), value.label().as_bytes()] {
+                varint::write(bytes.len() as u64, out);
+                out.extend_from_slice(bytes);
+            }
+        }
+        Value::Array(array) => encode_array(array, out),
+    }
+}
+
+fn encode_array(array: &Array, out: &mut Vec<u8>) {
+    let mut elements = Vec::new();
+    varint::write(array.values().len() as u64, &mut elements);
+    array.values().iter().for_each(|value| encode_value(value, &mut elements));
+    match array.element() {
+        Type::Enum(labels) => {
+            out.push(ENUM_ARRAY);
+            varint::write(u64::from(labels.oid()), out);
+        }
+        element => {
+            let place = ALL.iter().position(|known| *known == element).expect("an element is no array");
             out.extend_from_slice(&[ARRAY, place as u8]);
-            varint::write(elements.len() as u64, out);
-            out.extend_from_slice(&elements);
         }
     }
+    varint::write(elements.len() as u64, out);
+    out.extend_from_slice(&elements);
 }
 
 fn tagged(tag: u8, number: i64, out: &mut Vec<u8>) {
@@ -241,16 +264,22 @@ impl<'a> RowReader<'a> {
             return Ok(None);
         }
         match self.byte()? {
-            ARRAY => self.elements(),
+            ARRAY => {
+                let element = ALL.get(usize::from(self.byte()?)).copied().filter(|element| held(*element) == *element);
+                let wrong = || ValueError::corrupt("the elements of an array are of no type");
+                self.elements(element.ok_or_else(wrong)?)
+            }
+            ENUM_ARRAY => {
+                let element = Type::Enum(EnumType::numbered(self.oid()?));
+                self.elements(element)
+            }
             tag => self.scalar(tag),
         }
         .map(Some)
     }
 
-    /// The elements behind the tag of an array.
-    fn elements(&mut self) -> Result<Value, ValueError> {
-        let element = ALL.get(usize::from(self.byte()?)).copied().filter(|element| held(*element) == *element);
-        let element = element.ok_or_else(|| ValueError::corrupt("the elements of an array are of no type"))?;
+    /// The elements of an array, of this type.
+    fn elements(&mut self, element: Type) -> Result<Value, ValueError> {
         let length = self.length()?;
         let mut inside = Self { rest: self.take(length)?, remaining: 0 };
         let count = inside.length()?;
@@ -323,6 +352,15 @@ impl<'a> RowReader<'a> {
                 let length = self.length()?;
                 Value::Jsonb(Arc::new(stored::decode(self.take(length)?)?))
             }
+            ENUM => {
+                let type_oid = self.oid()?;
+                let length = self.length()?;
+                let order = EnumOrder::of_bytes(self.take(length)?)?;
+                let length = self.length()?;
+                let label = std::str::from_utf8(self.take(length)?);
+                let label = label.map_err(|_| ValueError::corrupt("the label of an enum is not UTF-8"))?;
+                Value::Enum(Arc::new(EnumValue::new(type_oid, order, label)))
+            }
             _ => return Err(ValueError::corrupt("a value has an unknown tag")),
         })
     }
@@ -360,6 +398,16 @@ impl<'a> RowReader<'a> {
             UUID => 16,
             ARRAY => {
                 self.byte()?;
+                self.length()?
+            }
+            ENUM => {
+                self.oid()?;
+                let order = self.length()?;
+                self.take(order)?;
+                self.length()?
+            }
+            ENUM_ARRAY => {
+                self.oid()?;
                 self.length()?
             }
             SHORT_TEXT.. => usize::from(tag & !SHORT_TEXT),
@@ -402,6 +450,11 @@ impl<'a> RowReader<'a> {
 
     fn narrow<N: TryFrom<i64>>(&mut self) -> Result<N, ValueError> {
         N::try_from(self.number()?).map_err(|_| ValueError::corrupt("a number exceeds its type"))
+    }
+
+    /// The number of an enum type.
+    fn oid(&mut self) -> Result<u32, ValueError> {
+        u32::try_from(varint::read(&mut self.rest)?).map_err(|_| ValueError::corrupt("the number of a type"))
     }
 
     fn length(&mut self) -> Result<usize, ValueError> {

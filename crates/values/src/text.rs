@@ -42,6 +42,7 @@ pub fn parse(input: &str, data_type: Type) -> Result<Value, ValueError> {
             Value::Json(input.into())
         }
         Type::Jsonb => Value::Jsonb(Arc::new(json::parse_tree(input)?)),
+        Type::Enum(labels) => return Ok(Value::Enum(labels.parse(input)?)),
         Type::Array(element) => return array_literal::parse_text(input, element.data_type()),
         Type::Void => return Err(no_input()),
     };
@@ -93,6 +94,7 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
         Value::Text(text) => write_string(text, data_type, out),
         Value::Json(text) => out.extend_from_slice(text.as_bytes()),
         Value::Jsonb(tree) => json::write::write(tree, out),
+        Value::Enum(value) => out.extend_from_slice(value.label().as_bytes()),
         Value::Bytea(bytes) => {
             out.reserve(2 + 2 * bytes.len());
             out.extend_from_slice(b"\\x");

@@ -3,9 +3,11 @@
 //! Invariant: an array's elements are of any type that is no array itself. As in PostgreSQL, the number of dimensions is no part of a type; arrays
 //! here have one.
 
+use crate::enumeration::EnumType;
 use crate::error::{ValueError, sqlstate};
 use crate::limits::{CHARACTERS_MAX, NUMERIC_PRECISION_MAX, NUMERIC_SCALE_MAX};
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -56,52 +58,91 @@ pub enum Type {
     Json,
     /// `jsonb`: a tree of JSON.
     Jsonb,
+    /// A type of labels that a user has defined.
+    Enum(EnumType),
 }
 
-/// The type of an array's elements: one of [`ALL`] with its modifier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "(u8, i32)", into = "(u8, i32)")]
+/// The type of an array's elements: one of [`ALL`] with its modifier, or an enum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Element {
-    /// In [`ALL`].
+    /// In [`ALL`], or [`ENUM_PLACE`].
     place: u8,
     /// As in `pg_attribute.atttypmod`.
     typmod: i32,
+    /// Set if the place says that it is an enum.
+    labels: Option<EnumType>,
 }
+
+/// The place of what is an enum. As long as no element is one, it is written as it was before there were enums.
+const ENUM_PLACE: u8 = u8::MAX;
+const _: () = assert!(ALL.len() < ENUM_PLACE as usize);
 
 impl Element {
     /// For elements of this type; `None` if it is an array itself.
     pub fn of(data_type: Type) -> Option<Self> {
+        if let Type::Enum(labels) = data_type {
+            return Some(Self { place: ENUM_PLACE, typmod: -1, labels: Some(labels) });
+        }
         let unmodified = data_type.unmodified();
         let place = ALL.iter().position(|known| *known == unmodified)?;
-        Some(Self { place: place as u8, typmod: data_type.typmod() })
+        Some(Self { place: place as u8, typmod: data_type.typmod(), labels: None })
     }
 
     /// The elements' type.
     pub fn data_type(&self) -> Type {
-        ALL[usize::from(self.place)].with_typmod(self.typmod)
+        match self.labels {
+            Some(labels) => Type::Enum(labels),
+            None => ALL[usize::from(self.place)].with_typmod(self.typmod),
+        }
     }
 
     /// Identifier and names of the arrays of such elements.
-    fn arrays(&self) -> &'static (u32, &'static str, &'static str) {
-        &ARRAYS[usize::from(self.place)]
+    fn arrays(&self) -> (u32, &'static str, &'static str) {
+        match self.labels {
+            Some(labels) => (labels.array_oid(), labels.array_name(), labels.array_catalog_name()),
+            None => ARRAYS[usize::from(self.place)],
+        }
     }
 }
 
-impl From<Element> for (u8, i32) {
-    fn from(element: Element) -> Self {
-        (element.place, element.typmod)
+impl Serialize for Element {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.labels {
+            Some(labels) => (self.place, self.typmod, labels).serialize(serializer),
+            None => (self.place, self.typmod).serialize(serializer),
+        }
     }
 }
 
-impl TryFrom<(u8, i32)> for Element {
-    type Error = &'static str;
-
-    fn try_from((place, typmod): (u8, i32)) -> Result<Self, Self::Error> {
-        if usize::from(place) < ALL.len() { Ok(Self { place, typmod }) } else { Err("an array of no known type") }
+impl<'de> Deserialize<'de> for Element {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_tuple(3, ElementParts)
     }
 }
 
-/// Every type that is no array, without modifiers, in the order of the enum. Stored arrays name their elements' type by its place: new ones come last.
+/// Reads what an [`Element`] writes: two parts or three.
+struct ElementParts;
+
+impl<'de> Visitor<'de> for ElementParts {
+    type Value = Element;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the type of an array's elements")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Element, A::Error> {
+        let missing = || A::Error::custom("the type of an array's elements is cut off");
+        let place: u8 = parts.next_element()?.ok_or_else(missing)?;
+        let typmod = parts.next_element()?.ok_or_else(missing)?;
+        match place {
+            ENUM_PLACE => Ok(Element { place, typmod, labels: Some(parts.next_element()?.ok_or_else(missing)?) }),
+            _ if usize::from(place) < ALL.len() => Ok(Element { place, typmod, labels: None }),
+            _ => Err(A::Error::custom("an array of no known type")),
+        }
+    }
+}
+
+/// Every type of PostgreSQL's that is no array, without modifiers, in the order of the enum. Stored arrays name their elements' type by its place: new ones come last.
 pub const ALL: [Type; 20] = [
     Type::Boolean,
     Type::SmallInt,
@@ -178,6 +219,7 @@ impl Type {
             Self::Array(element) => element.arrays().0,
             Self::Void => 2278,
             Self::Jsonb => 3802,
+            Self::Enum(labels) => labels.oid(),
         }
     }
 
@@ -241,7 +283,7 @@ impl Type {
             Self::Boolean => 1,
             Self::SmallInt => 2,
             Self::Void => 4,
-            Self::Integer | Self::Real | Self::Date | Self::Oid => 4,
+            Self::Integer | Self::Real | Self::Date | Self::Oid | Self::Enum(_) => 4,
             Self::BigInt | Self::Double | Self::Time | Self::Timestamp | Self::TimestampTz => 8,
             Self::Interval | Self::Uuid => 16,
             Self::Numeric(_) | Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Bytea | Self::Array(_) => -1,
@@ -274,6 +316,7 @@ impl Type {
             Self::Void => "void",
             Self::Json => "json",
             Self::Jsonb => "jsonb",
+            Self::Enum(labels) => labels.name(),
         }
     }
 
@@ -292,6 +335,7 @@ impl Type {
             Self::Timestamp => "timestamp",
             Self::TimestampTz => "timestamptz",
             Self::Array(element) => element.arrays().2,
+            Self::Enum(labels) => labels.catalog_name(),
             other => other.base_name(),
         }
     }
@@ -305,6 +349,11 @@ impl Type {
             Self::Array(element) => Self::Array(Element { typmod: -1, ..*element }),
             other => *other,
         }
+    }
+
+    /// True for enums and arrays of them, whose stored values have labels that another name may be given to.
+    pub fn has_labels(&self) -> bool {
+        matches!(self.element().unwrap_or(*self), Self::Enum(_))
     }
 
     /// True for the types that compute: integers, floats, numeric.

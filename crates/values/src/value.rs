@@ -4,6 +4,7 @@
 //! `0..=NUMERIC_FRACTION_DIGITS_MAX`, which is the number of decimals it prints.
 
 use crate::array::Array;
+use crate::enumeration::{EnumType, EnumValue};
 use crate::error::ValueError;
 use crate::json::Jsonb;
 use crate::types::Type;
@@ -57,6 +58,8 @@ pub enum Value {
     Json(Arc<str>),
     /// `jsonb`.
     Jsonb(#[serde(with = "jsonb_bytes")] Arc<Jsonb>),
+    /// A label of an enum type.
+    Enum(Arc<EnumValue>),
 }
 
 impl Value {
@@ -94,7 +97,7 @@ impl Value {
         matches!(self, Self::Null)
     }
 
-    /// The type without modifier; `None` for NULL, which is of any type. Every string is `text`.
+    /// The type without modifier; `None` for NULL, which is of any type. Every string is `text`. An enum type is known by its number only.
     pub fn data_type(&self) -> Option<Type> {
         Some(match self {
             Self::Null => return None,
@@ -117,6 +120,7 @@ impl Value {
             Self::Array(array) => array.element().array(),
             Self::Json(_) => Type::Json,
             Self::Jsonb(_) => Type::Jsonb,
+            Self::Enum(value) => Type::Enum(EnumType::numbered(value.type_oid())),
         })
     }
 
@@ -163,6 +167,7 @@ impl Value {
                 Self::Jsonb(json) => size_of::<Jsonb>() + json.size_in_memory(),
                 Self::Bytea(bytes) => bytes.len(),
                 Self::Numeric(number) => size_of::<BigDecimal>() + number.as_bigint_and_scale().0.bits() as usize / 8,
+                Self::Enum(value) => size_of::<EnumValue>() + value.order().as_bytes().len() + value.label().len(),
                 Self::Array(array) => array.values().iter().map(Self::size_in_memory).sum(),
                 _ => 0,
             }
@@ -196,6 +201,7 @@ impl PartialEq for Value {
             (Self::Array(left), Self::Array(right)) => left == right,
             (Self::Json(left), Self::Json(right)) => left == right,
             (Self::Jsonb(left), Self::Jsonb(right)) => left == right,
+            (Self::Enum(left), Self::Enum(right)) => left == right,
             _ => false,
         }
     }

@@ -86,7 +86,7 @@ impl RebuildRun {
         rows::decode_into(from, ColumnSet::ALL, key, row, &mut self.values)?;
         for (column, (old, new)) in from.columns.iter().zip(&to.columns).enumerate() {
             let value = &mut self.values[column];
-            if old.column_type != new.column_type && !new.dropped {
+            if (old.column_type != new.column_type || new.column_type.has_labels()) && !new.dropped {
                 *value = values::cast::assign(value, new.column_type).map_err(failure::of_value)?;
             }
             if let Some((_, computed)) = fill.iter().find(|(filled, _)| *filled == column) {

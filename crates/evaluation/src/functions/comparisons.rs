@@ -74,7 +74,7 @@ macro_rules! comparisons {
 
 pub(super) const TABLE: &[(&str, Implementation)] = comparisons!(
     six: [
-        "bool", "int2", "int4", "int8", "int24", "int42", "int28", "int82", "int48", "int84", "oid", "float4", "float8",
+        "bool", "enum_", "int2", "int4", "int8", "int24", "int42", "int28", "int82", "int48", "int84", "oid", "float4", "float8",
         "float48", "float84", "bpchar", "name", "char", "bytea"
     ],
     underscore: ["text", "text_pattern", "bpchar_pattern"],
@@ -91,6 +91,7 @@ pub(super) const TABLE: &[(&str, Implementation)] = comparisons!(
         ("textlename", at_most), ("textgtname", greater), ("textgename", at_least),
         ("array_eq", equal), ("array_ne", not_equal), ("array_lt", less),
         ("array_le", at_most), ("array_gt", greater), ("array_ge", at_least),
+        ("enum_cmp", sign), ("enum_larger", larger), ("enum_smaller", smaller),
         ("btboolcmp", sign), ("btint2cmp", sign), ("btint4cmp", sign), ("btint8cmp", sign), ("btint24cmp", sign), ("btint42cmp", sign),
         ("btint28cmp", sign), ("btint82cmp", sign), ("btint48cmp", sign), ("btint84cmp", sign), ("btoidcmp", sign), ("btfloat4cmp", sign),
         ("btfloat8cmp", sign), ("btfloat48cmp", sign), ("btfloat84cmp", sign), ("btcharcmp", sign), ("btnamecmp", sign),

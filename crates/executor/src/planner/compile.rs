@@ -36,7 +36,8 @@ impl QueryPlanner<'_> {
     /// How values of a type are held.
     pub fn storage(&self, typed: Typed) -> PlanResult<Type> {
         let text = if typed.id == UNKNOWN { Some(Type::Text) } else { None };
-        match text.or_else(|| evaluation::storage::storage(typed)) {
+        let own = || self.relations.user_type(typed.id);
+        match text.or_else(own).or_else(|| evaluation::storage::storage(typed)) {
             Some(storage) => Ok(storage),
             None => not_built(format!("values of type {}", self.type_name(typed.id))),
         }
@@ -69,6 +70,9 @@ impl QueryPlanner<'_> {
                 let is_any = |id: &FunctionId| self.catalog.function(*id).is_some_and(|row| row.variadic == ANY);
                 if *variadic && is_any(function) {
                     return not_built("an array for VARIADIC of any type");
+                }
+                if evaluation::enums::asks_for_labels(*function) {
+                    return self.labels(*function, arguments, typed, level, current);
                 }
                 let mut callee = self.callee(*function, arguments, typed)?;
                 let arguments = self.arguments_of_json(&mut callee, arguments, level, current)?;
@@ -217,6 +221,27 @@ impl QueryPlanner<'_> {
         }
         let parsed = values::text::parse(text, storage);
         Ok(parsed.map_err(|error| ExecutionError::from(error).at(at.0))?)
+    }
+
+    /// A function of enums whose answer is in the definition of the type: it gets all labels as one more argument.
+    fn labels(
+        &mut self,
+        function: FunctionId,
+        arguments: &[ExprId],
+        result: Typed,
+        level: usize,
+        current: &ColumnFrame,
+    ) -> PlanResult<CompiledExpression> {
+        let types: Vec<Typed> = arguments.iter().map(|argument| self.tree[*argument].typed).collect();
+        let Some(Type::Enum(labels)) = types.first().and_then(|typed| self.relations.user_type(typed.id)) else {
+            return not_built("a function of an enum whose labels are not known");
+        };
+        let mut compiled = self.compile_all(arguments, level, current)?;
+        let all = labels.values().map(Value::Enum).collect();
+        compiled.push(CompiledExpression::Constant(Value::array(Type::Enum(labels), all)));
+        let Some(body) = evaluation::enums::body(function) else { return not_built("this function of enums") };
+        let callee = Callee { function, body, strict: false, types, result };
+        Ok(CompiledExpression::CallArguments(Box::new(callee), compiled))
     }
 
     /// A function as a call needs it.

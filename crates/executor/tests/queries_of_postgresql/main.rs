@@ -2,6 +2,7 @@
 //! and run here. What is not built is counted, and may only become less; a wrong answer never counts.
 
 mod bounds;
+mod enums;
 mod scans;
 mod world;
 

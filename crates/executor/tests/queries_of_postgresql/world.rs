@@ -3,13 +3,14 @@
 use analyzer::catalog::{BuiltIns, Found};
 use analyzer::facts::{Aggregate, Cast, Function, Operator, Range, TypeRow};
 use analyzer::relations::{Relation, RelationColumn, RelationId, RelationKind};
-use analyzer::types::{CollationId, FunctionId, OperatorId};
+use analyzer::types::{CollationId, FunctionId, OperatorId, TypeKind};
 use analyzer::{Catalog, TypeId, Typed};
 use executor::{AccessPathKeys, KeyBounds, RelationPaths, ScanOrder, TableAccess};
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use values::{Type, Value};
+use values::enumeration::EnumOrder;
+use values::{EnumDefinition, Type, Value};
 
 /// A table with its rows.
 pub struct Table {
@@ -24,6 +25,8 @@ pub struct World {
     tables: BTreeMap<RelationId, Table>,
     /// Types of their rows.
     rows: BTreeMap<TypeId, TypeRow>,
+    /// Enum types, and those of their arrays.
+    enums: BTreeMap<TypeId, (TypeRow, Type)>,
     /// How often it was asked whether the statement is still wanted.
     pub asked: Cell<u32>,
     /// So often the answer is yes.
@@ -39,12 +42,15 @@ impl World {
     /// Those that a text describes in the same way.
     pub fn of(text: &str) -> World {
         let mut tables: Vec<Table> = Vec::new();
+        let mut enums = BTreeMap::new();
         for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             let (word, rest) = line.split_once(' ').expect("a word and the rest");
-            if word == "table" {
+            if word == "enum" {
+                enums.extend(enum_types(rest, 20_000 + 10 * enums.len() as u32));
+            } else if word == "table" {
                 tables.push(empty(rest, 16_384 + 10 * tables.len() as u32));
             } else {
-                add(tables.last_mut().expect("a table comes first"), word, rest);
+                add(tables.last_mut().expect("a table comes first"), word, rest, &enums);
             }
         }
         let row_type = |table: &Table| {
@@ -54,7 +60,7 @@ impl World {
         };
         let rows = tables.iter().map(row_type).collect();
         let tables = tables.into_iter().map(|table| (table.relation.id, table)).collect();
-        World { tables, rows, asked: Cell::new(0), wanted: Cell::new(u32::MAX) }
+        World { tables, rows, enums, asked: Cell::new(0), wanted: Cell::new(u32::MAX) }
     }
 
     /// The rows that a scan is answered with, all at once.
@@ -119,7 +125,7 @@ fn empty(name: &str, oid: u32) -> Table {
         schema: "public".into(),
         name: name.to_owned().into(),
         kind: RelationKind::Table,
-        row: TypeId(oid + 5),
+        row: TypeId(oid | 1 << 31),
         columns: Vec::new(),
         primary_key: None,
         constraints: Vec::new(),
@@ -128,13 +134,16 @@ fn empty(name: &str, oid: u32) -> Table {
     Table { relation, types: Vec::new(), paths: vec![AccessPathKeys::default()], rows: Vec::new() }
 }
 
-fn add(table: &mut Table, word: &str, rest: &str) {
+fn add(table: &mut Table, word: &str, rest: &str, enums: &BTreeMap<TypeId, (TypeRow, Type)>) {
     match word {
         "column" => {
             let rest = rest.split(" default ").next().unwrap_or_default().trim_end_matches(" not null");
             let (name, type_name) = rest.split_once(' ').expect("a name and a type");
-            let stored: Type = type_name.parse().expect("a type");
-            let row = BuiltIns.type_row(TypeId(stored.oid())).expect("a type of PostgreSQL's").clone();
+            let own = enums.values().find(|(row, _)| row.name == type_name);
+            let (row, stored) = own.cloned().unwrap_or_else(|| {
+                let stored: Type = type_name.parse().expect("a type");
+                (BuiltIns.type_row(TypeId(stored.oid())).expect("a type of PostgreSQL's").clone(), stored)
+            });
             let typed = Typed { id: row.id, modifier: stored.typmod(), collation: CollationId(row.collation.0) };
             table.types.push(stored);
             table.relation.columns.push(RelationColumn {
@@ -174,7 +183,26 @@ fn value(text: &str, stored: Type) -> Value {
     values::cast::assign(&parsed, stored).expect("a value that fits")
 }
 
+/// An enum type of a name and labels, and that of its arrays.
+fn enum_types(line: &str, oid: u32) -> [(TypeId, (TypeRow, Type)); 2] {
+    let mut words = line.split(' ').map(str::to_owned);
+    let name = words.next().expect("a name");
+    let labels = EnumOrder::sequence().zip(words).collect();
+    let definition = EnumDefinition { oid, name: name.clone(), catalog_name: name.clone(), labels };
+    let stored = Type::Enum(definition.keep().expect("a type"));
+    let (id, array) = (TypeId(oid), TypeId(oid + 1));
+    let anyenum = BuiltIns.type_row(analyzer::types::ANYENUM).expect("a type of PostgreSQL's").clone();
+    let text_array = BuiltIns.type_row(analyzer::types::TEXT_ARRAY).expect("a type of PostgreSQL's").clone();
+    let of_array = TypeRow { id: array, name: format!("_{name}").into(), element: id, ..text_array };
+    let own = TypeRow { id, name: name.into(), kind: TypeKind::Enum, category: 'E', array, ..anyenum };
+    [(id, (own, stored)), (array, (of_array, stored.array()))]
+}
+
 impl RelationPaths for World {
+    fn user_type(&self, id: TypeId) -> Option<Type> {
+        self.enums.get(&id).map(|(_, stored)| *stored)
+    }
+
     fn access(&self, relation: RelationId) -> Option<TableAccess> {
         let table = self.tables.get(&relation)?;
         // As if there were many rows, so that keys are worth looking up.
@@ -189,10 +217,12 @@ impl Catalog for World {
     }
 
     fn type_row(&self, id: TypeId) -> Option<&TypeRow> {
-        BUILT_INS.type_row(id).or_else(|| self.rows.get(&id))
+        let own = || self.enums.get(&id).map(|(row, _)| row);
+        BUILT_INS.type_row(id).or_else(|| self.rows.get(&id)).or_else(own)
     }
     fn type_named(&self, schema: Option<&str>, name: &str) -> Option<&TypeRow> {
-        BUILT_INS.type_named(schema, name)
+        let own = || self.enums.values().map(|(row, _)| row).find(|row| row.name == name);
+        BUILT_INS.type_named(schema, name).or_else(own)
     }
     fn function(&self, id: FunctionId) -> Option<&Function> {
         BUILT_INS.function(id)

@@ -226,8 +226,27 @@ impl Privilege {
                 let on = |rights: &Rights| of(Kind::Procedure, rights, standing.on(Kind::Procedure, rights));
                 procedure.is_none_or(|(known, _)| on(&known.rights))
             }
-            _ => standing.is_superuser() || (!grantable && wanted == Privileges::USAGE),
+            _ => self.of_other(standing, object, wanted, grantable),
         }
+    }
+
+    /// The same of a type, or of what there are no rights on.
+    fn of_other(&self, standing: &Standing, object: &Value, wanted: Privileges, grantable: bool) -> bool {
+        let known = if self.name == "has_type_privilege" { self.rights_on_type(object) } else { None };
+        match known {
+            Some(rights) if grantable => standing.grantable(Kind::Type, rights).contain(wanted),
+            Some(rights) => standing.on(Kind::Type, rights).contain(wanted),
+            None => standing.is_superuser() || (!grantable && wanted == Privileges::USAGE),
+        }
+    }
+
+    /// The rights on the user's type that a number or a name is of, or whose arrays it is of: what may be done with these is what may be done with their elements.
+    fn rights_on_type(&self, object: &Value) -> Option<&Rights> {
+        let oid = match object.as_integer() {
+            Some(number) => u32::try_from(number).ok()?,
+            None => self.catalog.type_oid(object.as_text()?).ok()?,
+        };
+        self.catalog.catalog().type_numbered(oid & !1).map(|known| &known.rights)
     }
 
     /// Whether the session's role may look into the schema.

@@ -111,7 +111,11 @@ pub fn parameter_type(data_type: &DataType) -> Option<Type> {
 
 /// What `inner::data_type` becomes.
 pub fn cast(inner: Expr, data_type: &DataType, catalog: &SystemCatalog) -> Result<Expr, QueryError> {
-    let target = match resolve(data_type)? {
+    let resolved = resolve(data_type).map_err(|error| match catalog.names_user_type(&plain_name(data_type)) {
+        true => QueryError::unsupported("an enum in a query of this form"),
+        false => error,
+    });
+    let target = match resolved? {
         Named::CatalogArray => return Ok(inner),
         // Without elements an array has no type of its own.
         Named::Known(known @ Type::Array(_)) if is_empty_array(&inner) => return Ok(cast_value(text("{}"), known)),

@@ -158,11 +158,20 @@ fn column(catalog: &SystemCatalog, table: &str, number: i64, column: &Column) ->
     row! {
         table_catalog: catalog.database(), table_schema: catalog.schema_of(table), table_name: bare(table), column_name: column.name.as_str(),
         ordinal_position: number, column_default: column.default.as_deref().filter(|_| column.identity.is_none()).map(|text| catalog.shown(text)),
-        is_nullable: if column.not_null { "NO" } else { "YES" }, data_type: column.column_type.base_name(),
+        is_nullable: if column.not_null { "NO" } else { "YES" }, data_type: shown_type(column.column_type),
         character_maximum_length: length, character_octet_length: octets, numeric_precision: precision,
         numeric_precision_radix: radix, numeric_scale: scale, datetime_precision: seconds, udt_catalog: catalog.database(),
-        udt_schema: "pg_catalog", udt_name: column.column_type.catalog_name(), dtd_identifier: number.to_string(),
+        udt_schema: catalog.schema_of_type(column.column_type), udt_name: column.column_type.catalog_name(), dtd_identifier: number.to_string(),
         is_self_referencing: "NO", is_generated: "NEVER", is_updatable: "YES",
+    }
+}
+
+/// What `data_type` says of a type.
+fn shown_type(column_type: Type) -> &'static str {
+    match column_type {
+        Type::Enum(_) => "USER-DEFINED",
+        known if known.has_labels() => "ARRAY",
+        known => known.base_name(),
     }
 }
 

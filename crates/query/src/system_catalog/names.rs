@@ -66,6 +66,9 @@ impl SystemCatalog {
             return Ok(oid);
         }
         let name = text.trim().trim_start_matches("pg_catalog.");
+        if let Some(known) = self.user_type_oid(text) {
+            return Ok(known);
+        }
         if let Ok(known) = name.parse::<Type>() {
             return Ok(known.oid());
         }
@@ -100,6 +103,9 @@ impl SystemCatalog {
     pub fn type_text(&self, oid: u32, modifier: Option<i32>) -> String {
         if oid == 0 {
             return "-".to_owned();
+        }
+        if let Some(known) = self.user_type_text(oid) {
+            return known;
         }
         let exact = Type::from_oid_and_typmod(oid, modifier.unwrap_or(-1)).or_else(|| Type::from_oid(oid));
         match (exact, DEFINITIONS.type_of_oid(oid)) {

@@ -14,7 +14,7 @@ use messages::schema::{
 use values::Type;
 
 /// The relations that have rows.
-pub const FILLED: [&str; 27] = [
+pub const FILLED: [&str; 28] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -26,6 +26,7 @@ pub const FILLED: [&str; 27] = [
     "pg_default_acl",
     "pg_depend",
     "pg_description",
+    "pg_enum",
     "pg_index",
     "pg_indexes",
     "pg_language",
@@ -74,7 +75,8 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         }
         "pg_database" => vec![database(catalog)],
         "pg_depend" => {
-            catalog.sequences().filter_map(|(table, sequence)| dependence(catalog, table, sequence)).collect()
+            let of_sequences = catalog.sequences().filter_map(|(table, known)| dependence(catalog, table, known));
+            of_sequences.chain(catalog.dependences_on_types()).collect()
         }
         "pg_description" => catalog.comments(false).map(|(target, text)| comment(target, text)).collect(),
         "pg_shdescription" => catalog.comments(true).map(|(target, text)| shared_comment(target, text)).collect(),
@@ -113,7 +115,8 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             .map(|(oid, name)| row! { oid: oid, spcname: name, spcowner: OWNER_OID })
             .into(),
         "pg_views" => catalog.views().map(|(view, text)| view_text(catalog, view, text)).collect(),
-        "pg_type" => DEFINITIONS.types.iter().map(type_row).collect(),
+        "pg_enum" => catalog.rows_of_labels(),
+        "pg_type" => DEFINITIONS.types.iter().map(type_row).chain(catalog.rows_of_user_types()).collect(),
         _ => vec![],
     }
 }
@@ -204,7 +207,8 @@ fn attributes(catalog: &SystemCatalog) -> Vec<Row> {
 }
 
 fn column_attribute(relation: u32, number: i64, column: &Column, of_table: bool) -> Option<Row> {
-    let system_type = DEFINITIONS.type_of_oid(column.column_type.oid())?;
+    let own = SystemCatalog::of_user_type(column.column_type);
+    let system_type = DEFINITIONS.type_of_oid(column.column_type.oid()).or(own.as_ref())?;
     let modifier = i64::from(column.column_type.typmod());
     let name = if column.dropped { format!("........pg.dropped.{number}........") } else { column.name.clone() };
     let has_default = of_table && column.default.is_some() && column.identity.is_none();

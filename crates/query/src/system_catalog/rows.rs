@@ -21,6 +21,7 @@ pub enum Cell {
     Null,
     Boolean(bool),
     Number(i64),
+    Real(f32),
     Text(String),
     Numbers(Vec<i64>),
     Texts(Vec<String>),
@@ -42,6 +43,12 @@ macro_rules! number_cells {
     )*};
 }
 number_cells!(i16, i32, i64, u32);
+
+impl From<f32> for Cell {
+    fn from(number: f32) -> Cell {
+        Cell::Real(number)
+    }
+}
 
 impl From<&str> for Cell {
     fn from(text: &str) -> Cell {
@@ -153,6 +160,7 @@ fn value(cell: &Cell, data_type: &DataType) -> Value {
         (Cell::Number(number), DataType::Int64) => Value::BigInt(*number),
         (Cell::Number(number), DataType::UInt32) => Value::Oid(*number as u32),
         (Cell::Number(number), DataType::Float32) => Value::Real(*number as f32),
+        (Cell::Real(number), DataType::Float32) => Value::Real(*number),
         // Microseconds since 1970, as Arrow counts them.
         (Cell::Number(number), DataType::Timestamp(..)) => Value::TimestampTz(number - MICROS_TO_2000),
         (Cell::Text(text), DataType::Utf8) => Value::text(text.as_str()),

@@ -1,4 +1,4 @@
-//! The analyzer's catalog over a snapshot: PostgreSQL's own objects, and the tables of the user.
+//! The analyzer's catalog over a snapshot: PostgreSQL's own objects, and the tables and types of the user.
 //!
 //! Invariant: what the analyzer finds here is what the snapshot has. What only the other engine knows (relations of system schemas, collations beyond C) is
 //! not found, and [`SnapshotCatalog::is_beyond`] says so afterwards: then nothing may be concluded from what was not found.
@@ -10,9 +10,10 @@ use analyzer::facts::{Aggregate, Cast, Function, Operator, Range, TypeRow};
 use analyzer::relations::{Relation, RelationColumn, RelationId, RelationKind};
 use analyzer::types::{CollationId, FunctionId, NONE, OperatorId, TypeKind};
 use analyzer::{BuiltIns, Catalog as _, TypeId, Typed};
-use messages::contention;
-use messages::schema::{Catalog, Column, Identity, TableSchema};
+use messages::schema::{Catalog, Column, Identity, TableSchema, TypeSchema};
+use messages::{Timestamp, contention, namespace};
 use std::cell::{Cell, OnceCell};
+use std::sync::Arc;
 
 /// The schema of users' tables.
 const PUBLIC: &str = "public";
@@ -24,7 +25,18 @@ pub(crate) struct SnapshotCatalog<'a> {
     tables: &'a Catalog,
     database: &'a str,
     named: OnceCell<Box<NamedTable>>,
+    types: OnceCell<Box<NamedType>>,
     beyond: Cell<bool>,
+}
+
+/// A user's type that was asked for, and the ones that were asked for after it.
+struct NamedType {
+    stored: values::Type,
+    own: TypeRow,
+    array: TypeRow,
+    /// Its name in the catalog, and the version of its row.
+    version: (String, Timestamp),
+    next: OnceCell<Box<NamedType>>,
 }
 
 /// A table that was named, and the ones that were named after it: what was handed out stays where it is.
@@ -37,12 +49,59 @@ struct NamedTable {
 impl<'a> SnapshotCatalog<'a> {
     /// Over a snapshot, in a database of this name.
     pub(crate) fn new(tables: &'a Catalog, database: &'a str) -> SnapshotCatalog<'a> {
-        SnapshotCatalog { tables, database, named: OnceCell::new(), beyond: Cell::new(false) }
+        let (named, types) = (OnceCell::new(), OnceCell::new());
+        SnapshotCatalog { tables, database, named, types, beyond: Cell::new(false) }
     }
 
     /// Whether something was asked for that this knows nothing of, and another may.
     pub(crate) fn is_beyond(&self) -> bool {
         self.beyond.get()
+    }
+
+    /// How values of a user's type are held, with all that its labels are read by.
+    pub(crate) fn stored(&self, id: TypeId) -> Option<values::Type> {
+        let known = self.user_type(id)?;
+        Some(if id == known.own.id { known.stored } else { known.stored.array() })
+    }
+
+    /// The users' types that were asked for, by their names in the catalog, with the versions of their rows.
+    pub(crate) fn used_types(&self) -> Vec<(String, Timestamp)> {
+        self.all_types().map(|known| known.version.clone()).collect()
+    }
+
+    fn all_types(&self) -> impl Iterator<Item = &NamedType> {
+        std::iter::successors(self.types.get(), |known| known.next.get()).map(|known| &**known)
+    }
+
+    /// The user's type with this number, or whose arrays have it.
+    fn user_type(&self, id: TypeId) -> Option<&NamedType> {
+        values::Type::numbered(id.0)?;
+        if let Some(known) = self.all_types().find(|known| known.own.id == id || known.array.id == id) {
+            return Some(known);
+        }
+        self.tables.types.values().find(|(known, _)| known.oid == id.0 & !1).and_then(|known| self.keep_type(known))
+    }
+
+    /// The same by its name.
+    fn type_called(&self, schema: Option<&str>, name: &str) -> Option<&TypeRow> {
+        if schema.is_some_and(|schema| schema != PUBLIC) {
+            return None;
+        }
+        let find = |name: &str| {
+            let (known, _) = self.tables.types.get(name)?;
+            self.user_type(TypeId(known.oid))
+        };
+        let array = || namespace::bare(name).strip_prefix('_').map(|element| namespace::beside(name, element));
+        find(name).map(|known| &known.own).or_else(|| find(&array()?).map(|known| &known.array))
+    }
+
+    fn keep_type(&self, (known, version): &(Arc<TypeSchema>, Timestamp)) -> Option<&NamedType> {
+        let stored = known.data_type().ok()?;
+        let mut end = &self.types;
+        while let Some(known) = end.get() {
+            end = &known.next;
+        }
+        Some(end.get_or_init(|| Box::new(NamedType::of(known, stored, *version))))
     }
 
     fn all_named(&self) -> impl Iterator<Item = &NamedTable> {
@@ -67,6 +126,63 @@ impl<'a> SnapshotCatalog<'a> {
             end = &known.next;
         }
         Some(end.get_or_init(|| Box::new(NamedTable::of(table))))
+    }
+}
+
+impl NamedType {
+    fn of(known: &TypeSchema, stored: values::Type, version: Timestamp) -> NamedType {
+        let (id, array) = (TypeId(known.oid), TypeId(known.oid + 1));
+        // What every type of users' has in common.
+        let common = TypeRow {
+            id,
+            name: namespace::bare(&known.name).to_owned().into(),
+            schema: None,
+            length: stored.size(),
+            by_value: true,
+            kind: TypeKind::Enum,
+            category: 'E',
+            preferred: false,
+            delimiter: ',',
+            relation: 0,
+            element: NONE,
+            array,
+            is_array: false,
+            input: "enum_in".into(),
+            output: "enum_out".into(),
+            receive: "enum_recv".into(),
+            send: "enum_send".into(),
+            modifier_input: "-".into(),
+            modifier_output: "-".into(),
+            alignment: 'i',
+            storage: 'p',
+            base: NONE,
+            base_modifier: -1,
+            collation: CollationId(0),
+        };
+        let of_arrays = TypeRow {
+            id: array,
+            name: format!("_{}", namespace::bare(&known.name)).into(),
+            length: -1,
+            by_value: false,
+            kind: TypeKind::Base,
+            category: 'A',
+            element: id,
+            array: NONE,
+            is_array: true,
+            input: "array_in".into(),
+            output: "array_out".into(),
+            receive: "array_recv".into(),
+            send: "array_send".into(),
+            storage: 'x',
+            ..common.clone()
+        };
+        NamedType {
+            stored,
+            own: common,
+            array: of_arrays,
+            version: (known.name.clone(), version),
+            next: OnceCell::new(),
+        }
     }
 }
 
@@ -146,12 +262,13 @@ impl analyzer::Catalog for SnapshotCatalog<'_> {
 
     fn type_row(&self, id: TypeId) -> Option<&TypeRow> {
         let own = || self.all_named().map(|known| &known.row).find(|row| row.id == id);
-        BuiltIns.type_row(id).or_else(own)
+        let user = || self.user_type(id).map(|known| if id == known.own.id { &known.own } else { &known.array });
+        BuiltIns.type_row(id).or_else(user).or_else(own)
     }
 
     fn type_named(&self, schema: Option<&str>, name: &str) -> Option<&TypeRow> {
         let own = || Some(&self.table_named(schema, name)?.row);
-        BuiltIns.type_named(schema, name).or_else(own)
+        BuiltIns.type_named(schema, name).or_else(|| self.type_called(schema, name)).or_else(own)
     }
 
     fn function(&self, id: FunctionId) -> Option<&Function> {
@@ -228,9 +345,8 @@ impl analyzer::Catalog for SnapshotCatalog<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use messages::TableId;
     use messages::schema::VersionedTable;
-    use messages::{TableId, Timestamp};
-    use std::sync::Arc;
     use values::Type;
 
     /// A statement would be resolved against another table than the one it names, or a system relation taken for missing.

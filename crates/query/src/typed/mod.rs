@@ -30,7 +30,7 @@ use messages::Timestamp;
 use messages::program::ResultColumn;
 use messages::query::SessionFacts;
 use messages::schema::Catalog;
-use paths::{SizedTable, StatementTables};
+use paths::{SizedTable, StatementPaths, StatementTables};
 use rows::RunningPlan;
 use session::{RandomBits, SessionView};
 use std::collections::BTreeMap;
@@ -60,6 +60,8 @@ pub(crate) struct TypedStatement {
     pub parameters: Vec<Type>,
     /// The tables that it names, with the versions of their definitions.
     pub tables: Vec<(String, Timestamp)>,
+    /// The users' types that it names, with the versions of their definitions.
+    pub types: Vec<(String, Timestamp)>,
 }
 
 /// How a statement is computed.
@@ -132,34 +134,37 @@ fn planned(
         }
     }
     let relations = StatementTables(relations);
-    let plan = match executor::plan_or_reason(names, analyzed, &relations) {
+    let paths = StatementPaths { tables: &relations, names };
+    let plan = match executor::plan_or_reason(names, analyzed, &paths) {
         Ok(Ok(plan)) => plan,
-        Ok(Err(reason)) if has_json(analyzed) => return TypedReading::Refused(QueryError::unsupported(reason)),
+        Ok(Err(reason)) if is_only_here(analyzed) => return TypedReading::Refused(QueryError::unsupported(reason)),
         Ok(Err(reason)) => return TypedReading::Elsewhere(reason),
-        Err(error) if error.sqlstate == NOT_SUPPORTED && !has_json(analyzed) => {
+        Err(error) if error.sqlstate == NOT_SUPPORTED && !is_only_here(analyzed) => {
             return TypedReading::Elsewhere(error.message);
         }
         Err(error) => return TypedReading::Refused(error.into()),
     };
-    let Some(columns) = origins::columns(&analyzed.tree, analyzed.query) else {
+    let Some(columns) = origins::columns(&analyzed.tree, analyzed.query, names) else {
         return TypedReading::Elsewhere("a column of a type that results do not have".to_owned());
     };
-    let parameters = analyzed.parameters.iter().map(|id| evaluation::storage::unmodified(*id)).collect();
+    let stored = |id: &TypeId| names.stored(*id).or_else(|| evaluation::storage::unmodified(*id));
+    let parameters = analyzed.parameters.iter().map(stored).collect();
     let Some(parameters) = parameters else {
         return TypedReading::Elsewhere("a parameter of a type that is not stored".to_owned());
     };
     let plan = TypedPlan { plan, relations, sizes: Arc::clone(sizes) };
-    TypedReading::Planned(Box::new(TypedStatement { plan, columns, parameters, tables: tables.into_iter().collect() }))
+    let (tables, types) = (tables.into_iter().collect(), names.used_types());
+    TypedReading::Planned(Box::new(TypedStatement { plan, columns, parameters, tables, types }))
 }
 
-/// Whether something in a statement is JSON, which there is nowhere else.
-fn has_json(analyzed: &Analyzed) -> bool {
+/// Whether something in a statement is JSON or of a user's type, which there is nowhere else.
+fn is_only_here(analyzed: &Analyzed) -> bool {
     /// `json`, `jsonb`, `jsonpath`, and arrays of them.
     const JSON_TYPES: [u32; 6] = [114, 3802, 4072, 199, 3807, 4073];
-    let is_json = |id: TypeId| JSON_TYPES.contains(&id.0);
-    let mut found = analyzed.parameters.iter().any(|id| is_json(*id));
+    let is_only_here = |id: TypeId| JSON_TYPES.contains(&id.0) || Type::numbered(id.0).is_some();
+    let mut found = analyzed.parameters.iter().any(|id| is_only_here(*id));
     analyzed.tree.find_in_query(analyzed.query, 0, &mut |expression, _| {
-        found |= is_json(expression.typed.id);
+        found |= is_only_here(expression.typed.id);
         found
     });
     found
@@ -203,6 +208,6 @@ impl TypedPlan {
 }
 
 /// The stored type of an expression.
-fn stored(typed: analyzer::Typed) -> Option<Type> {
-    storage(typed)
+fn stored(typed: analyzer::Typed, names: &SnapshotCatalog<'_>) -> Option<Type> {
+    names.stored(typed.id).or_else(|| storage(typed))
 }

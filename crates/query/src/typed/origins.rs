@@ -1,23 +1,27 @@
 //! The columns of a result: names, types, and the columns of tables that they are.
 
+use super::catalog::SnapshotCatalog;
 use super::stored;
 use analyzer::tree::{EntryKind, ExprId, Node, QueryId, Tree};
 use analyzer::types::{CHAR, INTERVAL, NO_MODIFIER};
+use messages::namespace;
 use messages::program::ResultColumn;
 
 /// How many queries a column is followed through.
 const QUERIES_MAX: usize = 64;
 
 /// The columns of a query's rows; `None` if one is of a type that results do not have.
-pub(crate) fn columns(tree: &Tree, query: QueryId) -> Option<Vec<ResultColumn>> {
+pub(crate) fn columns(tree: &Tree, query: QueryId, names: &SnapshotCatalog<'_>) -> Option<Vec<ResultColumn>> {
     let shown = tree[query].targets.iter().filter(|target| !target.junk);
     shown
         .map(|target| {
             let typed = tree[target.value].typed;
             let is_told = typed.id != CHAR && (typed.id != INTERVAL || typed.modifier == NO_MODIFIER);
-            let column_type = stored(typed).filter(|_| is_told)?;
+            let column_type = stored(typed, names).filter(|_| is_told)?;
             let origin = origin(tree, query, target.value).unwrap_or_default();
-            Some(ResultColumn { name: target.name.clone(), column_type, origin })
+            // A cast is called as its type is, which may have the number of a schema in it.
+            let name = namespace::shown(&target.name).into_owned();
+            Some(ResultColumn { name, column_type, origin })
         })
         .collect()
 }

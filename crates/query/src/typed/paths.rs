@@ -3,7 +3,9 @@
 //! Invariant: the ranges of a scan hold every key within its bounds; they are in order and hold no key twice. They may hold more: filters are applied
 //! all the same.
 
+use super::catalog::SnapshotCatalog;
 use crate::limits::SCAN_RANGES_MAX;
+use analyzer::TypeId;
 use analyzer::relations::RelationId;
 use executor::{AccessPathKeys, KeyBounds, RelationPaths, ScanOrder, TableAccess};
 use messages::schema::TableSchema;
@@ -33,6 +35,22 @@ impl RelationPaths for StatementTables {
         let own = keys(&table.primary_key, !table.has_hidden_key());
         let indexes = table.indexes.iter().map(|index| keys(&index.columns, index.unique));
         Some(TableAccess { rows: *rows, paths: std::iter::once(own).chain(indexes).collect() })
+    }
+}
+
+/// The same as the planner asks for it, with users' types.
+pub(crate) struct StatementPaths<'a> {
+    pub tables: &'a StatementTables,
+    pub names: &'a SnapshotCatalog<'a>,
+}
+
+impl RelationPaths for StatementPaths<'_> {
+    fn access(&self, relation: RelationId) -> Option<TableAccess> {
+        self.tables.access(relation)
+    }
+
+    fn user_type(&self, id: TypeId) -> Option<Type> {
+        self.names.stored(id)
     }
 }
 

@@ -6,15 +6,17 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::backend;
 use crate::session::state::{Block, Execution, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
+use crate::sql::lookup::NameLookup;
 use crate::sql::maintenance::Maintenance;
 use crate::sql::parse::Statement;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::settings::Settings;
+use crate::sql::type_names::spelled_type;
 use crate::sql::utility::{RoleChange, Utility};
 use messages::namespace;
 use messages::query::QueryRequest;
 use messages::session::{AccessMode, SessionRequest};
-use values::{Type, Value};
+use values::Value;
 
 /// `current transaction is aborted`, 25P02.
 pub fn failed_block() -> Box<SqlError> {
@@ -118,7 +120,7 @@ impl Turn<'_> {
             }
             Utility::CloseCursor(name) => self.close_cursor(&name)?,
             Utility::Fetch(fetch) => return self.fetch(execution, &fetch),
-            Utility::Prepare(name, types, text) => self.prepare_named(name, types, &text, &execution.prepared)?,
+            Utility::Prepare(name, types, text) => self.prepare_named(name, &types, &text, &execution.prepared)?,
             Utility::Range(declarations) => self.declare_ranges(&declarations)?,
             Utility::Listen(_) => return self.enter(execution),
             Utility::Unlisten(channel) => self.unlisten(channel)?,
@@ -135,6 +137,7 @@ impl Turn<'_> {
             Utility::Roles(_)
             | Utility::Notify(..)
             | Utility::Sequence(_)
+            | Utility::Types(_)
             | Utility::Schemas(_)
             | Utility::Constraints(_)
             | Utility::System(_)
@@ -433,12 +436,16 @@ impl Turn<'_> {
     }
 
     /// PREPARE. Errors: 42P05 for a name that is taken.
-    fn prepare_named(&mut self, name: String, types: Vec<Type>, text: &str, given: &Prepared) -> Result<()> {
+    fn prepare_named(&mut self, name: String, types: &[String], text: &str, given: &Prepared) -> Result<()> {
         if self.session.statements.contains_key(&name) {
             let message = format!("prepared statement \"{name}\" already exists");
             return Err(SqlError::new(sqlstate::DUPLICATE_STATEMENT, message));
         }
-        let declared = types.into_iter().map(Some).collect();
+        let catalog = self.catalog();
+        let declared = self.with_facts(|facts| {
+            let lookup = NameLookup::new(&catalog, facts);
+            types.iter().map(|spelled| spelled_type(spelled, &lookup).map(Some)).collect::<Result<Vec<_>>>()
+        })?;
         let prepared = self.prepare(text, TextLanguage::of(given), declared)?;
         if prepared.as_ref().is_some_and(|prepared| prepared.cursor.is_some()) {
             return Err(SqlError::syntax("DECLARE"));

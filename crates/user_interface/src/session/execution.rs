@@ -13,7 +13,7 @@ use crate::sql::parse::Parsed;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::queried_table::QueriedTable;
 use crate::sql::utility::Utility;
-use crate::sql::{queried_columns, roles, schemas, sequences, system};
+use crate::sql::{queried_columns, roles, schemas, sequences, system, user_types};
 use messages::program::{Action, Expression, Program};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
 use messages::{Key, Timestamp};
@@ -97,6 +97,7 @@ impl Turn<'_> {
             | Plan::Schema(_)
             | Plan::Roles(_)
             | Plan::Sequence(_)
+            | Plan::Types(_)
             | Plan::Namespaces(_)
             | Plan::System(_) => true,
             Plan::SetValue(set) => set.source.is_none(),
@@ -191,6 +192,12 @@ impl Turn<'_> {
             Plan::Sequence(statement) => {
                 let (catalog, own) = (self.seen_catalog(), self.session.overlay.keys());
                 let change = self.with_facts(|facts| sequences::plan(statement, &catalog, &own, facts))?;
+                self.launch_change(execution, change, Vec::new());
+                return Ok(());
+            }
+            Plan::Types(statement) => {
+                let (catalog, own) = (self.seen_catalog(), self.session.overlay.keys());
+                let change = self.with_facts(|facts| user_types::plan(statement, &catalog, &own, facts))?;
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }

@@ -12,6 +12,7 @@ use crate::session::state::{Again, Block, Confirmed, Cycle, Execution, Portal, T
 use crate::session::turn::Turn;
 use crate::sql::prepared::{Plan, Prepared};
 use messages::query::QueryRequest;
+use messages::schema::Catalog;
 use std::sync::Arc;
 use values::{Type, Value};
 
@@ -63,7 +64,7 @@ impl Turn<'_> {
 
     /// The same of a text in this language.
     pub fn parse_in(&mut self, name: &str, sql: &str, language: TextLanguage, types: &[u32], told: bool) -> Result<()> {
-        let declared = types.iter().map(|oid| declared_type(*oid)).collect::<Result<Vec<_>>>()?;
+        let declared = self.declared_types(types)?;
         if !name.is_empty() && self.session.statements.contains_key(name) {
             return Err(SqlError::new(
                 sqlstate::DUPLICATE_STATEMENT,
@@ -271,6 +272,11 @@ impl Turn<'_> {
         self.start(execution)
     }
 
+    /// The types that a client declares for its parameters. Errors: 0A000.
+    fn declared_types(&mut self, types: &[u32]) -> Result<Vec<Option<Type>>> {
+        types.iter().map(|oid| declared_type(*oid, || self.catalog())).collect()
+    }
+
     fn close_target(&mut self, target: Target) {
         match target {
             Target::Statement(name) => {
@@ -315,11 +321,12 @@ fn ends_block(prepared: &Prepared) -> bool {
 }
 
 /// A parameter's type by its object identifier: 0 and `unknown` leave it to the server. Errors: 0A000 for one that does not exist here.
-fn declared_type(oid: u32) -> Result<Option<Type>> {
+fn declared_type(oid: u32, catalog: impl FnOnce() -> Arc<Catalog>) -> Result<Option<Type>> {
     const UNKNOWN: u32 = 705;
     match oid {
         0 | UNKNOWN => Ok(None),
         _ => Type::from_oid(oid)
+            .or_else(|| catalog().data_type(oid))
             .map(Some)
             .ok_or_else(|| SqlError::unsupported(format!("a parameter of the type with object identifier {oid}"))),
     }

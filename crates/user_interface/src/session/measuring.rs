@@ -109,6 +109,7 @@ impl StatementKind {
                 | Plan::Queried(..)
                 | Plan::Roles(_)
                 | Plan::Sequence(_)
+                | Plan::Types(_)
                 | Plan::Namespaces(_)
                 | Plan::System(_),
                 _,
@@ -136,7 +137,9 @@ fn of_utility(utility: &Utility) -> StatementKind {
         | Utility::RollbackTo(_) => StatementKind::Transaction,
         Utility::Copy(_) => StatementKind::Copy,
         Utility::Fetch(_) => StatementKind::Select,
-        Utility::Roles(_) | Utility::Sequence(_) | Utility::Schemas(_) | Utility::System(_) => StatementKind::Schema,
+        Utility::Roles(_) | Utility::Sequence(_) | Utility::Types(_) | Utility::Schemas(_) | Utility::System(_) => {
+            StatementKind::Schema
+        }
         _ => StatementKind::Other,
     }
 }

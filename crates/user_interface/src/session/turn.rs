@@ -261,6 +261,7 @@ impl Turn<'_> {
             Plan::Schema(_)
             | Plan::Roles(_)
             | Plan::Sequence(_)
+            | Plan::Types(_)
             | Plan::Namespaces(_)
             | Plan::Utility(Utility::Copy(_) | Utility::Maintenance(_)) => {
                 let catalog = &self.shared.catalog.catalog;

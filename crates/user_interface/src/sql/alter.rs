@@ -88,6 +88,10 @@ impl Planner<'_> {
                 if let AlterColumnOperation::SetDefault { .. } = op {
                     self.check_draws(&from, to.columns[position].default.as_deref())?;
                 }
+                self.use_type(to.columns[position].column_type)?;
+                if let AlterColumnOperation::SetDefault { value } = op {
+                    self.rely_on_types(value);
+                }
                 if is_rebuilt {
                     self.compile_checks(&mut to)?;
                     self.rebuild(from, to, Vec::new());
@@ -178,6 +182,7 @@ impl Planner<'_> {
     /// column that refuses NULL has the rows looked through.
     fn add_column(&mut self, mut table: TableSchema, definition: &ast::ColumnDef, if_not_exists: bool) -> Result<()> {
         let mut column = column(definition, &self.catalog)?;
+        self.use_column_type(&column, definition)?;
         self.check_draws(&table, column.default.as_deref())?;
         self.check_views(&table, &TableChange::NewColumn)?;
         if table.column(&column.name).is_some() {
@@ -247,7 +252,7 @@ impl Planner<'_> {
     }
 
     /// Gives the table and its indexes new storages, and has the rows copied into them.
-    fn rebuild(&mut self, from: Arc<TableSchema>, mut to: TableSchema, fill: Vec<(usize, Expression)>) {
+    pub(super) fn rebuild(&mut self, from: Arc<TableSchema>, mut to: TableSchema, fill: Vec<(usize, Expression)>) {
         let storage = self.make_storage();
         self.drops.push(std::mem::replace(&mut to.storage, storage));
         for index in &mut to.indexes {
@@ -321,7 +326,13 @@ impl Planner<'_> {
     }
 
     /// The column's place in the rows stays; indexes on it go.
-    fn drop_column(&mut self, table: &mut TableSchema, name: &str, if_exists: bool, cascade: bool) -> Result<()> {
+    pub(super) fn drop_column(
+        &mut self,
+        table: &mut TableSchema,
+        name: &str,
+        if_exists: bool,
+        cascade: bool,
+    ) -> Result<()> {
         let Some(position) = table.column(name) else {
             let error = no_column(table, name);
             if if_exists {
@@ -359,6 +370,7 @@ impl Planner<'_> {
     fn rename_table(&mut self, mut table: TableSchema, name: String) -> Result<()> {
         self.check_create(&name)?;
         self.check_free(&name)?;
+        self.check_no_type(&name)?;
         self.check_views(&table, &TableChange::Whole)?;
         self.forget_name(&table.name);
         let indexes: Vec<String> = table.indexes.iter().map(|index| index.name.clone()).collect();
@@ -447,7 +459,7 @@ fn alter_column(
             return Err(SqlError::unsupported("ALTER COLUMN TYPE ... USING"));
         }
         AlterColumnOperation::SetDataType { data_type, using: None, .. } => {
-            let target = crate::sql::types::data_type(data_type)?;
+            let target = crate::sql::types::data_type_in(data_type, catalog)?;
             if target == column.column_type {
                 return Ok(false);
             }

@@ -103,6 +103,7 @@ fn columns_of(condition: &Expr, table: &TableSchema) -> Vec<usize> {
 impl Planner<'_> {
     /// Adds a condition to a table. Errors: 42710 for a name that another constraint has.
     pub(super) fn add_check(&mut self, table: &mut TableSchema, check: CheckDefinition, is_valid: bool) -> Result<()> {
+        self.rely_on_types(&check.condition);
         let condition = compile(&check.condition, table, &self.catalog)?;
         let columns = columns_of(&check.condition, table);
         let name = match check.name {

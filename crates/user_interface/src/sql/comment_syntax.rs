@@ -31,6 +31,8 @@ pub(super) enum Commented {
     Constraint(String, String),
     /// A procedure; what it was called, its name, the types of its arguments if they were given.
     Procedure(&'static str, String, Option<Vec<Type>>),
+    /// A user's type.
+    Type(String),
     Schema(String),
     Database(String),
     Role(String),
@@ -57,6 +59,7 @@ pub(super) fn parse(words: &mut Words) -> Result<CommentStatement> {
         "procedure" => Commented::Procedure("procedure", object_name(words)?, arguments(words)?),
         "function" => Commented::Procedure("function", object_name(words)?, arguments(words)?),
         "routine" => Commented::Procedure("routine", object_name(words)?, arguments(words)?),
+        "type" => Commented::Type(relation(words)?),
         "schema" => Commented::Schema(words.name()?),
         "database" => Commented::Database(words.name()?),
         "role" => Commented::Role(words.name()?),
@@ -90,6 +93,7 @@ impl CommentStatement {
             Commented::Relation(word, name) => Commented::Relation(word, known(name)?),
             Commented::Column(table, column) => Commented::Column(known(table)?, column.clone()),
             Commented::Constraint(table, name) => Commented::Constraint(known(table)?, name.clone()),
+            Commented::Type(name) => Commented::Type(lookup.existing(NameKind::Type, name)?),
             Commented::Procedure(word, name, types) => {
                 Commented::Procedure(word, lookup.existing(NameKind::Procedure, name)?, types.clone())
             }
@@ -105,6 +109,7 @@ impl CommentStatement {
                 lookup.keys(NameKind::Relation, name)
             }
             Commented::Procedure(_, name, _) => lookup.keys(NameKind::Procedure, name),
+            Commented::Type(name) => lookup.keys(NameKind::Type, name),
             Commented::Schema(name) => vec![CatalogEntry::namespace_key(name)],
             Commented::Role(name) => vec![CatalogEntry::role_key(name)],
             Commented::Database(_) => Vec::new(),

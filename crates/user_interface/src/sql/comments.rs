@@ -40,6 +40,15 @@ impl Planner<'_> {
                 self.relied.insert(CatalogEntry::procedure_key(&name));
                 CommentTarget::new(CommentTarget::PROCEDURES, procedure.oid)
             }
+            Commented::Type(name) => {
+                let Some((known, _)) = self.catalog.types.get(name).cloned() else {
+                    let message = format!("type \"{name}\" does not exist");
+                    return Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message));
+                };
+                self.check_owns(&known.rights, "type", &known.written, OwnerReach::Object)?;
+                self.relied.insert(CatalogEntry::type_key(name));
+                CommentTarget::new(CommentTarget::TYPES, known.oid)
+            }
             Commented::Schema(name) => {
                 let schema = self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
                 if !self.standing.has(schema.rights.owner) {
@@ -123,6 +132,7 @@ impl Planner<'_> {
             others.extend(constraints(table).map(|(_, oid)| oid));
         }
         others.extend(self.catalog.procedures.values().map(|(procedure, _)| procedure.oid));
+        others.extend(self.catalog.types.values().map(|(known, _)| known.oid));
         others.extend(self.catalog.all_namespaces().iter().map(|schema| schema.oid));
         others.extend(self.catalog.all_roles().iter().map(|role| role.oid));
         others.insert(CommentTarget::DATABASE);

@@ -21,13 +21,13 @@ use crate::sql::rights::Needs;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::session_calls::SessionCalls;
 use crate::sql::session_plans::{of_utility, session_query};
-use crate::sql::types::Stop;
+use crate::sql::types::{Stop, types_named, user_type_name};
 use crate::sql::utility::{Copy, CopySource, Utility};
 use crate::sql::views;
 use messages::Key;
 use messages::namespace::{self, UNMADE_TEMPORARY};
 use messages::program::ResultColumn;
-use messages::schema::{CatalogEntry, CatalogVersions};
+use messages::schema::{Catalog, CatalogEntry, CatalogVersions};
 use sql_syntax::limits::DEPTH_MAX;
 use sql_syntax::{Deep, TooDeep, on_stack};
 use sqlparser::ast;
@@ -43,6 +43,9 @@ pub fn compile(
     described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Prepared> {
     let lookup = NameLookup::new(context.all, context.facts);
+    // What a client declared long ago may have other labels by now.
+    let declared: Vec<Option<Type>> =
+        declared.into_iter().map(|given| given.map(|known| current(known, context.all))).collect();
     let mut prepared = match &parsed.statement {
         Statement::Utility(utility) => of_utility(&parsed.text, &*utility.qualified(&lookup)?, context)?,
         Statement::Sql(tree) => {
@@ -66,6 +69,14 @@ pub fn compile(
     prepared.outside_blocks = prepared.outside_blocks.or(parsed.concurrently);
     prepared.generation = context.generation;
     Ok(prepared)
+}
+
+/// A type as the catalog has it now.
+fn current(known: Type, catalog: &Catalog) -> Type {
+    match known.has_labels() {
+        true => catalog.data_type(known.oid()).unwrap_or(known),
+        false => known,
+    }
 }
 
 /// A statement that reads or changes rows, or the schema: with the catalog's names, then without views.
@@ -276,7 +287,14 @@ fn of_query(text: &Arc<str>, query: &ast::Query, compiler: &mut Compiler) -> Res
 fn mentions_of(statement: &ast::Statement, compiler: &Compiler, context: &Context) -> CatalogVersions {
     let relations = relations(statement).into_iter().map(|name| CatalogEntry::key(&name));
     let relations = relations.map(|key| (key.clone(), context.all.version_of(&key)));
-    relations.chain(compiler.relies_on.iter().cloned()).collect()
+    let types = types_named(statement).into_iter().map(|name| CatalogEntry::type_key(&name));
+    let types = types.map(|key| (key.clone(), context.all.version_of(&key)));
+    let types = types.filter(|row| !compiler.relies_on.contains(row));
+    let of_parameters = compiler.parameters.known().iter().flatten().filter(|known| known.has_labels());
+    let of_parameters = of_parameters.filter_map(|known| context.all.type_numbered(known.oid() & !1));
+    let of_parameters = of_parameters.map(|known| CatalogEntry::type_key(&known.name));
+    let types = types.chain(of_parameters.map(|key| (key.clone(), context.all.version_of(&key))));
+    relations.chain(types).chain(compiler.relies_on.iter().cloned()).collect()
 }
 
 /// `SELECT setval(...)`.
@@ -408,12 +426,17 @@ pub fn mentioned(statement: &Statement, lookup: &NameLookup) -> Vec<Key> {
             ast::Statement::Drop { names, .. } => {
                 of_relations(names.iter().filter_map(|name| names::own_relation(name).ok()).collect())
             }
-            _ => of_relations(written_relations(statement)),
+            _ => {
+                let keys: Vec<Key> = of_relations(written_relations(statement));
+                let types = written_types(statement);
+                keys.into_iter().chain(types.iter().flat_map(|name| lookup.keys(NameKind::Type, name))).collect()
+            }
         },
         Statement::Utility(utility) => match &**utility {
             Utility::Copy(Copy { source: CopySource::Table(name, _), .. }) => lookup.keys(NameKind::Relation, name),
             Utility::Roles(roles) => roles.mentioned(lookup),
             Utility::Sequence(sequence) => sequence.mentioned(lookup),
+            Utility::Types(statement) => statement.mentioned(lookup),
             Utility::Schemas(schemas) => schemas.mentioned(lookup),
             Utility::Explain(text) => {
                 let explained = parse::statement(text).ok().flatten();
@@ -430,6 +453,28 @@ pub fn mentioned(statement: &Statement, lookup: &NameLookup) -> Vec<Key> {
             let of_rows = |parsed: &&Parsed| matches!(parsed.statement, Statement::Sql(_));
             body.iter().flatten().filter(of_rows).flat_map(|parsed| mentioned(&parsed.statement, lookup)).collect()
         }
+    }
+}
+
+/// Names of the users' types that a statement mentions, as they were written.
+fn written_types(statement: &ast::Statement) -> Vec<String> {
+    let of_columns: Vec<&ast::DataType> = match statement {
+        ast::Statement::CreateTable(create) => create.columns.iter().map(|column| &column.data_type).collect(),
+        ast::Statement::AlterTable(alter) => alter.operations.iter().filter_map(type_of_alteration).collect(),
+        _ => Vec::new(),
+    };
+    let names = of_columns.into_iter().filter_map(user_type_name);
+    types_named(statement).into_iter().chain(names.filter_map(|name| names::own_relation(name).ok())).collect()
+}
+
+/// The type that a column gets.
+fn type_of_alteration(operation: &ast::AlterTableOperation) -> Option<&ast::DataType> {
+    match operation {
+        ast::AlterTableOperation::AddColumn { column_def, .. } => Some(&column_def.data_type),
+        ast::AlterTableOperation::AlterColumn {
+            op: ast::AlterColumnOperation::SetDataType { data_type, .. }, ..
+        } => Some(data_type),
+        _ => None,
     }
 }
 

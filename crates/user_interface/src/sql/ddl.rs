@@ -291,11 +291,13 @@ impl<'a> Planner<'a> {
             persistence,
             ..TableSchema::new(name.clone(), self.make_storage(), Vec::with_capacity(create.columns.len()))
         };
+        self.check_no_type(&name)?;
         // Reserves the name for the indexes' generated names to see.
         self.write_table(table.clone());
         let (mut keys, mut checks, mut foreign_keys) = (Vec::new(), Vec::new(), Vec::new());
         for definition in &create.columns {
             let column = column(definition, &self.catalog)?;
+            self.use_column_type(&column, definition)?;
             self.check_draws(&table, column.default.as_deref())?;
             if table.columns.iter().any(|other| other.name == column.name) {
                 return Err(SqlError::new(

@@ -23,7 +23,7 @@ fn made_kind(kind: Kind) -> Option<MadeKind> {
         Kind::Table => Some(MadeKind::Table),
         Kind::Sequence => Some(MadeKind::Sequence),
         Kind::Procedure => Some(MadeKind::Procedure),
-        Kind::Column | Kind::Schema | Kind::Database => None,
+        Kind::Column | Kind::Schema | Kind::Database | Kind::Type => None,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::sql::insert::no_column;
 use crate::sql::names;
 use crate::sql::sequences;
 use crate::sql::settings::{Facts, Settings};
-use crate::sql::types::data_type;
+use crate::sql::types::data_type_in;
 use messages::program::Expression;
 use messages::schema::{Catalog, Column, TableSchema};
 use sqlparser::ast;
@@ -33,7 +33,7 @@ pub(super) fn column(definition: &ast::ColumnDef, catalog: &Catalog) -> Result<C
         name,
         column_type: match serial {
             Some(column_type) => column_type,
-            None => data_type(&definition.data_type)?,
+            None => data_type_in(&definition.data_type, catalog)?,
         },
         not_null: serial.is_some() || identity.is_some(),
         default: None,

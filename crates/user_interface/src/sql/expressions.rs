@@ -13,7 +13,7 @@ use crate::sql::operators::{
 use crate::sql::parse::Overriding;
 pub use crate::sql::scope::Scope;
 use crate::sql::settings::Facts;
-use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond, data_type};
+use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond};
 use messages::program::{BinaryOperator, Expression, UnaryOperator};
 use messages::schema::{Catalog, ProcedureSchema};
 use messages::{Key, Timestamp};
@@ -34,7 +34,7 @@ pub struct Compiler<'a> {
     pub parameters: Parameters,
     /// A fact of the session is part of what was compiled, so no other session may use it.
     pub used_facts: bool,
-    /// Catalog rows of sequences that the statement names.
+    /// Catalog rows of sequences and types that the statement names.
     pub relies_on: Vec<(Key, Timestamp)>,
     /// Whether it takes values of sequences.
     pub draws: bool,
@@ -106,7 +106,7 @@ impl<'a> Compiler<'a> {
                 array: false,
             } => self.cast(expr, target, scope),
             Expr::TypedString(typed) => {
-                let target = data_type(&typed.data_type)?;
+                let target = self.named_type(&typed.data_type)?;
                 match text_of(&typed.value.value) {
                     Some(text) => Ok(Typed::known(Expression::Constant(values::text::parse(text, target)?), target)),
                     None => Err(beyond("this form of literal")),
@@ -416,7 +416,7 @@ impl<'a> Compiler<'a> {
         if matches!(target, ast::DataType::Regclass) || is_catalog_type(target) {
             return Err(beyond("a cast to this type"));
         }
-        let target = data_type(target)?;
+        let target = self.named_type(target)?;
         if let (Expr::Array(array), Some(element)) = (operand, target.element())
             && array.elem.is_empty()
         {

@@ -12,7 +12,7 @@ use crate::sql::roles::find;
 use crate::sql::settings::Facts;
 use messages::namespace::{self, PUBLIC_OID};
 use messages::privilege::{Grants, PUBLIC, Privileges, Rights};
-use messages::schema::{CatalogEntry, NamespaceSchema, Place, TableSchema};
+use messages::schema::{CatalogEntry, NamespaceSchema, Place, TableSchema, TypeSchema};
 use privileges::grants::{GrantChange, GrantRefused, best_grantor, changed};
 use privileges::{Kind, Standing};
 use std::sync::Arc;
@@ -95,6 +95,7 @@ impl Planner<'_> {
                     }
                 }
                 Object::Schema(name) => self.grant_on_schema(statement, &grantees, name)?,
+                Object::Type(name) => self.grant_on_type(statement, &grantees, name)?,
                 Object::Database(name) => {
                     check_database(name, facts)?;
                     self.grant_on_place(statement, &grantees, Place::Database, name)?;
@@ -284,6 +285,17 @@ impl Planner<'_> {
         let named = Named { word: "schema", name, column: None };
         let rights = self.regranted(statement, grantees, Kind::Schema, &schema.rights, held, &named)?;
         self.write_schema(NamespaceSchema { rights, ..NamespaceSchema::clone(&schema) });
+        Ok(())
+    }
+
+    pub(super) fn grant_on_type(&mut self, statement: &Granting, grantees: &[u32], name: &str) -> Result<()> {
+        let Some((known, _)) = self.catalog.types.get(name).cloned() else {
+            return Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist")));
+        };
+        let held = self.standing.on(Kind::Type, &known.rights);
+        let named = Named { word: "type", name: &known.written, column: None };
+        let rights = self.regranted(statement, grantees, Kind::Type, &known.rights, held, &named)?;
+        self.write_type(TypeSchema { rights, ..TypeSchema::clone(&known) });
         Ok(())
     }
 

@@ -67,6 +67,8 @@ pub enum Object {
     Database(String),
     /// A procedure; what it was called (`procedure`, `function`, `routine`), its name, and the types of its arguments if they were given.
     Procedure(&'static str, String, Option<Vec<Type>>),
+    /// A type.
+    Type(String),
     /// All procedures of a schema, by the same word; functions are none.
     AllProcedures(&'static str, String),
 }
@@ -78,6 +80,7 @@ impl Object {
         Ok(match self {
             Object::Table(name) => Object::Table(relation(name)?),
             Object::Sequence(name) => Object::Sequence(relation(name)?),
+            Object::Type(name) => Object::Type(lookup.existing(NameKind::Type, name)?),
             Object::Procedure(word, name, types) => {
                 Object::Procedure(word, lookup.existing(NameKind::Procedure, name)?, types.clone())
             }
@@ -92,6 +95,7 @@ impl Object {
             Object::Sequence(_) | Object::AllSequences(_) => (Kind::Sequence, "sequence"),
             Object::Schema(_) => (Kind::Schema, "schema"),
             Object::Database(_) => (Kind::Database, "database"),
+            Object::Type(_) => (Kind::Type, "type"),
             Object::Procedure(word, ..) | Object::AllProcedures(word, _) => (Kind::Procedure, word),
         }
     }
@@ -366,7 +370,15 @@ fn objects(words: &mut Words) -> Result<Vec<Object>> {
         *words = ahead;
         return comma_separated(words, |words| Ok(Object::Sequence(object_name(words)?)));
     }
-    for other in ["language", "tablespace", "type", "domain", "parameter"] {
+    let mut ahead = Words { text: words.text, rest: words.rest };
+    if ahead.skip(&["type"])
+        && matches!(ahead.peek(), Some(Token::Word(_)))
+        && !matches!(ahead.peek_keyword().as_deref(), Some("to" | "from"))
+    {
+        *words = ahead;
+        return comma_separated(words, |words| Ok(Object::Type(object_name(words)?)));
+    }
+    for other in ["language", "tablespace", "domain", "parameter"] {
         let mut ahead = Words { text: words.text, rest: words.rest };
         ahead.advance();
         // A table may be called so.

@@ -27,7 +27,23 @@ pub(super) fn is_catalog_type(data_type: &ast::DataType) -> bool {
     }
     let name = data_type.to_string().to_ascii_lowercase();
     let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
-    name.starts_with("reg")
+    let of_names = name.strip_prefix("reg").is_some_and(|kind| {
+        matches!(
+            kind,
+            "class"
+                | "collation"
+                | "config"
+                | "dictionary"
+                | "namespace"
+                | "oper"
+                | "operator"
+                | "proc"
+                | "procedure"
+                | "role"
+                | "type"
+        )
+    });
+    of_names
         || matches!(
             name,
             "oid" | "name" | "\"char\"" | "xid" | "cid" | "tid" | "xid8" | "pg_lsn" | "int2vector" | "oidvector"

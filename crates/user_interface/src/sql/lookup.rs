@@ -22,6 +22,8 @@ pub enum NameKind {
     Relation,
     /// Procedures.
     Procedure,
+    /// Users' types.
+    Type,
 }
 
 /// Looks names up for one statement.
@@ -44,6 +46,7 @@ impl NameKind {
         match self {
             NameKind::Relation => catalog.has_relation(name),
             NameKind::Procedure => catalog.procedures.contains_key(name),
+            NameKind::Type => catalog.types.contains_key(name),
         }
     }
 
@@ -51,6 +54,7 @@ impl NameKind {
         match self {
             NameKind::Relation => CatalogEntry::key(name),
             NameKind::Procedure => CatalogEntry::procedure_key(name),
+            NameKind::Type => CatalogEntry::type_key(name),
         }
     }
 }
@@ -168,6 +172,16 @@ impl<'a> NameLookup<'a> {
             true => name.to_owned(),
             false => namespace::within(name, NOWHERE),
         }
+    }
+
+    /// The user's type that a written name means; `None`: there is none, but one of the system's may be called so. Errors: as [`NameLookup::schema`].
+    pub fn user_type(&self, text: &str) -> Result<Option<String>> {
+        let (schema, _) = parts(text);
+        if schema.is_some_and(is_system_schema) {
+            return Ok(None);
+        }
+        let known = self.existing(NameKind::Type, text)?;
+        Ok(Some(known).filter(|known| schema.is_some() || self.catalog.types.contains_key(known)))
     }
 
     /// The name of what is to be made. Errors: 3F000; 42602 for a name that none can be told from another schema's; 42501.

@@ -9,7 +9,7 @@
 //! * [`select`], [`insert`], [`modify`]: statements to programs; [`given`], [`feed`], [`prepared`], [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
 //! * [`definitions`], [`ddl`], [`alter`], [`queried_table`], [`queried_columns`], `views`, [`schema_syntax`], [`schemas`], `comment_syntax`, `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
-//! * [`sequences`], `sequence_names`, `checks`, `foreign_keys`: what tables draw from and refer to; `temporary_syntax`, [`temporary`]: what goes with its session; [`system`]: the parameters of all sites.
+//! * [`sequences`], `sequence_names`, `checks`, `foreign_keys`: what tables draw from and refer to; [`type_syntax`], [`type_names`], [`user_types`], `type_drops`: types of users; `temporary_syntax`, [`temporary`]: what goes with its session; [`system`]: the parameters of all sites.
 
 pub mod access;
 pub mod advisory_calls;
@@ -67,7 +67,11 @@ pub mod settings;
 pub mod system;
 pub mod temporary;
 mod temporary_syntax;
+mod type_drops;
+pub mod type_names;
+pub mod type_syntax;
 pub mod types;
+pub mod user_types;
 pub mod utility;
 mod views;
 pub mod words;

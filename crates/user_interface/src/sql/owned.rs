@@ -14,7 +14,7 @@ use crate::sql::settings::Facts;
 use messages::namespace::{self, PUBLIC};
 use messages::privilege::{MadeKind, Privileges, Rights};
 use messages::role::{BOOTSTRAP_OID, RoleSchema};
-use messages::schema::{Catalog, CatalogEntry, NamespaceSchema, Place, ProcedureSchema, TableSchema};
+use messages::schema::{Catalog, CatalogEntry, NamespaceSchema, Place, ProcedureSchema, TableSchema, TypeSchema};
 use privileges::grants::{name_role, with_owner};
 use std::sync::Arc;
 use values::Type;
@@ -113,6 +113,25 @@ impl Planner<'_> {
         self.write(key, Some(CatalogEntry::Procedure(Arc::new(procedure))));
     }
 
+    fn write_owned_type(&mut self, known: &TypeSchema, owner: u32) {
+        self.write_type(TypeSchema { rights: given(&known.rights, owner), ..known.clone() });
+    }
+
+    /// ALTER TYPE ... OWNER TO.
+    pub(super) fn give_type(&mut self, known: TypeSchema, new: &RoleSchema) -> Result<()> {
+        if known.rights.owner != new.oid {
+            self.check_gives(new, Some(&known.name))?;
+            self.write_owned_type(&known, new.oid);
+        }
+        Ok(())
+    }
+
+    /// Types that a role owns.
+    pub(super) fn types_of(&self, owner: u32) -> Vec<Arc<TypeSchema>> {
+        let types = self.catalog.types.values().map(|(known, _)| known);
+        types.filter(|known| known.rights.owner == owner).cloned().collect()
+    }
+
     fn write_owned_place(&mut self, place: Place, owner: u32) {
         let rights = given(&self.catalog.rights(place), owner);
         self.write(CatalogEntry::rights_key(place), Some(CatalogEntry::Rights(Arc::new(rights))));
@@ -143,6 +162,7 @@ impl Planner<'_> {
             | Object::AllTables(_)
             | Object::Sequence(_)
             | Object::AllSequences(_)
+            | Object::Type(_)
             | Object::AllProcedures(..) => {}
         }
         Ok(())
@@ -211,6 +231,9 @@ impl Planner<'_> {
             for table in self.tables_of(role.oid) {
                 self.write_owned_table(table, new.oid);
             }
+            for known in self.types_of(role.oid) {
+                self.write_owned_type(&known, new.oid);
+            }
             for procedure in self.procedures_of(role.oid) {
                 self.write_owned_procedure(&procedure, new.oid);
             }
@@ -261,6 +284,9 @@ impl Planner<'_> {
             for procedure in self.procedures_of(role.oid) {
                 self.write(CatalogEntry::procedure_key(&procedure.name), None);
             }
+            for known in self.types_of(role.oid) {
+                self.drop_type(&known, cascade)?;
+            }
             for schema in self.schemas_of(role.oid) {
                 self.drop_schema(&schema, cascade, facts)?;
             }
@@ -290,6 +316,11 @@ impl Planner<'_> {
         for name in tables {
             self.grant_on_table(&revoke, &[role], &name)?;
         }
+        let types = self.catalog.types.values().filter(|(known, _)| is_named(&known.rights));
+        let types: Vec<String> = types.map(|(known, _)| known.name.clone()).collect();
+        for name in types {
+            self.grant_on_type(&revoke, &[role], &name)?;
+        }
         let schemas = self.catalog.namespaces.values().filter(|(schema, _)| is_named(&schema.rights));
         let schemas: Vec<String> = schemas.map(|(schema, _)| schema.name.clone()).collect();
         for name in schemas {
@@ -312,7 +343,8 @@ impl Planner<'_> {
 
 fn all_keys(catalog: &Catalog) -> Vec<messages::Key> {
     let tables = catalog.tables.keys().map(|name| CatalogEntry::key(name));
-    let procedures = catalog.procedures.keys().map(|name| CatalogEntry::procedure_key(name));
+    let types = catalog.types.keys().map(|name| CatalogEntry::type_key(name));
+    let procedures = catalog.procedures.keys().map(|name| CatalogEntry::procedure_key(name)).chain(types);
     let roles = catalog.roles.keys().map(|name| CatalogEntry::role_key(name));
     let places = Place::ALL.map(CatalogEntry::rights_key);
     let schemas = catalog.namespaces.keys().map(|name| CatalogEntry::namespace_key(name));
@@ -348,6 +380,9 @@ pub(super) fn dependents(catalog: &Catalog, role: u32, facts: &Facts) -> Vec<Str
     };
     for (procedure, _) in catalog.procedures.values() {
         object(1255, procedure.oid, &procedure.rights, &described(procedure));
+    }
+    for (known, _) in catalog.types.values() {
+        object(1247, known.oid, &known.rights, &format!("type {}", known.written));
     }
     for known in catalog.tables.values() {
         let kind = match (&known.table.sequence, &known.table.view) {

@@ -15,6 +15,7 @@ use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequences::SequenceStatement;
 use crate::sql::session_calls::SleepingColumn;
 use crate::sql::system::SystemStatement;
+use crate::sql::type_syntax::TypeStatement;
 use crate::sql::utility::Utility;
 use crate::sql::views::Expanded;
 use messages::Key;
@@ -43,6 +44,8 @@ pub enum Plan {
     Roles(Arc<RoleStatement>),
     /// As a change of a sequence, planned when it is executed.
     Sequence(Arc<SequenceStatement>),
+    /// As a change of a type, planned when it is executed.
+    Types(Arc<TypeStatement>),
     /// As a change of schemas, planned when it is executed.
     Namespaces(Arc<SchemaStatement>),
     /// As `setval`, planned when it is executed.

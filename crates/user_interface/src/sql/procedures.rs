@@ -17,7 +17,7 @@ use crate::sql::modify::Modification;
 use crate::sql::names;
 use crate::sql::parse::{self, Statement};
 use crate::sql::qualify::qualified;
-use crate::sql::types::{Stop, Typed, data_type};
+use crate::sql::types::{Stop, Typed, data_type, user_type_name};
 use messages::privilege::Rights;
 use messages::program::{Action, Program};
 use messages::schema::{CatalogEntry, ProcedureSchema};
@@ -87,6 +87,9 @@ fn parameter(argument: &ast::OperateFunctionArg) -> Result<(String, Type)> {
         Some(quoted) => names::fold(&quoted.trim_end_matches('"').replace("\"\"", "\""), true),
         None => names::fold(&name.value, false),
     });
+    if user_type_name(&argument.data_type).is_some() && data_type(&argument.data_type).is_err() {
+        return Err(SqlError::unsupported(format!("a parameter of type {}", argument.data_type)));
+    }
     Ok((name, data_type(&argument.data_type)?))
 }
 

@@ -8,6 +8,7 @@ use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names::{self, identifier, own_relation, written_relation};
 use crate::sql::parse;
 use crate::sql::sequence_names::{first_argument_mut, text_of_name};
+use crate::sql::types::{type_of, type_of_mut, user_type_name, user_type_name_mut};
 use messages::namespace::{self, OWN_TEMPORARY, PUBLIC};
 use sqlparser::ast::{self, Expr, Ident, ObjectName, ObjectNamePart, SelectItem, SetExpr, TableAlias, TableFactor};
 use sqlparser::tokenizer::Span;
@@ -55,7 +56,11 @@ fn names_other_schema(statement: &ast::Statement) -> bool {
         ast::Statement::DropProcedure { proc_desc, .. } => proc_desc.iter().any(|one| is_any(&one.name)),
         ast::Statement::Call(function) => is_any(&function.name),
         ast::Statement::CreateTable(create) => {
-            create.temporary || is_any(&create.name) || foreign_tables(create).into_iter().any(is_any)
+            let mut types = create.columns.iter().filter_map(|column| user_type_name(&column.data_type));
+            create.temporary
+                || is_any(&create.name)
+                || foreign_tables(create).into_iter().any(is_any)
+                || types.any(|name| name.0.len() > 1)
         }
         ast::Statement::CreateIndex(create) => is_any(&create.table_name),
         ast::Statement::Truncate(truncate) => truncate.table_names.iter().any(|target| is_any(&target.name)),
@@ -64,12 +69,15 @@ fn names_other_schema(statement: &ast::Statement) -> bool {
         _ => false,
     };
     // A sequence's name in a text is looked at where it is compiled, which refuses other schemas.
-    of_relation.is_break() || of_schema || names_sequence(statement)
+    of_relation.is_break() || of_schema || names_sequence_or_type(statement)
 }
 
-fn names_sequence(statement: &ast::Statement) -> bool {
+/// Whether there is a sequence that is named by a text, or a type in a schema.
+fn names_sequence_or_type(statement: &ast::Statement) -> bool {
+    let is_schemas = |data_type: &ast::DataType| user_type_name(data_type).is_some_and(|name| name.0.len() > 1);
     let found = ast::visit_expressions(statement, |expression| match expression {
         Expr::Function(function) if is_of_sequence(function) => ControlFlow::Break(()),
+        other if type_of(other).is_some_and(is_schemas) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
     found.is_break()
@@ -172,7 +180,10 @@ impl ast::VisitorMut for Qualifier<'_> {
     fn pre_visit_expr(&mut self, expression: &mut Expr) -> Flow {
         match expression {
             Expr::Function(function) if is_of_sequence(function) => flow(self.sequence(function)),
-            _ => ControlFlow::Continue(()),
+            other => match type_of_mut(other) {
+                Some(data_type) => flow(self.data_type(data_type)),
+                None => ControlFlow::Continue(()),
+            },
         }
     }
 }
@@ -219,6 +230,18 @@ impl Qualifier<'_> {
         let known = self.lookup.existing(kind, &written_relation(name)?)?;
         self.put(name, known);
         Ok(())
+    }
+
+    /// Gives a user's type its name.
+    fn data_type(&mut self, written: &mut ast::DataType) -> Result<()> {
+        let Some(name) = user_type_name_mut(written) else { return Ok(()) };
+        match self.lookup.user_type(&own_relation(name)?)? {
+            Some(known) if names::own_relation(name)? != known => {
+                self.put(name, known);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Gives what is made its name.
@@ -289,6 +312,7 @@ impl Qualifier<'_> {
                 }
                 let made = own_relation(&create.name)?;
                 for column in &mut create.columns {
+                    self.data_type(&mut column.data_type)?;
                     column.options.iter_mut().try_for_each(|option| self.column_option(&mut option.option, &made))?;
                 }
                 create.constraints.iter_mut().try_for_each(|constraint| self.constraint(constraint, &made))
@@ -385,7 +409,11 @@ impl Qualifier<'_> {
         use ast::AlterTableOperation as A;
         match operation {
             A::AddConstraint { constraint, .. } => self.constraint(constraint, table),
+            A::AlterColumn { op: ast::AlterColumnOperation::SetDataType { data_type, .. }, .. } => {
+                self.data_type(data_type)
+            }
             A::AddColumn { column_def, .. } => {
+                self.data_type(&mut column_def.data_type)?;
                 let mut options = column_def.options.iter_mut();
                 options.try_for_each(|option| self.column_option(&mut option.option, table))
             }

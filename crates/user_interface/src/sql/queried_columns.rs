@@ -42,7 +42,12 @@ impl Planner<'_> {
             return Ok(());
         }
         let is_view = wanted.is_view();
-        let made = columns_of_query(&wanted.columns, columns, if is_view { "view" } else { "table" })?;
+        let mut made = columns_of_query(&wanted.columns, columns, if is_view { "view" } else { "table" })?;
+        for column in made.iter_mut().filter(|column| column.column_type.has_labels()) {
+            // What the query tells of a type may be no more than its number.
+            column.column_type = self.catalog.data_type(column.column_type.oid()).unwrap_or(column.column_type);
+            self.use_type(column.column_type)?;
+        }
         let replaced = match wanted.makes {
             Makes::ReplacedView => self.replaced_view(&wanted.name, &made)?,
             _ => None,
@@ -55,6 +60,7 @@ impl Planner<'_> {
             Some(old) => TableSchema { columns: made, view: Some(wanted.query.clone()), ..TableSchema::clone(&old) },
             None => {
                 self.check_free(&wanted.name)?;
+                self.check_no_type(&wanted.name)?;
                 TableSchema {
                     oid: self.next_number(),
                     rights: self.new_rights(Kind::Table, &wanted.name),

@@ -139,6 +139,11 @@ impl Planner<'_> {
             let key = CatalogEntry::procedure_key(&procedure.name);
             self.write(key, Some(CatalogEntry::Procedure(procedure)));
         }
+        let types = self.catalog.types.values().map(|(known, _)| known.clone());
+        let types: Vec<_> = types.filter(|known| namespace::of(&known.name) == PUBLIC_OID).collect();
+        for known in types {
+            self.write(CatalogEntry::type_key(&known.name), Some(CatalogEntry::Type(known)));
+        }
     }
 
     fn rename_schema(&mut self, name: &str, to: &str) -> Result<()> {
@@ -194,6 +199,9 @@ impl Planner<'_> {
             let types: Vec<&str> = procedure.parameters.iter().map(|(_, data_type)| data_type.base_name()).collect();
             (procedure.oid, format!("function {}({})", qualified(&procedure.name), types.join(",")))
         }));
+        let types = self.catalog.types.values().map(|(known, _)| known);
+        let types = types.filter(|known| namespace::of(&known.name) == schema.oid);
+        contents.extend(types.map(|known| (known.oid, format!("type {}", qualified(&known.name)))));
         contents.sort();
         contents.into_iter().map(|(_, what)| what).collect()
     }
@@ -252,6 +260,11 @@ impl Planner<'_> {
             if self.catalog.tables.contains_key(name) {
                 self.drop_sequence(name, true)?;
             }
+        }
+        let types = self.catalog.types.values().map(|(known, _)| known);
+        let types: Vec<_> = types.filter(|known| namespace::of(&known.name) == schema.oid).cloned().collect();
+        for known in types {
+            self.drop_type(&known, true)?;
         }
         let procedures = self.catalog.procedures.keys().filter(|name| namespace::of(name) == schema.oid);
         for name in procedures.cloned().collect::<Vec<_>>() {

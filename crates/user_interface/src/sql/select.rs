@@ -392,7 +392,10 @@ fn strong_name(expression: &Expr) -> Option<String> {
 /// The name of an output that is not named by what it computes.
 fn weak_name(expression: &Expr) -> Option<String> {
     let of_type = |data_type| {
-        let found = crate::sql::types::data_type(data_type).ok()?;
+        let found = match crate::sql::types::user_type_name(data_type) {
+            Some(name) => return names::relation(name).ok().map(|known| namespace::bare(&known.name).to_owned()),
+            None => crate::sql::types::data_type(data_type).ok()?,
+        };
         // An array is called as its elements are.
         Some(found.element().unwrap_or(found).catalog_name().to_string())
     };

@@ -12,6 +12,7 @@ use crate::sql::sequences::SequenceStatement;
 use crate::sql::session_calls::listening_channels;
 use crate::sql::settings::reported_name_of;
 use crate::sql::system;
+use crate::sql::type_syntax::TypeStatement;
 use crate::sql::utility::Utility;
 use messages::program::{Action, Expression, Program, ResultColumn};
 use messages::schema::CatalogEntry;
@@ -47,6 +48,7 @@ pub(super) fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) 
         Utility::Roles(_)
         | Utility::Sequence(_)
         | Utility::Schemas(_)
+        | Utility::Types(_)
         | Utility::Constraints(_)
         | Utility::System(_) => return Ok(of_change(text, utility)),
         Utility::Listen(_) => "LISTEN",
@@ -123,6 +125,13 @@ fn of_change(text: &Arc<str>, utility: &Utility) -> Prepared {
             let plan = Plan::Sequence(Arc::new(SequenceStatement::clone(sequence)));
             let mut prepared = Prepared::simple(text, plan, Tag::Plain(sequence.tag()));
             prepared.writes = true;
+            prepared
+        }
+        Utility::Types(statement) => {
+            let plan = Plan::Types(Arc::new(TypeStatement::clone(statement)));
+            let mut prepared = Prepared::simple(text, plan, Tag::Plain(statement.tag()));
+            prepared.writes = true;
+            prepared.shareable = false;
             prepared
         }
         Utility::Constraints(deferred) => {

@@ -5,7 +5,10 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::PARAMETERS_MAX;
+use crate::sql::names;
+use messages::namespace;
 use messages::program::Expression;
+use messages::schema::Catalog;
 use sqlparser::ast;
 use values::cast::{self, Context};
 use values::{Type, Value};
@@ -186,7 +189,7 @@ impl Parameters {
     }
 }
 
-/// The type that a syntax tree names. Errors: 42704 for one that does not exist.
+/// The type of PostgreSQL's that a syntax tree names. Errors: 42704 for one that does not exist.
 pub fn data_type(written: &ast::DataType) -> Result<Type> {
     let text = written.to_string();
     if matches!(text.to_ascii_lowercase().as_str(), "\"char\"" | "pg_catalog.char" | "pg_catalog.\"char\"") {
@@ -194,4 +197,118 @@ pub fn data_type(written: &ast::DataType) -> Result<Type> {
     }
     let text = text.strip_prefix("pg_catalog.").unwrap_or(&text).replace('"', "");
     Ok(text.parse::<Type>()?)
+}
+
+/// The type that a syntax tree names, a user's among them, which have the catalog's names here. Errors: 42704 for one that does not exist.
+pub fn data_type_in(written: &ast::DataType, catalog: &Catalog) -> Result<Type> {
+    let Some(name) = user_type_name(written) else { return data_type(written) };
+    let name = names::own_relation(name)?;
+    let array = || namespace::bare(&name).strip_prefix('_').map(|element| namespace::beside(&name, element));
+    let found = match catalog.types.get(&name) {
+        Some((known, _)) => Some(known.data_type()?),
+        None => match array().and_then(|element| catalog.types.get(&element)) {
+            Some((known, _)) => Some(known.data_type()?.array()),
+            None => None,
+        },
+    };
+    match found {
+        Some(found) if is_array(written) => Ok(found.array()),
+        Some(found) => Ok(found),
+        None if is_lower(written) => data_type(written),
+        None => Err(no_type(&name)),
+    }
+}
+
+/// 42704.
+fn no_type(name: &str) -> Box<SqlError> {
+    let (schema, name) = names::parts(name);
+    let shown = schema.map_or_else(|| name.to_owned(), |schema| format!("{schema}.{name}"));
+    SqlError::new(sqlstate::UNDEFINED_OBJECT, format!("type \"{shown}\" does not exist"))
+}
+
+/// Whether a name is that of a user's type, or of its arrays.
+pub fn is_user_type(found: &str, name: &str) -> bool {
+    let element = namespace::bare(found).strip_prefix('_').map(|element| namespace::beside(found, element));
+    found == name || element.is_some_and(|element| element == name)
+}
+
+fn is_array(written: &ast::DataType) -> bool {
+    matches!(written, ast::DataType::Array(_))
+}
+
+fn custom(written: &ast::DataType) -> Option<&ast::ObjectName> {
+    match written {
+        ast::DataType::Custom(name, modifiers) if modifiers.is_empty() => Some(name),
+        ast::DataType::Array(
+            ast::ArrayElemTypeDef::SquareBracket(element, _)
+            | ast::ArrayElemTypeDef::AngleBracket(element)
+            | ast::ArrayElemTypeDef::Parenthesis(element),
+        ) => custom(element),
+        _ => None,
+    }
+}
+
+/// Whether a name has no letter that only a user's type can have.
+fn is_lower(written: &ast::DataType) -> bool {
+    custom(written).is_none_or(|name| {
+        let [ast::ObjectNamePart::Identifier(only)] = name.0.as_slice() else { return false };
+        names::identifier(only).bytes().all(|byte| !byte.is_ascii_uppercase())
+    })
+}
+
+/// The name in a syntax tree of a type that may be a user's: none of PostgreSQL's is called so.
+pub fn user_type_name(written: &ast::DataType) -> Option<&ast::ObjectName> {
+    let name = custom(written)?;
+    let relation = names::relation(name).ok()?;
+    let is_own = match &relation.schema {
+        Some(schema) => !names::is_system_schema(schema),
+        None => !is_lower(written) || relation.name.parse::<Type>().is_err(),
+    };
+    is_own.then_some(name)
+}
+
+/// The same, to be changed.
+pub fn user_type_name_mut(written: &mut ast::DataType) -> Option<&mut ast::ObjectName> {
+    fn inner(written: &mut ast::DataType) -> Option<&mut ast::ObjectName> {
+        match written {
+            ast::DataType::Custom(name, _) => Some(name),
+            ast::DataType::Array(
+                ast::ArrayElemTypeDef::SquareBracket(element, _)
+                | ast::ArrayElemTypeDef::AngleBracket(element)
+                | ast::ArrayElemTypeDef::Parenthesis(element),
+            ) => inner(element),
+            _ => None,
+        }
+    }
+    user_type_name(written)?;
+    inner(written)
+}
+
+/// The type that an expression casts to, or is a literal of.
+pub fn type_of(expression: &ast::Expr) -> Option<&ast::DataType> {
+    match expression {
+        ast::Expr::Cast { data_type, .. } => Some(data_type),
+        ast::Expr::TypedString(typed) => Some(&typed.data_type),
+        _ => None,
+    }
+}
+
+/// The same, to be changed.
+pub fn type_of_mut(expression: &mut ast::Expr) -> Option<&mut ast::DataType> {
+    match expression {
+        ast::Expr::Cast { data_type, .. } => Some(data_type),
+        ast::Expr::TypedString(typed) => Some(&mut typed.data_type),
+        _ => None,
+    }
+}
+
+/// Names of users' types in the expressions of a statement.
+pub fn types_named<T: ast::Visit>(part: &T) -> Vec<String> {
+    let mut found = Vec::new();
+    let _ = ast::visit_expressions(part, |expression| {
+        let name = type_of(expression).and_then(user_type_name);
+        found.extend(name.and_then(|name| names::own_relation(name).ok()));
+        std::ops::ControlFlow::<()>::Continue(())
+    });
+    found
 }

@@ -15,13 +15,13 @@ use crate::sql::role_syntax::{self, RoleStatement};
 use crate::sql::schema_syntax::{self, SchemaStatement};
 use crate::sql::sequences::{self, SequenceStatement};
 use crate::sql::system::{self, SystemStatement};
+use crate::sql::type_syntax::{self, TypeStatement};
 use crate::sql::words::Words;
 use messages::session::AccessMode;
 use quel::RangeDeclaration;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::borrow::Cow;
 use std::sync::Arc;
-use values::Type;
 
 /// A statement about the session.
 #[derive(Clone, Debug)]
@@ -60,8 +60,8 @@ pub enum Utility {
     CloseCursor(String),
     /// FETCH and MOVE.
     Fetch(FetchStatement),
-    /// PREPARE name (types) AS text.
-    Prepare(String, Vec<Type>, Arc<str>),
+    /// PREPARE name (types) AS text, the types as they are written.
+    Prepare(String, Vec<String>, Arc<str>),
     /// LISTEN.
     Listen(Arc<str>),
     /// UNLISTEN; none: of all channels.
@@ -80,6 +80,8 @@ pub enum Utility {
     Roles(Box<RoleStatement>),
     /// CREATE and ALTER SEQUENCE: compiled to a plan of its own.
     Sequence(Box<SequenceStatement>),
+    /// CREATE TYPE and its like: compiled to a plan of its own.
+    Types(Box<TypeStatement>),
     /// CREATE SCHEMA and its like: compiled to a plan of its own.
     Schemas(Box<SchemaStatement>),
     /// SET CONSTRAINTS ALL; true: DEFERRED.
@@ -141,6 +143,7 @@ impl Utility {
             }
             Utility::Roles(statement) => Utility::Roles(Box::new(statement.qualified(lookup)?)),
             Utility::Sequence(statement) => Utility::Sequence(Box::new(statement.qualified(lookup)?)),
+            Utility::Types(statement) => Utility::Types(Box::new(statement.qualified(lookup)?)),
             Utility::Schemas(statement) => Utility::Schemas(Box::new(statement.qualified(lookup)?)),
             Utility::Maintenance(maintenance) => Utility::Maintenance(maintenance.qualified(lookup)?),
             other => return Ok(Cow::Borrowed(other)),
@@ -218,6 +221,9 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
 fn other_utility(first: &str, words: &mut Words) -> Result<Option<Utility>> {
     if let Some(statement) = schema_syntax::parse(first, words)? {
         return Ok(Some(Utility::Schemas(Box::new(statement))));
+    }
+    if let Some(statement) = type_syntax::parse(first, words)? {
+        return Ok(Some(Utility::Types(Box::new(statement))));
     }
     if matches!(first, "create" | "alter") && sequences::begins(words) {
         return Ok(Some(Utility::Sequence(Box::new(sequences::parse(first, words)?))));
@@ -465,7 +471,7 @@ impl Words<'_> {
                     spelled.push_str(&format!("{token} "));
                     self.advance();
                 }
-                types.push(spelled.parse::<Type>()?);
+                types.push(spelled);
                 if !self.skip_token(&Token::Comma) {
                     break;
                 }

@@ -299,6 +299,19 @@ impl Planner<'_> {
 
     /// Errors: 2BP01 for what a view needs, 0A000 for what would change what it shows.
     pub(super) fn check_views(&self, table: &TableSchema, change: &TableChange) -> Result<()> {
+        match self.views_reading(table, change)?.first() {
+            None => Ok(()),
+            Some(view) => {
+                let feature =
+                    format!("this change of the table \"{}\", which the view \"{}\" reads", table.name, view.name);
+                Err(SqlError::unsupported(feature).with_hint("Drop the view, and make it anew."))
+            }
+        }
+    }
+
+    /// Views that show what a change takes away or makes another.
+    pub(super) fn views_reading(&self, table: &TableSchema, change: &TableChange) -> Result<Vec<Arc<TableSchema>>> {
+        let mut found = Vec::new();
         for view in self.views_of(&table.name) {
             let (query, _) = query_of(&view)?;
             let statement = ast::Statement::Query(Box::new(query));
@@ -315,12 +328,15 @@ impl Planner<'_> {
                 }
             };
             if used {
-                let feature =
-                    format!("this change of the table \"{}\", which the view \"{}\" reads", table.name, view.name);
-                return Err(SqlError::unsupported(feature).with_hint("Drop the view, and make it anew."));
+                found.push(view);
             }
         }
-        Ok(())
+        Ok(found)
+    }
+
+    /// The query of a view. Errors: XX000.
+    pub(super) fn view_query(&self, view: &TableSchema) -> Result<ast::Query> {
+        query_of(view).map(|(query, _)| query)
     }
 
     /// Drops the views that read something, or refuses to. `all`: names that are dropped together.
