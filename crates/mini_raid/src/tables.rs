@@ -211,15 +211,7 @@ impl SchemaPlan<'_> {
             (Some(from), SimulatedSchemaChange::Index) if from.indexes.is_empty() => {
                 let storage = self.make_storage();
                 self.write(CatalogEntry::key(&index_name), Some(CatalogEntry::IndexOf(name.clone())));
-                let (oid, columns) = (storage.0, vec![1]);
-                to.indexes.push(IndexSchema {
-                    name: index_name,
-                    oid,
-                    storage,
-                    columns,
-                    unique: true,
-                    constraint: false,
-                });
+                to.indexes.push(IndexSchema::new(index_name, storage.0, storage, &[1], true));
                 to.options.push(format!("index {token}"));
                 let to = Arc::new(to.clone());
                 actions.push(Action::Rebuild { from: Arc::clone(from), to, index: Some(0), fill: Vec::new() });
