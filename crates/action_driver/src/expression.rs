@@ -211,6 +211,7 @@ fn parameter(parameters: &[Value], number: u16) -> Result<&Value, ValueError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use messages::program::BinaryOperator;
 
     const UNKNOWN: Option<bool> = None;
 

@@ -6,7 +6,7 @@
 use crate::expression::ExpressionScope;
 use crate::failure;
 use messages::program::Expression;
-use messages::schema::{CheckSchema, IndexKey, IndexSchema, KeyPart, RowExpression, TableSchema};
+use messages::schema::{CheckSchema, IndexKey, IndexKeyPart, IndexSchema, RowExpression, TableSchema};
 use messages::session::Failure;
 use messages::{Conflict, ConflictKind, Item, Key, Row};
 use serde::{Deserialize, Serialize};
@@ -129,8 +129,8 @@ pub struct IndexEntry {
 /// The values of an index's keys for the row at hand. Errors: those of its expressions.
 pub fn index_values(index: &IndexSchema, values: &[Value], scope: &ExpressionScope) -> Result<Vec<Value>, Failure> {
     let value = |key: &IndexKey| match &key.part {
-        KeyPart::Column(column) => Ok(values[*column].clone()),
-        KeyPart::Expression(own) => computed(own, values, scope),
+        IndexKeyPart::Column(column) => Ok(values[*column].clone()),
+        IndexKeyPart::Expression(own) => computed(own, values, scope),
     };
     index.keys.iter().map(value).collect()
 }
@@ -166,8 +166,8 @@ pub fn index_entry(
     let mut unique = index.unique;
     for key in &index.keys {
         let value = match &key.part {
-            KeyPart::Column(column) => Cow::Borrowed(&values[*column]),
-            KeyPart::Expression(own) => Cow::Owned(computed(own, values, scope)?),
+            IndexKeyPart::Column(column) => Cow::Borrowed(&values[*column]),
+            IndexKeyPart::Expression(own) => Cow::Owned(computed(own, values, scope)?),
         };
         unique &= !value.is_null();
         key::append(&value, &mut bytes);

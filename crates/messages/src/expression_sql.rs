@@ -3,7 +3,7 @@
 //! Invariant: the text, read over the same table, means the same expression. It names columns as they are called now.
 
 use crate::program::{BinaryOperator, Expression, UnaryOperator};
-use crate::schema::{IndexSchema, KeyPart, RowExpression, TableSchema};
+use crate::schema::{IndexKeyPart, IndexSchema, RowExpression, TableSchema};
 use values::{Type, Value, text};
 
 /// Words that PostgreSQL's grammar takes for something else than a name, in order.
@@ -66,9 +66,9 @@ impl IndexSchema {
     /// The key at this place as `pg_get_indexdef` prints it, without what is said of it.
     pub fn key_sql(&self, table: &TableSchema, place: usize, style: SqlStyle) -> String {
         match &self.keys[place].part {
-            KeyPart::Column(column) => quoted(&table.columns[*column].name),
-            KeyPart::Expression(own) if own.looks_like_call() => own.sql(table, style),
-            KeyPart::Expression(own) => format!("({})", own.sql(table, style)),
+            IndexKeyPart::Column(column) => quoted(&table.columns[*column].name),
+            IndexKeyPart::Expression(own) if own.looks_like_call() => own.sql(table, style),
+            IndexKeyPart::Expression(own) => format!("({})", own.sql(table, style)),
         }
     }
 
@@ -96,8 +96,8 @@ impl IndexSchema {
     /// What its columns are called: those of its keys, then those that are included. No two have the same name.
     pub fn column_names(&self, table: &TableSchema) -> Vec<String> {
         let of_keys = self.keys.iter().map(|key| match &key.part {
-            KeyPart::Column(column) => table.columns[*column].name.clone(),
-            KeyPart::Expression(own) => own.column_name(table),
+            IndexKeyPart::Column(column) => table.columns[*column].name.clone(),
+            IndexKeyPart::Expression(own) => own.column_name(table),
         });
         let included = self.included.iter().map(|column| table.columns[*column].name.clone());
         let mut names: Vec<String> = Vec::new();
@@ -130,17 +130,14 @@ fn column_name(expression: &Expression, table: &TableSchema) -> (String, u8) {
             sure => sure,
         },
         Expression::Cast(operand, _, false) => column_name(operand, table),
-        Expression::Constant(value) => match value {
-            Value::Boolean(_) => ("bool".to_owned(), 1),
-            _ => ("expr".to_owned(), 0),
-        },
+        Expression::Constant(Value::Boolean(_)) => ("bool".to_owned(), 1),
         _ => ("expr".to_owned(), 0),
     }
 }
 
 /// What an expression stands in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Around {
+enum PrintedWithin {
     And,
     Or,
     Not,
@@ -170,14 +167,16 @@ impl Printer<'_> {
     }
 
     /// A part of an expression.
-    fn part(&self, expression: &Expression, around: Around) -> String {
+    fn part(&self, expression: &Expression, around: PrintedWithin) -> String {
         let text = self.show(expression);
         let needs = match (expression, around) {
-            (_, Around::List) => false,
-            (Expression::And(_), Around::And | Around::Or) | (Expression::Or(_), Around::Or) => false,
-            (Expression::Unary(UnaryOperator::Not, _), Around::And | Around::Or) => false,
+            (_, PrintedWithin::List) => false,
+            (Expression::And(_), PrintedWithin::And | PrintedWithin::Or) | (Expression::Or(_), PrintedWithin::Or) => {
+                false
+            }
+            (Expression::Unary(UnaryOperator::Not, _), PrintedWithin::And | PrintedWithin::Or) => false,
             (Expression::And(_) | Expression::Or(_), _) => true,
-            (_, Around::And | Around::Or | Around::Not) => false,
+            (_, PrintedWithin::And | PrintedWithin::Or | PrintedWithin::Not) => false,
             _ => true,
         };
         match self.style == SqlStyle::Pretty && needs && is_composed(expression) {
@@ -196,22 +195,24 @@ impl Printer<'_> {
             },
             Expression::Parameter(number) => format!("${}", u32::from(*number) + 1),
             Expression::TransactionTime => "now()".to_owned(),
-            Expression::Unary(UnaryOperator::Not, operand) => format!("NOT {}", self.part(operand, Around::Not)),
-            Expression::Unary(UnaryOperator::Minus, operand) => format!("- {}", self.part(operand, Around::Operator)),
+            Expression::Unary(UnaryOperator::Not, operand) => format!("NOT {}", self.part(operand, PrintedWithin::Not)),
+            Expression::Unary(UnaryOperator::Minus, operand) => {
+                format!("- {}", self.part(operand, PrintedWithin::Operator))
+            }
             Expression::Binary(operator, left, right) => self.binary(*operator, left, right),
-            Expression::And(list) => self.connected(list, Around::And, " AND "),
-            Expression::Or(list) => self.connected(list, Around::Or, " OR "),
+            Expression::And(list) => self.connected(list, PrintedWithin::And, " AND "),
+            Expression::Or(list) => self.connected(list, PrintedWithin::Or, " OR "),
             Expression::IsNull(operand, negated) => {
-                format!("{} IS {}NULL", self.part(operand, Around::Operator), not(*negated))
+                format!("{} IS {}NULL", self.part(operand, PrintedWithin::Operator), not(*negated))
             }
             Expression::IsDistinct(left, right, negated) => self.distinct(left, right, *negated),
             Expression::In(operand, list, negated) => self.in_list(operand, list, *negated),
             Expression::Any(operator, operand, array) => {
                 let symbol = operator.of_values().symbol();
-                format!("{} {symbol} ANY ({})", self.part(operand, Around::Operator), self.show(array))
+                format!("{} {symbol} ANY ({})", self.part(operand, PrintedWithin::Operator), self.show(array))
             }
             Expression::Array(element, list) => {
-                let parts = list.iter().map(|one| self.typed(one, *element, Around::List));
+                let parts = list.iter().map(|one| self.typed(one, *element, PrintedWithin::List));
                 format!("ARRAY[{}]", parts.collect::<Vec<_>>().join(", "))
             }
             Expression::Like(operand, pattern, ignore_case, negated) => {
@@ -221,7 +222,7 @@ impl Printer<'_> {
                     (true, false) => "~~*",
                     (true, true) => "!~~*",
                 };
-                let side = |side| self.typed(side, Type::Text, Around::Operator);
+                let side = |side| self.typed(side, Type::Text, PrintedWithin::Operator);
                 format!("{} {symbol} {}", side(operand), side(pattern))
             }
             Expression::Case(branches, otherwise) => self.case(expression, branches, otherwise.as_deref()),
@@ -235,15 +236,15 @@ impl Printer<'_> {
     }
 
     fn list(&self, list: &[Expression]) -> String {
-        list.iter().map(|one| self.part(one, Around::List)).collect::<Vec<_>>().join(", ")
+        list.iter().map(|one| self.part(one, PrintedWithin::List)).collect::<Vec<_>>().join(", ")
     }
 
-    fn connected(&self, list: &[Expression], around: Around, word: &str) -> String {
+    fn connected(&self, list: &[Expression], around: PrintedWithin, word: &str) -> String {
         list.iter().map(|one| self.part(one, around)).collect::<Vec<_>>().join(word)
     }
 
     /// A part as a value of this type: with a cast, if that is another than its own.
-    fn typed(&self, expression: &Expression, target: Type, around: Around) -> String {
+    fn typed(&self, expression: &Expression, target: Type, around: PrintedWithin) -> String {
         match (expression, self.type_of(expression)) {
             (Expression::Constant(value), Some(own)) if own.is_string() && target.is_string() => {
                 self.constant(value, Some(target))
@@ -260,7 +261,7 @@ impl Printer<'_> {
         match self.style {
             SqlStyle::Complete if is_composed(operand) => format!("{}::{target}", self.show(operand)),
             SqlStyle::Complete => format!("({})::{target}", self.show(operand)),
-            SqlStyle::Pretty => format!("{}::{target}", self.part(operand, Around::Operator)),
+            SqlStyle::Pretty => format!("{}::{target}", self.part(operand, PrintedWithin::Operator)),
         }
     }
 
@@ -288,15 +289,15 @@ impl Printer<'_> {
             _ => None,
         };
         let side = |side| match common {
-            Some(target) => self.typed(side, target, Around::Operator),
-            None => self.part(side, Around::Operator),
+            Some(target) => self.typed(side, target, PrintedWithin::Operator),
+            None => self.part(side, PrintedWithin::Operator),
         };
         format!("{} {symbol} {}", side(left), side(right))
     }
 
     /// IS TRUE and its like, too, are kept as tests of distinctness.
     fn distinct(&self, left: &Expression, right: &Expression, negated: bool) -> String {
-        let operand = self.part(left, Around::Operator);
+        let operand = self.part(left, PrintedWithin::Operator);
         let not = if negated { "" } else { "NOT " };
         match right {
             Expression::Constant(Value::Boolean(true)) => return format!("{operand} IS {not}TRUE"),
@@ -304,7 +305,7 @@ impl Printer<'_> {
             Expression::Constant(Value::Null) => return format!("{operand} IS {not}UNKNOWN"),
             _ => {}
         }
-        let text = format!("{operand} IS DISTINCT FROM {}", self.part(right, Around::Operator));
+        let text = format!("{operand} IS DISTINCT FROM {}", self.part(right, PrintedWithin::Operator));
         match (negated, self.style) {
             (false, _) => text,
             (true, SqlStyle::Complete) => format!("NOT ({text})"),
@@ -320,8 +321,8 @@ impl Printer<'_> {
         }
         let is_text = own.is_some_and(|own| own.is_string() && !matches!(own, Type::Char(_)));
         let element = |one: &Expression| match own {
-            Some(own) if own.is_string() => self.typed(one, own.unmodified(), Around::List),
-            _ => self.part(one, Around::List),
+            Some(own) if own.is_string() => self.typed(one, own.unmodified(), PrintedWithin::List),
+            _ => self.part(one, PrintedWithin::List),
         };
         let array = format!("ARRAY[{}]", list.iter().map(element).collect::<Vec<_>>().join(", "));
         let (operand, array) = match own {
@@ -329,7 +330,7 @@ impl Printer<'_> {
                 (self.cast(operand, Type::Text), format!("({array})::text[]"))
             }
             Some(Type::Varchar(_)) => (self.cast(operand, Type::Text), format!("{array}::text[]")),
-            _ => (self.part(operand, Around::Operator), array),
+            _ => (self.part(operand, PrintedWithin::Operator), array),
         };
         match negated {
             false => format!("{operand} = ANY ({array})"),
@@ -345,11 +346,14 @@ impl Printer<'_> {
     ) -> String {
         let mut text = "\nCASE".to_owned();
         for (condition, result) in branches {
-            text +=
-                &format!("\n    WHEN {} THEN {}", self.part(condition, Around::List), self.part(result, Around::List));
+            text += &format!(
+                "\n    WHEN {} THEN {}",
+                self.part(condition, PrintedWithin::List),
+                self.part(result, PrintedWithin::List)
+            );
         }
         let otherwise = match (otherwise, self.type_of(whole)) {
-            (Some(otherwise), _) => self.part(otherwise, Around::List),
+            (Some(otherwise), _) => self.part(otherwise, PrintedWithin::List),
             (None, Some(own)) => format!("NULL::{}", own.unmodified()),
             (None, None) => "NULL".to_owned(),
         };
@@ -361,11 +365,13 @@ impl Printer<'_> {
         let shown: Vec<String> = arguments
             .iter()
             .map(|argument| match self.type_of(argument) {
-                Some(own) if own.is_string() && !is_of_any(name) => self.typed(argument, Type::Text, Around::List),
-                Some(own) if matches!(name, "power" | "pow" | "sqrt") && own != Type::Double => {
-                    self.typed(argument, Type::Double, Around::List)
+                Some(own) if own.is_string() && !is_of_any(name) => {
+                    self.typed(argument, Type::Text, PrintedWithin::List)
                 }
-                _ => self.part(argument, Around::List),
+                Some(own) if matches!(name, "power" | "pow" | "sqrt") && own != Type::Double => {
+                    self.typed(argument, Type::Double, PrintedWithin::List)
+                }
+                _ => self.part(argument, PrintedWithin::List),
             })
             .collect();
         let field = match arguments {

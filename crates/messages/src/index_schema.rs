@@ -46,7 +46,7 @@ pub struct IndexSchema {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct IndexKey {
     /// What it is.
-    pub part: KeyPart,
+    pub part: IndexKeyPart,
     /// DESC. It is shown: entries are in ascending order, NULLs last, and are read both ways.
     pub descending: bool,
     /// Where NULLs were asked for, likewise.
@@ -59,7 +59,7 @@ pub struct IndexKey {
 
 /// What a key of an index is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum KeyPart {
+pub enum IndexKeyPart {
     /// The column at this position in the table.
     Column(usize),
     /// What is computed of a row.
@@ -128,18 +128,18 @@ impl RowExpression {
 impl IndexKey {
     /// A column in ascending order.
     pub fn column(position: usize) -> IndexKey {
-        IndexKey::of(KeyPart::Column(position))
+        IndexKey::of(IndexKeyPart::Column(position))
     }
 
     /// A key in ascending order.
-    pub fn of(part: KeyPart) -> IndexKey {
+    pub fn of(part: IndexKeyPart) -> IndexKey {
         IndexKey { part, descending: false, nulls_first: false, operator_class: None, collation: None }
     }
 
     /// Whether it says nothing but its column.
     fn plain(&self) -> Option<usize> {
         match self.part {
-            KeyPart::Column(column)
+            IndexKeyPart::Column(column)
                 if !self.descending
                     && !self.nulls_first
                     && self.operator_class.is_none()
@@ -154,16 +154,16 @@ impl IndexKey {
     /// The columns that it names.
     fn columns_used(&self) -> &[usize] {
         match &self.part {
-            KeyPart::Column(column) => std::slice::from_ref(column),
-            KeyPart::Expression(own) => &own.columns,
+            IndexKeyPart::Column(column) => std::slice::from_ref(column),
+            IndexKeyPart::Expression(own) => &own.columns,
         }
     }
 
     /// The column, if it is one.
     pub fn as_column(&self) -> Option<usize> {
         match self.part {
-            KeyPart::Column(column) => Some(column),
-            KeyPart::Expression(_) => None,
+            IndexKeyPart::Column(column) => Some(column),
+            IndexKeyPart::Expression(_) => None,
         }
     }
 }
@@ -227,8 +227,8 @@ impl IndexSchema {
     /// The type of the key at this place.
     pub fn key_type(&self, table: &TableSchema, place: usize) -> Type {
         match &self.keys[place].part {
-            KeyPart::Column(column) => table.columns[*column].column_type,
-            KeyPart::Expression(own) => own.result,
+            IndexKeyPart::Column(column) => table.columns[*column].column_type,
+            IndexKeyPart::Expression(own) => own.result,
         }
     }
 
@@ -348,7 +348,7 @@ mod tests {
         let positive =
             Expression::Binary(BinaryOperator::Greater, column(1), Box::new(Expression::Constant(Value::Integer(0))));
         let mut index = IndexSchema::new("i", 7, TableId(8), &[], true);
-        let key = IndexKey::of(KeyPart::Expression(Arc::new(RowExpression::new(sum, Type::Integer))));
+        let key = IndexKey::of(IndexKeyPart::Expression(Arc::new(RowExpression::new(sum, Type::Integer))));
         index.keys = vec![IndexKey { descending: true, nulls_first: true, ..key }, IndexKey::column(0)];
         index.predicate = Some(Arc::new(RowExpression::new(positive, Type::Boolean)));
         index.included = vec![0];
@@ -361,9 +361,7 @@ mod tests {
         assert_eq!((depends(0), depends(1), depends(2)), (true, true, false));
         assert_eq!((read.indexes[0].whole_columns(), read.indexes[0].leading_columns()), (None, Vec::new()));
         // A version that knows no such index has to refuse it, rather than not maintain it.
-        #[derive(Deserialize)]
-        #[expect(dead_code, reason = "only whether it decodes matters")]
-        struct Earlier(String, u32, TableId, Vec<usize>, bool, bool);
+        type Earlier = (String, u32, TableId, Vec<usize>, bool, bool);
         let bytes = postcard::to_stdvec(&index).expect("encodes");
         assert!(postcard::from_bytes::<Earlier>(&bytes).is_err());
     }

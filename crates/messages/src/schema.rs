@@ -5,7 +5,7 @@
 //! with it. An index is a storage too: its rows are written by the same transactions as the table's.
 
 pub use crate::catalog::{Catalog, CatalogVersions, VersionedTable};
-pub use crate::index_schema::{IndexKey, IndexMethod, IndexSchema, KeyPart, RowExpression};
+pub use crate::index_schema::{IndexKey, IndexKeyPart, IndexMethod, IndexSchema, RowExpression};
 use crate::item::KeyRange;
 use crate::key::Key;
 use crate::privilege::{Grants, Rights};

@@ -6,7 +6,7 @@
 use crate::limits::BOUND_DEPTH_MAX;
 use crate::sql::implication::implies;
 use messages::program::{AccessPath, BinaryOperator, Expression, OneOf, PrefixBounds, Values};
-use messages::schema::{KeyPart, RowExpression, TableSchema};
+use messages::schema::{IndexKeyPart, RowExpression, TableSchema};
 use values::{Type, Value, operators};
 
 /// One item of ORDER BY that is a column.
@@ -76,8 +76,8 @@ pub fn choose(
             continue;
         }
         let keys = index.keys.iter().map(|key| match &key.part {
-            KeyPart::Column(column) => CandidateKey::Column(*column),
-            KeyPart::Expression(own) => CandidateKey::Expression(own),
+            IndexKeyPart::Column(column) => CandidateKey::Column(*column),
+            IndexKeyPart::Expression(own) => CandidateKey::Expression(own),
         });
         let candidate = Candidate::new(keys.collect(), Some(position), index.unique);
         let candidate = Candidate { partial: index.predicate.is_some(), ..candidate };

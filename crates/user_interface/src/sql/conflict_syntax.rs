@@ -67,9 +67,9 @@ fn target(text: &str, tokens: &mut Vec<TokenWithSpan>, open: usize) {
     });
     let Some(close) = close.map(|after| open + after) else { return };
     depth = 0;
-    for place in open..close {
-        depth += deeper(&tokens[place].token);
-        if depth == 1 && tokens[place].token == Token::Comma {
+    for (place, token) in tokens.iter().enumerate().take(close).skip(open) {
+        depth += deeper(&token.token);
+        if depth == 1 && token.token == Token::Comma {
             starts.push(place + 1);
         }
     }

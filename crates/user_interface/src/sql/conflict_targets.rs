@@ -2,27 +2,33 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::conflict_syntax::{ConflictPart, part};
+use crate::sql::expressions::Compiler;
 use crate::sql::implication::implies;
 use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::row_expressions::{RowExpressionUse, row_expression};
 use messages::program::{ConflictKey, Expression};
-use messages::schema::{Catalog, IndexSchema, KeyPart, TableSchema};
+use messages::schema::{Catalog, IndexKeyPart, IndexSchema, TableSchema};
 use sqlparser::ast::{self, Expr, Ident};
 use std::ops::ControlFlow;
 
 /// What a target names.
 #[derive(Default)]
-struct Target {
+struct InferenceTarget {
     /// In ascending order, each once.
     columns: Vec<usize>,
     expressions: Vec<Expression>,
     predicate: Option<Expression>,
 }
 
-/// The unique keys of exactly these parts whose rows the predicate is about. Errors: 42P10 if there is none, 42703, and those of expressions.
-pub(super) fn inferred(table: &TableSchema, parts: &[Ident], catalog: &Catalog) -> Result<Vec<ConflictKey>> {
-    let target = Target::of(table, parts, catalog)?;
+impl Compiler<'_> {
+    /// The unique keys of exactly these parts whose rows the predicate is about. Errors: 42P10 if there is none, 42703, and those of expressions.
+    pub(super) fn inferred_keys(&self, table: &TableSchema, parts: &[Ident]) -> Result<Vec<ConflictKey>> {
+        inferred(table, &InferenceTarget::of(table, parts, self.catalog)?)
+    }
+}
+
+fn inferred(table: &TableSchema, target: &InferenceTarget) -> Result<Vec<ConflictKey>> {
     let mut keys = Vec::new();
     if !table.has_hidden_key() && target.expressions.is_empty() && target.is_of(&table.primary_key) {
         keys.push(ConflictKey::PrimaryKey);
@@ -67,9 +73,9 @@ fn key_text(text: &str) -> &str {
     }
 }
 
-impl Target {
-    fn of(table: &TableSchema, parts: &[Ident], catalog: &Catalog) -> Result<Target> {
-        let mut target = Target::default();
+impl InferenceTarget {
+    fn of(table: &TableSchema, parts: &[Ident], catalog: &Catalog) -> Result<InferenceTarget> {
+        let mut target = InferenceTarget::default();
         for name in parts {
             match part(name) {
                 ConflictPart::Name(name) => target.columns.push(column(table, name)?),
@@ -120,8 +126,8 @@ impl Target {
         let (mut columns, mut expressions) = (Vec::new(), Vec::new());
         for key in &index.keys {
             match &key.part {
-                KeyPart::Column(column) => columns.push(*column),
-                KeyPart::Expression(own) => expressions.push(&own.expression),
+                IndexKeyPart::Column(column) => columns.push(*column),
+                IndexKeyPart::Expression(own) => expressions.push(&own.expression),
             }
         }
         let has = |own: &Expression| expressions.iter().any(|known| known.is_same_as(own));

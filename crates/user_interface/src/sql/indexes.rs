@@ -13,7 +13,7 @@ use crate::sql::row_expressions::{RowExpressionUse, is_call, row_expression};
 use messages::expression_sql::SqlStyle;
 use messages::namespace;
 use messages::program::Action;
-use messages::schema::{IndexKey, IndexMethod, IndexSchema, KeyPart, RowExpression, TableSchema};
+use messages::schema::{IndexKey, IndexKeyPart, IndexMethod, IndexSchema, RowExpression, TableSchema};
 use sqlparser::ast::{self, Expr};
 use std::sync::Arc;
 
@@ -96,8 +96,8 @@ impl Planner<'_> {
         };
         let part = self.key_part(expression, table, method)?;
         let own = match &part {
-            KeyPart::Column(position) => table.columns[*position].column_type,
-            KeyPart::Expression(expression) => expression.result,
+            IndexKeyPart::Column(position) => table.columns[*position].column_type,
+            IndexKeyPart::Expression(expression) => expression.result,
         };
         let collation = match collation {
             Some(_) if !own.is_string() => {
@@ -116,10 +116,10 @@ impl Planner<'_> {
         let operator_class = chosen_class(asked, own, method)?;
         if matches!(method, IndexMethod::Btree | IndexMethod::Hash) && own.element().is_some() {
             let feature = match &part {
-                KeyPart::Column(position) => {
+                IndexKeyPart::Column(position) => {
                     format!("a key over the array column \"{}\"", table.columns[*position].name)
                 }
-                KeyPart::Expression(_) => "a key over an array".to_owned(),
+                IndexKeyPart::Expression(_) => "a key over an array".to_owned(),
             };
             return Err(SqlError::unsupported(feature));
         }
@@ -140,11 +140,11 @@ impl Planner<'_> {
     }
 
     /// What stands in the place of a column. Errors: 42703, 42601 for an expression without parentheses, and those of expressions.
-    fn key_part(&self, expression: &Expr, table: &TableSchema, method: IndexMethod) -> Result<KeyPart> {
+    fn key_part(&self, expression: &Expr, table: &TableSchema, method: IndexMethod) -> Result<IndexKeyPart> {
         let column = |name: &ast::Ident| {
             let name = names::identifier(name);
             match table.column(&name) {
-                Some(position) => Ok(KeyPart::Column(position)),
+                Some(position) => Ok(IndexKeyPart::Column(position)),
                 None if is_system_column(&name) => {
                     let message = "index creation on system columns is not supported";
                     Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message))
@@ -161,7 +161,7 @@ impl Planner<'_> {
             Expr::CompoundIdentifier(names) if matches!(names.as_slice(), [_, _]) => {
                 let of_table = names::identifier(&names[0]) == namespace::bare(&table.name);
                 if let (true, Some(position)) = (of_table, table.column(&names::identifier(&names[1]))) {
-                    return Ok(KeyPart::Column(position));
+                    return Ok(IndexKeyPart::Column(position));
                 }
             }
             _ => {}
@@ -170,7 +170,7 @@ impl Planner<'_> {
             return Err(SqlError::syntax(expression.to_string().split_whitespace().nth(1).unwrap_or("(")));
         }
         let own = row_expression(inner, table, &self.catalog, RowExpressionUse::IndexExpression(method))?;
-        Ok(KeyPart::Expression(Arc::new(own)))
+        Ok(IndexKeyPart::Expression(Arc::new(own)))
     }
 
     /// Columns have other types: expressions and predicates are read anew from their texts, as PostgreSQL does it. Errors: those of expressions that
@@ -185,8 +185,8 @@ impl Planner<'_> {
             let method = index.method;
             for key in &mut index.keys {
                 let own = match &mut key.part {
-                    KeyPart::Column(position) => to.columns[*position].column_type,
-                    KeyPart::Expression(own) => {
+                    IndexKeyPart::Column(position) => to.columns[*position].column_type,
+                    IndexKeyPart::Expression(own) => {
                         *own = again(own, RowExpressionUse::IndexExpression(method))?;
                         own.result
                     }
@@ -260,7 +260,7 @@ fn options(create: &ast::CreateIndex, method: IndexMethod) -> Result<Vec<String>
             Expr::BinaryOp { left, op: ast::BinaryOperator::Eq, right } => (left.as_ref(), right.to_string()),
             name => (name, "true".to_owned()),
         };
-        let Expr::Identifier(name) = name else { return Err(SqlError::syntax(&name.to_string())) };
+        let Expr::Identifier(name) = name else { return Err(SqlError::syntax(name.to_string())) };
         let (name, value) = (names::identifier(name), value.trim_matches('\'').to_ascii_lowercase());
         let number = value.parse::<f64>().ok();
         let within = |least: f64, most: f64| match number.filter(|number| (least..=most).contains(number)) {

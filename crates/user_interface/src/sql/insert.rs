@@ -5,7 +5,6 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::COLUMNS_MAX;
-use crate::sql::conflict_targets;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::feed::{Feed, Supplying};
 use crate::sql::names;
@@ -258,7 +257,7 @@ impl Compiler<'_> {
     fn on_conflict(&mut self, on: &ast::OnConflict, table: &Arc<TableSchema>, alias: &str) -> Compiled<ConflictClause> {
         let targets = match &on.conflict_target {
             None => Vec::new(),
-            Some(ast::ConflictTarget::Columns(parts)) => conflict_targets::inferred(table, parts, self.catalog)?,
+            Some(ast::ConflictTarget::Columns(parts)) => self.inferred_keys(table, parts)?,
             Some(ast::ConflictTarget::OnConstraint(name)) => {
                 let wanted = names::own_relation(name)?;
                 if table.primary_key_name.as_deref().map(namespace::bare) == Some(wanted.as_str()) {

@@ -62,6 +62,7 @@ pub(super) fn row_expression(
     };
     let typed = compiled.map_err(|stop| match stop {
         Stop::Error(error) => error,
+        Stop::Beyond(error) if error.sqlstate == sqlstate::UNDEFINED_FUNCTION => error,
         Stop::Beyond(_) => SqlError::unsupported(format!("{text} in an {}", usage.one())),
     })?;
     if !compiler.parameters.known().is_empty() {
