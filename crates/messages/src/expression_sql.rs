@@ -60,6 +60,8 @@ pub enum SqlStyle {
     Complete,
     /// Those that are needed.
     Pretty,
+    /// All, and no cast that was not asked for: read again, it is the same expression where the columns' types are the same.
+    Source,
 }
 
 impl IndexSchema {
@@ -160,7 +162,7 @@ impl Printer<'_> {
     /// An expression with the parentheses that it always has.
     fn show(&self, expression: &Expression) -> String {
         let text = self.bare(expression);
-        match self.style == SqlStyle::Complete && is_composed(expression) {
+        match self.style != SqlStyle::Pretty && is_composed(expression) {
             true => format!("({text})"),
             false => text,
         }
@@ -227,6 +229,7 @@ impl Printer<'_> {
             }
             Expression::Case(branches, otherwise) => self.case(expression, branches, otherwise.as_deref()),
             Expression::Coalesce(list) => format!("COALESCE({})", self.list(list)),
+            Expression::Cast(operand, _, false) if self.style == SqlStyle::Source => self.show(operand),
             Expression::Cast(operand, target, _) => self.cast(operand, *target),
             Expression::Call(name, arguments) => self.call(name, arguments),
             Expression::NextValue(sequence) => format!("nextval('{}'::regclass)", sequence.name),
@@ -246,6 +249,7 @@ impl Printer<'_> {
     /// A part as a value of this type: with a cast, if that is another than its own.
     fn typed(&self, expression: &Expression, target: Type, around: PrintedWithin) -> String {
         match (expression, self.type_of(expression)) {
+            _ if self.style == SqlStyle::Source => self.part(expression, around),
             (Expression::Constant(value), Some(own)) if own.is_string() && target.is_string() => {
                 self.constant(value, Some(target))
             }
@@ -259,8 +263,10 @@ impl Printer<'_> {
             return format!("NULL::{target}");
         }
         match self.style {
-            SqlStyle::Complete if is_composed(operand) => format!("{}::{target}", self.show(operand)),
-            SqlStyle::Complete => format!("({})::{target}", self.show(operand)),
+            SqlStyle::Complete | SqlStyle::Source if is_composed(operand) => {
+                format!("{}::{target}", self.show(operand))
+            }
+            SqlStyle::Complete | SqlStyle::Source => format!("({})::{target}", self.show(operand)),
             SqlStyle::Pretty => format!("{}::{target}", self.part(operand, PrintedWithin::Operator)),
         }
     }
@@ -271,6 +277,7 @@ impl Printer<'_> {
         let printed = text::to_string(value).unwrap_or_default();
         let is_plain = match value {
             Value::Boolean(truth) => return truth.to_string(),
+            Value::Text(_) if self.style == SqlStyle::Source => return format!("'{}'", printed.replace('\'', "''")),
             Value::Integer(_) => true,
             Value::Numeric(_) => printed.contains('.'),
             _ => false,
@@ -310,23 +317,29 @@ impl Printer<'_> {
             (false, _) => text,
             (true, SqlStyle::Complete) => format!("NOT ({text})"),
             (true, SqlStyle::Pretty) => format!("NOT {text}"),
+            (true, SqlStyle::Source) => {
+                format!("{operand} IS NOT DISTINCT FROM {}", self.part(right, PrintedWithin::Operator))
+            }
         }
     }
 
     fn in_list(&self, operand: &Expression, list: &[Expression], negated: bool) -> String {
         let own = self.type_of(operand);
+        if self.style == SqlStyle::Source {
+            let not = if negated { "NOT " } else { "" };
+            return format!("{} {not}IN ({})", self.part(operand, PrintedWithin::Operator), self.list(list));
+        }
         if let [only] = list {
             let operator = if negated { BinaryOperator::NotEqual } else { BinaryOperator::Equal };
             return self.binary(operator, operand, only);
         }
-        let is_text = own.is_some_and(|own| own.is_string() && !matches!(own, Type::Char(_)));
         let element = |one: &Expression| match own {
             Some(own) if own.is_string() => self.typed(one, own.unmodified(), PrintedWithin::List),
             _ => self.part(one, PrintedWithin::List),
         };
         let array = format!("ARRAY[{}]", list.iter().map(element).collect::<Vec<_>>().join(", "));
         let (operand, array) = match own {
-            Some(Type::Varchar(_)) if is_text && self.style == SqlStyle::Complete => {
+            Some(Type::Varchar(_)) if self.style == SqlStyle::Complete => {
                 (self.cast(operand, Type::Text), format!("({array})::text[]"))
             }
             Some(Type::Varchar(_)) => (self.cast(operand, Type::Text), format!("{array}::text[]")),
@@ -354,6 +367,7 @@ impl Printer<'_> {
         }
         let otherwise = match (otherwise, self.type_of(whole)) {
             (Some(otherwise), _) => self.part(otherwise, PrintedWithin::List),
+            (None, _) if self.style == SqlStyle::Source => return text + "\nEND",
             (None, Some(own)) => format!("NULL::{}", own.unmodified()),
             (None, None) => "NULL".to_owned(),
         };
@@ -381,12 +395,6 @@ impl Printer<'_> {
         match (name, shown.as_slice(), field) {
             ("substring", [text, from], _) => format!("SUBSTRING({text} FROM {from})"),
             ("substring", [text, from, length], _) => format!("SUBSTRING({text} FROM {from} FOR {length})"),
-            ("btrim", [text], _) => format!("TRIM(BOTH FROM {text})"),
-            ("ltrim", [text], _) => format!("TRIM(LEADING FROM {text})"),
-            ("rtrim", [text], _) => format!("TRIM(TRAILING FROM {text})"),
-            ("btrim", [text, letters], _) => format!("TRIM(BOTH {letters} FROM {text})"),
-            ("ltrim", [text, letters], _) => format!("TRIM(LEADING {letters} FROM {text})"),
-            ("rtrim", [text, letters], _) => format!("TRIM(TRAILING {letters} FROM {text})"),
             ("extract", [_, source], Some(field)) => format!("EXTRACT({field} FROM {source})"),
             ("position", [part, text], _) => format!("\"position\"({part}, {text})"),
             ("nullif" | "greatest" | "least", all, _) => {

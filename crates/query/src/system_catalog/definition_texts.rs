@@ -9,8 +9,8 @@ pub(super) fn index(catalog: &SystemCatalog, relation: &Found, style: SqlStyle) 
     let (index, table) = (relation.index()?, relation.table());
     let unique = if index.unique { "UNIQUE " } else { "" };
     let on = match style {
-        SqlStyle::Complete => catalog.qualified_name(&table.name),
         SqlStyle::Pretty => catalog.name_in_path(&table.name),
+        SqlStyle::Complete | SqlStyle::Source => catalog.qualified_name(&table.name),
     };
     let (name, method, keys) = (quoted(relation.name()), index.method.name(), index.keys_sql(table, style));
     let mut text = format!("CREATE {unique}INDEX {name} ON {on} USING {method} ({keys})");

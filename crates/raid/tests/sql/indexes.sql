@@ -169,7 +169,7 @@ SELECT c.relname::text, pg_get_indexdef(c.oid, 0, true), pg_get_indexdef(c.oid, 
 SELECT c.relname::text, a.attnum, a.attname::text, format_type(a.atttypid, a.atttypmod) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_index i ON i.indexrelid = c.oid WHERE i.indrelid IN ('t'::regclass, 'o'::regclass) ORDER BY 1, 2;
 -- As PostgreSQL prints expressions.
 CREATE TABLE u (a int, b int, c boolean, name varchar(20), txt text, ch char(3), n numeric, d date, ts timestamp, f float8, bi bigint, si smallint);
-CREATE INDEX u1 ON u (substring(txt from 1 for 2), trim(both from txt), trim(leading 'x' from txt), extract(year from d));
+CREATE INDEX u1 ON u (substring(txt from 1 for 2), btrim(txt), ltrim(txt, 'x'), extract(year from d));
 CREATE INDEX u2 ON u ((-a), (not c), (a in (1,2)), (a between 1 and 3), (txt like 'x%'), (txt not ilike 'x%'));
 CREATE INDEX u3 ON u ((a is distinct from b), (a is not distinct from b), (c is true), (c is not false), (c is unknown));
 CREATE INDEX u4 ON u ((a::bigint), (a::numeric(10,2)), (n::int), (txt::varchar(5)), (name::text), (a::text));

@@ -173,11 +173,15 @@ impl Planner<'_> {
         Ok(IndexKeyPart::Expression(Arc::new(own)))
     }
 
-    /// Columns have other types: expressions and predicates are read anew from their texts, as PostgreSQL does it. Errors: those of expressions that
-    /// do not fit any more.
+    /// Columns have other types: expressions and predicates over them are read anew from their texts, as PostgreSQL does it. Errors: those of
+    /// expressions that do not fit any more.
     pub(super) fn compile_indexes(&self, from: &TableSchema, to: &mut TableSchema) -> Result<()> {
-        let again = |own: &RowExpression, usage| {
-            let text = parse::expression(&own.sql(from, SqlStyle::Complete))?;
+        let changed = |column: &usize| from.columns[*column].column_type != to.columns[*column].column_type;
+        let again = |own: &Arc<RowExpression>, usage| {
+            if !own.columns.iter().any(changed) {
+                return Ok(Arc::clone(own));
+            }
+            let text = parse::expression(&own.sql(from, SqlStyle::Source))?;
             row_expression(&text, to, &self.catalog, usage).map(Arc::new)
         };
         let mut indexes = to.indexes.clone();

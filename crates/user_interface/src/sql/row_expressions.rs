@@ -215,3 +215,122 @@ fn is_immutable_function(name: &str, arguments: &[Type]) -> bool {
     functions::lookup(name, arguments)
         .is_none_or(|function| function.volatility == functions::FunctionVolatility::Immutable)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::parse;
+    use messages::TableId;
+    use messages::expression_sql::SqlStyle;
+    use messages::schema::Column;
+
+    fn table() -> TableSchema {
+        let columns = [
+            ("a", Type::Integer),
+            ("b", Type::Integer),
+            ("c", Type::Boolean),
+            ("name", Type::Varchar(Some(20))),
+            ("txt", Type::Text),
+            ("ch", Type::Char(3)),
+            ("n", Type::Numeric(None)),
+            ("d", Type::Date),
+            ("ts", Type::Timestamp),
+            ("tz", Type::TimestampTz),
+            ("f", Type::Double),
+            ("bi", Type::BigInt),
+            ("Q x", Type::Integer),
+        ];
+        TableSchema::new("u", TableId(9), columns.map(|(name, own)| Column::new(name, own, false)).to_vec())
+    }
+
+    fn read(text: &str) -> Result<RowExpression> {
+        let usage = RowExpressionUse::IndexExpression(IndexMethod::Btree);
+        row_expression(&parse::expression(text)?, &table(), &Catalog::default(), usage)
+    }
+
+    /// What pg_dump and psql show would not be PostgreSQL's; an index would be another one after a column has changed its type.
+    #[test]
+    fn texts_are_those_of_postgresql_and_are_read_again() {
+        for (given, complete, pretty) in [
+            ("substring(txt from 1 for 2)", "SUBSTRING(txt FROM 1 FOR 2)", "SUBSTRING(txt FROM 1 FOR 2)"),
+            ("btrim(txt)", "btrim(txt)", "btrim(txt)"),
+            ("ltrim(txt, 'x')", "ltrim(txt, 'x'::text)", "ltrim(txt, 'x'::text)"),
+            ("extract(year from d)", "EXTRACT(year FROM d)", "EXTRACT(year FROM d)"),
+            ("-a", "(- a)", "- a"),
+            ("not c", "(NOT c)", "NOT c"),
+            ("a in (1,2)", "(a = ANY (ARRAY[1, 2]))", "a = ANY (ARRAY[1, 2])"),
+            ("a not in (1,2)", "(a <> ALL (ARRAY[1, 2]))", "a <> ALL (ARRAY[1, 2])"),
+            ("a between 1 and 3", "((a >= 1) AND (a <= 3))", "a >= 1 AND a <= 3"),
+            ("txt like 'x%'", "(txt ~~ 'x%'::text)", "txt ~~ 'x%'::text"),
+            ("txt not ilike 'x%'", "(txt !~~* 'x%'::text)", "txt !~~* 'x%'::text"),
+            ("a is distinct from b", "(a IS DISTINCT FROM b)", "a IS DISTINCT FROM b"),
+            ("a is not distinct from b", "(NOT (a IS DISTINCT FROM b))", "NOT a IS DISTINCT FROM b"),
+            ("c is not false", "(c IS NOT FALSE)", "c IS NOT FALSE"),
+            ("a::bigint", "(a)::bigint", "a::bigint"),
+            ("a::numeric(10,2)", "(a)::numeric(10,2)", "a::numeric(10,2)"),
+            ("txt::varchar(5)", "(txt)::character varying(5)", "txt::character varying(5)"),
+            ("name::text", "(name)::text", "name::text"),
+            ("nullif(a,b)", "NULLIF(a, b)", "NULLIF(a, b)"),
+            ("greatest(a,b)", "GREATEST(a, b)", "GREATEST(a, b)"),
+            ("length(name)", "length((name)::text)", "length(name::text)"),
+            ("a + bi", "(a + bi)", "a + bi"),
+            ("f > 1", "(f > (1)::double precision)", "f > 1::double precision"),
+            ("n > 1", "(n > (1)::numeric)", "n > 1::numeric"),
+            ("ch = 'x'", "(ch = 'x'::bpchar)", "ch = 'x'::bpchar"),
+            ("name = 'x'", "((name)::text = 'x'::text)", "name::text = 'x'::text"),
+            ("name = txt", "((name)::text = txt)", "name::text = txt"),
+            ("ch = txt", "((ch)::text = txt)", "ch::text = txt"),
+            ("d > '2020-01-01'", "(d > '2020-01-01'::date)", "d > '2020-01-01'::date"),
+            ("a > 1 and (b > 2 or c)", "((a > 1) AND ((b > 2) OR c))", "a > 1 AND (b > 2 OR c)"),
+            ("not (a > 1)", "(NOT (a > 1))", "NOT a > 1"),
+            ("lower(name || txt)", "lower(((name)::text || txt))", "lower(name::text || txt)"),
+            ("left(txt, 2)", "\"left\"(txt, 2)", "\"left\"(txt, 2)"),
+            ("(a+b)*2", "((a + b) * 2)", "(a + b) * 2"),
+            ("\"Q x\" + 1", "(\"Q x\" + 1)", "\"Q x\" + 1"),
+            ("coalesce(a, 0) > 0", "(COALESCE(a, 0) > 0)", "COALESCE(a, 0) > 0"),
+            ("(a > 1) is true", "((a > 1) IS TRUE)", "(a > 1) IS TRUE"),
+            (
+                "case when a > 1 then b end",
+                "\nCASE\n    WHEN (a > 1) THEN b\n    ELSE NULL::integer\nEND",
+                "\nCASE\n    WHEN a > 1 THEN b\n    ELSE NULL::integer\nEND",
+            ),
+        ] {
+            let compiled = read(given).expect(given);
+            assert_eq!(compiled.sql(&table(), SqlStyle::Complete), complete, "{given}");
+            assert_eq!(compiled.sql(&table(), SqlStyle::Pretty), pretty, "{given}");
+            let source = compiled.sql(&table(), SqlStyle::Source);
+            let again = read(&source).expect(&source);
+            assert!(again.expression.is_same_as(&compiled.expression), "{given} is {source}");
+        }
+    }
+
+    /// Entries would not be found again in another session, or later.
+    #[test]
+    fn what_is_not_immutable_is_refused() {
+        for text in [
+            "tz::date",
+            "tz::text",
+            "ts::text",
+            "d::varchar",
+            "txt::timestamp",
+            "ts::timestamptz",
+            "tz > d",
+            "tz > '2020-01-01'::date",
+            "extract(hour from tz)",
+            "date_trunc('day', tz)",
+            "now() > tz",
+            "random() > 0.5",
+            "concat(name, txt)",
+            "current_user || name",
+            "txt || d",
+        ] {
+            let code = read(text).map_err(|error| error.sqlstate.into_owned()).map(|_| ());
+            assert_eq!(code, Err("42P17".to_owned()), "{text}");
+        }
+        for text in
+            ["tz > '2020-01-01 00:00+00'", "extract(hour from ts)", "d::timestamp", "txt || a", "d > ts", "a::text"]
+        {
+            assert!(read(text).is_ok(), "{text}");
+        }
+    }
+}
