@@ -47,7 +47,8 @@ fn deeper(token: &Token) -> i32 {
 
 /// Has the parser read what is no name in a target as one. What is no target either is left for the parser to refuse.
 pub(super) fn as_names(text: &str, tokens: &mut Vec<TokenWithSpan>) {
-    let mut at = 0;
+    // Elsewhere it may be a function's call behind a join.
+    let Some(mut at) = tokens.iter().position(|token| is(Some(token), "insert")) else { return };
     while at + 2 < tokens.len() {
         let begins = is(tokens.get(at), "on") && is(tokens.get(at + 1), "conflict");
         if begins && tokens[at + 2].token == Token::LParen {
@@ -157,6 +158,9 @@ mod tests {
             parts("insert into t values ('do') on conflict (a text_ops) where b and (c in (1, 2)) do update set a = 1"),
             ["<a text_ops>", "where <b and (c in (1, 2))>"]
         );
+        let join = parse::statement("select 1 from a join b on conflict (a.x + b.x, 1)").expect("a join");
+        let Some(Statement::Sql(tree)) = join.map(|parsed| parsed.statement) else { panic!("no statement") };
+        assert!(tree.to_string().contains("conflict(a.x + b.x, 1)"), "{}", *tree);
         for wrong in [
             "insert into t values (1) on conflict () do nothing",
             "insert into t values (1) on conflict (a,) do nothing",
