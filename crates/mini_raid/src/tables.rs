@@ -339,7 +339,7 @@ fn schema(name: &str, table: u64) -> TableSchema {
 /// A unique index in which all rows are: over their text, or over what is computed of it, with a predicate that all satisfy.
 fn index(name: String, storage: TableId, token: WriteToken) -> IndexSchema {
     let plain = IndexSchema::new(name, storage.0, storage, &[1], true);
-    if token % 2 == 0 {
+    if token.is_multiple_of(2) {
         return plain;
     }
     let text = || Expression::Column(1);
