@@ -6,7 +6,7 @@
 use crate::failure;
 use crate::generator::Generator;
 use crate::sequences::Sequences;
-use messages::program::{BinaryOperator, Expression, UnaryOperator};
+use messages::program::{Expression, UnaryOperator};
 use messages::session::Failure;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -68,7 +68,7 @@ impl ExpressionScope<'_> {
             Expression::Binary(operator, left, right) => {
                 let left = self.value(left, row)?;
                 let right = self.value(right, row)?;
-                Cow::Owned(operators::binary(operator_of(*operator), &left, &right)?)
+                Cow::Owned(operators::binary(operator.of_values(), &left, &right)?)
             }
             Expression::And(list) => Cow::Owned(self.connected(list, row, false)?),
             Expression::Or(list) => Cow::Owned(self.connected(list, row, true)?),
@@ -82,7 +82,7 @@ impl ExpressionScope<'_> {
             Expression::In(operand, list, negated) => Cow::Owned(self.is_in(operand, list, *negated, row)?),
             Expression::Any(operator, operand, array) => {
                 let operand = self.value(operand, row)?;
-                Cow::Owned(operators::any(operator_of(*operator), &operand, self.value(array, row)?.as_ref())?)
+                Cow::Owned(operators::any(operator.of_values(), &operand, self.value(array, row)?.as_ref())?)
             }
             Expression::Array(element, list) => {
                 let cast = |item| cast::assign(self.value(item, row)?.as_ref(), *element);
@@ -208,27 +208,10 @@ fn parameter(parameters: &[Value], number: u16) -> Result<&Value, ValueError> {
     })
 }
 
-fn operator_of(operator: BinaryOperator) -> Operator {
-    match operator {
-        BinaryOperator::Add => Operator::Add,
-        BinaryOperator::Subtract => Operator::Subtract,
-        BinaryOperator::Multiply => Operator::Multiply,
-        BinaryOperator::Divide => Operator::Divide,
-        BinaryOperator::Modulo => Operator::Modulo,
-        BinaryOperator::Power => Operator::Power,
-        BinaryOperator::Concat => Operator::Concatenate,
-        BinaryOperator::Equal => Operator::Equal,
-        BinaryOperator::NotEqual => Operator::NotEqual,
-        BinaryOperator::Less => Operator::Less,
-        BinaryOperator::LessOrEqual => Operator::LessOrEqual,
-        BinaryOperator::Greater => Operator::Greater,
-        BinaryOperator::GreaterOrEqual => Operator::GreaterOrEqual,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use messages::program::BinaryOperator;
 
     const UNKNOWN: Option<bool> = None;
 

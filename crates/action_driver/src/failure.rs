@@ -3,7 +3,7 @@
 use messages::limits::KEY_BYTES_MAX;
 use messages::schema::TableSchema;
 use messages::session::{Failure, StatementFailure};
-use values::{Value, ValueError};
+use values::{Type, Value, ValueError};
 
 /// A statement that is wrong for this data or this state.
 #[cold]
@@ -43,9 +43,8 @@ pub fn of_value(error: ValueError) -> Failure {
 
 /// 23505: a row with this key exists. `columns` are positions in the table, `values` the new row.
 #[cold]
-pub fn duplicate_key(table: &TableSchema, constraint: &str, columns: &[usize], values: &[Value]) -> Failure {
-    let names: Vec<&str> = columns.iter().map(|&column| table.columns[column].name.as_str()).collect();
-    let texts: Vec<String> = columns.iter().map(|&column| text_of(table, column, &values[column])).collect();
+pub fn duplicate_key(constraint: &str, key: impl Iterator<Item = (String, Type, Value)>) -> Failure {
+    let (names, texts): (Vec<String>, Vec<String>) = key.map(|(name, own, value)| (name, text_as(own, &value))).unzip();
     wrong(StatementFailure {
         sqlstate: sqlstate::UNIQUE_VIOLATION.into(),
         message: format!("duplicate key value violates unique constraint \"{constraint}\""),
@@ -156,10 +155,14 @@ fn wrong(statement: StatementFailure) -> Failure {
 }
 
 fn text_of(table: &TableSchema, column: usize, value: &Value) -> String {
+    text_as(table.columns[column].column_type, value)
+}
+
+fn text_as(own: Type, value: &Value) -> String {
     if value.is_null() {
         return "null".into();
     }
     let mut bytes = Vec::new();
-    values::text::write(value, table.columns[column].column_type, &mut bytes);
+    values::text::write(value, own, &mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -72,7 +72,7 @@ pub fn of_update(
 fn addend<'a>(table: &TableSchema, column: usize, expression: &'a Expression) -> Option<(&'a Expression, bool)> {
     let column_type = table.columns.get(column)?.column_type;
     let in_key = table.primary_key.contains(&column)
-        || table.indexes.iter().any(|index| index.columns.contains(&column))
+        || table.indexes.iter().any(|index| index.depends_on(column))
         || table.has_hidden_key();
     if in_key {
         return None;

@@ -61,9 +61,10 @@ fn item_of(reference: &ForeignKeyReference, key: &[Value]) -> Option<Item> {
     if is_key(&parent.primary_key) {
         return Some(rows::table_item(parent, rows::table_key(parent, &row)));
     }
-    let index = parent.indexes.iter().find(|index| index.unique && is_key(&index.columns))?;
+    let mut unique = parent.indexes.iter().filter(|index| index.unique);
+    let (index, columns) = unique.find_map(|index| Some((index, index.whole_columns().filter(|own| is_key(own))?)))?;
     let mut bytes = Vec::with_capacity(24);
-    index.columns.iter().for_each(|&column| values::key::append(&row[column], &mut bytes));
+    columns.iter().for_each(|&column| values::key::append(&row[column], &mut bytes));
     Some(Item { table: index.storage, key: Key::new(&bytes) })
 }
 
@@ -83,9 +84,9 @@ fn source_of(reference: &ForeignKeyReference, key: &[Value]) -> RowSource {
         };
         PrefixBounds { prefix: leading.map(value).collect(), low: None, high: None }
     };
-    let index = child.indexes.iter().position(|index| covers(&index.columns));
+    let index = child.indexes.iter().position(|index| covers(&index.leading_columns()));
     let path = match index {
-        Some(index) => AccessPath::IndexRange(index, bounds(&child.indexes[index].columns)),
+        Some(index) => AccessPath::IndexRange(index, bounds(&child.indexes[index].leading_columns())),
         None if covers(&child.primary_key) => AccessPath::KeyRange(bounds(&child.primary_key)),
         None => AccessPath::KeyRange(PrefixBounds::default()),
     };
@@ -191,7 +192,8 @@ impl ReferenceRun {
                             Some(need)
                         }
                         RowWriteProgress::Exists(target, _) => {
-                            return Err(row_write::exists(&table, target, new.as_deref().unwrap_or(&[])));
+                            let new = new.as_deref().unwrap_or(&[]);
+                            return Err(row_write::exists(&table, target, new, &scene.scope));
                         }
                         RowWriteProgress::Done => {
                             note_change(references, scene.changes, &table, Some(&found[at].1), new.as_deref())?;
@@ -294,9 +296,10 @@ impl ReferenceRun {
         let write = match &mut new {
             Some(new) => {
                 let new_key = rows::table_key(&table, new);
-                RowWrite::plan(&table, Some(old_image), Some(Image { key: &new_key, values: new }), WritePart::Both)
+                let new_image = Image { key: &new_key, values: new };
+                RowWrite::plan(&table, Some(old_image), Some(new_image), WritePart::Both, &scene.scope)?
             }
-            None => RowWrite::plan(&table, Some(old_image), None, WritePart::Both),
+            None => RowWrite::plan(&table, Some(old_image), None, WritePart::Both, &scene.scope)?,
         };
         self.stage = ReferenceStage::Changing(pending, found, at, new, write);
         Ok(())

@@ -3,11 +3,13 @@
 //! Invariants: indexes say what the table says, because both are written by the same transaction; a unique key is written only
 //! after it was read as absent; nothing is written when a unique key exists.
 
+use crate::expression::ExpressionScope;
 use crate::failure;
 use crate::need::{Access, ExecutorEvent, ExecutorNeed};
 use crate::rows;
 use crate::transaction::ExecutingTransaction;
 use messages::concurrency::AccessKind;
+use messages::expression_sql::{SqlStyle, quoted};
 use messages::program::ConflictKey;
 use messages::schema::TableSchema;
 use messages::session::Failure;
@@ -64,8 +66,14 @@ pub enum RowWriteProgress {
 }
 
 impl RowWrite {
-    /// Plans what makes `old` into `new`; without `old` an insertion, without `new` a deletion.
-    pub fn plan(table: &TableSchema, old: Option<Image>, new: Option<Image>, part: WritePart) -> RowWrite {
+    /// Plans what makes `old` into `new`; without `old` an insertion, without `new` a deletion. Errors: those of the expressions of indexes.
+    pub fn plan(
+        table: &TableSchema,
+        old: Option<Image>,
+        new: Option<Image>,
+        part: WritePart,
+        scope: &ExpressionScope,
+    ) -> Result<RowWrite, Failure> {
         let mut write = RowWrite::default();
         let (removals, additions) = (part != WritePart::Additions, part != WritePart::Removals);
         let old_key = old.map(|image| image.key);
@@ -88,12 +96,15 @@ impl RowWrite {
         for (position, index) in table.indexes.iter().enumerate() {
             if let (Some(old), Some(new)) = (old, new)
                 && old.key == new.key
-                && index.columns.iter().all(|&column| old.values[column] == new.values[column])
+                && index.columns_used().all(|column| old.values[column] == new.values[column])
             {
                 continue;
             }
-            let old = old.map(|image| rows::index_entry(table, index, image.key, image.values));
-            let new = new.map(|image| rows::index_entry(table, index, image.key, image.values));
+            let entry = |image: Option<Image>| match image {
+                Some(image) => rows::index_entry(table, index, image.key, image.values, scope),
+                None => Ok(None),
+            };
+            let (old, new) = (entry(old)?, entry(new)?);
             if old == new {
                 continue;
             }
@@ -111,22 +122,30 @@ impl RowWrite {
                 write.put(new.item, new.row, claims);
             }
         }
-        write
+        Ok(write)
     }
 
-    /// Plans the entry of one index only.
-    pub fn plan_index(table: &TableSchema, position: usize, new: Image) -> RowWrite {
+    /// Plans the entry of one index only. Errors: those of its expressions.
+    pub fn plan_index(
+        table: &TableSchema,
+        position: usize,
+        new: Image,
+        scope: &ExpressionScope,
+    ) -> Result<RowWrite, Failure> {
         let mut write = RowWrite::default();
-        let entry = rows::index_entry(table, &table.indexes[position], new.key, new.values);
-        let claims = entry.unique.then_some(ConflictKey::Index(position));
-        write.put(entry.item, entry.row, claims);
-        write
+        if let Some(entry) = rows::index_entry(table, &table.indexes[position], new.key, new.values, scope)? {
+            let claims = entry.unique.then_some(ConflictKey::Index(position));
+            write.put(entry.item, entry.row, claims);
+        }
+        Ok(write)
     }
 
-    /// Looks at this unique key before all others: it decides whether ON CONFLICT applies.
-    pub fn check_first(&mut self, target: ConflictKey) {
-        if let Some(position) = self.steps.iter().position(|step| step.claims == Some(target)) {
-            self.steps[..=position].rotate_right(1);
+    /// Looks at these unique keys before all others: they decide whether ON CONFLICT applies.
+    pub fn check_first(&mut self, targets: &[ConflictKey]) {
+        for target in targets.iter().rev() {
+            if let Some(position) = self.steps.iter().position(|step| step.claims == Some(*target)) {
+                self.steps[..=position].rotate_right(1);
+            }
         }
     }
 
@@ -180,15 +199,25 @@ impl RowWrite {
 }
 
 /// 23505 for a unique key that exists.
-pub fn exists(table: &TableSchema, target: ConflictKey, values: &[Value]) -> Failure {
+pub fn exists(table: &TableSchema, target: ConflictKey, values: &[Value], scope: &ExpressionScope) -> Failure {
     match target {
         ConflictKey::PrimaryKey => {
             let name = table.primary_key_name.as_deref().unwrap_or(&table.name);
-            failure::duplicate_key(table, name, &table.primary_key, values)
+            let part = |&column: &usize| {
+                let schema = &table.columns[column];
+                (quoted(&schema.name), schema.column_type, values[column].clone())
+            };
+            failure::duplicate_key(name, table.primary_key.iter().map(part))
         }
         ConflictKey::Index(position) => {
             let index = &table.indexes[position];
-            failure::duplicate_key(table, &index.name, &index.columns, values)
+            let key = match rows::index_values(index, values, scope) {
+                Ok(key) => key,
+                Err(failure) => return failure,
+            };
+            let part =
+                |(place, value)| (index.key_sql(table, place, SqlStyle::Pretty), index.key_type(table, place), value);
+            failure::duplicate_key(&index.name, key.into_iter().enumerate().map(part))
         }
     }
 }

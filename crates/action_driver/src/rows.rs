@@ -6,10 +6,11 @@
 use crate::expression::ExpressionScope;
 use crate::failure;
 use messages::program::Expression;
-use messages::schema::{CheckSchema, IndexSchema, TableSchema};
+use messages::schema::{CheckSchema, IndexKey, IndexKeyPart, IndexSchema, RowExpression, TableSchema};
 use messages::session::Failure;
 use messages::{Conflict, ConflictKind, Item, Key, Row};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use values::row::RowReader;
 use values::{Type, Value, ValueError, key};
 
@@ -35,39 +36,11 @@ impl ColumnSet {
 
     /// Adds the columns that an expression uses.
     pub fn add(&mut self, expression: &Expression) {
-        match expression {
-            Expression::Column(column) => self.add_column(usize::from(*column)),
-            Expression::Constant(_) | Expression::Parameter(_) | Expression::TransactionTime => {}
-            Expression::NextValue(_) | Expression::CurrentValue(..) | Expression::LastValue => {}
-            Expression::Unary(_, operand) | Expression::IsNull(operand, _) | Expression::Cast(operand, _, _) => {
-                self.add(operand);
+        expression.visit(&mut |part| {
+            if let Expression::Column(column) = part {
+                self.add_column(usize::from(*column));
             }
-            Expression::Binary(_, left, right)
-            | Expression::Any(_, left, right)
-            | Expression::IsDistinct(left, right, _)
-            | Expression::Like(left, right, _, _) => {
-                self.add(left);
-                self.add(right);
-            }
-            Expression::In(operand, list, _) => {
-                self.add(operand);
-                self.add_all(list);
-            }
-            Expression::Case(branches, otherwise) => {
-                for (condition, result) in branches {
-                    self.add(condition);
-                    self.add(result);
-                }
-                if let Some(otherwise) = otherwise {
-                    self.add(otherwise);
-                }
-            }
-            Expression::And(list)
-            | Expression::Or(list)
-            | Expression::Coalesce(list)
-            | Expression::Array(_, list)
-            | Expression::Call(_, list) => self.add_all(list),
-        }
+        });
     }
 
     /// Adds the columns that any of these use.
@@ -153,13 +126,51 @@ pub struct IndexEntry {
     pub unique: bool,
 }
 
-/// The entry of the row at hand in an index: see [`IndexSchema`].
-pub fn index_entry(table: &TableSchema, index: &IndexSchema, key: &Key, values: &[Value]) -> IndexEntry {
-    let mut bytes = Vec::with_capacity(16 * index.columns.len() + key.as_bytes().len());
+/// The values of an index's keys for the row at hand. Errors: those of its expressions.
+pub fn index_values(index: &IndexSchema, values: &[Value], scope: &ExpressionScope) -> Result<Vec<Value>, Failure> {
+    let value = |key: &IndexKey| match &key.part {
+        IndexKeyPart::Column(column) => Ok(values[*column].clone()),
+        IndexKeyPart::Expression(own) => computed(own, values, scope),
+    };
+    index.keys.iter().map(value).collect()
+}
+
+/// The value of a row's expression, as one of its type: values of different types of number have different keys.
+fn computed(own: &RowExpression, values: &[Value], scope: &ExpressionScope) -> Result<Value, Failure> {
+    let value = scope.evaluate(&own.expression, values)?;
+    match value.data_type() {
+        Some(found) if found.unmodified() != own.result.unmodified() => {
+            values::cast::assign(&value, own.result).map_err(failure::of_value)
+        }
+        _ => Ok(value.into_owned()),
+    }
+}
+
+/// Whether the row at hand is in an index. Errors: those of its predicate.
+pub fn is_indexed(index: &IndexSchema, values: &[Value], scope: &ExpressionScope) -> Result<bool, Failure> {
+    Ok(index.has_entries() && scope.passes(index.predicate.as_ref().map(|own| &own.expression), values)?)
+}
+
+/// The entry of the row at hand in an index: see [`IndexSchema`]. `None`: it has none. Errors: those of the index's expressions.
+pub fn index_entry(
+    table: &TableSchema,
+    index: &IndexSchema,
+    key: &Key,
+    values: &[Value],
+    scope: &ExpressionScope,
+) -> Result<Option<IndexEntry>, Failure> {
+    if !is_indexed(index, values, scope)? {
+        return Ok(None);
+    }
+    let mut bytes = Vec::with_capacity(16 * index.keys.len() + key.as_bytes().len());
     let mut unique = index.unique;
-    for &column in &index.columns {
-        unique &= !values[column].is_null();
-        key::append(&values[column], &mut bytes);
+    for key in &index.keys {
+        let value = match &key.part {
+            IndexKeyPart::Column(column) => Cow::Borrowed(&values[*column]),
+            IndexKeyPart::Expression(own) => Cow::Owned(computed(own, values, scope)?),
+        };
+        unique &= !value.is_null();
+        key::append(&value, &mut bytes);
     }
     let row = if unique {
         let mut row = Vec::with_capacity(24);
@@ -175,14 +186,13 @@ pub fn index_entry(table: &TableSchema, index: &IndexSchema, key: &Key, values: 
         Row::new()
     };
     let item = Item { table: index.storage, key: Key::new(&bytes) };
-    IndexEntry { item, row, unique }
+    Ok(Some(IndexEntry { item, row, unique }))
 }
 
 /// The table's key that an index entry leads to. Errors: XX001.
 pub fn indexed_key(table: &TableSchema, index: &IndexSchema, key: &Key, row: &Row) -> Result<Key, Failure> {
     if row.is_empty() {
-        let types: Vec<Type> = index.columns.iter().map(|&column| table.columns[column].column_type).collect();
-        let (_, rest) = key::decode_prefix(key.as_bytes(), &types).map_err(failure::of_value)?;
+        let (_, rest) = key::decode_prefix(key.as_bytes(), &index.key_types(table)).map_err(failure::of_value)?;
         return Ok(Key::new(rest));
     }
     let columns = table.primary_key.len().max(1);

@@ -32,6 +32,8 @@ pub struct AccessPathKeys {
     pub columns: Vec<u32>,
     /// Whether at most one row has a key without nulls.
     pub unique: bool,
+    /// Whether keys go on behind these columns: rows that agree in them come in no known order. Without columns it is no path to anything.
+    pub is_prefix: bool,
 }
 
 /// One scan of an execution.

@@ -1,8 +1,9 @@
 //! What a client calls an item: table, index, and key as SQL text, as far as a catalog knows them.
 
+use crate::expression_sql::SqlStyle;
 use crate::item::Item;
 use crate::namespace;
-use crate::schema::{Catalog, TableSchema};
+use crate::schema::Catalog;
 use identifiers::TableId;
 use values::{Type, Value, key};
 
@@ -29,10 +30,13 @@ impl ItemName {
             let schema = |oid| catalog.namespace_numbered(oid).map(|schema| schema.name.clone());
             let name = || Some(namespace::named(&table.name, schema).into_owned());
             if table.storage == item.table {
-                return ItemName { table: name(), index: None, key: key_text(table, &table.primary_key, bytes) };
+                let names = table.primary_key.iter().map(|column| table.columns[*column].name.clone()).collect();
+                let types = table.primary_key.iter().map(|column| table.columns[*column].column_type).collect();
+                return ItemName { table: name(), index: None, key: key_text(names, types, bytes) };
             }
             if let Some(index) = table.indexes.iter().find(|index| index.storage == item.table) {
-                let key = key_text(table, &index.columns, bytes);
+                let names = (0..index.keys.len()).map(|place| index.key_sql(table, place, SqlStyle::Pretty));
+                let key = key_text(names.collect(), index.key_types(table), bytes);
                 return ItemName { table: name(), index: Some(namespace::bare(&index.name).to_owned()), key };
             }
         }
@@ -40,15 +44,13 @@ impl ItemName {
     }
 }
 
-fn key_text(table: &TableSchema, columns: &[usize], bytes: &[u8]) -> Option<String> {
-    let types: Vec<Type> = columns.iter().map(|column| table.columns[*column].column_type).collect();
+fn key_text(names: Vec<String>, types: Vec<Type>, bytes: &[u8]) -> Option<String> {
     let (values, _) = key::decode_prefix(bytes, &types).ok()?;
     if values.is_empty() {
         return None;
     }
     // Of the beginning of a range only some of them may be there.
-    let names: Vec<&str> =
-        columns.iter().take(values.len()).map(|column| table.columns[*column].name.as_str()).collect();
+    let names = &names[..values.len()];
     let texts: Vec<String> = values.iter().zip(&types).map(|(value, data_type)| text_of(value, *data_type)).collect();
     Some(format!("({})=({})", names.join(", "), texts.join(", ")))
 }

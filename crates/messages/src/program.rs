@@ -195,8 +195,8 @@ pub enum InsertInput {
 /// `ON CONFLICT`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConflictClause {
-    /// The unique key it speaks of: `None` any, else the primary key or an index.
-    pub target: Option<ConflictKey>,
+    /// The unique keys it speaks of, the primary key and indexes; none: any.
+    pub targets: Vec<ConflictKey>,
     /// `None`: DO NOTHING. Else DO UPDATE.
     pub update: Option<ConflictAssignments>,
 }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: whatever a program does to data shows in a line; names are those of tables and columns, never positions.
 
+use crate::expression_sql::SqlStyle;
 use crate::key::Key;
 use crate::program::{
     AccessPath, Action, BinaryOperator, ConflictClause, ConflictKey, Expression, InsertInput, OneOf, PrefixBounds,
@@ -173,13 +174,16 @@ fn assigned<'a>(
 }
 
 fn conflict(table: &TableSchema, on_conflict: &ConflictClause, lines: &mut Vec<String>) {
-    let key = match on_conflict.target {
-        None => "any unique key".to_string(),
-        Some(ConflictKey::PrimaryKey) => "the primary key".to_string(),
-        Some(ConflictKey::Index(position)) => {
+    let one = |target: &ConflictKey| match *target {
+        ConflictKey::PrimaryKey => "the primary key".to_string(),
+        ConflictKey::Index(position) => {
             let name = table.indexes.get(position).map_or("?", |index| &index.name);
             format!("the key of index {name}")
         }
+    };
+    let key = match on_conflict.targets.as_slice() {
+        [] => "any unique key".to_string(),
+        targets => targets.iter().map(one).collect::<Vec<_>>().join(" or "),
     };
     let Some((assignments, filter)) = &on_conflict.update else {
         return lines.push(format!("if {key} exists, do nothing"));
@@ -237,7 +241,7 @@ fn key_columns(table: &TableSchema) -> Vec<String> {
 }
 
 fn index_columns(table: &TableSchema, index: &IndexSchema) -> Vec<String> {
-    column_names(table, &index.columns)
+    (0..index.keys.len()).map(|place| index.key_sql(table, place, SqlStyle::Pretty)).collect()
 }
 
 fn column_names(table: &TableSchema, positions: &[usize]) -> Vec<String> {

@@ -5,6 +5,7 @@
 //! with it. An index is a storage too: its rows are written by the same transactions as the table's.
 
 pub use crate::catalog::{Catalog, CatalogVersions, VersionedTable};
+pub use crate::index_schema::{IndexKey, IndexKeyPart, IndexMethod, IndexSchema, RowExpression};
 use crate::item::KeyRange;
 use crate::key::Key;
 use crate::namespace;
@@ -129,26 +130,6 @@ pub struct SequenceSchema {
     pub owned_by: Option<(u32, usize)>,
     /// Counted up by whatever sets it: values taken before are not given out any more.
     pub generation: u32,
-}
-
-/// An index: a storage whose keys are the indexed columns, followed by the table's key unless it is unique.
-///
-/// * unique, no indexed column NULL: key = (columns), row = (the table's key columns' values);
-/// * otherwise: key = (columns, table's key), empty row. (NULLs are distinct, so they never clash.)
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct IndexSchema {
-    /// Its name.
-    pub name: String,
-    /// Its object identifier.
-    pub oid: u32,
-    /// Its storage.
-    pub storage: TableId,
-    /// Positions of its columns in the table.
-    pub columns: Vec<usize>,
-    /// Whether two rows may not agree in all its columns (NULLs never agree).
-    pub unique: bool,
-    /// Whether it was made by a UNIQUE constraint.
-    pub constraint: bool,
 }
 
 /// A table.

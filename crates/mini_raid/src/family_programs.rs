@@ -61,13 +61,8 @@ fn children() -> Arc<TableSchema> {
             is_valid: true,
         }
     };
-    let index = |place: usize| IndexSchema {
-        name: format!("children_{place}"),
-        oid: LINKED[place].0,
-        storage: LINKED[place],
-        columns: vec![1 + place],
-        unique: false,
-        constraint: false,
+    let index = |place: usize| {
+        IndexSchema::new(format!("children_{place}"), LINKED[place].0, LINKED[place], &[1 + place], false)
     };
     Arc::new(TableSchema {
         oid: CHILDREN.0,

@@ -131,7 +131,7 @@ fn make_sequence() -> Action {
         table: sequence(),
         values: (0..3).map(Expression::Column).collect(),
         input: InsertInput::Rows(vec![row.map(Expression::Constant).into()]),
-        on_conflict: Some(ConflictClause { target: None, update: None }),
+        on_conflict: Some(ConflictClause { targets: Vec::new(), update: None }),
         returning: Vec::new(),
         private: false,
     }
@@ -205,7 +205,7 @@ fn insert(storage: TableId, key: u16, assignment: Option<Expression>, returning:
         values: vec![Expression::Column(0), Expression::Column(1)],
         input: InsertInput::Rows(vec![vec![Expression::Parameter(key), Expression::Parameter(key + 1)]]),
         on_conflict: assignment.map(|assignment| ConflictClause {
-            target: Some(ConflictKey::PrimaryKey),
+            targets: vec![ConflictKey::PrimaryKey],
             update: Some((vec![(1, assignment)], None)),
         }),
         returning: if returning { vec![Expression::Column(1)] } else { Vec::new() },
@@ -252,7 +252,7 @@ fn make_counter() -> Action {
         values: [0, 1, 2].map(Expression::Column).to_vec(),
         input: InsertInput::Rows(vec![vec![Expression::Parameter(0), Expression::Parameter(2), quarter()]]),
         on_conflict: Some(ConflictClause {
-            target: Some(ConflictKey::PrimaryKey),
+            targets: vec![ConflictKey::PrimaryKey],
             update: Some((vec![added(1), added(2)], None)),
         }),
         returning: Vec::new(),

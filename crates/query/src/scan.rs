@@ -31,7 +31,7 @@ use datafusion::physical_plan::filter_pushdown::{
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
-use messages::schema::TableSchema;
+use messages::schema::{IndexSchema, TableSchema};
 use std::fmt;
 use std::sync::Arc;
 use values::Value;
@@ -114,11 +114,15 @@ impl Scan {
 
     /// The order in which rows come by an index, or by the table's key, as far as the columns tell it.
     fn ordering(&self, index: Option<usize>, reverse: bool) -> Vec<PhysicalSortExpr> {
-        let indexed = index.map_or(&[][..], |index| &self.table.indexes[index].columns);
+        let index = index.map(|index| &self.table.indexes[index]);
+        let indexed = index.map_or(Vec::new(), IndexSchema::leading_columns);
+        // Behind what is computed of rows, they come in no known order.
+        let is_prefix = index.is_some_and(|index| index.whole_columns().is_none());
+        let primary = if is_prefix { &[][..] } else { &self.table.primary_key[..] };
         let options = SortOptions { descending: reverse, nulls_first: reverse };
         // What is equal and differs may come in any order.
         let differs = |position: &usize| types::has_equals(&types::to_arrow(self.table.columns[*position].column_type));
-        let keys = indexed.iter().chain(&self.table.primary_key).take_while(|position| !differs(position));
+        let keys = indexed.iter().chain(primary).take_while(|position| !differs(position));
         let columns = keys.map_while(|position| self.column(*position));
         columns.map(|column| PhysicalSortExpr::new(column, options)).collect()
     }
@@ -128,7 +132,8 @@ impl Scan {
     pub(crate) fn in_order(&self, order: &LexOrdering, few: bool) -> Result<Option<Scan>> {
         let mut ways = vec![self.way.clone()];
         if few && !self.is_filtered && self.way.is_whole() {
-            let all = (0..self.table.indexes.len()).map(|index| self.restrictions.way(Some(index)));
+            let whole = (0..self.table.indexes.len()).filter(|index| self.table.indexes[*index].is_whole());
+            let all = whole.map(|index| self.restrictions.way(Some(index)));
             ways.extend(all.filter(|way| Some(way.index) != Some(self.way.index)));
         }
         for way in ways {

@@ -195,10 +195,10 @@ impl Restrictions {
     /// The way by this index, or by the table's key.
     pub(crate) fn way(&self, index: Option<usize>) -> Way {
         let (storage, columns, unique) = match index {
-            None => (self.table.storage, &self.table.primary_key, !self.table.primary_key.is_empty()),
+            None => (self.table.storage, self.table.primary_key.clone(), !self.table.primary_key.is_empty()),
             Some(index) => {
                 let index = &self.table.indexes[index];
-                (index.storage, &index.columns, index.unique)
+                (index.storage, index.leading_columns(), index.unique && index.whole_columns().is_some())
             }
         };
         let mut fit = Fit { is_table: index.is_none(), ..Fit::default() };
@@ -207,7 +207,7 @@ impl Restrictions {
         }
         let mut prefixes: Vec<Vec<u8>> = vec![Vec::new()];
         let mut behind = Bounds::default();
-        for position in columns {
+        for position in &columns {
             let Some(bounds) = self.columns.get(position) else { break };
             match bounds.named() {
                 Some(points) if prefixes.len() * points.len() <= SCAN_RANGES_MAX => {

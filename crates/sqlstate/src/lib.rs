@@ -224,6 +224,8 @@ pub const INVALID_COLUMN_REFERENCE: &str = "42P10";
 pub const INVALID_FUNCTION_DEFINITION: &str = "42P13";
 /// `invalid_table_definition`.
 pub const INVALID_TABLE_DEFINITION: &str = "42P16";
+/// `invalid_object_definition`.
+pub const INVALID_OBJECT_DEFINITION: &str = "42P17";
 /// `indeterminate_datatype`.
 pub const INDETERMINATE_DATATYPE: &str = "42P18";
 /// `invalid_recursion`.

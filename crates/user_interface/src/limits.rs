@@ -23,6 +23,8 @@ pub const NODES_PER_BYTE_MAX: usize = 16;
 pub const NODES_MIN: usize = 4_096;
 /// Depth of a computed value that can be a key's bound: it may be copied for each value of an IN list.
 pub const BOUND_DEPTH_MAX: usize = 6;
+/// Steps in finding out whether a condition implies the predicate of an index.
+pub const IMPLICATION_STEPS_MAX: usize = 10_000;
 /// Indexes of a table.
 pub const INDEXES_MAX: usize = 256;
 /// Parameters of a statement: the protocol counts them in 16 bits.

@@ -52,6 +52,12 @@ fn schema() {
     run("schema");
 }
 
+/// Indexes of some rows and over expressions: when a scan goes by them, what ON CONFLICT means by them, what becomes of them.
+#[test]
+fn indexes() {
+    run("indexes");
+}
+
 /// Temporary tables: their schema, what ends of transactions do to them, and what the action driver is told at the session's end.
 #[test]
 fn temporary() {

@@ -9,6 +9,7 @@ use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
 use messages::program::{Action, Expression, RowSource};
+use messages::schema::IndexSchema;
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
 use values::Value;
@@ -33,8 +34,8 @@ impl DeleteRun {
         if scene.references.iter().any(|reference| reference.parent.oid == table.oid) {
             columns = ColumnSet::ALL;
         } else if !table.indexes.is_empty() {
-            let indexed = table.indexes.iter().flat_map(|index| &index.columns);
-            for &column in indexed.chain(&table.primary_key) {
+            let indexed = table.indexes.iter().flat_map(IndexSchema::columns_used);
+            for column in indexed.chain(table.primary_key.iter().copied()) {
                 columns.add_column(column);
             }
             columns.add_column(table.columns.len());
@@ -85,7 +86,7 @@ impl DeleteRun {
             }
             if scene.scope.passes(filter.as_ref(), &self.row)? {
                 let old = Image { key: &found.key, values: &self.row };
-                self.write = Some(RowWrite::plan(&source.table, Some(old), None, WritePart::Both));
+                self.write = Some(RowWrite::plan(&source.table, Some(old), None, WritePart::Both, &scene.scope)?);
             }
         }
     }

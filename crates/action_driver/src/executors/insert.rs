@@ -110,7 +110,9 @@ impl InsertRun {
                             self.stage = InsertStage::Updating { old, values, write };
                             Some(need)
                         }
-                        RowWriteProgress::Exists(target, _) => return Err(row_write::exists(table, target, &values)),
+                        RowWriteProgress::Exists(target, _) => {
+                            return Err(row_write::exists(table, target, &values, &scene.scope));
+                        }
                         RowWriteProgress::Done => {
                             finish_row(&insertion, scene, Some(&old), &values)?;
                             None
@@ -147,9 +149,9 @@ impl InsertRun {
         }
         let key = rows::table_key(table, &new);
         let image = Image { key: &key, values: &new };
-        let mut write = RowWrite::plan(table, None, Some(image), WritePart::Both);
-        if let Some(target) = insertion.on_conflict.and_then(|on_conflict| on_conflict.target) {
-            write.check_first(target);
+        let mut write = RowWrite::plan(table, None, Some(image), WritePart::Both, &scope)?;
+        if let Some(on_conflict) = insertion.on_conflict {
+            write.check_first(&on_conflict.targets);
         }
         Ok(Some(InsertStage::Inserting { key, new, write }))
     }
@@ -178,9 +180,10 @@ impl InsertRun {
             }
             RowWriteProgress::Exists(target, row) => (target, row),
         };
-        let applies = |on_conflict: &&ConflictClause| on_conflict.target.is_none_or(|wanted| wanted == target);
+        let applies =
+            |on_conflict: &&ConflictClause| on_conflict.targets.is_empty() || on_conflict.targets.contains(&target);
         let Some(on_conflict) = insertion.on_conflict.filter(applies) else {
-            return Err(row_write::exists(table, target, &new));
+            return Err(row_write::exists(table, target, &new, &scene.scope));
         };
         if on_conflict.update.is_none() {
             return Ok(None);
@@ -235,7 +238,7 @@ impl InsertRun {
         let new_key = rows::table_key(table, &values);
         let old_image = Image { key: &key, values: &old };
         let new = Image { key: &new_key, values: &values };
-        let write = RowWrite::plan(table, Some(old_image), Some(new), WritePart::Both);
+        let write = RowWrite::plan(table, Some(old_image), Some(new), WritePart::Both, &scene.scope)?;
         self.touched.insert(new_key);
         self.stage = InsertStage::Updating { old, values, write };
         Ok(())

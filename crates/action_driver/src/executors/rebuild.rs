@@ -63,7 +63,7 @@ impl RebuildRun {
             if let Some(write) = &mut self.write {
                 match write.resume(event, scene.transaction)? {
                     RowWriteProgress::Need(need) => return Ok(ExecutorStep::Need(need)),
-                    RowWriteProgress::Exists(target, _) => return Err(duplicate(to, target, &self.values)),
+                    RowWriteProgress::Exists(target, _) => return Err(duplicate(to, target, &self.values, scene)),
                     RowWriteProgress::Done => self.write = None,
                 }
                 if scene.transaction.is_chunk_due(scene.rules.chunk_rows) {
@@ -109,15 +109,15 @@ impl RebuildRun {
         let key = rows::table_key(to, &self.values);
         let new = Image { key: &key, values: &self.values };
         Ok(match index {
-            None => RowWrite::plan(to, None, Some(new), WritePart::Both),
-            Some(position) => RowWrite::plan_index(to, position, new),
+            None => RowWrite::plan(to, None, Some(new), WritePart::Both, &scene.scope)?,
+            Some(position) => RowWrite::plan_index(to, position, new, &scene.scope)?,
         })
     }
 }
 
 /// PostgreSQL's words for a duplicate found while an index is built.
-fn duplicate(table: &TableSchema, target: ConflictKey, values: &[Value]) -> Failure {
-    let mut failure = row_write::exists(table, target, values);
+fn duplicate(table: &TableSchema, target: ConflictKey, values: &[Value], scene: &Scene) -> Failure {
+    let mut failure = row_write::exists(table, target, values, &scene.scope);
     if let Failure::Statement(wrong) = &mut failure
         && let Some(name) = &wrong.constraint
     {

@@ -67,10 +67,10 @@ struct UpdateAction<'a> {
 }
 
 impl RowChange {
-    fn plan(&self, table: &TableSchema, part: WritePart) -> RowWrite {
+    fn plan(&self, table: &TableSchema, part: WritePart, scene: &Scene) -> Result<RowWrite, Failure> {
         let old = Image { key: &self.old_key, values: &self.old };
         let new = Image { key: &self.new_key, values: &self.new };
-        RowWrite::plan(table, Some(old), Some(new), part)
+        RowWrite::plan(table, Some(old), Some(new), part, &scene.scope)
     }
 }
 
@@ -82,7 +82,7 @@ impl UpdateRun {
         };
         let table = &source.table;
         let is_key = |column: &usize| {
-            table.primary_key.contains(column) || table.indexes.iter().any(|index| index.columns.contains(column))
+            table.primary_key.contains(column) || table.indexes.iter().any(|index| index.depends_on(*column))
         };
         let cursor = SourceCursor::new(source, AccessKind::Write, None, &scene.scope)?;
         let mut sum = None;
@@ -181,7 +181,7 @@ impl UpdateRun {
             CursorStep::Need(need) => return Ok(Some(ExecutorStep::Need(need))),
             CursorStep::End if self.changes.is_empty() => return Ok(Some(ExecutorStep::Done)),
             CursorStep::End => {
-                let write = self.changes[0].plan(&update.source.table, WritePart::Removals);
+                let write = self.changes[0].plan(&update.source.table, WritePart::Removals, scene)?;
                 self.stage = UpdateStage::Removing(0, write);
             }
             CursorStep::Row(found) => return self.computed(update, scene, found),
@@ -208,7 +208,7 @@ impl UpdateRun {
         };
         if let Some(change) = change {
             if self.in_place {
-                let write = change.plan(&update.source.table, WritePart::Both);
+                let write = change.plan(&update.source.table, WritePart::Both, scene)?;
                 self.stage = UpdateStage::Writing(change, write);
                 return Ok(None);
             }
@@ -244,8 +244,8 @@ impl UpdateRun {
                     return Ok(Some(ExecutorStep::Need(need)));
                 }
                 self.stage = match self.changes.get(at + 1) {
-                    Some(change) => UpdateStage::Removing(at + 1, change.plan(table, WritePart::Removals)),
-                    None => UpdateStage::Adding(0, self.changes[0].plan(table, WritePart::Additions)),
+                    Some(change) => UpdateStage::Removing(at + 1, change.plan(table, WritePart::Removals, scene)?),
+                    None => UpdateStage::Adding(0, self.changes[0].plan(table, WritePart::Additions, scene)?),
                 };
             }
             UpdateStage::Adding(at, mut write) => {
@@ -255,7 +255,10 @@ impl UpdateRun {
                 }
                 finish_row(update, scene, &self.changes[at])?;
                 match self.changes.get(at + 1) {
-                    Some(change) => self.stage = UpdateStage::Adding(at + 1, change.plan(table, WritePart::Additions)),
+                    Some(change) => {
+                        let write = change.plan(table, WritePart::Additions, scene)?;
+                        self.stage = UpdateStage::Adding(at + 1, write);
+                    }
                     None => return Ok(Some(ExecutorStep::Done)),
                 }
             }
@@ -299,7 +302,7 @@ fn advance(
 ) -> Result<Option<ExecutorNeed>, Failure> {
     match write.resume(event, scene.transaction)? {
         RowWriteProgress::Need(need) => Ok(Some(need)),
-        RowWriteProgress::Exists(target, _) => Err(row_write::exists(table, target, &change.new)),
+        RowWriteProgress::Exists(target, _) => Err(row_write::exists(table, target, &change.new, &scene.scope)),
         RowWriteProgress::Done => Ok(None),
     }
 }

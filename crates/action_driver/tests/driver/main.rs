@@ -4,6 +4,7 @@
 
 mod companions;
 mod increments;
+mod indexes;
 mod leftovers;
 mod programs;
 mod scripts;

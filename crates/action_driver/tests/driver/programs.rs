@@ -153,13 +153,13 @@ pub fn insert() -> Arc<Program> {
 
 /// INSERT INTO accounts VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 pub fn insert_or_nothing() -> Arc<Program> {
-    insertion(Some(ConflictClause { target: None, update: None }))
+    insertion(Some(ConflictClause { targets: Vec::new(), update: None }))
 }
 
 /// INSERT INTO accounts VALUES ($1, $2, $3) ON CONFLICT (any) DO UPDATE SET balance = accounts.balance + excluded.balance
 pub fn upsert() -> Arc<Program> {
     let sum = Expression::Binary(BinaryOperator::Add, Box::new(column_of(2)), Box::new(column_of(5)));
-    insertion(Some(ConflictClause { target: None, update: Some((vec![(2, sum)], None)) }))
+    insertion(Some(ConflictClause { targets: Vec::new(), update: Some((vec![(2, sum)], None)) }))
 }
 
 /// INSERT INTO notes: the supplied rows.

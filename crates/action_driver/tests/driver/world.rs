@@ -573,12 +573,8 @@ pub fn accounts() -> Arc<TableSchema> {
         primary_key_name: Some("accounts_pkey".into()),
         primary_key_oid: 101,
         indexes: vec![IndexSchema {
-            name: "accounts_owner_key".into(),
-            oid: 102,
-            storage: BY_OWNER,
-            columns: vec![1],
-            unique: true,
             constraint: true,
+            ..IndexSchema::new("accounts_owner_key", 102, BY_OWNER, &[1], true)
         }],
         ..TableSchema::new(
             "accounts",

@@ -61,7 +61,7 @@ impl QueryPlanner<'_> {
 fn gives_order(access: &TableAccess, path: usize, scan: &ScanNode, columns: &[u32]) -> bool {
     let Some(keys) = access.paths.get(path) else { return false };
     // Rows of equal keys come by the primary key.
-    let primary = if path == 0 { &[][..] } else { &access.paths[0].columns[..] };
+    let primary = if path == 0 || keys.is_prefix { &[][..] } else { &access.paths[0].columns[..] };
     let mut places = keys.columns.iter().chain(primary).enumerate().peekable();
     let is_constant = |place: usize| matches!(scan.range.equal.get(place), Some(KeySource::One(_)));
     let constants = keys.columns.iter().enumerate().filter(|(place, _)| is_constant(*place)).map(|(_, column)| *column);
@@ -75,7 +75,7 @@ fn gives_order(access: &TableAccess, path: usize, scan: &ScanNode, columns: &[u3
             Some((_, next)) if next == column => seen.push(*column),
             Some(_) => return false,
             // No two rows have the same primary key.
-            None => return access.paths[0].unique && !access.paths[0].columns.is_empty(),
+            None => return !keys.is_prefix && access.paths[0].unique && !access.paths[0].columns.is_empty(),
         }
     }
     true

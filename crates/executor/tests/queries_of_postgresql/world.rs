@@ -155,13 +155,13 @@ fn add(table: &mut Table, word: &str, rest: &str, enums: &BTreeMap<TypeId, (Type
             });
         }
         "key" => {
-            table.paths[0] = AccessPathKeys { columns: numbers(table, rest), unique: true };
+            table.paths[0] = AccessPathKeys { columns: numbers(table, rest), unique: true, is_prefix: false };
             table.relation.primary_key = Some(table.paths[0].columns.clone());
         }
         "index" | "unique" => {
             let (_, columns) = rest.split_once(' ').expect("a name and columns");
             let columns = numbers(table, columns);
-            table.paths.push(AccessPathKeys { columns, unique: word == "unique" });
+            table.paths.push(AccessPathKeys { columns, unique: word == "unique", is_prefix: false });
         }
         "row" => {
             let texts = rest.split('\t').zip(&table.types);

@@ -92,7 +92,7 @@ impl LoadedTables {
             values::row::encode_row(row, &mut bytes);
             self.rows.entry(schema.storage).or_default().insert(Key::new(&key), Row::from(bytes));
             for index in &schema.indexes {
-                let mut entry = encoded(&index.columns, row);
+                let mut entry = encoded(&index.leading_columns(), row);
                 entry.extend_from_slice(&key);
                 self.rows.entry(index.storage).or_default().insert(Key::new(&entry), Row::from(key.clone()));
             }
@@ -109,7 +109,7 @@ fn indexed(mut table: TableSchema, column: usize) -> TableSchema {
     let oid = table.oid + 1;
     let storage = TableId(oid);
     let name = format!("{}_index", table.name);
-    let index = IndexSchema { name, oid, storage, columns: vec![column], unique: false, constraint: false };
+    let index = IndexSchema::new(name, oid, storage, &[column], false);
     table.indexes.push(index);
     table
 }

@@ -4,6 +4,7 @@ use super::rowwise::{self, RowImplementation};
 use crate::error::QueryError;
 use crate::system_catalog::{SystemCatalog, definition_texts, quoted};
 use datafusion::logical_expr::ScalarUDF;
+use messages::expression_sql::SqlStyle;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use values::{Type, Value};
@@ -185,7 +186,12 @@ const COMPUTED: [(&str, Type, Compute); 31] = [
     }),
     ("pg_get_indexdef", Type::Text, |catalog, arguments| {
         let column = arguments.get(1).and_then(Value::as_integer).unwrap_or(0);
-        definition_texts::index_definition(catalog, relation(catalog, arguments, 0)?, column as i32).map(Value::text)
+        let style = match arguments.get(2).and_then(Value::as_boolean) {
+            Some(true) => SqlStyle::Pretty,
+            _ => SqlStyle::Complete,
+        };
+        let index = relation(catalog, arguments, 0)?;
+        definition_texts::index_definition(catalog, index, column as i32, style).map(Value::text)
     }),
     ("pg_get_serial_sequence", Type::Text, |catalog, arguments| {
         let table = catalog.relation_oid(text(arguments, 0)?).ok()?;

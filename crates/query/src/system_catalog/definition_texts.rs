@@ -1,14 +1,34 @@
 //! Indexes and constraints as SQL text, for `pg_get_indexdef` and its like.
 
-use super::names::quoted;
 use super::{Found, SystemCatalog};
+use messages::expression_sql::{SqlStyle, quoted};
 use messages::schema::{ForeignKeySchema, OnChange, TableSchema};
 
-/// `CREATE INDEX` as PostgreSQL prints it.
-pub(super) fn index(catalog: &SystemCatalog, relation: &Found) -> String {
-    let unique = if relation.is_unique() { "UNIQUE " } else { "" };
-    let (name, table) = (quoted(relation.name()), catalog.qualified_name(&relation.table().name));
-    format!("CREATE {unique}INDEX {name} ON {table} USING btree ({})", columns(relation))
+/// `CREATE INDEX` as PostgreSQL prints it; `None` for a table.
+pub(super) fn index(catalog: &SystemCatalog, relation: &Found, style: SqlStyle) -> Option<String> {
+    let (index, table) = (relation.index()?, relation.table());
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let on = match style {
+        SqlStyle::Pretty => catalog.name_in_path(&table.name),
+        SqlStyle::Complete | SqlStyle::Source => catalog.qualified_name(&table.name),
+    };
+    let (name, method, keys) = (quoted(relation.name()), index.method.name(), index.keys_sql(table, style));
+    let mut text = format!("CREATE {unique}INDEX {name} ON {on} USING {method} ({keys})");
+    if !index.included.is_empty() {
+        let names: Vec<String> = index.included.iter().map(|position| quoted(&table.columns[*position].name)).collect();
+        text += &format!(" INCLUDE ({})", names.join(", "));
+    }
+    if !index.options.is_empty() {
+        let option = |option: &String| match option.split_once('=') {
+            Some((name, value)) => format!("{name}='{value}'"),
+            None => option.clone(),
+        };
+        text += &format!(" WITH ({})", index.options.iter().map(option).collect::<Vec<_>>().join(", "));
+    }
+    if let Some(predicate) = &index.predicate {
+        text += &format!(" WHERE {}", predicate.sql(table, style));
+    }
+    Some(text)
 }
 
 fn columns(relation: &Found) -> String {
@@ -18,14 +38,18 @@ fn columns(relation: &Found) -> String {
 }
 
 /// `pg_get_indexdef(oid)`, or of one column (from 1). `None` when there is no such index.
-pub fn index_definition(catalog: &SystemCatalog, oid: u32, column: i32) -> Option<String> {
-    let relation = catalog.find(oid).filter(|relation| !matches!(relation, Found::Table(_)))?;
+pub fn index_definition(catalog: &SystemCatalog, oid: u32, column: i32, style: SqlStyle) -> Option<String> {
+    let relation = catalog.find(oid)?;
     if column == 0 {
-        return Some(index(catalog, &relation));
+        return index(catalog, &relation, style);
     }
+    let (index, table) = (relation.index()?, relation.table());
     let place = usize::try_from(column - 1).ok()?;
-    let position = relation.columns().get(place)?;
-    Some(quoted(&relation.table().columns[*position].name))
+    if place < index.keys.len() {
+        return Some(index.key_sql(table, place, style));
+    }
+    let position = index.included.get(place - index.keys.len())?;
+    Some(quoted(&table.columns[*position].name))
 }
 
 fn foreign_key(catalog: &SystemCatalog, child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> String {

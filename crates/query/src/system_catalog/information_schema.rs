@@ -218,7 +218,7 @@ fn referring_columns(
     key: &ForeignKeySchema,
     parent: &TableSchema,
 ) -> Vec<Row> {
-    let order = SystemCatalog::referred(key, parent).map(|found| found.columns().to_vec()).unwrap_or_default();
+    let order = SystemCatalog::referred(key, parent).map(|found| found.columns()).unwrap_or_default();
     let columns = (1_i64..).zip(key.columns.iter().zip(&key.parent_columns));
     columns
         .map(|(number, (column, of))| {
@@ -295,7 +295,7 @@ fn used_columns(catalog: &SystemCatalog, relation: &Found) -> Vec<Row> {
 }
 
 fn constrained<'a>(relation: &Found<'a>) -> impl Iterator<Item = (i64, &'a Column)> {
-    let columns = if relation.constraint_kind().is_some() { relation.columns() } else { &[] };
+    let columns = if relation.constraint_kind().is_some() { relation.columns() } else { Vec::new() };
     let table = relation.table();
-    (1..).zip(columns.iter().map(|position| &table.columns[*position]))
+    (1..).zip(columns.into_iter().map(|position| &table.columns[position]))
 }

@@ -17,7 +17,7 @@ mod roles;
 mod rows;
 mod user_types;
 
-pub use names::quoted;
+pub use messages::expression_sql::quoted;
 pub use roles::{role_name, role_oid};
 
 use crate::error::QueryError;
@@ -30,6 +30,7 @@ use messages::schema::{
     Catalog, CommentTarget, ForeignKeySchema, IndexSchema, NamespaceSchema, SequenceSchema, TableSchema,
 };
 use privileges::path::{PathOwner, SearchPath};
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -258,7 +259,8 @@ impl SystemCatalog {
         if same(&parent.primary_key) {
             return Some(Found::PrimaryKey(parent));
         }
-        let index = parent.indexes.iter().find(|index| index.unique && same(&index.columns))?;
+        let is_it = |index: &&IndexSchema| index.unique && index.whole_columns().is_some_and(|columns| same(&columns));
+        let index = parent.indexes.iter().find(is_it)?;
         Some(Found::Index(parent, index))
     }
 
@@ -330,20 +332,24 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Positions of the indexed columns; empty for a table.
-    fn columns(&self) -> &'a [usize] {
+    /// Positions of the columns of a key; empty for a table, and for an index that is no key of it.
+    fn columns(&self) -> Vec<usize> {
         match self {
-            Found::Table(_) => &[],
-            Found::PrimaryKey(table) => &table.primary_key,
-            Found::Index(_, index) => &index.columns,
+            Found::Table(_) => Vec::new(),
+            Found::PrimaryKey(table) => table.primary_key.clone(),
+            Found::Index(_, index) => index.whole_columns().unwrap_or_default(),
         }
     }
 
-    fn is_unique(&self) -> bool {
+    /// As an index; `None` for a table.
+    fn index(&self) -> Option<Cow<'a, IndexSchema>> {
         match self {
-            Found::Table(_) => false,
-            Found::PrimaryKey(_) => true,
-            Found::Index(_, index) => index.unique,
+            Found::Table(_) => None,
+            Found::PrimaryKey(table) => {
+                let (oid, columns) = (table.primary_key_oid, &table.primary_key);
+                Some(Cow::Owned(IndexSchema::new(self.name(), oid, table.storage, columns, true)))
+            }
+            Found::Index(_, index) => Some(Cow::Borrowed(*index)),
         }
     }
 

@@ -121,13 +121,6 @@ impl SystemCatalog {
     }
 }
 
-/// A name as it must be written in SQL.
-pub fn quoted(name: &str) -> String {
-    let plain = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
-        && name.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_');
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
-}
-
 /// Splits `a."B c".d` into its parts, folding those that are not quoted.
 pub(super) fn split_name(text: &str) -> Result<Vec<String>, QueryError> {
     let mut parts = vec![String::new()];

@@ -6,11 +6,14 @@ use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, definition_texts, grants,
     procedures, roles,
 };
+use messages::expression_sql::SqlStyle;
 use messages::namespace::{bare, of};
 use messages::privilege::{Grant, PUBLIC, Privileges, Rights};
 use messages::schema::{
-    CheckSchema, Column, CommentTarget, ForeignKeySchema, Identity, OnChange, Place, SequenceSchema, TableSchema,
+    CheckSchema, Column, CommentTarget, ForeignKeySchema, Identity, IndexKey, IndexKeyPart, IndexMethod, IndexSchema,
+    OnChange, Place, SequenceSchema, TableSchema,
 };
+use std::borrow::Cow;
 use values::Type;
 
 /// The relations that have rows.
@@ -53,6 +56,8 @@ const HEAP: u32 = 2;
 const BTREE: u32 = 403;
 /// The collation that texts have unless they say otherwise.
 const DEFAULT_COLLATION: u32 = 100;
+/// The collation `C`.
+const C_COLLATION: u32 = 950;
 
 /// The rows of a relation of `pg_catalog`.
 pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
@@ -60,6 +65,10 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_am" => vec![
             row! { oid: HEAP, amname: "heap", amhandler: "heap_tableam_handler", amtype: "t" },
             row! { oid: BTREE, amname: "btree", amhandler: "bthandler", amtype: "i" },
+            row! { oid: 405, amname: "hash", amhandler: "hashhandler", amtype: "i" },
+            row! { oid: 783, amname: "gist", amhandler: "gisthandler", amtype: "i" },
+            row! { oid: 2742, amname: "gin", amhandler: "ginhandler", amtype: "i" },
+            row! { oid: 3580, amname: "brin", amhandler: "brinhandler", amtype: "i" },
         ],
         "pg_attrdef" => defaults(catalog),
         "pg_attribute" => attributes(catalog),
@@ -148,10 +157,18 @@ fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
         (true, None) if table.view.is_some() => (0, "v", table.columns.len()),
         (true, None) => (HEAP, "r", table.columns.len()),
         (true, Some(_)) => (0, "S", table.columns.len()),
-        (false, _) => (BTREE, "i", relation.columns().len()),
+        (false, _) => match relation.index() {
+            Some(index) => (access_method(index.method), "i", index.keys.len() + index.included.len()),
+            None => (BTREE, "i", 0),
+        },
     };
     let is_table = is_table && table.is_plain();
-    let options = (is_table && !table.options.is_empty()).then(|| table.options.clone());
+    let options = match relation.index() {
+        Some(index) => index.options.clone(),
+        None if is_table => table.options.clone(),
+        None => Vec::new(),
+    };
+    let options = (!options.is_empty()).then_some(options);
     row! {
         oid: relation.oid(), relname: relation.name(), relnamespace: of(&table.name), reltype: 0, reloftype: 0,
         relowner: table.rights.owner, relam: access_method, relfilenode: relation.oid(), reltablespace: 0, relpages: 0, reltuples: -1,
@@ -163,6 +180,17 @@ fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
         relforcerowsecurity: false, relispopulated: true, relreplident: if is_table { "d" } else { "n" },
         relispartition: false, relrewrite: 0, relfrozenxid: 0, relminmxid: 0,
         relacl: matches!(relation, Found::Table(_)).then(|| catalog.grant_texts(table.rights.grants.as_ref())).flatten(), reloptions: options,
+    }
+}
+
+/// As `pg_am` numbers them.
+fn access_method(method: IndexMethod) -> u32 {
+    match method {
+        IndexMethod::Btree => BTREE,
+        IndexMethod::Hash => 405,
+        IndexMethod::Gist => 783,
+        IndexMethod::Gin => 2742,
+        IndexMethod::Brin => 3580,
     }
 }
 
@@ -191,19 +219,26 @@ fn attributes(catalog: &SystemCatalog) -> Vec<Row> {
     });
     let user = catalog.relations().flat_map(|relation| {
         let (oid, table) = (relation.oid(), relation.table());
-        let columns: Vec<(i64, &Column)> = match relation {
-            Found::Table(_) => (1..).zip(&table.columns).collect(),
-            _ => (1..).zip(relation.columns().iter().map(|position| &table.columns[*position])).collect(),
+        let columns: Vec<(i64, Cow<'_, Column>)> = match relation.index() {
+            None => (1..).zip(table.columns.iter().map(Cow::Borrowed)).collect(),
+            Some(index) => (1..).zip(index_columns(table, &index).into_iter().map(Cow::Owned)).collect(),
         };
         let is_table = matches!(relation, Found::Table(_));
         columns.into_iter().filter_map(move |(number, column)| {
-            let mut row = column_attribute(oid, number, column, is_table)?;
+            let mut row = column_attribute(oid, number, &column, is_table)?;
             let grants = column.grants.as_ref().filter(|_| is_table);
             row.push(("attacl", catalog.grant_texts(grants).into()));
             Some(row)
         })
     });
     system.chain(user).collect()
+}
+
+/// The columns of an index: its keys, then those that are included.
+fn index_columns(table: &TableSchema, index: &IndexSchema) -> Vec<Column> {
+    let included = index.included.iter().map(|position| table.columns[*position].column_type);
+    let types = index.key_types(table).into_iter().chain(included);
+    index.column_names(table).into_iter().zip(types).map(|(name, own)| Column::new(name, own, false)).collect()
 }
 
 fn column_attribute(relation: u32, number: i64, column: &Column, of_table: bool) -> Option<Row> {
@@ -309,22 +344,35 @@ fn numbers_of(columns: &[usize]) -> Vec<i64> {
 }
 
 fn index(relation: &Found) -> Option<Row> {
-    if matches!(relation, Found::Table(_)) {
-        return None;
-    }
-    let (table, columns) = (relation.table(), relation.columns());
-    let collations: Vec<i64> = columns
+    let (table, index) = (relation.table(), relation.index()?);
+    let collation = |key: &IndexKey, own: Type| match &key.collation {
+        Some(_) => i64::from(C_COLLATION),
+        None if own.is_string() => i64::from(DEFAULT_COLLATION),
+        None => 0,
+    };
+    let collations: Vec<i64> =
+        index.keys.iter().zip(index.key_types(table)).map(|(key, own)| collation(key, own)).collect();
+    // Bits of `INDOPTION_DESC` and `INDOPTION_NULLS_FIRST`.
+    let option = |key: &IndexKey| i64::from(key.descending) + 2 * i64::from(key.nulls_first);
+    let options: Vec<i64> = index.keys.iter().map(option).collect();
+    let of_keys = index.keys.iter().map(|key| key.as_column().map_or(0, |position| position as i64 + 1));
+    let numbers: Vec<i64> = of_keys.chain(numbers_of(&index.included)).collect();
+    let expressions: Vec<String> = index
+        .keys
         .iter()
-        .map(|position| if table.columns[*position].column_type.is_string() { i64::from(DEFAULT_COLLATION) } else { 0 })
+        .filter_map(|key| match &key.part {
+            IndexKeyPart::Expression(own) => Some(own.sql(table, SqlStyle::Complete)),
+            IndexKeyPart::Column(_) => None,
+        })
         .collect();
-    let zeros = vec![0; columns.len()];
+    let predicate = index.predicate.as_ref().map(|own| own.sql(table, SqlStyle::Complete));
     Some(row! {
-        indexrelid: relation.oid(), indrelid: table.oid, indnatts: columns.len() as i64, indnkeyatts: columns.len() as i64,
-        indisunique: relation.is_unique(), indnullsnotdistinct: false,
+        indexrelid: relation.oid(), indrelid: table.oid, indnatts: numbers.len() as i64, indnkeyatts: index.keys.len() as i64,
+        indisunique: index.unique, indnullsnotdistinct: false,
         indisprimary: matches!(relation, Found::PrimaryKey(_)), indisexclusion: false, indimmediate: true,
         indisclustered: false, indisvalid: true, indcheckxmin: false, indisready: true, indislive: true,
-        indisreplident: false, indkey: numbers_of(columns), indcollation: collations, indclass: zeros.clone(),
-        indoption: zeros,
+        indisreplident: false, indkey: numbers, indcollation: collations, indclass: vec![0_i64; index.keys.len()],
+        indoption: options, indexprs: (!expressions.is_empty()).then(|| expressions.join(", ")), indpred: predicate,
     })
 }
 
@@ -335,7 +383,7 @@ fn constraint(relation: &Found) -> Option<Row> {
         oid: relation.oid(), conname: relation.name(), connamespace: of(&relation.table().name), contype: kind, condeferrable: false,
         condeferred: false, convalidated: true, conrelid: relation.table().oid, contypid: 0, conindid: relation.oid(),
         conparentid: 0, confrelid: 0, confupdtype: " ", confdeltype: " ", confmatchtype: " ", conislocal: true,
-        coninhcount: 0, connoinherit: true, conkey: numbers_of(relation.columns()),
+        coninhcount: 0, connoinherit: true, conkey: numbers_of(&relation.columns()),
     })
 }
 
@@ -371,12 +419,10 @@ fn check(table: &TableSchema, check: &CheckSchema) -> Row {
 }
 
 fn index_text(catalog: &SystemCatalog, relation: &Found) -> Option<Row> {
-    if matches!(relation, Found::Table(_)) {
-        return None;
-    }
+    let definition = definition_texts::index(catalog, relation, SqlStyle::Complete)?;
     Some(row! {
         schemaname: catalog.schema_of(&relation.table().name), tablename: bare(&relation.table().name), indexname: relation.name(),
-        indexdef: definition_texts::index(catalog, relation),
+        indexdef: definition,
     })
 }
 

@@ -31,9 +31,14 @@ impl RelationPaths for StatementTables {
         let keys = |columns: &[usize], unique| AccessPathKeys {
             columns: columns.iter().map(|position| *position as u32).collect(),
             unique,
+            is_prefix: false,
         };
         let own = keys(&table.primary_key, !table.has_hidden_key());
-        let indexes = table.indexes.iter().map(|index| keys(&index.columns, index.unique));
+        let indexes = table.indexes.iter().map(|index| match index.whole_columns() {
+            Some(columns) => keys(&columns, index.unique),
+            // Of a partial index no column: it does not lead to all rows.
+            None => AccessPathKeys { is_prefix: true, ..keys(&index.leading_columns(), false) },
+        });
         Some(TableAccess { rows: *rows, paths: std::iter::once(own).chain(indexes).collect() })
     }
 }
@@ -58,7 +63,7 @@ impl RelationPaths for StatementPaths<'_> {
 struct Path<'a> {
     table: &'a TableSchema,
     storage: TableId,
-    columns: &'a [usize],
+    columns: Vec<usize>,
     unique: bool,
 }
 
@@ -70,10 +75,14 @@ pub(crate) fn index_of(order: &ScanOrder) -> Option<usize> {
 /// The keys that a scan of this table means, in the order in which it is to be read.
 pub(crate) fn ranges(table: &TableSchema, order: &ScanOrder) -> Vec<KeyRange> {
     let path = match index_of(order) {
-        None => Path { table, storage: table.storage, columns: &table.primary_key, unique: !table.has_hidden_key() },
+        None => {
+            let columns = table.primary_key.clone();
+            Path { table, storage: table.storage, columns, unique: !table.has_hidden_key() }
+        }
         Some(index) => {
             let index = &table.indexes[index];
-            Path { table, storage: index.storage, columns: &index.columns, unique: index.unique }
+            let unique = index.unique && index.whole_columns().is_some();
+            Path { table, storage: index.storage, columns: index.leading_columns(), unique }
         }
     };
     let mut ranges: Vec<KeyRange> = order.ranges.iter().filter_map(|bounds| path.range(bounds)).collect();
@@ -168,14 +177,7 @@ mod tests {
         let columns = ["a", "b", "c"].map(|name| Column::new(name, Type::Integer, false)).to_vec();
         let mut table = TableSchema::new("t", TableId(9), columns);
         table.primary_key = vec![0, 1];
-        let index = |storage, unique| IndexSchema {
-            name: String::new(),
-            oid: 0,
-            storage: TableId(storage),
-            columns: vec![2],
-            unique,
-            constraint: false,
-        };
+        let index = |storage, unique| IndexSchema::new(String::new(), 0, TableId(storage), &[2], unique);
         table.indexes = vec![index(10, true), index(11, false)];
         table
     }

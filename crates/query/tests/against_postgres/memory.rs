@@ -84,14 +84,7 @@ fn described_in(text: &str) -> Vec<Described> {
                 let columns = positions(&table.schema, columns);
                 let (unique, name) = (word == "unique", name.to_owned());
                 let storage = TableId(number);
-                table.schema.indexes.push(IndexSchema {
-                    name,
-                    oid: number,
-                    storage,
-                    columns,
-                    unique,
-                    constraint: false,
-                });
+                table.schema.indexes.push(IndexSchema::new(name, number, storage, &columns, unique));
             }
             "row" => {
                 let texts = rest.split('\t');
@@ -171,7 +164,8 @@ impl Memory {
             for index in &schema.indexes {
                 let entries = rows.entry(index.storage).or_insert_with(BTreeMap::new);
                 for (row, key) in table.rows.iter().zip(&keys) {
-                    let columns: Vec<Value> = index.columns.iter().map(|position| row[*position].clone()).collect();
+                    let positions = index.leading_columns();
+                    let columns: Vec<Value> = positions.iter().map(|position| row[*position].clone()).collect();
                     let mut entry = vec![];
                     values::key::encode_key(&columns, &mut entry);
                     if !index.unique || columns.iter().any(Value::is_null) {

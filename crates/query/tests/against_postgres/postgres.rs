@@ -46,7 +46,12 @@ pub fn create_tables(command: &str) {
         script += &format!("DROP TABLE IF EXISTS {0};\nCREATE TABLE {0} ({1});\n", schema.name, parts.join(", "));
         for index in &schema.indexes {
             let unique = if index.unique { "UNIQUE " } else { "" };
-            script += &format!("CREATE {unique}INDEX {} ON {} ({});\n", index.name, schema.name, names(&index.columns));
+            script += &format!(
+                "CREATE {unique}INDEX {} ON {} ({});\n",
+                index.name,
+                schema.name,
+                names(&index.leading_columns())
+            );
         }
         for row in &table.rows {
             let cells: Vec<String> = row.iter().map(literal).collect();

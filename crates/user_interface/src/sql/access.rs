@@ -4,11 +4,10 @@
 //! the condition only if comparing keys bytewise is comparing as SQL does for the two types at hand.
 
 use crate::limits::BOUND_DEPTH_MAX;
+use crate::sql::implication::implies;
 use messages::program::{AccessPath, BinaryOperator, Expression, OneOf, PrefixBounds, Values};
-use messages::schema::TableSchema;
+use messages::schema::{IndexKeyPart, RowExpression, TableSchema};
 use values::{Type, Value, operators};
-
-use crate::sql::operators::operator_of_values;
 
 /// One item of ORDER BY that is a column.
 #[derive(Clone, Copy, Debug)]
@@ -32,9 +31,18 @@ pub struct Chosen {
     pub filter: Option<Expression>,
 }
 
+/// A key of an index, or of the table.
+#[derive(Clone, Copy)]
+enum CandidateKey<'a> {
+    Column(usize),
+    Expression(&'a RowExpression),
+}
+
 /// What a key or index makes of the condition.
 struct Candidate<'a> {
-    columns: &'a [usize],
+    keys: Vec<CandidateKey<'a>>,
+    /// Not all rows are in it, only those that the condition means and perhaps some more.
+    partial: bool,
     /// Position in the table's indexes; `None`: the primary key.
     index: Option<usize>,
     unique: bool,
@@ -59,10 +67,21 @@ pub fn choose(
     }
     let mut candidates: Vec<Candidate> = Vec::with_capacity(1 + table.indexes.len());
     if !table.has_hidden_key() {
-        candidates.push(consider(table, &table.primary_key, None, true, &conjuncts, parameters));
+        let keys = table.primary_key.iter().map(|column| CandidateKey::Column(*column)).collect();
+        candidates.push(Candidate::new(keys, None, true).consider(table, &conjuncts, parameters));
     }
     for (position, index) in table.indexes.iter().enumerate() {
-        candidates.push(consider(table, &index.columns, Some(position), index.unique, &conjuncts, parameters));
+        let has_all = |own: &RowExpression| implies(&conjuncts, &own.expression, table);
+        if !index.has_entries() || !index.predicate.as_ref().is_none_or(|own| has_all(own)) {
+            continue;
+        }
+        let keys = index.keys.iter().map(|key| match &key.part {
+            IndexKeyPart::Column(column) => CandidateKey::Column(*column),
+            IndexKeyPart::Expression(own) => CandidateKey::Expression(own),
+        });
+        let candidate = Candidate::new(keys.collect(), Some(position), index.unique);
+        let candidate = Candidate { partial: index.predicate.is_some(), ..candidate };
+        candidates.push(candidate.consider(table, &conjuncts, parameters));
     }
     // The first of the best: the primary key when it is as good as an index.
     let best = candidates
@@ -92,7 +111,40 @@ pub fn choose(
     Some(Chosen { path, reverse, filter: join(conjuncts) })
 }
 
-impl Candidate<'_> {
+impl CandidateKey<'_> {
+    fn is(self, expression: &Expression) -> bool {
+        match self {
+            CandidateKey::Column(column) => {
+                matches!(expression, Expression::Column(found) if usize::from(*found) == column)
+            }
+            CandidateKey::Expression(own) => own.expression.is_same_as(expression),
+        }
+    }
+
+    fn key_type(self, table: &TableSchema) -> Type {
+        match self {
+            CandidateKey::Column(column) => table.columns[column].column_type,
+            CandidateKey::Expression(own) => own.result,
+        }
+    }
+
+    fn as_column(self) -> Option<usize> {
+        match self {
+            CandidateKey::Column(column) => Some(column),
+            CandidateKey::Expression(_) => None,
+        }
+    }
+
+    fn refuses_null(self, table: &TableSchema) -> bool {
+        self.as_column().is_some_and(|column| table.columns[column].not_null)
+    }
+}
+
+impl<'a> Candidate<'a> {
+    fn new(keys: Vec<CandidateKey<'a>>, index: Option<usize>, unique: bool) -> Candidate<'a> {
+        Candidate { keys, partial: false, index, unique, equal: Vec::new(), any: None, low: None, high: None }
+    }
+
     /// How many leading columns have known values.
     fn places(&self) -> usize {
         self.equal.len() + usize::from(self.any.is_some())
@@ -102,30 +154,32 @@ impl Candidate<'_> {
     fn worth(&self) -> usize {
         let several = usize::from(self.any.is_some());
         let ranges = usize::from(self.low.is_some()) + usize::from(self.high.is_some());
-        match (self.places() == self.columns.len(), self.unique) {
+        match (self.places() == self.keys.len(), self.unique) {
             (true, true) => 1_000 + usize::from(self.index.is_none()) - 100 * several,
-            _ => 10 * self.places() - several + 2 * ranges,
+            // An index of some rows is read rather than all of them.
+            _ => 10 * self.places() - several + 2 * ranges + usize::from(self.partial),
         }
     }
 
     /// Whether it gives the order: `Some(true)` backwards.
     fn direction(&self, table: &TableSchema, order: &[OrderItem]) -> Option<bool> {
-        if order.is_empty() || (self.unique && self.equal.len() == self.columns.len()) {
+        if order.is_empty() || (self.unique && self.equal.len() == self.keys.len()) {
             return Some(false);
         }
         let several = self.any.as_ref().map(|(_, place, _)| *place);
         let is_fixed = |place: usize| place < self.places() && several != Some(place);
-        let (fixed, rest): (Vec<_>, Vec<_>) = self.columns.iter().enumerate().partition(|(place, _)| is_fixed(*place));
-        let is_free = |item: &&OrderItem| !fixed.iter().any(|(_, column)| **column == item.column);
+        let (fixed, rest): (Vec<_>, Vec<_>) = self.keys.iter().enumerate().partition(|(place, _)| is_fixed(*place));
+        let is_free = |item: &&OrderItem| !fixed.iter().any(|(_, key)| key.as_column() == Some(item.column));
         let mut items = order.iter().filter(is_free).peekable();
         let descending = items.peek().is_some_and(|item| item.descending);
-        let mut rest = rest.into_iter().map(|(_, column)| column);
+        let mut rest = rest.into_iter().map(|(_, key)| key.as_column());
         for item in items {
             // Behind a whole unique key nothing is left to order, but rows with a NULL in it are not told apart by it.
-            let Some(&column) = rest.next() else {
-                let total = self.columns.iter().all(|column| table.columns[*column].not_null);
+            let Some(next) = rest.next() else {
+                let total = self.keys.iter().all(|key| key.refuses_null(table));
                 return (self.unique && total).then_some(descending);
             };
+            let column = next?;
             let natural_nulls = item.nulls_first == item.descending || table.columns[column].not_null;
             if item.column != column || item.descending != descending || !natural_nulls {
                 return None;
@@ -136,23 +190,34 @@ impl Candidate<'_> {
 
     /// The path, and the conjuncts that it makes superfluous.
     fn into_path(self, table: &TableSchema) -> (AccessPath, Vec<usize>) {
-        let mut used: Vec<usize> = self.equal.iter().map(|(conjunct, _)| *conjunct).collect();
+        // What is computed is compared again: entries of another version's functions may be there.
+        let is_column = |place: usize| matches!(self.keys.get(place), Some(CandidateKey::Column(_)));
+        let several = self.any.as_ref().map(|(_, place, _)| *place);
+        let place_of = |number: usize| number + usize::from(several.is_some_and(|several| several <= number));
+        let mut used: Vec<usize> = self
+            .equal
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| is_column(place_of(*number)))
+            .map(|(_, (conjunct, _))| *conjunct)
+            .collect();
+        let (any_is_column, next_is_column) = (several.is_some_and(is_column), is_column(self.equal.len()));
         let equal = self.equal.into_iter().map(|(_, value)| value);
         if let Some((conjunct, place, values)) = self.any {
-            used.push(conjunct);
+            used.extend(any_is_column.then_some(conjunct));
             return (AccessPath::OneOf(OneOf { index: self.index, equal: equal.collect(), place, values }), used);
         }
         let prefix: Vec<Expression> = equal.collect();
-        if self.index.is_none() && prefix.len() == self.columns.len() {
+        if self.index.is_none() && prefix.len() == self.keys.len() {
             return (AccessPath::Point(prefix), used);
         }
-        let next = self.columns.get(prefix.len());
+        let next = self.keys.get(prefix.len());
         // NULLs lie above all values in a key: a range that is open upwards would include them, so its condition stays.
-        let open_upwards = self.high.is_none() && next.is_some_and(|column| !table.columns[*column].not_null);
-        if !open_upwards {
+        let open_upwards = self.high.is_none() && next.is_some_and(|key| !key.refuses_null(table));
+        if !open_upwards && next_is_column {
             used.extend(self.low.iter().map(|(conjunct, ..)| *conjunct));
         }
-        used.extend(self.high.iter().map(|(conjunct, ..)| *conjunct));
+        used.extend(self.high.iter().filter(|_| next_is_column).map(|(conjunct, ..)| *conjunct));
         let bounds = PrefixBounds {
             prefix,
             low: self.low.map(|(_, value, included)| (value, included)),
@@ -164,64 +229,54 @@ impl Candidate<'_> {
         };
         (path, used)
     }
-}
 
-/// What one key makes of the conjuncts.
-fn consider<'a>(
-    table: &TableSchema,
-    columns: &'a [usize],
-    index: Option<usize>,
-    unique: bool,
-    conjuncts: &[Expression],
-    parameters: &[Option<Type>],
-) -> Candidate<'a> {
-    let mut candidate = Candidate { columns, index, unique, equal: Vec::new(), any: None, low: None, high: None };
-    let key_type = |column: usize| table.columns[column].column_type;
-    let comparison = |column: usize, wanted: fn(BinaryOperator) -> bool| {
-        conjuncts.iter().enumerate().find_map(|(position, conjunct)| {
-            let (operator, value) = compared_with(conjunct, column)?;
-            let value = as_key(value, key_type(column), parameters).filter(|_| wanted(operator))?;
-            Some((position, operator, value))
-        })
-    };
-    for (place, &column) in columns.iter().enumerate() {
-        if let Some((position, _, value)) = comparison(column, |operator| operator == BinaryOperator::Equal) {
-            candidate.equal.push((position, value));
-            continue;
-        }
-        if candidate.any.is_none() {
-            candidate.any = conjuncts.iter().enumerate().find_map(|(position, conjunct)| {
-                Some((position, place, any_of(conjunct, column, key_type(column), parameters)?))
-            });
-            if candidate.any.is_some() {
+    /// What it makes of the conjuncts.
+    fn consider(mut self, table: &TableSchema, conjuncts: &[Expression], parameters: &[Option<Type>]) -> Candidate<'a> {
+        let comparison = |key: CandidateKey, wanted: fn(BinaryOperator) -> bool| {
+            conjuncts.iter().enumerate().find_map(|(position, conjunct)| {
+                let (operator, value) = compared_with(conjunct, key)?;
+                let value = as_key(value, key.key_type(table), parameters).filter(|_| wanted(operator))?;
+                Some((position, operator, value))
+            })
+        };
+        for (place, &key) in self.keys.iter().enumerate() {
+            if let Some((position, _, value)) = comparison(key, |operator| operator == BinaryOperator::Equal) {
+                self.equal.push((position, value));
                 continue;
             }
+            if self.any.is_none() {
+                self.any = conjuncts.iter().enumerate().find_map(|(position, conjunct)| {
+                    Some((position, place, any_of(conjunct, key, key.key_type(table), parameters)?))
+                });
+                if self.any.is_some() {
+                    continue;
+                }
+            }
+            use BinaryOperator::{Greater, GreaterOrEqual, Less, LessOrEqual};
+            self.low = comparison(key, |operator| matches!(operator, Greater | GreaterOrEqual))
+                .map(|(position, operator, value)| (position, value, operator == GreaterOrEqual));
+            self.high = comparison(key, |operator| matches!(operator, Less | LessOrEqual))
+                .map(|(position, operator, value)| (position, value, operator == LessOrEqual));
+            break;
         }
-        use BinaryOperator::{Greater, GreaterOrEqual, Less, LessOrEqual};
-        candidate.low = comparison(column, |operator| matches!(operator, Greater | GreaterOrEqual))
-            .map(|(position, operator, value)| (position, value, operator == GreaterOrEqual));
-        candidate.high = comparison(column, |operator| matches!(operator, Less | LessOrEqual))
-            .map(|(position, operator, value)| (position, value, operator == LessOrEqual));
-        break;
+        if self.any.is_some() {
+            // Behind one of several values, bounds of the next column stay a filter.
+            (self.low, self.high) = (None, None);
+        }
+        self
     }
-    if candidate.any.is_some() {
-        // Behind one of several values, bounds of the next column stay a filter.
-        (candidate.low, candidate.high) = (None, None);
-    }
-    candidate
 }
 
-/// `column op value` or `value op column`, the value without columns.
-fn compared_with(conjunct: &Expression, column: usize) -> Option<(BinaryOperator, &Expression)> {
+/// `key op value` or `value op key`, the value without columns.
+fn compared_with<'e>(conjunct: &'e Expression, key: CandidateKey) -> Option<(BinaryOperator, &'e Expression)> {
     use BinaryOperator::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual};
     let Expression::Binary(operator, left, right) = conjunct else {
         return None;
     };
-    let is_column = |expression: &Expression| matches!(expression, Expression::Column(c) if usize::from(*c) == column);
-    if is_column(left) && is_fixed(right) {
+    if is_fixed(right) && key.is(left) {
         return Some((*operator, right));
     }
-    if is_column(right) && is_fixed(left) {
+    if is_fixed(left) && key.is(right) {
         let turned = match operator {
             Equal => Equal,
             Less => Greater,
@@ -235,22 +290,21 @@ fn compared_with(conjunct: &Expression, column: usize) -> Option<(BinaryOperator
     None
 }
 
-/// The values, as a key's of this type, of `column IN (values)`, an OR of equalities of the column, or `column = ANY (array)`.
-fn any_of(conjunct: &Expression, column: usize, key: Type, parameters: &[Option<Type>]) -> Option<Values> {
-    let is_column = |operand: &Expression| matches!(operand, Expression::Column(c) if usize::from(*c) == column);
+/// The values, as a key's of this type, of `key IN (values)`, an OR of equalities of the key, or `key = ANY (array)`.
+fn any_of(conjunct: &Expression, own: CandidateKey, key: Type, parameters: &[Option<Type>]) -> Option<Values> {
     let value = |value: &Expression| as_key(value, key, parameters).filter(|_| is_fixed(value));
     match conjunct {
-        Expression::In(operand, values, false) if is_column(operand) => {
+        Expression::In(operand, values, false) if own.is(operand) => {
             values.iter().map(value).collect::<Option<_>>().map(Values::List)
         }
         Expression::Or(all) => {
-            let equal = all.iter().map(|one| match compared_with(one, column) {
+            let equal = all.iter().map(|one| match compared_with(one, own) {
                 Some((BinaryOperator::Equal, found)) => value(found),
                 _ => None,
             });
             equal.collect::<Option<_>>().map(Values::List)
         }
-        Expression::Any(BinaryOperator::Equal, operand, array) if is_column(operand) && is_fixed(array) => {
+        Expression::Any(BinaryOperator::Equal, operand, array) if own.is(operand) && is_fixed(array) => {
             let given = static_type(array, parameters)?.element()?;
             as_key_of(array, given, key, Type::array).map(Values::Array)
         }
@@ -310,7 +364,7 @@ fn static_type(expression: &Expression, parameters: &[Option<Type>]) -> Option<T
         Expression::Cast(_, target, _) => Some(*target),
         Expression::Unary(messages::program::UnaryOperator::Minus, inner) => static_type(inner, parameters),
         Expression::Binary(operator, left, right) => operators::binary_type(
-            operator_of_values(*operator),
+            operator.of_values(),
             static_type(left, parameters)?,
             static_type(right, parameters)?,
         ),

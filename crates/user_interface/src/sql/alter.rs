@@ -94,6 +94,7 @@ impl Planner<'_> {
                 }
                 if is_rebuilt {
                     self.compile_checks(&mut to)?;
+                    self.compile_indexes(&from, &mut to)?;
                     self.rebuild(from, to, Vec::new());
                     return Ok(());
                 }
@@ -345,8 +346,7 @@ impl Planner<'_> {
         if table.primary_key.contains(&position) {
             return Err(SqlError::unsupported("dropping a column of the primary key"));
         }
-        let (gone, kept) =
-            std::mem::take(&mut table.indexes).into_iter().partition(|index| index.columns.contains(&position));
+        let (gone, kept) = std::mem::take(&mut table.indexes).into_iter().partition(|index| index.names(position));
         table.indexes = kept;
         let gone: Vec<messages::schema::IndexSchema> = gone;
         for index in gone {

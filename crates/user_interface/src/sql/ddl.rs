@@ -4,10 +4,10 @@
 //! both commit. Names of tables, indexes and constraints share one space, as in PostgreSQL.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{COLUMNS_MAX, FIRST_OBJECT, INDEXES_MAX, NAME_BYTES_MAX};
+use crate::limits::{COLUMNS_MAX, FIRST_OBJECT, NAME_BYTES_MAX};
 use crate::sql::checks::CheckDefinition;
 use crate::sql::definitions::{
-    KeyDefinition, check_create_table, check_key_columns, column, column_keys, index_columns, options, table_key,
+    KeyDefinition, check_create_table, check_index_count, check_key_columns, column, column_keys, options, table_key,
 };
 use crate::sql::denials::{OwnerReach, denied_for};
 use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
@@ -207,7 +207,7 @@ impl<'a> Planner<'a> {
         storage
     }
 
-    fn is_taken(&self, name: &str) -> bool {
+    pub(super) fn is_taken(&self, name: &str) -> bool {
         self.catalog.has_relation(name)
     }
 
@@ -363,72 +363,10 @@ impl<'a> Planner<'a> {
             table.primary_key_name = Some(name);
             table.primary_key_oid = self.next_number();
         } else {
-            let index = IndexSchema {
-                name,
-                oid: self.next_number(),
-                storage: self.make_storage(),
-                columns: key.columns,
-                unique: true,
-                constraint: true,
-            };
-            table.indexes.push(index);
+            let (oid, storage) = (self.next_number(), self.make_storage());
+            let index = IndexSchema::new(name, oid, storage, &key.columns, true);
+            table.indexes.push(IndexSchema { constraint: true, ..index });
         }
-        Ok(())
-    }
-
-    fn create_index(&mut self, create: &ast::CreateIndex) -> Result<()> {
-        let using = create.using.as_ref().map(|using| using.to_string().to_ascii_lowercase());
-        if using.is_some_and(|using| using != "btree" && using != "hash") {
-            return Err(SqlError::unsupported("an index method other than btree"));
-        }
-        if create.predicate.is_some() {
-            return Err(SqlError::unsupported("a partial index"));
-        }
-        if !create.include.is_empty() {
-            return Err(SqlError::unsupported("INCLUDE in an index"));
-        }
-        if create.nulls_distinct == Some(false) {
-            return Err(SqlError::unsupported("NULLS NOT DISTINCT"));
-        }
-        let from = self.table(&names::own_relation(&create.table_name)?)?;
-        self.check_owns_table(&from)?;
-        self.check_create(&from.name)?;
-        let columns = index_columns(&create.columns, &from)?;
-        check_key_columns(&from, &columns)?;
-        check_index_count(&from)?;
-        let name = match &create.name {
-            Some(name) => {
-                let name = namespace::beside(&from.name, namespace::bare(&names::own_relation(name)?));
-                if create.if_not_exists && self.is_taken(&name) {
-                    self.notice(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists, skipping"));
-                    return Ok(());
-                }
-                self.check_free(&name)?;
-                name
-            }
-            None => {
-                let names: Vec<&str> = columns.iter().map(|column| from.columns[*column].name.as_str()).collect();
-                self.free_name(&from.name, &names, "idx")
-            }
-        };
-        let mut to = TableSchema::clone(&from);
-        self.write_index_name(&name, &from.name);
-        let index = IndexSchema {
-            name,
-            oid: self.next_number(),
-            storage: self.make_storage(),
-            columns,
-            unique: create.unique,
-            constraint: false,
-        };
-        to.indexes.push(index);
-        self.write_table(to.clone());
-        self.rebuilds.push(Action::Rebuild {
-            index: Some(to.indexes.len() - 1),
-            from,
-            to: Arc::new(to),
-            fill: Vec::new(),
-        });
         Ok(())
     }
 
@@ -557,13 +495,16 @@ impl<'a> Planner<'a> {
         let position = table.indexes.iter().position(|index| index.name == name);
         match position {
             Some(position) if as_constraint || !table.indexes[position].constraint => {
-                let columns = table.indexes[position].columns.clone();
+                let columns = table.indexes[position].whole_columns();
                 let what = if as_constraint { "constraint" } else { "index" };
                 let what = match as_constraint {
                     true => format!("{what} {name} on table {owner}"),
                     false => format!("{what} {name}"),
                 };
-                self.drop_referring(&what, &table, Some(&columns), &[], false)?;
+                // Nothing refers to another kind of key.
+                if let Some(columns) = columns {
+                    self.drop_referring(&what, &table, Some(&columns), &[], false)?;
+                }
                 let index = table.indexes.remove(position);
                 self.drops.push(index.storage);
                 self.forget_name(name);
@@ -578,14 +519,4 @@ impl<'a> Planner<'a> {
             .with_hint(format!("You can drop constraint {name} on table {owner} instead."))),
         }
     }
-}
-
-fn check_index_count(table: &TableSchema) -> Result<()> {
-    if table.indexes.len() >= INDEXES_MAX {
-        return Err(SqlError::new(
-            sqlstate::PROGRAM_LIMIT_EXCEEDED,
-            format!("a table can have at most {INDEXES_MAX} indexes"),
-        ));
-    }
-    Ok(())
 }

@@ -4,7 +4,7 @@
 //! the exception, if PostgreSQL has them.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::KEY_COLUMNS_MAX;
+use crate::limits::{INDEXES_MAX, KEY_COLUMNS_MAX};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::insert::no_column;
 use crate::sql::names;
@@ -199,7 +199,7 @@ pub(super) fn index_columns(columns: &[ast::IndexColumn], table: &TableSchema) -
                     SqlError::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"))
                 })
             }
-            _ => Err(SqlError::unsupported("an index on an expression")),
+            _ => Err(SqlError::unsupported("a key over an expression")),
         })
         .collect()
 }
@@ -230,6 +230,17 @@ pub(super) fn check_key_columns(table: &TableSchema, columns: &[usize]) -> Resul
             let feature = format!("a key over the array column \"{}\"", definition.name);
             return Err(SqlError::unsupported(feature));
         }
+    }
+    Ok(())
+}
+
+/// Errors: 54000.
+pub(super) fn check_index_count(table: &TableSchema) -> Result<()> {
+    if table.indexes.len() >= INDEXES_MAX {
+        return Err(SqlError::new(
+            sqlstate::PROGRAM_LIMIT_EXCEEDED,
+            format!("a table can have at most {INDEXES_MAX} indexes"),
+        ));
     }
     Ok(())
 }

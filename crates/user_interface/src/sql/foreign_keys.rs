@@ -79,8 +79,9 @@ fn positions(table: &TableSchema, names: &[String]) -> Result<Vec<usize>> {
 /// Whether a unique key of the table is of these columns.
 fn is_unique(table: &TableSchema, columns: &[usize]) -> bool {
     let same = |key: &[usize]| key.len() == columns.len() && key.iter().all(|column| columns.contains(column));
-    let indexes = table.indexes.iter().filter(|index| index.unique);
-    (!table.has_hidden_key() && same(&table.primary_key)) || indexes.into_iter().any(|index| same(&index.columns))
+    let mut indexes = table.indexes.iter().filter(|index| index.unique);
+    (!table.has_hidden_key() && same(&table.primary_key))
+        || indexes.any(|index| index.whole_columns().is_some_and(|columns| same(&columns)))
 }
 
 /// The columns that a foreign key of so many columns refers to. Errors: 42703, 42704, 42830.

@@ -255,28 +255,28 @@ impl Compiler<'_> {
     }
 
     fn on_conflict(&mut self, on: &ast::OnConflict, table: &Arc<TableSchema>, alias: &str) -> Compiled<ConflictClause> {
-        let target = match &on.conflict_target {
-            None => None,
-            Some(ast::ConflictTarget::Columns(columns)) => Some(conflict_target(table, columns)?),
+        let targets = match &on.conflict_target {
+            None => Vec::new(),
+            Some(ast::ConflictTarget::Columns(parts)) => self.inferred_keys(table, parts)?,
             Some(ast::ConflictTarget::OnConstraint(name)) => {
                 let wanted = names::own_relation(name)?;
                 if table.primary_key_name.as_deref().map(namespace::bare) == Some(wanted.as_str()) {
-                    Some(ConflictKey::PrimaryKey)
+                    vec![ConflictKey::PrimaryKey]
                 } else {
-                    let is_it = |index: &IndexSchema| index.unique && namespace::bare(&index.name) == wanted;
+                    let is_it = |index: &IndexSchema| index.constraint && namespace::bare(&index.name) == wanted;
                     let index = table.indexes.iter().position(is_it);
-                    Some(ConflictKey::Index(index.ok_or_else(|| {
+                    vec![ConflictKey::Index(index.ok_or_else(|| {
                         SqlError::new(
                             sqlstate::UNDEFINED_OBJECT,
                             format!("constraint \"{wanted}\" for table \"{}\" does not exist", table.name),
                         )
-                    })?))
+                    })?)]
                 }
             }
         };
         let update = match &on.action {
             ast::OnConflictAction::DoNothing => None,
-            ast::OnConflictAction::DoUpdate(_) if target.is_none() => {
+            ast::OnConflictAction::DoUpdate(_) if targets.is_empty() => {
                 return Err(SqlError::new(
                     sqlstate::SYNTAX_ERROR,
                     "ON CONFLICT DO UPDATE requires inference specification or constraint name",
@@ -300,7 +300,7 @@ impl Compiler<'_> {
                 Some((assignments, condition))
             }
         };
-        Ok(ConflictClause { target, update })
+        Ok(ConflictClause { targets, update })
     }
 
     /// SET clauses: each column once, each value cast for its column.
@@ -472,35 +472,6 @@ fn check_count(count: Option<usize>, targets: &mut Vec<usize>, explicit: bool) -
     }
     targets.truncate(count);
     Ok(())
-}
-
-fn conflict_target(table: &TableSchema, columns: &[ast::Ident]) -> Result<ConflictKey> {
-    let mut wanted = Vec::with_capacity(columns.len());
-    for column in columns {
-        let name = names::identifier(column);
-        wanted.push(
-            table.column(&name).ok_or_else(|| {
-                SqlError::new(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"))
-            })?,
-        );
-    }
-    wanted.sort_unstable();
-    wanted.dedup();
-    let matches = |key: &[usize]| {
-        let mut key = key.to_vec();
-        key.sort_unstable();
-        key == wanted
-    };
-    if !table.has_hidden_key() && matches(&table.primary_key) {
-        return Ok(ConflictKey::PrimaryKey);
-    }
-    let index = table.indexes.iter().position(|index| index.unique && matches(&index.columns));
-    index.map(ConflictKey::Index).ok_or_else(|| {
-        SqlError::new(
-            sqlstate::INVALID_COLUMN_REFERENCE,
-            "there is no unique or exclusion constraint matching the ON CONFLICT specification",
-        )
-    })
 }
 
 /// A program of one action on one table; its parameters and columns are still to come.

@@ -3,12 +3,12 @@
 //! Invariant: compiling is a pure function of the text, the parameter types, the catalog and the session's facts; what a
 //! compiled statement relied on is written in it. In reading order:
 //!
-//! * [`parse`], [`utility`], [`maintenance`], [`copy_syntax`], [`cursor_syntax`]: text to syntax; [`words`], [`places`]: its tokens, and where they stand;
+//! * [`parse`], [`utility`], [`maintenance`], [`copy_syntax`], [`cursor_syntax`], `conflict_syntax`: text to syntax; [`words`], [`places`]: its tokens, and where they stand;
 //! * [`names`], [`lookup`], `qualify`: identifiers, and what they mean; [`types`], [`operators`]: implicit casts, operators' types;
-//! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`]: conditions to keys and ranges;
-//! * [`select`], [`insert`], [`modify`]: statements to programs; [`given`], [`feed`], [`prepared`], [`compile`]: which way a statement goes;
+//! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`], `implication`: conditions to keys and ranges;
+//! * [`select`], [`insert`], `conflict_targets`, [`modify`]: statements to programs; [`given`], [`feed`], [`prepared`], [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
-//! * [`definitions`], [`ddl`], [`alter`], [`queried_table`], [`queried_columns`], `views`, [`schema_syntax`], [`schemas`], `comment_syntax`, `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
+//! * [`definitions`], [`ddl`], `row_expressions`, `operator_classes`, `indexes`, [`alter`], [`queried_table`], [`queried_columns`], `views`, [`schema_syntax`], [`schemas`], `comment_syntax`, `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
 //! * [`sequences`], `sequence_names`, `checks`, `foreign_keys`: what tables draw from and refer to; [`type_syntax`], [`type_names`], [`user_types`], `type_drops`: types of users; `temporary_syntax`, [`temporary`]: what goes with its session; [`system`]: the parameters of all sites.
 
 pub mod access;
@@ -19,6 +19,8 @@ mod checks;
 mod comment_syntax;
 mod comments;
 pub mod compile;
+mod conflict_syntax;
+mod conflict_targets;
 pub mod copy_syntax;
 pub mod cursor_syntax;
 pub mod ddl;
@@ -32,6 +34,8 @@ pub mod functions;
 pub mod given;
 pub mod granting;
 pub mod grants;
+mod implication;
+mod indexes;
 pub mod insert;
 pub mod literals;
 pub mod lookup;
@@ -40,6 +44,7 @@ pub mod members;
 pub mod modify;
 pub mod names;
 pub mod needs;
+mod operator_classes;
 pub mod operators;
 pub mod owned;
 pub mod owner_syntax;
@@ -53,6 +58,7 @@ pub mod queried_table;
 pub mod rights;
 pub mod role_syntax;
 pub mod roles;
+mod row_expressions;
 pub mod schema_syntax;
 pub mod schemas;
 pub mod scope;

@@ -3,6 +3,7 @@
 //! Names are looked for in the tables of the innermost SELECT first, as PostgreSQL does, but a query in FROM is not looked into for the names of its columns.
 //! Invariant: what a statement uses is among its needs. Where a name could mean several columns, all of them are.
 
+use crate::sql::conflict_targets;
 use crate::sql::lookup::NameLookup;
 use crate::sql::names;
 use crate::sql::parse::{Parsed, Statement};
@@ -394,14 +395,16 @@ impl Collector<'_> {
     fn conflict(&mut self, need: usize, table: &TableSchema, conflict: &ast::OnConflict) {
         match &conflict.conflict_target {
             Some(ast::ConflictTarget::Columns(columns)) => {
-                let places = columns.iter().filter_map(|column| table.column(&names::identifier(column)));
-                places.for_each(|column| self.select(need, column));
+                for part in columns {
+                    let named = conflict_targets::columns_of(part, table);
+                    named.into_iter().for_each(|column| self.select(need, column));
+                }
             }
             Some(ast::ConflictTarget::OnConstraint(name)) => {
                 let name = names::relation(name).map(|name| name.name).unwrap_or_default();
                 let index = table.indexes.iter().find(|index| namespace::bare(&index.name) == name);
-                let columns = index.map_or(&table.primary_key, |index| &index.columns);
-                columns.iter().for_each(|column| self.select(need, *column));
+                let columns = index.map_or(table.primary_key.clone(), |index| index.columns_used().collect());
+                columns.into_iter().for_each(|column| self.select(need, column));
             }
             None => {}
         }

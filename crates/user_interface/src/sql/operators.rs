@@ -67,22 +67,7 @@ pub(super) fn is_comparison(operator: BinaryOperator) -> bool {
 
 /// The operator as `values` computes it.
 pub fn operator_of_values(operator: BinaryOperator) -> operators::BinaryOperator {
-    use operators::BinaryOperator as Of;
-    match operator {
-        BinaryOperator::Add => Of::Add,
-        BinaryOperator::Subtract => Of::Subtract,
-        BinaryOperator::Multiply => Of::Multiply,
-        BinaryOperator::Divide => Of::Divide,
-        BinaryOperator::Modulo => Of::Modulo,
-        BinaryOperator::Power => Of::Power,
-        BinaryOperator::Concat => Of::Concatenate,
-        BinaryOperator::Equal => Of::Equal,
-        BinaryOperator::NotEqual => Of::NotEqual,
-        BinaryOperator::Less => Of::Less,
-        BinaryOperator::LessOrEqual => Of::LessOrEqual,
-        BinaryOperator::Greater => Of::Greater,
-        BinaryOperator::GreaterOrEqual => Of::GreaterOrEqual,
-    }
+    operator.of_values()
 }
 
 pub(super) fn symbol(operator: BinaryOperator) -> &'static str {

@@ -5,6 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::SQL_BYTES_MAX;
+use crate::sql::conflict_syntax;
 use crate::sql::cursor_syntax::{self, DeclaredCursor};
 use crate::sql::names;
 use crate::sql::places::{Cursor, position, unexpected};
@@ -172,6 +173,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
     temporary_syntax::check_scope(&tokens, text)?;
     let is_procedure = procedure_as_function(&mut tokens);
     let overriding = take_overriding(&mut tokens);
+    conflict_syntax::as_names(text, &mut tokens);
     let cursor = cursor_syntax::take(text, &mut tokens)?.map(Arc::new);
     let into = queried_table::take(text, &mut tokens)?.map(Arc::new);
     temporary_syntax::unlogged_as_transient(&mut tokens);

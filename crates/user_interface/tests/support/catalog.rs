@@ -77,5 +77,5 @@ fn column(text: &str) -> Column {
 }
 
 fn index(name: &str, oid: u32, columns: Vec<usize>, unique: bool) -> IndexSchema {
-    IndexSchema { name: name.to_string(), oid, storage: TableId(oid + 1), columns, unique, constraint: unique }
+    IndexSchema { constraint: unique, ..IndexSchema::new(name, oid, TableId(oid + 1), &columns, unique) }
 }
