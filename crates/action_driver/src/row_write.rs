@@ -14,7 +14,7 @@ use messages::session::Failure;
 use messages::{Item, Key, Row};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use values::Value;
+use values::{Value, Zone};
 
 /// The row at hand with its key.
 #[derive(Clone, Copy, Debug)]
@@ -180,15 +180,15 @@ impl RowWrite {
 }
 
 /// 23505 for a unique key that exists.
-pub fn exists(table: &TableSchema, target: ConflictKey, values: &[Value]) -> Failure {
+pub fn exists(table: &TableSchema, target: ConflictKey, values: &[Value], zone: &Zone) -> Failure {
     match target {
         ConflictKey::PrimaryKey => {
             let name = table.primary_key_name.as_deref().unwrap_or(&table.name);
-            failure::duplicate_key(table, name, &table.primary_key, values)
+            failure::duplicate_key(table, name, &table.primary_key, values, zone)
         }
         ConflictKey::Index(position) => {
             let index = &table.indexes[position];
-            failure::duplicate_key(table, &index.name, &index.columns, values)
+            failure::duplicate_key(table, &index.name, &index.columns, values, zone)
         }
     }
 }

@@ -18,6 +18,7 @@ mod system;
 mod templates;
 mod texts;
 mod times;
+mod zones;
 
 use crate::call::Implementation;
 use crate::pattern_cache::PatternCache;
@@ -28,7 +29,7 @@ use std::sync::LazyLock;
 use values::error::sqlstate;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
-const TABLES: [&[(&str, Implementation)]; 18] = [
+const TABLES: [&[(&str, Implementation)]; 19] = [
     arrays::TABLE,
     bytes::TABLE,
     casts::TABLE,
@@ -47,6 +48,7 @@ const TABLES: [&[(&str, Implementation)]; 18] = [
     templates::TABLE,
     texts::TABLE,
     times::TABLE,
+    zones::TABLE,
 ];
 
 /// Implementations of what PostgreSQL writes in SQL, by number.
@@ -93,6 +95,7 @@ macro_rules! library {
             let environment = &mut *call.environment;
             let mut library = values::functions::Environment {
                 statement_time: environment.transaction_time,
+                zone: environment.zone,
                 random: &mut *environment.random,
             };
             FOUND.call(call.arguments, &mut library)

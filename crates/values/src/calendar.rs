@@ -5,6 +5,7 @@
 
 use crate::error::ValueError;
 use crate::limits::{DATE_MAX, DATE_MIN, MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND, TIMESTAMP_END, TIMESTAMP_MIN};
+use crate::zone::offset_text;
 use std::io::Write;
 
 /// Days from 0000-03-01, where this calculation starts its years, to 2000-01-01.
@@ -139,14 +140,16 @@ pub fn write_fraction(microseconds: i64, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends `2024-02-29 13:05:06.5`, with the zone `+00` if asked for, and ` BC` where due.
-pub fn write_timestamp(microseconds: i64, with_zone: bool, out: &mut Vec<u8>) {
-    let (days, time) = split_timestamp(microseconds);
+/// Appends `2024-02-29 13:05:06.5`, a local time, with an offset in seconds if there is one, and ` BC` where due.
+pub fn write_timestamp(local: i64, offset: Option<i32>, out: &mut Vec<u8>) {
+    let (days, time) = split_timestamp(local);
     let before_christ = write_day(days, out);
     out.push(b' ');
     write_time(time, out);
-    if with_zone {
-        out.extend_from_slice(b"+00");
+    match offset {
+        None => {}
+        Some(0) => out.extend_from_slice(b"+00"),
+        Some(seconds) => out.extend_from_slice(offset_text(seconds).as_bytes()),
     }
     if before_christ {
         out.extend_from_slice(b" BC");

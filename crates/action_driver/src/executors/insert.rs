@@ -110,7 +110,9 @@ impl InsertRun {
                             self.stage = InsertStage::Updating { old, values, write };
                             Some(need)
                         }
-                        RowWriteProgress::Exists(target, _) => return Err(row_write::exists(table, target, &values)),
+                        RowWriteProgress::Exists(target, _) => {
+                            return Err(row_write::exists(table, target, &values, scene.scope.zone));
+                        }
                         RowWriteProgress::Done => {
                             finish_row(&insertion, scene, Some(&old), &values)?;
                             None
@@ -180,7 +182,7 @@ impl InsertRun {
         };
         let applies = |on_conflict: &&ConflictClause| on_conflict.target.is_none_or(|wanted| wanted == target);
         let Some(on_conflict) = insertion.on_conflict.filter(applies) else {
-            return Err(row_write::exists(table, target, &new));
+            return Err(row_write::exists(table, target, &new, scene.scope.zone));
         };
         if on_conflict.update.is_none() {
             return Ok(None);

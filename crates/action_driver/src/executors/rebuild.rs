@@ -15,7 +15,7 @@ use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
 use serde::{Deserialize, Serialize};
-use values::Value;
+use values::{Value, Zone};
 
 /// A copy under way.
 #[derive(Debug, Serialize, Deserialize)]
@@ -63,7 +63,9 @@ impl RebuildRun {
             if let Some(write) = &mut self.write {
                 match write.resume(event, scene.transaction)? {
                     RowWriteProgress::Need(need) => return Ok(ExecutorStep::Need(need)),
-                    RowWriteProgress::Exists(target, _) => return Err(duplicate(to, target, &self.values)),
+                    RowWriteProgress::Exists(target, _) => {
+                        return Err(duplicate(to, target, &self.values, scene.scope.zone));
+                    }
                     RowWriteProgress::Done => self.write = None,
                 }
                 if scene.transaction.is_chunk_due(scene.rules.chunk_rows) {
@@ -87,7 +89,8 @@ impl RebuildRun {
         for (column, (old, new)) in from.columns.iter().zip(&to.columns).enumerate() {
             let value = &mut self.values[column];
             if old.column_type != new.column_type && !new.dropped {
-                *value = values::cast::assign(value, new.column_type).map_err(failure::of_value)?;
+                *value =
+                    values::cast::assign_in(value, new.column_type, scene.scope.zone).map_err(failure::of_value)?;
             }
             if let Some((_, computed)) = fill.iter().find(|(filled, _)| *filled == column) {
                 *value = scene.scope.evaluate(computed, &[])?.into_owned();
@@ -116,8 +119,8 @@ impl RebuildRun {
 }
 
 /// PostgreSQL's words for a duplicate found while an index is built.
-fn duplicate(table: &TableSchema, target: ConflictKey, values: &[Value]) -> Failure {
-    let mut failure = row_write::exists(table, target, values);
+fn duplicate(table: &TableSchema, target: ConflictKey, values: &[Value], zone: &Zone) -> Failure {
+    let mut failure = row_write::exists(table, target, values, zone);
     if let Failure::Statement(wrong) = &mut failure
         && let Some(name) = &wrong.constraint
     {

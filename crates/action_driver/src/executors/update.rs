@@ -299,7 +299,7 @@ fn advance(
 ) -> Result<Option<ExecutorNeed>, Failure> {
     match write.resume(event, scene.transaction)? {
         RowWriteProgress::Need(need) => Ok(Some(need)),
-        RowWriteProgress::Exists(target, _) => Err(row_write::exists(table, target, &change.new)),
+        RowWriteProgress::Exists(target, _) => Err(row_write::exists(table, target, &change.new, scene.scope.zone)),
         RowWriteProgress::Done => Ok(None),
     }
 }

@@ -4,7 +4,7 @@ use super::definitions::{DEFINITIONS, Relation, SystemType};
 use super::rows::{Row, row};
 use super::{
     DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, definition_texts, grants,
-    procedures, roles,
+    procedures, roles, zones,
 };
 use messages::namespace::{bare, of};
 use messages::privilege::{Grant, PUBLIC, Privileges, Rights};
@@ -14,7 +14,7 @@ use messages::schema::{
 use values::Type;
 
 /// The relations that have rows.
-pub const FILLED: [&str; 27] = [
+pub const FILLED: [&str; 29] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -39,6 +39,8 @@ pub const FILLED: [&str; 27] = [
     "pg_shdescription",
     "pg_tables",
     "pg_tablespace",
+    "pg_timezone_abbrevs",
+    "pg_timezone_names",
     "pg_type",
     "pg_user",
     "pg_views",
@@ -112,6 +114,8 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_tablespace" => [(1663_u32, "pg_default"), (1664, "pg_global")]
             .map(|(oid, name)| row! { oid: oid, spcname: name, spcowner: OWNER_OID })
             .into(),
+        "pg_timezone_abbrevs" => zones::abbreviations(catalog.session().now()),
+        "pg_timezone_names" => zones::names(catalog.session().now()),
         "pg_views" => catalog.views().map(|(view, text)| view_text(catalog, view, text)).collect(),
         "pg_type" => DEFINITIONS.types.iter().map(type_row).collect(),
         _ => vec![],

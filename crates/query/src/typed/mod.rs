@@ -35,7 +35,7 @@ use rows::RunningPlan;
 use session::{RandomBits, SessionView};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use values::Type;
+use values::{Type, Zone};
 
 /// SQLSTATE feature_not_supported.
 const NOT_SUPPORTED: &str = "0A000";
@@ -98,7 +98,7 @@ pub(crate) fn read(
         return TypedReading::Elsewhere("it names what is not analyzed".to_owned());
     }
     match analyzed {
-        Ok(analyzed) => planned(catalog, &names, &analyzed, sizes),
+        Ok(analyzed) => planned(catalog, &names, &analyzed, sizes, &session.constants_zone),
         Err(error) if is_bound(error.sqlstate) || is_unbuilt(&error.message) => TypedReading::Elsewhere(error.message),
         Err(error) => TypedReading::Refused(error.into()),
     }
@@ -119,6 +119,7 @@ fn planned(
     names: &SnapshotCatalog<'_>,
     analyzed: &Analyzed,
     sizes: &Arc<TableSizes>,
+    zone: &Zone,
 ) -> TypedReading {
     let mut tables = BTreeMap::new();
     let mut relations = BTreeMap::new();
@@ -132,7 +133,7 @@ fn planned(
         }
     }
     let relations = StatementTables(relations);
-    let plan = match executor::plan_or_reason(names, analyzed, &relations) {
+    let plan = match executor::plan_or_reason(names, analyzed, &relations, zone) {
         Ok(Ok(plan)) => plan,
         Ok(Err(reason)) if has_json(analyzed) => return TypedReading::Refused(QueryError::unsupported(reason)),
         Ok(Err(reason)) => return TypedReading::Elsewhere(reason),
