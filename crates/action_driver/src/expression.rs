@@ -97,12 +97,7 @@ impl ExpressionScope<'_> {
                 Cow::Owned(Value::array(*element, list.iter().map(cast).collect::<Result<_, _>>()?))
             }
             Expression::Like(operand, pattern, ignore_case, negated) => {
-                let operator = match (ignore_case, negated) {
-                    (false, false) => Operator::Like,
-                    (false, true) => Operator::NotLike,
-                    (true, false) => Operator::ILike,
-                    (true, true) => Operator::NotILike,
-                };
+                let operator = like_of(*ignore_case, *negated);
                 let operand = self.value(operand, row)?;
                 Cow::Owned(operators::binary(operator, &operand, self.value(pattern, row)?.as_ref())?)
             }
@@ -215,6 +210,15 @@ fn parameter(parameters: &[Value], number: u16) -> Result<&Value, ValueError> {
             format!("there is no parameter ${}", u32::from(number) + 1),
         )
     })
+}
+
+fn like_of(ignore_case: bool, negated: bool) -> Operator {
+    match (ignore_case, negated) {
+        (false, false) => Operator::Like,
+        (false, true) => Operator::NotLike,
+        (true, false) => Operator::ILike,
+        (true, true) => Operator::NotILike,
+    }
 }
 
 fn operator_of(operator: BinaryOperator) -> Operator {

@@ -169,12 +169,9 @@ impl SimulatedClient {
         let time_micros = (now / 1_000) as i64;
         let execute = |program: &Arc<Program>, keys: [u64; 2], tokens: [WriteToken; 2]| SessionRequest::Execute {
             program: program.clone(),
-            parameters: vec![
-                Value::BigInt(keys[0] as i64),
-                Value::text(format!("{},", tokens[0])),
-                Value::BigInt(keys[1] as i64),
-                Value::text(format!("{},", tokens[1])),
-            ],
+            parameters: [0, 1]
+                .map(|at| [Value::BigInt(keys[at] as i64), Value::text(format!("{},", tokens[at]))])
+                .concat(),
             rows: Vec::new(),
             time_micros,
             zone: Zone::UTC,

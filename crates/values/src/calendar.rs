@@ -5,7 +5,6 @@
 
 use crate::error::ValueError;
 use crate::limits::{DATE_MAX, DATE_MIN, MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND, TIMESTAMP_END, TIMESTAMP_MIN};
-use crate::zone::offset_text;
 use std::io::Write;
 
 /// Days from 0000-03-01, where this calculation starts its years, to 2000-01-01.
@@ -138,6 +137,21 @@ pub fn write_fraction(microseconds: i64, out: &mut Vec<u8>) {
             out.pop();
         }
     }
+}
+
+/// `02`, `05:30`, `00:53:28`, for a number of seconds that is not negative.
+pub(crate) fn clock_of(seconds: i64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (minutes, seconds) {
+        (0, 0) => format!("{hours:02}"),
+        (_, 0) => format!("{hours:02}:{minutes:02}"),
+        _ => format!("{hours:02}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+/// An offset as ISO 8601 has it behind a time: `+02`, `-03:30`, `+00:53:28`.
+fn offset_text(seconds: i32) -> String {
+    format!("{}{}", if seconds < 0 { '-' } else { '+' }, clock_of(i64::from(seconds).abs()))
 }
 
 /// Appends `2024-02-29 13:05:06.5`, a local time, with an offset in seconds if there is one, and ` BC` where due.

@@ -12,6 +12,7 @@ mod posix;
 
 pub use abbreviations::{Abbreviation, all as abbreviations};
 
+use crate::calendar::clock_of;
 use crate::limits::{MICROSECONDS_PER_SECOND, ZONE_NAME_BYTES_MAX, ZONE_OFFSET_HOURS_MAX};
 use crate::value::Interval;
 use database::{LocalKind, ZoneRules};
@@ -139,21 +140,6 @@ const UNIVERSAL: LocalOffset<'static> = LocalOffset { seconds: 0, is_daylight: f
 /// Microseconds since 2000 as whole seconds since 1970.
 fn unix_seconds(microseconds: i64) -> i64 {
     microseconds.div_euclid(MICROSECONDS_PER_SECOND) + UNIX_EPOCH_SECONDS
-}
-
-/// `02`, `05:30`, `00:53:28`, for a number of seconds that is not negative.
-fn clock_of(seconds: i64) -> String {
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    match (minutes, seconds) {
-        (0, 0) => format!("{hours:02}"),
-        (_, 0) => format!("{hours:02}:{minutes:02}"),
-        _ => format!("{hours:02}:{minutes:02}:{seconds:02}"),
-    }
-}
-
-/// An offset as ISO 8601 has it behind a time: `+02`, `-03:30`, `+00:53:28`.
-pub fn offset_text(seconds: i32) -> String {
-    format!("{}{}", if seconds < 0 { '-' } else { '+' }, clock_of(i64::from(seconds).abs()))
 }
 
 impl PartialEq for Zone {

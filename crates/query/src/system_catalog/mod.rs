@@ -15,7 +15,6 @@ mod procedures;
 mod relations;
 mod roles;
 mod rows;
-mod zones;
 
 pub use names::quoted;
 pub use roles::{role_name, role_oid};

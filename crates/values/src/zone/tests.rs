@@ -1,3 +1,5 @@
+//! What zones mean, and what is read and computed in them, with answers of PostgreSQL 15.
+
 use super::*;
 use crate::calendar::write_timestamp;
 use crate::cast;
