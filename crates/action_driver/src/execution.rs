@@ -20,7 +20,7 @@ use messages::session::Failure;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use values::Value;
+use values::{Value, Zone};
 
 /// A request to run a program, and how far it has come.
 #[derive(Debug, Serialize, Deserialize)]
@@ -30,6 +30,7 @@ pub struct ProgramExecution {
     /// Values of a procedure's parameters, once it is called.
     bound: Option<Vec<Value>>,
     supplied: Vec<Vec<Value>>,
+    zone: Zone,
     relies_on: Reliance,
     /// Nothing has been done yet.
     is_fresh: bool,
@@ -54,12 +55,18 @@ pub struct ProgramExecution {
 
 impl ProgramExecution {
     /// A program at its beginning.
-    pub fn new(program: Arc<Program>, parameters: Vec<Value>, supplied: Vec<Vec<Value>>) -> ProgramExecution {
+    pub fn new(
+        program: Arc<Program>,
+        parameters: Vec<Value>,
+        supplied: Vec<Vec<Value>>,
+        zone: Zone,
+    ) -> ProgramExecution {
         ProgramExecution {
             program,
             parameters,
             bound: None,
             supplied,
+            zone,
             relies_on: Reliance::default(),
             is_fresh: true,
             action: 0,
@@ -86,7 +93,7 @@ impl ProgramExecution {
             read_only: false,
             references: Arc::default(),
         };
-        ProgramExecution::new(Arc::new(program), Vec::new(), Vec::new())
+        ProgramExecution::new(Arc::new(program), Vec::new(), Vec::new(), Zone::UTC)
     }
 
     /// Back to the beginning.
@@ -231,7 +238,8 @@ impl ProgramExecution {
         let may_ask_ahead = std::mem::take(&mut self.is_fresh) && !confirms && !transaction.is_snapshot();
         let program = Arc::clone(&self.program);
         let time_micros = transaction.time_micros;
-        let mut scope = ExpressionScope { parameters: &self.parameters, time_micros, generator, sequences };
+        let zone = &self.zone;
+        let mut scope = ExpressionScope { parameters: &self.parameters, time_micros, zone, generator, sequences };
         if let (None, Some(Action::Bind { arguments })) = (&self.bound, program.actions.first())
             && (need.is_none() || may_ask_ahead)
         {

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use values::operators::{self, BinaryOperator as Operator};
-use values::{Type, Value, ValueError, cast, functions};
+use values::{Type, Value, ValueError, Zone, cast, functions};
 
 /// Microseconds from 1970-01-01 to 2000-01-01, from which values count.
 const MICROS_1970_TO_2000: i64 = 946_684_800_000_000;
@@ -24,6 +24,8 @@ pub struct ExpressionScope<'a> {
     pub parameters: &'a [Value],
     /// When the transaction began: microseconds since 1970.
     pub time_micros: i64,
+    /// The session's time zone.
+    pub zone: &'a Zone,
     /// The source of random numbers.
     pub generator: &'a Generator,
     /// Where values of sequences come from.
@@ -68,7 +70,7 @@ impl ExpressionScope<'_> {
             Expression::Binary(operator, left, right) => {
                 let left = self.value(left, row)?;
                 let right = self.value(right, row)?;
-                Cow::Owned(operators::binary(operator.of_values(), &left, &right)?)
+                Cow::Owned(operators::binary_in(operator.of_values(), &left, &right, self.zone)?)
             }
             Expression::And(list) => Cow::Owned(self.connected(list, row, false)?),
             Expression::Or(list) => Cow::Owned(self.connected(list, row, true)?),
@@ -76,25 +78,26 @@ impl ExpressionScope<'_> {
                 Cow::Owned(Value::Boolean(self.value(operand, row)?.is_null() != *negated))
             }
             Expression::IsDistinct(left, right, negated) => {
-                let order = operators::compare(self.value(left, row)?.as_ref(), self.value(right, row)?.as_ref());
+                let (left, right) = (self.value(left, row)?, self.value(right, row)?);
+                let order = operators::compare_in(&left, &right, self.zone);
                 Cow::Owned(Value::Boolean((order != Ordering::Equal) != *negated))
             }
             Expression::In(operand, list, negated) => Cow::Owned(self.is_in(operand, list, *negated, row)?),
             Expression::Any(operator, operand, array) => {
                 let operand = self.value(operand, row)?;
-                Cow::Owned(operators::any(operator.of_values(), &operand, self.value(array, row)?.as_ref())?)
+                Cow::Owned(operators::any_in(
+                    operator.of_values(),
+                    &operand,
+                    self.value(array, row)?.as_ref(),
+                    self.zone,
+                )?)
             }
             Expression::Array(element, list) => {
-                let cast = |item| cast::assign(self.value(item, row)?.as_ref(), *element);
+                let cast = |item| cast::assign_in(self.value(item, row)?.as_ref(), *element, self.zone);
                 Cow::Owned(Value::array(*element, list.iter().map(cast).collect::<Result<_, _>>()?))
             }
             Expression::Like(operand, pattern, ignore_case, negated) => {
-                let operator = match (ignore_case, negated) {
-                    (false, false) => Operator::Like,
-                    (false, true) => Operator::NotLike,
-                    (true, false) => Operator::ILike,
-                    (true, true) => Operator::NotILike,
-                };
+                let operator = like_of(*ignore_case, *negated);
                 let operand = self.value(operand, row)?;
                 Cow::Owned(operators::binary(operator, &operand, self.value(pattern, row)?.as_ref())?)
             }
@@ -110,8 +113,8 @@ impl ExpressionScope<'_> {
             }
             Expression::Cast(operand, target, explicit) => {
                 let operand = self.value(operand, row)?;
-                let cast = if *explicit { cast::explicit } else { cast::assign };
-                Cow::Owned(cast(&operand, *target)?)
+                let cast = if *explicit { cast::explicit_in } else { cast::assign_in };
+                Cow::Owned(cast(&operand, *target, self.zone)?)
             }
             Expression::Call(name, arguments) => Cow::Owned(self.call(name, arguments, row)?),
             Expression::NextValue(sequence) => Cow::Owned(self.sequences.next(sequence)?),
@@ -149,7 +152,7 @@ impl ExpressionScope<'_> {
         if !operand.is_null() {
             for expression in list {
                 let value = self.value(expression, row)?;
-                match operators::binary(Operator::Equal, &operand, &value)?.as_boolean() {
+                match operators::binary_in(Operator::Equal, &operand, &value, self.zone)?.as_boolean() {
                     Some(true) => return Ok(Value::Boolean(!negated)),
                     Some(false) => {}
                     None => unknown = true,
@@ -194,7 +197,8 @@ impl ExpressionScope<'_> {
             ));
         };
         let mut random = || self.generator.next();
-        let mut environment = functions::Environment { statement_time: self.now(), random: &mut random };
+        let mut environment =
+            functions::Environment { statement_time: self.now(), zone: self.zone, random: &mut random };
         function.call(&values, &mut environment)
     }
 }
@@ -224,10 +228,26 @@ mod tests {
         let scope = ExpressionScope {
             parameters: &[Value::Integer(7)],
             time_micros: MICROS_1970_TO_2000 + 5,
+            zone: &Zone::UTC,
             generator: &generator,
             sequences: &Sequences::default(),
         };
         scope.evaluate(expression, &[Value::text("row")]).map(Cow::into_owned)
+    }
+
+    /// A program that took the server's own zone, or UTC, would store other days than its session means.
+    #[test]
+    fn local_times_are_those_of_the_scope() {
+        let (generator, sequences) = (Generator::new(3), Sequences::default());
+        let day = |zone: &Zone| {
+            let time_micros = MICROS_1970_TO_2000 + 20 * 3_600 * 1_000_000;
+            let scope =
+                ExpressionScope { parameters: &[], time_micros, zone, generator: &generator, sequences: &sequences };
+            let today = Expression::Cast(Box::new(Expression::TransactionTime), Type::Date, true);
+            scope.evaluate(&today, &[]).map(Cow::into_owned)
+        };
+        assert_eq!(day(&Zone::UTC), Ok(Value::Date(0)));
+        assert_eq!(day(&Zone::of_name("Asia/Tokyo").unwrap()), Ok(Value::Date(1)));
     }
 
     /// A division by zero, which fails when it is evaluated.

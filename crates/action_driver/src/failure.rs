@@ -3,7 +3,7 @@
 use messages::limits::KEY_BYTES_MAX;
 use messages::schema::TableSchema;
 use messages::session::{Failure, StatementFailure};
-use values::{Type, Value, ValueError};
+use values::{Type, Value, ValueError, Zone};
 
 /// A statement that is wrong for this data or this state.
 #[cold]
@@ -43,8 +43,9 @@ pub fn of_value(error: ValueError) -> Failure {
 
 /// 23505: a row with this key exists. `columns` are positions in the table, `values` the new row.
 #[cold]
-pub fn duplicate_key(constraint: &str, key: impl Iterator<Item = (String, Type, Value)>) -> Failure {
-    let (names, texts): (Vec<String>, Vec<String>) = key.map(|(name, own, value)| (name, text_as(own, &value))).unzip();
+pub fn duplicate_key(constraint: &str, key: impl Iterator<Item = (String, Type, Value)>, zone: &Zone) -> Failure {
+    let (names, texts): (Vec<String>, Vec<String>) =
+        key.map(|(name, own, value)| (name, text_as(own, &value, zone))).unzip();
     wrong(StatementFailure {
         sqlstate: sqlstate::UNIQUE_VIOLATION.into(),
         message: format!("duplicate key value violates unique constraint \"{constraint}\""),
@@ -56,14 +57,14 @@ pub fn duplicate_key(constraint: &str, key: impl Iterator<Item = (String, Type, 
 
 /// 23502: NULL in a column that refuses it.
 #[cold]
-pub fn not_null(table: &TableSchema, column: usize, values: &[Value]) -> Failure {
+pub fn not_null(table: &TableSchema, column: usize, values: &[Value], zone: &Zone) -> Failure {
     statement_with_detail(
         sqlstate::NOT_NULL_VIOLATION,
         format!(
             "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
             table.columns[column].name, table.name
         ),
-        failing_row(table, values),
+        failing_row(table, values, zone),
     )
 }
 
@@ -82,12 +83,12 @@ pub fn foreign_key(message: String, detail: String, constraint: &str) -> Failure
 
 /// 23514: a row does not satisfy a condition of its table.
 #[cold]
-pub fn check_violated(table: &TableSchema, constraint: &str, values: &[Value]) -> Failure {
+pub fn check_violated(table: &TableSchema, constraint: &str, values: &[Value], zone: &Zone) -> Failure {
     let message = format!("new row for relation \"{}\" violates check constraint \"{constraint}\"", table.name);
     wrong(StatementFailure {
         sqlstate: sqlstate::CHECK_VIOLATION.into(),
         message,
-        detail: Some(failing_row(table, values)),
+        detail: Some(failing_row(table, values, zone)),
         hint: None,
         constraint: Some(constraint.into()),
     })
@@ -107,10 +108,10 @@ pub fn check_violated_before(table: &TableSchema, constraint: &str) -> Failure {
     })
 }
 
-fn failing_row(table: &TableSchema, values: &[Value]) -> String {
+fn failing_row(table: &TableSchema, values: &[Value], zone: &Zone) -> String {
     let texts: Vec<String> = (0..table.columns.len())
         .filter(|&column| !table.columns[column].dropped)
-        .map(|column| text_of(table, column, &values[column]))
+        .map(|column| text_of(table, column, &values[column], zone))
         .collect();
     format!("Failing row contains ({}).", texts.join(", "))
 }
@@ -154,15 +155,15 @@ fn wrong(statement: StatementFailure) -> Failure {
     Failure::Statement(Box::new(statement))
 }
 
-fn text_of(table: &TableSchema, column: usize, value: &Value) -> String {
-    text_as(table.columns[column].column_type, value)
+fn text_of(table: &TableSchema, column: usize, value: &Value, zone: &Zone) -> String {
+    text_as(table.columns[column].column_type, value, zone)
 }
 
-fn text_as(own: Type, value: &Value) -> String {
+fn text_as(own: Type, value: &Value, zone: &Zone) -> String {
     if value.is_null() {
         return "null".into();
     }
     let mut bytes = Vec::new();
-    values::text::write(value, own, &mut bytes);
+    values::text::write_in(value, own, zone, &mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -138,7 +138,13 @@ mod tests {
                 high: high.map(|(value, included)| (constant(value), included)),
             };
             let generator = Generator::new(0);
-            let scope = ExpressionScope { parameters: &[], time_micros: 0, generator: &generator, sequences: &Sequences::default() };
+            let scope = ExpressionScope {
+                parameters: &[],
+                time_micros: 0,
+                zone: &values::Zone::UTC,
+                generator: &generator,
+                sequences: &Sequences::default(),
+            };
             let found = range(TABLE, &bounds, &scope).unwrap();
 
             let values = columns.map(|column| column.map_or(Value::Null, Value::Integer));

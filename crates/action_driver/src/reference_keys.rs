@@ -5,7 +5,7 @@ use messages::program::ForeignKeyReference;
 use messages::schema::{ForeignKeySchema, OnChange, TableSchema};
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
-use values::Value;
+use values::{Value, Zone};
 
 /// A key to be looked at.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -106,11 +106,11 @@ impl PendingReference {
     }
 
     /// 23503.
-    pub fn violated(&self) -> Failure {
+    pub fn violated(&self, zone: &Zone) -> Failure {
         let ForeignKeyReference { child, parent, .. } = &self.reference;
         let foreign_key = definition(&self.reference);
         let texts = |values: &[Value]| {
-            let text = |value: &Value| values::text::to_string(value).unwrap_or_else(|| "null".to_string());
+            let text = |value: &Value| values::text::to_string_in(value, zone).unwrap_or_else(|| "null".to_string());
             values.iter().map(text).collect::<Vec<_>>().join(", ")
         };
         let columns = |table: &TableSchema, columns: &[usize]| {

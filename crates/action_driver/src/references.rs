@@ -121,7 +121,7 @@ fn changed(pending: &PendingReference, row: &[Value], scene: &Scene) -> Result<O
                 scene.scope.evaluate(default, &[])?.into_owned()
             }
             (OnChange::Cascade, ReferenceCause::Changed(after)) => {
-                cast::assign(&after[place], target).map_err(failure::of_value)?
+                cast::assign_in(&after[place], target, scene.scope.zone).map_err(failure::of_value)?
             }
             _ => return Ok(None),
         };
@@ -252,7 +252,7 @@ impl ReferenceRun {
                 rows::decode_into(&source.table, ColumnSet::ALL, &row.key, &row.row, &mut values)?;
                 if names(&pending.reference, &values, &pending.key) {
                     if let OnChange::NoAction | OnChange::Restrict = pending.on_change() {
-                        return Err(pending.violated());
+                        return Err(pending.violated(scene.scope.zone));
                     }
                     self.found_bytes += values.iter().map(Value::size_in_memory).sum::<usize>();
                     if self.found_bytes > COLLECTED_BYTES_MAX {

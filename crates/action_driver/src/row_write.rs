@@ -16,7 +16,7 @@ use messages::session::Failure;
 use messages::{Item, Key, Row};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use values::Value;
+use values::{Value, Zone};
 
 /// The row at hand with its key.
 #[derive(Clone, Copy, Debug)]
@@ -207,7 +207,7 @@ pub fn exists(table: &TableSchema, target: ConflictKey, values: &[Value], scope:
                 let schema = &table.columns[column];
                 (quoted(&schema.name), schema.column_type, values[column].clone())
             };
-            failure::duplicate_key(name, table.primary_key.iter().map(part))
+            failure::duplicate_key(name, table.primary_key.iter().map(part), scope.zone)
         }
         ConflictKey::Index(position) => {
             let index = &table.indexes[position];
@@ -217,7 +217,7 @@ pub fn exists(table: &TableSchema, target: ConflictKey, values: &[Value], scope:
             };
             let part =
                 |(place, value)| (index.key_sql(table, place, SqlStyle::Pretty), index.key_type(table, place), value);
-            failure::duplicate_key(&index.name, key.into_iter().enumerate().map(part))
+            failure::duplicate_key(&index.name, key.into_iter().enumerate().map(part), scope.zone)
         }
     }
 }

@@ -12,7 +12,7 @@ use messages::{Conflict, ConflictKind, Item, Key, Row};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use values::row::RowReader;
-use values::{Type, Value, ValueError, key};
+use values::{Type, Value, ValueError, Zone, key};
 
 /// The columns that expressions use, so that no others are decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -204,9 +204,9 @@ pub fn indexed_key(table: &TableSchema, index: &IndexSchema, key: &Key, row: &Ro
 
 /// Refuses a new row that the table does. Errors: 23502, 23514, and those of the conditions.
 pub fn check(table: &TableSchema, values: &[Value], scope: &ExpressionScope) -> Result<(), Failure> {
-    check_not_null(table, values)?;
+    check_not_null(table, values, scope.zone)?;
     match violated(table.checks.iter(), values, scope)? {
-        Some(check) => Err(failure::check_violated(table, &check.name, values)),
+        Some(check) => Err(failure::check_violated(table, &check.name, values, scope.zone)),
         None => Ok(()),
     }
 }
@@ -225,13 +225,13 @@ pub fn violated<'t>(
     Ok(None)
 }
 
-fn check_not_null(table: &TableSchema, values: &[Value]) -> Result<(), Failure> {
+fn check_not_null(table: &TableSchema, values: &[Value], zone: &Zone) -> Result<(), Failure> {
     let wrong = |column: &usize| {
         let schema = &table.columns[*column];
         values[*column].is_null() && !schema.dropped && (schema.not_null || table.primary_key.contains(column))
     };
     match (0..table.columns.len()).find(wrong) {
-        Some(column) => Err(failure::not_null(table, column, values)),
+        Some(column) => Err(failure::not_null(table, column, values, zone)),
         None => Ok(()),
     }
 }

@@ -84,8 +84,8 @@ impl DriverSession {
                 }
                 exchange.reply(from, SessionReply::Begun);
             }
-            SessionRequest::Execute { program, parameters, rows, time_micros } => {
-                let execution = ProgramExecution::new(program, parameters, rows);
+            SessionRequest::Execute { program, parameters, rows, time_micros, zone } => {
+                let execution = ProgramExecution::new(program, parameters, rows, zone);
                 self.execute(from, execution, time_micros, exchange);
             }
             SessionRequest::Scan { .. } => {

@@ -14,7 +14,7 @@ use analyzer::types::{FLOAT4, FLOAT8, FunctionId, INT2, INT4, INT8, INTERVAL, NU
 use exact::{ExactKind, ExactNumbers};
 use floats::{DoubleKind, Doubles, PairKind, Pairs};
 use simple::{Fold, Folded};
-use values::{Type, Value, ValueError};
+use values::{Type, Value, ValueError, Zone};
 
 /// The state of an aggregate for one group. The caller has applied FILTER, DISTINCT and ORDER BY.
 pub trait Accumulator: Send {
@@ -31,8 +31,14 @@ pub trait Accumulator: Send {
 type BegunAggregate = Result<Box<dyn Accumulator>, ValueError>;
 
 /// The aggregate before any row; `None` for one that is not implemented. `direct` are the values before WITHIN GROUP, `arguments` the types of what each row gives.
-/// Of an ordered set, each row gives what it is sorted by.
-pub fn aggregate(id: FunctionId, direct: &[Value], arguments: &[Typed], result: Typed) -> Option<BegunAggregate> {
+/// Of an ordered set, each row gives what it is sorted by. JSON shows instants in the time zone.
+pub fn aggregate(
+    id: FunctionId,
+    direct: &[Value],
+    arguments: &[Typed],
+    result: Typed,
+    zone: &Zone,
+) -> Option<BegunAggregate> {
     let row = Facts::postgresql15().function(id).filter(|row| row.kind == FunctionKind::Aggregate)?;
     // All that is kept must have a way to be held.
     for argument in arguments.iter().filter(|_| row.name != "count") {
@@ -43,12 +49,12 @@ pub fn aggregate(id: FunctionId, direct: &[Value], arguments: &[Typed], result: 
     let name = row.name.as_ref();
     let begun = match name {
         "percentile_cont" | "percentile_disc" | "mode" => return ordered::begin(name, direct, arguments, result),
-        _ => plain(name, of, arguments, result)?,
+        _ => plain(name, of, arguments, result, zone)?,
     };
     Some(Ok(begun))
 }
 
-fn plain(name: &str, of: TypeId, arguments: &[Typed], result: Typed) -> Option<Box<dyn Accumulator>> {
+fn plain(name: &str, of: TypeId, arguments: &[Typed], result: Typed, zone: &Zone) -> Option<Box<dyn Accumulator>> {
     let is_exact = matches!(of, INT2 | INT4 | INT8 | NUMERIC);
     let is_float = matches!(of, FLOAT4 | FLOAT8);
     let folded = |fold: Fold| -> Box<dyn Accumulator> { Box::new(Folded::new(fold)) };
@@ -68,8 +74,8 @@ fn plain(name: &str, of: TypeId, arguments: &[Typed], result: Typed) -> Option<B
         "avg" if is_exact => Box::new(ExactNumbers::new(ExactKind::Average)),
         "avg" if is_float => double(DoubleKind::Average),
         "avg" if of == INTERVAL => Box::new(simple::IntervalAverage::default()),
-        "json_agg" | "json_object_agg" => Box::new(json::JsonTexts::new(arguments)?),
-        "jsonb_agg" | "jsonb_object_agg" => Box::new(json::JsonTrees::new(arguments)?),
+        "json_agg" | "json_object_agg" => Box::new(json::JsonTexts::new(arguments, zone)?),
+        "jsonb_agg" | "jsonb_object_agg" => Box::new(json::JsonTrees::new(arguments, zone)?),
         "string_agg" => Box::new(collected::JoinedTexts::default()),
         // Of arrays it would have one dimension more.
         "array_agg" => match storage(*arguments.first()?)? {

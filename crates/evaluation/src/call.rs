@@ -4,7 +4,7 @@ use crate::pattern_cache::PatternCache;
 use analyzer::Typed;
 use bigdecimal::BigDecimal;
 use values::error::sqlstate;
-use values::{Interval, Jsonb, Type, Value, ValueError};
+use values::{Interval, Jsonb, Type, Value, ValueError, Zone};
 
 /// What a function may use beside its arguments: one execution of a statement has one.
 pub struct CallEnvironment<'a> {
@@ -12,6 +12,8 @@ pub struct CallEnvironment<'a> {
     pub transaction_time: i64,
     /// When the statement began, in the same unit: what `statement_timestamp()` returns.
     pub statement_time: i64,
+    /// The session's time zone.
+    pub zone: &'a Zone,
     /// Where `random()` takes its bits from, all 64 of them uniformly distributed.
     pub random: &'a mut dyn FnMut() -> u64,
     /// The session and the catalog.
@@ -48,7 +50,12 @@ pub struct CallArguments<'a, 'b> {
     pub environment: &'a mut CallEnvironment<'b>,
 }
 
-impl<'a> CallArguments<'a, '_> {
+impl<'a, 'b> CallArguments<'a, 'b> {
+    /// The session's time zone.
+    pub(crate) fn zone(&self) -> &'b Zone {
+        self.environment.zone
+    }
+
     /// An argument.
     pub(crate) fn value(&self, index: usize) -> &'a Value {
         &self.arguments[index]

@@ -20,6 +20,7 @@ mod system;
 mod templates;
 mod texts;
 mod times;
+mod zones;
 
 use crate::call::Implementation;
 use crate::pattern_cache::PatternCache;
@@ -30,7 +31,7 @@ use std::sync::LazyLock;
 use values::error::sqlstate;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
-const TABLES: [&[(&str, Implementation)]; 20] = [
+const TABLES: [&[(&str, Implementation)]; 21] = [
     arrays::TABLE,
     bytes::TABLE,
     casts::TABLE,
@@ -51,6 +52,7 @@ const TABLES: [&[(&str, Implementation)]; 20] = [
     templates::TABLE,
     texts::TABLE,
     times::TABLE,
+    zones::TABLE,
 ];
 
 /// Implementations of what PostgreSQL writes in SQL, by number.
@@ -97,6 +99,7 @@ macro_rules! library {
             let environment = &mut *call.environment;
             let mut library = values::functions::Environment {
                 statement_time: environment.transaction_time,
+                zone: environment.zone,
                 random: &mut *environment.random,
             };
             FOUND.call(call.arguments, &mut library)

@@ -8,7 +8,7 @@ use crate::functions::json::parts::{JsonContent, JsonPart, parts};
 use crate::functions::json::{as_text, invalid, part, subscripted};
 use values::error::sqlstate;
 use values::json::JsonbObject;
-use values::{Jsonb, Type, Value, ValueError, cast};
+use values::{Jsonb, Type, Value, ValueError, Zone, cast};
 
 /// A row as `row_to_json` has it.
 pub fn text(call: &mut CallArguments<'_, '_>) -> FunctionResult {
@@ -28,7 +28,7 @@ fn written(call: &CallArguments<'_, '_>, ends: LineEnds) -> FunctionResult {
         }
         append_string(call.text(index), &mut text);
         text.push(':');
-        append(call.value(index + 1), call.held(index + 1)?, LineEnds::None, &mut text)?;
+        append(call.value(index + 1), call.held(index + 1)?, call.zone(), LineEnds::None, &mut text)?;
     }
     text.push('}');
     Ok(json(text))
@@ -37,7 +37,7 @@ fn written(call: &CallArguments<'_, '_>, ends: LineEnds) -> FunctionResult {
 /// A row as a tree.
 pub fn row_tree(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let pairs = (0..call.arguments.len()).step_by(2);
-    let pairs = pairs.map(|at| Ok((call.text(at).into(), tree(call.value(at + 1), call.held(at + 1)?)?)));
+    let pairs = pairs.map(|at| Ok((call.text(at).into(), tree(call.value(at + 1), call.held(at + 1)?, call.zone())?)));
     Value::jsonb(Jsonb::Object(JsonbObject::new(pairs.collect::<Result<_, ValueError>>()?)))
 }
 
@@ -78,7 +78,7 @@ pub fn record_set(call: &mut CallArguments<'_, '_>) -> Result<SetRows, ValueErro
             return Err(invalid(format!("argument of {prefix}_to_recordset must be an array of objects")));
         }
         let field = |index: usize| match element.field(call.text(index)) {
-            Some(found) => found.value(call.held(index)?),
+            Some(found) => found.value(call.held(index)?, call.zone()),
             None => Ok(Value::Null),
         };
         rows.push((1..call.arguments.len()).map(field).collect::<Result<Vec<_>, _>>()?);
@@ -119,7 +119,7 @@ impl<'a> JsonSource<'a> {
     }
 
     /// It as a value of a type: the elements of an array as those of one, all else as the type reads its text.
-    fn value(&self, data_type: Type) -> Result<Value, ValueError> {
+    fn value(&self, data_type: Type, zone: &Zone) -> Result<Value, ValueError> {
         let (own, text) = match self {
             JsonSource::Tree(tree) => (part(tree), as_text(tree)),
             JsonSource::Part(part, text) => (part.json(text), part.text(text)),
@@ -131,13 +131,13 @@ impl<'a> JsonSource<'a> {
         match (data_type, self.elements()) {
             (Type::Array(element), Some(elements)) => {
                 let element = element.data_type();
-                let values = elements.iter().map(|source| source.value(element)).collect::<Result<_, _>>()?;
+                let values = elements.iter().map(|source| source.value(element, zone)).collect::<Result<_, _>>()?;
                 Ok(Value::array(element, values))
             }
             (Type::Array(_), None) if !self.is_string() => {
                 Err(ValueError::new(sqlstate::INVALID_TEXT_REPRESENTATION, "expected JSON array"))
             }
-            _ => values::text::parse(text, data_type),
+            _ => values::text::parse_in(text, data_type, zone),
         }
     }
 }

@@ -9,8 +9,9 @@ use bigdecimal::{BigDecimal, Zero};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 use values::error::sqlstate;
-use values::operators::{BinaryOperator, binary};
-use values::{Interval, Value, ValueError};
+use values::limits::MICROSECONDS_PER_SECOND;
+use values::operators::{BinaryOperator, binary_in};
+use values::{Interval, Value, ValueError, Zone};
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
 const TABLE: &[(&str, SetBody)] = &[
@@ -26,6 +27,8 @@ const TABLE: &[(&str, SetBody)] = &[
     ("generate_subscripts_nodir", subscripts),
     ("array_unnest", |call| Ok(single(call.elements(0).to_vec().into_iter()))),
     ("regexp_split_to_table_no_flags", |call| Ok(single(split(call)?.into_iter()))),
+    ("pg_timezone_names", zones),
+    ("pg_timezone_abbrevs", abbreviations),
     ("text_to_table", split_plainly),
     ("text_to_table_null", split_plainly),
 ];
@@ -83,6 +86,7 @@ fn numerics(call: &mut CallArguments<'_, '_>) -> Result<SetRows, ValueError> {
 /// Adds an interval until the end is passed. A sum that is no timestamp any more is an error.
 fn instants(call: &mut CallArguments<'_, '_>) -> Result<SetRows, ValueError> {
     let (start, end, step) = (call.value(0).clone(), call.instant(1), call.interval(2));
+    let zone = call.zone().clone();
     let sign = step.span_us().cmp(&Interval::ZERO.span_us());
     if sign.is_eq() {
         return Err(zero_step());
@@ -97,9 +101,32 @@ fn instants(call: &mut CallArguments<'_, '_>) -> Result<SetRows, ValueError> {
         if if sign.is_gt() { *at > end } else { *at < end } {
             return None;
         }
-        next = Some(binary(BinaryOperator::Add, &current, &Value::Interval(step)));
+        next = Some(binary_in(BinaryOperator::Add, &current, &Value::Interval(step), &zone));
         Some(Ok(vec![current]))
     })))
+}
+
+/// All zones, as they are now.
+fn zones(call: &mut CallArguments<'_, '_>) -> Result<SetRows, ValueError> {
+    let now = call.environment.transaction_time;
+    Ok(Box::new(Zone::all().map(move |zone| {
+        let shown = zone.at(now);
+        let (name, abbreviation) = (Value::text(zone.name()), Value::text(shown.abbreviation));
+        Ok(vec![name, abbreviation, offset(shown.seconds), Value::Boolean(shown.is_daylight)])
+    })))
+}
+
+/// All abbreviations, with what they mean now.
+fn abbreviations(call: &mut CallArguments<'_, '_>) -> Result<SetRows, ValueError> {
+    let now = call.environment.transaction_time;
+    Ok(Box::new(values::zone::abbreviations().map(move |(name, abbreviation)| {
+        let (seconds, is_daylight) = abbreviation.at(now);
+        Ok(vec![Value::text(name), offset(seconds), Value::Boolean(is_daylight)])
+    })))
+}
+
+fn offset(seconds: i32) -> Value {
+    Value::Interval(Interval { microseconds: i64::from(seconds) * MICROSECONDS_PER_SECOND, ..Interval::ZERO })
 }
 
 fn subscripts(call: &mut CallArguments<'_, '_>) -> Result<SetRows, ValueError> {

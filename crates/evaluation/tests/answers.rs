@@ -1,4 +1,5 @@
 //! PostgreSQL's recorded answers to statements without tables, and ours. `BLESS=1` asks a PostgreSQL 15 again and writes them down; statements are added by hand, one a line.
+//! A line `-- timezone NAME` says in which time zone the next ones are answered.
 
 mod constants;
 mod support;
@@ -6,9 +7,13 @@ mod support;
 use constants::evaluate;
 use support::server::Server;
 use support::throwaway::Throwaway;
+use values::Zone;
 
 /// A statement and what PostgreSQL says to it, a tab between them.
 const ANSWERS: &str = include_str!("answers.txt");
+
+/// What a line that sets the time zone begins with.
+const ZONE: &str = "-- timezone ";
 
 /// A line's way to write lines' ends, and NULL.
 fn written(value: Option<&str>) -> String {
@@ -38,6 +43,9 @@ fn record() {
     let mut text = String::new();
     for line in ANSWERS.lines() {
         let statement = line.split('\t').next().unwrap_or_default();
+        if let Some(zone) = line.strip_prefix(ZONE) {
+            server.run(&format!("set timezone = '{zone}'"), "").expect("it is set");
+        }
         match statement.starts_with("--") || statement.is_empty() {
             true => text.push_str(line),
             false => text.push_str(&format!("{statement}\t{}", recorded(&mut server, statement))),
@@ -55,10 +63,16 @@ fn answers_are_postgresqls() {
         return record();
     }
     let mut wrong = Vec::new();
-    let mut count = 0;
-    for line in ANSWERS.lines().filter(|line| !line.starts_with("--") && !line.is_empty()) {
+    let (mut count, mut zone) = (0, Zone::UTC);
+    for line in ANSWERS.lines().filter(|line| !line.is_empty()) {
+        if let Some(name) = line.strip_prefix(ZONE) {
+            zone = Zone::of_name(name).expect("a zone");
+        }
+        if line.starts_with("--") {
+            continue;
+        }
         let (statement, expected) = line.split_once('\t').expect("each statement has its answer");
-        let ours = match evaluate(statement) {
+        let ours = match evaluate(statement, &zone) {
             Ok(rows) => rows.iter().map(|row| written(row.as_deref())).collect::<Vec<_>>().join(" | "),
             Err(error) => error,
         };
@@ -84,6 +98,6 @@ fn what_is_not_an_argument_comes_from_the_environment() {
         ("select age('1999-12-31'::timestamp)", "1 day"),
     ];
     for (statement, answer) in expected {
-        assert_eq!(evaluate(statement), Ok(vec![Some(answer.to_string())]), "{statement}");
+        assert_eq!(evaluate(statement, &Zone::UTC), Ok(vec![Some(answer.to_string())]), "{statement}");
     }
 }

@@ -9,7 +9,7 @@ use evaluation::{CallArguments, Implementation};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use values::{Type, Value};
+use values::{Type, Value, Zone};
 
 mod arrays;
 mod conditions;
@@ -193,7 +193,7 @@ impl CompiledExpression {
             CompiledExpression::Coalesce(parts) => conditions::coalesce(parts, row, run),
             CompiledExpression::Extreme { greatest, arguments } => conditions::extreme(*greatest, arguments, row, run),
             CompiledExpression::ThroughText { value, source, target } => {
-                Ok(through_text(&value.evaluate(row, run)?, *source, *target)?)
+                Ok(through_text(&value.evaluate(row, run)?, *source, *target, run.environment.zone)?)
             }
             CompiledExpression::SameBits { value, target } => Ok(same_bits(value.evaluate(row, run)?, *target)),
             CompiledExpression::ArrayConversion { value, element, target } => {
@@ -338,14 +338,14 @@ impl Callee {
     }
 }
 
-/// Writes a value as one type and reads it as another.
-pub fn through_text(value: &Value, source: Type, target: Type) -> Result<Value, values::ValueError> {
+/// Writes a value as one type and reads it as another, in a time zone.
+fn through_text(value: &Value, source: Type, target: Type, zone: &Zone) -> Result<Value, values::ValueError> {
     if value.is_null() {
         return Ok(Value::Null);
     }
     let mut bytes = Vec::new();
-    values::text::write(value, source, &mut bytes);
-    values::text::parse_bytes(&bytes, target)
+    values::text::write_in(value, source, zone, &mut bytes);
+    values::text::parse_bytes_in(&bytes, target, zone)
 }
 
 /// The 32 bits of an `integer` as an `oid`, or the reverse.

@@ -32,6 +32,7 @@ use common::CommonState;
 use frame::ColumnFrame;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use values::Zone;
 
 /// A plan, or what in the statement is not built.
 pub type PlanOrReason = std::result::Result<Arc<QueryPlan>, String>;
@@ -63,7 +64,7 @@ fn not_built<T>(what: impl Into<String>) -> PlanResult<T> {
     Err(Refusal::NotBuilt(what.into()))
 }
 
-/// Plans an analyzed SELECT (also VALUES, set operations, WITH). `None`: something in it is not built; the caller takes another way.
+/// Plans an analyzed SELECT (also VALUES, set operations, WITH). Its constants are read in the time zone. `None`: something in it is not built; the caller takes another way.
 ///
 /// # Errors
 /// What PostgreSQL says of a constant that its type cannot be read from.
@@ -71,8 +72,9 @@ pub fn plan(
     catalog: &dyn Catalog,
     analyzed: &Analyzed,
     relations: &dyn RelationPaths,
+    zone: &Zone,
 ) -> Result<Option<Arc<QueryPlan>>, ExecutionError> {
-    Ok(plan_or_reason(catalog, analyzed, relations)?.ok())
+    Ok(plan_or_reason(catalog, analyzed, relations, zone)?.ok())
 }
 
 /// The same with what is not built, for whoever looks into that.
@@ -83,12 +85,14 @@ pub fn plan_or_reason(
     catalog: &dyn Catalog,
     analyzed: &Analyzed,
     relations: &dyn RelationPaths,
+    zone: &Zone,
 ) -> Result<PlanOrReason, ExecutionError> {
     let mut planner = QueryPlanner {
         catalog,
         facts: Facts::postgresql15(),
         tree: &analyzed.tree,
         relations,
+        zone,
         levels: Vec::new(),
         frames: Vec::new(),
         read: BTreeSet::new(),
@@ -133,6 +137,8 @@ struct QueryPlanner<'a> {
     facts: &'static Facts,
     tree: &'a Tree,
     relations: &'a dyn RelationPaths,
+    /// Where constants are read that name no zone.
+    zone: &'a Zone,
     levels: Vec<PlannedLevel>,
     frames: Vec<ColumnFrame>,
     read: BTreeSet<RelationId>,

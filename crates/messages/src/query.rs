@@ -8,7 +8,10 @@ use crate::role::BOOTSTRAP_OID;
 use crate::schema::{Catalog, CatalogVersions};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use values::{Type, Value};
+use values::{Type, Value, Zone};
+
+/// From 1970 to 2000, in microseconds.
+const MICROS_TO_2000: i64 = 946_684_800_000_000;
 
 /// What a query may ask about the session that runs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +26,12 @@ pub struct SessionFacts {
     pub database: String,
     /// What `version()` says.
     pub version: String,
+    /// Its time zone.
+    pub zone: Zone,
+    /// Where constants of the statement are read that name no zone: what the session's was when the statement was compiled.
+    pub constants_zone: Zone,
+    /// When its statement began, in microseconds since 1970: what the views of time zones show.
+    pub time_micros: i64,
     /// Its parameters, as SHOW names and prints them.
     pub settings: Vec<(String, String)>,
     /// The number of the schema of its temporary objects, if it has one.
@@ -30,6 +39,11 @@ pub struct SessionFacts {
 }
 
 impl SessionFacts {
+    /// When its statement began, in microseconds since 2000.
+    pub fn now(&self) -> i64 {
+        self.time_micros - MICROS_TO_2000
+    }
+
     /// Whether the session is the bootstrap superuser's.
     pub fn is_bootstrap(&self) -> bool {
         self.role == BOOTSTRAP_OID

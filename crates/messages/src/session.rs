@@ -11,7 +11,7 @@ use crate::schema::{CatalogVersions, TableSchema, TemporaryOwner};
 use identifiers::{Incarnation, TransactionId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use values::Value;
+use values::{Value, Zone};
 
 /// What a transaction may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +43,8 @@ pub enum SessionRequest {
         rows: Vec<Vec<Value>>,
         /// When the statement began: microseconds since 1970. `now()` when the program is a transaction of its own.
         time_micros: i64,
+        /// The session's time zone.
+        zone: Zone,
     },
     /// A batch of rows for the query processor, read within the session's transaction, which `Begin` must have opened. Answered
     /// `Scanned` or `Failed`.

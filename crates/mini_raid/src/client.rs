@@ -19,7 +19,7 @@ use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
 pub use schema::{Changed, plan as plan_tables, plan_families};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use values::Value;
+use values::{Value, Zone};
 
 /// What a client does next.
 #[derive(Debug)]
@@ -154,7 +154,8 @@ impl SimulatedClient {
         self.family().asks(step);
         let (program, [key, other]) = programs.families.of(step);
         let values = [key, other].map(|key| [Value::BigInt(key.into()), Value::text(format!("{key},"))]);
-        SessionRequest::Execute { program: program.clone(), parameters: values.concat(), rows: Vec::new(), time_micros }
+        let (program, parameters, rows) = (program.clone(), values.concat(), Vec::new());
+        SessionRequest::Execute { program, parameters, rows, time_micros, zone: Zone::UTC }
     }
 
     fn request_of(
@@ -168,14 +169,12 @@ impl SimulatedClient {
         let time_micros = (now / 1_000) as i64;
         let execute = |program: &Arc<Program>, keys: [u64; 2], tokens: [WriteToken; 2]| SessionRequest::Execute {
             program: program.clone(),
-            parameters: vec![
-                Value::BigInt(keys[0] as i64),
-                Value::text(format!("{},", tokens[0])),
-                Value::BigInt(keys[1] as i64),
-                Value::text(format!("{},", tokens[1])),
-            ],
+            parameters: [0, 1]
+                .map(|at| [Value::BigInt(keys[at] as i64), Value::text(format!("{},", tokens[at]))])
+                .concat(),
             rows: Vec::new(),
             time_micros,
+            zone: Zone::UTC,
         };
         match *step {
             WorkloadStep::Begin(mode) => SessionRequest::Begin { mode, time_micros },
@@ -528,5 +527,5 @@ pub fn token_of(value: &Value) -> Result<WriteToken, String> {
 
 /// A program without parameters, as a request.
 fn executed(program: Arc<Program>, time_micros: i64) -> SessionRequest {
-    SessionRequest::Execute { program, parameters: Vec::new(), rows: Vec::new(), time_micros }
+    SessionRequest::Execute { program, parameters: Vec::new(), rows: Vec::new(), time_micros, zone: Zone::UTC }
 }

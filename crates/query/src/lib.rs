@@ -37,6 +37,7 @@ pub mod tables;
 mod typed;
 mod types;
 mod ways;
+mod zones;
 
 pub use datafusion::sql::sqlparser;
 pub use error::QueryError;

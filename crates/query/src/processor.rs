@@ -26,6 +26,7 @@ use crate::system_catalog::SystemCatalog;
 use crate::tables::{Tables, TablesHandle};
 use crate::typed::{self, TypedPlan, TypedReading, TypedStatement};
 use crate::types;
+use crate::zones;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Field, FieldRef};
 use datafusion::common::metadata::ScalarAndMetadata;
@@ -52,7 +53,7 @@ use std::ops::Deref;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use values::{Type, Value};
+use values::{Type, Value, Zone};
 
 /// Plans and runs queries.
 pub struct Processor {
@@ -93,6 +94,8 @@ struct Question {
     sql: Arc<str>,
     parameters: Vec<Option<Type>>,
     engine: Engine,
+    /// The session's time zone, and where constants are read.
+    zones: [Zone; 2],
 }
 
 /// A statement that is ready to run.
@@ -216,7 +219,8 @@ impl Processor {
     ) -> Result<Prepared, QueryError> {
         let prepared = |planned| Prepared { planned, session: Arc::clone(session) };
         let engine = self.engine_of(session);
-        let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec(), engine };
+        let zones = [session.zone.clone(), session.constants_zone.clone()];
+        let question = Question { sql: Arc::clone(sql), parameters: parameters.to_vec(), engine, zones };
         if let Some(known) = self.plans.get(&question)
             && known.holds_in(catalog)
             && known.fits_sizes()
@@ -283,6 +287,7 @@ impl Processor {
         }
         let context = PlanningContext::new(&self.state, Arc::clone(&catalog));
         let plan = self.logical_plan(&context, &rewritten)?;
+        zones::check(&plan, [&session.zone, &session.constants_zone])?;
         let columns = columns_of(&plan)?;
         let parameters = rewritten.parameters.iter().map(|known| known.unwrap_or(Type::Text)).collect();
         let (tables, reads_system_catalog) = (context.tables(), catalog.is_shown());
@@ -508,7 +513,8 @@ impl Prepared {
         if given != wanted {
             return Err(QueryError::new("08P01", format!("{given} parameters were given where {wanted} are required")));
         }
-        let cast = |(value, parameter): (&Value, &Type)| Ok(values::cast::explicit(value, *parameter)?);
+        let zone = &self.session.zone;
+        let cast = |(value, parameter): (&Value, &Type)| Ok(values::cast::explicit_in(value, *parameter, zone)?);
         execution.parameters.iter().zip(self.parameters()).map(cast).collect()
     }
 

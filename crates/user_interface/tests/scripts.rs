@@ -58,6 +58,12 @@ fn indexes() {
     run("indexes");
 }
 
+/// Time zones: what the client is told, where constants are read, and what is refused.
+#[test]
+fn zones() {
+    run("zones");
+}
+
 /// Temporary tables: their schema, what ends of transactions do to them, and what the action driver is told at the session's end.
 #[test]
 fn temporary() {

@@ -6,6 +6,7 @@ use crate::limits::ARRAY_ELEMENTS_MAX;
 use crate::text;
 use crate::types::Type;
 use crate::value::Value;
+use crate::zone::Zone;
 
 /// As the scanner of PostgreSQL has it (`array_isspace`).
 fn is_space(letter: char) -> bool {
@@ -17,7 +18,7 @@ fn trim_start(text: &str) -> &str {
 }
 
 /// Appends `{1,NULL,"a b"}`. `element`: the type that the column's elements have, which pads `char(n)`.
-pub(crate) fn write_text(array: &Array, element: Type, out: &mut Vec<u8>) {
+pub(crate) fn write_text(array: &Array, element: Type, zone: &Zone, out: &mut Vec<u8>) {
     out.push(b'{');
     let mut item = Vec::new();
     for (place, value) in array.values().iter().enumerate() {
@@ -29,7 +30,7 @@ pub(crate) fn write_text(array: &Array, element: Type, out: &mut Vec<u8>) {
             continue;
         }
         item.clear();
-        text::write(value, element, &mut item);
+        text::write_in(value, element, zone, &mut item);
         let special = |byte: &u8| matches!(byte, b'{' | b'}' | b',' | b'"' | b'\\' | b' ' | b'\t'..=b'\r');
         if !item.is_empty() && !item.eq_ignore_ascii_case(b"null") && !item.iter().any(special) {
             out.extend_from_slice(&item);
@@ -48,7 +49,7 @@ pub(crate) fn write_text(array: &Array, element: Type, out: &mut Vec<u8>) {
 }
 
 /// Reads `{1, NULL, "a b"}`, also behind its dimensions, `[1:3]=`. Errors: 22P02, those of the elements, 0A000.
-pub(crate) fn parse_text(input: &str, element: Type) -> Result<Value, ValueError> {
+pub(crate) fn parse_text(input: &str, element: Type, zone: &Zone) -> Result<Value, ValueError> {
     let malformed = |detail: &str| {
         let message = format!("malformed array literal: \"{input}\"");
         let error = ValueError::new(sqlstate::INVALID_TEXT_REPRESENTATION, message);
@@ -76,7 +77,7 @@ pub(crate) fn parse_text(input: &str, element: Type) -> Result<Value, ValueError
             let (item, behind) = parse_item(rest, &malformed)?;
             values.push(match item {
                 None => Value::Null,
-                Some(item) => text::parse(&item, element)?,
+                Some(item) => text::parse_in(&item, element, zone)?,
             });
             if values.len() > ARRAY_ELEMENTS_MAX {
                 return Err(too_large());
@@ -212,9 +213,9 @@ mod tests {
         ) {
             let literal = format!("{{{}", pieces.concat());
             for literal in [literal.as_str(), &literal[1..]] {
-                if let Ok(Value::Array(array)) = parse_text(literal, element) {
+                if let Ok(Value::Array(array)) = parse_text(literal, element, &Zone::UTC) {
                     let mut out = Vec::new();
-                    write_text(&array, element, &mut out);
+                    write_text(&array, element, &Zone::UTC, &mut out);
                     prop_assert_eq!(text::parse_bytes(&out, element.array()), Ok(Value::Array(array)));
                 }
             }
@@ -224,7 +225,7 @@ mod tests {
     /// What PostgreSQL reads, and as what.
     #[test]
     fn literals_are_read_as_postgresql_reads_them() {
-        let texts = |literal: &str| match parse_text(literal, Type::Text).unwrap() {
+        let texts = |literal: &str| match parse_text(literal, Type::Text, &Zone::UTC).unwrap() {
             Value::Array(array) => {
                 array.values().iter().map(|value| value.as_text().map(str::to_owned)).collect::<Vec<_>>()
             }
@@ -267,7 +268,8 @@ mod tests {
             ("{{1},{2}}", "0A000"),
         ];
         for (literal, code) in cases {
-            assert_eq!(parse_text(literal, Type::Integer).map_err(|error| error.sqlstate), Err(code), "{literal}");
+            let found = parse_text(literal, Type::Integer, &Zone::UTC).map_err(|error| error.sqlstate);
+            assert_eq!(found, Err(code), "{literal}");
         }
     }
 }

@@ -139,14 +139,31 @@ pub fn write_fraction(microseconds: i64, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends `2024-02-29 13:05:06.5`, with the zone `+00` if asked for, and ` BC` where due.
-pub fn write_timestamp(microseconds: i64, with_zone: bool, out: &mut Vec<u8>) {
-    let (days, time) = split_timestamp(microseconds);
+/// `02`, `05:30`, `00:53:28`, for a number of seconds that is not negative.
+pub(crate) fn clock_of(seconds: i64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (minutes, seconds) {
+        (0, 0) => format!("{hours:02}"),
+        (_, 0) => format!("{hours:02}:{minutes:02}"),
+        _ => format!("{hours:02}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+/// An offset as ISO 8601 has it behind a time: `+02`, `-03:30`, `+00:53:28`.
+fn offset_text(seconds: i32) -> String {
+    format!("{}{}", if seconds < 0 { '-' } else { '+' }, clock_of(i64::from(seconds).abs()))
+}
+
+/// Appends `2024-02-29 13:05:06.5`, a local time, with an offset in seconds if there is one, and ` BC` where due.
+pub fn write_timestamp(local: i64, offset: Option<i32>, out: &mut Vec<u8>) {
+    let (days, time) = split_timestamp(local);
     let before_christ = write_day(days, out);
     out.push(b' ');
     write_time(time, out);
-    if with_zone {
-        out.extend_from_slice(b"+00");
+    match offset {
+        None => {}
+        Some(0) => out.extend_from_slice(b"+00"),
+        Some(seconds) => out.extend_from_slice(offset_text(seconds).as_bytes()),
     }
     if before_christ {
         out.extend_from_slice(b" BC");

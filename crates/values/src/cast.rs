@@ -4,17 +4,18 @@
 //! and which of them need `CAST`, is PostgreSQL's `pg_cast`; every type casts to and from the strings, and arrays cast as their elements do.
 
 use crate::array::held;
-use crate::calendar::split_timestamp;
+use crate::calendar::{checked_date, checked_timestamp, split_timestamp};
 use crate::error::{ValueError, sqlstate};
 use crate::json::{self, Jsonb};
 use crate::limits::MICROSECONDS_PER_DAY;
 use crate::modifier;
 use crate::numeric;
 use crate::operators::cast_text;
-use crate::temporal::midnight;
+use crate::temporal::{instant_in, midnight};
 use crate::text;
 use crate::types::Type;
 use crate::value::{Interval, Value};
+use crate::zone::Zone;
 use bigdecimal::{BigDecimal, ToPrimitive};
 
 pub use crate::modifier::Strictness;
@@ -70,15 +71,25 @@ pub fn context(from: Type, to: Type) -> Option<Context> {
     })
 }
 
-/// `CAST(value AS target)`: strings are cut to length, numbers rounded. Errors: 42846 if there is no such cast, 22003,
-/// 22008, and those of [`text::parse`].
+/// As [`explicit_in`], in UTC.
 pub fn explicit(value: &Value, target: Type) -> Result<Value, ValueError> {
-    modifier::fit(convert(value, target)?, target, Strictness::Explicit)
+    explicit_in(value, target, &Zone::UTC)
 }
 
-/// Converts a value that is stored into a column. Errors: as [`explicit`]; 42804 for a cast that has to be written;
-/// 22001 for a string that is too long. A literal of unknown type is read by [`text::parse`] instead.
+/// As [`assign_in`], in UTC.
 pub fn assign(value: &Value, target: Type) -> Result<Value, ValueError> {
+    assign_in(value, target, &Zone::UTC)
+}
+
+/// `CAST(value AS target)` in a time zone: strings are cut to length, numbers rounded. Errors: 42846 if there is no such cast, 22003,
+/// 22008, and those of [`text::parse_in`].
+pub fn explicit_in(value: &Value, target: Type, zone: &Zone) -> Result<Value, ValueError> {
+    modifier::fit(convert(value, target, zone)?, target, Strictness::Explicit)
+}
+
+/// Converts a value that is stored into a column. Errors: as [`explicit_in`]; 42804 for a cast that has to be written;
+/// 22001 for a string that is too long. A literal of unknown type is read by [`text::parse_in`] instead.
+pub fn assign_in(value: &Value, target: Type, zone: &Zone) -> Result<Value, ValueError> {
     if let Some(from) = value.data_type()
         && context(from, target).is_none_or(|context| context > Context::Assignment)
     {
@@ -87,11 +98,11 @@ pub fn assign(value: &Value, target: Type) -> Result<Value, ValueError> {
             format!("column is of type {} but expression is of type {}", target.base_name(), from.base_name()),
         ));
     }
-    modifier::fit(convert(value, target)?, target, Strictness::Assignment)
+    modifier::fit(convert(value, target, zone)?, target, Strictness::Assignment)
 }
 
 /// Changes the representation, whatever the context.
-fn convert(value: &Value, target: Type) -> Result<Value, ValueError> {
+fn convert(value: &Value, target: Type, zone: &Zone) -> Result<Value, ValueError> {
     let Some(from) = value.data_type() else {
         return Ok(Value::Null);
     };
@@ -101,16 +112,16 @@ fn convert(value: &Value, target: Type) -> Result<Value, ValueError> {
     if let (Value::Array(array), Some(element)) = (value, target.element())
         && context(array.element(), element).is_some()
     {
-        return array.map(element, |value| convert(value, element));
+        return array.map(element, |value| convert(value, element, zone));
     }
     if let Value::Text(text) = value {
-        return text::parse(text, target.unmodified());
+        return text::parse_in(text, target.unmodified(), zone);
     }
     if target.is_string() {
-        return Ok(cast_text(value).map_or(Value::Null, Value::text));
+        return Ok(cast_text(value, zone).map_or(Value::Null, Value::text));
     }
     let converted =
-        if from.is_number() && target.is_number() { Some(number(value, target)?) } else { other(value, target)? };
+        if from.is_number() && target.is_number() { Some(number(value, target)?) } else { other(value, target, zone)? };
     converted.ok_or_else(|| {
         ValueError::new(
             sqlstate::CANNOT_COERCE,
@@ -182,7 +193,7 @@ fn to_double(value: &Value) -> Result<f64, ValueError> {
     match value {
         Value::Real(number) => Ok(f64::from(*number)),
         Value::Double(number) => Ok(*number),
-        Value::Numeric(_) => crate::float::parse_double(&cast_text(value).unwrap_or_default()),
+        Value::Numeric(_) => crate::float::parse_double(&text::to_string(value).unwrap_or_default()),
         other => Ok(other.as_integer().unwrap_or(0) as f64),
     }
 }
@@ -202,13 +213,13 @@ fn to_real(value: &Value) -> Result<f32, ValueError> {
             };
             Err(ValueError::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message))
         }
-        Value::Numeric(_) => crate::float::parse_real(&cast_text(value).unwrap_or_default()),
+        Value::Numeric(_) => crate::float::parse_real(&text::to_string(value).unwrap_or_default()),
         other => Ok(other.as_integer().and_then(|number| number.to_f32()).unwrap_or(0.0)),
     }
 }
 
 /// Casts among the types that are neither numbers nor strings; `None` if there is no such cast.
-fn other(value: &Value, target: Type) -> Result<Option<Value>, ValueError> {
+fn other(value: &Value, target: Type, zone: &Zone) -> Result<Option<Value>, ValueError> {
     Ok(Some(match (value, target) {
         (Value::Boolean(truth), Type::Integer) => Value::Integer(i32::from(*truth)),
         (Value::Integer(number), Type::Boolean) => Value::Boolean(*number != 0),
@@ -222,16 +233,17 @@ fn other(value: &Value, target: Type) -> Result<Option<Value>, ValueError> {
         (Value::Oid(number), Type::Integer) => Value::Integer(*number as i32),
         (Value::Oid(number), Type::BigInt) => Value::BigInt(i64::from(*number)),
         (Value::Date(days), Type::Timestamp) => Value::Timestamp(midnight(*days)?),
-        (Value::Date(days), Type::TimestampTz) => Value::TimestampTz(midnight(*days)?),
-        (Value::Timestamp(instant), Type::TimestampTz) => Value::TimestampTz(*instant),
-        (Value::TimestampTz(instant), Type::Timestamp) => Value::Timestamp(*instant),
-        (Value::Timestamp(instant) | Value::TimestampTz(instant), Type::Date) => {
-            // Every day of a timestamp is a date: the bounds of the types say so.
-            Value::Date(split_timestamp(*instant).0 as i32)
+        (Value::Date(_) | Value::Timestamp(_), Type::TimestampTz) => Value::TimestampTz(instant_in(value, zone)?),
+        (Value::TimestampTz(instant), Type::Timestamp) => {
+            Value::Timestamp(checked_timestamp(i128::from(zone.local(*instant)))?)
         }
-        (Value::Timestamp(instant) | Value::TimestampTz(instant), Type::Time) => {
-            Value::Time(split_timestamp(*instant).1)
+        // Every day of a timestamp is a date: the bounds of the types say so.
+        (Value::Timestamp(local), Type::Date) => Value::Date(split_timestamp(*local).0 as i32),
+        (Value::TimestampTz(instant), Type::Date) => {
+            Value::Date(checked_date(split_timestamp(zone.local(*instant)).0)?)
         }
+        (Value::Timestamp(local), Type::Time) => Value::Time(split_timestamp(*local).1),
+        (Value::TimestampTz(instant), Type::Time) => Value::Time(split_timestamp(zone.local(*instant)).1),
         (Value::Json(text), Type::Jsonb) => text::parse(text, target)?,
         (Value::Jsonb(tree), Type::Json) => Value::Json(json::write::to_string(tree).into()),
         (Value::Jsonb(tree), Type::Boolean) => match **tree {

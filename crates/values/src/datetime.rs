@@ -1,7 +1,7 @@
-//! Reads dates, times and timestamps in the forms PostgreSQL takes, with `DateStyle` ISO, MDY and time zone UTC.
+//! Reads dates, times and timestamps in the forms PostgreSQL takes, with `DateStyle` ISO, MDY.
 //!
 //! Invariant: the result is a real day and a time within the type's bounds, or an error with PostgreSQL's message. Words
-//! that need a clock (`now`, `today`) and infinities are refused with 0A000, named time zones other than UTC are not known.
+//! that need a clock (`now`, `today`) and infinities are refused with 0A000.
 
 use crate::calendar::{Civil, JULIAN_EPOCH, UNIX_EPOCH_DAYS, day_number, days_in_month};
 use crate::calendar::{checked_date, checked_timestamp};
@@ -10,6 +10,7 @@ use crate::float::is_space;
 use crate::limits::{DATE_MAX, MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND};
 use crate::types::Type;
 use crate::value::Value;
+use crate::zone::{Abbreviation, Zone};
 
 /// Longest text that is read as a date or time, in bytes (`MAXDATELEN`).
 const TEXT_BYTES_MAX: usize = 128;
@@ -47,6 +48,8 @@ enum DateToken<'a> {
     Date(&'a str),
     /// A sign and an offset.
     Zone(&'a str),
+    /// A zone's name that has more than letters in it, or a rule.
+    Name(&'a str),
     /// Letters.
     Word(&'a str),
 }
@@ -62,10 +65,40 @@ struct DateFields {
     /// A day given by its number alone (`epoch`, `J2451545`).
     day_number: Option<i64>,
     time_us: Option<i64>,
-    zone_us: Option<i64>,
+    zone: Option<WrittenZone>,
     before_christ: bool,
     /// `am` is false, `pm` true.
     afternoon: Option<bool>,
+}
+
+/// A zone within the text.
+#[derive(Debug, PartialEq)]
+enum WrittenZone {
+    /// Microseconds east of Greenwich.
+    Offset(i64),
+    Abbreviation(Abbreviation),
+    Named(Zone),
+}
+
+impl WrittenZone {
+    /// The instant of a local time.
+    fn instant(&self, local: i64) -> i128 {
+        match self {
+            WrittenZone::Offset(offset) => i128::from(local) - i128::from(*offset),
+            WrittenZone::Abbreviation(abbreviation) => {
+                let seconds = abbreviation.offset_of_local(local);
+                i128::from(local) - i128::from(seconds) * i128::from(MICROSECONDS_PER_SECOND)
+            }
+            WrittenZone::Named(zone) => zone.instant(local),
+        }
+    }
+}
+
+impl DateFields {
+    /// Whether the day is known, but perhaps for its year.
+    fn has_day(&self) -> bool {
+        self.day_number.is_some() || (self.day.is_some() && self.month.is_some())
+    }
 }
 
 /// Why a text is no date; the input and the type's name complete the message.
@@ -73,16 +106,18 @@ enum DateFault {
     Syntax,
     Field,
     Zone,
+    /// No zone has this name.
+    ZoneName(String),
     Unsupported,
 }
 
-/// Reads a text as `date`, `time`, `timestamp` or `timestamptz`.
-pub(crate) fn parse(input: &str, data_type: Type) -> Result<Value, ValueError> {
+/// Reads a text as `date`, `time`, `timestamp` or `timestamptz`; what names no zone is of this one.
+pub(crate) fn parse(input: &str, data_type: Type, zone: &Zone) -> Result<Value, ValueError> {
     let text = input.trim_matches(is_space);
     let value = if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
         Err(DateFault::Syntax)
     } else {
-        read_fields(text, data_type).and_then(|fields| assemble(&fields, data_type))
+        read_fields(text, data_type).and_then(|fields| assemble(&fields, data_type, zone))
     };
     match value {
         Ok(Ok(value)) => Ok(value),
@@ -115,6 +150,9 @@ fn fault_error(fault: DateFault, input: &str, data_type: Type) -> ValueError {
             sqlstate::INVALID_TIME_ZONE_DISPLACEMENT_VALUE,
             format!("time zone displacement out of range: \"{input}\""),
         ),
+        DateFault::ZoneName(zone) => {
+            ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, format!("time zone \"{zone}\" not recognized"))
+        }
         DateFault::Unsupported => {
             ValueError::unsupported(format!("date/time value \"{input}\" is not supported in type {name}"))
         }
@@ -165,6 +203,9 @@ fn tokens(text: &str) -> Result<Vec<DateToken<'_>>, DateFault> {
                     let separator = bytes[at];
                     at = run(at, &|byte| digit(byte) || byte == separator);
                     found.push(DateToken::Date(&text[start..at]));
+                } else if goes_on_as_zone(&text[start..at], bytes.get(at)) {
+                    at = run(at, &|byte| byte.is_ascii_alphanumeric() || b"+-/_.:".contains(&byte));
+                    found.push(DateToken::Name(&text[start..at]));
                 } else {
                     found.push(DateToken::Word(&text[start..at]));
                 }
@@ -182,6 +223,26 @@ fn tokens(text: &str) -> Result<Vec<DateToken<'_>>, DateFault> {
     Ok(found)
 }
 
+/// Whether a word is the begin of a zone's name, by the byte behind it: `Asia/Tokyo`, `EST5EDT`, `UTC-3`.
+fn goes_on_as_zone(word: &str, next: Option<&u8>) -> bool {
+    match next {
+        Some(b'/' | b'-') => true,
+        Some(b'+' | b'0'..=b'9') => {
+            let word = word.to_ascii_lowercase();
+            let is_field = matches!(
+                word.as_str(),
+                "t" | "j" | "am" | "pm" | "ad" | "bc" | "at" | "on" | "dst" | "epoch" | "allballs"
+            );
+            !is_field && month(&word).is_none() && !is_weekday(&word)
+        }
+        _ => false,
+    }
+}
+
+fn is_weekday(word: &str) -> bool {
+    WEEKDAYS.iter().any(|name| *name == word || (word.len() >= 3 && name.starts_with(word)))
+}
+
 fn read_fields(text: &str, data_type: Type) -> Result<DateFields, DateFault> {
     let mut fields = DateFields::default();
     let tokens = tokens(text)?;
@@ -191,12 +252,25 @@ fn read_fields(text: &str, data_type: Type) -> Result<DateFields, DateFault> {
     for (index, token) in tokens.iter().enumerate() {
         match *token {
             DateToken::Time(time) => set(&mut fields.time_us, read_time(time)?)?,
+            DateToken::Date(date) if fields.has_day() && date.starts_with(|first: char| first.is_ascii_digit()) => {
+                // A time without colons and an offset, as in `20240229 130506-08`.
+                let (time, _) = date.split_once('-').ok_or(DateFault::Syntax)?;
+                read_number(time, data_type, &mut fields)?;
+                set(&mut fields.zone, WrittenZone::Offset(read_zone(&date[time.len()..])?))?;
+            }
             DateToken::Date(date) => read_date(date, &mut fields)?,
             DateToken::Zone(zone) => {
-                if fields.time_us.is_none() {
+                if fields.time_us.is_none() && !fields.has_day() {
                     return Err(DateFault::Syntax);
                 }
-                set(&mut fields.zone_us, read_zone(zone)?)?;
+                set(&mut fields.zone, WrittenZone::Offset(read_zone(zone)?))?;
+            }
+            DateToken::Name(name) => {
+                if !fields.has_day() {
+                    return Err(DateFault::Syntax);
+                }
+                let zone = Zone::of_name(name).ok_or_else(|| DateFault::ZoneName(name.to_ascii_lowercase()))?;
+                set(&mut fields.zone, WrittenZone::Named(zone))?;
             }
             DateToken::Number(number) => {
                 let julian =
@@ -234,6 +308,9 @@ fn month(word: &str) -> Option<u32> {
 }
 
 fn read_word(word: &str, before_digits: bool, fields: &mut DateFields) -> Result<(), DateFault> {
+    if let Some(abbreviation) = Abbreviation::of(word) {
+        return set(&mut fields.zone, WrittenZone::Abbreviation(abbreviation));
+    }
     if let Some(number) = month(word) {
         return set(&mut fields.month, number);
     }
@@ -246,22 +323,30 @@ fn read_word(word: &str, before_digits: bool, fields: &mut DateFields) -> Result
             fields.before_christ = true;
             Ok(())
         }
-        "z" | "zulu" | "utc" | "ut" | "uct" | "gmt" => set(&mut fields.zone_us, 0),
+        // `MET DST` is an hour ahead of `MET`.
+        "dst" => match &mut fields.zone {
+            Some(WrittenZone::Abbreviation(Abbreviation::Fixed { seconds, .. })) => {
+                *seconds += 3600;
+                Ok(())
+            }
+            _ => Err(DateFault::Syntax),
+        },
         "t" | "j" if before_digits => Ok(()),
         "on" | "at" => Ok(()),
         "epoch" => {
             set(&mut fields.day_number, -UNIX_EPOCH_DAYS)?;
             set(&mut fields.time_us, 0)?;
-            set(&mut fields.zone_us, 0)
+            set(&mut fields.zone, WrittenZone::Offset(0))
         }
         "allballs" => {
             set(&mut fields.time_us, 0)?;
-            set(&mut fields.zone_us, 0)
+            set(&mut fields.zone, WrittenZone::Offset(0))
         }
         "infinity" | "now" | "today" | "tomorrow" | "yesterday" => Err(DateFault::Unsupported),
+        _ if is_weekday(&word) => Ok(()),
         _ => {
-            let weekday = WEEKDAYS.iter().any(|name| *name == word || (word.len() >= 3 && name.starts_with(&word)));
-            if weekday { Ok(()) } else { Err(DateFault::Syntax) }
+            let zone = Zone::of_name(&word).ok_or(DateFault::Syntax)?;
+            set(&mut fields.zone, WrittenZone::Named(zone))
         }
     }
 }
@@ -425,11 +510,15 @@ fn day_of(fields: &DateFields) -> Result<Option<i64>, DateFault> {
 }
 
 /// Makes the value; the inner error is a value beyond the bounds of its type.
-fn assemble(fields: &DateFields, data_type: Type) -> Result<Result<Value, ValueError>, DateFault> {
+fn assemble(fields: &DateFields, data_type: Type, zone: &Zone) -> Result<Result<Value, ValueError>, DateFault> {
     let time = time_of(fields)?;
     if data_type == Type::Time {
         let time = time.ok_or(DateFault::Syntax)?;
-        day_of(fields)?;
+        let is_zone_known = !matches!(fields.zone, Some(WrittenZone::Named(_)));
+        // What the offset of a zone is, only a day tells.
+        if day_of(fields)?.is_none() && !is_zone_known {
+            return Err(DateFault::Syntax);
+        }
         return Ok(Ok(Value::Time(time)));
     }
     let days = day_of(fields)?.ok_or(DateFault::Syntax)?;
@@ -440,7 +529,12 @@ fn assemble(fields: &DateFields, data_type: Type) -> Result<Result<Value, ValueE
         return Ok(Err(ValueError::datetime_out_of_range("timestamp")));
     }
     let local = i128::from(days) * i128::from(MICROSECONDS_PER_DAY) + i128::from(time.unwrap_or(0));
-    let offset = if data_type == Type::TimestampTz { fields.zone_us.unwrap_or(0) } else { 0 };
-    let instant = checked_timestamp(local - i128::from(offset));
-    Ok(instant.map(if data_type == Type::TimestampTz { Value::TimestampTz } else { Value::Timestamp }))
+    if data_type == Type::Timestamp {
+        return Ok(checked_timestamp(local).map(Value::Timestamp));
+    }
+    let Ok(local) = i64::try_from(local) else {
+        return Ok(Err(ValueError::datetime_out_of_range("timestamp")));
+    };
+    let instant = fields.zone.as_ref().map_or_else(|| zone.instant(local), |written| written.instant(local));
+    Ok(checked_timestamp(instant).map(Value::TimestampTz))
 }

@@ -15,12 +15,15 @@ use crate::error::{ValueError, sqlstate};
 use crate::operators::{self, BinaryOperator};
 use crate::types::Type;
 use crate::value::Value;
+use crate::zone::Zone;
 use std::fmt;
 
 /// What a function may use beside its arguments.
 pub struct Environment<'a> {
     /// When the statement's transaction began, in microseconds since 2000-01-01 00:00 UTC: what `now()` returns.
     pub statement_time: i64,
+    /// The session's time zone.
+    pub zone: &'a Zone,
     /// Where `random()` and `gen_random_uuid()` take their bits from, all 64 of them uniformly distributed.
     pub random: &'a mut dyn FnMut() -> u64,
 }
@@ -190,7 +193,7 @@ impl ScalarFunction {
                 let converted: Vec<Value> = arguments
                     .iter()
                     .zip(parameters)
-                    .map(|(argument, parameter)| cast::explicit(argument, *parameter))
+                    .map(|(argument, parameter)| cast::explicit_in(argument, *parameter, environment.zone))
                     .collect::<Result<_, _>>()?;
                 body(&converted, environment)
             }
@@ -198,26 +201,30 @@ impl ScalarFunction {
             FunctionForm::Array(body) => Ok(body(arguments)),
             FunctionForm::Coalesce => {
                 let found = arguments.iter().find(|argument| !argument.is_null());
-                found.map_or(Ok(Value::Null), |found| cast::explicit(found, self.result))
+                found.map_or(Ok(Value::Null), |found| cast::explicit_in(found, self.result, environment.zone))
             }
             FunctionForm::NullIf => {
                 let [first, second] = arguments else {
                     return Err(self.wrong_arguments());
                 };
-                let equal = operators::binary(BinaryOperator::Equal, first, second)?;
+                let equal = operators::binary_in(BinaryOperator::Equal, first, second, environment.zone)?;
                 Ok(if equal.as_boolean() == Some(true) { Value::Null } else { first.clone() })
             }
             FunctionForm::Greatest | FunctionForm::Least => {
                 let present = arguments.iter().filter(|argument| !argument.is_null());
+                let present = present.map(|argument| cast::explicit_in(argument, self.result, environment.zone));
+                let present: Vec<Value> = present.collect::<Result<_, _>>()?;
                 let found = match self.form {
-                    FunctionForm::Greatest => present.max_by(|left, right| compare(left, right)),
-                    _ => present.min_by(|left, right| compare(left, right)),
+                    FunctionForm::Greatest => present.into_iter().max_by(compare),
+                    _ => present.into_iter().min_by(compare),
                 };
-                found.map_or(Ok(Value::Null), |found| cast::explicit(found, self.result))
+                Ok(found.unwrap_or(Value::Null))
             }
-            FunctionForm::Concat => Ok(Value::text(strings::concatenate("", arguments))),
+            FunctionForm::Concat => Ok(Value::text(strings::concatenate("", arguments, environment.zone))),
             FunctionForm::ConcatWithSeparator => match arguments.split_first() {
-                Some((Value::Text(separator), rest)) => Ok(Value::text(strings::concatenate(separator, rest))),
+                Some((Value::Text(separator), rest)) => {
+                    Ok(Value::text(strings::concatenate(separator, rest, environment.zone)))
+                }
                 Some((Value::Null, _)) => Ok(Value::Null),
                 _ => Err(self.wrong_arguments()),
             },
@@ -291,7 +298,7 @@ mod tests {
                 let Ok(arguments) = arguments else { continue };
                 let function = lookup(entry.name, entry.parameters).unwrap();
                 prop_assert_eq!(function.result, entry.result);
-                let mut environment = Environment { statement_time: 0, random: &mut || 7 };
+                let mut environment = Environment { statement_time: 0, zone: &Zone::UTC, random: &mut || 7 };
                 if let Ok(value) = function.call(&arguments, &mut environment) {
                     prop_assert_eq!(value.data_type(), Some(entry.result), "{} {:?}", entry.name, arguments);
                 }
@@ -302,7 +309,7 @@ mod tests {
     fn call(name: &str, arguments: &[Value], random: &mut dyn FnMut() -> u64) -> Value {
         let types: Vec<Type> = arguments.iter().filter_map(Value::data_type).collect();
         let function = lookup(name, &types).unwrap();
-        function.call(arguments, &mut Environment { statement_time: 86_400_000_001, random }).unwrap()
+        function.call(arguments, &mut Environment { statement_time: 86_400_000_001, zone: &Zone::UTC, random }).unwrap()
     }
 
     /// A replayed statement must see the same time and the same random numbers.

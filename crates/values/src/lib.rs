@@ -1,15 +1,16 @@
 //! SQL types and values: codecs of rows and keys, text and binary formats, operators and functions.
 //!
 //! A pure library. It knows PostgreSQL's types and how they compare, print, parse and compute; it knows no table, no
-//! transaction and no socket. The session's settings are fixed: time zone UTC, `DateStyle` ISO, `IntervalStyle`
-//! postgres, `extra_float_digits` 1, collation C, encoding UTF-8.
+//! transaction and no socket. What depends on the session's time zone is given a [`Zone`], in functions whose names end in `_in`; those without it are for
+//! what no zone can change, and take UTC. The other settings are fixed: `DateStyle` ISO, `IntervalStyle` postgres, `extra_float_digits` 1, collation C,
+//! encoding UTF-8.
 //!
 //! Two representations need care. A `char(n)` is held **without** its trailing blanks, which no operator sees, and is
 //! padded only when it is printed as a column of type `char(n)`. A `numeric` carries its display scale in the scale
 //! of its [`BigDecimal`](bigdecimal::BigDecimal): 1.0 and 1.00 are equal but print differently; the values `NaN` and
 //! `Infinity` of `numeric` and of the date types are refused with SQLSTATE 0A000.
 //!
-//! Reading order: [`types`], [`value`], [`error`], [`compare`]; [`row`] and [`key`] for stored bytes;
+//! Reading order: [`types`], [`value`], [`error`], [`zone`], [`compare`]; [`row`] and [`key`] for stored bytes;
 //! [`enumeration`] for users' types; [`text`] and [`binary`] for clients, `array` for both; [`json`]; [`operators`],
 //! [`cast`] and [`functions`] to compute, [`addition`] to add to stored numbers.
 
@@ -44,6 +45,7 @@ pub mod text;
 pub mod types;
 pub mod value;
 mod varint;
+pub mod zone;
 
 pub use addition::Addend;
 pub use array::Array;
@@ -53,6 +55,7 @@ pub use json::Jsonb;
 pub use modifier::Strictness;
 pub use types::{Element, Type};
 pub use value::{Interval, Value};
+pub use zone::Zone;
 
 /// What every fallible operation of this crate returns.
 pub type Result<T> = std::result::Result<T, ValueError>;

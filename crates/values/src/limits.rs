@@ -42,6 +42,12 @@ pub const ARRAY_DIMENSIONS_MAX: i32 = 6;
 /// Deepest nesting of arrays and objects in a `json` or `jsonb`. PostgreSQL's is what its stack holds, some thousands.
 pub const JSON_DEPTH_MAX: usize = 1000;
 
+/// Longest name of a time zone, in bytes (PostgreSQL's `TZ_STRLEN_MAX`).
+pub const ZONE_NAME_BYTES_MAX: usize = 255;
+
+/// Largest offset that a rule of a time zone may have, in whole hours: less than a week.
+pub const ZONE_OFFSET_HOURS_MAX: i64 = 24 * 7 - 1;
+
 /// Microseconds in a second.
 pub const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
 

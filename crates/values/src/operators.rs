@@ -13,6 +13,7 @@ use crate::temporal;
 use crate::text;
 use crate::types::Type;
 use crate::value::Value;
+use crate::zone::Zone;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
@@ -198,9 +199,20 @@ pub fn binary_type(operator: BinaryOperator, left: Type, right: Type) -> Option<
     }
 }
 
-/// Applies a binary operator. Errors: 42883 if it does not take such operands, 22003, 22008, 22012, 22025.
+/// As [`binary_in`], in UTC.
 pub fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value, ValueError> {
+    binary_in(operator, left, right, &Zone::UTC)
+}
+
+/// Applies a binary operator in a time zone. Errors: 42883 if it does not take such operands, 22003, 22008, 22012, 22025.
+pub fn binary_in(operator: BinaryOperator, left: &Value, right: &Value, zone: &Zone) -> Result<Value, ValueError> {
     use BinaryOperator as Op;
+    if !zone.is_utc()
+        && operator != Op::Concatenate
+        && let Some((left, right)) = temporal::one_side_moved(operator, left, right, zone)?
+    {
+        return binary_in(operator, &left, &right, &Zone::UTC);
+    }
     match operator {
         Op::And | Op::Or => return connect(operator, left, right),
         Op::IsDistinctFrom => {
@@ -224,20 +236,31 @@ pub fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Result<V
             let matches = like(text, pattern, matches!(operator, Op::ILike | Op::NotILike))?;
             matches != matches!(operator, Op::NotLike | Op::NotILike)
         }
-        Op::Concatenate => return concatenate(left, right).ok_or_else(|| undefined(operator, left, right)),
+        Op::Concatenate => return concatenate(left, right, zone).ok_or_else(|| undefined(operator, left, right)),
         _ => {
             return match arithmetic::binary(operator, left, right)? {
                 Some(value) => Ok(value),
-                None => temporal::binary(operator, left, right)?.ok_or_else(|| undefined(operator, left, right)),
+                None => temporal::binary(operator, left, right, zone)?.ok_or_else(|| undefined(operator, left, right)),
             };
         }
     };
     Ok(Value::Boolean(truth))
 }
 
-/// `operand op ANY (array)`: true if it is for any element, else NULL if it is unknown for any. Errors: as [`binary`]; 42809 for what is no
+/// As [`compare`], with local times and instants compared in a time zone.
+pub fn compare_in(left: &Value, right: &Value, zone: &Zone) -> Ordering {
+    if zone.is_utc() {
+        return compare(left, right);
+    }
+    match temporal::one_side_moved(BinaryOperator::Equal, left, right, zone) {
+        Ok(Some((left, right))) => compare(&left, &right),
+        _ => compare(left, right),
+    }
+}
+
+/// `operand op ANY (array)`: true if it is for any element, else NULL if it is unknown for any. Errors: as [`binary_in`]; 42809 for what is no
 /// array.
-pub fn any(operator: BinaryOperator, operand: &Value, array: &Value) -> Result<Value, ValueError> {
+pub fn any_in(operator: BinaryOperator, operand: &Value, array: &Value, zone: &Zone) -> Result<Value, ValueError> {
     if array.is_null() {
         return Ok(Value::Null);
     }
@@ -246,7 +269,7 @@ pub fn any(operator: BinaryOperator, operand: &Value, array: &Value) -> Result<V
     })?;
     let mut is_unknown = false;
     for element in elements {
-        match binary(operator, operand, element)?.as_boolean() {
+        match binary_in(operator, operand, element, zone)?.as_boolean() {
             Some(true) => return Ok(Value::Boolean(true)),
             Some(false) => {}
             None => is_unknown = true,
@@ -315,23 +338,25 @@ fn connect(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Valu
 }
 
 /// Strings with anything that has a text, or two byte strings.
-fn concatenate(left: &Value, right: &Value) -> Option<Value> {
+fn concatenate(left: &Value, right: &Value, zone: &Zone) -> Option<Value> {
     match (left, right) {
         // Whether NULL is an array or an element cannot be told from values.
         (Value::Array(_), _) | (_, Value::Array(_)) => None,
         (Value::Json(_) | Value::Jsonb(_), _) | (_, Value::Json(_) | Value::Jsonb(_)) => None,
         (Value::Bytea(left), Value::Bytea(right)) => Some(Value::bytea([left.as_ref(), right.as_ref()].concat())),
         (Value::Text(left), Value::Text(right)) => Some(Value::text([left.as_ref(), right.as_ref()].concat())),
-        (Value::Text(_), _) | (_, Value::Text(_)) => Some(Value::text(cast_text(left)? + &cast_text(right)?)),
+        (Value::Text(_), _) | (_, Value::Text(_)) => {
+            Some(Value::text(cast_text(left, zone)? + &cast_text(right, zone)?))
+        }
         _ => None,
     }
 }
 
 /// The text of a value as a cast to `text` prints it, which spells booleans out; `None` for NULL.
-pub(crate) fn cast_text(value: &Value) -> Option<String> {
+pub(crate) fn cast_text(value: &Value, zone: &Zone) -> Option<String> {
     match value {
         Value::Boolean(truth) => Some(truth.to_string()),
-        other => text::to_string(other),
+        other => text::to_string_in(other, zone),
     }
 }
 

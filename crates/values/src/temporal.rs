@@ -1,4 +1,4 @@
-//! Arithmetic of dates, times, timestamps and intervals, with the time zone UTC.
+//! Arithmetic of dates, times, timestamps and intervals in a time zone.
 //!
 //! Invariant: results lie within their type's bounds or are errors (22008); a time of day wraps at midnight.
 
@@ -12,6 +12,7 @@ use crate::limits::{MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND};
 use crate::operators::BinaryOperator::{self, Add, Divide, Multiply, Subtract};
 use crate::types::Type;
 use crate::value::{Interval, Value};
+use crate::zone::Zone;
 use bigdecimal::{BigDecimal, ToPrimitive};
 
 /// The type of the result, `None` if the operator does not take operands of these types.
@@ -36,12 +37,17 @@ pub(crate) fn binary_type(operator: BinaryOperator, left: Type, right: Type) -> 
 }
 
 /// Applies an operator; `None` if it does not take such operands.
-pub(crate) fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Option<Value>, ValueError> {
+pub(crate) fn binary(
+    operator: BinaryOperator,
+    left: &Value,
+    right: &Value,
+    zone: &Zone,
+) -> Result<Option<Value>, ValueError> {
     use Value::{Date, Time, Timestamp, TimestampTz};
     let value = match (operator, left, right) {
         (Add, Value::Interval(_), Date(_) | Time(_) | Timestamp(_) | TimestampTz(_))
         | (Add, Time(_), Date(_))
-        | (Add, Value::SmallInt(_) | Value::Integer(_), Date(_)) => return binary(operator, right, left),
+        | (Add, Value::SmallInt(_) | Value::Integer(_), Date(_)) => return binary(operator, right, left, zone),
         (Add | Subtract, Date(days), Value::SmallInt(_) | Value::Integer(_)) => {
             let more = right.as_integer().unwrap_or(0);
             let more = if operator == Subtract { -more } else { more };
@@ -60,7 +66,7 @@ pub(crate) fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> R
             Timestamp(shift(*instant, &signed(operator, span)?)?)
         }
         (Add | Subtract, TimestampTz(instant), Value::Interval(span)) => {
-            TimestampTz(shift(*instant, &signed(operator, span)?)?)
+            TimestampTz(shift_in(*instant, &signed(operator, span)?, zone)?)
         }
         (Add | Subtract, Time(time), Value::Interval(span)) => {
             let span = i128::from(span.microseconds);
@@ -101,6 +107,45 @@ pub(crate) fn midnight(days: i32) -> Result<i64, ValueError> {
         .map_err(|_| ValueError::new(sqlstate::DATETIME_FIELD_OVERFLOW, "date out of range for timestamp"))
 }
 
+/// The instant of a date's midnight, or of a timestamp, in a zone. Errors: 22008.
+pub(crate) fn instant_in(value: &Value, zone: &Zone) -> Result<i64, ValueError> {
+    let of_local = |local: i64| checked_timestamp(zone.instant(local));
+    match value {
+        Value::Date(days) => of_local(midnight(*days)?)
+            .map_err(|_| ValueError::new(sqlstate::DATETIME_FIELD_OVERFLOW, "date out of range for timestamp")),
+        Value::Timestamp(local) => of_local(*local),
+        other => instant(other),
+    }
+}
+
+/// Operands of which one is an instant and the other a local time, both as instants; `None` for others. Comparing takes what is out of range for the
+/// earliest, or the latest, as PostgreSQL does. Errors: 22008.
+pub(crate) fn one_side_moved(
+    operator: BinaryOperator,
+    left: &Value,
+    right: &Value,
+    zone: &Zone,
+) -> Result<Option<(Value, Value)>, ValueError> {
+    let moved = |value: &Value| {
+        if !operator.is_comparison() {
+            return instant_in(value, zone).map(Value::TimestampTz);
+        }
+        let local = match value {
+            Value::Date(days) => i128::from(*days) * i128::from(MICROSECONDS_PER_DAY),
+            Value::Timestamp(local) => i128::from(*local),
+            other => return Ok(other.clone()),
+        };
+        let bounds = i128::from(i64::MIN)..=i128::from(i64::MAX);
+        let instant = i64::try_from(local).map_or(local, |local| zone.instant(local));
+        Ok(Value::TimestampTz(instant.clamp(*bounds.start(), *bounds.end()) as i64))
+    };
+    Ok(match (left, right) {
+        (Value::TimestampTz(_), Value::Date(_) | Value::Timestamp(_)) => Some((left.clone(), moved(right)?)),
+        (Value::Date(_) | Value::Timestamp(_), Value::TimestampTz(_)) => Some((moved(left)?, right.clone())),
+        _ => None,
+    })
+}
+
 fn instant(value: &Value) -> Result<i64, ValueError> {
     match value {
         Value::Date(days) => midnight(*days),
@@ -118,6 +163,29 @@ pub(crate) fn shift(timestamp: i64, span: &Interval) -> Result<i64, ValueError> 
     // PostgreSQL checks after each unit.
     let before_time = checked_timestamp(midnight + i128::from(time))?;
     checked_timestamp(i128::from(before_time) + i128::from(span.microseconds))
+}
+
+/// The same of an instant: months and days are those of local time, so that they keep the time of the day where the clock changes.
+pub(crate) fn shift_in(instant: i64, span: &Interval, zone: &Zone) -> Result<i64, ValueError> {
+    if zone.is_utc() {
+        return shift(instant, span);
+    }
+    let mut instant = instant;
+    if span.months != 0 {
+        let (days, time) = split_timestamp(zone.local(instant));
+        let days = day_number(add_months(civil(days), i64::from(span.months)));
+        instant = checked_timestamp(zone.instant(checked_timestamp(of_day(days, time))?))?;
+    }
+    if span.days != 0 {
+        let (days, time) = split_timestamp(zone.local(instant));
+        let days = days + i64::from(span.days);
+        instant = checked_timestamp(zone.instant(checked_timestamp(of_day(days, time))?))?;
+    }
+    checked_timestamp(i128::from(instant) + i128::from(span.microseconds))
+}
+
+fn of_day(days: i64, time: i64) -> i128 {
+    i128::from(days) * i128::from(MICROSECONDS_PER_DAY) + i128::from(time)
 }
 
 /// Whole days and the rest, both of the same sign.
@@ -151,7 +219,7 @@ pub(crate) fn bin(width: &Value, source: &Value, origin: &Value) -> Result<Value
 
 /// A field such as `year` or `epoch` of a date, time, timestamp or interval, as `extract` returns it. Errors: 22023 for
 /// fields that do not exist, 0A000 for those that the type does not have.
-pub(crate) fn extract(field: &str, source: &Value) -> Result<BigDecimal, ValueError> {
+pub(crate) fn extract(field: &str, source: &Value, zone: &Zone) -> Result<BigDecimal, ValueError> {
     let lower = field.to_ascii_lowercase();
     let field = canonical(&lower).ok_or_else(|| unit_error(&lower, false, source))?;
     let found = match source {
@@ -159,8 +227,11 @@ pub(crate) fn extract(field: &str, source: &Value) -> Result<BigDecimal, ValueEr
         Value::Time(time) => extract_time(field, *time),
         Value::Timestamp(microseconds) => extract_timestamp(field, *microseconds),
         Value::TimestampTz(microseconds) => match field {
-            "timezone" | "timezone_hour" | "timezone_minute" => Some(BigDecimal::from(0)),
-            _ => extract_timestamp(field, *microseconds),
+            "timezone" => Some(whole(i64::from(zone.at(*microseconds).seconds))),
+            "timezone_hour" => Some(whole(i64::from(zone.at(*microseconds).seconds / 3600))),
+            "timezone_minute" => Some(whole(i64::from(zone.at(*microseconds).seconds / 60 % 60))),
+            "epoch" => extract_timestamp(field, *microseconds),
+            _ => extract_timestamp(field, zone.local(*microseconds)),
         },
         Value::Interval(span) => extract_interval(field, span),
         _ => None,
@@ -169,8 +240,8 @@ pub(crate) fn extract(field: &str, source: &Value) -> Result<BigDecimal, ValueEr
 }
 
 /// A field as `date_part` returns it: computed in doubles, in PostgreSQL's order. Errors: as [`extract`].
-pub(crate) fn extract_double(field: &str, source: &Value) -> Result<f64, ValueError> {
-    let exact = extract(field, source)?;
+pub(crate) fn extract_double(field: &str, source: &Value, zone: &Zone) -> Result<f64, ValueError> {
+    let exact = extract(field, source, zone)?;
     let million = MICROSECONDS_PER_SECOND as f64;
     Ok(match (canonical(&field.to_ascii_lowercase()), source) {
         (Some("epoch"), Value::Interval(span)) => {
@@ -319,8 +390,8 @@ fn extract_interval(field: &str, span: &Interval) -> Option<BigDecimal> {
     })
 }
 
-/// `date_trunc`: sets all smaller fields to their start. Errors: 22023 and 0A000 as [`extract`], 22008.
-pub(crate) fn truncate(field: &str, source: &Value) -> Result<Value, ValueError> {
+/// `date_trunc` in a time zone: sets all smaller fields to their start. Errors: 22023 and 0A000 as [`extract`], 22008.
+pub(crate) fn truncate(field: &str, source: &Value, zone: &Zone) -> Result<Value, ValueError> {
     let lower = field.to_ascii_lowercase();
     // These can be extracted only.
     let only_extracted = |field: &&str| matches!(*field, "epoch" | "julian" | "dow" | "isodow" | "doy" | "isoyear");
@@ -333,7 +404,16 @@ pub(crate) fn truncate(field: &str, source: &Value) -> Result<Value, ValueError>
     };
     Ok(match source {
         Value::Timestamp(microseconds) => Value::Timestamp(truncate_at(*microseconds)?),
-        Value::TimestampTz(microseconds) => Value::TimestampTz(truncate_at(*microseconds)?),
+        Value::TimestampTz(instant) => {
+            let offset = i64::from(zone.at(*instant).seconds) * MICROSECONDS_PER_SECOND;
+            let (days, time) = split_timestamp(*instant + offset);
+            let begin = truncate_instant(field, days, time).ok_or_else(unknown)?;
+            // Parts of a day keep the offset; the midnight of a day may have another.
+            Value::TimestampTz(checked_timestamp(match clock_unit(field) {
+                Some(_) => begin - i128::from(offset),
+                None => i64::try_from(begin).map_or(begin, |begin| zone.instant(begin)),
+            })?)
+        }
         Value::Interval(span) => Value::Interval(truncate_interval(field, span).ok_or_else(unknown)?),
         _ => return Err(unknown()),
     })

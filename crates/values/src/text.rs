@@ -1,6 +1,6 @@
 //! PostgreSQL's text format of every type.
 //!
-//! Invariant: what [`write()`] prints, [`parse`] reads as an equal value of the same type.
+//! Invariant: what [`write_in`] prints, [`parse_in`] reads as an equal value of the same type, in the same time zone.
 
 use crate::array_literal;
 use crate::calendar;
@@ -9,16 +9,23 @@ use crate::error::{ValueError, sqlstate};
 use crate::float::{self, is_space};
 use crate::interval;
 use crate::json;
+use crate::limits::MICROSECONDS_PER_SECOND;
 use crate::modifier::{self, Strictness};
 use crate::numeric;
 use crate::types::Type;
 use crate::value::Value;
+use crate::zone::Zone;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Reads a value of a type, its modifier enforced as in an assignment. Errors: PostgreSQL's, mostly 22P02, 22003, 22007,
-/// 22008, 22001.
+/// As [`parse_in`], in UTC.
 pub fn parse(input: &str, data_type: Type) -> Result<Value, ValueError> {
+    parse_in(input, data_type, &Zone::UTC)
+}
+
+/// Reads a value of a type, its modifier enforced as in an assignment; local times that name no zone are of this one. Errors: PostgreSQL's, mostly
+/// 22P02, 22003, 22007, 22008, 22001.
+pub fn parse_in(input: &str, data_type: Type, zone: &Zone) -> Result<Value, ValueError> {
     let value = match data_type {
         Type::Boolean => Value::Boolean(parse_boolean(input)?),
         Type::SmallInt => Value::SmallInt(parse_integer(input, data_type)?),
@@ -32,7 +39,7 @@ pub fn parse(input: &str, data_type: Type) -> Result<Value, ValueError> {
             Value::text(input)
         }
         Type::Bytea => Value::bytea(parse_bytea(input)?),
-        Type::Date | Type::Time | Type::Timestamp | Type::TimestampTz => datetime::parse(input, data_type)?,
+        Type::Date | Type::Time | Type::Timestamp | Type::TimestampTz => datetime::parse(input, data_type, zone)?,
         Type::Interval => Value::Interval(interval::parse(input)?),
         Type::Uuid => Value::Uuid(parse_uuid(input)?),
         Type::Oid => Value::Oid(parse_oid(input)?),
@@ -43,7 +50,7 @@ pub fn parse(input: &str, data_type: Type) -> Result<Value, ValueError> {
         }
         Type::Jsonb => Value::Jsonb(Arc::new(json::parse_tree(input)?)),
         Type::Enum(labels) => return Ok(Value::Enum(labels.parse(input)?)),
-        Type::Array(element) => return array_literal::parse_text(input, element.data_type()),
+        Type::Array(element) => return array_literal::parse_text(input, element.data_type(), zone),
         Type::Void => return Err(no_input()),
     };
     modifier::fit(value, data_type, Strictness::Assignment)
@@ -54,15 +61,20 @@ pub(crate) fn no_input() -> ValueError {
     ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, "cannot accept a value of type void")
 }
 
-/// As [`parse`], for bytes from a client. Errors: also 22021 for bytes that are not UTF-8.
+/// As [`parse_bytes_in`], in UTC.
 pub fn parse_bytes(input: &[u8], data_type: Type) -> Result<Value, ValueError> {
+    parse_bytes_in(input, data_type, &Zone::UTC)
+}
+
+/// As [`parse_in`], for bytes from a client. Errors: also 22021 for bytes that are not UTF-8.
+pub fn parse_bytes_in(input: &[u8], data_type: Type, zone: &Zone) -> Result<Value, ValueError> {
     let text = std::str::from_utf8(input).map_err(|error| {
         let wrong = &input[error.valid_up_to()..];
         let length = error.error_len().unwrap_or(wrong.len()).min(wrong.len());
         let bytes: Vec<String> = wrong[..length].iter().map(|byte| format!("0x{byte:02x}")).collect();
         invalid_encoding(&bytes.join(" "))
     })?;
-    parse(text, data_type)
+    parse_in(text, data_type, zone)
 }
 
 #[cold]
@@ -78,9 +90,14 @@ pub(crate) fn refuse_zero_byte(text: &str) -> Result<(), ValueError> {
     if text.as_bytes().contains(&0) { Err(invalid_encoding("0x00")) } else { Ok(()) }
 }
 
-/// Appends a value of a column of type `data_type`, which pads `char(n)`, in arrays too, and is otherwise ignored; nothing for
-/// NULL, which has no text.
+/// As [`write_in`], in UTC.
 pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
+    write_in(value, data_type, &Zone::UTC, out);
+}
+
+/// Appends a value of a column of type `data_type`, which pads `char(n)`, in arrays too, and is otherwise ignored; nothing for
+/// NULL, which has no text. Instants are shown in the time zone.
+pub fn write_in(value: &Value, data_type: Type, zone: &Zone, out: &mut Vec<u8>) {
     match value {
         Value::Null => {}
         Value::Boolean(truth) => out.push(if *truth { b't' } else { b'f' }),
@@ -102,8 +119,12 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
         }
         Value::Date(days) => calendar::write_date(i64::from(*days), out),
         Value::Time(microseconds) => calendar::write_time(*microseconds, out),
-        Value::Timestamp(microseconds) => calendar::write_timestamp(*microseconds, false, out),
-        Value::TimestampTz(microseconds) => calendar::write_timestamp(*microseconds, true, out),
+        Value::Timestamp(microseconds) => calendar::write_timestamp(*microseconds, None, out),
+        Value::TimestampTz(microseconds) => {
+            let offset = zone.at(*microseconds).seconds;
+            let local = *microseconds + i64::from(offset) * MICROSECONDS_PER_SECOND;
+            calendar::write_timestamp(local, Some(offset), out);
+        }
         Value::Interval(interval) => interval::write(interval, out),
         Value::Uuid(bytes) => {
             for (index, part) in
@@ -116,16 +137,21 @@ pub fn write(value: &Value, data_type: Type, out: &mut Vec<u8>) {
             }
         }
         Value::Array(array) => {
-            array_literal::write_text(array, data_type.element().unwrap_or_else(|| array.element()), out);
+            array_literal::write_text(array, data_type.element().unwrap_or_else(|| array.element()), zone, out);
         }
     }
 }
 
-/// The text of a value as its own type prints it; `None` for NULL.
+/// As [`to_string_in`], in UTC.
 pub fn to_string(value: &Value) -> Option<String> {
+    to_string_in(value, &Zone::UTC)
+}
+
+/// The text of a value as its own type prints it; `None` for NULL.
+pub fn to_string_in(value: &Value, zone: &Zone) -> Option<String> {
     let data_type = value.data_type()?;
     let mut out = Vec::new();
-    write(value, data_type, &mut out);
+    write_in(value, data_type, zone, &mut out);
     Some(into_string(out))
 }
 

@@ -193,7 +193,7 @@ fn functions_are_postgresqls() {
             }
             continue;
         };
-        let mut environment = Environment { statement_time: 0, random: &mut || 0 };
+        let mut environment = Environment { statement_time: 0, zone: &values::Zone::UTC, random: &mut || 0 };
         let found = function.call(&values, &mut environment);
         let held = found.as_ref().ok().and_then(Value::data_type);
         let text = outcome(found, function.result);

@@ -15,7 +15,7 @@ use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
 use serde::{Deserialize, Serialize};
-use values::Value;
+use values::{Value, Zone};
 
 /// A copy under way.
 #[derive(Debug, Serialize, Deserialize)]
@@ -87,7 +87,8 @@ impl RebuildRun {
         for (column, (old, new)) in from.columns.iter().zip(&to.columns).enumerate() {
             let value = &mut self.values[column];
             if (old.column_type != new.column_type || new.column_type.has_labels()) && !new.dropped {
-                *value = values::cast::assign(value, new.column_type).map_err(failure::of_value)?;
+                *value =
+                    values::cast::assign_in(value, new.column_type, scene.scope.zone).map_err(failure::of_value)?;
             }
             if let Some((_, computed)) = fill.iter().find(|(filled, _)| *filled == column) {
                 *value = scene.scope.evaluate(computed, &[])?.into_owned();

@@ -118,7 +118,8 @@ impl World {
     /// Runs a program of another session.
     pub fn execute_as(&mut self, session: u64, program: &Arc<Program>, parameters: &[Value]) {
         let (program, parameters) = (Arc::clone(program), parameters.to_vec());
-        let request = SessionRequest::Execute { program, parameters, rows: Vec::new(), time_micros: 0 };
+        let request =
+            SessionRequest::Execute { program, parameters, rows: Vec::new(), time_micros: 0, zone: values::Zone::UTC };
         self.ask_as(session, request);
     }
 
@@ -147,6 +148,7 @@ impl World {
             parameters: parameters.to_vec(),
             rows,
             time_micros: 0,
+            zone: values::Zone::UTC,
         })
     }
 

@@ -8,7 +8,7 @@ use analyzer::Typed;
 use values::error::sqlstate;
 use values::json::JsonbObject;
 use values::limits::VALUE_BYTES_MAX;
-use values::{Jsonb, Type, Value, ValueError};
+use values::{Jsonb, Type, Value, ValueError, Zone};
 
 /// How the arguments of an aggregate are held. A row comes as the JSON of it.
 fn held(arguments: &[Typed]) -> Option<Vec<ArgumentKind>> {
@@ -35,13 +35,14 @@ impl ArgumentKind {
 /// The text of an array or object that grows.
 pub struct JsonTexts {
     kinds: Vec<ArgumentKind>,
+    zone: Zone,
     text: String,
 }
 
 impl JsonTexts {
     /// Before any row, of one argument for an array, of two for an object; `None` for arguments that have no way to be held.
-    pub fn new(arguments: &[Typed]) -> Option<JsonTexts> {
-        Some(JsonTexts { kinds: held(arguments)?, text: String::new() })
+    pub fn new(arguments: &[Typed], zone: &Zone) -> Option<JsonTexts> {
+        Some(JsonTexts { kinds: held(arguments)?, zone: zone.clone(), text: String::new() })
     }
 }
 
@@ -54,15 +55,15 @@ impl Accumulator for JsonTexts {
             if name.is_null() {
                 return Err(invalid("field name must not be null"));
             }
-            append_string(&key(name, kinds[0].data_type)?, text);
+            append_string(&key(name, kinds[0].data_type, &self.zone)?, text);
             text.push_str(" : ");
-            return append(value, kinds[1].data_type, LineEnds::None, text);
+            return append(value, kinds[1].data_type, &self.zone, LineEnds::None, text);
         }
         text.push_str(if is_first { "[" } else { ", " });
         if !is_first && kinds[0].has_lines() && !arguments[0].is_null() {
             text.push_str("\n ");
         }
-        append(&arguments[0], kinds[0].data_type, LineEnds::None, text)
+        append(&arguments[0], kinds[0].data_type, &self.zone, LineEnds::None, text)
     }
 
     fn finish(&self) -> Result<Value, ValueError> {
@@ -81,6 +82,7 @@ impl Accumulator for JsonTexts {
 /// The elements or pairs of a `jsonb` that grows.
 pub struct JsonTrees {
     kinds: Vec<ArgumentKind>,
+    zone: Zone,
     keys: Vec<Box<str>>,
     values: Vec<Jsonb>,
     size: usize,
@@ -88,8 +90,8 @@ pub struct JsonTrees {
 
 impl JsonTrees {
     /// As [`JsonTexts::new`].
-    pub fn new(arguments: &[Typed]) -> Option<JsonTrees> {
-        Some(JsonTrees { kinds: held(arguments)?, keys: Vec::new(), values: Vec::new(), size: 0 })
+    pub fn new(arguments: &[Typed], zone: &Zone) -> Option<JsonTrees> {
+        Some(JsonTrees { kinds: held(arguments)?, zone: zone.clone(), keys: Vec::new(), values: Vec::new(), size: 0 })
     }
 }
 
@@ -100,11 +102,11 @@ impl Accumulator for JsonTrees {
             if name.is_null() {
                 return Err(invalid("field name must not be null"));
             }
-            let name = key(name, self.kinds[0].data_type)?;
+            let name = key(name, self.kinds[0].data_type, &self.zone)?;
             self.size += name.len() + size_of::<Box<str>>();
             self.keys.push(name.into());
         }
-        let json = tree(value, self.kinds[names.len()].data_type)?;
+        let json = tree(value, self.kinds[names.len()].data_type, &self.zone)?;
         self.size += json.size_in_memory() + size_of::<Jsonb>();
         self.values.push(json);
         if self.size > VALUE_BYTES_MAX {

@@ -172,7 +172,7 @@ fn to_text(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let element_type = call.held(0)?.element();
     let texts = call.elements(0).iter().filter_map(|element| match (element, element.data_type()) {
         (Value::Null, _) | (_, None) => for_null.map(str::to_string),
-        (_, Some(own)) => Some(printed(element, element_type.unwrap_or(own))),
+        (_, Some(own)) => Some(printed(element, element_type.unwrap_or(own), call.zone())),
     });
     let (mut joined, mut is_first) = (String::new(), true);
     for text in texts {

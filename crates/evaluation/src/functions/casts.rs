@@ -12,7 +12,7 @@ const NAME_BYTES_MAX: usize = 63;
 /// A body that casts to a type.
 macro_rules! to {
     ($target:expr) => {
-        |call| cast::explicit(call.value(0), $target)
+        |call| cast::explicit_in(call.value(0), $target, call.zone())
     };
 }
 

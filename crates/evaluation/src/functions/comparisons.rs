@@ -3,17 +3,16 @@
 use crate::call::{CallArguments, FunctionResult, Implementation};
 use std::cmp::Ordering;
 use values::Value;
-use values::compare::compare;
-use values::operators::{BinaryOperator, binary};
+use values::operators::{BinaryOperator, binary_in, compare_in};
 
 fn ordering(call: &CallArguments<'_, '_>) -> Ordering {
-    compare(call.value(0), call.value(1))
+    compare_in(call.value(0), call.value(1), call.zone())
 }
 
 macro_rules! operator {
     ($name:ident, $operator:ident) => {
         fn $name(call: &mut CallArguments<'_, '_>) -> FunctionResult {
-            binary(BinaryOperator::$operator, call.value(0), call.value(1))
+            binary_in(BinaryOperator::$operator, call.value(0), call.value(1), call.zone())
         }
     };
 }

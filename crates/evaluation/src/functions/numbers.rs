@@ -4,13 +4,13 @@ use super::library;
 use crate::call::{CallArguments, FunctionResult, Implementation};
 use values::Type::{BigInt, Integer, SmallInt};
 use values::error::sqlstate;
-use values::operators::{BinaryOperator, UnaryOperator, binary, unary};
+use values::operators::{BinaryOperator, UnaryOperator, binary, binary_in, unary};
 use values::{Value, ValueError};
 
 macro_rules! arithmetic {
     ($name:ident, $operator:ident) => {
         pub(super) fn $name(call: &mut CallArguments<'_, '_>) -> FunctionResult {
-            binary(BinaryOperator::$operator, call.value(0), call.value(1))
+            binary_in(BinaryOperator::$operator, call.value(0), call.value(1), call.zone())
         }
     };
 }

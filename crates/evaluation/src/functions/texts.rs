@@ -7,7 +7,7 @@ use values::Type::{Integer, Text};
 use values::error::sqlstate;
 use values::limits::VALUE_BYTES_MAX;
 use values::operators::{BinaryOperator, binary};
-use values::{Type, Value, ValueError, text};
+use values::{Type, Value, ValueError, Zone, text};
 
 pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("textcat", |call| binary(BinaryOperator::Concatenate, call.value(0), call.value(1))),
@@ -73,13 +73,13 @@ pub(super) const BY_NUMBER: &[(u32, Implementation)] = &[
 
 /// An argument, which is not NULL, as its type prints it: a `char(n)` with its blanks.
 pub(super) fn output(call: &CallArguments<'_, '_>, index: usize) -> Result<String, ValueError> {
-    Ok(printed(call.value(index), call.held(index)?))
+    Ok(printed(call.value(index), call.held(index)?, call.zone()))
 }
 
-/// A value as a type prints it.
-pub(super) fn printed(value: &Value, data_type: Type) -> String {
+/// A value as a type prints it in a time zone.
+pub(super) fn printed(value: &Value, data_type: Type, zone: &Zone) -> String {
     let mut bytes = Vec::new();
-    text::write(value, data_type, &mut bytes);
+    text::write_in(value, data_type, zone, &mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

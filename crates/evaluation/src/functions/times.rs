@@ -1,4 +1,4 @@
-//! Dates, times, timestamps and intervals. The time zone is UTC.
+//! Dates, times, timestamps and intervals, in the session's time zone and in others.
 
 use super::library;
 use super::numbers::{add, divide, multiply, negate, subtract};
@@ -8,8 +8,8 @@ use values::Type::{Date, Text, Time, Timestamp, TimestampTz};
 use values::calendar::{Civil, checked_date, checked_timestamp, civil, day_number, days_in_month, split_timestamp};
 use values::error::sqlstate;
 use values::limits::{DAYS_PER_MONTH, MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND};
-use values::operators::{BinaryOperator, binary};
-use values::{Interval, Type, Value, ValueError};
+use values::operators::{BinaryOperator, binary_in};
+use values::{Interval, Type, Value, ValueError, Zone};
 
 const SPAN: Type = Type::Interval;
 /// Microseconds from 1970-01-01 to 2000-01-01.
@@ -49,23 +49,26 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("interval_part", library!("date_part", [Text, SPAN])),
     ("timestamp_trunc", library!("date_trunc", [Text, Timestamp])),
     ("timestamptz_trunc", library!("date_trunc", [Text, TimestampTz])),
+    ("timestamptz_trunc_zone", super::zones::truncated),
     ("interval_trunc", library!("date_trunc", [Text, SPAN])),
     ("timestamp_bin", library!("date_bin", [SPAN, Timestamp, Timestamp])),
     ("timestamptz_bin", library!("date_bin", [SPAN, TimestampTz, TimestampTz])),
     ("timestamp_age", age),
-    ("timestamptz_age", age),
+    ("timestamptz_age", local_age),
     ("date_finite", |_| Ok(Value::Boolean(true))),
     ("timestamp_finite", |_| Ok(Value::Boolean(true))),
     ("interval_finite", |_| Ok(Value::Boolean(true))),
     ("interval_justify_hours", |call| Ok(Value::Interval(justify_hours(call.interval(0))?))),
     ("interval_justify_days", |call| Ok(Value::Interval(justify_days(call.interval(0))?))),
     ("interval_justify_interval", |call| Ok(Value::Interval(justify_both(call.interval(0))?))),
-    ("timestamp_zone", in_zone),
-    ("timestamptz_zone", in_zone),
     ("make_date", |call| Ok(Value::Date(date_of(call)?))),
     ("make_time", |call| Ok(Value::Time(time_of(call, 0)?))),
     ("make_timestamp", |call| Ok(Value::Timestamp(timestamp_of(call)?))),
-    ("make_timestamptz", |call| Ok(Value::TimestampTz(timestamp_of(call)?))),
+    ("make_timestamptz", |call| instant_of(timestamp_of(call)?, call.zone())),
+    ("make_timestamptz_at_timezone", |call| {
+        let local = timestamp_of(call)?;
+        super::zones::made_in(call.text(6), local)
+    }),
     ("make_interval", make_interval),
     ("float8_timestamptz", of_seconds),
     ("overlaps_time", overlaps),
@@ -81,12 +84,12 @@ pub(super) const BY_NUMBER: &[(u32, Implementation)] = &[
     (1296, add),
     (1176, |call| {
         let at = i128::from(call.instant(0)) + i128::from(call.instant(1));
-        checked_timestamp(at).map(Value::TimestampTz)
+        instant_of(checked_timestamp(at)?, call.zone())
     }),
     (1384, |call| {
         let at = [call.value(0).clone(), Value::Timestamp(call.instant(1))];
         let part = values::functions::lookup("date_part", &[Text, Timestamp]);
-        let mut environment = values::functions::Environment { statement_time: 0, random: &mut || 0 };
+        let mut environment = values::functions::Environment { statement_time: 0, zone: &Zone::UTC, random: &mut || 0 };
         part.map_or(Ok(Value::Null), |part| part.call(&at, &mut environment))
     }),
     (2059, age_today),
@@ -119,9 +122,25 @@ fn age(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     Ok(Value::Interval(between(call.instant(0), call.instant(1))))
 }
 
+/// Of instants, what lies between their local times, whatever their offsets.
+fn local_age(call: &mut CallArguments<'_, '_>) -> FunctionResult {
+    let zone = call.zone();
+    Ok(Value::Interval(between(zone.local(call.instant(0)), zone.local(call.instant(1)))))
+}
+
 fn age_today(call: &mut CallArguments<'_, '_>) -> FunctionResult {
-    let (today, _) = split_timestamp(call.environment.transaction_time);
-    Ok(Value::Interval(between(today * MICROSECONDS_PER_DAY, call.instant(0))))
+    let zone = call.zone();
+    let (today, _) = split_timestamp(zone.local(call.environment.transaction_time));
+    let since = match call.value(0) {
+        Value::TimestampTz(at) => zone.local(*at),
+        _ => call.instant(0),
+    };
+    Ok(Value::Interval(between(today * MICROSECONDS_PER_DAY, since)))
+}
+
+/// The instant of a local time in a zone. Errors: 22008.
+fn instant_of(local: i64, zone: &Zone) -> FunctionResult {
+    checked_timestamp(zone.instant(local)).map(Value::TimestampTz)
 }
 
 /// Years, months, days and the rest from one instant to another (`timestamp_age`): days that lack are those of the earlier month.
@@ -204,20 +223,6 @@ fn justify_both(span: Interval) -> Result<Interval, ValueError> {
     Ok(Interval { months, days, microseconds: time })
 }
 
-/// Only the type changes, for there is only UTC. Errors: 0A000 for other zones.
-fn in_zone(call: &mut CallArguments<'_, '_>) -> FunctionResult {
-    let zone = call.text(0);
-    if !["UTC", "GMT", "Z", "Etc/UTC", "+00", "+00:00"].iter().any(|known| known.eq_ignore_ascii_case(zone)) {
-        let message = format!("time zone \"{zone}\" is not supported: all times are UTC");
-        return Err(ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
-    }
-    Ok(match call.value(1) {
-        Value::Timestamp(at) => Value::TimestampTz(*at),
-        Value::TimestampTz(at) => Value::Timestamp(*at),
-        other => other.clone(),
-    })
-}
-
 /// A date of year, month and day; a negative year is before Christ.
 fn date_of(call: &CallArguments<'_, '_>) -> Result<i32, ValueError> {
     let (year, month, day) = (call.integer(0), call.integer(1), call.integer(2));
@@ -290,7 +295,7 @@ fn overlaps(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let period = |first: usize| -> Result<(Value, Value), ValueError> {
         let (start, end) = (call.value(first).clone(), call.value(first + 1).clone());
         let end = match &end {
-            Value::Interval(_) => binary(BinaryOperator::Add, &start, &end)?,
+            Value::Interval(_) => binary_in(BinaryOperator::Add, &start, &end, call.zone())?,
             _ => end,
         };
         // The known one is the beginning, and the earlier one of two.

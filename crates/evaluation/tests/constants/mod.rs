@@ -10,7 +10,7 @@ use evaluation::call::{CallArguments, CallEnvironment, SessionInfo};
 use evaluation::functions::function;
 use evaluation::sets::set_function;
 use evaluation::storage::storage;
-use values::{Value, ValueError};
+use values::{Value, ValueError, Zone};
 
 struct Nobody;
 
@@ -40,21 +40,21 @@ fn told(error: &ValueError) -> String {
     format!("!{} {}", error.sqlstate, error.message)
 }
 
-/// The rows of the statement's column as text; or its error, or what is not implemented.
-pub fn evaluate(statement: &str) -> Result<Vec<Option<String>>, String> {
+/// The rows of the statement's column as text, in a time zone; or its error, or what is not implemented.
+pub fn evaluate(statement: &str, zone: &Zone) -> Result<Vec<Option<String>>, String> {
     let script = grammar::parse(statement).map_err(|error| format!("!{} {}", error.sqlstate, error.message))?;
     let analyzed = analyze(&BuiltIns, &script.statements[0], &[])
         .map_err(|error| format!("!{} {}", error.sqlstate, error.message))?;
     let query = &analyzed.tree[analyzed.query];
     let target = query.targets[0].value;
     let typed = analyzed.tree[target].typed;
-    let evaluator = Evaluator { tree: &analyzed.tree, row: Vec::new(), element: None };
+    let evaluator = Evaluator { tree: &analyzed.tree, zone, row: Vec::new(), element: None };
     let values = evaluator.query(query, target)?;
     let kept = storage(typed).ok_or_else(|| format!("not held: type {}", typed.id))?;
     let printed = values.iter().map(|value| {
         (!value.is_null()).then(|| {
             let mut bytes = Vec::new();
-            values::text::write(value, kept, &mut bytes);
+            values::text::write_in(value, kept, zone, &mut bytes);
             String::from_utf8(bytes).expect("text")
         })
     });
@@ -63,13 +63,14 @@ pub fn evaluate(statement: &str) -> Result<Vec<Option<String>>, String> {
 
 struct Evaluator<'a> {
     tree: &'a Tree,
+    zone: &'a Zone,
     row: Vec<Value>,
     element: Option<Value>,
 }
 
 impl Evaluator<'_> {
     fn with(&self, row: Vec<Value>) -> Evaluator<'_> {
-        Evaluator { tree: self.tree, row, element: None }
+        Evaluator { tree: self.tree, zone: self.zone, row, element: None }
     }
 
     fn query(&self, query: &Query, target: ExprId) -> Result<Vec<Value>, String> {
@@ -103,7 +104,7 @@ impl Evaluator<'_> {
         };
         let types: Vec<Typed> = call.arguments.iter().map(|argument| self.tree[argument.value].typed).collect();
         let direct = call.direct.iter().map(|value| self.value(*value)).collect::<Result<Vec<_>, _>>()?;
-        let begun = aggregate(call.function, &direct, &types, self.tree[target].typed);
+        let begun = aggregate(call.function, &direct, &types, self.tree[target].typed, self.zone);
         let mut accumulator = begun.ok_or_else(|| missing(call.function))?.map_err(|error| told(&error))?;
         for row in rows {
             let evaluator = self.with(row);
@@ -146,6 +147,7 @@ impl Evaluator<'_> {
         let mut environment = CallEnvironment {
             transaction_time: 0,
             statement_time: 0,
+            zone: self.zone,
             random: &mut || 1 << 63,
             session: &Nobody,
             patterns: &mut PatternCache::default(),
@@ -173,7 +175,7 @@ impl Evaluator<'_> {
             // `jsonpath`, which is held as its text.
             Node::Constant(Constant::Text(text)) if typed.id.0 == 4072 => Ok(Value::text(text.as_str())),
             Node::Constant(Constant::Number(text) | Constant::Text(text)) => {
-                values::text::parse(text, held(typed)?.unmodified()).map_err(|error| told(&error))
+                values::text::parse_in(text, held(typed)?.unmodified(), self.zone).map_err(|error| told(&error))
             }
             Node::Function { function, arguments, .. } | Node::Operator { function, arguments, .. } => {
                 self.scalar(*function, arguments, expression)
@@ -183,16 +185,16 @@ impl Evaluator<'_> {
                 let defaults: Vec<&str> = row.default_text.split(", ").collect();
                 let place = *parameter as usize + defaults.len() - row.arguments.len();
                 let text = defaults[place].trim_matches('\'').split("::").next().unwrap_or_default();
-                values::text::parse(text.trim_matches('\''), held(typed)?).map_err(|error| told(&error))
+                values::text::parse_in(text.trim_matches('\''), held(typed)?, self.zone).map_err(|error| told(&error))
             }
             Node::Relabel { value, .. } | Node::Collate { value, .. } => self.value(*value),
             Node::ThroughText { value, .. } => match self.value(*value)? {
                 Value::Null => Ok(Value::Null),
                 found => {
                     let mut bytes = Vec::new();
-                    values::text::write(&found, held(self.tree[*value].typed)?, &mut bytes);
+                    values::text::write_in(&found, held(self.tree[*value].typed)?, self.zone, &mut bytes);
                     let text = String::from_utf8(bytes).expect("text");
-                    values::text::parse(&text, held(typed)?.unmodified()).map_err(|error| told(&error))
+                    values::text::parse_in(&text, held(typed)?.unmodified(), self.zone).map_err(|error| told(&error))
                 }
             },
             Node::Array { elements, .. } => {
@@ -203,7 +205,7 @@ impl Evaluator<'_> {
             Node::ArrayConversion { value, element, .. } => match self.value(*value)? {
                 Value::Array(array) => {
                     let convert = |found: &Value| {
-                        let inside = Evaluator { tree: self.tree, row: Vec::new(), element: Some(found.clone()) };
+                        let inside = Evaluator { element: Some(found.clone()), ..self.with(Vec::new()) };
                         inside.value(*element)
                     };
                     let values = array.values().iter().map(convert).collect::<Result<Vec<_>, _>>()?;

@@ -7,7 +7,7 @@ use values::{Type, Value};
 
 /// The value in this execution. The planner lets through only those that are here.
 pub fn sql_value(value: SqlValue, precision: Option<i32>, run: &mut RunState<'_, '_>) -> Result<Value, Interruption> {
-    let now = run.environment.transaction_time;
+    let (now, zone) = (run.environment.transaction_time, run.environment.zone);
     let moment = |moment: i64| match precision {
         Some(digits @ 0..6) => {
             let unit = 10_i64.pow(6 - digits as u32);
@@ -17,9 +17,9 @@ pub fn sql_value(value: SqlValue, precision: Option<i32>, run: &mut RunState<'_,
     };
     Ok(match value {
         SqlValue::CurrentTimestamp => Value::TimestampTz(moment(now)),
-        SqlValue::LocalTimestamp => Value::Timestamp(moment(now)),
-        SqlValue::CurrentDate => values::cast::explicit(&Value::TimestampTz(now), Type::Date)?,
-        SqlValue::LocalTime => values::cast::explicit(&Value::Timestamp(moment(now)), Type::Time)?,
+        SqlValue::LocalTimestamp => values::cast::explicit_in(&Value::TimestampTz(moment(now)), Type::Timestamp, zone)?,
+        SqlValue::CurrentDate => values::cast::explicit_in(&Value::TimestampTz(now), Type::Date, zone)?,
+        SqlValue::LocalTime => values::cast::explicit_in(&Value::TimestampTz(moment(now)), Type::Time, zone)?,
         SqlValue::CurrentRole | SqlValue::CurrentUser | SqlValue::User => {
             Value::text(run.environment.session.current_user())
         }

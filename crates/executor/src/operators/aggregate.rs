@@ -76,7 +76,7 @@ pub fn accumulator(
     run: &mut RunState<'_, '_>,
 ) -> Result<Box<dyn Accumulator>, Interruption> {
     let direct: RowValues = of.direct.iter().map(|value| value.evaluate(row, run)).collect::<Result<_, _>>()?;
-    match evaluation::aggregates::aggregate(of.function, &direct, &of.types, of.result) {
+    match evaluation::aggregates::aggregate(of.function, &direct, &of.types, of.result, run.environment.zone) {
         Some(made) => Ok(made?),
         None => Err(ExecutionError::new(sqlstate::FEATURE_NOT_SUPPORTED, "this aggregate is not built").into()),
     }

@@ -248,7 +248,8 @@ fn aggregated(
     memory: &mut HeldBytes,
     run: &mut RunState<'_, '_>,
 ) -> Result<Value, Interruption> {
-    let begin = || match evaluation::aggregates::aggregate(call.function, &[], &call.types, call.result) {
+    let zone = run.environment.zone;
+    let begin = || match evaluation::aggregates::aggregate(call.function, &[], &call.types, call.result, zone) {
         Some(made) => made.map_err(Interruption::from),
         None => Err(ExecutionError::new(sqlstate::FEATURE_NOT_SUPPORTED, "this aggregate is not built").into()),
     };

@@ -219,7 +219,7 @@ impl QueryPlanner<'_> {
         if typed.id == CHAR && (text.len() != 1 || text.as_str() == "\\") {
             return not_built("this \"char\"");
         }
-        let parsed = values::text::parse(text, storage);
+        let parsed = values::text::parse_in(text, storage, self.zone);
         Ok(parsed.map_err(|error| ExecutionError::from(error).at(at.0))?)
     }
 

@@ -125,9 +125,8 @@ impl QueryPlanner<'_> {
         let quoted = text.strip_prefix('\'').and_then(|rest| rest.split_once("'::")).map(|(inside, _)| inside);
         let is_word = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
         match quoted.or(is_word.then_some(*text)) {
-            Some(text) if !text.contains('\'') => {
-                Ok(values::text::parse(text, self.storage(typed)?).map_err(crate::error::ExecutionError::from)?)
-            }
+            Some(text) if !text.contains('\'') => Ok(values::text::parse_in(text, self.storage(typed)?, self.zone)
+                .map_err(crate::error::ExecutionError::from)?),
             _ => not_built("this default of a parameter"),
         }
     }

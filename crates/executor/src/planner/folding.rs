@@ -10,7 +10,7 @@ use analyzer::tree::ExprId;
 use analyzer::types::FunctionId;
 use evaluation::call::SessionInfo;
 use evaluation::{CallArguments, CallEnvironment};
-use values::Value;
+use values::{Value, Zone};
 
 /// Bytes of a value beyond which it is computed by each execution: plans are kept for long.
 const FOLDED_BYTES_MAX: usize = 16 << 10;
@@ -60,6 +60,8 @@ impl QueryPlanner<'_> {
         let mut environment = CallEnvironment {
             transaction_time: 0,
             statement_time: 0,
+            // Nothing immutable depends on it.
+            zone: &Zone::UTC,
             random: &mut random,
             session: &NoSession,
             patterns: &mut self.patterns,

@@ -153,7 +153,9 @@ impl<'a> QueryPlanner<'a> {
             }
         }
         let nulls = vec![values::Value::Null; direct.len()];
-        if call.variadic || evaluation::aggregates::aggregate(call.function, &nulls, &types, expression.typed).is_none()
+        if call.variadic
+            || evaluation::aggregates::aggregate(call.function, &nulls, &types, expression.typed, &values::Zone::UTC)
+                .is_none()
         {
             let name = self.catalog.function(call.function).map(|row| row.name.to_string()).unwrap_or_default();
             return not_built(format!("aggregate {name} ({})", call.function.0));

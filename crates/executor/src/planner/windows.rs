@@ -110,7 +110,8 @@ impl<'a> QueryPlanner<'a> {
         let source = (!call.aggregate).then_some(&*row.source);
         let built = match source {
             Some(source) => crate::operators::is_window_function(source),
-            None => evaluation::aggregates::aggregate(call.function, &[], &types, expression.typed).is_some(),
+            None => evaluation::aggregates::aggregate(call.function, &[], &types, expression.typed, &values::Zone::UTC)
+                .is_some(),
         };
         if !built {
             return not_built(format!("window function {} ({})", row.name, call.function.0));

@@ -69,7 +69,7 @@ fn answer(world: &World, sql: &str, rows_at_once: usize, budget: usize) -> Answe
         }
         Err(error) => return failed(error.sqlstate, &error.message),
     };
-    let plan = match plan_or_reason(world, &analyzed, world) {
+    let plan = match plan_or_reason(world, &analyzed, world, &values::Zone::UTC) {
         Ok(Ok(plan)) => plan,
         Ok(Err(reason)) => return Answer::NotBuilt(reason),
         Err(error) => return failed(error.sqlstate, &error.message),
@@ -99,12 +99,14 @@ fn pauses(sql: &str, parameters: Vec<Value>, budget: usize) -> (usize, usize) {
     let script = grammar::parse(sql).unwrap_or_else(|error| panic!("{sql}: {}", error.message));
     let analyzed = analyzer::analyze(&world, &script.statements[0], &[]);
     let analyzed = analyzed.unwrap_or_else(|error| panic!("{sql}: {}", error.message));
-    let planned = plan_or_reason(&world, &analyzed, &world).unwrap_or_else(|error| panic!("{sql}: {}", error.message));
+    let planned = plan_or_reason(&world, &analyzed, &world, &values::Zone::UTC)
+        .unwrap_or_else(|error| panic!("{sql}: {}", error.message));
     let plan = planned.unwrap_or_else(|reason| panic!("{sql}: {reason}"));
     let mut execution = PlanExecution::new(plan, parameters, ExecutionLimits { memory_bytes: 64 << 20 }, 7);
     let mut environment = evaluation::CallEnvironment {
         transaction_time: NOW,
         statement_time: NOW,
+        zone: &values::Zone::UTC,
         random: &mut || 0,
         session: &TestSession,
         patterns: &mut evaluation::PatternCache::default(),
@@ -167,6 +169,7 @@ fn run_on(
     let mut environment = evaluation::CallEnvironment {
         transaction_time: NOW,
         statement_time: NOW,
+        zone: &values::Zone::UTC,
         random: &mut random,
         session: &TestSession,
         patterns: &mut evaluation::PatternCache::default(),

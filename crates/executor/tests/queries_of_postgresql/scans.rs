@@ -14,7 +14,8 @@ fn asked_of(world: &World, sql: &str, parameters: &[Value]) -> (Vec<ScanOrder>, 
     let script = grammar::parse(sql).unwrap_or_else(|error| panic!("{sql}: {}", error.message));
     let analyzed = analyzer::analyze(world, &script.statements[0], &[]);
     let analyzed = analyzed.unwrap_or_else(|error| panic!("{sql}: {}", error.message));
-    let planned = plan_or_reason(world, &analyzed, world).unwrap_or_else(|error| panic!("{sql}: {}", error.message));
+    let planned = plan_or_reason(world, &analyzed, world, &values::Zone::UTC)
+        .unwrap_or_else(|error| panic!("{sql}: {}", error.message));
     let plan = planned.unwrap_or_else(|reason| panic!("{sql}: {reason}"));
     let execution = PlanExecution::new(plan, parameters.to_vec(), ExecutionLimits { memory_bytes: 1 << 20 }, 7);
     let mut orders = Vec::new();

@@ -78,7 +78,13 @@ impl SimulatedClient {
             self.tables.knowledge.pinned.get_or_insert(catalog);
         }
         self.tables.compiled = Some(compiled);
-        SessionRequest::Execute { program, parameters: Vec::new(), rows: Vec::new(), time_micros }
+        SessionRequest::Execute {
+            program,
+            parameters: Vec::new(),
+            rows: Vec::new(),
+            time_micros,
+            zone: values::Zone::UTC,
+        }
     }
 
     /// The program of a step has run. Errors: its answer cannot be.

@@ -5,7 +5,7 @@ use crate::error::QueryError;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
 use values::functions::{Environment, ScalarFunction, lookup};
-use values::{Type, Value};
+use values::{Type, Value, Zone};
 
 /// Functions taken from `values`.
 const NAMES: [&str; 28] = [
@@ -110,8 +110,8 @@ impl RowImplementation for Scalar {
     fn call(&self, arguments: &[Value]) -> Result<Value, QueryError> {
         let types: Vec<Option<Type>> = arguments.iter().map(Value::data_type).collect();
         let function = overload(self.name, &types).ok_or_else(|| undefined(self.name, &types))?;
-        // None of the functions taken here depends on its environment.
-        let mut environment = Environment { statement_time: 0, random: &mut || 0 };
+        // None of the functions taken here depends on its environment, but for the time zone, and in others than UTC nothing that does is computed here (`zones`).
+        let mut environment = Environment { statement_time: 0, zone: &Zone::UTC, random: &mut || 0 };
         Ok(function.call(arguments, &mut environment)?)
     }
 }

@@ -14,10 +14,12 @@ use messages::schema::{
     OnChange, Place, SequenceSchema, TableSchema,
 };
 use std::borrow::Cow;
-use values::Type;
+use values::limits::MICROSECONDS_PER_SECOND;
+use values::zone::Abbreviation;
+use values::{Type, Zone};
 
 /// The relations that have rows.
-pub const FILLED: [&str; 28] = [
+pub const FILLED: [&str; 30] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -43,6 +45,8 @@ pub const FILLED: [&str; 28] = [
     "pg_shdescription",
     "pg_tables",
     "pg_tablespace",
+    "pg_timezone_abbrevs",
+    "pg_timezone_names",
     "pg_type",
     "pg_user",
     "pg_views",
@@ -123,11 +127,33 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_tablespace" => [(1663_u32, "pg_default"), (1664, "pg_global")]
             .map(|(oid, name)| row! { oid: oid, spcname: name, spcowner: OWNER_OID })
             .into(),
+        "pg_timezone_abbrevs" => zone_abbreviations(catalog.session().now()),
+        "pg_timezone_names" => zone_names(catalog.session().now()),
         "pg_views" => catalog.views().map(|(view, text)| view_text(catalog, view, text)).collect(),
         "pg_enum" => catalog.rows_of_labels(),
         "pg_type" => DEFINITIONS.types.iter().map(type_row).chain(catalog.rows_of_user_types()).collect(),
         _ => vec![],
     }
+}
+
+/// All time zones, as they are at an instant, in microseconds since 2000.
+fn zone_names(now: i64) -> Vec<Row> {
+    let row_of = |zone: Zone| {
+        let shown = zone.at(now);
+        let offset = i64::from(shown.seconds) * MICROSECONDS_PER_SECOND;
+        row! { name: zone.name(), abbrev: shown.abbreviation, utc_offset: offset, is_dst: shown.is_daylight }
+    };
+    Zone::all().map(row_of).collect()
+}
+
+/// All abbreviations of time zones, with what they mean then.
+fn zone_abbreviations(now: i64) -> Vec<Row> {
+    let row_of = |(name, abbreviation): (&'static str, Abbreviation)| {
+        let (seconds, is_daylight) = abbreviation.at(now);
+        let offset = i64::from(seconds) * MICROSECONDS_PER_SECOND;
+        row! { abbrev: name, utc_offset: offset, is_dst: is_daylight }
+    };
+    values::zone::abbreviations().map(row_of).collect()
 }
 
 fn comment(target: &CommentTarget, text: &str) -> Row {

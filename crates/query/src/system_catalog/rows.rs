@@ -10,7 +10,7 @@ use datafusion::arrow::datatypes::{DataType, Int16Type, UInt32Type};
 use datafusion::catalog::MemTable;
 use datafusion::error::Result;
 use std::sync::Arc;
-use values::Value;
+use values::{Interval, Value};
 
 /// From 1970 to 2000, in microseconds.
 const MICROS_TO_2000: i64 = 946_684_800_000_000;
@@ -163,6 +163,9 @@ fn value(cell: &Cell, data_type: &DataType) -> Value {
         (Cell::Real(number), DataType::Float32) => Value::Real(*number),
         // Microseconds since 1970, as Arrow counts them.
         (Cell::Number(number), DataType::Timestamp(..)) => Value::TimestampTz(number - MICROS_TO_2000),
+        (Cell::Number(microseconds), DataType::Interval(_)) => {
+            Value::Interval(Interval { microseconds: *microseconds, ..Interval::ZERO })
+        }
         (Cell::Text(text), DataType::Utf8) => Value::text(text.as_str()),
         (Cell::Null, _) => Value::Null,
         (other, _) => panic!("a system catalog has {other:?} in a column of type {data_type}"),

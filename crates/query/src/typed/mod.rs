@@ -35,7 +35,7 @@ use rows::RunningPlan;
 use session::{RandomBits, SessionView};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use values::Type;
+use values::{Type, Zone};
 
 /// SQLSTATE feature_not_supported.
 const NOT_SUPPORTED: &str = "0A000";
@@ -100,7 +100,7 @@ pub(crate) fn read(
         return TypedReading::Elsewhere("it names what is not analyzed".to_owned());
     }
     match analyzed {
-        Ok(analyzed) => planned(catalog, &names, &analyzed, sizes),
+        Ok(analyzed) => planned(catalog, &names, &analyzed, sizes, &session.constants_zone),
         Err(error) if is_bound(error.sqlstate) || is_unbuilt(&error.message) => TypedReading::Elsewhere(error.message),
         Err(error) => TypedReading::Refused(error.into()),
     }
@@ -121,6 +121,7 @@ fn planned(
     names: &SnapshotCatalog<'_>,
     analyzed: &Analyzed,
     sizes: &Arc<TableSizes>,
+    zone: &Zone,
 ) -> TypedReading {
     let mut tables = BTreeMap::new();
     let mut relations = BTreeMap::new();
@@ -135,7 +136,7 @@ fn planned(
     }
     let relations = StatementTables(relations);
     let paths = StatementPaths { tables: &relations, names };
-    let plan = match executor::plan_or_reason(names, analyzed, &paths) {
+    let plan = match executor::plan_or_reason(names, analyzed, &paths, zone) {
         Ok(Ok(plan)) => plan,
         Ok(Err(reason)) if is_only_here(analyzed) => return TypedReading::Refused(QueryError::unsupported(reason)),
         Ok(Err(reason)) => return TypedReading::Elsewhere(reason),

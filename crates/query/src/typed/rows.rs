@@ -92,6 +92,7 @@ impl RunningPlan {
         let mut environment = CallEnvironment {
             transaction_time: self.now,
             statement_time: self.now,
+            zone: &self.session.facts.zone,
             random: &mut || random.draw(),
             session: &self.session,
             patterns: &mut self.patterns,

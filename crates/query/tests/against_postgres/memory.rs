@@ -197,6 +197,9 @@ pub fn session() -> Arc<SessionFacts> {
         session_user: "postgres".to_owned(),
         database: "raid".to_owned(),
         version: "PostgreSQL 15.0 (Raid)".to_owned(),
+        zone: values::Zone::UTC,
+        constants_zone: values::Zone::UTC,
+        time_micros: 0,
         settings: vec![("application_name".to_owned(), "tests".to_owned())],
         temporary: None,
     })

@@ -205,6 +205,9 @@ fn sessions_are_told_of_themselves() {
             session_user: name.to_owned(),
             database: format!("{name}'s"),
             version,
+            zone: values::Zone::UTC,
+            constants_zone: values::Zone::UTC,
+            time_micros: 0,
             settings,
             temporary: None,
         };

@@ -54,17 +54,6 @@ SHOW DateStyle;
 SET IntervalStyle = 'postgres';
 SET timezone = 'UTC';
 SET TIME ZONE 'UTC';
---! unsupported
-SET timezone TO 'Europe/Zurich';
-SHOW timezone;
-SELECT '2024-07-01 12:00+00'::timestamptz;
-SELECT '2024-01-01 12:00'::timestamptz;
---! unsupported
-SELECT '2024-01-01 12:00'::timestamptz AT TIME ZONE 'America/New_York', timestamp '2024-07-01 12:00' AT TIME ZONE 'Asia/Tokyo';
---! unsupported
-SET timezone = '+02';
---! missing: time zones other than UTC
-SET TIME ZONE INTERVAL '2 hours';
 SET timezone = 'Nowhere/Land';
 RESET timezone;
 SELECT set_config('application_name', 'cfg', false);

@@ -19,7 +19,7 @@ use messages::session::{AccessMode, Failure, SessionReply, SessionRequest, State
 use messages::{Epoch, EpochNumber, Message, Now, Outbox, ServerKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use values::{Value, ValueError};
+use values::{Value, ValueError, Zone};
 
 /// What a session's locks see of the world.
 pub struct LockScene<'a> {
@@ -514,7 +514,10 @@ fn ask(request: SessionRequest, scene: &mut LockScene) {
 
 fn execute(program: Arc<Program>, scene: &mut LockScene) {
     let time_micros = i64::try_from(scene.now.wall_micros).unwrap_or(i64::MAX);
-    ask(SessionRequest::Execute { program, parameters: Vec::new(), rows: Vec::new(), time_micros }, scene);
+    ask(
+        SessionRequest::Execute { program, parameters: Vec::new(), rows: Vec::new(), time_micros, zone: Zone::UTC },
+        scene,
+    );
 }
 
 fn queues(rows: &[Vec<Value>]) -> Result<Vec<(AdvisoryKey, AdvisoryQueue)>, ValueError> {

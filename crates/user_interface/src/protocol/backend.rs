@@ -7,7 +7,7 @@ use crate::protocol::format::{self, Formats};
 use bytes::{BufMut, BytesMut};
 use messages::namespace;
 use messages::program::ResultColumn;
-use values::{Type, Value};
+use values::{Type, Value, Zone};
 
 /// How bad an error or notice is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,18 +178,19 @@ pub fn row_description(out: &mut BytesMut, columns: &[ResultColumn], formats: &F
     });
 }
 
-/// DataRow. `scratch` is a buffer that is used again and again.
+/// DataRow, in the session's time zone. `scratch` is a buffer that is used again and again.
 pub fn data_row(
     out: &mut BytesMut,
     values: &[Value],
     columns: &[ResultColumn],
     formats: &Formats,
+    zone: &Zone,
     scratch: &mut Vec<u8>,
 ) {
     message(out, b'D', |out| {
         out.put_u16(values.len() as u16);
         for (index, (value, column)) in values.iter().zip(columns).enumerate() {
-            format::put_field(out, value, column.column_type, formats.is_binary(index), scratch);
+            format::put_field(out, value, column.column_type, formats.is_binary(index), zone, scratch);
         }
     });
 }

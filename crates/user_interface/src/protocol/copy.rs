@@ -5,7 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::COPY_LINE_BYTES_MAX;
 use crate::protocol::frontend::Reader;
-use values::{Type, Value};
+use values::{Type, Value, Zone};
 
 /// First bytes of binary COPY data.
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
@@ -94,6 +94,8 @@ enum Mark {
 pub struct Decoder {
     options: Options,
     columns: Vec<CopyColumn>,
+    /// Where texts are read that name no zone.
+    zone: Zone,
     buffer: Vec<u8>,
     /// Bytes of `buffer` that have become rows.
     taken: usize,
@@ -113,11 +115,12 @@ pub struct Decoder {
 
 impl Decoder {
     /// For data of these columns.
-    pub fn new(options: Options, columns: Vec<CopyColumn>) -> Decoder {
+    pub fn new(options: Options, columns: Vec<CopyColumn>, zone: Zone) -> Decoder {
         Decoder {
             header_due: options.header || options.format == Format::Binary,
             options,
             columns,
+            zone,
             buffer: Vec::new(),
             taken: 0,
             searched: 0,
@@ -258,7 +261,7 @@ impl Decoder {
             .zip(&self.columns)
             .map(|(field, column)| match field {
                 None => Ok(Value::Null),
-                Some(bytes) => values::text::parse_bytes(&bytes, column.data_type).map_err(|error| {
+                Some(bytes) => values::text::parse_bytes_in(&bytes, column.data_type, &self.zone).map_err(|error| {
                     Box::<SqlError>::from(error).with_detail(format!("COPY, line {line}, column {}.", column.name))
                 }),
             })
@@ -489,14 +492,14 @@ pub fn write_header(options: &Options, columns: &[CopyColumn], out: &mut Vec<u8>
         }
         _ if options.header => {
             let names: Vec<Value> = columns.iter().map(|column| Value::text(column.name.as_str())).collect();
-            write_fields(options, &names, columns, |_| Type::Text, out);
+            write_fields(options, &names, columns, &Zone::UTC, |_| Type::Text, out);
         }
         _ => {}
     }
 }
 
-/// Appends a row.
-pub fn write_row(options: &Options, row: &[Value], columns: &[CopyColumn], out: &mut Vec<u8>) {
+/// Appends a row, in a time zone.
+pub fn write_row(options: &Options, row: &[Value], columns: &[CopyColumn], zone: &Zone, out: &mut Vec<u8>) {
     if options.format == Format::Binary {
         out.extend_from_slice(&(row.len() as i16).to_be_bytes());
         for (value, column) in row.iter().zip(columns) {
@@ -509,7 +512,7 @@ pub fn write_row(options: &Options, row: &[Value], columns: &[CopyColumn], out: 
             }
         }
     } else {
-        write_fields(options, row, columns, |column| column.data_type, out);
+        write_fields(options, row, columns, zone, |column| column.data_type, out);
     }
 }
 
@@ -524,6 +527,7 @@ fn write_fields(
     options: &Options,
     row: &[Value],
     columns: &[CopyColumn],
+    zone: &Zone,
     type_of: impl Fn(&CopyColumn) -> Type,
     out: &mut Vec<u8>,
 ) {
@@ -537,7 +541,7 @@ fn write_fields(
             continue;
         }
         text.clear();
-        values::text::write(value, type_of(column), &mut text);
+        values::text::write_in(value, type_of(column), zone, &mut text);
         if options.format == Format::Csv {
             write_csv_field(options, &text, row.len() == 1, out);
         } else {
@@ -597,7 +601,7 @@ mod tests {
 
     /// Decodes data that comes in pieces of `piece` bytes.
     fn decode(options: Options, data: &[u8], piece: usize) -> Result<Vec<Vec<Value>>> {
-        let mut decoder = Decoder::new(options, columns());
+        let mut decoder = Decoder::new(options, columns(), Zone::UTC);
         let mut rows = Vec::new();
         for chunk in data.chunks(piece) {
             decoder.push(chunk);
@@ -705,7 +709,7 @@ mod tests {
         }
         let mut trailed = Vec::new();
         write_header(&Options::of(Format::Binary), &columns(), &mut trailed);
-        write_row(&Options::of(Format::Binary), &row(1, "a"), &columns(), &mut trailed);
+        write_row(&Options::of(Format::Binary), &row(1, "a"), &columns(), &Zone::UTC, &mut trailed);
         write_trailer(&Options::of(Format::Binary), &mut trailed);
         assert_eq!(decode(Options::of(Format::Binary), &trailed, 5).expect("good data"), [row(1, "a")]);
         trailed.push(0);
@@ -733,7 +737,7 @@ mod tests {
                     let mut data = Vec::new();
                     write_header(&options, &columns(), &mut data);
                     for row in &rows {
-                        write_row(&options, row, &columns(), &mut data);
+                        write_row(&options, row, &columns(), &Zone::UTC, &mut data);
                     }
                     write_trailer(&options, &mut data);
                     prop_assert_eq!(&decode(options, &data, piece).unwrap(), &rows);

@@ -6,7 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::frontend::FormatCodes;
 use bytes::{BufMut, BytesMut};
 use std::io::Write;
-use values::{Type, Value};
+use values::{Type, Value, Zone};
 
 /// The formats of a result's columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,17 +57,17 @@ impl Formats {
     }
 }
 
-/// A parameter's value from its bytes. Errors: those of its type's input.
-pub fn parse_parameter(bytes: Option<&[u8]>, data_type: Type, binary: bool) -> Result<Value> {
+/// A parameter's value from its bytes; a text that names no zone is of the session's. Errors: those of its type's input.
+pub fn parse_parameter(bytes: Option<&[u8]>, data_type: Type, binary: bool, zone: &Zone) -> Result<Value> {
     match bytes {
         None => Ok(Value::Null),
         Some(bytes) if binary => Ok(values::binary::parse(bytes, data_type)?),
-        Some(bytes) => Ok(values::text::parse_bytes(bytes, data_type)?),
+        Some(bytes) => Ok(values::text::parse_bytes_in(bytes, data_type, zone)?),
     }
 }
 
 /// Appends one field of a DataRow: length and bytes. The commonest types are written without a detour.
-pub fn put_field(out: &mut BytesMut, value: &Value, data_type: Type, binary: bool, scratch: &mut Vec<u8>) {
+pub fn put_field(out: &mut BytesMut, value: &Value, data_type: Type, binary: bool, zone: &Zone, scratch: &mut Vec<u8>) {
     match (value, binary, data_type) {
         (Value::Null, _, _) => out.put_i32(-1),
         (Value::Integer(number), true, Type::Integer) => {
@@ -86,7 +86,7 @@ pub fn put_field(out: &mut BytesMut, value: &Value, data_type: Type, binary: boo
             if binary {
                 values::binary::write(value, data_type, scratch);
             } else {
-                values::text::write(value, data_type, scratch);
+                values::text::write_in(value, data_type, zone, scratch);
             }
             put_bytes(out, scratch);
         }
@@ -134,7 +134,7 @@ mod tests {
         for (value, data_type) in cases {
             for binary in [false, true] {
                 let mut field = BytesMut::new();
-                put_field(&mut field, &value, data_type, binary, &mut Vec::new());
+                put_field(&mut field, &value, data_type, binary, &Zone::UTC, &mut Vec::new());
                 let mut expected = Vec::new();
                 if binary {
                     values::binary::write(&value, data_type, &mut expected);

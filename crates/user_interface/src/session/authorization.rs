@@ -131,6 +131,16 @@ impl Turn<'_> {
         }
     }
 
+    /// The client is told what the end of a transaction, or a return to a savepoint, has changed of the settings before.
+    pub fn report_changes(&mut self, before: &Settings) {
+        if !before.acts_as(&self.session.settings.now) {
+            self.report_identity();
+        }
+        for (name, value) in self.session.settings.now.reported_changes(before) {
+            crate::protocol::backend::parameter_status(&mut self.session.output, name, &value);
+        }
+    }
+
     /// The client is told whom it acts as: psql shows it in its prompt.
     pub fn report_identity(&mut self) {
         let reported = self.with_facts(|facts| {

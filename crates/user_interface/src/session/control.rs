@@ -364,9 +364,7 @@ impl Turn<'_> {
                     session.cursors_at_savepoint(position, true);
                     session.overlay = session.savepoints[position].1.clone();
                     let before = std::mem::replace(&mut session.settings, session.savepoints[position].2.clone());
-                    if !before.now.acts_as(&session.settings.now) {
-                        self.report_identity();
-                    }
+                    self.report_changes(&before.now);
                 }
                 self.session.block = Block::Open;
                 self.locks_are_gone(gone);
@@ -515,7 +513,7 @@ impl Turn<'_> {
         };
         execution.step = Step::Explain;
         self.session.work = Work::Statement(execution);
-        let (catalog, session) = (self.catalog(), self.session_facts());
+        let (catalog, session) = (self.catalog(), self.session_facts(self.session.settings.now.zone()));
         self.query(QueryRequest::Explain { sql, catalog, session });
         Ok(())
     }

@@ -177,7 +177,7 @@ impl Turn<'_> {
         let binary = copy.options.format == Format::Binary;
         backend::copy_response(&mut self.session.output, false, binary, columns.len());
         execution.copy = Some(Box::new(CopyIn {
-            decoder: Decoder::new(copy.options.clone(), columns),
+            decoder: Decoder::new(copy.options.clone(), columns, self.session.settings.now.zone().clone()),
             program: Arc::new(program),
             ended: false,
         }));

@@ -272,9 +272,7 @@ impl Turn<'_> {
         drop(gone);
         if let Some(settings) = kept {
             let before = std::mem::replace(&mut session.settings.now, settings);
-            if !before.acts_as(&session.settings.now) {
-                self.report_identity();
-            }
+            self.report_changes(&before);
         }
         self.forget_portals();
         let gone = self.session.locks.held.end_transaction();

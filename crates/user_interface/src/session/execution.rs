@@ -149,9 +149,18 @@ impl Turn<'_> {
                 .zip(types)
                 .map(|(argument, data_type)| {
                     let typed = compiler.expression(argument, &Scope::empty()).map_err(|stop| stop.into_error())?;
-                    match compiler.parameters.coerce(typed, *data_type, Context::Assignment)? {
-                        Expression::Constant(value) => Ok(value),
-                        _ => Err(SqlError::unsupported("a computed argument of EXECUTE")),
+                    let computed = || SqlError::unsupported("a computed argument of EXECUTE");
+                    let (value, target) = match compiler.parameters.coerce(typed, *data_type, Context::Assignment)? {
+                        Expression::Constant(value) => return Ok(value),
+                        // What the time zone decides is not cast before.
+                        Expression::Cast(value, target, _) => (*value, target),
+                        _ => return Err(computed()),
+                    };
+                    match value {
+                        Expression::Constant(value) => {
+                            Ok(values::cast::assign_in(&value, target, facts.settings.zone())?)
+                        }
+                        _ => Err(computed()),
                     }
                 })
                 .collect()
@@ -248,6 +257,7 @@ impl Turn<'_> {
             parameters: execution.parameters.clone(),
             rows,
             time_micros: self.micros(),
+            zone: self.session.settings.now.zone().clone(),
         };
         self.ask(request);
     }
@@ -378,7 +388,8 @@ impl Turn<'_> {
             let mut line = std::mem::take(&mut self.shared.scratch);
             for row in rows {
                 line.clear();
-                crate::protocol::copy::write_row(options, &row, columns, &mut line);
+                let zone = self.session.settings.now.zone();
+                crate::protocol::copy::write_row(options, &row, columns, zone, &mut line);
                 backend::copy_data(&mut self.session.output, &line);
             }
             self.shared.scratch = line;
@@ -388,8 +399,9 @@ impl Turn<'_> {
         if columns.is_empty() {
             return;
         }
+        let zone = self.session.settings.now.zone();
         for row in rows {
-            backend::data_row(&mut self.session.output, &row, columns, formats, &mut self.shared.scratch);
+            backend::data_row(&mut self.session.output, &row, columns, formats, zone, &mut self.shared.scratch);
         }
     }
 

@@ -111,7 +111,8 @@ impl Turn<'_> {
             Plan::SetValue(set) if set.source.is_some() => set.source.clone().unwrap_or_default(),
             _ => unreachable!("only what has a query is left undescribed"),
         };
-        let (parameters, catalog, session) = (prepared.declared.clone(), self.catalog(), self.session_facts());
+        let (parameters, catalog) = (prepared.declared.clone(), self.catalog());
+        let session = self.session_facts(&prepared.zone);
         self.query(QueryRequest::Describe { sql, parameters, catalog, session });
     }
 
@@ -181,7 +182,8 @@ impl Turn<'_> {
         }
         let mut parameters: Vec<Value> = Vec::with_capacity(types.len());
         for (index, (bytes, data_type)) in bind.parameters().zip(types).enumerate() {
-            parameters.push(parse_parameter(bytes, *data_type, bind.parameter_formats.is_binary(index)?)?);
+            let (zone, is_binary) = (self.session.settings.now.zone(), bind.parameter_formats.is_binary(index)?);
+            parameters.push(parse_parameter(bytes, *data_type, is_binary, zone)?);
         }
         let columns = prepared.as_ref().map_or(0, |prepared| prepared.columns.len());
         let portal = Portal {

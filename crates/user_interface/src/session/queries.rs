@@ -322,7 +322,7 @@ impl Turn<'_> {
             columns: execution.prepared.source.clone(),
             catalog: self.catalog(),
             relies_on: execution.prepared.rights.clone(),
-            session: self.session_facts(),
+            session: self.session_facts(&execution.prepared.zone),
             time_micros: self.session.began_micros,
         };
         self.query(QueryRequest::Run(Box::new(run)));

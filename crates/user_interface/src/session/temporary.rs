@@ -14,6 +14,7 @@ use messages::schema::{CatalogEntry, TemporaryOwner};
 use messages::session::SessionRequest;
 use sqlparser::ast;
 use std::sync::Arc;
+use values::Zone;
 
 /// Whether a change makes a temporary schema.
 pub(super) fn makes_schema(change: &SchemaChange) -> bool {
@@ -101,7 +102,13 @@ impl Turn<'_> {
         let program = Arc::new(change.program.take().expect("there is something to do"));
         self.session.at_commit = Some(change);
         let time_micros = self.micros();
-        self.ask(SessionRequest::Execute { program, parameters: Vec::new(), rows: Vec::new(), time_micros });
+        self.ask(SessionRequest::Execute {
+            program,
+            parameters: Vec::new(),
+            rows: Vec::new(),
+            time_micros,
+            zone: Zone::UTC,
+        });
     }
 
     /// DISCARD TEMP and ALL: all that is temporary is dropped, in the transaction or in one of its own.

@@ -29,7 +29,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use values::Type;
+use values::{Type, Zone};
 
 /// What all sessions share.
 pub struct Shared {
@@ -197,14 +197,17 @@ impl Turn<'_> {
         })
     }
 
-    /// The same for the query processor.
-    pub fn session_facts(&self) -> Arc<SessionFacts> {
+    /// The same for the query processor, with the time zone in which the statement's constants are read.
+    pub fn session_facts(&self, constants_zone: &Zone) -> Arc<SessionFacts> {
         let facts = self.with_facts(|facts| SessionFacts {
             user: facts.user.to_owned(),
             role: facts.role,
             session_user: facts.session_user.to_owned(),
             database: facts.database.to_owned(),
             version: facts.version.to_owned(),
+            zone: facts.settings.zone().clone(),
+            constants_zone: constants_zone.clone(),
+            time_micros: self.micros(),
             settings: facts.settings.all(facts),
             temporary: facts.temporary.schema,
         });
@@ -248,9 +251,10 @@ impl Turn<'_> {
         }
         let all = self.shared.cache.get(text)?;
         let (_, role) = self.session.current_user();
-        let path = self.path();
-        let is_it =
-            |prepared: &&Arc<Prepared>| prepared.declared == declared && prepared.role == role && prepared.path == path;
+        let (path, zone) = (self.path(), self.session.settings.now.zone());
+        let is_it = |prepared: &&Arc<Prepared>| {
+            prepared.declared == declared && prepared.role == role && prepared.path == path && prepared.zone == *zone
+        };
         let found = all.iter().filter(|prepared| TextLanguage::of(prepared) == language).find(is_it)?;
         self.is_fresh(found).then(|| found.clone())
     }
@@ -296,7 +300,8 @@ impl Turn<'_> {
             let all = self.shared.cache.entry(Arc::from(text)).or_default();
             let before = all.len();
             let differs = |other: &Arc<Prepared>| {
-                other.declared != prepared.declared || other.role != prepared.role || other.path != prepared.path
+                (&other.declared, other.role, &other.path, &other.zone)
+                    != (&prepared.declared, prepared.role, &prepared.path, &prepared.zone)
             };
             all.retain(|other| differs(other) || other.is_replace != prepared.is_replace);
             all.push(prepared.clone());

@@ -8,6 +8,7 @@ use crate::sql::expressions::Compiler;
 use crate::sql::feed::{Feed, Supplying};
 use crate::sql::given::Context;
 use crate::sql::insert::Insertion;
+use crate::sql::local_times;
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::modify::Modification;
 use crate::sql::names;
@@ -64,6 +65,7 @@ pub fn compile(
     prepared.name_by(&lookup, context.own);
     prepared.role = context.facts.role;
     prepared.path = context.facts.path.clone();
+    prepared.zone = context.facts.settings.zone().clone();
     prepared.is_replace = parsed.is_replace();
     prepared.declared = declared;
     prepared.outside_blocks = prepared.outside_blocks.or(parsed.concurrently);
@@ -91,7 +93,10 @@ fn of_tree(
     let qualified = qualified(tree, lookup)?;
     let statement = qualified.as_ref().unwrap_or(tree);
     advisory_calls::check(&parsed.text, statement)?;
-    let expanded = views::expand(statement, tree.depths().levels, context.catalog)?;
+    let expanded = views::expand(statement, tree.depths().levels, context.catalog, context.facts.settings.zone())?;
+    if parsed.into.as_ref().is_some_and(|into| into.is_view()) {
+        local_times::refuse(statement, "a view", context.facts.settings.zone())?;
+    }
     let known = expanded.as_ref().map(|known| &known.statement).or(qualified.as_ref());
     let whole = StatementSource { parsed, statement: known.unwrap_or(statement) };
     let declared_for = parsed.cursor.as_ref().map(|cursor| cursor.query.clone());

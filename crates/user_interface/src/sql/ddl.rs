@@ -11,6 +11,7 @@ use crate::sql::definitions::{
 };
 use crate::sql::denials::{OwnerReach, denied_for};
 use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
+use crate::sql::local_times;
 use crate::sql::names;
 use crate::sql::settings::Facts;
 use crate::sql::temporary_syntax::asked_persistence;
@@ -72,6 +73,9 @@ pub fn tag(statement: &ast::Statement) -> Result<&'static str> {
 pub fn plan(statement: &ast::Statement, catalog: &Catalog, own: &BTreeSet<Key>, facts: &Facts) -> Result<SchemaChange> {
     use ast::Statement as S;
     let mut planner = Planner::new(catalog, own, facts);
+    if let S::CreateTable(_) | S::CreateIndex(_) | S::AlterTable(_) = statement {
+        local_times::refuse(statement, "a definition", facts.settings.zone())?;
+    }
     match statement {
         S::CreateTable(create) => planner.create_table(create)?,
         S::CreateIndex(create) => planner.create_index(create)?,

@@ -13,7 +13,7 @@ use crate::sql::operators::{
 use crate::sql::parse::Overriding;
 pub use crate::sql::scope::Scope;
 use crate::sql::settings::Facts;
-use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond};
+use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond, depends_on_zone};
 use messages::program::{BinaryOperator, Expression, UnaryOperator};
 use messages::schema::{Catalog, ProcedureSchema};
 use messages::{Key, Timestamp};
@@ -51,7 +51,7 @@ pub struct Compiler<'a> {
 impl<'a> Compiler<'a> {
     /// A compiler for one statement, whose client declared these parameter types.
     pub fn new(catalog: &'a Catalog, facts: &'a Facts<'a>, text: &'a str, declared: Vec<Option<Type>>) -> Compiler<'a> {
-        let parameters = Parameters::new(declared);
+        let parameters = Parameters::new(declared, facts.settings.zone().clone());
         Compiler {
             catalog,
             facts,
@@ -108,7 +108,7 @@ impl<'a> Compiler<'a> {
             Expr::TypedString(typed) => {
                 let target = self.named_type(&typed.data_type)?;
                 match text_of(&typed.value.value) {
-                    Some(text) => Ok(Typed::known(Expression::Constant(values::text::parse(text, target)?), target)),
+                    Some(text) => Ok(Typed::known(Expression::Constant(self.parameters.read(text, target)?), target)),
                     None => Err(beyond("this form of literal")),
                 }
             }
@@ -433,7 +433,8 @@ impl<'a> Compiler<'a> {
             None => {
                 let expression = match operand.expression {
                     Expression::Constant(value @ Value::Text(_)) => {
-                        Expression::Constant(cast::explicit(&value, target)?)
+                        let zone = self.facts.settings.zone();
+                        Expression::Constant(cast::explicit_in(&value, target, zone)?)
                     }
                     expression => {
                         let unknown = Typed { expression, data_type: None };
@@ -456,7 +457,9 @@ impl<'a> Compiler<'a> {
             .into());
         }
         let expression = match operand.expression {
-            Expression::Constant(value) => Expression::Constant(cast::explicit(&value, target)?),
+            Expression::Constant(value) if !depends_on_zone(from, target) => {
+                Expression::Constant(cast::explicit(&value, target)?)
+            }
             expression if from == target => expression,
             expression => Expression::Cast(Box::new(expression), target, true),
         };

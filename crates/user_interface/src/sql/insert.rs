@@ -18,7 +18,7 @@ use messages::program::{Action, ConflictClause, ConflictKey, Expression, InsertI
 use messages::schema::{Identity, IndexSchema, TableSchema, VersionedTable};
 use sqlparser::ast::{self, Expr, SetExpr};
 use std::sync::Arc;
-use values::Value;
+use values::{Value, Zone};
 
 /// What an INSERT compiles to.
 pub enum Insertion {
@@ -250,8 +250,11 @@ impl Compiler<'_> {
             return Ok(Expression::Constant(Value::Null));
         };
         let tree = parse::expression(text)?;
-        let typed = self.expression(&tree, &Scope::empty()).map_err(|stop| stop.into_error())?;
-        assigned(self, typed, table, column)
+        let before = self.parameters.read_in(Zone::UTC);
+        let typed = self.expression(&tree, &Scope::empty()).map_err(|stop| stop.into_error());
+        let default = typed.and_then(|typed| assigned(self, typed, table, column));
+        self.parameters.read_in(before);
+        default
     }
 
     fn on_conflict(&mut self, on: &ast::OnConflict, table: &Arc<TableSchema>, alias: &str) -> Compiled<ConflictClause> {

@@ -5,7 +5,7 @@
 //!
 //! * [`parse`], [`utility`], [`maintenance`], [`copy_syntax`], [`cursor_syntax`], `conflict_syntax`: text to syntax; [`words`], [`places`]: its tokens, and where they stand;
 //! * [`names`], [`lookup`], `qualify`: identifiers, and what they mean; [`types`], [`operators`]: implicit casts, operators' types;
-//! * [`literals`], [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`], `implication`: conditions to keys and ranges;
+//! * [`literals`], `local_times`, [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`], `implication`: conditions to keys and ranges;
 //! * [`select`], [`insert`], `conflict_targets`, [`modify`]: statements to programs; [`given`], [`feed`], [`prepared`], [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
 //! * [`definitions`], [`ddl`], `row_expressions`, `operator_classes`, `indexes`, [`alter`], [`queried_table`], [`queried_columns`], `views`, [`schema_syntax`], [`schemas`], `comment_syntax`, `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
@@ -38,6 +38,7 @@ mod implication;
 mod indexes;
 pub mod insert;
 pub mod literals;
+mod local_times;
 pub mod lookup;
 pub mod maintenance;
 pub mod members;

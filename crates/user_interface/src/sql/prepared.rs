@@ -25,7 +25,7 @@ use privileges::path::SearchPath;
 use sqlparser::ast;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use values::Type;
+use values::{Type, Zone};
 
 /// How a statement is executed.
 #[derive(Clone, Debug)]
@@ -134,6 +134,8 @@ pub struct Prepared {
     pub role: u32,
     /// The schemas where its names were looked for.
     pub path: SearchPath,
+    /// The time zone in which its constants were read.
+    pub zone: Zone,
     /// Catalog rows that decided what its names mean, with their versions.
     pub resolved: CatalogVersions,
     /// Why that role may not execute it.
@@ -231,6 +233,7 @@ impl Prepared {
             outside_blocks: None,
             role: 0,
             path: Arc::from([]),
+            zone: Zone::UTC,
             resolved: Arc::default(),
             denied: None,
             rights: Arc::default(),

@@ -12,7 +12,7 @@ use messages::role::Secret;
 use messages::schema::{CatalogEntry, Place};
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
-use values::{Type, Value};
+use values::{Type, Value, Zone};
 
 /// From 1970 to 2000, in microseconds: SQL counts from the latter.
 const MICROS_TO_2000: i64 = 946_684_800_000_000;
@@ -62,7 +62,8 @@ pub struct Options {
     pub(super) replication: Option<bool>,
     pub(super) bypass_row_security: Option<bool>,
     pub(super) connection_limit: Option<i32>,
-    pub(super) valid_until: Option<Option<i64>>,
+    /// VALID UNTIL, as it is written: the session's time zone decides what it is.
+    pub(super) valid_until: Option<String>,
     /// `None` within: PASSWORD NULL.
     pub(super) password: Option<Option<Secret<String>>>,
     /// IN ROLE: what it becomes a member of.
@@ -294,7 +295,7 @@ impl Options {
                 .with_hint("Remove UNENCRYPTED to store the password in encrypted form instead.")),
             "valid" => {
                 words.expect("until")?;
-                once(&mut self.valid_until, instant(&words.string()?)?)
+                once(&mut self.valid_until, words.string()?)
             }
             "connection" => {
                 words.expect("limit")?;
@@ -344,12 +345,12 @@ fn password(words: &mut Words) -> Result<Option<Secret<String>>> {
     words.string().map(|password| Some(Secret(password)))
 }
 
-/// Microseconds since 1970; `None`: never.
-fn instant(text: &str) -> Result<Option<i64>> {
+/// Microseconds since 1970; `None`: never. Errors: those of a `timestamptz`.
+pub(super) fn instant(text: &str, zone: &Zone) -> Result<Option<i64>> {
     if text.trim().eq_ignore_ascii_case("infinity") {
         return Ok(None);
     }
-    match values::text::parse(text, Type::TimestampTz)? {
+    match values::text::parse_in(text, Type::TimestampTz, zone)? {
         Value::TimestampTz(micros) => Ok(Some(micros.saturating_add(MICROS_TO_2000))),
         _ => Err(SqlError::syntax(text)),
     }

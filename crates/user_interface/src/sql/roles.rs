@@ -7,7 +7,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::{Planner, SchemaChange};
 use crate::sql::denials::denied;
 use crate::sql::owned::dependents;
-use crate::sql::role_syntax::{Named, Options, RoleStatement};
+use crate::sql::role_syntax::{self, Named, Options, RoleStatement};
 use crate::sql::settings::Facts;
 use authentication::PasswordVerifier;
 use authentication::limits::{PASSWORD_BYTES_MAX, SALT_BYTES};
@@ -16,6 +16,7 @@ use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema, Secret, is_predefined
 use messages::schema::{Catalog, CatalogEntry};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use values::Zone;
 
 /// Chance that a statement may need: drawn for it alone.
 #[derive(Clone, Copy)]
@@ -44,7 +45,7 @@ fn verifier(password: &str, salt: [u8; SALT_BYTES]) -> Result<String> {
 
 impl Options {
     /// What is said applies to a role.
-    fn apply(&self, role: &mut RoleSchema, drawn: Drawn, planner: &mut Planner) -> Result<()> {
+    fn apply(&self, role: &mut RoleSchema, drawn: Drawn, zone: &Zone, planner: &mut Planner) -> Result<()> {
         let flags = [
             (self.superuser, &mut role.superuser),
             (self.inherit, &mut role.inherit),
@@ -58,7 +59,9 @@ impl Options {
             *flag = said.unwrap_or(*flag);
         }
         role.connection_limit = self.connection_limit.unwrap_or(role.connection_limit);
-        role.valid_until = self.valid_until.unwrap_or(role.valid_until);
+        if let Some(until) = &self.valid_until {
+            role.valid_until = role_syntax::instant(until, zone)?;
+        }
         match &self.password {
             None => {}
             Some(None) => role.verifier = None,
@@ -97,7 +100,7 @@ pub fn plan(
             let mut role = existing(&planner.catalog, &name)?;
             check_changeable(&role)?;
             check_alter(&actor, &role, options)?;
-            options.apply(&mut role, drawn, &mut planner)?;
+            options.apply(&mut role, drawn, facts.settings.zone(), &mut planner)?;
             write(&mut planner, role);
         }
         RoleStatement::Rename(name, to) => rename(&mut planner, &actor, &resolved(name, facts), to, facts)?,
@@ -201,7 +204,7 @@ fn create(
     }
     let name = check_new_name(&planner.catalog, name)?;
     let mut role = RoleSchema::new(name, planner.next_number());
-    options.apply(&mut role, drawn, planner)?;
+    options.apply(&mut role, drawn, facts.settings.zone(), planner)?;
     let made = role.clone();
     write(planner, role);
     planner.hide_public(&made.name);

@@ -10,8 +10,9 @@ use messages::namespace::PUBLIC_OID;
 use messages::schema::{Catalog, TemporaryOwner};
 use messages::settings::{PARAMETERS, Parameter};
 use privileges::path::{self, PathOwner, SearchPath};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use values::Zone;
 
 /// What is special about a session, as far as SQL can ask.
 pub struct Facts<'a> {
@@ -176,6 +177,7 @@ const KNOWN: &[Known] = &[
     Known("lc_numeric", "C", Kind::OneOf(LOCALES), false),
     Known("lc_time", "C", Kind::OneOf(LOCALES), false),
     Known("lock_timeout", "0", Kind::Milliseconds, false),
+    Known("log_timezone", "UTC", Kind::Fixed, false),
     Known("maintenance_work_mem", "64MB", Kind::Free, false),
     Known("max_connections", "1000", Kind::Fixed, false),
     Known("max_identifier_length", "63", Kind::Fixed, false),
@@ -219,6 +221,10 @@ pub struct Identity {
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     changed: BTreeMap<String, String>,
+    /// What the client announced when it connected: RESET goes back to it.
+    announced: BTreeMap<String, String>,
+    /// The value of `timezone`.
+    zone: Zone,
     /// SET SESSION AUTHORIZATION; `None`: who logged in.
     pub session_user: Option<Identity>,
     /// SET ROLE; `None`: the session's own.
@@ -245,7 +251,7 @@ impl Settings {
             let value = facts.site.map(|facts| facts.value(parameter, site));
             return value.ok_or_else(|| unknown(&name));
         }
-        match (known(&name), self.changed.get(&name)) {
+        match (known(&name), self.given(&name)) {
             (Some(Known(_, _, Kind::Milliseconds, _)), Some(value)) => Ok(with_unit(value)),
             (_, Some(value)) => Ok(value.clone()),
             (Some(known), None) => Ok(known.1.to_string()),
@@ -253,9 +259,24 @@ impl Settings {
         }
     }
 
+    /// What a parameter was set to, or announced as.
+    fn given(&self, name: &str) -> Option<&String> {
+        self.changed.get(name).or_else(|| self.announced.get(name))
+    }
+
     /// A parameter's value, or its default.
     fn value(&self, name: &str) -> &str {
-        self.changed.get(name).map(String::as_str).or_else(|| known(name).map(|known| known.1)).unwrap_or("")
+        self.given(name).map(String::as_str).or_else(|| known(name).map(|known| known.1)).unwrap_or("")
+    }
+
+    /// The time zone.
+    pub fn zone(&self) -> &Zone {
+        &self.zone
+    }
+
+    /// What was accepted as a zone is one.
+    fn find_zone(&mut self) {
+        self.zone = Zone::of_name(self.value("timezone")).unwrap_or_default();
     }
 
     /// What the client calls itself.
@@ -265,17 +286,17 @@ impl Settings {
 
     /// The list of schemas where names without one are looked for.
     pub fn search_path(&self) -> &str {
-        self.changed.get("search_path").map_or(path::DEFAULT, String::as_str)
+        self.given("search_path").map_or(path::DEFAULT, String::as_str)
     }
 
     /// Whether transactions are read-only unless they say otherwise. Asked at every statement, as the next one.
     pub fn default_read_only(&self) -> bool {
-        self.changed.get("default_transaction_read_only").is_some_and(|value| value == "on")
+        self.given("default_transaction_read_only").is_some_and(|value| value == "on")
     }
 
     /// Whether texts are QUEL. Asked at every one of them.
     pub fn speaks_quel(&self) -> bool {
-        self.changed.get("raid.query_language").is_some_and(|value| value == "quel")
+        self.given("raid.query_language").is_some_and(|value| value == "quel")
     }
 
     /// Milliseconds that a statement may take; 0: as long as it likes.
@@ -285,7 +306,7 @@ impl Settings {
 
     /// A time-out; 0: none.
     pub fn milliseconds(&self, name: &str) -> u64 {
-        self.changed.get(name).and_then(|value| value.parse().ok()).unwrap_or(0)
+        self.given(name).and_then(|value| value.parse().ok()).unwrap_or(0)
     }
 
     /// Sets a parameter; `None`: to its default. Returns whether the client is told, with the name as it is told. Errors: 42704 for
@@ -317,26 +338,29 @@ impl Settings {
         match value {
             Some(value) => {
                 let value = accept(known, value)?;
-                self.changed.insert(name, value);
+                self.changed.insert(name.clone(), value);
             }
             None => {
                 self.changed.remove(&name);
             }
         }
+        if name == "timezone" {
+            self.find_zone();
+        }
         Ok(known.3.then(|| (reported_name(known.0), self.value(known.0).to_string())))
     }
 
-    /// The same of what a client announces when it connects: many tell their own time zone, and are told that it is UTC here.
+    /// The same of what a client announces when it connects, which is what its session begins with.
     pub fn announce(&mut self, name: &str, value: &str) -> Result<()> {
-        if name.eq_ignore_ascii_case("timezone") && names_zone(value) {
-            return Ok(());
-        }
-        self.set(name, Some(value)).map(drop)
+        self.set(name, Some(value))?;
+        self.announced.append(&mut self.changed);
+        Ok(())
     }
 
     /// All parameters: name and value.
     pub fn all(&self, facts: &Facts) -> Vec<(String, String)> {
-        let application = self.changed.keys().filter(|name| name.contains('.')).map(String::as_str);
+        let given: BTreeSet<&String> = self.changed.keys().chain(self.announced.keys()).collect();
+        let application = given.into_iter().filter(|name| name.contains('.') && !is_known(name)).map(String::as_str);
         let of_site = PARAMETERS.into_iter().map(|parameter| parameter.name(None));
         let own = KNOWN.iter().map(|known| known.0).chain(application).map(str::to_owned);
         let mut names: Vec<String> = own.chain(of_site).collect();
@@ -347,12 +371,19 @@ impl Settings {
     /// Forgets all changes; returns the parameters to tell the client.
     pub fn reset_all(&mut self) -> Vec<(&'static str, String)> {
         let changed = std::mem::take(&mut self.changed);
+        self.find_zone();
         changed
             .keys()
             .filter_map(|name| known(name))
             .filter(|known| known.3)
-            .map(|known| (reported_name(known.0), known.1.to_string()))
+            .map(|known| (reported_name(known.0), self.value(known.0).to_string()))
             .collect()
+    }
+
+    /// What the client is told that is otherwise than before.
+    pub fn reported_changes(&self, before: &Settings) -> Vec<(&'static str, String)> {
+        let differs = |known: &&Known| known.3 && self.value(known.0) != before.value(known.0);
+        KNOWN.iter().filter(differs).map(|known| (reported_name(known.0), self.value(known.0).to_string())).collect()
     }
 
     /// What the client is told when the session starts.
@@ -430,12 +461,11 @@ fn accept(known: &Known, value: &str) -> Result<String> {
                 Err(invalid().with_hint("The only encoding is UTF8."))
             }
         }
-        ("timezone", _) if is_utc(value) => Ok("UTC".to_string()),
-        ("timezone", _) if names_zone(value) => {
-            let message = format!("TimeZone \"{value}\" is not supported");
-            Err(SqlError::unsupported(message).with_hint("All times are UTC."))
-        }
-        ("timezone", _) => Err(invalid()),
+        ("timezone", _) => match Zone::of_setting(value) {
+            Ok(zone) => Ok(zone.name().to_string()),
+            Err(None) => Err(invalid()),
+            Err(Some(detail)) => Err(invalid().with_detail(detail)),
+        },
         ("search_path", _) if path::names(value).is_none() => Err(invalid().with_detail("List syntax is invalid.")),
         ("default_transaction_isolation" | "transaction_isolation", _) => match value.to_ascii_lowercase().as_str() {
             "serializable" | "repeatable read" | "read committed" | "read uncommitted" => {
@@ -498,53 +528,6 @@ fn of_style(name: &str, value: &str, invalid: &dyn Fn() -> Box<SqlError>) -> Opt
         }
         _ => None,
     }
-}
-
-fn is_utc(value: &str) -> bool {
-    let names = [
-        "utc",
-        "gmt",
-        "uct",
-        "z",
-        "zulu",
-        "universal",
-        "greenwich",
-        "utc0",
-        "gmt0",
-        "0",
-        "+00",
-        "-00",
-        "+00:00",
-        "+0",
-        "default",
-    ];
-    let plain = value.trim().to_ascii_lowercase();
-    names.contains(&plain.strip_prefix("etc/").unwrap_or(&plain))
-}
-
-/// Whether this looks like a zone that PostgreSQL knows: an area and a place, an offset, or an abbreviation.
-fn names_zone(value: &str) -> bool {
-    const AREAS: [&str; 14] = [
-        "africa",
-        "america",
-        "antarctica",
-        "arctic",
-        "asia",
-        "atlantic",
-        "australia",
-        "brazil",
-        "canada",
-        "etc",
-        "europe",
-        "indian",
-        "pacific",
-        "us",
-    ];
-    let plain = value.trim().to_ascii_lowercase();
-    let has_area = plain.split_once('/').is_some_and(|(area, place)| AREAS.contains(&area) && !place.is_empty());
-    let is_offset = plain.trim_start_matches(['+', '-']).starts_with(|first: char| first.is_ascii_digit());
-    let is_abbreviation = (3..=5).contains(&plain.len()) && plain.bytes().all(|byte| byte.is_ascii_lowercase());
-    has_area || is_offset || is_abbreviation
 }
 
 fn boolean(value: &str) -> Option<&'static str> {

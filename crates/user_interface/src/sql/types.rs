@@ -11,7 +11,7 @@ use messages::program::Expression;
 use messages::schema::Catalog;
 use sqlparser::ast;
 use values::cast::{self, Context};
-use values::{Type, Value};
+use values::{Type, Value, Zone};
 
 /// Why a statement did not become a program.
 #[derive(Debug)]
@@ -84,12 +84,32 @@ impl Typed {
 
 /// The types of a statement's parameters, as far as they are known.
 #[derive(Clone, Debug, Default)]
-pub struct Parameters(Vec<Option<Type>>);
+pub struct Parameters {
+    known: Vec<Option<Type>>,
+    /// Where constants are read that name no zone.
+    zone: Zone,
+}
+
+/// Whether a cast depends on the time zone: it then waits for the zone that the session has when the statement is executed, as in PostgreSQL.
+pub fn depends_on_zone(from: Type, to: Type) -> bool {
+    let is_instant = |data_type: Type| data_type.element().unwrap_or(data_type) == Type::TimestampTz;
+    is_instant(from) != is_instant(to)
+}
 
 impl Parameters {
-    /// As the client declared them.
-    pub fn new(declared: Vec<Option<Type>>) -> Parameters {
-        Parameters(declared)
+    /// As the client declared them, in a session of this time zone.
+    pub fn new(declared: Vec<Option<Type>>, zone: Zone) -> Parameters {
+        Parameters { known: declared, zone }
+    }
+
+    /// Reads a literal in the time zone. Errors: those of its type's input.
+    pub fn read(&self, text: &str, target: Type) -> Result<Value> {
+        Ok(values::text::parse_in(text, target, &self.zone)?)
+    }
+
+    /// Has literals read in another time zone; returns the one before.
+    pub fn read_in(&mut self, zone: Zone) -> Zone {
+        std::mem::replace(&mut self.zone, zone)
     }
 
     /// `$n`, counted from 1. Errors: 42P02 for a number that cannot be.
@@ -101,15 +121,15 @@ impl Parameters {
             .ok_or_else(|| {
                 SqlError::new(sqlstate::UNDEFINED_PARAMETER, format!("there is no parameter {placeholder}"))
             })?;
-        if self.0.len() < number {
-            self.0.resize(number, None);
+        if self.known.len() < number {
+            self.known.resize(number, None);
         }
-        Ok(Typed { expression: Expression::Parameter((number - 1) as u16), data_type: self.0[number - 1] })
+        Ok(Typed { expression: Expression::Parameter((number - 1) as u16), data_type: self.known[number - 1] })
     }
 
     /// All types at the end. Errors: 42P18 for one that nothing determined.
     pub fn finish(self) -> Result<Vec<Type>> {
-        self.0
+        self.known
             .into_iter()
             .enumerate()
             .map(|(index, data_type)| {
@@ -125,11 +145,11 @@ impl Parameters {
 
     /// The types as far as they are known.
     pub fn known(&self) -> &[Option<Type>] {
-        &self.0
+        &self.known
     }
 
     fn set(&mut self, index: u16, data_type: Type) -> Type {
-        *self.0[usize::from(index)].get_or_insert(data_type.unmodified())
+        *self.known[usize::from(index)].get_or_insert(data_type.unmodified())
     }
 
     /// The expression as one of this type, cast silently where `allowed` lets it. Errors: 42804 where it does not, and those of
@@ -137,7 +157,7 @@ impl Parameters {
     pub fn coerce(&mut self, typed: Typed, target: Type, allowed: Context) -> Result<Expression> {
         let from = match (typed.data_type, &typed.expression) {
             (None, Expression::Constant(Value::Text(text))) => {
-                return Ok(Expression::Constant(values::text::parse(text, target)?));
+                return Ok(Expression::Constant(self.read(text, target)?));
             }
             (None, Expression::Parameter(index)) => self.set(*index, target),
             (None, _) => return Ok(typed.expression),
@@ -153,7 +173,9 @@ impl Parameters {
             ));
         }
         match typed.expression {
-            Expression::Constant(value) => Ok(Expression::Constant(cast::assign(&value, target)?)),
+            Expression::Constant(value) if !depends_on_zone(from, target) => {
+                Ok(Expression::Constant(cast::assign(&value, target)?))
+            }
             expression => Ok(Expression::Cast(Box::new(expression), target, false)),
         }
     }

@@ -22,6 +22,8 @@ use quel::RangeDeclaration;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::borrow::Cow;
 use std::sync::Arc;
+use values::limits::MICROSECONDS_PER_SECOND;
+use values::{Type, Value};
 
 /// A statement about the session.
 #[derive(Clone, Debug)]
@@ -394,8 +396,12 @@ impl Words<'_> {
         let name = if self.skip(&["names"]) {
             "client_encoding".to_string()
         } else {
+            let is_phrase = self.peek_is("time");
             let name = self.setting_name()?;
             let zone = name == "timezone";
+            if zone && is_phrase && self.skip(&["interval"]) {
+                return Ok(Utility::Set(name, Some(self.zone_interval()?), local));
+            }
             if !self.skip_token(&Token::Eq) && !self.skip(&["to"]) && !zone {
                 return Err(self.error());
             }
@@ -412,6 +418,35 @@ impl Words<'_> {
             Some(value)
         };
         Ok(Utility::Set(name, value, local))
+    }
+
+    /// The interval behind SET TIME ZONE INTERVAL, as PostgreSQL's parser hands it on. Errors: 42601 for other fields than hours and minutes.
+    fn zone_interval(&mut self) -> Result<String> {
+        let text = self.value()?;
+        let number = text.trim().parse::<i64>().ok();
+        let (mut written, mut unit) = (text.clone(), 1);
+        if self.skip(&["hour"]) {
+            let field = if self.skip(&["to"]) {
+                self.expect("minute")?;
+                unit = 60 * MICROSECONDS_PER_SECOND;
+                "minutes"
+            } else {
+                unit = 3600 * MICROSECONDS_PER_SECOND;
+                "hours"
+            };
+            if let Some(number) = number {
+                written = format!("{number} {field}");
+            }
+        } else if ["year", "month", "day", "minute", "second"].iter().any(|field| self.peek_is(field)) {
+            let message = "time zone interval must be HOUR or HOUR TO MINUTE";
+            return Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
+        }
+        let Value::Interval(mut span) = values::text::parse(&written, Type::Interval)? else {
+            return Err(self.error());
+        };
+        span.microseconds = span.microseconds / unit * unit;
+        let span = values::text::to_string(&Value::Interval(span)).unwrap_or_default();
+        Ok(format!("INTERVAL '{span}'"))
     }
 
     /// The role that a session is to take.

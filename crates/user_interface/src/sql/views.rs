@@ -7,6 +7,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::SQL_BYTES_MAX;
 use crate::sql::ddl::Planner;
 use crate::sql::denials::not_owner;
+use crate::sql::local_times;
 use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::parse::{self, Statement};
@@ -20,6 +21,7 @@ use sqlparser::ast::{self, Ident, ObjectName, TableAlias, TableAliasColumnDef, T
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use values::Zone;
 
 /// A statement whose views are the queries that they stand for.
 pub struct Expanded {
@@ -45,13 +47,14 @@ pub fn names_view(statement: &ast::Statement, catalog: &Catalog) -> bool {
 /// Puts queries in the place of views, in a statement of so many levels; `None`: it names none. The caller's stack suffices for as many as a statement may have.
 ///
 /// Errors: 0A000 for a statement that changes rows of a view, 54001 for one that would become too deep, 54000 for one that would become too long.
-pub fn expand(statement: &ast::Statement, levels: usize, catalog: &Catalog) -> Result<Option<Expanded>> {
+pub fn expand(statement: &ast::Statement, levels: usize, catalog: &Catalog, zone: &Zone) -> Result<Option<Expanded>> {
     if !names_view(statement, catalog) {
         return Ok(None);
     }
     check_target(statement, catalog)?;
     let mut expansion = Expansion {
         catalog,
+        zone,
         common: Vec::new(),
         withheld: Vec::new(),
         around: Vec::new(),
@@ -105,6 +108,8 @@ fn check_target(statement: &ast::Statement, catalog: &Catalog) -> Result<()> {
 /// An expansion under way.
 struct Expansion<'a> {
     catalog: &'a Catalog,
+    /// The session's time zone.
+    zone: &'a Zone,
     /// Names that WITH gives, from the outermost query to the innermost.
     common: Vec<Vec<String>>,
     /// WITH clauses that were looked at before their query, and are put back behind it.
@@ -193,6 +198,7 @@ impl Expansion<'_> {
         }
         self.rely(&own.name);
         let (mut query, levels) = query_of(&view.table)?;
+        local_times::refuse(&query, "a view", self.zone)?;
         self.bytes += view.table.view.as_ref().map_or(0, |text| text.len());
         if self.bytes > SQL_BYTES_MAX {
             let message = format!("the queries of a statement's views exceed {SQL_BYTES_MAX} bytes");

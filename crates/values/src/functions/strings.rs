@@ -6,6 +6,7 @@ use crate::limits::VALUE_BYTES_MAX;
 use crate::text;
 use crate::types::Type::{Boolean, Bytea, Integer, Text};
 use crate::value::Value;
+use crate::zone::Zone;
 
 pub(super) const TABLE: &[FunctionEntry] = &[
     entry("lower", &[Text], Text, |arguments, _| Ok(Value::text(text_of(&arguments[0]).to_lowercase()))),
@@ -100,9 +101,9 @@ const SUBSTRING: FunctionBody = |arguments, _| {
     Ok(Value::text(slice(text_of(&arguments[0]), from, from + count)))
 };
 
-/// The texts of all values that are not NULL, as their types print them, with the separator between.
-pub(super) fn concatenate(separator: &str, values: &[Value]) -> String {
-    let texts: Vec<String> = values.iter().filter_map(text::to_string).collect();
+/// The texts of all values that are not NULL, as their types print them in a time zone, with the separator between.
+pub(super) fn concatenate(separator: &str, values: &[Value], zone: &Zone) -> String {
+    let texts: Vec<String> = values.iter().filter_map(|value| text::to_string_in(value, zone)).collect();
     texts.join(separator)
 }
 

@@ -15,13 +15,13 @@ pub(in crate::functions) const TABLE: &[(&str, Implementation)] = &[
     ("row_to_json", |call| converted(call, LineEnds::None)),
     // The row has been written with its line ends before.
     ("row_to_json_pretty", |call| converted(call, LineEnds::None)),
-    ("to_jsonb", |call| Value::jsonb(tree(call.value(0), call.held(0)?)?)),
+    ("to_jsonb", |call| Value::jsonb(tree(call.value(0), call.held(0)?, call.zone())?)),
     ("json_build_array", build_array),
     ("json_build_array_noargs", |_| Ok(json("[]".into()))),
     ("json_build_object", build_object),
     ("json_build_object_noargs", |_| Ok(json("{}".into()))),
     ("jsonb_build_array", |call| {
-        let elements = (0..call.arguments.len()).map(|index| tree(call.value(index), call.held(index)?));
+        let elements = (0..call.arguments.len()).map(|index| tree(call.value(index), call.held(index)?, call.zone()));
         Value::jsonb(Jsonb::Array(elements.collect::<Result<_, _>>()?))
     }),
     ("jsonb_build_array_noargs", |_| Value::jsonb(Jsonb::Array(Vec::new()))),
@@ -39,7 +39,7 @@ fn line_ends(call: &CallArguments<'_, '_>, index: usize) -> LineEnds {
 
 fn converted(call: &mut CallArguments<'_, '_>, ends: LineEnds) -> FunctionResult {
     let mut text = String::new();
-    append(call.value(0), call.held(0)?, ends, &mut text)?;
+    append(call.value(0), call.held(0)?, call.zone(), ends, &mut text)?;
     Ok(json(text))
 }
 
@@ -49,7 +49,7 @@ fn build_array(call: &mut CallArguments<'_, '_>) -> FunctionResult {
         if index > 0 {
             text.push_str(", ");
         }
-        append(call.value(index), call.held(index)?, LineEnds::None, &mut text)?;
+        append(call.value(index), call.held(index)?, call.zone(), LineEnds::None, &mut text)?;
     }
     text.push(']');
     Ok(json(text))
@@ -74,9 +74,9 @@ fn build_object(call: &mut CallArguments<'_, '_>) -> FunctionResult {
         if call.value(index).is_null() {
             return Err(invalid(format!("argument {} cannot be null", index + 1)));
         }
-        append_string(&key(call.value(index), call.held(index)?)?, &mut text);
+        append_string(&key(call.value(index), call.held(index)?, call.zone())?, &mut text);
         text.push_str(" : ");
-        append(call.value(index + 1), call.held(index + 1)?, LineEnds::None, &mut text)?;
+        append(call.value(index + 1), call.held(index + 1)?, call.zone(), LineEnds::None, &mut text)?;
     }
     text.push('}');
     Ok(json(text))
@@ -89,8 +89,8 @@ fn build_tree_of_pairs(call: &mut CallArguments<'_, '_>) -> FunctionResult {
         if call.value(index).is_null() {
             return Err(invalid(format!("argument {}: key must not be null", index + 1)));
         }
-        let key = key(call.value(index), call.held(index)?)?;
-        pairs.push((key.into(), tree(call.value(index + 1), call.held(index + 1)?)?));
+        let key = key(call.value(index), call.held(index)?, call.zone())?;
+        pairs.push((key.into(), tree(call.value(index + 1), call.held(index + 1)?, call.zone())?));
     }
     Value::jsonb(Jsonb::Object(JsonbObject::new(pairs)))
 }

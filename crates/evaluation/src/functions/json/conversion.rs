@@ -1,12 +1,12 @@
 //! JSON of SQL's values, as `to_json` and `to_jsonb` make it.
 //!
 //! Booleans, numbers and arrays become those of JSON, NULL becomes null, dates and timestamps get the letter T; all else is a string of what its type prints. A row has been
-//! made a `json` or `jsonb` before.
+//! made a `json` or `jsonb` before. Instants are shown in the session's time zone.
 
 use super::invalid;
 use crate::functions::texts::{printed, within_bounds};
 use values::json::{parse_tree, write};
-use values::{Jsonb, Type, Value, ValueError};
+use values::{Jsonb, Type, Value, ValueError, Zone};
 
 /// What the parts of arrays and rows have between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ enum Written {
 }
 
 /// What a value that is no array prints: NULL is `null`.
-fn written(value: &Value, data_type: Type) -> Written {
+fn written(value: &Value, data_type: Type, zone: &Zone) -> Written {
     match value {
         Value::Null => Written::Plain("null".into()),
         Value::Boolean(truth) => Written::Plain(truth.to_string()),
@@ -44,15 +44,15 @@ fn written(value: &Value, data_type: Type) -> Written {
         | Value::BigInt(_)
         | Value::Numeric(_)
         | Value::Json(_)
-        | Value::Jsonb(_) => Written::Plain(printed(value, data_type)),
+        | Value::Jsonb(_) => Written::Plain(printed(value, data_type, zone)),
         Value::Real(_) | Value::Double(_) => {
-            let number = printed(value, data_type);
+            let number = printed(value, data_type, zone);
             // NaN and the infinities.
             if number.contains(['N', 'y']) { Written::Quoted(number) } else { Written::Plain(number) }
         }
-        Value::Timestamp(_) => Written::Quoted(printed(value, data_type).replacen(' ', "T", 1)),
-        Value::TimestampTz(_) => Written::Quoted(with_minutes(printed(value, data_type).replacen(' ', "T", 1))),
-        _ => Written::Quoted(printed(value, data_type)),
+        Value::Timestamp(_) => Written::Quoted(printed(value, data_type, zone).replacen(' ', "T", 1)),
+        Value::TimestampTz(_) => Written::Quoted(with_minutes(printed(value, data_type, zone).replacen(' ', "T", 1))),
+        _ => Written::Quoted(printed(value, data_type, zone)),
     }
 }
 
@@ -69,7 +69,13 @@ fn with_minutes(timestamp: String) -> String {
 }
 
 /// Appends a value as a `json`. Errors: 54000 for a text that is too long.
-pub(crate) fn append(value: &Value, data_type: Type, ends: LineEnds, out: &mut String) -> Result<(), ValueError> {
+pub(crate) fn append(
+    value: &Value,
+    data_type: Type,
+    zone: &Zone,
+    ends: LineEnds,
+    out: &mut String,
+) -> Result<(), ValueError> {
     if let Value::Array(array) = value {
         let element = data_type.element().unwrap_or_else(|| array.element());
         out.push('[');
@@ -77,11 +83,11 @@ pub(crate) fn append(value: &Value, data_type: Type, ends: LineEnds, out: &mut S
             if index > 0 {
                 out.push_str(ends.separator());
             }
-            append(value, element, LineEnds::None, out)?;
+            append(value, element, zone, LineEnds::None, out)?;
         }
         out.push(']');
     } else {
-        match written(value, data_type) {
+        match written(value, data_type, zone) {
             Written::Plain(text) => out.push_str(&text),
             Written::Quoted(text) => append_string(&text, out),
         }
@@ -97,7 +103,7 @@ pub(crate) fn append_string(text: &str, out: &mut String) {
 }
 
 /// A value as a tree. Errors: those of a `json` that is no `jsonb`.
-pub(crate) fn tree(value: &Value, data_type: Type) -> Result<Jsonb, ValueError> {
+pub(crate) fn tree(value: &Value, data_type: Type, zone: &Zone) -> Result<Jsonb, ValueError> {
     Ok(match value {
         Value::Null => Jsonb::Null,
         Value::Boolean(truth) => Jsonb::Boolean(*truth),
@@ -105,10 +111,10 @@ pub(crate) fn tree(value: &Value, data_type: Type) -> Result<Jsonb, ValueError> 
         Value::Json(text) => parse_tree(text)?,
         Value::Array(array) => {
             let element = data_type.element().unwrap_or_else(|| array.element());
-            let elements = array.values().iter().map(|value| tree(value, element));
+            let elements = array.values().iter().map(|value| tree(value, element, zone));
             Jsonb::Array(elements.collect::<Result<_, _>>()?)
         }
-        _ => match written(value, data_type) {
+        _ => match written(value, data_type, zone) {
             Written::Plain(number) => parse_tree(&number)?,
             Written::Quoted(text) => Jsonb::string(text),
         },
@@ -116,12 +122,12 @@ pub(crate) fn tree(value: &Value, data_type: Type) -> Result<Jsonb, ValueError> 
 }
 
 /// The characters of a value as a key. Errors: 22023 for what has parts. NULL is the caller's business.
-pub(crate) fn key(value: &Value, data_type: Type) -> Result<String, ValueError> {
+pub(crate) fn key(value: &Value, data_type: Type, zone: &Zone) -> Result<String, ValueError> {
     match value {
         Value::Array(_) | Value::Json(_) | Value::Jsonb(_) => {
             Err(invalid("key value must be scalar, not array, composite, or json"))
         }
-        _ => Ok(match written(value, data_type) {
+        _ => Ok(match written(value, data_type, zone) {
             Written::Plain(text) | Written::Quoted(text) => text,
         }),
     }

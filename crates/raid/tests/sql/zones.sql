@@ -1,0 +1,144 @@
+-- Time zones: the setting, input and output, arithmetic in local time, AT TIME ZONE.
+--! one session
+SET TIME ZONE 'Europe/Berlin';
+SHOW TimeZone;
+SELECT current_setting('timezone');
+SET timezone TO 'europe/berlin';
+SHOW TIME ZONE;
+SET TIME ZONE '+02';
+SHOW timezone;
+SET TIME ZONE -7;
+SHOW timezone;
+SET TIME ZONE -3.5;
+SHOW timezone;
+SET timezone = 'est5edt';
+SHOW timezone;
+SET timezone = '<+02>-02';
+SHOW timezone;
+SET timezone = '<foo>-3';
+SHOW timezone;
+SET timezone = 'aaa5bbb,M3.5.0,M10.5.0/3';
+SHOW timezone;
+SELECT '2024-07-01'::timestamptz, '2024-01-01'::timestamptz;
+SET TIME ZONE INTERVAL '-08:00' HOUR TO MINUTE;
+SHOW timezone;
+SET TIME ZONE INTERVAL '5' HOUR;
+SHOW timezone;
+SET TIME ZONE INTERVAL '1 month';
+SET TIME ZONE INTERVAL '1 day';
+SET TIME ZONE INTERVAL '1:00' DAY;
+SET timezone = 'Nowhere/Nope';
+SET timezone = '';
+SET timezone = 'Z';
+SET timezone = '200';
+SET TIME ZONE LOCAL;
+SHOW timezone;
+SET timezone = 'Asia/Tokyo';
+SET TIME ZONE DEFAULT;
+SHOW timezone;
+SET timezone = 'Asia/Tokyo';
+RESET timezone;
+SHOW timezone;
+SET log_timezone = 'UTC';
+BEGIN;
+SET LOCAL TIME ZONE 'Asia/Kolkata';
+SELECT '2024-01-01 00:00+00'::timestamptz;
+COMMIT;
+SELECT '2024-01-01 00:00+00'::timestamptz;
+BEGIN;
+SET timezone = 'Asia/Kolkata';
+SAVEPOINT s;
+SET timezone = 'Asia/Tokyo';
+SHOW timezone;
+ROLLBACK TO s;
+SHOW timezone;
+ROLLBACK;
+SHOW timezone;
+
+SET timezone = 'Europe/Berlin';
+SELECT '1800-01-01'::timestamptz, '2500-07-01'::timestamptz, '2024-03-31 02:30'::timestamptz, '2024-10-27 02:30'::timestamptz;
+SELECT '4713-01-01 BC'::timestamptz, '290000-07-01'::timestamptz;
+SELECT '2024-01-01 10:00 America/New_York'::timestamptz, '2024-07-01 10:00 EST5EDT'::timestamptz, '2024-07-01 10:00 EST'::timestamptz;
+SELECT '2024-07-01 10:00 UTC-3'::timestamptz, '2024-07-01 10:00 MSK'::timestamptz, '2013-07-01 10:00 MSK'::timestamptz, '2024-01-01 10:00 FOO+3'::timestamptz;
+SELECT '2024-01-01 EST'::timestamptz, '2024-01-01 +02'::timestamptz, '2024-01-01 10:00 EST DST'::timestamptz;
+SELECT 'Wed Jul 11 10:51:14 America/New_York 2001'::timestamptz, 'Wed Jul 11 10:51:14 GMT-4 2001'::timestamptz, '20500710 173201 Europe/Helsinki'::timestamptz;
+SELECT '2024-01-01 10:00 Nowhere/Foo'::timestamptz;
+SELECT '2024-01-01 10:00 FOO'::timestamptz;
+SELECT '2024-01-01 10:00 FOO'::timestamp;
+SELECT '2024-01-01 America/New_York'::date, '2024-01-01 10:00 America/New_York'::timestamp, '10:00 EST'::time;
+SELECT '10:00 America/New_York'::time;
+SELECT '10:00 EST'::timestamptz;
+SELECT '2024-01-01 10:00+02 EST'::timestamptz;
+
+SELECT '2024-06-30 22:30+00'::timestamptz::date, '2024-06-30 22:30+00'::timestamptz::timestamp, '2024-06-30 22:30+00'::timestamptz::time, '2024-06-30 22:30+00'::timestamptz::text;
+SELECT '2024-07-01'::date::timestamptz, '2024-07-01 12:00'::timestamp::timestamptz;
+SELECT '2024-07-01'::date < '2024-06-30 22:00:01+00'::timestamptz, '2024-07-01'::timestamp = '2024-06-30 22:00+00'::timestamptz;
+SELECT '2024-03-30 12:00'::timestamptz + interval '1 day', '2024-03-30 12:00'::timestamptz + interval '24 hours', '2024-02-29 02:30'::timestamptz + interval '1 mon 2 days';
+SELECT '2024-10-28 02:30'::timestamptz - interval '1 day', '2024-04-01'::timestamptz - '2024-03-01'::timestamptz;
+SELECT extract(timezone FROM '2024-07-01'::timestamptz), extract(timezone_hour FROM '2024-07-01'::timestamptz), extract(timezone_minute FROM '1800-01-01'::timestamptz);
+SELECT extract(hour FROM '2024-07-01 10:00+00'::timestamptz), extract(epoch FROM '2024-04-01'::timestamptz), extract(julian FROM '2024-04-01'::timestamptz), date_part('dow', '2024-06-30 23:00+00'::timestamptz);
+SELECT date_trunc('day', '2024-07-01 23:30+00'::timestamptz), date_trunc('hour', '2024-10-27 01:30+00'::timestamptz), date_trunc('day', '2024-10-27 01:30+00'::timestamptz), date_trunc('month', '2024-03-31 22:30+00'::timestamptz);
+SELECT date_trunc('day', '2024-07-01 03:30+00'::timestamptz, 'America/New_York'), date_trunc('day', '2024-07-01 03:30+00'::timestamptz, 'EST');
+SELECT date_trunc('day', '2024-07-01 03:30+00'::timestamptz, 'foo');
+SELECT age('2024-04-01'::timestamptz, '2024-03-01'::timestamptz), age('2024-11-01 00:30'::timestamptz, '2024-10-27 00:30'::timestamptz);
+SELECT g FROM generate_series('2024-03-30 00:00'::timestamptz, '2024-04-01 00:00', '1 day') g;
+SELECT to_char('2024-07-01 10:00+00'::timestamptz, 'YYYY-MM-DD HH24:MI:SS TZ tz OF TZH:TZM'), to_char('2024-07-01 10:00'::timestamp, 'HH24:MI |TZ|tz|OF|TZH|TZM');
+SELECT to_timestamp(0), to_timestamp(1719828000.5);
+SELECT make_timestamptz(2024, 3, 31, 2, 30, 0), make_timestamptz(2024, 1, 1, 0, 0, 0, '+3'), make_timestamptz(2024, 1, 1, 0, 0, 0, 'america/new_york'), make_timestamptz(2024, 1, 1, 0, 0, 0, 'EST');
+SELECT make_timestamptz(2024, 1, 1, 0, 0, 0, '+99');
+SELECT make_timestamptz(2024, 1, 1, 0, 0, 0, 'foo');
+SELECT date_bin('1 day', '2024-07-01 03:30'::timestamptz, '2024-01-01'::timestamptz);
+SELECT current_date = now()::date, localtimestamp = now()::timestamp, localtime = now()::time, current_timestamp = now();
+SELECT now() AT TIME ZONE 'Europe/Berlin' = localtimestamp;
+
+SELECT timestamp '2024-03-31 02:30' AT TIME ZONE 'europe/berlin', timestamp '2024-07-01 00:00' AT TIME ZONE 'MSK', timestamp '2024-07-01 00:00' AT TIME ZONE interval '-3:30';
+SELECT timestamptz '2024-01-01 00:00+00' AT TIME ZONE 'PST', timestamptz '2024-01-01 00:00+00' AT TIME ZONE '+3', timestamptz '2024-01-01 00:00+00' AT TIME ZONE interval '1:30', timezone('Asia/Tokyo', timestamptz '2024-01-01 00:00+00');
+SELECT now() AT TIME ZONE 'foo';
+SELECT timestamptz '2024-01-01 00:00+00' AT TIME ZONE interval '1 month';
+SELECT timestamptz '2024-01-01 00:00+00' AT TIME ZONE '';
+
+SELECT to_json('2024-07-01 00:00+00'::timestamptz), to_jsonb(ARRAY['2024-07-01 00:00+00'::timestamptz]), json_build_object('at', '2024-07-01 00:00+00'::timestamptz);
+SELECT json_agg(at), jsonb_agg(at) FROM (VALUES ('2024-07-01 00:00+00'::timestamptz)) v(at);
+SELECT '{"at": "2024-07-01 00:00"}'::json->>'at', ARRAY['2024-07-01 00:00+00'::timestamptz]::text, '2024-07-01 00:00+00'::timestamptz || '', concat('2024-07-01 00:00+00'::timestamptz);
+SELECT * FROM json_to_recordset('[{"at": "2024-07-01 00:00"}]') AS r(at timestamptz);
+
+CREATE TABLE zoned (id int PRIMARY KEY, at timestamptz UNIQUE, local timestamp, day date DEFAULT current_date, stamp timestamptz DEFAULT now());
+INSERT INTO zoned (id, at, local) VALUES (1, '2024-07-01 00:00', '2024-07-01 00:00'), (2, '2024-07-01 00:00+00', '2024-07-01 00:00+00'), (3, date '2024-03-31', timestamptz '2024-03-31 12:00+00');
+SELECT id, at, local FROM zoned ORDER BY id;
+INSERT INTO zoned (id, at) VALUES (4, '2024-07-01 00:00');
+SELECT id FROM zoned WHERE at = '2024-07-01 00:00';
+SELECT id FROM zoned WHERE at = date '2024-07-01';
+SELECT id FROM zoned WHERE at::date = '2024-07-01' ORDER BY id;
+SELECT id FROM zoned WHERE at < timestamp '2024-07-01 01:00' ORDER BY id;
+--! with 2024-07-01 00:00
+SELECT id, at FROM zoned WHERE at = $1;
+--! with 2024-07-01 00:00
+SELECT id, $1::timestamptz - at FROM zoned ORDER BY id;
+UPDATE zoned SET at = at + interval '9 months' WHERE id = 3;
+SELECT id, at, at::date, extract(hour FROM at) FROM zoned WHERE id = 3;
+UPDATE zoned SET local = at WHERE id = 2;
+SELECT id, local FROM zoned WHERE id = 2;
+SELECT date_trunc('day', at) AS day, count(*) FROM zoned GROUP BY 1 ORDER BY 1;
+COPY zoned (id, at, local) TO STDOUT;
+COPY zoned (id, at) FROM STDIN;
+10	2024-01-01 12:00
+11	2024-01-01 12:00 EST
+\.
+SELECT id, at FROM zoned WHERE id >= 10 ORDER BY id;
+PREPARE by_day (timestamptz) AS SELECT id, at, at::date FROM zoned WHERE at >= $1 ORDER BY id;
+EXECUTE by_day ('2024-07-01 00:00');
+SET timezone = 'America/Los_Angeles';
+EXECUTE by_day ('2024-07-01 00:00');
+SELECT id, at FROM zoned ORDER BY id;
+SELECT day = current_date, stamp <= now() FROM zoned WHERE id = 1;
+ALTER TABLE zoned ALTER COLUMN local TYPE timestamptz;
+SELECT id, local FROM zoned ORDER BY id;
+SELECT count(*) FROM pg_class WHERE relname = 'zoned';
+DROP TABLE zoned;
+
+SELECT name, abbrev, utc_offset, is_dst FROM pg_timezone_names WHERE name IN ('Asia/Tokyo', 'UTC', 'Asia/Kolkata', 'America/Phoenix') ORDER BY name;
+SELECT abbrev, utc_offset, is_dst FROM pg_timezone_abbrevs WHERE abbrev IN ('CEST', 'EST', 'MSK', 'NZDT', 'Z') ORDER BY abbrev;
+SELECT count(*) FROM pg_timezone_abbrevs;
+SELECT name FROM pg_timezone_names() WHERE name = 'Europe/Berlin';
+RESET ALL;
+SHOW timezone;
