@@ -212,6 +212,15 @@ fn parameter(parameters: &[Value], number: u16) -> Result<&Value, ValueError> {
     })
 }
 
+fn like_of(ignore_case: bool, negated: bool) -> Operator {
+    match (ignore_case, negated) {
+        (false, false) => Operator::Like,
+        (false, true) => Operator::NotLike,
+        (true, false) => Operator::ILike,
+        (true, true) => Operator::NotILike,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,7 +16,7 @@ use messages::session::Failure;
 use messages::{Item, Key, Row};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use values::{Value, Zone};
+use values::Value;
 
 /// The row at hand with its key.
 #[derive(Clone, Copy, Debug)]

@@ -15,7 +15,7 @@ use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
 use serde::{Deserialize, Serialize};
-use values::{Value, Zone};
+use values::Value;
 
 /// A copy under way.
 #[derive(Debug, Serialize, Deserialize)]

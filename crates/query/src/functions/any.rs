@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use values::operators::{self, BinaryOperator};
-use values::{Value, key};
+use values::{Value, Zone, key};
 
 /// ANY or ALL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ impl ScalarUDFImpl for Any {
                 Some(constants) => constants.have(operand),
                 None => {
                     let array = &arrays[at(&arrays, row)];
-                    operators::any(self.operator, operand, array).map_err(of_value)?
+                    operators::any_in(self.operator, operand, array, &Zone::UTC).map_err(of_value)?
                 }
             });
         }

@@ -1,7 +1,8 @@
 //! Procedures of the user, as `pg_proc`, `information_schema` and `pg_get_functiondef` show them.
 
 use super::SystemCatalog;
-use super::names::{quoted, split_name};
+use super::names::split_name;
+use super::quoted;
 use super::rows::{Row, row};
 use messages::namespace;
 use messages::schema::ProcedureSchema;
