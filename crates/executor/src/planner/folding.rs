@@ -14,6 +14,8 @@ use values::{Value, Zone};
 
 /// Bytes of a value beyond which it is computed by each execution: plans are kept for long.
 const FOLDED_BYTES_MAX: usize = 16 << 10;
+/// `age(timestamptz, timestamptz)`: PostgreSQL calls it immutable although the session's zone counts.
+const AGE_OF_INSTANTS: FunctionId = FunctionId(1199);
 
 /// Immutable functions ask it nothing.
 struct NoSession;
@@ -44,6 +46,7 @@ impl QueryPlanner<'_> {
     pub fn folded(&mut self, callee: Callee, arguments: Vec<CompiledExpression>) -> PlanResult<CompiledExpression> {
         let row = self.catalog.function(callee.function);
         let immutable = row.is_some_and(|row| row.volatility == Volatility::Immutable);
+        let immutable = immutable && callee.function != AGE_OF_INSTANTS;
         let known = |argument: &CompiledExpression| match argument {
             CompiledExpression::Constant(value) => Some(value.clone()),
             _ => None,

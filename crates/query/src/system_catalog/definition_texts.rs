@@ -44,12 +44,13 @@ pub fn index_definition(catalog: &SystemCatalog, oid: u32, column: i32, style: S
         return index(catalog, &relation, style);
     }
     let (index, table) = (relation.index()?, relation.table());
-    let place = usize::try_from(column - 1).ok()?;
+    // A place that the index does not have is empty.
+    let Ok(place) = usize::try_from(column - 1) else { return Some(String::new()) };
     if place < index.keys.len() {
         return Some(index.key_sql(table, place, style));
     }
-    let position = index.included.get(place - index.keys.len())?;
-    Some(quoted(&table.columns[*position].name))
+    let included = index.included.get(place - index.keys.len());
+    Some(included.map_or_else(String::new, |position| quoted(&table.columns[*position].name)))
 }
 
 fn foreign_key(catalog: &SystemCatalog, child: &TableSchema, key: &ForeignKeySchema, parent: &TableSchema) -> String {

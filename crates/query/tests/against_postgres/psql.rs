@@ -72,7 +72,7 @@ fn a_table_is_described() {
             "filler|character(84)|NULL|f|NULL||"
         ]
     );
-    let index = "CREATE UNIQUE INDEX pgbench_accounts_pkey ON public.pgbench_accounts USING btree (aid)";
+    let index = "CREATE UNIQUE INDEX pgbench_accounts_pkey ON pgbench_accounts USING btree (aid)";
     assert_eq!(answers[2], [format!("pgbench_accounts_pkey|t|t|f|t|{index}|PRIMARY KEY (aid)|p|f|f|f|0")]);
     assert!(answers[3..].iter().all(Vec::is_empty), "policies, statistics, publications and parents: {answers:?}");
 

@@ -110,7 +110,7 @@ impl Wire {
                     format!("tag {}", body.text())
                 }
                 b't' => {
-                    let types: Vec<String> = (0..body.short()).map(|_| body.long().to_string()).collect();
+                    let types: Vec<String> = (0..body.short()).map(|_| shown_type(body.long())).collect();
                     format!("parameters {}", types.join(" "))
                 }
                 b'E' | b'N' => {
@@ -150,13 +150,36 @@ fn message(kind: u8, parts: &[&[u8]]) -> Vec<u8> {
 }
 
 /// Name, type, size and modifier of each column. Whose column it is differs from server to server.
+/// The first number of what users make (PostgreSQL's `FirstNormalObjectId`), whose numbers depend on what was made before.
+const FIRST_OWN: u32 = 16_384;
+/// Above the numbers that a test's types get.
+const LAST_OWN: u32 = 1_000_000;
+
+fn shown_type(number: u32) -> String {
+    if number < FIRST_OWN { number.to_string() } else { "own".to_owned() }
+}
+
+/// A binary array of a user's type, without the number of that type.
+fn without_own_type(bytes: &[u8]) -> Vec<u8> {
+    let word = |place: usize| {
+        let word = bytes.get(place..place + 4)?.try_into().ok()?;
+        Some(u32::from_be_bytes(word))
+    };
+    let mut shown = bytes.to_vec();
+    let is_array = word(0).is_some_and(|dimensions| dimensions <= 6) && word(4).is_some_and(|nulls| nulls <= 1);
+    if is_array && word(8).is_some_and(|element| (FIRST_OWN..LAST_OWN).contains(&element)) {
+        shown[8..12].fill(0);
+    }
+    shown
+}
+
 fn columns(body: &mut Body) -> Vec<String> {
     let column = |body: &mut Body| {
         let name = body.text();
         let (_table, _position) = (body.long(), body.short());
         let (data_type, size, modifier) = (body.long(), body.short() as i16, body.long() as i32);
         let _format = body.short();
-        format!("{name}:{data_type}:{size}:{modifier}")
+        format!("{name}:{}:{size}:{modifier}", shown_type(data_type))
     };
     (0..body.short()).map(|_| column(body)).collect()
 }
@@ -168,7 +191,7 @@ fn row(body: &mut Body, binary: bool) -> String {
             -1 => "NULL".to_string(),
             length => {
                 let bytes = body.take(length as usize);
-                if binary { hexadecimal(bytes) } else { readable(bytes) }
+                if binary { hexadecimal(&without_own_type(bytes)) } else { readable(bytes) }
             }
         });
     }

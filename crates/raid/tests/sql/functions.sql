@@ -117,7 +117,6 @@ SELECT now()::timestamptz(0) IS NOT NULL;
 SELECT '2024-01-01 10:11:12.987654'::timestamp(2);
 --! unsupported
 SELECT '10:11:12.987'::time(0);
---! missing: time zones other than UTC
 SELECT timestamptz '2024-01-01 10:11:12.5 Europe/Zurich';
 SELECT coalesce(NULL, 'a');
 SELECT nullif('a', 'a');
@@ -170,13 +169,10 @@ SELECT has_table_privilege('pg_class', 'SELECT');
 SELECT pg_is_in_recovery();
 --! missing: the address of the server
 SELECT inet_server_port() IS NOT NULL;
---! missing: the function sha256
 SELECT sha256('abc');
---! missing: functions of bytea
 SELECT encode(sha256('abc'), 'hex');
 SELECT convert_to('abc', 'UTF8');
 SELECT convert_from('\x616263', 'UTF8');
---! missing: the function hashtext
 SELECT hashtext('a') IS NOT NULL;
 SELECT pg_sleep(0);
 SELECT lower(5);
@@ -195,7 +191,6 @@ SELECT to_char(12, 'RN');
 SELECT to_char(5, '999th');
 --! missing: the function to_char
 SELECT to_char(timestamp '2024-01-05 03:04:05.678', 'YY.MM.DD HH:MI:SS.MS US AM TZ Q WW IW J D ID');
---! missing: the function to_char
 SELECT to_char(timestamptz '2024-01-05 03:04:05+00', 'YYYY-MM-DD"T"HH24:MI:SSOF');
 SELECT 'a' IS NOT NULL AND true;
 SELECT (1 > 0) IS TRUE;

@@ -119,7 +119,7 @@ SELECT id, at, at::date, extract(hour FROM at) FROM zoned WHERE id = 3;
 UPDATE zoned SET local = at WHERE id = 2;
 SELECT id, local FROM zoned WHERE id = 2;
 SELECT date_trunc('day', at) AS day, count(*) FROM zoned GROUP BY 1 ORDER BY 1;
-COPY zoned (id, at, local) TO STDOUT;
+COPY (SELECT id, at, local FROM zoned ORDER BY id) TO STDOUT;
 COPY zoned (id, at) FROM STDIN;
 10	2024-01-01 12:00
 11	2024-01-01 12:00 EST

@@ -7,12 +7,13 @@ use messages::schema::IndexMethod;
 use values::Type;
 
 /// `pg_type.typname` of the types that have a class of their own, as classes are named after them.
-const BASES: [&str; 19] = [
+const BASES: [&str; 20] = [
     "array",
     "bool",
     "bpchar",
     "bytea",
     "date",
+    "enum",
     "float4",
     "float8",
     "int2",
@@ -34,6 +35,7 @@ fn base(own: Type) -> Option<&'static str> {
     let name = match own {
         Type::Varchar(_) => "text",
         Type::Array(_) => "array",
+        Type::Enum(_) => "enum",
         other => other.catalog_name(),
     };
     BASES.into_iter().find(|known| *known == name)

@@ -34,11 +34,11 @@ struct YearlyRule {
 
 enum RuleDay {
     /// `Jn`: 1 to 365, without the 29th of February.
-    OfCommonYear(i64),
+    CommonYear(i64),
     /// `n`: 0 to 365.
-    OfYear(i64),
+    Year(i64),
     /// `Mm.w.d`: the last one in week 5.
-    OfMonth { month: u32, week: i64, weekday: i64 },
+    WeekdayOfMonth { month: u32, week: i64, weekday: i64 },
 }
 
 impl YearlyRule {
@@ -46,12 +46,12 @@ impl YearlyRule {
     fn local(&self, year: i64) -> i64 {
         let first = day_number(Civil { year, month: 1, day: 1 });
         let day = match self.day {
-            RuleDay::OfCommonYear(day) => {
+            RuleDay::CommonYear(day) => {
                 let is_leap = days_in_month(year, 2) == 29;
                 first + day - 1 + i64::from(is_leap && day >= 60)
             }
-            RuleDay::OfYear(day) => first + day,
-            RuleDay::OfMonth { month, week, weekday } => {
+            RuleDay::Year(day) => first + day,
+            RuleDay::WeekdayOfMonth { month, week, weekday } => {
                 let first = day_number(Civil { year, month, day: 1 });
                 let earliest = first + (weekday - day_of_week(first)).rem_euclid(7);
                 let last = first + i64::from(days_in_month(year, month)) - 1;
@@ -180,14 +180,14 @@ impl<'a> RuleReader<'a> {
             return None;
         }
         let day = if self.skip('J') {
-            RuleDay::OfCommonYear(self.number(1, 365)?)
+            RuleDay::CommonYear(self.number(1, 365)?)
         } else if self.skip('M') {
             let month = self.number(1, 12)? as u32;
             let week = self.skip('.').then(|| self.number(1, 5))??;
             let weekday = self.skip('.').then(|| self.number(0, 6))??;
-            RuleDay::OfMonth { month, week, weekday }
+            RuleDay::WeekdayOfMonth { month, week, weekday }
         } else {
-            RuleDay::OfYear(self.number(0, 365)?)
+            RuleDay::Year(self.number(0, 365)?)
         };
         let seconds = if self.skip('/') { self.offset()? } else { 2 * 3600 };
         Some(YearlyRule { day, seconds })
