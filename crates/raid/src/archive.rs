@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use local_cluster::screen::bytes;
 use site::snapshot::files::{self, Manifest};
-use site::snapshot::retention::{self, SiteArchive};
+use site::snapshot::retention::{self, ArchivesOfSite};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -91,7 +91,7 @@ fn trim(archive: &Path, snapshots: &Path, yes: bool) -> Result<ExitCode, String>
 }
 
 /// Whether there is something to remove.
-fn trim_site(site: &SiteArchive, manifests: &[Manifest], yes: bool) -> Result<bool, String> {
+fn trim_site(site: &ArchivesOfSite, manifests: &[Manifest], yes: bool) -> Result<bool, String> {
     let folder = site.folder.display();
     if !site.has_snapshot(manifests) {
         println!("{folder}: no snapshot is of this site, so all of it stays");

@@ -4,9 +4,8 @@
 //! away holds no client up; what is lost by that is counted, and the count stands in the log; the files never take more than [`limits::AUDIT_FILES`] times
 //! [`limits::AUDIT_FILE_BYTES`].
 
-use crate::config::SiteConfig;
+use crate::clock::date;
 use crate::limits;
-use crate::snapshot::files::date;
 use serde_json::{Value, json};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -31,16 +30,15 @@ pub(crate) struct EventLog {
 }
 
 impl EventLog {
-    /// As the configuration says.
+    /// With the audit log in this folder, if there is to be one, and statements told that take so many milliseconds.
     ///
     /// # Errors
     /// The folder cannot be made, or the file not be opened.
-    pub(crate) fn open(config: &SiteConfig) -> Result<EventLog, String> {
-        let selection =
-            EventSelection { audit: config.audit_log.is_some(), slow_ms: config.log_min_duration_statement };
+    pub(crate) fn open(site: u16, folder: Option<&Path>, slow_ms: Option<u64>) -> Result<EventLog, String> {
+        let selection = EventSelection { audit: folder.is_some(), slow_ms };
         let lost = Arc::<AtomicU64>::default();
-        let audit = config.audit_log.as_deref().map(|folder| serve(config.id, folder, lost.clone())).transpose()?;
-        Ok(EventLog { site: config.id, audit, lost, selection })
+        let audit = folder.map(|folder| serve(site, folder, lost.clone())).transpose()?;
+        Ok(EventLog { site, audit, lost, selection })
     }
 
     /// What is wanted.
@@ -53,7 +51,7 @@ impl EventLog {
         if let EventKind::Slow { statement, took_us, sqlstate } = &event.kind {
             let SessionEvent { process, user, database, application, .. } = event;
             let took_ms = *took_us as f64 / 1_000.0;
-            let sqlstate = sqlstate.as_deref().unwrap_or("00000");
+            let sqlstate = sqlstate.as_deref();
             tracing::info!(process, user, database, application, took_ms, sqlstate, statement, "slow statement");
             return;
         }

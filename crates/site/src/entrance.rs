@@ -50,7 +50,10 @@ impl Entrance {
         getrandom::fill(&mut secret).map_err(|error| format!("the operating system has no randomness: {error}"))?;
         let doorkeeper = Doorkeeper::new(rules, tls.is_some(), &secret);
         let (clients, sql) = (config.clients.clone(), config.sql);
-        let (tls, events) = (Mutex::new(tls.map(Arc::new)), EventLog::open(config)?);
+        let (tls, events) = (
+            Mutex::new(tls.map(Arc::new)),
+            EventLog::open(config.id, config.audit_log.as_deref(), config.log_min_duration_statement)?,
+        );
         Ok(Arc::new(Entrance { config: clients, sql, doorkeeper, tls, events }))
     }
 

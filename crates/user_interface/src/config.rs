@@ -3,8 +3,8 @@
 //! Invariant: what all user interfaces of a process share is the same in each one's.
 
 use crate::counters::InterfaceCounters;
+use crate::events::EventSelection;
 use crate::session::doorkeeper::Doorkeeper;
-use crate::session::events::EventSelection;
 use messages::SiteId;
 use messages::concurrency::Method;
 use std::sync::Arc;

@@ -8,11 +8,12 @@
 //! * [`protocol`]: bytes to messages and back; [`session`]: what each client has set up and under way;
 //! * [`locks`]: advisory locks;
 //! * [`sql`]: text to programs, queries and schema changes;
-//! * [`errors`]: what the client is told; [`counters`]: what is counted; [`limits`]: every bound.
+//! * [`errors`]: what the client is told; [`counters`]: what is counted; [`events`]: what is noted; [`limits`]: every bound.
 
 pub mod config;
 pub mod counters;
 pub mod errors;
+pub mod events;
 pub mod limits;
 pub mod locks;
 pub mod protocol;
@@ -21,8 +22,8 @@ pub mod sql;
 pub mod user_interface;
 
 pub use config::Config;
+pub use events::{EventKind, EventSelection, SessionEvent};
 pub use protocol::frontend::announces_long;
 pub use session::doorkeeper::Doorkeeper;
-pub use session::events::{EventKind, EventSelection, SessionEvent};
 pub use session::login::{Encryption, Peer};
 pub use user_interface::{CancelKey, Moving, UserInterface};

@@ -4,12 +4,12 @@
 //! [`UserInterface::pending`]'s, once.
 
 use crate::config::Config;
+use crate::events::SessionEvent;
 use crate::limits::{SESSIONS_COUNTED, STARTUP_PATIENCE};
 use crate::locks::programs;
 use crate::protocol::frontend::{self, Follows, Frontend};
 use crate::session::catalog::SharedCatalog;
 use crate::session::due;
-use crate::session::events::SessionEvent;
 use crate::session::login::{Encryption, Peer};
 use crate::session::startup::Started;
 use crate::session::state::{CancelReason, Cycle, Phase, Session, Work};

@@ -83,12 +83,12 @@ fn of_double(number: f64) -> u32 {
 
 /// The three words of a hash.
 #[derive(Clone, Copy)]
-struct State(u32, u32, u32);
+struct HashWords(u32, u32, u32);
 
-impl State {
-    fn new(length: usize, seed: u64) -> State {
+impl HashWords {
+    fn new(length: usize, seed: u64) -> HashWords {
         let word = BEGINNING.wrapping_add(length as u32);
-        let mut state = State(word, word, word);
+        let mut state = HashWords(word, word, word);
         if seed != 0 {
             state.0 = state.0.wrapping_add((seed >> 32) as u32);
             state.1 = state.1.wrapping_add(seed as u32);
@@ -98,7 +98,7 @@ impl State {
     }
 
     fn mix(&mut self) {
-        let State(mut a, mut b, mut c) = *self;
+        let HashWords(mut a, mut b, mut c) = *self;
         let step = |word: u32, with: u32, by: u32| word.wrapping_sub(with) ^ with.rotate_left(by);
         (a, c) = (step(a, c, 4), c.wrapping_add(b));
         (b, a) = (step(b, a, 6), a.wrapping_add(c));
@@ -106,11 +106,11 @@ impl State {
         (a, c) = (step(a, c, 16), c.wrapping_add(b));
         (b, a) = (step(b, a, 19), a.wrapping_add(c));
         (c, b) = (step(c, b, 4), b.wrapping_add(a));
-        *self = State(a, b, c);
+        *self = HashWords(a, b, c);
     }
 
-    fn finish(self) -> State {
-        let State(mut a, mut b, mut c) = self;
+    fn finish(self) -> HashWords {
+        let HashWords(mut a, mut b, mut c) = self;
         let step = |word: u32, with: u32, by: u32| (word ^ with).wrapping_sub(with.rotate_left(by));
         c = step(c, b, 14);
         a = step(a, c, 11);
@@ -119,7 +119,7 @@ impl State {
         a = step(a, c, 4);
         b = step(b, a, 14);
         c = step(c, b, 24);
-        State(a, b, c)
+        HashWords(a, b, c)
     }
 
     /// Twelve bytes, or the fewer at the end.
@@ -136,8 +136,8 @@ impl State {
     }
 }
 
-fn state_of(bytes: &[u8], seed: u64) -> State {
-    let mut state = State::new(bytes.len(), seed);
+fn state_of(bytes: &[u8], seed: u64) -> HashWords {
+    let mut state = HashWords::new(bytes.len(), seed);
     let (whole, rest) = bytes.split_at(bytes.len() - bytes.len() % 12);
     for part in whole.chunks(12) {
         state.take(part);
@@ -152,19 +152,19 @@ fn of_bytes(bytes: &[u8]) -> u32 {
 }
 
 fn of_bytes_with(bytes: &[u8], seed: u64) -> u64 {
-    let State(_, b, c) = state_of(bytes, seed);
+    let HashWords(_, b, c) = state_of(bytes, seed);
     u64::from(b) << 32 | u64::from(c)
 }
 
 fn of_word(word: u32) -> u32 {
-    let mut state = State::new(4, 0);
+    let mut state = HashWords::new(4, 0);
     state.0 = state.0.wrapping_add(word);
     state.finish().2
 }
 
 fn of_word_with(word: u32, seed: u64) -> u64 {
-    let mut state = State::new(4, seed);
+    let mut state = HashWords::new(4, seed);
     state.0 = state.0.wrapping_add(word);
-    let State(_, b, c) = state.finish();
+    let HashWords(_, b, c) = state.finish();
     u64::from(b) << 32 | u64::from(c)
 }

@@ -66,14 +66,7 @@ const C_COLLATION: u32 = 950;
 /// The rows of a relation of `pg_catalog`.
 pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
     match name {
-        "pg_am" => vec![
-            row! { oid: HEAP, amname: "heap", amhandler: "heap_tableam_handler", amtype: "t" },
-            row! { oid: BTREE, amname: "btree", amhandler: "bthandler", amtype: "i" },
-            row! { oid: 405, amname: "hash", amhandler: "hashhandler", amtype: "i" },
-            row! { oid: 783, amname: "gist", amhandler: "gisthandler", amtype: "i" },
-            row! { oid: 2742, amname: "gin", amhandler: "ginhandler", amtype: "i" },
-            row! { oid: 3580, amname: "brin", amhandler: "brinhandler", amtype: "i" },
-        ],
+        "pg_am" => access_methods(),
         "pg_attrdef" => defaults(catalog),
         "pg_attribute" => attributes(catalog),
         "pg_auth_members" => grants::memberships(catalog),
@@ -134,6 +127,18 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_type" => DEFINITIONS.types.iter().map(type_row).chain(catalog.rows_of_user_types()).collect(),
         _ => vec![],
     }
+}
+
+/// How tables and indexes are kept.
+fn access_methods() -> Vec<Row> {
+    vec![
+        row! { oid: HEAP, amname: "heap", amhandler: "heap_tableam_handler", amtype: "t" },
+        row! { oid: BTREE, amname: "btree", amhandler: "bthandler", amtype: "i" },
+        row! { oid: 405, amname: "hash", amhandler: "hashhandler", amtype: "i" },
+        row! { oid: 783, amname: "gist", amhandler: "gisthandler", amtype: "i" },
+        row! { oid: 2742, amname: "gin", amhandler: "ginhandler", amtype: "i" },
+        row! { oid: 3580, amname: "brin", amhandler: "brinhandler", amtype: "i" },
+    ]
 }
 
 /// All time zones, as they are at an instant, in microseconds since 2000.

@@ -80,9 +80,7 @@ fn a_table_is_described() {
     let answers = command!(world, "d_table", oid);
     assert_eq!(answers[1][1], "name|character varying(20)|'x'|t|NULL||");
     assert_eq!(answers[2].len(), 3);
-    assert!(
-        answers[2][1].starts_with("item_name|f|f|f|t|CREATE INDEX item_name ON public.item USING btree (name)|NULL")
-    );
+    assert!(answers[2][1].starts_with("item_name|f|f|f|t|CREATE INDEX item_name ON item USING btree (name)|NULL"));
     let answers = command!(world, "d+_table", oid);
     assert_eq!(answers[1][2], "price|numeric(10,2)|NULL|f|NULL|||m||NULL|NULL");
 }

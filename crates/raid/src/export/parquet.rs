@@ -33,7 +33,7 @@ const MODIFIER_HEADER: i32 = 4;
 
 /// What becomes of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ExportedKind {
     Boolean,
     SmallInt,
     Integer,
@@ -60,65 +60,72 @@ enum Kind {
     Shown,
 }
 
-impl Kind {
-    fn of(column: &Type, modifier: i32) -> Kind {
+impl ExportedKind {
+    fn of(column: &Type, modifier: i32) -> ExportedKind {
         match *column {
-            Type::BOOL => Kind::Boolean,
-            Type::INT2 => Kind::SmallInt,
-            Type::INT4 => Kind::Integer,
-            Type::INT8 => Kind::BigInt,
-            Type::FLOAT4 => Kind::Real,
-            Type::FLOAT8 => Kind::Double,
-            Type::DATE => Kind::Date,
-            Type::TIME => Kind::Time,
-            Type::TIMESTAMP => Kind::Timestamp { utc: false },
-            Type::TIMESTAMPTZ => Kind::Timestamp { utc: true },
-            Type::UUID => Kind::Uuid,
-            Type::JSON => Kind::Json { binary: false },
-            Type::JSONB => Kind::Json { binary: true },
-            Type::BYTEA => Kind::Bytes,
-            Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME => Kind::Text,
+            Type::BOOL => ExportedKind::Boolean,
+            Type::INT2 => ExportedKind::SmallInt,
+            Type::INT4 => ExportedKind::Integer,
+            Type::INT8 => ExportedKind::BigInt,
+            Type::FLOAT4 => ExportedKind::Real,
+            Type::FLOAT8 => ExportedKind::Double,
+            Type::DATE => ExportedKind::Date,
+            Type::TIME => ExportedKind::Time,
+            Type::TIMESTAMP => ExportedKind::Timestamp { utc: false },
+            Type::TIMESTAMPTZ => ExportedKind::Timestamp { utc: true },
+            Type::UUID => ExportedKind::Uuid,
+            Type::JSON => ExportedKind::Json { binary: false },
+            Type::JSONB => ExportedKind::Json { binary: true },
+            Type::BYTEA => ExportedKind::Bytes,
+            Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME => ExportedKind::Text,
             Type::NUMERIC if modifier >= MODIFIER_HEADER => {
                 let given = modifier - MODIFIER_HEADER;
                 let (precision, scale) = (given >> 16, given & 0xffff);
                 match (1..=DIGITS_MAX).contains(&precision) && scale <= precision {
-                    true => Kind::Decimal { precision, scale },
-                    false => Kind::Shown,
+                    true => ExportedKind::Decimal { precision, scale },
+                    false => ExportedKind::Shown,
                 }
             }
-            _ => Kind::Shown,
+            _ => ExportedKind::Shown,
         }
     }
 
     /// Whether the site is asked for its text.
     fn is_asked_as_text(self) -> bool {
-        matches!(self, Kind::Decimal { .. } | Kind::Shown)
+        matches!(self, ExportedKind::Decimal { .. } | ExportedKind::Shown)
     }
 
     fn physical(self) -> Physical {
         match self {
-            Kind::Boolean => Physical::BOOLEAN,
-            Kind::SmallInt | Kind::Integer | Kind::Date => Physical::INT32,
-            Kind::BigInt | Kind::Time | Kind::Timestamp { .. } => Physical::INT64,
-            Kind::Decimal { precision, .. } if precision <= LONG_DIGITS => Physical::INT64,
-            Kind::Real => Physical::FLOAT,
-            Kind::Double => Physical::DOUBLE,
-            Kind::Uuid | Kind::Decimal { .. } => Physical::FIXED_LEN_BYTE_ARRAY,
-            Kind::Json { .. } | Kind::Bytes | Kind::Text | Kind::Shown => Physical::BYTE_ARRAY,
+            ExportedKind::Boolean => Physical::BOOLEAN,
+            ExportedKind::SmallInt | ExportedKind::Integer | ExportedKind::Date => Physical::INT32,
+            ExportedKind::BigInt | ExportedKind::Time | ExportedKind::Timestamp { .. } => Physical::INT64,
+            ExportedKind::Decimal { precision, .. } if precision <= LONG_DIGITS => Physical::INT64,
+            ExportedKind::Real => Physical::FLOAT,
+            ExportedKind::Double => Physical::DOUBLE,
+            ExportedKind::Uuid | ExportedKind::Decimal { .. } => Physical::FIXED_LEN_BYTE_ARRAY,
+            ExportedKind::Json { .. } | ExportedKind::Bytes | ExportedKind::Text | ExportedKind::Shown => {
+                Physical::BYTE_ARRAY
+            }
         }
     }
 
     fn logical(self) -> Option<LogicalType> {
         match self {
-            Kind::SmallInt => Some(LogicalType::integer(16, true)),
-            Kind::Date => Some(LogicalType::Date),
-            Kind::Time => Some(LogicalType::time(false, TimeUnit::MICROS)),
-            Kind::Timestamp { utc } => Some(LogicalType::timestamp(utc, TimeUnit::MICROS)),
-            Kind::Uuid => Some(LogicalType::Uuid),
-            Kind::Json { .. } => Some(LogicalType::Json),
-            Kind::Text | Kind::Shown => Some(LogicalType::String),
-            Kind::Decimal { precision, scale } => Some(LogicalType::decimal(scale, precision)),
-            Kind::Boolean | Kind::Integer | Kind::BigInt | Kind::Real | Kind::Double | Kind::Bytes => None,
+            ExportedKind::SmallInt => Some(LogicalType::integer(16, true)),
+            ExportedKind::Date => Some(LogicalType::Date),
+            ExportedKind::Time => Some(LogicalType::time(false, TimeUnit::MICROS)),
+            ExportedKind::Timestamp { utc } => Some(LogicalType::timestamp(utc, TimeUnit::MICROS)),
+            ExportedKind::Uuid => Some(LogicalType::Uuid),
+            ExportedKind::Json { .. } => Some(LogicalType::Json),
+            ExportedKind::Text | ExportedKind::Shown => Some(LogicalType::String),
+            ExportedKind::Decimal { precision, scale } => Some(LogicalType::decimal(scale, precision)),
+            ExportedKind::Boolean
+            | ExportedKind::Integer
+            | ExportedKind::BigInt
+            | ExportedKind::Real
+            | ExportedKind::Double
+            | ExportedKind::Bytes => None,
         }
     }
 
@@ -127,8 +134,8 @@ impl Kind {
             .with_repetition(Repetition::OPTIONAL)
             .with_logical_type(self.logical());
         match self {
-            Kind::Uuid => builder.with_length(16).build(),
-            Kind::Decimal { precision, scale } => {
+            ExportedKind::Uuid => builder.with_length(16).build(),
+            ExportedKind::Decimal { precision, scale } => {
                 let length = if precision <= LONG_DIGITS { -1 } else { 16 };
                 builder.with_length(length).with_precision(precision).with_scale(scale).build()
             }
@@ -136,21 +143,21 @@ impl Kind {
         }
     }
 
-    fn values(self) -> Values {
+    fn values(self) -> ExportedValues {
         match self.physical() {
-            Physical::BOOLEAN => Values::Boolean(Vec::new()),
-            Physical::INT32 => Values::Int(Vec::new()),
-            Physical::INT64 | Physical::INT96 => Values::Long(Vec::new()),
-            Physical::FLOAT => Values::Float(Vec::new()),
-            Physical::DOUBLE => Values::Double(Vec::new()),
-            Physical::BYTE_ARRAY => Values::Bytes(Vec::new()),
-            Physical::FIXED_LEN_BYTE_ARRAY => Values::Fixed(Vec::new()),
+            Physical::BOOLEAN => ExportedValues::Boolean(Vec::new()),
+            Physical::INT32 => ExportedValues::Int(Vec::new()),
+            Physical::INT64 | Physical::INT96 => ExportedValues::Long(Vec::new()),
+            Physical::FLOAT => ExportedValues::Float(Vec::new()),
+            Physical::DOUBLE => ExportedValues::Double(Vec::new()),
+            Physical::BYTE_ARRAY => ExportedValues::Bytes(Vec::new()),
+            Physical::FIXED_LEN_BYTE_ARRAY => ExportedValues::Fixed(Vec::new()),
         }
     }
 }
 
 /// The values of a column in a row group that are not null.
-enum Values {
+enum ExportedValues {
     Boolean(Vec<bool>),
     Int(Vec<i32>),
     Long(Vec<i64>),
@@ -162,8 +169,8 @@ enum Values {
 
 struct ExportedColumn {
     name: String,
-    kind: Kind,
-    values: Values,
+    kind: ExportedKind,
+    values: ExportedValues,
     /// For each row: 1 for a value, 0 for null.
     levels: Vec<i16>,
 }
@@ -220,30 +227,34 @@ impl ExportedColumn {
         };
         self.levels.push(1);
         match (&mut self.values, self.kind) {
-            (Values::Boolean(values), _) => values.push(raw != [0]),
-            (Values::Int(values), Kind::SmallInt) => values.push(i16::from_be_bytes(fixed(raw)?).into()),
-            (Values::Int(values), Kind::Date) => values.push(days_since_1970(i32::from_be_bytes(fixed(raw)?))?),
-            (Values::Int(values), _) => values.push(i32::from_be_bytes(fixed(raw)?)),
-            (Values::Long(values), Kind::Timestamp { .. }) => {
+            (ExportedValues::Boolean(values), _) => values.push(raw != [0]),
+            (ExportedValues::Int(values), ExportedKind::SmallInt) => {
+                values.push(i16::from_be_bytes(fixed(raw)?).into())
+            }
+            (ExportedValues::Int(values), ExportedKind::Date) => {
+                values.push(days_since_1970(i32::from_be_bytes(fixed(raw)?))?)
+            }
+            (ExportedValues::Int(values), _) => values.push(i32::from_be_bytes(fixed(raw)?)),
+            (ExportedValues::Long(values), ExportedKind::Timestamp { .. }) => {
                 values.push(since_1970(i64::from_be_bytes(fixed(raw)?))?);
             }
-            (Values::Long(values), Kind::Decimal { scale, .. }) => {
+            (ExportedValues::Long(values), ExportedKind::Decimal { scale, .. }) => {
                 let number = unscaled(&String::from_utf8_lossy(raw), scale)?;
                 values.push(i64::try_from(number).map_err(|error| error.to_string())?);
             }
-            (Values::Long(values), _) => values.push(i64::from_be_bytes(fixed(raw)?)),
-            (Values::Float(values), _) => values.push(f32::from_be_bytes(fixed(raw)?)),
-            (Values::Double(values), _) => values.push(f64::from_be_bytes(fixed(raw)?)),
-            (Values::Bytes(values), Kind::Json { binary: true }) => {
+            (ExportedValues::Long(values), _) => values.push(i64::from_be_bytes(fixed(raw)?)),
+            (ExportedValues::Float(values), _) => values.push(f32::from_be_bytes(fixed(raw)?)),
+            (ExportedValues::Double(values), _) => values.push(f64::from_be_bytes(fixed(raw)?)),
+            (ExportedValues::Bytes(values), ExportedKind::Json { binary: true }) => {
                 // The first byte is the version of the format, and text follows.
                 values.push(raw.get(1..).unwrap_or_default().to_vec().into());
             }
-            (Values::Bytes(values), _) => values.push(raw.to_vec().into()),
-            (Values::Fixed(values), Kind::Decimal { scale, .. }) => {
+            (ExportedValues::Bytes(values), _) => values.push(raw.to_vec().into()),
+            (ExportedValues::Fixed(values), ExportedKind::Decimal { scale, .. }) => {
                 let number = unscaled(&String::from_utf8_lossy(raw), scale)?;
                 values.push(number.to_be_bytes().to_vec().into());
             }
-            (Values::Fixed(values), _) => values.push(fixed::<16>(raw)?.to_vec().into()),
+            (ExportedValues::Fixed(values), _) => values.push(fixed::<16>(raw)?.to_vec().into()),
         }
         Ok(raw.len() + 2)
     }
@@ -252,25 +263,25 @@ impl ExportedColumn {
     fn write(&mut self, writer: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
         let levels = Some(&*self.levels);
         match (writer, &self.values) {
-            (ColumnWriter::BoolColumnWriter(writer), Values::Boolean(values)) => {
+            (ColumnWriter::BoolColumnWriter(writer), ExportedValues::Boolean(values)) => {
                 writer.write_batch(values, levels, None)?
             }
-            (ColumnWriter::Int32ColumnWriter(writer), Values::Int(values)) => {
+            (ColumnWriter::Int32ColumnWriter(writer), ExportedValues::Int(values)) => {
                 writer.write_batch(values, levels, None)?
             }
-            (ColumnWriter::Int64ColumnWriter(writer), Values::Long(values)) => {
+            (ColumnWriter::Int64ColumnWriter(writer), ExportedValues::Long(values)) => {
                 writer.write_batch(values, levels, None)?
             }
-            (ColumnWriter::FloatColumnWriter(writer), Values::Float(values)) => {
+            (ColumnWriter::FloatColumnWriter(writer), ExportedValues::Float(values)) => {
                 writer.write_batch(values, levels, None)?
             }
-            (ColumnWriter::DoubleColumnWriter(writer), Values::Double(values)) => {
+            (ColumnWriter::DoubleColumnWriter(writer), ExportedValues::Double(values)) => {
                 writer.write_batch(values, levels, None)?
             }
-            (ColumnWriter::ByteArrayColumnWriter(writer), Values::Bytes(values)) => {
+            (ColumnWriter::ByteArrayColumnWriter(writer), ExportedValues::Bytes(values)) => {
                 writer.write_batch(values, levels, None)?
             }
-            (ColumnWriter::FixedLenByteArrayColumnWriter(writer), Values::Fixed(values)) => {
+            (ColumnWriter::FixedLenByteArrayColumnWriter(writer), ExportedValues::Fixed(values)) => {
                 writer.write_batch(values, levels, None)?
             }
             _ => return Err(ParquetError::General(format!("column {} has another type than its values", self.name))),
@@ -290,7 +301,7 @@ pub fn write<W: Write + Send>(transaction: &mut Transaction<'_>, query: &str, ou
         .columns()
         .iter()
         .map(|column| {
-            let kind = Kind::of(column.type_(), column.type_modifier());
+            let kind = ExportedKind::of(column.type_(), column.type_modifier());
             ExportedColumn { name: column.name().to_owned(), kind, values: kind.values(), levels: Vec::new() }
         })
         .collect();
@@ -387,9 +398,12 @@ mod tests {
     #[test]
     fn numerics_are_decimals_where_they_fit() {
         let modifier = |precision: i32, scale: i32| (precision << 16 | scale) + MODIFIER_HEADER;
-        assert_eq!(Kind::of(&Type::NUMERIC, modifier(12, 2)), Kind::Decimal { precision: 12, scale: 2 });
-        assert_eq!(Kind::of(&Type::NUMERIC, modifier(39, 2)), Kind::Shown);
-        assert_eq!(Kind::of(&Type::NUMERIC, -1), Kind::Shown);
-        assert_eq!(Kind::of(&Type::INT4_ARRAY, -1), Kind::Shown);
+        assert_eq!(
+            ExportedKind::of(&Type::NUMERIC, modifier(12, 2)),
+            ExportedKind::Decimal { precision: 12, scale: 2 }
+        );
+        assert_eq!(ExportedKind::of(&Type::NUMERIC, modifier(39, 2)), ExportedKind::Shown);
+        assert_eq!(ExportedKind::of(&Type::NUMERIC, -1), ExportedKind::Shown);
+        assert_eq!(ExportedKind::of(&Type::INT4_ARRAY, -1), ExportedKind::Shown);
     }
 }

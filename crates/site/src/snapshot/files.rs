@@ -2,6 +2,7 @@
 //!
 //! Invariants: a folder without a manifest is no snapshot; whatever is damaged is an error that names the file and the place in it.
 
+pub use crate::clock::date;
 use commit_log::LogError;
 use domain::snapshot::archive::{MomentError, micros_of};
 use rustix::fs::{FlockOperation, flock};
@@ -106,10 +107,16 @@ pub enum SnapshotError {
     Moment(#[from] MomentError),
     /// The log that is to be archived cannot be read.
     #[error("the log cannot be archived: {0}")]
-    Log(#[from] LogError),
+    Log(Box<LogError>),
     /// What was read back cannot be brought to a state.
     #[error("the snapshot cannot be restored: {0}")]
     Restore(String),
+}
+
+impl From<LogError> for SnapshotError {
+    fn from(error: LogError) -> SnapshotError {
+        SnapshotError::Log(Box::new(error))
+    }
 }
 
 impl SnapshotError {
@@ -218,23 +225,6 @@ impl Manifest {
     pub(crate) const fn format() -> u32 {
         FORMAT
     }
-}
-
-/// A moment in microseconds since 1970 as a date, in UTC.
-pub fn date(micros: u64) -> String {
-    let seconds = micros / 1_000_000;
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years begin in March, so that the leap day is the last: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
 }
 
 /// Why there is nothing of a moment, with dates.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// All archives of one site.
 #[derive(Debug)]
-pub struct SiteArchive {
+pub struct ArchivesOfSite {
     /// Where they are.
     pub folder: PathBuf,
     /// The instance, in decimal.
@@ -38,13 +38,13 @@ pub struct ArchiveExtent {
 ///
 /// # Errors
 /// A folder cannot be read.
-pub fn list(archive: &Path) -> Result<Vec<SiteArchive>, SnapshotError> {
+pub fn list(archive: &Path) -> Result<Vec<ArchivesOfSite>, SnapshotError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(archive).map_err(SnapshotError::file(archive))? {
         let folder = entry.map_err(SnapshotError::file(archive))?.path();
         let Some((instance, site)) = named(&folder) else { continue };
         let files = ArchiveFiles::find(&folder)?;
-        found.push(SiteArchive { folder, instance, site, files });
+        found.push(ArchivesOfSite { folder, instance, site, files });
     }
     found.sort_by(|one, other| one.folder.cmp(&other.folder));
     Ok(found)
@@ -57,7 +57,7 @@ fn named(folder: &Path) -> Option<(String, u16)> {
     Some((instance.to_owned(), site.parse().ok()?))
 }
 
-impl SiteArchive {
+impl ArchivesOfSite {
     /// Each of them, the oldest first.
     ///
     /// # Errors
@@ -126,7 +126,7 @@ pub fn remove(file: &Path) -> Result<u64, SnapshotError> {
 mod tests {
     use super::*;
 
-    fn archive(files: &[(u32, u64, u32)]) -> (tempfile::TempDir, SiteArchive) {
+    fn archive(files: &[(u32, u64, u32)]) -> (tempfile::TempDir, ArchivesOfSite) {
         let place = tempfile::tempdir().expect("a temporary folder");
         let folder = place.path().join("77-site-2");
         fs::create_dir(&folder).expect("a folder");

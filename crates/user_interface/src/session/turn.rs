@@ -5,12 +5,12 @@
 use crate::config::Config;
 use crate::counters::InterfaceCounters;
 use crate::errors::{Result, SqlError};
+use crate::events::SessionEvent;
 use crate::limits::{CACHED_SQL_BYTES_MAX, CACHED_STATEMENTS_MAX};
 use crate::locks::errands::{LeavingLocks, LockScene};
 use crate::protocol::backend::{self, Severity};
 use crate::session::catalog::SharedCatalog;
 use crate::session::doorkeeper::Doorkeeper;
-use crate::session::events::SessionEvent;
 use crate::session::state::{KnownPath, Session, TextLanguage};
 use crate::sql::compile;
 use crate::sql::given::Context;
