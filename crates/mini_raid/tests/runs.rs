@@ -245,6 +245,12 @@ fn situations_break_nothing() {
     }
 }
 
+/// If this fails, a moment that is known by the log of a later epoch is held to have what power took from all sites in between.
+#[test]
+fn a_moment_before_a_total_failure_lacks_what_the_failure_took() {
+    must_hold(&storm(691, 3));
+}
+
 /// If this fails, runs no longer reach what disks that go back can go wrong by.
 #[test]
 fn disks_go_back_in_some_runs() {

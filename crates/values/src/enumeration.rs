@@ -7,7 +7,7 @@
 //! a type is ([`Type::numbered`]).
 //!
 //! Invariants: the place of a label never changes, and a place is found between, before and behind any others ([`EnumOrder`]), so a new label leaves all rows and
-//! keys as they are. A definition that was made once stays in memory, and the same one is made once only: [`Type`](crate::Type) can be copied.
+//! keys as they are. A definition that was made once stays in memory, and the same one is made once only: [`Type`] can be copied.
 
 use crate::error::{ValueError, sqlstate};
 use crate::limits::{DEFINITIONS_BYTES_MAX, ENUM_LABEL_BYTES_MAX, ENUM_ORDER_BYTES_MAX};
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A label's place in the order of its type: bytes that compare as the labels do. It is a number of [`NUMBER_BYTES`] bytes, big end first, and behind it, for what
+/// A label's place in the order of its type: bytes that compare as the labels do. It is a number of `NUMBER_BYTES` bytes, big end first, and behind it, for what
 /// was put between two neighbours, digits to the base 256 of which the last is not 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EnumOrder(Box<[u8]>);

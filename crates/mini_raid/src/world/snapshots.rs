@@ -7,7 +7,7 @@
 use super::World;
 use crate::bounds::RunBounds;
 use crate::event::SimulatedEvent;
-use crate::history::{ObservedTransaction, RunHistory, TransactionFate};
+use crate::history::{Loss, ObservedTransaction, RunHistory, TransactionFate};
 use crate::limits::EVENTS_MAX;
 use crate::machine::MachineProcess;
 use crate::random::SeededRandom;
@@ -426,7 +426,9 @@ fn history_at(history: &RunHistory, cut: HistoryCut) -> RunHistory {
         }
         other => other.clone(),
     };
-    let losses = history.losses.iter().filter(|loss| loss.moment() < moment).cloned().collect();
+    // What is read of a later epoch's log lacks what a total failure in between took with it, as the instance itself does.
+    let counts = |loss: &&Loss| loss.moment() < moment || matches!(cut, HistoryCut::Behind(_));
+    let losses = history.losses.iter().filter(counts).cloned().collect();
     RunHistory { transactions: history.transactions.iter().map(at).collect(), losses }
 }
 
@@ -434,7 +436,7 @@ fn history_at(history: &RunHistory, cut: HistoryCut) -> RunHistory {
 mod tests {
     use super::*;
     use crate::checkers::{durability, serializability};
-    use crate::history::{HistoryWrite, Loss, Observation, WriteToken};
+    use crate::history::{HistoryWrite, Observation, WriteToken};
 
     fn appended(times: (u64, u64), token: WriteToken) -> ObservedTransaction {
         let (begun, ended) = times;
@@ -474,6 +476,13 @@ mod tests {
         let lost_at = |moment| vec![Loss { windows: BTreeMap::from([(1, (15, moment))]) }];
         assert!(may_hold(vec![appended((10, 20), 1)], lost_at(30), &[]));
         assert!(!may_hold(vec![appended((10, 20), 1)], lost_at(60), &[]));
+        let all = RunHistory { transactions: vec![appended((10, 20), 1)], losses: lost_at(60) };
+        let kept = |cut| history_at(&all, cut).losses.len();
+        assert_eq!(
+            (kept(HistoryCut::At(50)), kept(HistoryCut::Behind(50))),
+            (0, 1),
+            "the log of a later epoch lacks it, too"
+        );
     }
 
     /// If this fails, what readers behind the cut have seen is held against a world that never was there.
