@@ -58,6 +58,11 @@ pub struct Join {
     lookup: Option<ScanReader>,
     held: Vec<RowValues>,
     memory: HeldBytes,
+    /// Rows that were read by key and have not met the filter. One that waits for a subquery goes on where it was: rows before it are not asked again.
+    scanned: VecDeque<RowValues>,
+    /// Where rows are read by key, and for so many rows of the left side that is known.
+    bounds: BTreeMap<Vec<u8>, KeyBounds>,
+    bounded: usize,
     /// Rows of the right side whose keys are still to be computed.
     arrived: VecDeque<RowValues>,
     /// The first and the last row of each key, once there is one.
@@ -84,6 +89,9 @@ impl Join {
             lookup: None,
             held: Vec::new(),
             memory: HeldBytes::default(),
+            scanned: VecDeque::new(),
+            bounds: BTreeMap::new(),
+            bounded: 0,
             arrived: VecDeque::new(),
             table: None,
             next_of_key: Vec::new(),
@@ -143,16 +151,14 @@ impl Join {
         let PlanNode::Scan(scan) = &**right else { return Ok(()) };
         while !self.built {
             self.take_scanned(scan.filter.as_ref(), run)?;
-            let probes = &self.probes;
-            let mut ranges = |run: &mut RunState<'_, '_>| -> Result<Vec<KeyBounds>, Interruption> {
-                let mut all = BTreeMap::new();
-                for row in probes {
-                    all.extend(keyed_ranges(&scan.range, row, run)?);
-                }
-                Ok(ascending(all))
-            };
+            while let Some(row) = self.probes.get(self.bounded) {
+                self.bounds.extend(keyed_ranges(&scan.range, row, run)?);
+                self.bounded += 1;
+            }
+            let bounds = &self.bounds;
+            let mut ranges = |_: &mut RunState<'_, '_>| Ok(ascending(bounds.clone()));
             match self.lookup.get_or_insert_default().next(scan, run, &mut ranges)? {
-                Some(rows) => self.arrived = rows.into(),
+                Some(rows) => self.scanned = rows.into(),
                 None => self.built = true,
             }
         }
@@ -164,14 +170,12 @@ impl Join {
         filter: Option<&CompiledExpression>,
         run: &mut RunState<'_, '_>,
     ) -> Result<(), Interruption> {
-        if let Some(filter) = filter {
-            let mut kept = VecDeque::new();
-            for row in &self.arrived {
-                if filter.holds(row, run)? {
-                    kept.push_back(row.clone());
-                }
-            }
-            self.arrived = kept;
+        while let Some(row) = self.scanned.front() {
+            let holds = match filter {
+                Some(filter) => filter.holds(row, run)?,
+                None => true,
+            };
+            self.arrived.extend(self.scanned.pop_front().filter(|_| holds));
         }
         self.take_in(run)
     }
@@ -197,7 +201,8 @@ impl Join {
                 self.next_of_key.clear();
                 self.matched.clear();
                 self.lookup = None;
-                self.built = false;
+                self.bounds.clear();
+                (self.bounded, self.built) = (0, false);
             }
         }
         if by_key {

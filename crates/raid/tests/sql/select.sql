@@ -109,3 +109,13 @@ SELECT exists(SELECT 1 FROM p WHERE id = 7), (SELECT name FROM p WHERE id = 7);
 --! missing: TABLE
 TABLE p;
 DROP TABLE p, o;
+-- A join by key whose rows are asked for a subquery, each its own.
+CREATE TABLE looking (id int PRIMARY KEY, g bigint);
+INSERT INTO looking VALUES (3, NULL), (4, -5);
+CREATE TABLE looked_up (id int PRIMARY KEY, b varchar(20));
+INSERT INTO looked_up VALUES (1, 'x'), (2, 'y'), (3, NULL), (4, 'b');
+SELECT d.id FROM looking d, looked_up o WHERE o.id = d.id AND upper(o.b) > (SELECT o.b FROM looking s WHERE s.g IS NULL ORDER BY 1 DESC LIMIT 1) ORDER BY 1;
+SELECT d.id FROM looking d, looked_up o WHERE o.id = d.id AND o.id >= (SELECT count(*) + o.id FROM looking s WHERE s.id < o.id - 10) ORDER BY 1;
+UPDATE looking AS d SET g = o.id FROM looked_up AS o WHERE o.id = d.id AND o.id >= (SELECT max(s.id) FROM looking s WHERE s.id <= o.id);
+SELECT * FROM looking ORDER BY id;
+DROP TABLE looking, looked_up;
