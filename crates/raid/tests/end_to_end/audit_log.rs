@@ -27,13 +27,14 @@ fn logins_and_changes_are_written_down() {
     let mut client = world.connect(2);
     client.batch_execute("CREATE TABLE watched (k int PRIMARY KEY)").expect("a table");
     client.batch_execute("CREATE ROLE guest LOGIN PASSWORD 'between us'").expect("a role");
+    client.batch_execute("CREATE ROLE stranger").expect("a role that nobody logs in as");
     client.batch_execute("INSERT INTO watched VALUES (1)").expect("a row");
     let refused = client.batch_execute("DROP TABLE unwatched").expect_err("there is none");
     assert_eq!(refused.code().map(|code| code.code()), Some("42P01"));
     drop(client);
     let port = world.sql(2).port();
     let stranger = format!("host=127.0.0.1 port={port} user=stranger dbname=raid application_name=probe");
-    assert!(postgres::Client::connect(&stranger, postgres::NoTls).is_err(), "there is no such role");
+    assert!(postgres::Client::connect(&stranger, postgres::NoTls).is_err(), "nobody logs in as that role");
     let told = |kind: &str| -> Vec<Value> {
         lines(&folder(2)).into_iter().filter(|line| line["event"] == kind && line["application"] != "").collect()
     };
@@ -48,10 +49,11 @@ fn logins_and_changes_are_written_down() {
         [
             (Some("change"), Some("CREATE TABLE watched (k int PRIMARY KEY)")),
             (Some("change"), Some("CREATE ROLE guest LOGIN PASSWORD ...")),
+            (Some("change"), Some("CREATE ROLE stranger")),
             (Some("change refused"), Some("DROP TABLE unwatched")),
         ]
     );
-    assert_eq!(changes[2]["sqlstate"], "42P01");
+    assert_eq!(changes[3]["sqlstate"], "42P01");
     let process = &changes[0]["process"];
     let of_client =
         |kind: &str| lines(&folder(2)).iter().any(|line| line["event"] == kind && line["process"] == *process);
