@@ -335,7 +335,7 @@ fn sessions_take_snapshots() {
         })
     });
     let pid = Pid::from_raw(slow.id() as i32).expect("a process");
-    kill_process(pid, Signal::INT).expect("it runs");
+    kill_process(pid, Signal::TERM).expect("it runs");
     assert!(!slow.wait().expect("it ends").success());
     eventually("nothing to be left of it", || std::fs::read_dir(&to).is_ok_and(|entries| entries.count() == 0));
     let none: i64 = client.query_one("SELECT count(*) FROM raid.snapshot_progress", &[]).expect("a count").get(0);
