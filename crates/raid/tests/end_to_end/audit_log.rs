@@ -36,7 +36,7 @@ fn logins_and_changes_are_written_down() {
     let stranger = format!("host=127.0.0.1 port={port} user=stranger dbname=raid application_name=probe");
     assert!(postgres::Client::connect(&stranger, postgres::NoTls).is_err(), "nobody logs in as that role");
     let told = |kind: &str| -> Vec<Value> {
-        lines(&folder(2)).into_iter().filter(|line| line["event"] == kind && line["application"] != "").collect()
+        lines(&folder(2)).into_iter().filter(|line| line["event"] == kind && line["user"] == "stranger").collect()
     };
     eventually("the log to have all", || told("login refused").len() == 1);
     let refusal = &told("login refused")[0];
