@@ -99,7 +99,7 @@ pub fn run(options: &ExportOptions) -> Result<ExitCode, String> {
 }
 
 fn csv(transaction: &mut Transaction<'_>, query: &str, out: &mut (dyn Write + Send)) -> Result<(), String> {
-    let copy = format!("COPY ({query}) TO STDOUT (FORMAT csv, HEADER)");
+    let copy = format!("COPY ({query}\n) TO STDOUT (FORMAT csv, HEADER)");
     let mut rows = transaction.copy_out(&copy).map_err(|error| told(&error))?;
     io::copy(&mut rows, out).map(drop).map_err(text)
 }

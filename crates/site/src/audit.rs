@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
 use std::time::Instant;
 use user_interface::{EventKind, EventSelection, SessionEvent};
 
@@ -25,6 +26,7 @@ const FILE: &str = "audit.jsonl";
 pub(crate) struct EventLog {
     site: u16,
     audit: Option<SyncSender<Value>>,
+    writer: Option<JoinHandle<()>>,
     lost: Arc<AtomicU64>,
     selection: EventSelection,
 }
@@ -37,8 +39,9 @@ impl EventLog {
     pub(crate) fn open(site: u16, folder: Option<&Path>, slow_ms: Option<u64>) -> Result<EventLog, String> {
         let selection = EventSelection { audit: folder.is_some(), slow_ms };
         let lost = Arc::<AtomicU64>::default();
-        let audit = folder.map(|folder| serve(site, folder, lost.clone())).transpose()?;
-        Ok(EventLog { site, audit, lost, selection })
+        let served = folder.map(|folder| serve(site, folder, lost.clone())).transpose()?;
+        let (audit, writer) = served.unzip();
+        Ok(EventLog { site, audit, writer, lost, selection })
     }
 
     /// What is wanted.
@@ -58,6 +61,16 @@ impl EventLog {
         let Some(audit) = &self.audit else { return };
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = audit.try_send(line(self.site, event)) {
             self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What was noted before an orderly end is written.
+impl Drop for EventLog {
+    fn drop(&mut self) {
+        self.audit = None;
+        if let Some(Err(_)) = self.writer.take().map(JoinHandle::join) {
+            tracing::error!("the thread of the audit log had panicked");
         }
     }
 }
@@ -104,13 +117,13 @@ fn at(micros: i64) -> String {
 }
 
 /// Opens the file, and has a thread write it until the process ends.
-fn serve(site: u16, folder: &Path, lost: Arc<AtomicU64>) -> Result<SyncSender<Value>, String> {
+fn serve(site: u16, folder: &Path, lost: Arc<AtomicU64>) -> Result<(SyncSender<Value>, JoinHandle<()>), String> {
     let mut files = AuditFiles::open(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let (sender, receiver) = sync_channel(limits::AUDIT_EVENTS_MAX);
     let run = move || files.write_all_of(site, &receiver, &lost);
     let thread = std::thread::Builder::new().name("audit".to_owned()).spawn(run);
-    thread.map(drop).map_err(|error| format!("no thread for the audit log: {error}"))?;
-    Ok(sender)
+    let thread = thread.map_err(|error| format!("no thread for the audit log: {error}"))?;
+    Ok((sender, thread))
 }
 
 struct AuditFiles {
@@ -132,16 +145,20 @@ impl AuditFiles {
     fn write_all_of(&mut self, site: u16, receiver: &Receiver<Value>, lost: &AtomicU64) {
         while let Ok(event) = receiver.recv() {
             let missed = lost.swap(0, Ordering::Relaxed);
-            let note = json!({ "at": event["at"], "site": site, "event": "events lost", "count": missed });
-            let events = (missed > 0).then_some(note).into_iter().chain([event]);
-            for event in events {
-                if let Err(error) = self.write(&event) {
-                    lost.fetch_add(missed + 1, Ordering::Relaxed);
-                    self.tell(&error);
-                    break;
-                }
+            if let Err((unwritten, error)) = self.write_behind(site, missed, &event) {
+                lost.fetch_add(unwritten, Ordering::Relaxed);
+                self.tell(&error);
             }
         }
+    }
+
+    /// Writes an event, and before it how many are missing. Errors: with how many were not written.
+    fn write_behind(&mut self, site: u16, missed: u64, event: &Value) -> Result<(), (u64, io::Error)> {
+        if missed > 0 {
+            let note = json!({ "at": event["at"], "site": site, "event": "events lost", "count": missed });
+            self.write(&note).map_err(|error| (missed + 1, error))?;
+        }
+        self.write(event).map_err(|error| (1, error))
     }
 
     fn tell(&mut self, error: &io::Error) {

@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 /// Bytes of values in a row group, beyond which another one begins: what the format's documents advise for readers of one group at a time.
 const GROUP_BYTES: usize = 64 << 20;
+/// Bytes beside those of its text or number that a value takes while its row group is filled, at most.
+const VALUE_BYTES: usize = 64;
 /// Days from 1970 to 2000, where PostgreSQL's dates count from.
 const DAYS_TO_2000: i32 = 10_957;
 /// The same in microseconds.
@@ -223,7 +225,7 @@ impl ExportedColumn {
     fn take(&mut self, raw: Option<Raw<'_>>) -> Result<usize, String> {
         let Some(Raw(raw)) = raw else {
             self.levels.push(0);
-            return Ok(1);
+            return Ok(size_of::<i16>());
         };
         self.levels.push(1);
         match (&mut self.values, self.kind) {
@@ -256,7 +258,7 @@ impl ExportedColumn {
             }
             (ExportedValues::Fixed(values), _) => values.push(fixed::<16>(raw)?.to_vec().into()),
         }
-        Ok(raw.len() + 2)
+        Ok(raw.len() + VALUE_BYTES)
     }
 
     /// Writes what was taken, and forgets it.
@@ -337,7 +339,8 @@ fn asked(query: &str, columns: &[ExportedColumn]) -> String {
         false => name.clone(),
     });
     let asked: Vec<String> = asked.collect();
-    format!("SELECT {} FROM ({query}) AS exported({})", asked.join(", "), names.join(", "))
+    // What ends with a comment ends with its line.
+    format!("SELECT {} FROM ({query}\n) AS exported({})", asked.join(", "), names.join(", "))
 }
 
 fn take_row(columns: &mut [ExportedColumn], row: &Row) -> Result<usize, String> {
