@@ -480,5 +480,11 @@ mod tests {
         let bytes = writer.file.as_ref().expect("a file").bytes();
         writer.append(&part(&[], Some(10))).expect("there is room");
         assert_eq!(writer.file.as_ref().expect("a file").bytes(), bytes);
+        let mut reader = ArchiveReader::open(folder.path(), 1, Position(0)).expect("it goes back so far");
+        let mut marks = 0;
+        while let Some(entry) = reader.next_entry().expect("nothing is missing") {
+            marks += usize::from(matches!(entry, ArchiveEntry::Mark(_)));
+        }
+        assert_eq!(marks, 1, "the first one is there");
     }
 }
