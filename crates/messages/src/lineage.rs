@@ -3,7 +3,8 @@
 //! A site numbers marks in its log, in each of its lives anew, and lives are given out once. So a mark is in one log only, and in every log that has
 //! grown from that one; a copy of the log that was made before it lacks the mark, whatever is written to that copy later, for that is
 //! written by another life. What a site tells others of its log it tells with a mark behind it, once that is on disk: a loss of power
-//! never takes a mark that was told. So a log that lacks one was put back from an older copy.
+//! never takes a mark that was told. So a log that lacks one was put back from an older copy. Once such a copy has been brought anew, that is noted in
+//! the log as well: what it lacks is the marks, not what was told with them.
 
 use identifiers::{Incarnation, SiteId};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,8 @@ pub struct LogPoint {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lineage {
     lives: BTreeMap<Incarnation, u64>,
+    /// The last life in which the copy was known to be whole. What lives before it told is in the copy, whoever has written that.
+    whole_in: Incarnation,
 }
 
 /// What a site knows of marks.
@@ -46,9 +49,16 @@ impl Lineage {
         }
     }
 
-    /// Whether the mark is in the log.
+    /// The copy is whole in this life: others had what it lacked of earlier ones, and it has that now.
+    pub fn note_whole(&mut self, life: Incarnation) {
+        self.whole_in = life.max(self.whole_in);
+    }
+
+    /// Whether the mark is in the log, or what was told with it is in the copy.
     pub fn has(&self, mark: LogPoint) -> bool {
-        mark == LogPoint::default() || self.lives.get(&mark.life).is_some_and(|last| mark.number <= *last)
+        mark == LogPoint::default()
+            || mark.life < self.whole_in
+            || self.lives.get(&mark.life).is_some_and(|last| mark.number <= *last)
     }
 
     /// Whether this life has written anything.
@@ -84,6 +94,21 @@ mod tests {
         assert!(!copy.has(mark(2, 4)) && !copy.has(mark(4, 0)));
         assert!(copy.has(LogPoint::default()) && Lineage::default().has(LogPoint::default()));
         assert!(copy.knows_before(Incarnation(2)) && !copy.knows_before(Incarnation(1)));
+    }
+
+    /// If this fails, a copy that was put back and mended is taken for one that was put back, by whoever remembers the lives that it lacks.
+    #[test]
+    fn a_copy_that_is_whole_again_has_what_lives_before_told() {
+        let mut copy = Lineage::default();
+        copy.note(mark(1, 5));
+        copy.note(mark(4, 0));
+        let put_back_again = copy.clone();
+        assert!(!copy.has(mark(2, 0)));
+        copy.note_whole(Incarnation(4));
+        copy.note_whole(Incarnation(3));
+        assert!(copy.has(mark(1, 6)) && copy.has(mark(2, 0)) && copy.has(mark(3, 9)) && copy.has(mark(4, 0)));
+        assert!(!copy.has(mark(4, 1)) && !copy.has(mark(5, 0)));
+        assert!(!put_back_again.has(mark(3, 9)));
     }
 
     /// A site that never comes to rest would write ever longer records.

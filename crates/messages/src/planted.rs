@@ -130,6 +130,7 @@ bugs! {
     MarkIgnored = "mark-ignored", rule 11: "a site whose data were put back counts as having all that it once told the others";
     MarkApartFromBase = "mark-apart-from-base", rule 10: "what another site has on disk is logged without the mark by which its log is known again";
     MarkUnnamed = "mark-unnamed", rule 12: "an epoch does not name the marks of its members' logs, only their lives";
+    WholeAtBirth = "whole-at-birth", rule 12: "a life that begins takes its copy for whole, though the log may have been put back";
     SetBackTestifies = "set-back-testifies", rule 12: "after a total failure a log that was put back counts as whole";
     StoreNotChecked = "store-not-checked", rule 11: "a store and a log of different age are taken for one copy";
     LifeNotSynced = "life-not-synced", rule 11: "a life asks to be taken in before its beginning is on disk";

@@ -327,6 +327,10 @@ impl ReplicationController {
             self.forget_refreshed();
             outbox.local(ServerKind::AccessManager, Message::Access(AccessRequest::MarkStale { stale: stale.clone() }));
         }
+        // Who restarts an epoch was compared with what all others remember; who is up otherwise became current in this life.
+        if epoch.members[&self.site].state == MemberState::Up {
+            self.note_whole();
+        }
         self.append_marks(outbox);
         outbox.append(self.logged_record(&epoch, stale));
         // Behind what says that they are stale here: a torn log must not know commits of others and not that this copy lacks them.

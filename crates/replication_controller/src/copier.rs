@@ -184,6 +184,9 @@ impl ReplicationController {
                         let epoch = self.serving().map(|epoch| epoch.number);
                         if let Some(epoch) = epoch.filter(|_| left == 0 && !self.copiers.current_asked) {
                             self.copiers.current_asked = true;
+                            // The next epoch may have this copy up, and fail before it is logged here.
+                            self.note_whole();
+                            outbox.append(self.marks.record());
                             let mark = self.set_mark(outbox);
                             self.sync_then(EpochContinuation::Current(epoch, mark), outbox);
                         }

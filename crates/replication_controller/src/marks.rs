@@ -72,6 +72,9 @@ impl ReplicationController {
             return;
         }
         let mark = self.set_mark(outbox);
+        if planted!(self.planted, WholeAtBirth) {
+            self.note_whole();
+        }
         if planted!(self.planted, LifeNotSynced) {
             self.mark_is_synced(mark);
         }
@@ -90,6 +93,12 @@ impl ReplicationController {
 
     pub(crate) fn mark_is_synced(&mut self, mark: LogPoint) {
         self.marks.on_disk = self.marks.on_disk.max(Some(mark));
+    }
+
+    /// All that others were told of earlier lives is in this copy, or the operator has given it up. Others may remember marks of them for ever, which a log
+    /// lacks that was put back. They find in this log that the copy has been whole since. A log that is put back to before this record lacks it, too.
+    pub(crate) fn note_whole(&mut self) {
+        self.marks.known.lineage.note_whole(self.incarnation);
     }
 
     /// What others have on disk is going to be logged: first by what they are known again.
@@ -121,13 +130,8 @@ impl ReplicationController {
     /// follows from what is missing in it.
     pub(crate) fn is_set_back(&self, last: &Epoch, site: SiteId, life: Incarnation, lineage: &Lineage) -> bool {
         let member = last.members.get(&site).filter(|member| member.incarnation > Incarnation(0));
-        // Who is up in an epoch that is no restart was whole in the one before, in the same life. Marks of earlier lives were looked for when that life
-        // was taken in, and what was lacking was brought anew: a log that has this life has that. Another site's log may remember them for ever.
-        let known_life =
-            member.map(|member| member.incarnation).filter(|life| !last.restart && lineage.has_life(*life));
-        let settled = |mark: &LogPoint| known_life.is_some_and(|life| mark.life < life);
-        let told = self.joiners.marks_told(site).chain(self.marks.known.told.get(&site).copied());
-        let lacks_told = told.filter(|mark| !settled(mark)).any(|mark| !lineage.has(mark));
+        let mut told = self.joiners.marks_told(site).chain(self.marks.known.told.get(&site).copied());
+        let lacks_told = told.any(|mark| !lineage.has(mark));
         let named =
             member.map(|&Member { incarnation: life, mark: number, .. }| match planted!(self.planted, MarkUnnamed) {
                 true => LogPoint { life, number: 0 },
