@@ -154,22 +154,22 @@ impl<'a> Analyzer<'a> {
         for (left, right) in merged.0.iter().zip(&merged.1) {
             let pair = (sides.0.columns[*left].clone(), sides.1.columns[*right].clone());
             let (one, other) = (self.item_column(&pair.0), self.item_column(&pair.1));
-            pairs.push((pair, (one, other)));
+            pairs.push((one, other));
         }
+        // Types that have nothing in common are told before operators that are missing.
+        let values: Vec<ExprId> = pairs.iter().map(|pair| self.merged_column(kind, *pair)).collect::<Result<_>>()?;
         let before = std::mem::replace(&mut self.level().place, Place::JoinUsing);
-        for (_, (left, right)) in &pairs {
+        for (left, right) in &pairs {
             let equal = self.operator(None, "=", Some(*left), *right, None)?;
             conditions.push(self.condition(equal, "JOIN/USING")?);
         }
         self.level().place = before;
-        for (name, (pair, values)) in names.iter().zip(pairs) {
-            let value = self.merged_column(kind, values)?;
+        for (name, value) in names.iter().zip(values) {
             // One side as it is needs no column of the join's own.
             let place = match self.tree[value].node {
                 Node::Column { levels_up: 0, entry, column } => Some((entry, column)),
                 _ => None,
             };
-            let _ = pair;
             columns.values.push(value);
             columns.items.push((place, name.clone()));
         }

@@ -85,6 +85,9 @@ impl Node {
     fn bare(&self) -> Node {
         let mut bare = self.clone();
         bare.replace_parts(&mut |_| ExprId(0));
+        if let Node::SubLink { query, .. } = &mut bare {
+            *query = QueryId(0);
+        }
         bare
     }
 
@@ -186,11 +189,60 @@ impl Query {
     }
 }
 
+impl Query {
+    /// The same query without its expressions and queries: what two queries have to share beside equal ones.
+    fn bare(&self) -> Query {
+        let mut bare = self.clone();
+        let nothing = ExprId(0);
+        let targets = bare.targets.iter_mut().chain(&mut bare.returning);
+        targets.chain(bare.merge.iter_mut().flat_map(|arm| &mut arm.targets)).for_each(|target| target.value = nothing);
+        for entry in &mut bare.range_table {
+            match &mut entry.kind {
+                EntryKind::Functions { functions, .. } => functions.iter_mut().for_each(|(call, _)| *call = nothing),
+                EntryKind::Values(rows) => rows.iter_mut().flatten().for_each(|value| *value = nothing),
+                EntryKind::Join { columns, .. } => columns.fill(nothing),
+                EntryKind::Relation { sample: Some(sample), .. } => {
+                    sample.arguments.iter_mut().chain(&mut sample.seed).for_each(|value| *value = nothing);
+                }
+                EntryKind::Query(query) => *query = QueryId(0),
+                _ => {}
+            }
+        }
+        bare.from.iter_mut().for_each(without_conditions);
+        let single = [&mut bare.filter, &mut bare.having, &mut bare.limit, &mut bare.offset];
+        let conditions = bare.merge.iter_mut().map(|arm| &mut arm.condition);
+        single.into_iter().chain(conditions).flatten().for_each(|value| *value = nothing);
+        for frame in bare.windows.iter_mut().filter_map(|window| window.frame.as_mut()) {
+            for bound in [&mut frame.start, &mut frame.end] {
+                if let Bound::Preceding(value, _) | Bound::Following(value, _) = bound {
+                    *value = nothing;
+                }
+            }
+        }
+        bare.multiple.fill(nothing);
+        if let Some(conflict) = &mut bare.on_conflict {
+            conflict.set.iter_mut().for_each(|target| target.value = nothing);
+            let values = conflict.elements.iter_mut().chain(&mut conflict.predicate);
+            values.chain(&mut conflict.filter).for_each(|value| *value = nothing);
+        }
+        bare.with.iter_mut().filter_map(|table| table.query.as_mut()).for_each(|query| *query = QueryId(0));
+        bare
+    }
+}
+
 fn conditions(tree: &JoinTree, all: &mut Vec<ExprId>) {
     if let JoinTree::Join { left, right, condition, .. } = tree {
         all.extend(condition);
         conditions(left, all);
         conditions(right, all);
+    }
+}
+
+fn without_conditions(tree: &mut JoinTree) {
+    if let JoinTree::Join { left, right, condition, .. } = tree {
+        condition.iter_mut().for_each(|condition| *condition = ExprId(0));
+        without_conditions(left);
+        without_conditions(right);
     }
 }
 
@@ -208,6 +260,25 @@ impl Tree {
         mine.len() == theirs.len()
             && one.node.bare() == other.node.bare()
             && mine.iter().zip(&theirs).all(|(mine, theirs)| self.equal(*mine, *theirs))
+            && match (&one.node, &other.node) {
+                (Node::SubLink { query, .. }, Node::SubLink { query: other, .. }) => self.equal_queries(*query, *other),
+                _ => true,
+            }
+    }
+
+    /// Whether two queries are the same but for their places. CYCLE has values of its own: it is the same only as itself.
+    fn equal_queries(&self, one: QueryId, other: QueryId) -> bool {
+        if one == other {
+            return true;
+        }
+        let (one, other) = (&self[one], &self[other]);
+        let (mine, theirs) = (one.expressions(), other.expressions());
+        let (inner, others) = (one.queries(), other.queries());
+        mine.len() == theirs.len()
+            && inner.len() == others.len()
+            && one.bare() == other.bare()
+            && mine.iter().zip(&theirs).all(|(mine, theirs)| self.equal(*mine, *theirs))
+            && inner.iter().zip(&others).all(|(mine, theirs)| self.equal_queries(*mine, *theirs))
     }
 
     /// The first expression within one, itself included, for which `found` holds. It is told how many queries further in an expression stands.

@@ -119,3 +119,15 @@ SELECT d.id FROM looking d, looked_up o WHERE o.id = d.id AND o.id >= (SELECT co
 UPDATE looking AS d SET g = o.id FROM looked_up AS o WHERE o.id = d.id AND o.id >= (SELECT max(s.id) FROM looking s WHERE s.id <= o.id);
 SELECT * FROM looking ORDER BY id;
 DROP TABLE looking, looked_up;
+-- Types that have nothing in common are told before operators that are missing.
+SELECT * FROM p JOIN (SELECT true AS id) AS q USING (id);
+SELECT * FROM p JOIN (SELECT 1 AS id, true AS name) AS q USING (id, name);
+SELECT * FROM p NATURAL JOIN (SELECT 1 AS id, true AS name) AS q;
+SELECT * FROM p JOIN (SELECT '{}'::json AS id) AS q USING (id);
+-- A subquery that is grouped by is known again where it stands once more.
+SELECT (p.id > (SELECT min(o.id) FROM o)) AS more, count(*) FROM p GROUP BY (p.id > (SELECT min(o.id) FROM o)) ORDER BY 1;
+SELECT p.id > ANY (SELECT o.p_id FROM o WHERE o.n > 1) AS more, count(*) FROM p GROUP BY p.id > ANY (SELECT o.p_id FROM o WHERE o.n > 1) ORDER BY 1;
+SELECT EXISTS (SELECT 1 FROM o WHERE o.p_id = p.id) AS has, count(*) FROM p GROUP BY EXISTS (SELECT 1 FROM o WHERE o.p_id = p.id) ORDER BY 1;
+SELECT count(*) FROM p GROUP BY (SELECT max(o.n) FROM o WHERE o.p_id = p.id) HAVING (SELECT max(o.n) FROM o WHERE o.p_id = p.id) > 2;
+SELECT EXISTS (SELECT 1 FROM o WHERE o.p_id = p.id) AS has FROM p GROUP BY EXISTS (SELECT 1 FROM o WHERE o.p_id < p.id) ORDER BY 1;
+SELECT EXISTS (SELECT 1 FROM o AS q WHERE q.p_id = p.id) AS has FROM p GROUP BY EXISTS (SELECT 1 FROM o WHERE o.p_id = p.id) ORDER BY 1;
