@@ -165,6 +165,52 @@ pub struct TableSchema {
     pub rights: Rights,
     /// How long it and its rows last. Rows of the catalog that earlier versions wrote end before it.
     pub persistence: TablePersistence,
+    /// What its rows are computed by, if it is a materialized view. Rows that earlier versions wrote end before it.
+    pub materialized: Option<Box<MaterializedQuery>>,
+}
+
+/// The query of a materialized view, whose rows it keeps from one REFRESH to the next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MaterializedQuery {
+    /// Its text.
+    pub text: Arc<str>,
+    /// Whether it has been run: nobody reads the view before.
+    pub populated: bool,
+}
+
+/// What a relation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RelationKind {
+    /// A table whose rows statements change.
+    Table,
+    /// A view: its query's rows, computed anew by each reader.
+    View,
+    /// A materialized view.
+    MaterializedView,
+    /// A sequence.
+    Sequence,
+}
+
+impl RelationKind {
+    /// As messages name it.
+    pub fn word(self) -> &'static str {
+        match self {
+            RelationKind::Table => "table",
+            RelationKind::View => "view",
+            RelationKind::MaterializedView => "materialized view",
+            RelationKind::Sequence => "sequence",
+        }
+    }
+
+    /// As `pg_class` has it.
+    pub fn letter(self) -> &'static str {
+        match self {
+            RelationKind::Table => "r",
+            RelationKind::View => "v",
+            RelationKind::MaterializedView => "m",
+            RelationKind::Sequence => "S",
+        }
+    }
 }
 
 /// How long a relation and its rows last. A later placement may keep the rows of what is temporary at the site of its session.
@@ -242,7 +288,23 @@ impl TableSchema {
             foreign_keys: Vec::new(),
             rights: Rights::default(),
             persistence: TablePersistence::Permanent,
+            materialized: None,
         }
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> RelationKind {
+        match (&self.sequence, &self.view, &self.materialized) {
+            (Some(_), ..) => RelationKind::Sequence,
+            (_, Some(_), _) => RelationKind::View,
+            (.., Some(_)) => RelationKind::MaterializedView,
+            _ => RelationKind::Table,
+        }
+    }
+
+    /// The text of the query that a view, materialized or not, shows the rows of.
+    pub fn query(&self) -> Option<&Arc<str>> {
+        self.view.as_ref().or(self.materialized.as_ref().map(|materialized| &materialized.text))
     }
 
     /// Whether the key is a hidden number. It is (site << 48 | counter), unique without coordination, and stored in the
@@ -251,7 +313,7 @@ impl TableSchema {
         self.primary_key.is_empty()
     }
 
-    /// Whether it has rows of its own: no sequence, no view.
+    /// Whether it has rows of its own: no sequence, no view, unless that is materialized.
     pub fn is_plain(&self) -> bool {
         self.sequence.is_none() && self.view.is_none()
     }
@@ -549,12 +611,15 @@ impl CatalogEntry {
         postcard::to_stdvec(self).expect("a catalog entry always encodes").into()
     }
 
-    /// Back from a row's bytes. Tables and schemas that earlier versions wrote lack their last field, which was not temporary.
+    /// Back from a row's bytes. Tables and schemas that earlier versions wrote lack their last fields: what they say is zero for those.
     pub fn decode(row: &[u8]) -> Result<CatalogEntry, postcard::Error> {
-        match postcard::from_bytes(row) {
-            Err(postcard::Error::DeserializeUnexpectedEnd) => postcard::from_bytes(&[row, &[0]].concat()),
-            decoded => decoded,
+        let mut decoded = postcard::from_bytes(row);
+        for lacking in [&[0][..], &[0, 0]] {
+            if let Err(postcard::Error::DeserializeUnexpectedEnd) = decoded {
+                decoded = postcard::from_bytes(&[row, lacking].concat());
+            }
         }
+        decoded
     }
 }
 

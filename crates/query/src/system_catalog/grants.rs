@@ -116,7 +116,7 @@ pub(super) fn of_tables(catalog: &SystemCatalog, with_public: bool) -> Vec<Row> 
             })
             .collect()
     };
-    catalog.plain_tables().flat_map(of_table).collect()
+    catalog.base_tables().flat_map(of_table).collect()
 }
 
 /// The rows of `column_privileges`, or of `role_column_grants`: what was granted on columns or on their tables.
@@ -149,7 +149,7 @@ pub(super) fn of_columns(catalog: &SystemCatalog, with_public: bool) -> Vec<Row>
         }
         rows
     };
-    catalog.plain_tables().flat_map(of_table).collect()
+    catalog.base_tables().flat_map(of_table).collect()
 }
 
 /// The rows of `routine_privileges`, or of `role_routine_grants`.

@@ -65,7 +65,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
 
 /// Tables and views.
 fn of_rows(catalog: &SystemCatalog) -> impl Iterator<Item = &TableSchema> {
-    let all = catalog.plain_tables().chain(catalog.views().map(|(view, _)| view));
+    let all = catalog.base_tables().chain(catalog.views().map(|(view, _)| view));
     all.filter(|table| !catalog.is_others_temporary(namespace::of(&table.name)))
 }
 

@@ -27,7 +27,8 @@ use messages::namespace::{self, PUBLIC, bare};
 use messages::query::SessionFacts;
 use messages::role::READ_ALL_DATA_OID;
 use messages::schema::{
-    Catalog, CommentTarget, ForeignKeySchema, IndexSchema, NamespaceSchema, SequenceSchema, TableSchema,
+    Catalog, CommentTarget, ForeignKeySchema, IndexSchema, MaterializedQuery, NamespaceSchema, RelationKind,
+    SequenceSchema, TableSchema,
 };
 use privileges::path::{PathOwner, SearchPath};
 use std::borrow::Cow;
@@ -203,6 +204,16 @@ impl SystemCatalog {
         self.tables().filter(|table| table.is_plain())
     }
 
+    /// Tables whose rows statements change.
+    fn base_tables(&self) -> impl Iterator<Item = &TableSchema> {
+        self.tables().filter(|table| table.kind() == RelationKind::Table)
+    }
+
+    /// Materialized views, each with its query.
+    fn materialized_views(&self) -> impl Iterator<Item = (&TableSchema, &MaterializedQuery)> {
+        self.tables().filter_map(|table| Some((table, table.materialized.as_deref()?)))
+    }
+
     /// All views, each with its query.
     fn views(&self) -> impl Iterator<Item = (&TableSchema, &str)> {
         self.tables().filter_map(|table| Some((table, table.view.as_deref()?)))
@@ -229,9 +240,9 @@ impl SystemCatalog {
         all.find(|(target, _)| is_it(target)).map(|(_, text)| text)
     }
 
-    /// The query of a view, by its object identifier.
+    /// The query of a view, materialized or not, by its object identifier.
     pub fn view_text(&self, oid: u32) -> Option<String> {
-        let (_, text) = self.views().find(|(view, _)| view.oid == oid)?;
+        let text = self.tables().find(|view| view.oid == oid)?.query()?;
         Some(self.shown(&format!(" {text};")))
     }
 

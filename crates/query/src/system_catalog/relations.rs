@@ -11,7 +11,7 @@ use messages::namespace::{bare, of};
 use messages::privilege::{Grant, PUBLIC, Privileges, Rights};
 use messages::schema::{
     CheckSchema, Column, CommentTarget, ForeignKeySchema, Identity, IndexKey, IndexKeyPart, IndexMethod, IndexSchema,
-    OnChange, Place, SequenceSchema, TableSchema,
+    MaterializedQuery, OnChange, Place, SequenceSchema, TableSchema,
 };
 use std::borrow::Cow;
 use values::limits::MICROSECONDS_PER_SECOND;
@@ -49,6 +49,7 @@ pub const FILLED: [&str; 30] = [
     "pg_timezone_names",
     "pg_type",
     "pg_user",
+    "pg_matviews",
     "pg_views",
 ];
 
@@ -116,12 +117,15 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             settings.sort_by_key(|(name, _)| name.to_ascii_lowercase());
             settings.into_iter().map(|(name, value)| setting(name, value)).collect()
         }
-        "pg_tables" => catalog.plain_tables().map(|table| table_text(catalog, table)).collect(),
+        "pg_tables" => catalog.base_tables().map(|table| table_text(catalog, table)).collect(),
         "pg_tablespace" => [(1663_u32, "pg_default"), (1664, "pg_global")]
             .map(|(oid, name)| row! { oid: oid, spcname: name, spcowner: OWNER_OID })
             .into(),
         "pg_timezone_abbrevs" => zone_abbreviations(catalog.session().now()),
         "pg_timezone_names" => zone_names(catalog.session().now()),
+        "pg_matviews" => {
+            catalog.materialized_views().map(|(view, query)| materialized_view_text(catalog, view, query)).collect()
+        }
         "pg_views" => catalog.views().map(|(view, text)| view_text(catalog, view, text)).collect(),
         "pg_enum" => catalog.rows_of_labels(),
         "pg_type" => DEFINITIONS.types.iter().map(type_row).chain(catalog.rows_of_user_types()).collect(),
@@ -185,8 +189,8 @@ fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
     let table = relation.table();
     let is_table = matches!(relation, Found::Table(_));
     let (access_method, kind, columns) = match (is_table, &table.sequence) {
-        (true, None) if table.view.is_some() => (0, "v", table.columns.len()),
-        (true, None) => (HEAP, "r", table.columns.len()),
+        (true, None) if table.view.is_some() => (0, table.kind().letter(), table.columns.len()),
+        (true, None) => (HEAP, table.kind().letter(), table.columns.len()),
         (true, Some(_)) => (0, "S", table.columns.len()),
         (false, _) => match relation.index() {
             Some(index) => (access_method(index.method), "i", index.keys.len() + index.included.len()),
@@ -208,7 +212,8 @@ fn class(catalog: &SystemCatalog, relation: &Found) -> Row {
         relisshared: false, relpersistence: table.persistence.letter(), relkind: kind, relnatts: columns as i64,
         relchecks: if is_table { table.checks.len() as i64 } else { 0 },
         relhasrules: false, relhastriggers: false, relhassubclass: false, relrowsecurity: false,
-        relforcerowsecurity: false, relispopulated: true, relreplident: if is_table { "d" } else { "n" },
+        relforcerowsecurity: false,
+        relispopulated: table.materialized.as_ref().is_none_or(|query| !is_table || query.populated), relreplident: if is_table { "d" } else { "n" },
         relispartition: false, relrewrite: 0, relfrozenxid: 0, relminmxid: 0,
         relacl: matches!(relation, Found::Table(_)).then(|| catalog.grant_texts(table.rights.grants.as_ref())).flatten(), reloptions: options,
     }
@@ -462,6 +467,14 @@ fn table_text(catalog: &SystemCatalog, table: &TableSchema) -> Row {
         schemaname: catalog.schema_of(&table.name), tablename: bare(&table.name), tableowner: catalog.grantee(table.rights.owner),
         hasindexes: !(table.has_hidden_key() && table.indexes.is_empty()), hasrules: false, hastriggers: false,
         rowsecurity: false,
+    }
+}
+
+fn materialized_view_text(catalog: &SystemCatalog, view: &TableSchema, query: &MaterializedQuery) -> Row {
+    row! {
+        schemaname: catalog.schema_of(&view.name), matviewname: bare(&view.name),
+        matviewowner: catalog.grantee(view.rights.owner), hasindexes: !view.indexes.is_empty(),
+        ispopulated: query.populated, definition: catalog.shown(&format!(" {};", query.text)),
     }
 }
 

@@ -198,7 +198,10 @@ impl NamedTable {
             id: RelationId(table.oid),
             schema: PUBLIC.into(),
             name: table.name.clone().into(),
-            kind: RelationKind::Table,
+            kind: match table.materialized {
+                Some(_) => RelationKind::MaterializedView,
+                None => RelationKind::Table,
+            },
             row: TypeId(table.oid | ROW_TYPES),
             columns,
             primary_key: (!table.has_hidden_key()).then(key),

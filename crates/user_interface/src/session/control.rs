@@ -64,7 +64,10 @@ impl Turn<'_> {
             let verb = match prepared.tag {
                 Tag::Plain(tag) => tag,
                 Tag::Select => "SELECT FOR UPDATE",
-                Tag::Stored => "CREATE TABLE AS",
+                Tag::Stored => match &prepared.plan {
+                    Plan::Queried(made, _) => made.tag(),
+                    _ => "CREATE TABLE AS",
+                },
                 _ => tag.split(' ').next().unwrap_or_default(),
             };
             return Err(SqlError::new(
@@ -138,6 +141,7 @@ impl Turn<'_> {
             | Utility::Notify(..)
             | Utility::Sequence(_)
             | Utility::Types(_)
+            | Utility::Refresh(_)
             | Utility::Schemas(_)
             | Utility::Constraints(_)
             | Utility::System(_)

@@ -17,7 +17,7 @@ use crate::sql::rights::{Need, Needs};
 use crate::sql::utility::{Copy, CopySource, Utility};
 use messages::privilege::Privileges;
 use messages::program::ResultColumn;
-use messages::schema::{CatalogEntry, VersionedTable};
+use messages::schema::{CatalogEntry, RelationKind, VersionedTable};
 use messages::session::SessionRequest;
 use std::sync::Arc;
 use values::Value;
@@ -47,8 +47,8 @@ impl Turn<'_> {
     fn table_query(&mut self, name: &str, columns: &[String]) -> Result<Prepared> {
         let versioned = self.copied_table(name)?;
         let table = &versioned.table;
-        if table.view.is_some() {
-            let message = format!("cannot copy from view \"{name}\"");
+        if table.query().is_some() {
+            let message = format!("cannot copy from {} \"{name}\"", table.kind().word());
             return Err(
                 SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message).with_hint("Try the COPY (SELECT ...) TO variant.")
             );
@@ -151,6 +151,10 @@ impl Turn<'_> {
             return Err(SqlError::syntax("FROM"));
         };
         let versioned = self.copied_table(name)?;
+        if versioned.table.kind() == RelationKind::MaterializedView {
+            let message = format!("cannot copy to materialized view \"{name}\"");
+            return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
         let targets = targets_by_name(&versioned.table, columns)?;
         let mut need = Need::of(versioned.table.clone(), Privileges::INSERT);
         need.inserted.extend(targets.iter().copied());

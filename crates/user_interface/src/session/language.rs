@@ -155,6 +155,7 @@ fn of_quel(translated: TranslatedStatement) -> Result<Option<Parsed>> {
                 into: None,
                 cursor: None,
                 quel: None,
+                altered: None,
             }));
         }
         StatementMeaning::Sql { sql, places, verb } => (sql, QuelOrigin { places, verb }),

@@ -34,7 +34,7 @@ impl Planner<'_> {
             return Ok(());
         }
         for operation in &alter.operations {
-            let from = self.table(&name)?;
+            let from = self.altered(operation, &name)?;
             self.check_owns_table(&from)?;
             if let AlterTableOperation::OwnerTo { new_owner } = operation {
                 let owner = find(&self.catalog, &Named::of(new_owner), facts)?;
@@ -44,6 +44,25 @@ impl Planner<'_> {
             self.alter(operation, from)?;
         }
         Ok(())
+    }
+
+    /// What is altered: a table, or a view where what is done can be done to it. Errors: 42P01, 42809.
+    fn altered(&self, operation: &AlterTableOperation, name: &str) -> Result<Arc<TableSchema>> {
+        let known = self.catalog.tables.get(name).map(|known| &known.table);
+        let Some(view) = known.filter(|known| known.query().is_some()) else { return self.table(name) };
+        let action = match operation {
+            AlterTableOperation::RenameTable { .. }
+            | AlterTableOperation::RenameColumn { .. }
+            | AlterTableOperation::OwnerTo { .. } => return Ok(view.clone()),
+            AlterTableOperation::AddColumn { .. } => "ADD COLUMN",
+            AlterTableOperation::DropColumn { .. } => "DROP COLUMN",
+            AlterTableOperation::AddConstraint { .. } => "ADD CONSTRAINT",
+            AlterTableOperation::DropConstraint { .. } => "DROP CONSTRAINT",
+            other => return Err(SqlError::unsupported(format!("ALTER {} {other}", view.kind().word().to_uppercase()))),
+        };
+        let message = format!("ALTER action {action} cannot be performed on relation \"{name}\"");
+        let detail = format!("This operation is not supported for {}s.", view.kind().word());
+        Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message).with_detail(detail))
     }
 
     fn alter(&mut self, operation: &AlterTableOperation, from: Arc<TableSchema>) -> Result<()> {
@@ -389,7 +408,7 @@ impl Planner<'_> {
         self.check_owns_index(old, OwnerReach::Object)?;
         self.check_create(new)?;
         self.check_free(new)?;
-        let mut table = TableSchema::clone(&*self.table(&owner)?);
+        let mut table = TableSchema::clone(&*self.stored(&owner)?);
         if table.primary_key_name.as_deref() == Some(old) {
             table.primary_key_name = Some(new.to_string());
         }

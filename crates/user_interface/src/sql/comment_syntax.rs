@@ -45,6 +45,10 @@ pub(super) fn parse(words: &mut Words) -> Result<CommentStatement> {
     let object = match word.as_str() {
         "table" => Commented::Relation("table", relation(words)?),
         "view" => Commented::Relation("view", relation(words)?),
+        "materialized" => {
+            words.expect("view")?;
+            Commented::Relation("materialized view", relation(words)?)
+        }
         "sequence" => Commented::Relation("sequence", relation(words)?),
         "index" => Commented::Relation("index", relation(words)?),
         "column" => column(words)?,

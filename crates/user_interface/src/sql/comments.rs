@@ -97,17 +97,13 @@ impl Planner<'_> {
             }
             self.check_owns_index(name, OwnerReach::Object)?;
             self.relied.insert(CatalogEntry::key(&owner));
-            let table = self.table(&owner)?;
+            let table = self.stored(&owner)?;
             let index = table.indexes.iter().find(|index| index.name == name);
             return Ok(CommentTarget::relation(index.map_or(table.primary_key_oid, |index| index.oid)));
         }
         let missing = || SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"));
         let known = self.catalog.tables.get(name).ok_or_else(missing)?.table.clone();
-        let kind = match (&known.sequence, &known.view) {
-            (Some(_), _) => "sequence",
-            (_, Some(_)) => "view",
-            _ => "table",
-        };
+        let kind = known.kind().word();
         if kind != word {
             return Err(wrong());
         }

@@ -17,7 +17,7 @@ use crate::sql::parse::{self, Parsed, Statement};
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::procedures;
 use crate::sql::qualify::qualified;
-use crate::sql::queried_table::QueriedTable;
+use crate::sql::queried_table::{Makes, QueriedTable, Refresh};
 use crate::sql::rights::Needs;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::session_calls::SessionCalls;
@@ -28,7 +28,7 @@ use crate::sql::views;
 use messages::Key;
 use messages::namespace::{self, UNMADE_TEMPORARY};
 use messages::program::ResultColumn;
-use messages::schema::{Catalog, CatalogEntry, CatalogVersions};
+use messages::schema::{Catalog, CatalogEntry, CatalogVersions, RelationKind};
 use sql_syntax::limits::DEPTH_MAX;
 use sql_syntax::{Deep, TooDeep, on_stack};
 use sqlparser::ast;
@@ -48,6 +48,9 @@ pub fn compile(
     let declared: Vec<Option<Type>> =
         declared.into_iter().map(|given| given.map(|known| current(known, context.all))).collect();
     let mut prepared = match &parsed.statement {
+        Statement::Utility(utility) if let Utility::Refresh(refresh) = &**utility => {
+            of_refresh(parsed, refresh, &lookup, context, described)?
+        }
         Statement::Utility(utility) => of_utility(&parsed.text, &*utility.qualified(&lookup)?, context)?,
         Statement::Sql(tree) => {
             on_stack(levels_of(tree, context), || of_tree(parsed, tree, &lookup, &declared, context, described))?
@@ -94,7 +97,7 @@ fn of_tree(
     let statement = qualified.as_ref().unwrap_or(tree);
     advisory_calls::check(&parsed.text, statement)?;
     let expanded = views::expand(statement, tree.depths().levels, context.catalog, context.facts.settings.zone())?;
-    if parsed.into.as_ref().is_some_and(|into| into.is_view()) {
+    if parsed.into.as_ref().is_some_and(|into| into.keeps_query()) {
         local_times::refuse(statement, "a view", context.facts.settings.zone())?;
     }
     let known = expanded.as_ref().map(|known| &known.statement).or(qualified.as_ref());
@@ -102,7 +105,7 @@ fn of_tree(
     let declared_for = parsed.cursor.as_ref().map(|cursor| cursor.query.clone());
     let query = known.map(|known| Arc::from(known.to_string())).or(declared_for);
     let mut prepared = match &parsed.into {
-        Some(into) if into.is_view() && !tree.is_shallow() => return Err(TooDeep.into()),
+        Some(into) if into.keeps_query() && !tree.is_shallow() => return Err(TooDeep.into()),
         Some(into) => {
             let text = qualified.as_ref().map_or_else(|| into.query.clone(), |known| Arc::from(known.to_string()));
             let into = QueriedTable { query: text, ..QueriedTable::clone(into) };
@@ -111,6 +114,15 @@ fn of_tree(
         }
         None => of_sql(&whole, query, declared, context, described)?,
     };
+    if let (Some(kind), ast::Statement::AlterTable(alter)) = (parsed.altered, statement) {
+        let name = names::own_relation(&alter.name)?;
+        if context.all.tables.get(&name).is_some_and(|known| known.table.kind() != kind) {
+            let message = format!("\"{name}\" is not a {}", kind.word());
+            return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
+        let is_view = kind == RelationKind::View;
+        prepared.tag = Tag::Plain(if is_view { "ALTER VIEW" } else { "ALTER MATERIALIZED VIEW" });
+    }
     if let Some(cursor) = &parsed.cursor {
         prepared.declare(cursor, statement)?;
     }
@@ -255,7 +267,7 @@ fn of_queried(
         return Err(SqlError::syntax(into.query.split_whitespace().next().unwrap_or_default()));
     }
     let compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
-    let tag = if into.is_filled() { Tag::Stored } else { Tag::Plain(into.tag()) };
+    let tag = if into.is_filled() && !into.is_refresh() { Tag::Stored } else { Tag::Plain(into.tag()) };
     let query = expanded.unwrap_or_else(|| into.query.clone());
     let mut prepared = Prepared::simple(&parsed.text, Plan::Queried(into.clone(), query), tag);
     prepared.writes = true;
@@ -269,12 +281,70 @@ fn of_queried(
     if into.is_view() && !prepared.parameters.is_empty() {
         return Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
     }
+    if into.is_materialized() && !prepared.parameters.is_empty() {
+        let message = "materialized views may not be defined using bound parameters";
+        return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+    }
     Ok(prepared)
+}
+
+/// REFRESH: the view's query, run with the rights of the view's owner. Errors: 42P01, 42809; 55000 for what CONCURRENTLY needs.
+fn of_refresh(
+    parsed: &Parsed,
+    refresh: &Refresh,
+    lookup: &NameLookup,
+    context: &Context,
+    described: Option<(&[ResultColumn], &[Type])>,
+) -> Result<Prepared> {
+    let name = lookup.existing(NameKind::Relation, &refresh.name)?;
+    lookup.check_reachable(&name)?;
+    let view = match context.all.tables.get(&name) {
+        Some(known) => known.table.clone(),
+        None if !context.all.index_names.contains_key(&name) => {
+            let message = format!("relation \"{name}\" does not exist");
+            return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, message));
+        }
+        None => return Err(not_materialized(&name)),
+    };
+    let Some(materialized) = &view.materialized else { return Err(not_materialized(&name)) };
+    if refresh.concurrently {
+        views::check_concurrently(&view, materialized.populated, context.all)?;
+    }
+    let query = materialized.text.clone();
+    let broken = || SqlError::new(sqlstate::INTERNAL_ERROR, format!("the view \"{name}\" has no query"));
+    let of_view = parse::statement(&query)?.ok_or_else(broken)?;
+    let Statement::Sql(tree) = &of_view.statement else { return Err(broken()) };
+    let makes = if refresh.with_data { Makes::Refreshed } else { Makes::Emptied };
+    let into = Arc::new(QueriedTable::refreshed(name.clone(), makes, query));
+    let mut prepared = on_stack(DEPTH_MAX, || -> Result<Prepared> {
+        let zone = context.facts.settings.zone();
+        let expanded = views::expand(tree, tree.depths().levels, context.all, zone)?;
+        let known = expanded.as_ref().map(|known| &known.statement);
+        let whole = StatementSource { parsed, statement: known.unwrap_or(tree) };
+        let text = known.map(|known| Arc::from(known.to_string()));
+        let mut prepared = of_queried(&whole, &into, text, &[], context, described)?;
+        if let Some(expanded) = expanded {
+            prepared.show_views(expanded);
+        }
+        prepared.protect(context.all, view.rights.owner, || needs::of(tree, context.all))?;
+        Ok(prepared)
+    })?;
+    let own = CatalogEntry::key(&name);
+    let version = context.all.version_of(&own);
+    prepared.mentions = prepared.mentions.iter().cloned().chain([(own, version)]).collect();
+    Ok(prepared)
+}
+
+fn not_materialized(name: &str) -> Box<SqlError> {
+    SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a materialized view"))
 }
 
 /// A query: how it is executed, and whether it writes or locks.
 fn of_query(text: &Arc<str>, query: &ast::Query, compiler: &mut Compiler) -> Result<(Plan, Tag, bool)> {
     let locks = !query.locks.is_empty();
+    if locks {
+        views::check_lockable(query, compiler.catalog)?;
+    }
     match compiler.select(query) {
         Ok(mut program) => {
             compiler.rely(&mut program);

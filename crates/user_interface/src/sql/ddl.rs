@@ -18,7 +18,7 @@ use crate::sql::temporary_syntax::asked_persistence;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, Program};
-use messages::schema::{Catalog, CatalogEntry, IndexSchema, TableSchema, TemporaryOwner};
+use messages::schema::{Catalog, CatalogEntry, IndexSchema, RelationKind, TableSchema, TemporaryOwner};
 use messages::{Key, Row, TableId, Timestamp};
 use privileges::{Kind, Standing};
 use sqlparser::ast;
@@ -250,6 +250,15 @@ impl<'a> Planner<'a> {
 
     /// A table to change. Errors: 42P01, 42809.
     pub(super) fn table(&self, name: &str) -> Result<Arc<TableSchema>> {
+        let table = self.stored(name)?;
+        match table.kind() {
+            RelationKind::Table => Ok(table),
+            _ => Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a table"))),
+        }
+    }
+
+    /// A table or a materialized view: what has rows and indexes. Errors: 42P01, 42809.
+    pub(super) fn stored(&self, name: &str) -> Result<Arc<TableSchema>> {
         match self.catalog.tables.get(name) {
             Some(versioned) if versioned.table.is_plain() => Ok(versioned.table.clone()),
             Some(_) => Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a table"))),
@@ -417,24 +426,28 @@ impl<'a> Planner<'a> {
         all: &[String],
     ) -> Result<()> {
         let found = self.catalog.tables.get(name).map(|found| found.table.clone());
-        let is_sequence = found.as_ref().is_some_and(|found| found.sequence.is_some());
-        let is_view = found.as_ref().is_some_and(|found| found.view.is_some());
+        let kind_found = found.as_ref().map(|found| found.kind());
         let (what, exists) = match kind {
-            ast::ObjectType::Table => ("table", found.as_ref().is_some_and(|found| found.is_plain())),
+            ast::ObjectType::Table => ("table", kind_found == Some(RelationKind::Table)),
             ast::ObjectType::Index => ("index", self.catalog.index_names.contains_key(name)),
-            ast::ObjectType::View => ("view", is_view),
-            ast::ObjectType::MaterializedView => ("materialized view", false),
-            ast::ObjectType::Sequence => ("sequence", is_sequence),
+            ast::ObjectType::View => ("view", kind_found == Some(RelationKind::View)),
+            ast::ObjectType::MaterializedView => {
+                ("materialized view", kind_found == Some(RelationKind::MaterializedView))
+            }
+            ast::ObjectType::Sequence => ("sequence", kind_found == Some(RelationKind::Sequence)),
             other => return Err(SqlError::unsupported(format!("DROP {other}"))),
         };
         if !exists {
             if self.is_taken(name) {
                 let error = SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a {what}"));
-                let hint = match (is_view, is_sequence, found.is_some()) {
-                    (true, ..) => "Use DROP VIEW to remove a view.",
-                    (_, true, _) => "Use DROP SEQUENCE to remove a sequence.",
-                    (_, _, true) => "Use DROP TABLE to remove a table.",
-                    _ => "Use DROP INDEX to remove an index.",
+                let hint = match kind_found {
+                    Some(RelationKind::View) => "Use DROP VIEW to remove a view.",
+                    Some(RelationKind::MaterializedView) => {
+                        "Use DROP MATERIALIZED VIEW to remove a materialized view."
+                    }
+                    Some(RelationKind::Sequence) => "Use DROP SEQUENCE to remove a sequence.",
+                    Some(RelationKind::Table) => "Use DROP TABLE to remove a table.",
+                    None => "Use DROP INDEX to remove an index.",
                 };
                 return Err(error.with_hint(hint));
             }
@@ -447,9 +460,9 @@ impl<'a> Planner<'a> {
             return Ok(());
         }
         match kind {
-            ast::ObjectType::Table => {
-                let rights = self.table(name)?.rights.clone();
-                self.check_owns(&rights, "table", name, OwnerReach::Schema)?;
+            ast::ObjectType::Table | ast::ObjectType::MaterializedView => {
+                let rights = self.stored(name)?.rights.clone();
+                self.check_owns(&rights, what, name, OwnerReach::Schema)?;
                 self.drop_table(name, cascade, all)
             }
             ast::ObjectType::View => {
@@ -476,9 +489,10 @@ impl<'a> Planner<'a> {
     }
 
     pub(super) fn drop_table(&mut self, name: &str, cascade: bool, all: &[String]) -> Result<()> {
-        let table = self.table(name)?;
-        self.drop_views_of("table", name, cascade, all)?;
-        self.drop_referring(&format!("table {name}"), &table, None, all, cascade)?;
+        let table = self.stored(name)?;
+        let what = table.kind().word();
+        self.drop_views_of(what, name, cascade, all)?;
+        self.drop_referring(&format!("{what} {name}"), &table, None, all, cascade)?;
         self.drops.push(table.storage);
         self.drop_owned_sequences(table.oid, None);
         if let Some(key_name) = &table.primary_key_name {
@@ -495,7 +509,7 @@ impl<'a> Planner<'a> {
     /// Drops an index, that of a constraint only as a constraint.
     pub(super) fn drop_index(&mut self, name: &str, as_constraint: bool) -> Result<()> {
         let owner = self.catalog.index_names.get(name).map(|(table, _)| table.clone()).unwrap_or_default();
-        let mut table = TableSchema::clone(&*self.table(&owner)?);
+        let mut table = TableSchema::clone(&*self.stored(&owner)?);
         let position = table.indexes.iter().position(|index| index.name == name);
         match position {
             Some(position) if as_constraint || !table.indexes[position].constraint => {

@@ -121,12 +121,12 @@ impl Planner<'_> {
         Ok(grantees)
     }
 
-    /// A table, a view or a sequence. Errors: 42P01, 42809.
+    /// A table, a view, materialized or not, or a sequence. Errors: 42P01, 42809.
     fn relation(&self, name: &str) -> Result<Arc<TableSchema>> {
         if let Some(known) = self.catalog.tables.get(name).filter(|known| known.table.view.is_some()) {
             return Ok(known.table.clone());
         }
-        self.sequence(name).or_else(|_| self.table(name))
+        self.sequence(name).or_else(|_| self.stored(name))
     }
 
     pub(super) fn grant_on_table(&mut self, statement: &Granting, grantees: &[u32], name: &str) -> Result<()> {

@@ -82,7 +82,7 @@ impl Planner<'_> {
             Some(found) if found.table.view.is_some() => "views",
             Some(found) if found.table.sequence.is_some() => "sequences",
             None if self.catalog.index_names.contains_key(name) => "indexes",
-            _ => return self.table(name),
+            _ => return self.stored(name),
         };
         let message = format!("cannot create index on relation \"{name}\"");
         let detail = format!("This operation is not supported for {kind}.");

@@ -27,11 +27,11 @@ fn described(procedure: &ProcedureSchema) -> String {
 }
 
 impl Planner<'_> {
-    /// Errors: 42501 for a table of others.
+    /// Errors: 42501 for a table or view of others.
     pub(super) fn check_owns_table(&self, table: &TableSchema) -> Result<()> {
         match self.standing.has(table.rights.owner) {
             true => Ok(()),
-            false => Err(not_owner("table", &table.name)),
+            false => Err(not_owner(table.kind().word(), &table.name)),
         }
     }
 
@@ -385,11 +385,7 @@ pub(super) fn dependents(catalog: &Catalog, role: u32, facts: &Facts) -> Vec<Str
         object(1247, known.oid, &known.rights, &format!("type {}", known.written));
     }
     for known in catalog.tables.values() {
-        let kind = match (&known.table.sequence, &known.table.view) {
-            (Some(_), _) => "sequence",
-            (_, Some(_)) => "view",
-            _ => "table",
-        };
+        let kind = known.table.kind().word();
         object(1259, known.table.oid, &known.table.rights, &format!("{kind} {}", known.table.name));
     }
     object(1262, 0, &catalog.rights(Place::Database), &format!("database {}", facts.database));

@@ -13,6 +13,7 @@ use crate::sql::queried_table::{self, QueriedTable};
 use crate::sql::temporary_syntax;
 use crate::sql::utility::{self, Utility};
 use messages::namespace;
+use messages::schema::RelationKind;
 use quel::QuelPlaces;
 use sql_syntax::{Deep, Refused, TooDeep};
 use sqlparser::ast;
@@ -37,6 +38,8 @@ pub struct Parsed {
     pub cursor: Option<Arc<DeclaredCursor>>,
     /// What it was in QUEL.
     pub quel: Option<Arc<QuelOrigin>>,
+    /// What it says that the relation is that it alters: the statement is ALTER TABLE.
+    pub altered: Option<RelationKind>,
 }
 
 /// What a statement was before it became SQL.
@@ -178,6 +181,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
     let into = queried_table::take(text, &mut tokens)?.map(Arc::new);
     temporary_syntax::unlogged_as_transient(&mut tokens);
     let mut concurrently = drop_concurrently(&mut tokens).then_some("DROP INDEX CONCURRENTLY");
+    let altered = alter_view_as_table(&mut tokens);
     let statement = match utility::parse(text, &tokens)? {
         Some(utility) => Statement::Utility(Box::new(utility)),
         None => {
@@ -200,7 +204,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
             }
         }
     };
-    Ok(Parsed { text: Arc::from(slice), statement, concurrently, overriding, into, cursor, quel: None })
+    Ok(Parsed { text: Arc::from(slice), statement, concurrently, overriding, into, cursor, quel: None, altered })
 }
 
 /// Takes CONCURRENTLY out of DROP INDEX, where the parser does not know it. Whether it was there.
@@ -211,6 +215,20 @@ fn drop_concurrently(tokens: &mut Vec<TokenWithSpan>) -> bool {
         tokens.remove(2);
     }
     found
+}
+
+/// ALTER VIEW and ALTER MATERIALIZED VIEW that give another name or owner as ALTER TABLE, which can do that to views as well. What it says that it alters.
+fn alter_view_as_table(tokens: &mut Vec<TokenWithSpan>) -> Option<RelationKind> {
+    let is = |token: Option<&TokenWithSpan>, word: &str| matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
+    let is_materialized = is(tokens.get(1), "materialized");
+    let place = 1 + usize::from(is_materialized);
+    let gives = |token: &TokenWithSpan| is(Some(token), "rename") || is(Some(token), "owner");
+    if !is(tokens.first(), "alter") || !is(tokens.get(place), "view") || !tokens[place..].iter().any(gives) {
+        return None;
+    }
+    tokens[place].token = Token::make_keyword("TABLE");
+    tokens.drain(1..place);
+    Some(if is_materialized { RelationKind::MaterializedView } else { RelationKind::View })
 }
 
 /// Takes OVERRIDING ... VALUE out of an INSERT, where the parser does not know it.

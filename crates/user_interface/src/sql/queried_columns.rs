@@ -5,12 +5,13 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::COLUMNS_MAX;
 use crate::sql::ddl::{Planner, SchemaChange};
+use crate::sql::denials::OwnerReach;
 use crate::sql::names;
 use crate::sql::queried_table::{Makes, QueriedTable};
 use crate::sql::settings::Facts;
 use messages::Key;
 use messages::program::ResultColumn;
-use messages::schema::{Catalog, Column, TableSchema};
+use messages::schema::{Catalog, Column, MaterializedQuery, TableSchema};
 use privileges::Kind;
 use std::collections::BTreeSet;
 
@@ -29,6 +30,9 @@ pub fn plan(
 
 impl Planner<'_> {
     fn create_queried(&mut self, wanted: &QueriedTable, columns: &[ResultColumn]) -> Result<()> {
+        if wanted.is_refresh() {
+            return self.refresh(wanted);
+        }
         let name = self.made_name(&wanted.name)?;
         let wanted = &QueriedTable { name, ..wanted.clone() };
         self.check_create(&wanted.name)?;
@@ -43,6 +47,9 @@ impl Planner<'_> {
         }
         let is_view = wanted.is_view();
         let mut made = columns_of_query(&wanted.columns, columns, if is_view { "view" } else { "table" })?;
+        let materialized = wanted.is_materialized().then(|| {
+            Box::new(MaterializedQuery { text: wanted.query.clone(), populated: wanted.is_filled() })
+        });
         for column in made.iter_mut().filter(|column| column.column_type.has_labels()) {
             // What the query tells of a type may be no more than its number.
             column.column_type = self.catalog.data_type(column.column_type.oid()).unwrap_or(column.column_type);
@@ -66,11 +73,28 @@ impl Planner<'_> {
                     rights: self.new_rights(Kind::Table, &wanted.name),
                     view: is_view.then(|| wanted.query.clone()),
                     persistence,
+                    materialized,
                     ..TableSchema::new(wanted.name.clone(), self.make_storage(), made)
                 }
             }
         };
         self.write_table(table);
+        Ok(())
+    }
+}
+
+impl Planner<'_> {
+    /// Takes all rows from a materialized view: its query's are put in anew. Whoever reads the view meanwhile goes on with those that it had. Errors: 42501,
+    /// 42809, 55000.
+    fn refresh(&mut self, wanted: &QueriedTable) -> Result<()> {
+        let mut view = TableSchema::clone(&*self.stored(&wanted.name)?);
+        let Some(materialized) = &mut view.materialized else {
+            let message = format!("\"{}\" is not a materialized view", wanted.name);
+            return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
+        };
+        materialized.populated = wanted.is_filled();
+        self.check_owns(&view.rights, view.kind().word(), &view.name, OwnerReach::Object)?;
+        self.empty_table(view);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
-//! `CREATE TABLE ... AS`, `SELECT ... INTO` and `CREATE VIEW`: what has the columns of a query (PostgreSQL's `createas.c`, `view.c`).
+//! `CREATE TABLE ... AS`, `SELECT ... INTO`, `CREATE VIEW` and materialized views: what has the columns of a query (PostgreSQL's `createas.c`, `view.c`, `matview.c`).
 //!
-//! The table is made first, then the query's rows are put into it, both in one transaction. Invariant: the query never sees the table that it fills.
+//! The table is made first, then the query's rows are put into it, both in one transaction. REFRESH empties it first. Invariant: the query never sees the table that it fills.
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::lookup::NameLookup;
@@ -25,6 +25,25 @@ pub enum Makes {
     View,
     /// A view, also in the place of one.
     ReplacedView,
+    /// A materialized view with its rows.
+    FilledView,
+    /// One that is filled later.
+    EmptyView,
+    /// REFRESH: rows anew for one that there is.
+    Refreshed,
+    /// REFRESH ... WITH NO DATA: no rows for one that there is.
+    Emptied,
+}
+
+/// REFRESH MATERIALIZED VIEW.
+#[derive(Clone, Debug)]
+pub struct Refresh {
+    /// The view.
+    pub name: String,
+    /// CONCURRENTLY. Readers go on with the old rows in either case.
+    pub concurrently: bool,
+    /// Not WITH NO DATA.
+    pub with_data: bool,
 }
 
 /// A table or view that a query gives its columns.
@@ -47,9 +66,30 @@ pub struct QueriedTable {
 }
 
 impl QueriedTable {
+    /// A materialized view that there is, for its query's rows.
+    pub(super) fn refreshed(name: String, makes: Makes, query: Arc<str>) -> QueriedTable {
+        let (columns, persistence) = (Vec::new(), TablePersistence::Permanent);
+        QueriedTable { name, columns, if_not_exists: false, makes, query, persistence, becomes_temporary: false }
+    }
+
     /// Whether it gets the query's rows.
     pub fn is_filled(&self) -> bool {
-        self.makes == Makes::FilledTable
+        matches!(self.makes, Makes::FilledTable | Makes::FilledView | Makes::Refreshed)
+    }
+
+    /// Whether the catalog keeps the query.
+    pub fn keeps_query(&self) -> bool {
+        self.is_view() || self.is_materialized()
+    }
+
+    /// Whether a materialized view is made.
+    pub fn is_materialized(&self) -> bool {
+        matches!(self.makes, Makes::FilledView | Makes::EmptyView)
+    }
+
+    /// Whether a materialized view that there is gets other rows.
+    pub fn is_refresh(&self) -> bool {
+        matches!(self.makes, Makes::Refreshed | Makes::Emptied)
     }
 
     /// Whether it is a view.
@@ -57,8 +97,16 @@ impl QueriedTable {
         matches!(self.makes, Makes::View | Makes::ReplacedView)
     }
 
-    /// With the name that the catalog will know it by. A view of what is temporary is temporary. Errors: those of its schema.
+    /// With the name that the catalog will know it by. A view of what is temporary is temporary. Errors: those of its schema; 0A000 for a materialized view of
+    /// what is temporary.
     pub(super) fn named(self, lookup: &NameLookup, reads_temporary: impl FnOnce() -> bool) -> Result<QueriedTable> {
+        if self.is_materialized() {
+            if reads_temporary() {
+                let message = "materialized views must not use temporary tables or views";
+                return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+            }
+            return Ok(QueriedTable { name: lookup.new_name(&self.name)?, ..self });
+        }
         let becomes_temporary = self.is_view() && !self.persistence.is_temporary() && reads_temporary();
         let name = match self.persistence.is_temporary() || becomes_temporary {
             true => lookup.new_temporary_name(&self.name)?,
@@ -77,6 +125,8 @@ impl QueriedTable {
         match self.makes {
             Makes::FilledTable | Makes::EmptyTable => TABLE_TAG,
             Makes::View | Makes::ReplacedView => "CREATE VIEW",
+            Makes::FilledView | Makes::EmptyView => "CREATE MATERIALIZED VIEW",
+            Makes::Refreshed | Makes::Emptied => "REFRESH MATERIALIZED VIEW",
         }
     }
 }
@@ -146,12 +196,23 @@ fn created(mut words: Words) -> Result<Option<(QueriedTable, std::ops::Range<usi
     words.advance();
     let mut ahead = Words { text: words.text, rest: words.rest };
     ahead.skip(&["global", "local"]);
-    ahead.skip(&["temp", "temporary", "unlogged"]);
-    if !ahead.skip(&["table"]) || !has_as(ahead.rest) {
+    let is_unlogged = ahead.peek_is("unlogged");
+    let is_lasting = !ahead.skip(&["temp", "temporary"]);
+    ahead.skip(&["unlogged"]);
+    let is_materialized = is_lasting && ahead.peek_is("materialized");
+    if !(ahead.skip(&["table"]) || is_materialized) || !has_as(ahead.rest) {
         return Ok(None);
     }
     let persistence = persistence(&mut words)?;
-    words.expect("table")?;
+    if is_materialized {
+        words.expect("materialized")?;
+        words.expect("view")?;
+        if is_unlogged {
+            return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, "materialized views cannot be unlogged"));
+        }
+    } else {
+        words.expect("table")?;
+    }
     let if_not_exists = words.skip(&["if"]);
     if if_not_exists {
         words.expect("not")?;
@@ -159,16 +220,22 @@ fn created(mut words: Words) -> Result<Option<(QueriedTable, std::ops::Range<usi
     }
     let name = relation(&mut words)?;
     let columns = column_names(&mut words)?;
-    let persistence = at_commit(&mut words, persistence)?;
+    let persistence = if is_materialized { persistence } else { at_commit(&mut words, persistence)? };
     if !words.skip(&["as"]) {
-        return Err(SqlError::unsupported("an option of CREATE TABLE AS"));
+        let what = if is_materialized { "a materialized view" } else { "CREATE TABLE AS" };
+        return Err(SqlError::unsupported(format!("an option of {what}")));
     }
     if words.peek_is("execute") {
         return Err(SqlError::unsupported("CREATE TABLE AS EXECUTE"));
     }
     let start = all.len() - words.rest.len();
     let (end, with_data) = data(all);
-    let makes = if with_data { Makes::FilledTable } else { Makes::EmptyTable };
+    let makes = match (is_materialized, with_data) {
+        (false, true) => Makes::FilledTable,
+        (false, false) => Makes::EmptyTable,
+        (true, true) => Makes::FilledView,
+        (true, false) => Makes::EmptyView,
+    };
     if end <= start {
         return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "syntax error at end of input"));
     }
@@ -189,6 +256,24 @@ fn column_names(words: &mut Words) -> Result<Vec<String>> {
         words.expect_token(&Token::RParen)?;
     }
     Ok(columns)
+}
+
+/// Parses what stands behind REFRESH. Errors: 42601.
+pub(super) fn refresh(words: &mut Words) -> Result<Refresh> {
+    words.expect("materialized")?;
+    words.expect("view")?;
+    let concurrently = words.skip(&["concurrently"]);
+    let name = relation(words)?;
+    let mut with_data = true;
+    if words.skip(&["with"]) {
+        with_data = !words.skip(&["no"]);
+        words.expect("data")?;
+    }
+    if concurrently && !with_data {
+        let message = "CONCURRENTLY and WITH NO DATA options cannot be used together";
+        return Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
+    }
+    Ok(Refresh { name, concurrently, with_data })
 }
 
 /// Whether a view is made: VIEW stands behind words that only say what kind of one.

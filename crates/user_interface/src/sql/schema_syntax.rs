@@ -24,7 +24,7 @@ pub enum SchemaStatement {
     Rename(String, String),
     /// DROP SCHEMA.
     Drop(DroppedSchemas),
-    /// ALTER TABLE, VIEW or SEQUENCE ... SET SCHEMA.
+    /// ALTER TABLE, VIEW, MATERIALIZED VIEW or SEQUENCE ... SET SCHEMA.
     Move(MovedRelation),
 }
 
@@ -50,7 +50,7 @@ pub struct DroppedSchemas {
 /// A relation that gets another schema.
 #[derive(Clone, Debug)]
 pub struct MovedRelation {
-    /// `table`, `view` or `sequence`.
+    /// `table`, `view`, `materialized view` or `sequence`.
     pub(super) word: &'static str,
     pub(super) if_exists: bool,
     pub(super) name: String,
@@ -66,6 +66,7 @@ impl SchemaStatement {
             SchemaStatement::Rename(..) => "ALTER SCHEMA",
             SchemaStatement::Drop(_) => "DROP SCHEMA",
             SchemaStatement::Move(MovedRelation { word: "view", .. }) => "ALTER VIEW",
+            SchemaStatement::Move(MovedRelation { word: "materialized view", .. }) => "ALTER MATERIALIZED VIEW",
             SchemaStatement::Move(MovedRelation { word: "sequence", .. }) => "ALTER SEQUENCE",
             SchemaStatement::Move(_) => "ALTER TABLE",
         }
@@ -155,7 +156,13 @@ fn dropped(words: &mut Words) -> Result<SchemaStatement> {
 }
 
 fn moved(words: &mut Words) -> Option<MovedRelation> {
+    let is_materialized = words.skip(&["materialized"]);
     let word = ["table", "view", "sequence"].into_iter().find(|word| words.skip(&[word]))?;
+    let word = match (is_materialized, word) {
+        (false, word) => word,
+        (true, "view") => "materialized view",
+        (true, _) => return None,
+    };
     let if_exists = words.skip(&["if"]);
     if if_exists {
         words.expect("exists").ok()?;

@@ -185,12 +185,7 @@ impl Planner<'_> {
         let in_it = in_it.filter(|table| !goes_along(table));
         let mut contents: Vec<(u32, String)> = in_it
             .map(|table| {
-                let word = match (&table.sequence, &table.view) {
-                    (Some(_), _) => "sequence",
-                    (_, Some(_)) => "view",
-                    _ => "table",
-                };
-                (table.oid, format!("{word} {}", qualified(&table.name)))
+                (table.oid, format!("{} {}", table.kind().word(), qualified(&table.name)))
             })
             .collect();
         let procedures = self.catalog.procedures.values().map(|(procedure, _)| procedure);
@@ -283,11 +278,7 @@ impl Planner<'_> {
             }
             return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, message));
         };
-        let kind = match (&known.sequence, &known.view) {
-            (Some(_), _) => "sequence",
-            (_, Some(_)) => "view",
-            _ => "table",
-        };
+        let kind = known.kind().word();
         if kind != moved.word {
             let message = format!("\"{}\" is not a {}", moved.name, moved.word);
             return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));

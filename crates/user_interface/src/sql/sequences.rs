@@ -19,7 +19,7 @@ use messages::Key;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, ResultColumn, SequenceValue};
-use messages::schema::{Catalog, Column, Identity, SequenceSchema, TableSchema};
+use messages::schema::{Catalog, Column, Identity, RelationKind, SequenceSchema, TableSchema};
 use privileges::Kind;
 use sqlparser::ast::{self, Expr};
 use std::collections::BTreeSet;
@@ -485,15 +485,16 @@ pub(super) fn find(catalog: &Catalog, name: &str) -> Result<Arc<TableSchema>> {
     }
 }
 
-/// Refuses to change a sequence as if it were a table. Errors: 42809.
+/// Refuses to change the rows of what is no table. Errors: 42809.
 pub(super) fn check_is_table(table: &TableSchema) -> Result<()> {
     if table.view.is_some() {
         return Err(SqlError::unsupported(format!("changing rows of the view \"{}\"", table.name)));
     }
-    match table.sequence {
-        None => Ok(()),
-        Some(_) => {
-            Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("cannot change sequence \"{}\"", table.name)))
+    match table.kind() {
+        RelationKind::Sequence | RelationKind::MaterializedView => {
+            let message = format!("cannot change {} \"{}\"", table.kind().word(), table.name);
+            Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message))
         }
+        _ => Ok(()),
     }
 }

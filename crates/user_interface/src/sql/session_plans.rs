@@ -51,6 +51,7 @@ pub(super) fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) 
         | Utility::Types(_)
         | Utility::Constraints(_)
         | Utility::System(_) => return Ok(of_change(text, utility)),
+        Utility::Refresh(_) => "REFRESH MATERIALIZED VIEW",
         Utility::Listen(_) => "LISTEN",
         Utility::Unlisten(_) => "UNLISTEN",
         Utility::Notify(channel, payload) => return Ok(of_notify(text, channel, payload, context)),

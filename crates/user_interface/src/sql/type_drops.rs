@@ -66,7 +66,7 @@ impl Planner<'_> {
             return Err(required(&format!("{}[]", element.written), &format!("type {}", element.written)));
         }
         if let Some(known) = self.catalog.tables.get(name).filter(|known| known.table.sequence.is_none()) {
-            let word = if known.table.view.is_some() { "view" } else { "table" };
+            let word = known.table.kind().word();
             return Err(required(&written(name), &format!("{word} {}", written(name))));
         }
         if let Ok(built_in) = namespace::bare(name).trim_start_matches("pg_catalog.").parse::<Type>() {
@@ -211,12 +211,12 @@ impl Planner<'_> {
     fn drop_type_dependent(&mut self, dependent: &TypeDependent) -> Result<()> {
         match dependent {
             TypeDependent::Column { table, column, .. } => {
-                let mut table = TableSchema::clone(&*self.table(table)?);
+                let mut table = TableSchema::clone(&*self.stored(table)?);
                 self.drop_column(&mut table, column, true, true)?;
                 self.write_table(table);
             }
             TypeDependent::Default { table, column } => {
-                let mut table = TableSchema::clone(&*self.table(table)?);
+                let mut table = TableSchema::clone(&*self.stored(table)?);
                 for known in table.columns.iter_mut().filter(|known| known.name == *column) {
                     known.default = None;
                 }

@@ -326,7 +326,7 @@ impl Planner<'_> {
                     return Err(SqlError::unsupported(feature).with_hint("Drop the constraint, and make it anew."));
                 }
             }
-            if table.view.is_some() && has_literal(&self.view_query(table)?, label) {
+            if table.query().is_some() && has_literal(&self.view_query(table)?, label) {
                 let feature = format!("renaming a label that the view \"{}\" may name", table.name);
                 return Err(SqlError::unsupported(feature).with_hint("Drop the view, and make it anew."));
             }
@@ -399,11 +399,15 @@ impl Planner<'_> {
     /// Whether a table's defaults and conditions, or a view's query, name a type, which gets another name there.
     fn rename_in_texts(&self, table: &mut TableSchema, old: &str, new: &str) -> Result<bool> {
         let mut is_named = false;
-        if table.view.is_some() {
+        if table.query().is_some() {
             let mut query = self.view_query(table)?;
             if names_type(&query, old) {
                 rename_type(&mut query, old, new);
-                table.view = Some(query.to_string().into());
+                let text: Arc<str> = query.to_string().into();
+                match &mut table.materialized {
+                    Some(materialized) => materialized.text = text,
+                    None => table.view = Some(text),
+                }
                 is_named = true;
             }
         }

@@ -11,6 +11,7 @@ use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::maintenance::{self, Maintenance};
 use crate::sql::owner_syntax;
 use crate::sql::places::unexpected;
+use crate::sql::queried_table::{self, Refresh};
 use crate::sql::role_syntax::{self, RoleStatement};
 use crate::sql::schema_syntax::{self, SchemaStatement};
 use crate::sql::sequences::{self, SequenceStatement};
@@ -86,6 +87,8 @@ pub enum Utility {
     Types(Box<TypeStatement>),
     /// CREATE SCHEMA and its like: compiled to a plan of its own.
     Schemas(Box<SchemaStatement>),
+    /// REFRESH MATERIALIZED VIEW: compiled to a plan of its own.
+    Refresh(Refresh),
     /// SET CONSTRAINTS ALL; true: DEFERRED.
     Constraints(bool),
     /// ALTER SYSTEM: compiled to a plan of its own.
@@ -207,6 +210,7 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "close" => Utility::CloseCursor(words.name()?),
         "fetch" | "move" => Utility::Fetch(cursor_syntax::fetch(first == "move", &mut words)?),
         "do" => return Err(SqlError::unsupported("DO")),
+        "refresh" => Utility::Refresh(queried_table::refresh(&mut words)?),
         "alter" if words.skip(&["system"]) => Utility::System(system::parse(&mut words)?),
         other => match other_utility(other, &mut words)? {
             Some(utility) => utility,
@@ -235,7 +239,10 @@ fn other_utility(first: &str, words: &mut Words) -> Result<Option<Utility>> {
         "reassign" => Some(owner_syntax::parse_reassign(words)?),
         "drop" if words.skip(&["owned"]) => Some(owner_syntax::parse_drop_owned(words)?),
         "create" | "alter" | "drop" if role_syntax::begins(words) => Some(role_syntax::parse(first, words)?),
-        "alter" if words.peek_is("view") => return Err(SqlError::unsupported("ALTER VIEW")),
+        "alter" if words.peek_is("view") => return Err(SqlError::unsupported("this form of ALTER VIEW")),
+        "alter" if words.peek_is("materialized") => {
+            return Err(SqlError::unsupported("this form of ALTER MATERIALIZED VIEW"));
+        }
         "alter" if words.skip(&["default"]) => Some(RoleStatement::Defaults(Box::new(grants::parse_defaults(words)?))),
         "alter" => owner_syntax::parse_owner(words)?,
         _ => None,

@@ -13,7 +13,7 @@ use crate::sql::needs;
 use crate::sql::parse::{self, Statement};
 use crate::sql::rights::{self, Verdict};
 use messages::namespace::{self, PUBLIC};
-use messages::schema::{Catalog, CatalogEntry, Column, TableSchema, VersionedTable};
+use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, RelationKind, TableSchema, VersionedTable};
 use messages::{Key, Timestamp};
 use sql_syntax::TooDeep;
 use sql_syntax::limits::DEPTH_MAX;
@@ -35,11 +35,13 @@ pub struct Expanded {
     pub denied: Option<Box<SqlError>>,
 }
 
-/// Whether a statement names a view: it can then become as deep as a statement may be.
+/// Whether a statement names a view: it can then become as deep as a statement may be. A materialized view counts as long as nobody may read it.
 pub fn names_view(statement: &ast::Statement, catalog: &Catalog) -> bool {
-    let named = ast::visit_relations(statement, |name| match view_named(catalog, name) {
-        Some(_) => ControlFlow::Break(()),
-        None => ControlFlow::Continue(()),
+    let named = ast::visit_relations(statement, |name| {
+        match view_named(catalog, name).or_else(|| unpopulated(catalog, name)) {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
     });
     named.is_break()
 }
@@ -79,6 +81,42 @@ fn view_named<'c>(catalog: &'c Catalog, name: &ObjectName) -> Option<&'c Version
     let relation = names::relation(name).ok()?;
     let is_own = relation.schema.as_deref().is_none_or(|schema| schema == "public");
     catalog.tables.get(&relation.name).filter(|known| is_own && known.table.view.is_some())
+}
+
+/// The materialized view without rows yet that a name means, unless a query of WITH has the name.
+fn unpopulated<'c>(catalog: &'c Catalog, name: &ObjectName) -> Option<&'c VersionedTable> {
+    let relation = names::relation(name).ok()?;
+    let is_own = relation.schema.as_deref().is_none_or(|schema| schema == "public");
+    let is_empty = |known: &&VersionedTable| known.table.materialized.as_ref().is_some_and(|query| !query.populated);
+    catalog.tables.get(&relation.name).filter(|_| is_own).filter(is_empty)
+}
+
+/// Errors: 42809 for a query that locks rows of a materialized view.
+pub(super) fn check_lockable(query: &ast::Query, catalog: &Catalog) -> Result<()> {
+    for name in relations_of(query) {
+        if catalog.tables.get(&name).is_some_and(|known| known.table.kind() == RelationKind::MaterializedView) {
+            let message = format!("cannot lock rows in materialized view \"{name}\"");
+            return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
+    }
+    Ok(())
+}
+
+/// Errors: 55000 for a materialized view that cannot be refreshed while it is read, as PostgreSQL has it: its rows are to have a key.
+pub(super) fn check_concurrently(view: &TableSchema, populated: bool, catalog: &Catalog) -> Result<()> {
+    let wrong = |message: String| SqlError::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+    if !populated {
+        return Err(wrong("CONCURRENTLY cannot be used when the materialized view is not populated".to_owned()));
+    }
+    let is_key = |index: &IndexSchema| index.unique && index.predicate.is_none() && index.whole_columns().is_some();
+    if !view.indexes.iter().any(is_key) {
+        let schema = catalog.namespace_numbered(namespace::of(&view.name));
+        let schema = schema.map_or_else(|| PUBLIC.to_owned(), |schema| schema.name.clone());
+        let (schema, bare) = (names::quote(&schema), names::quote(namespace::bare(&view.name)));
+        let hint = "Create a unique index with no WHERE clause on one or more columns of the materialized view.";
+        return Err(wrong(format!("cannot refresh materialized view \"{schema}.{bare}\" concurrently")).with_hint(hint));
+    }
+    Ok(())
 }
 
 /// Errors: 0A000 if the statement changes rows of a view.
@@ -184,6 +222,12 @@ impl Expansion<'_> {
         }
         let own = names::relation(name)?;
         let is_common = own.schema.is_none() && self.common.iter().flatten().any(|known| *known == own.name);
+        if let Some(view) = unpopulated(self.catalog, name).filter(|_| !is_common) {
+            let bare = namespace::bare(&view.table.name);
+            let message = format!("materialized view \"{bare}\" has not been populated");
+            return Err(SqlError::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .with_hint("Use the REFRESH MATERIALIZED VIEW command."));
+        }
         let Some(view) = view_named(self.catalog, name).filter(|_| !is_common).cloned() else {
             if let Some(schema) = self.hidden_in(&own).filter(|_| !is_common) {
                 let known = Ident::with_quote('"', own.name);
@@ -260,7 +304,7 @@ fn derived_alias(view: &TableSchema, given: Option<&TableAlias>) -> TableAlias {
 /// The query of a view, and how many levels it has. Errors: XX000 if it cannot be read any more.
 fn query_of(view: &TableSchema) -> Result<(ast::Query, usize)> {
     let broken = || SqlError::new(sqlstate::INTERNAL_ERROR, format!("the view \"{}\" has no query", view.name));
-    let text = view.view.as_deref().ok_or_else(broken)?;
+    let text = view.query().ok_or_else(broken)?;
     let parsed = parse::statement(text)?.ok_or_else(broken)?;
     match parsed.statement {
         Statement::Sql(tree) if tree.is_shallow() => {
@@ -295,9 +339,9 @@ pub(super) enum TableChange<'a> {
 }
 
 impl Planner<'_> {
-    /// Views that read a table, by name.
+    /// Views that read a table, materialized ones among them, by name.
     pub(super) fn views_of(&self, table: &str) -> Vec<Arc<TableSchema>> {
-        let views = self.catalog.tables.values().map(|known| &known.table).filter(|known| known.view.is_some());
+        let views = self.catalog.tables.values().map(|known| &known.table).filter(|known| known.query().is_some());
         let reads =
             |view: &&Arc<TableSchema>| query_of(view).is_ok_and(|(query, _)| relations_of(&query).contains(table));
         views.filter(reads).cloned().collect()
@@ -308,9 +352,10 @@ impl Planner<'_> {
         match self.views_reading(table, change)?.first() {
             None => Ok(()),
             Some(view) => {
+                let word = view.kind().word();
                 let feature =
-                    format!("this change of the table \"{}\", which the view \"{}\" reads", table.name, view.name);
-                Err(SqlError::unsupported(feature).with_hint("Drop the view, and make it anew."))
+                    format!("this change of the table \"{}\", which the {word} \"{}\" reads", table.name, view.name);
+                Err(SqlError::unsupported(feature).with_hint(format!("Drop the {word}, and make it anew.")))
             }
         }
     }
@@ -354,11 +399,15 @@ impl Planner<'_> {
             if !cascade {
                 let message = format!("cannot drop {what} {name} because other objects depend on it");
                 return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message)
-                    .with_detail(format!("view {} depends on {what} {name}", view.name))
+                    .with_detail(format!("{} {} depends on {what} {name}", view.kind().word(), view.name))
                     .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
             }
-            self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("drop cascades to view {}", view.name));
-            self.drop_view(&view.name, cascade, all)?;
+            let kind = view.kind();
+            self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("drop cascades to {} {}", kind.word(), view.name));
+            match kind {
+                RelationKind::MaterializedView => self.drop_table(&view.name, cascade, all)?,
+                _ => self.drop_view(&view.name, cascade, all)?,
+            }
         }
         Ok(())
     }
