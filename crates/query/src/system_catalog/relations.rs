@@ -19,7 +19,7 @@ use values::zone::Abbreviation;
 use values::{Type, Zone};
 
 /// The relations that have rows.
-pub const FILLED: [&str; 30] = [
+pub const FILLED: [&str; 31] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
