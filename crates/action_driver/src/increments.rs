@@ -73,6 +73,7 @@ fn addend<'a>(table: &TableSchema, column: usize, expression: &'a Expression) ->
     let column_type = table.columns.get(column)?.column_type;
     let in_key = table.primary_key.contains(&column)
         || table.indexes.iter().any(|index| index.depends_on(column))
+        || table.generated.iter().any(|own| own.expression.columns.contains(&column))
         || table.has_hidden_key();
     if in_key {
         return None;

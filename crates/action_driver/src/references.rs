@@ -126,7 +126,7 @@ fn changed(pending: &PendingReference, row: &[Value], scene: &Scene) -> Result<O
             _ => return Ok(None),
         };
     }
-    rows::check(child, &new, &scene.scope)?;
+    rows::complete(child, &mut new, &scene.scope)?;
     Ok(Some(new))
 }
 

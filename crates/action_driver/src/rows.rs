@@ -202,8 +202,22 @@ pub fn indexed_key(table: &TableSchema, index: &IndexSchema, key: &Key, row: &Ro
     Ok(Key::new(&bytes))
 }
 
-/// Refuses a new row that the table does. Errors: 23502, 23514, and those of the conditions.
-pub fn check(table: &TableSchema, values: &[Value], scope: &ExpressionScope) -> Result<(), Failure> {
+/// Computes what of a new row is generated, and refuses a row that the table does. Errors: 23502, 23514, and those of the expressions.
+pub fn complete(table: &TableSchema, values: &mut [Value], scope: &ExpressionScope) -> Result<(), Failure> {
+    generate(table, values, scope)?;
+    check(table, values, scope)
+}
+
+/// Computes the generated columns of a row. Errors: those of their expressions.
+pub fn generate(table: &TableSchema, values: &mut [Value], scope: &ExpressionScope) -> Result<(), Failure> {
+    for own in &table.generated {
+        let value = computed(&own.expression, values, scope)?;
+        values[own.column] = value;
+    }
+    Ok(())
+}
+
+fn check(table: &TableSchema, values: &[Value], scope: &ExpressionScope) -> Result<(), Failure> {
     check_not_null(table, values, scope.zone)?;
     match violated(table.checks.iter(), values, scope)? {
         Some(check) => Err(failure::check_violated(table, &check.name, values, scope.zone)),

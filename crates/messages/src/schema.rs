@@ -167,6 +167,17 @@ pub struct TableSchema {
     pub persistence: TablePersistence,
     /// What its rows are computed by, if it is a materialized view. Rows that earlier versions wrote end before it.
     pub materialized: Option<Box<MaterializedQuery>>,
+    /// Columns that are computed of the others of their row. Rows that earlier versions wrote end before them.
+    pub generated: Vec<GeneratedColumn>,
+}
+
+/// A generated column.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct GeneratedColumn {
+    /// Its position.
+    pub column: usize,
+    /// What it is computed by: of no generated column, and with values of its type.
+    pub expression: Arc<RowExpression>,
 }
 
 /// The query of a materialized view, whose rows it keeps from one REFRESH to the next.
@@ -289,7 +300,13 @@ impl TableSchema {
             rights: Rights::default(),
             persistence: TablePersistence::Permanent,
             materialized: None,
+            generated: Vec::new(),
         }
+    }
+
+    /// What a column is computed by, if it is generated.
+    pub fn generated_column(&self, position: usize) -> Option<&GeneratedColumn> {
+        self.generated.iter().find(|own| own.column == position)
     }
 
     /// What it is.
@@ -614,7 +631,7 @@ impl CatalogEntry {
     /// Back from a row's bytes. Tables and schemas that earlier versions wrote lack their last fields: what they say is zero for those.
     pub fn decode(row: &[u8]) -> Result<CatalogEntry, postcard::Error> {
         let mut decoded = postcard::from_bytes(row);
-        for lacking in [&[0][..], &[0, 0]] {
+        for lacking in [&[0][..], &[0, 0], &[0, 0, 0]] {
             if let Err(postcard::Error::DeserializeUnexpectedEnd) = decoded {
                 decoded = postcard::from_bytes(&[row, lacking].concat());
             }

@@ -142,7 +142,7 @@ impl InsertRun {
         };
         self.next += 1;
         let table = insertion.table;
-        rows::check(table, &new, &scope)?;
+        rows::complete(table, &mut new, &scope)?;
         if table.has_hidden_key() {
             let (life, _) = scene.transaction.identity.expect("a transaction that writes has begun");
             new.push(scene.hidden_keys.next(life)?);
@@ -234,7 +234,7 @@ impl InsertRun {
         for (column, expression) in assignments {
             values[*column] = scene.scope.evaluate(expression, &both)?.into_owned();
         }
-        rows::check(table, &values, &scene.scope)?;
+        rows::complete(table, &mut values, &scene.scope)?;
         let new_key = rows::table_key(table, &values);
         let old_image = Image { key: &key, values: &old };
         let new = Image { key: &new_key, values: &values };

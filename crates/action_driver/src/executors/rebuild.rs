@@ -11,7 +11,7 @@ use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
 use messages::program::{Action, ConflictKey, Expression};
-use messages::schema::TableSchema;
+use messages::schema::{Column, TableSchema};
 use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
 use serde::{Deserialize, Serialize};
@@ -93,9 +93,13 @@ impl RebuildRun {
             if let Some((_, computed)) = fill.iter().find(|(filled, _)| *filled == column) {
                 *value = scene.scope.evaluate(computed, &[])?.into_owned();
             }
-            if new.not_null && value.is_null() {
-                return Err(failure::contains_null(to, column));
-            }
+        }
+        if index.is_none() {
+            rows::generate(to, &mut self.values, &scene.scope)?;
+        }
+        let is_wrong = |(new, value): (&Column, &Value)| new.not_null && value.is_null();
+        if let Some(column) = to.columns.iter().zip(&self.values).position(is_wrong) {
+            return Err(failure::contains_null(to, column));
         }
         if index.is_none()
             && let Some(check) =

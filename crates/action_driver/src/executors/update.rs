@@ -84,6 +84,9 @@ impl UpdateRun {
         let is_key = |column: &usize| {
             table.primary_key.contains(column) || table.indexes.iter().any(|index| index.depends_on(*column))
         };
+        let generates_key = |column: &usize| {
+            table.generated.iter().any(|own| own.expression.columns.contains(column) && is_key(&own.column))
+        };
         let cursor = SourceCursor::new(source, AccessKind::Write, None, &scene.scope)?;
         let mut sum = None;
         if filter.is_none() && returning.is_empty() && scene.transaction.may_add {
@@ -95,7 +98,7 @@ impl UpdateRun {
             adds: sum.as_ref().is_some_and(|(item, _)| scene.increment_worth.are_worth(item.table)),
             sum: sum.map(Box::new),
             cursor,
-            in_place: !assignments.iter().any(|(column, _)| is_key(column)),
+            in_place: !assignments.iter().any(|(column, _)| is_key(column) || generates_key(column)),
             stage: UpdateStage::Finding,
             changes: Vec::new(),
             collected_bytes: 0,
@@ -287,7 +290,7 @@ fn compute(
     for (column, expression) in update.assignments {
         new[*column] = scene.scope.evaluate(expression, &old)?.into_owned();
     }
-    rows::check(table, &new, &scene.scope)?;
+    rows::complete(table, &mut new, &scene.scope)?;
     let new_key = if in_place { found.key.clone() } else { rows::table_key(table, &new) };
     Ok(Some(RowChange { old_key: found.key.clone(), old, new_key, new }))
 }

@@ -3,6 +3,7 @@
 use super::definition_texts::change_words;
 use super::rows::{Row, row};
 use super::{Found, SystemCatalog, grants, procedures};
+use messages::expression_sql::SqlStyle;
 use messages::namespace::{self, bare};
 use messages::schema::{CheckSchema, Column, ForeignKeySchema, Identity, SequenceSchema, TableSchema};
 use values::Type;
@@ -120,11 +121,23 @@ fn identity(catalog: &SystemCatalog, table: &TableSchema, position: usize) -> Ro
     }
 }
 
+/// What a column's row says of how it is generated.
+fn generation(catalog: &SystemCatalog, table: &TableSchema, position: usize) -> Row {
+    match table.generated_column(position) {
+        None => row! { is_generated: "NEVER" },
+        Some(own) => {
+            let text = own.expression.sql(table, SqlStyle::Complete);
+            row! { is_generated: "ALWAYS", generation_expression: catalog.shown(&text) }
+        }
+    }
+}
+
 fn columns(catalog: &SystemCatalog, table: &TableSchema) -> Vec<Row> {
     let live = (1_i64..).zip(&table.columns).filter(|(_, column)| !column.dropped);
     live.map(|(number, column)| {
         let mut row = self::column(catalog, &table.name, number, column);
         row.extend(identity(catalog, table, number as usize - 1));
+        row.extend(generation(catalog, table, number as usize - 1));
         row
     })
     .collect()
@@ -162,7 +175,7 @@ fn column(catalog: &SystemCatalog, table: &str, number: i64, column: &Column) ->
         character_maximum_length: length, character_octet_length: octets, numeric_precision: precision,
         numeric_precision_radix: radix, numeric_scale: scale, datetime_precision: seconds, udt_catalog: catalog.database(),
         udt_schema: catalog.schema_of_type(column.column_type), udt_name: column.column_type.catalog_name(), dtd_identifier: number.to_string(),
-        is_self_referencing: "NO", is_generated: "NEVER", is_updatable: "YES",
+        is_self_referencing: "NO", is_updatable: "YES",
     }
 }
 

@@ -262,6 +262,15 @@ fn attributes(catalog: &SystemCatalog) -> Vec<Row> {
         let is_table = matches!(relation, Found::Table(_));
         columns.into_iter().filter_map(move |(number, column)| {
             let mut row = column_attribute(oid, number, &column, is_table)?;
+            if is_table && table.generated_column(number as usize - 1).is_some() {
+                for (name, cell) in &mut row {
+                    match *name {
+                        "attgenerated" => *cell = "s".into(),
+                        "atthasdef" => *cell = true.into(),
+                        _ => {}
+                    }
+                }
+            }
             let grants = column.grants.as_ref().filter(|_| is_table);
             row.push(("attacl", catalog.grant_texts(grants).into()));
             Some(row)
@@ -370,6 +379,12 @@ fn defaults(catalog: &SystemCatalog) -> Vec<Row> {
                 let oid = (i64::from(table.oid) << 16) | number;
                 rows.push(row! { oid: oid, adrelid: table.oid, adnum: number, adbin: catalog.shown(default) });
             }
+        }
+        for own in &table.generated {
+            let number = own.column as i64 + 1;
+            let oid = (i64::from(table.oid) << 16) | number;
+            let text = own.expression.sql(table, SqlStyle::Complete);
+            rows.push(row! { oid: oid, adrelid: table.oid, adnum: number, adbin: catalog.shown(&text) });
         }
     }
     rows

@@ -14,7 +14,6 @@ INSERT INTO total VALUES ('east', 1, 1);
 UPDATE total SET sales = 0;
 DELETE FROM total;
 TRUNCATE total;
-COPY total FROM STDIN;
 COPY total TO STDOUT;
 SELECT * FROM total FOR UPDATE;
 ALTER TABLE total ADD COLUMN x int;

@@ -10,7 +10,7 @@ use crate::protocol::frontend::{Follows, Frontend};
 use crate::session::state::{Again, Confirmed, CopyIn, Execution, Sink, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
 use crate::sql::expressions::Compiler;
-use crate::sql::insert::targets_by_name;
+use crate::sql::insert::copied_columns;
 use crate::sql::names;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::rights::{Need, Needs};
@@ -53,7 +53,7 @@ impl Turn<'_> {
                 SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message).with_hint("Try the COPY (SELECT ...) TO variant.")
             );
         }
-        let targets = targets_by_name(table, columns)?;
+        let targets = copied_columns(table, columns)?;
         let quoted: Vec<String> = targets.iter().map(|target| names::quote(&table.columns[*target].name)).collect();
         let sql: Arc<str> = Arc::from(format!("SELECT {} FROM {}", quoted.join(", "), names::quote(name)));
         let result = targets.iter().map(|target| ResultColumn {
@@ -155,7 +155,7 @@ impl Turn<'_> {
             let message = format!("cannot copy to materialized view \"{name}\"");
             return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
         }
-        let targets = targets_by_name(&versioned.table, columns)?;
+        let targets = copied_columns(&versioned.table, columns)?;
         let mut need = Need::of(versioned.table.clone(), Privileges::INSERT);
         need.inserted.extend(targets.iter().copied());
         let mut rights =

@@ -10,6 +10,7 @@ use crate::sql::ddl::Planner;
 use crate::sql::definitions::{KeyDefinition, check_default, column, column_keys, default_expression, table_key};
 use crate::sql::denials::OwnerReach;
 use crate::sql::foreign_keys::{ForeignKeyDefinition, has_constraint};
+use crate::sql::generated;
 use crate::sql::insert::no_column;
 use crate::sql::names;
 use crate::sql::parse;
@@ -20,7 +21,7 @@ use crate::sql::settings::Facts;
 use crate::sql::views::TableChange;
 use messages::namespace;
 use messages::program::{Action, Expression};
-use messages::schema::{Catalog, Column, TableSchema};
+use messages::schema::{Catalog, Column, GeneratedColumn, TableSchema};
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation};
 use std::sync::Arc;
 use values::Value;
@@ -100,6 +101,12 @@ impl Planner<'_> {
             AlterTableOperation::AlterColumn { column_name, op } => {
                 let name = names::identifier(column_name);
                 let position = to.column(&name).ok_or_else(|| no_column(&from, &name))?;
+                match op {
+                    AlterColumnOperation::SetDataType { .. } => generated::check_type_is_free(&from, position)?,
+                    AlterColumnOperation::SetDefault { .. } => generated::check_takes_default(&from, position, false)?,
+                    AlterColumnOperation::DropDefault => generated::check_takes_default(&from, position, true)?,
+                    _ => {}
+                }
                 if let AlterColumnOperation::SetDataType { .. } = op {
                     self.check_views(&from, &TableChange::Column(&name))?;
                 }
@@ -113,6 +120,7 @@ impl Planner<'_> {
                 }
                 if is_rebuilt {
                     self.compile_checks(&mut to)?;
+                    self.compile_generated(&from, &mut to)?;
                     self.compile_indexes(&from, &mut to)?;
                     self.rebuild(from, to, Vec::new());
                     return Ok(());
@@ -213,6 +221,7 @@ impl Planner<'_> {
             }
             return Err(SqlError::new(sqlstate::DUPLICATE_COLUMN, message));
         }
+        let generation = generated::expression_of(definition, namespace::bare(&table.name))?;
         let keys = column_keys(definition, table.columns.len());
         let checks = CheckDefinition::of_column(definition);
         let foreign_keys = ForeignKeyDefinition::of_column(definition);
@@ -235,11 +244,15 @@ impl Planner<'_> {
             table.columns[position].default = Some(default);
             is_computed = true;
         }
+        if let Some(expression) = generation {
+            self.rely_on_types(expression);
+        }
         let column = &mut table.columns[position];
         let refuses = column.not_null && column.missing.is_null();
         let not_null = column.not_null;
         column.not_null &= !refuses;
         let mut from = Arc::new(table.clone());
+        self.generate(&mut table, generation.map(|expression| (position, expression)).as_slice())?;
         self.write_table(table.clone());
         let has_checks = !checks.is_empty();
         for check in checks {
@@ -254,7 +267,7 @@ impl Planner<'_> {
             from = Arc::new(table.clone());
             self.rebuilds.push(Action::CheckReferences { table: Arc::new(table.clone()) });
         }
-        if refuses || is_computed || has_checks {
+        if refuses || is_computed || has_checks || generation.is_some() {
             table.columns[position].not_null = not_null;
             let fill = if is_computed {
                 vec![(position, default_expression(&table, position, &self.catalog)?)]
@@ -365,6 +378,26 @@ impl Planner<'_> {
         if table.primary_key.contains(&position) {
             return Err(SqlError::unsupported("dropping a column of the primary key"));
         }
+        let depends = |own: &&GeneratedColumn| own.expression.columns.contains(&position);
+        let dependents: Vec<String> =
+            table.generated.iter().filter(depends).map(|own| table.columns[own.column].name.clone()).collect();
+        for dependent in dependents {
+            let shown = namespace::bare(&table.name);
+            if !cascade {
+                let message = format!("cannot drop column {name} of table {shown} because other objects depend on it");
+                return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message)
+                    .with_detail(format!(
+                        "column {dependent} of table {shown} depends on column {name} of table {shown}"
+                    ))
+                    .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            }
+            self.notice(
+                sqlstate::SUCCESSFUL_COMPLETION,
+                format!("drop cascades to column {dependent} of table {shown}"),
+            );
+            self.drop_column(table, &dependent, true, true)?;
+        }
+        table.generated.retain(|own| own.column != position);
         let (gone, kept) = std::mem::take(&mut table.indexes).into_iter().partition(|index| index.names(position));
         table.indexes = kept;
         let gone: Vec<messages::schema::IndexSchema> = gone;

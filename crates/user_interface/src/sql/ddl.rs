@@ -11,6 +11,7 @@ use crate::sql::definitions::{
 };
 use crate::sql::denials::{OwnerReach, denied_for};
 use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
+use crate::sql::generated;
 use crate::sql::local_times;
 use crate::sql::names;
 use crate::sql::settings::Facts;
@@ -308,6 +309,7 @@ impl<'a> Planner<'a> {
         // Reserves the name for the indexes' generated names to see.
         self.write_table(table.clone());
         let (mut keys, mut checks, mut foreign_keys) = (Vec::new(), Vec::new(), Vec::new());
+        let mut generated_columns = Vec::new();
         for definition in &create.columns {
             let column = column(definition, &self.catalog)?;
             self.use_column_type(&column, definition)?;
@@ -320,6 +322,10 @@ impl<'a> Planner<'a> {
             }
             let position = table.columns.len();
             table.columns.push(column);
+            if let Some(expression) = generated::expression_of(definition, namespace::bare(&name))? {
+                self.rely_on_types(expression);
+                generated_columns.push((position, expression));
+            }
             if let Some(default) = self.column_sequence(&table, position, definition)? {
                 table.columns[position].default = Some(default);
             }
@@ -334,6 +340,7 @@ impl<'a> Planner<'a> {
                 key => keys.push(table_key(key, &table)?),
             }
         }
+        self.generate(&mut table, &generated_columns)?;
         for key in keys {
             self.add_key(&mut table, key)?;
         }
@@ -442,9 +449,7 @@ impl<'a> Planner<'a> {
                 let error = SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a {what}"));
                 let hint = match kind_found {
                     Some(RelationKind::View) => "Use DROP VIEW to remove a view.",
-                    Some(RelationKind::MaterializedView) => {
-                        "Use DROP MATERIALIZED VIEW to remove a materialized view."
-                    }
+                    Some(RelationKind::MaterializedView) => "Use DROP MATERIALIZED VIEW to remove a materialized view.",
                     Some(RelationKind::Sequence) => "Use DROP SEQUENCE to remove a sequence.",
                     Some(RelationKind::Table) => "Use DROP TABLE to remove a table.",
                     None => "Use DROP INDEX to remove an index.",

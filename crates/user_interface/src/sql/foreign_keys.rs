@@ -8,6 +8,7 @@ use crate::sql::ddl::Planner;
 use crate::sql::definitions::default_expression;
 use crate::sql::denials::denied_for;
 use crate::sql::expressions::Compiler;
+use crate::sql::generated;
 use crate::sql::names;
 use messages::namespace;
 use messages::privilege::Privileges;
@@ -228,6 +229,7 @@ impl Planner<'_> {
         let parent = if parent_name == table.name { Arc::new(table.clone()) } else { self.table(&parent_name)? };
         self.check_persistence(table, &parent)?;
         let columns = positions(table, &definition.columns)?;
+        generated::check_foreign_key(table, &columns, on_change(given.on_update), on_change(given.on_delete))?;
         let parent_columns = referred_columns(&parent, &given.referred_columns, columns.len())?;
         let may = |column: &usize| {
             let granted = self.standing.on_table(&parent) | self.standing.on_column(&parent, *column);

@@ -7,6 +7,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::COLUMNS_MAX;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::feed::{Feed, Supplying};
+use crate::sql::generated::check_not_given;
 use crate::sql::names;
 use crate::sql::parse::{self, Overriding};
 use crate::sql::select::{Output, assigned, relies_on};
@@ -15,7 +16,7 @@ use crate::sql::types::{Compiled, Stop, Typed, beyond};
 use messages::TableId;
 use messages::namespace;
 use messages::program::{Action, ConflictClause, ConflictKey, Expression, InsertInput, Program};
-use messages::schema::{Identity, IndexSchema, TableSchema, VersionedTable};
+use messages::schema::{Identity, IndexSchema, RelationKind, TableSchema, VersionedTable};
 use sqlparser::ast::{self, Expr, SetExpr};
 use std::sync::Arc;
 use values::{Value, Zone};
@@ -103,7 +104,9 @@ impl Compiler<'_> {
         made: &[TableId],
     ) -> Result<Program> {
         let table = versioned.table.clone();
-        check_is_table(&table)?;
+        if table.kind() != RelationKind::MaterializedView {
+            check_is_table(&table)?;
+        }
         let before = self.overriding.replace(Overriding::System);
         let values = self.drawing(|compiler| compiler.values(&table, targets, false));
         self.overriding = before;
@@ -212,6 +215,7 @@ impl Compiler<'_> {
                 if is_default(expression) {
                     return Ok(self.default_of(table, *target)?);
                 }
+                check_not_given(table, *target, true)?;
                 if self.overriding != Some(Overriding::System) {
                     check_identity(table, *target)?;
                 }
@@ -228,8 +232,11 @@ impl Compiler<'_> {
                 let is_identity = table.columns[column].identity.is_some();
                 let given = targets.iter().position(|target| *target == column);
                 let given = given.filter(|_| !(is_identity && self.overriding == Some(Overriding::User)));
-                if cast && given.is_some() && self.overriding.is_none() {
-                    check_identity(table, column)?;
+                if cast && given.is_some() {
+                    check_not_given(table, column, true)?;
+                    if self.overriding.is_none() {
+                        check_identity(table, column)?;
+                    }
                 }
                 let Some(place) = given else {
                     return Ok(self.default_of(table, column)?);
@@ -318,6 +325,7 @@ impl Compiler<'_> {
             let expression = if is_default(value) {
                 self.drawing(|compiler| Ok(compiler.default_of(table, column)?))?
             } else {
+                check_not_given(table, column, false)?;
                 if table.columns[column].identity == Some(Identity::Always) {
                     let name = &table.columns[column].name;
                     let message = format!("column \"{name}\" can only be updated to DEFAULT");
@@ -401,8 +409,24 @@ pub fn targets(table: &TableSchema, columns: &[ast::ObjectName]) -> Result<Vec<u
     targets_by_name(table, &names)
 }
 
+/// The columns that COPY fills, as [`targets`]: all but those that are generated. Errors: 42P10 for one of these.
+pub fn copied_columns(table: &TableSchema, names: &[String]) -> Result<Vec<usize>> {
+    let mut targets = targets_by_name(table, names)?;
+    if names.is_empty() {
+        targets.retain(|target| table.generated_column(*target).is_none());
+    }
+    match targets.iter().find(|target| table.generated_column(**target).is_some()) {
+        None => Ok(targets),
+        Some(target) => {
+            let message = format!("column \"{}\" is a generated column", table.columns[*target].name);
+            Err(SqlError::new(sqlstate::INVALID_COLUMN_REFERENCE, message)
+                .with_detail("Generated columns cannot be used in COPY."))
+        }
+    }
+}
+
 /// As [`targets`].
-pub fn targets_by_name(table: &TableSchema, names: &[String]) -> Result<Vec<usize>> {
+fn targets_by_name(table: &TableSchema, names: &[String]) -> Result<Vec<usize>> {
     if names.is_empty() {
         let visible = table.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
         return Ok(visible.map(|(position, _)| position).collect());

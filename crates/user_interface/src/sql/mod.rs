@@ -31,6 +31,7 @@ pub mod expressions;
 pub mod feed;
 mod foreign_keys;
 pub mod functions;
+mod generated;
 pub mod given;
 pub mod granting;
 pub mod grants;

@@ -7,6 +7,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::access;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::feed::{Feed, Supplying};
+use crate::sql::generated::check_not_given;
 use crate::sql::insert::{pairs, program, split, supplied};
 use crate::sql::names;
 use crate::sql::select::Output;
@@ -54,6 +55,7 @@ impl Compiler<'_> {
         let first = table.columns.len();
         let mut assignments = Vec::with_capacity(pairs.len());
         for (place, (column, _)) in pairs.iter().enumerate() {
+            check_not_given(table, *column, false)?;
             assignments.push((*column, supplied(first + place, table, *column).expression));
         }
         let outputs = self.returned(update.returning.as_deref(), &scope, &named, others)?;

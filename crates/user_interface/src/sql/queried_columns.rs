@@ -47,9 +47,9 @@ impl Planner<'_> {
         }
         let is_view = wanted.is_view();
         let mut made = columns_of_query(&wanted.columns, columns, if is_view { "view" } else { "table" })?;
-        let materialized = wanted.is_materialized().then(|| {
-            Box::new(MaterializedQuery { text: wanted.query.clone(), populated: wanted.is_filled() })
-        });
+        let materialized = wanted
+            .is_materialized()
+            .then(|| Box::new(MaterializedQuery { text: wanted.query.clone(), populated: wanted.is_filled() }));
         for column in made.iter_mut().filter(|column| column.column_type.has_labels()) {
             // What the query tells of a type may be no more than its number.
             column.column_type = self.catalog.data_type(column.column_type.oid()).unwrap_or(column.column_type);

@@ -1,4 +1,4 @@
-//! Expressions that the catalog keeps to be computed of rows at any time: keys and predicates of indexes.
+//! Expressions that the catalog keeps to be computed of rows at any time: keys and predicates of indexes, and generated columns.
 //!
 //! Invariant: what is kept is immutable, as PostgreSQL calls it: it depends on the row alone, not on a setting, the time or other rows. What
 //! PostgreSQL calls stable is refused also where it is the same for all sessions here.
@@ -28,6 +28,8 @@ pub(super) enum RowExpressionUse {
     Inference,
     /// To find indexes with these rows, likewise.
     InferencePredicate,
+    /// What a generated column is computed by.
+    Generation,
 }
 
 impl RowExpressionUse {
@@ -36,7 +38,14 @@ impl RowExpressionUse {
         match self {
             RowExpressionUse::IndexPredicate | RowExpressionUse::InferencePredicate => "index predicate",
             RowExpressionUse::IndexExpression(_) | RowExpressionUse::Inference => "index expression",
+            RowExpressionUse::Generation => "column generation expression",
         }
+    }
+}
+
+impl RowExpressionUse {
+    fn article(self) -> &'static str {
+        if self == RowExpressionUse::Generation { "a" } else { "an" }
     }
 }
 
@@ -63,7 +72,7 @@ pub(super) fn row_expression(
     let typed = compiled.map_err(|stop| match stop {
         Stop::Error(error) => error,
         Stop::Beyond(error) if error.sqlstate == sqlstate::UNDEFINED_FUNCTION => error,
-        Stop::Beyond(_) => SqlError::unsupported(format!("{text} in an {}", usage.one())),
+        Stop::Beyond(_) => SqlError::unsupported(format!("{text} in {} {}", usage.article(), usage.one())),
     })?;
     if !compiler.parameters.known().is_empty() {
         return Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
@@ -74,9 +83,12 @@ pub(super) fn row_expression(
         (None, _) => Type::Text,
     };
     let is_immutable = !compiler.used_facts && is_immutable(&typed.expression, table);
-    let is_kept = matches!(usage, RowExpressionUse::IndexExpression(_) | RowExpressionUse::IndexPredicate);
+    let is_kept = !matches!(usage, RowExpressionUse::Inference | RowExpressionUse::InferencePredicate);
     if is_kept && !is_immutable {
-        let message = format!("functions in {} must be marked IMMUTABLE", usage.one());
+        let message = match usage {
+            RowExpressionUse::Generation => "generation expression is not immutable".to_owned(),
+            _ => format!("functions in {} must be marked IMMUTABLE", usage.one()),
+        };
         return Err(SqlError::new(sqlstate::INVALID_OBJECT_DEFINITION, message));
     }
     Ok(RowExpression::new(typed.expression, result))

@@ -183,11 +183,8 @@ impl Planner<'_> {
             owner.is_some_and(|(owner, _)| inner.contains(&owner))
         };
         let in_it = in_it.filter(|table| !goes_along(table));
-        let mut contents: Vec<(u32, String)> = in_it
-            .map(|table| {
-                (table.oid, format!("{} {}", table.kind().word(), qualified(&table.name)))
-            })
-            .collect();
+        let mut contents: Vec<(u32, String)> =
+            in_it.map(|table| (table.oid, format!("{} {}", table.kind().word(), qualified(&table.name)))).collect();
         let procedures = self.catalog.procedures.values().map(|(procedure, _)| procedure);
         let procedures = procedures.filter(|procedure| namespace::of(&procedure.name) == schema.oid);
         contents.extend(procedures.map(|procedure| {

@@ -456,13 +456,13 @@ impl Planner<'_> {
     }
 }
 
-/// What a column's definition says of its identity. Errors: 42601 for a default beside it, 0A000 for an expression.
+/// What a column's definition says of its identity. Errors: 42601 for a default beside it.
 pub(super) fn identity(definition: &ast::ColumnDef) -> Result<Option<Identity>> {
     let mut found = None;
     for option in &definition.options {
         if let ast::ColumnOption::Generated { generated_as, generation_expr, .. } = &option.option {
             if generation_expr.is_some() {
-                return Err(SqlError::unsupported("a generated column"));
+                continue;
             }
             found = Some(match generated_as {
                 ast::GeneratedAs::Always => Identity::Always,

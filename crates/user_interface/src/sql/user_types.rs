@@ -369,6 +369,7 @@ impl Planner<'_> {
                 }
             }
             self.compile_checks(&mut to)?;
+            self.compile_generated(&from, &mut to)?;
             for place in 0..to.foreign_keys.len() {
                 for position in 0..to.foreign_keys[place].columns.len() {
                     let column = to.foreign_keys[place].columns[position];

@@ -1,0 +1,184 @@
+//! Generated columns: computed of the other columns of their row whenever it is written (`GENERATED ALWAYS AS (...) STORED`).
+//!
+//! Invariant: a generated column depends on the row alone, and on no other generated column, so that they can be computed in any order.
+
+use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::ddl::Planner;
+use crate::sql::parse;
+use crate::sql::row_expressions::{RowExpressionUse, row_expression};
+use messages::expression_sql::SqlStyle;
+use messages::program::Expression;
+use messages::schema::{Catalog, Column, GeneratedColumn, OnChange, RowExpression, TableSchema};
+use sqlparser::ast::{self, Expr};
+use std::sync::Arc;
+use values::cast::{Context, context};
+
+/// The expression that a column's definition gives. Errors: 42601 for one that is not ALWAYS, or that stands beside a default or an identity.
+pub(super) fn expression_of<'d>(definition: &'d ast::ColumnDef, table: &str) -> Result<Option<&'d Expr>> {
+    let mut found = None;
+    let (mut has_default, mut has_identity) = (false, false);
+    let wrong = |message: String| Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
+    for option in &definition.options {
+        match &option.option {
+            ast::ColumnOption::Generated {
+                generated_as,
+                generation_expr: Some(expression),
+                generation_expr_mode,
+                ..
+            } => {
+                if *generated_as == ast::GeneratedAs::ByDefault {
+                    return wrong("for a generated column, GENERATED ALWAYS must be specified".to_owned());
+                }
+                if *generation_expr_mode != Some(ast::GeneratedExpressionMode::Stored) {
+                    return wrong("syntax error: a generated column needs STORED".to_owned());
+                }
+                if found.is_some() {
+                    let name = crate::sql::names::identifier(&definition.name);
+                    return wrong(format!(
+                        "multiple generation clauses specified for column \"{name}\" of table \"{table}\""
+                    ));
+                }
+                found = Some(expression);
+            }
+            ast::ColumnOption::Generated { .. } => has_identity = true,
+            ast::ColumnOption::Default(_) => has_default = true,
+            _ => {}
+        }
+    }
+    let name = crate::sql::names::identifier(&definition.name);
+    match found {
+        Some(_) if has_default => wrong(format!(
+            "both default and generation expression specified for column \"{name}\" of table \"{table}\""
+        )),
+        Some(_) if has_identity => wrong(format!(
+            "both identity and generation expression specified for column \"{name}\" of table \"{table}\""
+        )),
+        found => Ok(found),
+    }
+}
+
+/// Compiles a column's expression. `generated`: columns that are generated, itself among them. Errors: 42P17 for one that depends on more than the row's other
+/// columns, 42804 for one whose values do not fit, and those of expressions.
+fn compile(
+    expression: &Expr,
+    table: &TableSchema,
+    position: usize,
+    generated: &[usize],
+    catalog: &Catalog,
+) -> Result<GeneratedColumn> {
+    let own = row_expression(expression, table, catalog, RowExpressionUse::Generation)?;
+    if let Some(other) = own.columns.iter().find(|column| generated.contains(column)) {
+        let name = &table.columns[*other].name;
+        let message = format!("cannot use generated column \"{name}\" in column generation expression");
+        return Err(SqlError::new(sqlstate::INVALID_OBJECT_DEFINITION, message)
+            .with_detail("A generated column cannot reference another generated column."));
+    }
+    let column = &table.columns[position];
+    Ok(GeneratedColumn { column: position, expression: Arc::new(assigned(own, column)?) })
+}
+
+/// The expression with a value of the column's type. Errors: 42804.
+fn assigned(own: RowExpression, column: &Column) -> Result<RowExpression> {
+    if own.result == column.column_type {
+        return Ok(own);
+    }
+    let is_constant = matches!(own.expression, Expression::Constant(_));
+    let same = own.result.unmodified() == column.column_type.unmodified();
+    if !same
+        && !is_constant
+        && !matches!(context(own.result, column.column_type), Some(Context::Implicit | Context::Assignment))
+    {
+        let message = format!(
+            "column \"{}\" is of type {} but default expression is of type {}",
+            column.name,
+            column.column_type.base_name(),
+            own.result.base_name()
+        );
+        return Err(SqlError::new(sqlstate::DATATYPE_MISMATCH, message)
+            .with_hint("You will need to rewrite or cast the expression."));
+    }
+    let cast = Expression::Cast(Box::new(own.expression), column.column_type, false);
+    Ok(RowExpression::new(cast, column.column_type))
+}
+
+impl Planner<'_> {
+    /// Makes columns generated ones, which the table has already.
+    pub(super) fn generate(&self, table: &mut TableSchema, definitions: &[(usize, &Expr)]) -> Result<()> {
+        let mut generated: Vec<usize> = table.generated.iter().map(|own| own.column).collect();
+        generated.extend(definitions.iter().map(|(position, _)| *position));
+        for (position, expression) in definitions {
+            let own = compile(expression, table, *position, &generated, &self.catalog)?;
+            table.generated.push(own);
+        }
+        Ok(())
+    }
+
+    /// Columns have other types, or names of types have changed. Errors: those of expressions that do not fit any more.
+    pub(super) fn compile_generated(&self, from: &TableSchema, to: &mut TableSchema) -> Result<()> {
+        let mut all = to.generated.clone();
+        for own in &mut all {
+            let text = parse::expression(&own.expression.sql(from, SqlStyle::Source))?;
+            *own = compile(&text, to, own.column, &[], &self.catalog)?;
+        }
+        to.generated = all;
+        Ok(())
+    }
+}
+
+/// Errors: 0A000 for another type of a column that generated ones are computed of.
+pub(super) fn check_type_is_free(table: &TableSchema, position: usize) -> Result<()> {
+    match table.generated.iter().find(|own| own.expression.columns.contains(&position)) {
+        None => Ok(()),
+        Some(own) => {
+            let (used, by) = (&table.columns[position].name, &table.columns[own.column].name);
+            let message = "cannot alter type of a column used by a generated column";
+            Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message)
+                .with_detail(format!("Column \"{used}\" is used by generated column \"{by}\".")))
+        }
+    }
+}
+
+/// Errors: 42601 for a default of a generated column.
+pub(super) fn check_takes_default(table: &TableSchema, position: usize, drops: bool) -> Result<()> {
+    if table.generated_column(position).is_none() {
+        return Ok(());
+    }
+    let name = &table.columns[position].name;
+    let message = format!("column \"{name}\" of relation \"{}\" is a generated column", table.name);
+    let error = SqlError::new(sqlstate::SYNTAX_ERROR, message);
+    Err(if drops { error.with_hint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead.") } else { error })
+}
+
+/// Errors: 42601 for a foreign key that would change generated columns.
+pub(super) fn check_foreign_key(
+    table: &TableSchema,
+    columns: &[usize],
+    on_update: OnChange,
+    on_delete: OnChange,
+) -> Result<()> {
+    if !columns.iter().any(|column| table.generated_column(*column).is_some()) {
+        return Ok(());
+    }
+    let changes = [OnChange::Cascade, OnChange::SetNull, OnChange::SetDefault];
+    let wrong = match (changes.contains(&on_update), changes[1..].contains(&on_delete)) {
+        (true, _) => "UPDATE",
+        (_, true) => "DELETE",
+        _ => return Ok(()),
+    };
+    let message = format!("invalid ON {wrong} action for foreign key constraint containing generated column");
+    Err(SqlError::new(sqlstate::SYNTAX_ERROR, message))
+}
+
+/// Errors: 428C9 for a value that a statement gives to a generated column. `inserted`: INSERT gives it.
+pub(super) fn check_not_given(table: &TableSchema, position: usize, inserted: bool) -> Result<()> {
+    if table.generated_column(position).is_none() {
+        return Ok(());
+    }
+    let name = &table.columns[position].name;
+    let message = match inserted {
+        true => format!("cannot insert a non-DEFAULT value into column \"{name}\""),
+        false => format!("column \"{name}\" can only be updated to DEFAULT"),
+    };
+    Err(SqlError::new(sqlstate::GENERATED_ALWAYS, message)
+        .with_detail(format!("Column \"{name}\" is a generated column.")))
+}
