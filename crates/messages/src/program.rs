@@ -133,7 +133,7 @@ pub enum Action {
         to: Arc<TableSchema>,
         /// `None`: the table and all its indexes; else only the index at this position of `to.indexes`.
         index: Option<usize>,
-        /// Columns of `to` that are computed for each row: a new column's default.
+        /// Columns of `to` that are computed for each row, over its columns in `from`: a new column's default, or a changed one's USING.
         fill: Vec<(usize, Expression)>,
     },
     /// Has every row of a table checked against the program's references. Errors: 23503.

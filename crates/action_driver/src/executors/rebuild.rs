@@ -84,14 +84,19 @@ impl RebuildRun {
     fn plan(&mut self, copy: &TableRebuild, scene: &mut Scene, key: &Key, row: &Row) -> Result<RowWrite, Failure> {
         let TableRebuild { from, to, index, fill } = *copy;
         rows::decode_into(from, ColumnSet::ALL, key, row, &mut self.values)?;
+        let mut filled: Vec<(usize, Value)> = Vec::with_capacity(fill.len());
+        for (column, computed) in fill {
+            filled.push((*column, scene.scope.evaluate(computed, &self.values)?.into_owned()));
+        }
         for (column, (old, new)) in from.columns.iter().zip(&to.columns).enumerate() {
             let value = &mut self.values[column];
+            if let Some((_, computed)) = filled.iter().find(|(filled, _)| *filled == column) {
+                value.clone_from(computed);
+                continue;
+            }
             if (old.column_type != new.column_type || new.column_type.has_labels()) && !new.dropped {
                 *value =
                     values::cast::assign_in(value, new.column_type, scene.scope.zone).map_err(failure::of_value)?;
-            }
-            if let Some((_, computed)) = fill.iter().find(|(filled, _)| *filled == column) {
-                *value = scene.scope.evaluate(computed, &[])?.into_owned();
             }
         }
         if index.is_none() {

@@ -5,10 +5,11 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::COLUMNS_MAX;
-use crate::sql::checks::CheckDefinition;
+use crate::sql::checks::{CheckDefinition, has_subquery};
 use crate::sql::ddl::Planner;
 use crate::sql::definitions::{KeyDefinition, check_default, column, column_keys, default_expression, table_key};
 use crate::sql::denials::OwnerReach;
+use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::foreign_keys::{ForeignKeyDefinition, has_constraint};
 use crate::sql::generated;
 use crate::sql::insert::no_column;
@@ -17,15 +18,16 @@ use crate::sql::parse;
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
 use crate::sql::sequences;
-use crate::sql::settings::Facts;
+use crate::sql::settings::{Facts, Settings};
+use crate::sql::types::Stop;
 use crate::sql::views::TableChange;
 use messages::namespace;
 use messages::program::{Action, Expression};
 use messages::schema::{Catalog, Column, GeneratedColumn, TableSchema};
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation};
 use std::sync::Arc;
-use values::Value;
 use values::cast::{Context, context};
+use values::{Type, Value};
 
 impl Planner<'_> {
     pub(super) fn alter_table(&mut self, alter: &ast::AlterTable, facts: &Facts) -> Result<()> {
@@ -110,7 +112,10 @@ impl Planner<'_> {
                 if let AlterColumnOperation::SetDataType { .. } = op {
                     self.check_views(&from, &TableChange::Column(&name))?;
                 }
-                let is_rebuilt = alter_column(&mut to, position, op, &self.catalog)?;
+                let fill = alter_column(&mut to, position, op, &self.catalog)?;
+                if let AlterColumnOperation::SetDataType { using: Some(expression), .. } = op {
+                    self.rely_on_types(expression);
+                }
                 if let AlterColumnOperation::SetDefault { .. } = op {
                     self.check_draws(&from, to.columns[position].default.as_deref())?;
                 }
@@ -118,11 +123,11 @@ impl Planner<'_> {
                 if let AlterColumnOperation::SetDefault { value } = op {
                     self.rely_on_types(value);
                 }
-                if is_rebuilt {
+                if let Some(fill) = fill {
                     self.compile_checks(&mut to)?;
                     self.compile_generated(&from, &mut to)?;
                     self.compile_indexes(&from, &mut to)?;
-                    self.rebuild(from, to, Vec::new());
+                    self.rebuild(from, to, fill);
                     return Ok(());
                 }
             }
@@ -472,12 +477,56 @@ fn check_is_no_identity(column: &Column, table: &str) -> Result<()> {
 }
 
 /// True: the rows have to be copied, because they may not be what the column asks for.
+/// What computes columns of rows that are copied, over the rows as they were.
+type Fill = Vec<(usize, Expression)>;
+
+/// The expression of `ALTER COLUMN ... TYPE ... USING`, as a value of the new type. Errors: 42804 for one that does not fit, 0A000 for what a row alone does not
+/// determine, and those of expressions.
+fn transformed(
+    expression: &ast::Expr,
+    table: &Arc<TableSchema>,
+    position: usize,
+    target: Type,
+    catalog: &Catalog,
+) -> Result<Expression> {
+    let settings = Settings::default();
+    let facts = Facts::nobody(&settings);
+    let text = expression.to_string();
+    let mut compiler = Compiler::new(catalog, &facts, &text, Vec::new());
+    let scope = Scope::table(namespace::bare(&table.name), table);
+    let typed = compiler.expression(expression, &scope).map_err(|stop| match stop {
+        Stop::Error(error) => error,
+        Stop::Beyond(error) if error.sqlstate == sqlstate::UNDEFINED_FUNCTION => error,
+        Stop::Beyond(_) if has_subquery(expression) => {
+            SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, "cannot use subquery in transform expression")
+        }
+        Stop::Beyond(_) => SqlError::unsupported(format!("{text} in USING")),
+    })?;
+    if !compiler.parameters.known().is_empty() {
+        return Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
+    }
+    if compiler.used_facts {
+        return Err(SqlError::unsupported("USING with what depends on the session"));
+    }
+    let name = &table.columns[position].name;
+    compiler.parameters.assign(typed, name, target).map_err(|error| {
+        if error.sqlstate != sqlstate::DATATYPE_MISMATCH {
+            return error;
+        }
+        let shown = target.base_name();
+        let message =
+            format!("result of USING clause for column \"{name}\" cannot be cast automatically to type {shown}");
+        SqlError::new(sqlstate::DATATYPE_MISMATCH, message).with_hint("You might need to add an explicit cast.")
+    })
+}
+
 fn alter_column(
     table: &mut TableSchema,
     position: usize,
     operation: &AlterColumnOperation,
     catalog: &Catalog,
-) -> Result<bool> {
+) -> Result<Option<Fill>> {
+    let before = Arc::new(table.clone());
     let in_key = table.primary_key.contains(&position);
     let table_name = &table.name;
     let column = &mut table.columns[position];
@@ -505,17 +554,17 @@ fn alter_column(
         AlterColumnOperation::SetNotNull if column.not_null => {}
         AlterColumnOperation::SetNotNull => {
             column.not_null = true;
-            return Ok(true);
+            return Ok(Some(Fill::new()));
         }
-        AlterColumnOperation::SetDataType { using: Some(_), .. } => {
-            return Err(SqlError::unsupported("ALTER COLUMN TYPE ... USING"));
-        }
-        AlterColumnOperation::SetDataType { data_type, using: None, .. } => {
+        AlterColumnOperation::SetDataType { data_type, using, .. } => {
             let target = crate::sql::types::data_type_in(data_type, catalog)?;
-            if target == column.column_type {
-                return Ok(false);
-            }
-            let silent = target.unmodified() == column.column_type.unmodified()
+            let fill = match using {
+                None if target == column.column_type => return Ok(None),
+                None => Fill::new(),
+                Some(expression) => vec![(position, transformed(expression, &before, position, target, catalog)?)],
+            };
+            let silent = using.is_some()
+                || target.unmodified() == column.column_type.unmodified()
                 || matches!(context(column.column_type, target), Some(Context::Implicit | Context::Assignment));
             if !silent {
                 let message = format!("column \"{}\" cannot be cast automatically to type {target}", column.name);
@@ -525,9 +574,9 @@ fn alter_column(
             if let Some(default) = &column.default {
                 check_default(&parse::expression(default)?, column, catalog)?;
             }
-            return Ok(true);
+            return Ok(Some(fill));
         }
         AlterColumnOperation::AddGenerated { .. } => return Err(SqlError::unsupported("a generated column")),
     }
-    Ok(false)
+    Ok(None)
 }
