@@ -91,4 +91,13 @@ ALTER TABLE account DROP COLUMN doubled;
 ALTER TABLE account DROP COLUMN amount CASCADE;
 SELECT * FROM account;
 INSERT INTO account VALUES (2);
+-- A column that was generated keeps its values.
+ALTER TABLE price ALTER COLUMN gross DROP EXPRESSION;
+ALTER TABLE price ALTER gross DROP EXPRESSION;
+ALTER TABLE IF EXISTS price ALTER COLUMN gross DROP EXPRESSION IF EXISTS;
+ALTER TABLE nowhere ALTER COLUMN gross DROP EXPRESSION;
+ALTER TABLE price ALTER COLUMN nope DROP EXPRESSION;
+UPDATE price SET gross = 0 WHERE id = 1;
+UPDATE price SET net = 100;
+SELECT id, net, gross, search FROM price ORDER BY id;
 DROP TABLE refers, keyed, follows;

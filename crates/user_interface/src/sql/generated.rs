@@ -4,8 +4,10 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
+use crate::sql::insert::no_column;
 use crate::sql::parse;
 use crate::sql::row_expressions::{RowExpressionUse, row_expression};
+use crate::sql::schema_syntax::DroppedExpression;
 use messages::expression_sql::SqlStyle;
 use messages::program::Expression;
 use messages::schema::{Catalog, Column, GeneratedColumn, OnChange, RowExpression, TableSchema};
@@ -110,6 +112,30 @@ impl Planner<'_> {
             let own = compile(expression, table, *position, &generated, &self.catalog)?;
             table.generated.push(own);
         }
+        Ok(())
+    }
+
+    /// DROP EXPRESSION: the column keeps its values. Errors: 42P01, 42703, 42501, 55000 for a column that is not generated.
+    pub(super) fn drop_expression(&mut self, dropped: &DroppedExpression) -> Result<()> {
+        if dropped.table_if_exists && !self.catalog.tables.contains_key(&dropped.table) {
+            let message = format!("relation \"{}\" does not exist, skipping", dropped.table);
+            self.notice(sqlstate::SUCCESSFUL_COMPLETION, message);
+            return Ok(());
+        }
+        let mut table = TableSchema::clone(&*self.table(&dropped.table)?);
+        self.check_owns_table(&table)?;
+        let position = table.column(&dropped.column).ok_or_else(|| no_column(&table, &dropped.column))?;
+        if table.generated_column(position).is_none() {
+            let (column, name) = (&dropped.column, &table.name);
+            let message = format!("column \"{column}\" of relation \"{name}\" is not a stored generated column");
+            if dropped.if_exists {
+                self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
+                return Ok(());
+            }
+            return Err(SqlError::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
+        table.generated.retain(|own| own.column != position);
+        self.write_table(table);
         Ok(())
     }
 

@@ -26,6 +26,8 @@ pub enum SchemaStatement {
     Drop(DroppedSchemas),
     /// ALTER TABLE, VIEW, MATERIALIZED VIEW or SEQUENCE ... SET SCHEMA.
     Move(MovedRelation),
+    /// ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION.
+    DropExpression(DroppedExpression),
 }
 
 /// A schema to be made.
@@ -45,6 +47,15 @@ pub struct DroppedSchemas {
     pub(super) names: Vec<String>,
     pub(super) if_exists: bool,
     pub(super) cascade: bool,
+}
+
+/// A generated column that is to be one as others are.
+#[derive(Clone, Debug)]
+pub struct DroppedExpression {
+    pub(super) table: String,
+    pub(super) table_if_exists: bool,
+    pub(super) column: String,
+    pub(super) if_exists: bool,
 }
 
 /// A relation that gets another schema.
@@ -68,7 +79,7 @@ impl SchemaStatement {
             SchemaStatement::Move(MovedRelation { word: "view", .. }) => "ALTER VIEW",
             SchemaStatement::Move(MovedRelation { word: "materialized view", .. }) => "ALTER MATERIALIZED VIEW",
             SchemaStatement::Move(MovedRelation { word: "sequence", .. }) => "ALTER SEQUENCE",
-            SchemaStatement::Move(_) => "ALTER TABLE",
+            SchemaStatement::Move(_) | SchemaStatement::DropExpression(_) => "ALTER TABLE",
         }
     }
 
@@ -78,6 +89,10 @@ impl SchemaStatement {
             SchemaStatement::Move(moved) => {
                 let name = lookup.existing(NameKind::Relation, &moved.name)?;
                 SchemaStatement::Move(MovedRelation { name, ..moved.clone() })
+            }
+            SchemaStatement::DropExpression(dropped) => {
+                let table = lookup.existing(NameKind::Relation, &dropped.table)?;
+                SchemaStatement::DropExpression(DroppedExpression { table, ..dropped.clone() })
             }
             SchemaStatement::Comment(comment) => SchemaStatement::Comment(comment.qualified(lookup)?),
             other => other.clone(),
@@ -95,6 +110,7 @@ impl SchemaStatement {
                 let schema = CatalogEntry::namespace_key(&moved.to);
                 return lookup.keys(NameKind::Relation, &moved.name).into_iter().chain([schema]).collect();
             }
+            SchemaStatement::DropExpression(dropped) => return lookup.keys(NameKind::Relation, &dropped.table),
         };
         schemas.into_iter().map(|name| CatalogEntry::namespace_key(name)).collect()
     }
@@ -115,9 +131,15 @@ pub(super) fn parse(verb: &str, words: &mut Words) -> Result<Option<SchemaStatem
             ahead.expect("to")?;
             SchemaStatement::Rename(name, ahead.name()?)
         }
-        "alter" => match moved(&mut ahead) {
-            Some(moved) => SchemaStatement::Move(moved),
-            None => return Ok(None),
+        "alter" => match dropped_expression(&mut Words { text: words.text, rest: words.rest }) {
+            Some((dropped, left)) => {
+                ahead.rest = &ahead.rest[ahead.rest.len() - left..];
+                SchemaStatement::DropExpression(dropped)
+            }
+            None => match moved(&mut ahead) {
+                Some(moved) => SchemaStatement::Move(moved),
+                None => return Ok(None),
+            },
         },
         _ => return Ok(None),
     };
@@ -153,6 +175,29 @@ fn dropped(words: &mut Words) -> Result<SchemaStatement> {
         words.skip(&["restrict"]);
     }
     Ok(SchemaStatement::Drop(DroppedSchemas { names, if_exists, cascade }))
+}
+
+/// The statement and how many tokens are left; `None`: it is another one.
+fn dropped_expression(words: &mut Words) -> Option<(DroppedExpression, usize)> {
+    words.skip(&["table"]).then_some(())?;
+    let table_if_exists = skip_if_exists(words)?;
+    words.skip(&["only"]);
+    let table = relation(words).ok()?;
+    words.skip_token(&Token::Mul);
+    words.skip(&["alter"]).then_some(())?;
+    words.skip(&["column"]);
+    let column = words.name().ok()?;
+    (words.skip(&["drop"]) && words.skip(&["expression"])).then_some(())?;
+    let if_exists = skip_if_exists(words)?;
+    Some((DroppedExpression { table, table_if_exists, column, if_exists }, words.rest.len()))
+}
+
+/// Whether IF EXISTS is next; `None`: half of it.
+fn skip_if_exists(words: &mut Words) -> Option<bool> {
+    match words.skip(&["if"]) {
+        true => words.expect("exists").ok().map(|()| true),
+        false => Some(false),
+    }
 }
 
 fn moved(words: &mut Words) -> Option<MovedRelation> {

@@ -57,6 +57,7 @@ pub fn plan(
             }
         }
         SchemaStatement::Move(moved) => planner.move_relation(moved)?,
+        SchemaStatement::DropExpression(dropped) => planner.drop_expression(dropped)?,
     }
     Ok(planner.finish())
 }
