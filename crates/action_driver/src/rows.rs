@@ -211,8 +211,9 @@ pub fn complete(table: &TableSchema, values: &mut [Value], scope: &ExpressionSco
 /// Computes the generated columns of a row. Errors: those of their expressions.
 pub fn generate(table: &TableSchema, values: &mut [Value], scope: &ExpressionScope) -> Result<(), Failure> {
     for own in &table.generated {
-        let value = computed(&own.expression, values, scope)?;
-        values[own.column] = value;
+        let value = scope.evaluate(&own.expression.expression, values)?;
+        let target = table.columns[own.column].column_type;
+        values[own.column] = values::cast::assign_in(&value, target, scope.zone).map_err(failure::of_value)?;
     }
     Ok(())
 }

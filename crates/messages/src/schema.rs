@@ -176,7 +176,7 @@ pub struct TableSchema {
 pub struct GeneratedColumn {
     /// Its position.
     pub column: usize,
-    /// What it is computed by: of no generated column, and with values of its type.
+    /// What it is computed by: of no generated column, and with values that are assigned to it.
     pub expression: Arc<RowExpression>,
 }
 

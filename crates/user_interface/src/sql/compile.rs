@@ -288,7 +288,8 @@ fn of_queried(
     Ok(prepared)
 }
 
-/// REFRESH: the view's query, run with the rights of the view's owner. Errors: 42P01, 42809; 55000 for what CONCURRENTLY needs.
+/// REFRESH: the view's query, run with the rights of the view's owner. Errors: 42P01; 0A000 for what is no materialized view, and 55000 for one without the key that
+/// CONCURRENTLY needs.
 fn of_refresh(
     parsed: &Parsed,
     refresh: &Refresh,
@@ -336,7 +337,7 @@ fn of_refresh(
 }
 
 fn not_materialized(name: &str) -> Box<SqlError> {
-    SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a materialized view"))
+    SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, format!("\"{name}\" is not a materialized view"))
 }
 
 /// A query: how it is executed, and whether it writes or locks.

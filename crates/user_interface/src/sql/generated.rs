@@ -79,7 +79,7 @@ fn compile(
     Ok(GeneratedColumn { column: position, expression: Arc::new(assigned(own, column)?) })
 }
 
-/// The expression with a value of the column's type. Errors: 42804.
+/// The expression, whose values are assigned to the column. Errors: 42804.
 fn assigned(own: RowExpression, column: &Column) -> Result<RowExpression> {
     if own.result == column.column_type {
         return Ok(own);
@@ -99,8 +99,7 @@ fn assigned(own: RowExpression, column: &Column) -> Result<RowExpression> {
         return Err(SqlError::new(sqlstate::DATATYPE_MISMATCH, message)
             .with_hint("You will need to rewrite or cast the expression."));
     }
-    let cast = Expression::Cast(Box::new(own.expression), column.column_type, false);
-    Ok(RowExpression::new(cast, column.column_type))
+    Ok(own)
 }
 
 impl Planner<'_> {

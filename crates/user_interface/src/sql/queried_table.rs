@@ -196,9 +196,16 @@ fn created(mut words: Words) -> Result<Option<(QueriedTable, std::ops::Range<usi
     words.advance();
     let mut ahead = Words { text: words.text, rest: words.rest };
     ahead.skip(&["global", "local"]);
+    let is_replacing = ahead.skip(&["or"]) && ahead.skip(&["replace"]);
     let is_unlogged = ahead.peek_is("unlogged");
     let is_lasting = !ahead.skip(&["temp", "temporary"]);
     ahead.skip(&["unlogged"]);
+    if ahead.peek_is("materialized") && (is_replacing || !is_lasting) {
+        return Err(ahead.error());
+    }
+    if is_replacing {
+        return Ok(None);
+    }
     let is_materialized = is_lasting && ahead.peek_is("materialized");
     if !(ahead.skip(&["table"]) || is_materialized) || !has_as(ahead.rest) {
         return Ok(None);

@@ -102,11 +102,12 @@ pub(super) fn check_lockable(query: &ast::Query, catalog: &Catalog) -> Result<()
     Ok(())
 }
 
-/// Errors: 55000 for a materialized view that cannot be refreshed while it is read, as PostgreSQL has it: its rows are to have a key.
+/// Errors: 0A000 for a materialized view without rows, 55000 for one whose rows have no key: PostgreSQL does not refresh it while it is read.
 pub(super) fn check_concurrently(view: &TableSchema, populated: bool, catalog: &Catalog) -> Result<()> {
     let wrong = |message: String| SqlError::new(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
     if !populated {
-        return Err(wrong("CONCURRENTLY cannot be used when the materialized view is not populated".to_owned()));
+        let message = "CONCURRENTLY cannot be used when the materialized view is not populated";
+        return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
     }
     let is_key = |index: &IndexSchema| index.unique && index.predicate.is_none() && index.whole_columns().is_some();
     if !view.indexes.iter().any(is_key) {
