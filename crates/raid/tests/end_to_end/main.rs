@@ -18,6 +18,7 @@ mod failures;
 mod harness;
 mod lateness;
 mod layouts;
+mod materialized_views;
 mod memory;
 mod memory_servers;
 mod methods;

@@ -15,6 +15,7 @@ const OBJECTS: &str = "
     CREATE INDEX t_b ON t (b);
     INSERT INTO t VALUES (1, 10, 'x'), (2, 20, 'y');
     INSERT INTO u VALUES (1, 'z');
+    CREATE MATERIALIZED VIEW m AS SELECT a FROM u;
     CREATE PROCEDURE p(n int) LANGUAGE SQL AS 'UPDATE t SET b = n WHERE a = 1';
     GRANT SELECT ON u TO PUBLIC;
     GRANT CREATE ON SCHEMA public TO maker";
@@ -106,6 +107,10 @@ const STATEMENTS: &[&str] = &[
     "DELETE FROM t WHERE b = 10 RETURNING a",
     "DELETE FROM t USING u WHERE t.a = u.a",
     "DELETE FROM u",
+    "SELECT a FROM m",
+    "REFRESH MATERIALIZED VIEW m",
+    "ALTER MATERIALIZED VIEW m RENAME TO n",
+    "DROP MATERIALIZED VIEW m",
     "TRUNCATE t",
     "TRUNCATE TABLE u",
     "CALL p(5)",
