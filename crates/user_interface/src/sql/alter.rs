@@ -5,7 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::COLUMNS_MAX;
-use crate::sql::checks::{CheckDefinition, has_subquery};
+use crate::sql::checks::CheckDefinition;
 use crate::sql::ddl::Planner;
 use crate::sql::definitions::{KeyDefinition, check_default, column, column_keys, default_expression, table_key};
 use crate::sql::denials::OwnerReach;
@@ -17,6 +17,7 @@ use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
+use crate::sql::row_expressions::{RowExpressionUse, check_form};
 use crate::sql::sequences;
 use crate::sql::settings::{Facts, Settings};
 use crate::sql::types::Stop;
@@ -489,6 +490,7 @@ fn transformed(
     target: Type,
     catalog: &Catalog,
 ) -> Result<Expression> {
+    check_form(expression, RowExpressionUse::Transform)?;
     let settings = Settings::default();
     let facts = Facts::nobody(&settings);
     let text = expression.to_string();
@@ -497,9 +499,6 @@ fn transformed(
     let typed = compiler.expression(expression, &scope).map_err(|stop| match stop {
         Stop::Error(error) => error,
         Stop::Beyond(error) if error.sqlstate == sqlstate::UNDEFINED_FUNCTION => error,
-        Stop::Beyond(_) if has_subquery(expression) => {
-            SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, "cannot use subquery in transform expression")
-        }
         Stop::Beyond(_) => SqlError::unsupported(format!("{text} in USING")),
     })?;
     if !compiler.parameters.known().is_empty() {

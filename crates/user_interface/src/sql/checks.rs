@@ -72,7 +72,7 @@ fn compile(condition: &Expr, table: &TableSchema, catalog: &Catalog) -> Result<E
     Ok(compiled)
 }
 
-pub(super) fn has_subquery(condition: &Expr) -> bool {
+fn has_subquery(condition: &Expr) -> bool {
     let is_one = |part: &Expr| matches!(part, Expr::Subquery(_) | Expr::InSubquery { .. } | Expr::Exists { .. });
     ast::visit_expressions(condition, |part| match is_one(part) {
         true => ControlFlow::Break(()),

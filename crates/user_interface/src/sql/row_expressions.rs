@@ -30,6 +30,8 @@ pub(super) enum RowExpressionUse {
     InferencePredicate,
     /// What a generated column is computed by.
     Generation,
+    /// What a column of another type is computed by, once: it may be volatile.
+    Transform,
 }
 
 impl RowExpressionUse {
@@ -39,13 +41,17 @@ impl RowExpressionUse {
             RowExpressionUse::IndexPredicate | RowExpressionUse::InferencePredicate => "index predicate",
             RowExpressionUse::IndexExpression(_) | RowExpressionUse::Inference => "index expression",
             RowExpressionUse::Generation => "column generation expression",
+            RowExpressionUse::Transform => "transform expression",
         }
     }
 }
 
 impl RowExpressionUse {
     fn article(self) -> &'static str {
-        if self == RowExpressionUse::Generation { "a" } else { "an" }
+        match self {
+            RowExpressionUse::Generation | RowExpressionUse::Transform => "a",
+            _ => "an",
+        }
     }
 }
 
@@ -83,7 +89,10 @@ pub(super) fn row_expression(
         (None, _) => Type::Text,
     };
     let is_immutable = !compiler.used_facts && is_immutable(&typed.expression, table);
-    let is_kept = !matches!(usage, RowExpressionUse::Inference | RowExpressionUse::InferencePredicate);
+    let is_kept = !matches!(
+        usage,
+        RowExpressionUse::Inference | RowExpressionUse::InferencePredicate | RowExpressionUse::Transform
+    );
     if is_kept && !is_immutable {
         let message = match usage {
             RowExpressionUse::Generation => "generation expression is not immutable".to_owned(),
@@ -95,7 +104,7 @@ pub(super) fn row_expression(
 }
 
 /// Errors: 0A000, 42803, 42P20 for what PostgreSQL takes in no such place.
-fn check_form(expression: &Expr, usage: RowExpressionUse) -> Result<()> {
+pub(super) fn check_form(expression: &Expr, usage: RowExpressionUse) -> Result<()> {
     let one = usage.one();
     let wrong = |part: &Expr| {
         let (code, what) = match part {
