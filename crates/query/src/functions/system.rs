@@ -174,7 +174,11 @@ const COMPUTED: [(&str, Type, Compute); 31] = [
     ("pg_get_constraintdef", Type::Text, |catalog, arguments| {
         definition_texts::constraint_definition(catalog, oid(arguments, 0)?).map(Value::text)
     }),
-    ("pg_get_expr", Type::Text, |_, arguments| text(arguments, 0).map(Value::text)),
+    ("pg_get_expr", Type::Text, |_, arguments| {
+        let shown = text(arguments, 0)?;
+        let is_pretty = arguments.get(2).and_then(Value::as_boolean) == Some(true);
+        Some(Value::text(if is_pretty { without_outer_parentheses(shown) } else { shown }))
+    }),
     ("pg_get_function_arguments", Type::Text, |catalog, arguments| {
         catalog.procedure_arguments(oid(arguments, 0)?).map(Value::text)
     }),
@@ -248,6 +252,23 @@ fn pretty_size(bytes: i64) -> String {
         size = (size + size.signum() * 512) / 1024;
     }
     format!("{size} PB")
+}
+
+/// An expression without the parentheses around the whole of it.
+fn without_outer_parentheses(text: &str) -> &str {
+    let Some(inner) = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else { return text };
+    let (mut depth, mut quote) = (0_usize, None);
+    for byte in inner.bytes() {
+        match (quote, byte) {
+            (Some(open), _) if open == byte => quote = None,
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (None, b'(') => depth += 1,
+            (None, b')') if depth == 0 => return text,
+            (None, b')') => depth -= 1,
+            _ => {}
+        }
+    }
+    inner
 }
 
 fn quoted_literal(text: &str) -> String {
