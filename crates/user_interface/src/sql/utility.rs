@@ -3,7 +3,7 @@
 //! Invariant: a text that begins like one of these is one of these or a syntax error; everything else is `None`. They are
 //! parsed here from tokens, because PostgreSQL's forms of them are looser than a general parser's.
 
-use crate::errors::{Result, SqlError};
+use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::copy::Options;
 use crate::sql::cursor_syntax::{self, FetchStatement};
 use crate::sql::grants;
@@ -526,21 +526,71 @@ impl Words<'_> {
 
     fn explain(&mut self) -> Result<Utility> {
         if self.skip_token(&Token::LParen) {
-            while let Some(token) = self.peek() {
-                if *token == Token::RParen {
-                    break;
-                }
-                if self.peek_is("analyze") || self.peek_is("analyse") {
-                    return Err(SqlError::unsupported("EXPLAIN ANALYZE"));
-                }
-                self.advance();
+            self.explain_option()?;
+            while self.skip_token(&Token::Comma) {
+                self.explain_option()?;
             }
             self.expect_token(&Token::RParen)?;
+        } else {
+            if self.skip(&["analyze", "analyse"]) {
+                return Err(SqlError::unsupported("EXPLAIN ANALYZE"));
+            }
+            self.skip(&["verbose"]);
         }
-        if self.skip(&["analyze", "analyse"]) {
-            return Err(SqlError::unsupported("EXPLAIN ANALYZE"));
-        }
-        self.skip(&["verbose"]);
         Ok(Utility::Explain(self.remaining_text()?))
+    }
+
+    /// An option in parentheses. What a plan here does not show anyway may be on or off. Errors: 42601 for an option that there is not, 22023 for a value that it
+    /// cannot have, 0A000 for ANALYZE and another format.
+    fn explain_option(&mut self) -> Result<()> {
+        let option = match self.skip(&["analyze", "analyse"]) {
+            true => "analyze".to_owned(),
+            false => self.name()?,
+        };
+        let value = match self.peek() {
+            None | Some(Token::Comma | Token::RParen) => None,
+            Some(Token::SingleQuotedString(_)) => Some(self.string()?),
+            Some(Token::Number(digits, _)) => {
+                let digits = digits.clone();
+                self.advance();
+                Some(digits)
+            }
+            Some(_) => Some(self.keyword().ok_or_else(|| self.error())?),
+        };
+        let value = value.map(|value| value.to_ascii_lowercase());
+        if option == "format" {
+            return match value.as_deref() {
+                Some("text") => Ok(()),
+                Some(format @ ("json" | "xml" | "yaml")) => {
+                    Err(SqlError::unsupported(format!("EXPLAIN (FORMAT {})", format.to_uppercase())))
+                }
+                other => {
+                    let message =
+                        format!("unrecognized value for EXPLAIN option \"format\": \"{}\"", other.unwrap_or_default());
+                    Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message))
+                }
+            };
+        }
+        let known = ["analyze", "verbose", "costs", "settings", "buffers", "wal", "timing", "summary"];
+        if !known.contains(&option.as_str()) {
+            let message = format!("unrecognized EXPLAIN option \"{option}\"");
+            return Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
+        }
+        let is_on = match value.as_deref() {
+            None | Some("true" | "on" | "1") => true,
+            Some("false" | "off" | "0") => false,
+            Some(_) => {
+                return Err(SqlError::new(sqlstate::SYNTAX_ERROR, format!("{option} requires a Boolean value")));
+            }
+        };
+        match option.as_str() {
+            "analyze" if is_on => Err(SqlError::unsupported("EXPLAIN ANALYZE")),
+            "wal" | "timing" if is_on => {
+                let message = format!("EXPLAIN option {} requires ANALYZE", option.to_uppercase());
+                Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message))
+            }
+            "settings" if is_on => Err(SqlError::unsupported("EXPLAIN (SETTINGS)")),
+            _ => Ok(()),
+        }
     }
 }
