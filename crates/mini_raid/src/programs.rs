@@ -7,7 +7,7 @@ use crate::families::{CHILDREN, LINKED, PARENTS};
 use crate::family_programs::FamilyPrograms;
 use messages::program::{
     AccessPath, Action, BinaryOperator, ConflictClause, ConflictKey, Expression, ForeignKeyReference, InsertInput,
-    OneOf, PrefixBounds, Program, ResultColumn, RowLockStrength, RowSource, Values,
+    OneOf, PrefixBounds, Program, ResultColumn, RowLock, RowLockStrength, RowSource, Values,
 };
 use messages::schema::{CatalogEntry, Column, SequenceSchema, TableSchema};
 use messages::settings::Parameter;
@@ -139,7 +139,7 @@ fn make_sequence() -> Action {
 
 fn draw() -> Action {
     let output = vec![Expression::NextValue(sequence())];
-    Action::Select { source: None, filter: None, output, offset: None, limit: None, lock: None }
+    Action::Select { source: None, filter: None, output, offset: None, limit: None, lock: None, order: Vec::new() }
 }
 
 /// Sets a parameter of all sites or of one, or takes that back.
@@ -194,8 +194,8 @@ fn point(storage: TableId) -> RowSource {
     point_at(table(storage))
 }
 
-fn select(source: RowSource, output: Vec<Expression>, lock: Option<RowLockStrength>) -> Action {
-    Action::Select { source: Some(source), filter: None, output, offset: None, limit: None, lock }
+fn select(source: RowSource, output: Vec<Expression>, lock: Option<RowLock>) -> Action {
+    Action::Select { source: Some(source), filter: None, output, offset: None, limit: None, lock, order: Vec::new() }
 }
 
 /// `INSERT INTO storage VALUES ($key, $key + 1)`, an existing row updated by `assignment` (over old and excluded row).
@@ -288,7 +288,7 @@ impl Programs {
         let counter = [1, 2].map(Expression::Column).to_vec();
         // The other way round, so that it shows if they are not.
         let bind = Action::Bind { arguments: [2, 3, 0, 1].map(Expression::Parameter).to_vec() };
-        let read = |storage, lock: Option<RowLockStrength>| {
+        let read = |storage, lock: Option<RowLock>| {
             let read_only = lock.is_none();
             program(vec![select(point(storage), value(), lock)], &[VALUE], read_only)
         };
@@ -314,7 +314,7 @@ impl Programs {
         let both = vec![Expression::Column(0), Expression::Column(1)];
         Programs {
             read_list: read(LISTS, None),
-            read_list_for_update: read(LISTS, Some(RowLockStrength::Update)),
+            read_list_for_update: read(LISTS, Some(RowLock::waiting(RowLockStrength::Update))),
             read_two_lists: program(vec![select(two, both, None)], &[KEY, VALUE], true),
             append: program(vec![append(0)], &[VALUE], false),
             append_and_notify: program(vec![notify(), append(0)], &[VALUE], false),

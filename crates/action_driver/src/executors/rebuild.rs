@@ -10,7 +10,7 @@ use crate::row_write::{self, Image, RowWrite, RowWriteProgress, WritePart};
 use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, ConflictKey, Expression};
+use messages::program::{Action, ConflictKey, Expression, RowLockWait};
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
@@ -71,7 +71,7 @@ impl RebuildRun {
                 }
             }
             event = ExecutorEvent::Go;
-            match self.cursor.next(AccessKind::Read) {
+            match self.cursor.next(AccessKind::Read, RowLockWait::Wait) {
                 Err(Some(need)) => return Ok(ExecutorStep::Need(need)),
                 Err(None) => return Ok(ExecutorStep::Done),
                 Ok((key, row)) => {

@@ -280,9 +280,7 @@ fn of_query(text: &Arc<str>, query: &ast::Query, compiler: &mut Compiler) -> Res
             compiler.rely(&mut program);
             Ok((Plan::Program(Arc::new(program)), Tag::Select, locks || compiler.draws))
         }
-        Err(Stop::Beyond(_)) if locks => {
-            Err(SqlError::unsupported("FOR UPDATE with joins, grouping, subqueries or sorting"))
-        }
+        Err(Stop::Beyond(_)) if locks => Err(SqlError::unsupported("FOR UPDATE with joins, grouping or subqueries")),
         Err(Stop::Beyond(_)) => Ok((Plan::Query(text.clone()), Tag::Select, false)),
         Err(Stop::Error(error)) => Err(error),
     }
