@@ -234,7 +234,7 @@ fn no_field(field: &ast::CeilFloorKind) -> bool {
 }
 
 /// Aggregates that share their name with no scalar function.
-fn is_aggregate(name: &str) -> bool {
+pub(super) fn is_aggregate(name: &str) -> bool {
     matches!(
         name,
         "count" | "sum" | "avg" | "min" | "max" | "every" | "bool_and" | "bool_or" | "string_agg" | "array_agg"

@@ -4,6 +4,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::expressions::{Compiler, Scope};
+use crate::sql::functions::is_aggregate;
 use crate::sql::names;
 use crate::sql::select::Selection;
 use crate::sql::types::{Compiled, Stop, Typed};
@@ -57,7 +58,7 @@ impl Compiler<'_> {
         let message = match stop {
             Stop::Error(error) if !is_unknown(&error) || !self.refers_to(query, outer) => return Stop::Error(error),
             Stop::Error(_) => "FOR UPDATE in a subquery that refers to the statement around it",
-            Stop::Beyond(_) => "FOR UPDATE with joins, grouping or subqueries",
+            Stop::Beyond(_) => return Stop::Error(refusal(query)),
         };
         Stop::Error(SqlError::unsupported(message))
     }
@@ -93,6 +94,50 @@ impl Compiler<'_> {
         let behind = std::mem::take(&mut program.actions);
         program.actions = std::mem::take(&mut self.gathers).into_iter().chain(behind).collect();
         Ok(())
+    }
+}
+
+/// 0A000 for a query that locks rows and is beyond a program: in PostgreSQL's words where that does not have it either (`CheckSelectLocking` in analyze.c).
+pub(super) fn refusal(query: &ast::Query) -> Box<SqlError> {
+    let strength = query.locks.first().map_or(ast::LockType::Update, |lock| lock.lock_type);
+    match not_allowed(&query.body) {
+        Some(what) => {
+            let message = format!("FOR {strength} is not allowed with {what}");
+            SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message)
+        }
+        None => SqlError::unsupported(format!("FOR {strength} with joins or subqueries")),
+    }
+}
+
+fn not_allowed(body: &SetExpr) -> Option<&'static str> {
+    let select = match body {
+        SetExpr::SetOperation { .. } => return Some("UNION/INTERSECT/EXCEPT"),
+        SetExpr::Select(select) => select,
+        _ => return None,
+    };
+    let groups = match &select.group_by {
+        ast::GroupByExpr::Expressions(expressions, modifiers) => !expressions.is_empty() || !modifiers.is_empty(),
+        ast::GroupByExpr::All(_) => true,
+    };
+    if select.distinct.is_some() {
+        return Some("DISTINCT clause");
+    } else if groups {
+        return Some("GROUP BY clause");
+    } else if select.having.is_some() {
+        return Some("HAVING clause");
+    }
+    let of_call = |part: &Expr| match part {
+        Expr::Function(function) if function.over.is_some() => ControlFlow::Break("window functions"),
+        Expr::Function(function) => match names::function(&function.name).unwrap_or_default().as_str() {
+            "generate_series" | "unnest" => ControlFlow::Break("set-returning functions in the target list"),
+            name if is_aggregate(name) => ControlFlow::Break("aggregate functions"),
+            _ => ControlFlow::Continue(()),
+        },
+        _ => ControlFlow::Continue(()),
+    };
+    match ast::visit_expressions(&select.projection, of_call) {
+        ControlFlow::Break(what) => Some(what),
+        ControlFlow::Continue(()) => None,
     }
 }
 

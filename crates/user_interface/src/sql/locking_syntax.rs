@@ -36,6 +36,11 @@ pub fn plain(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             next.write(&mut plain);
         }
         let limits = limits_at(&tokens, end);
+        if clause_at(&tokens, limits.end).is_some() && !limits.is_empty() {
+            // Locks stand on one side of LIMIT: the parser refuses it.
+            at = limits.end + 1;
+            continue;
+        }
         let moved: Vec<TokenWithSpan> = tokens[limits.clone()].to_vec();
         at = begin + moved.len() + plain.len();
         tokens.splice(begin..limits.end, moved.into_iter().chain(plain));
@@ -152,6 +157,7 @@ mod tests {
             ("a FOR UPDATE FETCH FIRST ROW ONLY RETURNING b", "a FETCH FIRST ROW ONLY FOR UPDATE RETURNING b"),
             ("substring(a for b) limit 1", "substring ( a for b ) limit 1"),
             ("a FOR NO UPDATE", "a FOR NO UPDATE"),
+            ("a FOR UPDATE LIMIT 1 FOR UPDATE", "a FOR UPDATE LIMIT 1 FOR UPDATE"),
         ] {
             assert_eq!(written(text), expected);
         }

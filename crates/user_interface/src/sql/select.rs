@@ -403,7 +403,7 @@ impl Compiler<'_> {
                 let wanted = names::own_relation(of)?;
                 if found.is_none_or(|(name, _)| *name != wanted) {
                     let message =
-                        format!("relation \"{wanted}\" in {} clause not found in FROM clause", clause.lock_type);
+                        format!("relation \"{wanted}\" in FOR {} clause not found in FROM clause", clause.lock_type);
                     return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, message).into());
                 }
             }
