@@ -161,6 +161,13 @@ impl DriverSession {
         }
     }
 
+    /// The concurrency controller has answered that somebody else has what was wanted only if nobody has it.
+    pub fn access_is_taken(&mut self, exchange: &mut SessionExchange) {
+        if matches!(self.work.as_ref().map(|work| &work.waits), Some(Waits::Read(_))) {
+            self.run(ExecutorEvent::Taken, exchange);
+        }
+    }
+
     /// The concurrency controller has told its method.
     pub fn told_method(&mut self, report: Box<MethodReport>, exchange: &mut SessionExchange) {
         if matches!(self.parts().0.waits, Waits::Read(_)) {
@@ -234,7 +241,9 @@ impl DriverSession {
             };
             match step {
                 Ok(ExecutorStep::Done) => return self.ran(None, exchange),
-                Ok(ExecutorStep::Check) => unreachable!("a program looks at its foreign keys itself"),
+                Ok(ExecutorStep::Check | ExecutorStep::Gathered) => {
+                    unreachable!("a program looks at its foreign keys itself")
+                }
                 Ok(ExecutorStep::Need(ExecutorNeed::Chunk | ExecutorNeed::Claim(..) | ExecutorNeed::Block(..)))
                     if transaction.is_guest() =>
                 {
@@ -289,7 +298,8 @@ impl DriverSession {
         let (work, transaction) = self.parts();
         // Where a commit follows, it validates what was read. A failure is told without one, and so is what was to be confirmed.
         let is_told = failure.is_some() || work.job.is_confirmation();
-        let tells_reads = transaction.has_read && (transaction.is_snapshot() || is_told);
+        let has_peeked = std::mem::take(&mut transaction.has_peeked);
+        let tells_reads = transaction.has_read && (transaction.is_snapshot() || is_told || has_peeked);
         match transaction.epoch {
             Some(epoch) if tells_reads => {
                 let tag = exchange.tag();
@@ -570,7 +580,7 @@ fn unsettled(
     need: ExecutorNeed,
     exchange: &mut SessionExchange,
 ) -> Option<ExecutorNeed> {
-    if let ExecutorNeed::Item(item, _) = &need {
+    if let ExecutorNeed::Item(item, _) | ExecutorNeed::ItemUnlessTaken(item, _) = &need {
         transaction.note_wanted(item);
     }
     if work.settling.is_none() {

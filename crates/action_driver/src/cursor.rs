@@ -1,15 +1,16 @@
 //! The rows of a source, one after the other, whichever way they are found.
 //!
 //! Invariant: each row is handed out at most once, with the permission that the statement needs. Rows of a key range are
-//! permitted with their range; rows that an index leads to are permitted one by one.
+//! permitted with their range; rows that an index leads to are permitted one by one. Rows that others may have locked and that are then left out are handed
+//! out without permission, as they were found: who wants one asks for it.
 
 use crate::expression::ExpressionScope;
 use crate::limits::{SCAN_ROWS_FIRST, SCAN_ROWS_MAX};
-use crate::need::{Access, ExecutorEvent, ExecutorNeed, RangeNeed};
+use crate::need::{Access, ExecutorEvent, ExecutorNeed, RangeAccess, RangeNeed};
 use crate::ranges;
 use crate::rows;
 use messages::concurrency::AccessKind;
-use messages::program::{AccessPath, RowSource};
+use messages::program::{AccessPath, RowLockWait, RowSource};
 use messages::remaining;
 use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
@@ -22,6 +23,7 @@ use values::Value;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SourceCursor {
     kind: AccessKind,
+    wait: RowLockWait,
     way: CursorPath,
     /// A row whose item is being read.
     pending: Option<(Key, Option<usize>)>,
@@ -107,7 +109,12 @@ impl SourceCursor {
             AccessPath::Supplied => CursorPath::Supplied(0),
         };
         let pending = None;
-        Ok(SourceCursor { kind, way, pending })
+        Ok(SourceCursor { kind, wait: RowLockWait::Wait, way, pending })
+    }
+
+    /// The same, for a statement that does this about rows that are locked.
+    pub fn waiting(self, wait: RowLockWait) -> SourceCursor {
+        SourceCursor { wait, ..self }
     }
 
     /// The key of the row, at the beginning, when it is found by that alone.
@@ -120,6 +127,9 @@ impl SourceCursor {
 
     /// The one row that it will ask for, if that is known by its key.
     pub fn access(&self, source: &RowSource) -> Option<Access> {
+        if self.wait != RowLockWait::Wait {
+            return None;
+        }
         let item = rows::table_item(&source.table, self.only_key()?.clone());
         Some(Access { item, kind: self.kind, reads: true })
     }
@@ -136,6 +146,12 @@ impl SourceCursor {
             ExecutorEvent::Item(row) => {
                 let (key, supplied) = self.pending.take().expect("an item was asked for");
                 if let Some(row) = row {
+                    return Ok(CursorStep::Row(FoundRow { key, row, supplied }));
+                }
+            }
+            ExecutorEvent::Batch(mut rows, _) if self.pending.is_some() => {
+                let (key, supplied) = self.pending.take().expect("looked at just above");
+                if let Some((_, row)) = rows.pop() {
                     return Ok(CursorStep::Row(FoundRow { key, row, supplied }));
                 }
             }
@@ -158,7 +174,7 @@ impl SourceCursor {
                 }
                 None => return Ok(CursorStep::End),
             },
-            CursorPath::Ranges(range, index) => match range.next(self.kind) {
+            CursorPath::Ranges(range, index) => match range.next(self.kind, self.wait) {
                 Err(need) => return Ok(need.map_or(CursorStep::End, CursorStep::Need)),
                 Ok((key, row)) => match index {
                     None => {
@@ -169,7 +185,21 @@ impl SourceCursor {
             },
         };
         self.pending = Some((key.clone(), number));
-        Ok(CursorStep::Need(ExecutorNeed::Item(rows::table_item(table, key), self.kind)))
+        let item = rows::table_item(table, key);
+        Ok(CursorStep::Need(match self.wait {
+            RowLockWait::Wait => ExecutorNeed::Item(item, self.kind),
+            RowLockWait::Error => ExecutorNeed::ItemUnlessTaken(item, self.kind),
+            RowLockWait::Skip => {
+                let range = KeyRange::point(item.table, item.key);
+                ExecutorNeed::Range(RangeNeed {
+                    range,
+                    kind: self.kind,
+                    limit: 1,
+                    reverse: false,
+                    access: RangeAccess::Peeks,
+                })
+            }
+        }))
     }
 }
 
@@ -194,10 +224,15 @@ impl RangeCursor {
     }
 
     /// The next row; or what is needed first, nothing at the end.
-    pub fn next(&mut self, kind: AccessKind) -> Result<(Key, Row), Option<ExecutorNeed>> {
+    pub fn next(&mut self, kind: AccessKind, wait: RowLockWait) -> Result<(Key, Row), Option<ExecutorNeed>> {
         self.batch.next().ok_or_else(|| {
             let range = self.left.pop_front()?;
-            Some(ExecutorNeed::Range(RangeNeed { range, kind, limit: self.limit, reverse: self.reverse }))
+            let access = match wait {
+                RowLockWait::Wait => RangeAccess::Waits,
+                RowLockWait::Error => RangeAccess::UnlessTaken,
+                RowLockWait::Skip => RangeAccess::Peeks,
+            };
+            Some(ExecutorNeed::Range(RangeNeed { range, kind, limit: self.limit, reverse: self.reverse, access }))
         })
     }
 }

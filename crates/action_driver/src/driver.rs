@@ -201,6 +201,9 @@ impl ActionDriver {
             ConcurrencyReply::LockBusy { transaction } => {
                 self.about(transaction, now, outbox, |session, exchange| session.access_is_busy(exchange));
             }
+            ConcurrencyReply::LockTaken { transaction } => {
+                self.about(transaction, now, outbox, |session, exchange| session.access_is_taken(exchange));
+            }
             ConcurrencyReply::Doomed { transaction, conflict } => {
                 if self.shared.answers.follower(transaction).is_none() {
                     // Its session has gone, and it may not have been sent yet.

@@ -29,6 +29,8 @@ pub struct ProgramExecution {
     parameters: Vec<Value>,
     /// Values of a procedure's parameters, once it is called.
     bound: Option<Vec<Value>>,
+    /// What actions have gathered, by its place.
+    gathered: Vec<Value>,
     supplied: Vec<Vec<Value>>,
     zone: Zone,
     relies_on: Reliance,
@@ -65,6 +67,7 @@ impl ProgramExecution {
             program,
             parameters,
             bound: None,
+            gathered: Vec::new(),
             supplied,
             zone,
             relies_on: Reliance::default(),
@@ -100,6 +103,7 @@ impl ProgramExecution {
     pub fn start_over(&mut self) {
         self.relies_on = Reliance::default();
         self.bound = None;
+        self.gathered.clear();
         self.is_fresh = true;
         self.action = 0;
         self.running = None;
@@ -168,13 +172,17 @@ impl ProgramExecution {
     ) -> Result<ExecutorStep, Failure> {
         let NumberSources { generator, hidden_keys, sequences } = numbers;
         sequences.exchange(&mut transaction.sequences, given);
-        let step = match self.take_block(sequences, event) {
+        let mut step = match self.take_block(sequences, event) {
             Ok(event) => {
                 let numbers = NumberSources { generator, hidden_keys, sequences };
                 self.go_on(transaction, numbers, increment_worth, rules, event)
             }
             Err(step) => step,
         };
+        while let Ok(ExecutorStep::Gathered) = step {
+            let numbers = NumberSources { generator, hidden_keys, sequences };
+            step = self.go_on(transaction, numbers, increment_worth, rules, ExecutorEvent::Go);
+        }
         let step = match step {
             Err(failure) => self.want_block(sequences).map_or(Err(failure), |need| Ok(ExecutorStep::Need(need))),
             step => {
@@ -239,7 +247,9 @@ impl ProgramExecution {
         let program = Arc::clone(&self.program);
         let time_micros = transaction.time_micros;
         let zone = &self.zone;
-        let mut scope = ExpressionScope { parameters: &self.parameters, time_micros, zone, generator, sequences };
+        let gathered = &self.gathered;
+        let mut scope =
+            ExpressionScope { parameters: &self.parameters, gathered, time_micros, zone, generator, sequences };
         if let (None, Some(Action::Bind { arguments })) = (&self.bound, program.actions.first())
             && (need.is_none() || may_ask_ahead)
         {
@@ -296,6 +306,12 @@ impl ProgramExecution {
             if !self.is_checking {
                 match running.resume(action, &mut scene, event)? {
                     ExecutorStep::Need(need) => return Ok(ExecutorStep::Need(need)),
+                    ExecutorStep::Gathered => {
+                        let Some(RunningAction::Gather(run)) = self.running.take() else { unreachable!("it runs") };
+                        self.action += 1;
+                        run.keep(action, &mut self.gathered);
+                        return Ok(ExecutorStep::Gathered);
+                    }
                     ExecutorStep::Check => self.is_paused = true,
                     ExecutorStep::Done => self.is_paused = false,
                 }
@@ -308,7 +324,7 @@ impl ProgramExecution {
             }
             match self.references.resume(&program.references, &mut scene, event)? {
                 ExecutorStep::Need(need) => return Ok(ExecutorStep::Need(need)),
-                ExecutorStep::Check | ExecutorStep::Done => event = ExecutorEvent::Go,
+                ExecutorStep::Check | ExecutorStep::Gathered | ExecutorStep::Done => event = ExecutorEvent::Go,
             }
             self.is_checking = false;
             if self.is_paused {

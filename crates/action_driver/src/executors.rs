@@ -3,6 +3,7 @@
 mod catalog;
 mod check;
 mod delete;
+mod gather;
 mod insert;
 mod notify;
 mod rebuild;
@@ -16,6 +17,7 @@ use crate::scene::{ExecutorStep, Scene};
 use catalog::CatalogRun;
 use check::CheckRun;
 use delete::DeleteRun;
+use gather::GatherRun;
 use insert::InsertRun;
 use messages::program::Action;
 use messages::session::Failure;
@@ -29,6 +31,7 @@ use update::UpdateRun;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum RunningAction {
     Select(SelectRun),
+    Gather(GatherRun),
     Insert(InsertRun),
     Update(UpdateRun),
     Delete(DeleteRun),
@@ -52,6 +55,7 @@ impl RunningAction {
                 ));
             }
             Action::Select { .. } => RunningAction::Select(SelectRun::begin(action, scene)?),
+            Action::Gather { selection, .. } => RunningAction::Gather(GatherRun::begin(selection, scene)?),
             Action::Insert { .. } => RunningAction::Insert(InsertRun::default()),
             Action::Update { .. } => RunningAction::Update(UpdateRun::begin(action, scene)?),
             Action::Delete { .. } => RunningAction::Delete(DeleteRun::begin(action, scene)?),
@@ -84,6 +88,7 @@ impl RunningAction {
             RunningAction::Update(run) => accesses.extend(run.access(action)),
             RunningAction::Delete(run) => accesses.extend(run.access(action)),
             RunningAction::Catalog(_)
+            | RunningAction::Gather(_)
             | RunningAction::Rebuild(_)
             | RunningAction::Sequence(_)
             | RunningAction::Check(_)
@@ -102,6 +107,7 @@ impl RunningAction {
     ) -> Result<ExecutorStep, Failure> {
         match self {
             RunningAction::Select(run) => run.resume(action, scene, event),
+            RunningAction::Gather(run) => run.resume(action, scene, event),
             RunningAction::Insert(run) => run.resume(action, scene, event),
             RunningAction::Update(run) => run.resume(action, scene, event),
             RunningAction::Delete(run) => run.resume(action, scene, event),

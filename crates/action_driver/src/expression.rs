@@ -22,6 +22,8 @@ const MICROS_1970_TO_2000: i64 = 946_684_800_000_000;
 pub struct ExpressionScope<'a> {
     /// Values of `$1..`.
     pub parameters: &'a [Value],
+    /// What actions before have gathered.
+    pub gathered: &'a [Value],
     /// When the transaction began: microseconds since 1970.
     pub time_micros: i64,
     /// The session's time zone.
@@ -59,6 +61,7 @@ impl ExpressionScope<'_> {
             Expression::Constant(value) => Cow::Borrowed(value),
             Expression::Parameter(number) => Cow::Borrowed(parameter(self.parameters, *number)?),
             Expression::Column(column) => Cow::Borrowed(&row[usize::from(*column)]),
+            Expression::Gathered(place, _) => Cow::Borrowed(parameter(self.gathered, *place)?),
             Expression::TransactionTime => Cow::Owned(Value::TimestampTz(self.now())),
             Expression::Unary(operator, operand) => {
                 let operator = match operator {
@@ -236,6 +239,7 @@ mod tests {
         let generator = Generator::new(3);
         let scope = ExpressionScope {
             parameters: &[Value::Integer(7)],
+            gathered: &[],
             time_micros: MICROS_1970_TO_2000 + 5,
             zone: &Zone::UTC,
             generator: &generator,
@@ -250,8 +254,14 @@ mod tests {
         let (generator, sequences) = (Generator::new(3), Sequences::default());
         let day = |zone: &Zone| {
             let time_micros = MICROS_1970_TO_2000 + 20 * 3_600 * 1_000_000;
-            let scope =
-                ExpressionScope { parameters: &[], time_micros, zone, generator: &generator, sequences: &sequences };
+            let scope = ExpressionScope {
+                parameters: &[],
+                gathered: &[],
+                time_micros,
+                zone,
+                generator: &generator,
+                sequences: &sequences,
+            };
             let today = Expression::Cast(Box::new(Expression::TransactionTime), Type::Date, true);
             scope.evaluate(&today, &[]).map(Cow::into_owned)
         };

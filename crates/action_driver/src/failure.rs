@@ -1,6 +1,7 @@
 //! What a client is told when a statement fails, in PostgreSQL's words.
 
 use messages::limits::KEY_BYTES_MAX;
+use messages::namespace;
 use messages::schema::TableSchema;
 use messages::session::{Failure, StatementFailure};
 use values::{Type, Value, ValueError, Zone};
@@ -53,6 +54,19 @@ pub fn duplicate_key(constraint: &str, key: impl Iterator<Item = (String, Type, 
         hint: None,
         constraint: Some(constraint.into()),
     })
+}
+
+/// 55P03: another transaction has locked a row, or some of a range of rows, that is not waited for.
+#[cold]
+pub fn row_is_locked(table: &TableSchema) -> Failure {
+    let message = format!("could not obtain lock on row in relation \"{}\"", namespace::bare(&table.name));
+    statement(sqlstate::LOCK_NOT_AVAILABLE, message)
+}
+
+/// 21000: a subquery that is to have one value has several.
+#[cold]
+pub fn several_values() -> Failure {
+    statement(sqlstate::CARDINALITY_VIOLATION, "more than one row returned by a subquery used as an expression")
 }
 
 /// 23502: NULL in a column that refuses it.

@@ -115,7 +115,7 @@ fn holds(to: Type, from: Type) -> bool {
 /// Whether no column is needed to compute it.
 fn is_free(expression: &Expression) -> bool {
     match expression {
-        Expression::Constant(_) | Expression::Parameter(_) => true,
+        Expression::Constant(_) | Expression::Parameter(_) | Expression::Gathered(..) => true,
         Expression::Unary(UnaryOperator::Minus, inner) | Expression::Cast(inner, ..) => is_free(inner),
         Expression::Binary(_, left, right) => is_free(left) && is_free(right),
         _ => false,

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub enum ExecutorNeed {
     /// The row of an item, accessed so.
     Item(Item, AccessKind),
+    /// The same, unless another transaction has it: it is not waited for.
+    ItemUnlessTaken(Item, AccessKind),
     /// Permission to write an item without reading it.
     Lock(Item),
     /// Permission to add to an item, and whether it is there: its row, which counts as read only if it is not.
@@ -51,6 +53,20 @@ pub struct RangeNeed {
     pub limit: u32,
     /// From the high end down.
     pub reverse: bool,
+    /// What is done about who has some of it.
+    pub access: RangeAccess,
+}
+
+/// What is done about other transactions that have some of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RangeAccess {
+    /// They are waited for.
+    Waits,
+    /// The range is not read.
+    UnlessTaken,
+    /// Nothing: rows are found as they have been committed here, nothing is locked, and it is no part of what the transaction has read. Whoever acts on a
+    /// row reads it again.
+    Peeks,
 }
 
 /// What an executor goes on with.
@@ -62,6 +78,8 @@ pub enum ExecutorEvent {
     Item(Option<Row>),
     /// It may be written.
     Locked,
+    /// Another transaction has what was wanted only if none has it.
+    Taken,
     /// Rows in the order asked for, own writes included, and what of the range is left.
     Batch(Vec<(Key, Row)>, Option<KeyRange>),
     /// Whether the catalog rows are as the program relies on, and what was read with them.
@@ -82,7 +100,8 @@ impl ExecutorNeed {
     /// What is needed; for a range, its low end.
     pub(crate) fn item(&self) -> Option<Item> {
         match self {
-            ExecutorNeed::Item(item, _) | ExecutorNeed::Lock(item) | ExecutorNeed::Presence(item) => Some(item.clone()),
+            ExecutorNeed::Item(item, _) | ExecutorNeed::ItemUnlessTaken(item, _) => Some(item.clone()),
+            ExecutorNeed::Lock(item) | ExecutorNeed::Presence(item) => Some(item.clone()),
             ExecutorNeed::Range(need) => Some(Item { table: need.range.table, key: need.range.low.clone() }),
             ExecutorNeed::Relied(key) | ExecutorNeed::Confirmed(key) => Some(catalog_item(key)),
             ExecutorNeed::Numbers => Some(catalog_item(&CatalogEntry::next_key())),

@@ -140,6 +140,7 @@ mod tests {
             let generator = Generator::new(0);
             let scope = ExpressionScope {
                 parameters: &[],
+                gathered: &[],
                 time_micros: 0,
                 zone: &values::Zone::UTC,
                 generator: &generator,

@@ -5,11 +5,11 @@
 
 use crate::exchange::SessionExchange;
 use crate::limits::LONG_WAIT;
-use crate::need::{Ahead, ExecutorEvent, ExecutorNeed, RangeNeed, catalog_item};
+use crate::need::{Ahead, ExecutorEvent, ExecutorNeed, RangeAccess, RangeNeed, catalog_item};
 use crate::transaction::ExecutingTransaction;
 use messages::access::{AccessReply, AccessRequest};
 use messages::commit::CommitRequest;
-use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyRequest};
+use messages::concurrency::{AccessKind, AccessTarget, AccessWait, ConcurrencyRequest};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::SERVICE_PATIENCE;
 use messages::planted;
@@ -62,7 +62,9 @@ pub enum ReadProgress {
 /// Answers without any message what the transaction itself knows.
 pub fn answer_at_once(need: &ExecutorNeed, transaction: &ExecutingTransaction) -> Option<ExecutorEvent> {
     match need {
-        ExecutorNeed::Item(item, _) => transaction.file().get(item).map(|row| ExecutorEvent::Item(row.clone())),
+        ExecutorNeed::Item(item, _) | ExecutorNeed::ItemUnlessTaken(item, _) => {
+            transaction.file().get(item).map(|row| ExecutorEvent::Item(row.clone()))
+        }
         ExecutorNeed::Presence(_) => None,
         ExecutorNeed::Lock(item) => transaction.holds(item, AccessKind::Write).then_some(ExecutorEvent::Locked),
         ExecutorNeed::Range(need) => need.range.is_empty().then(|| ExecutorEvent::Batch(Vec::new(), None)),
@@ -81,13 +83,14 @@ pub fn to_settle(need: &ExecutorNeed, transaction: &ExecutingTransaction) -> Vec
     let file = transaction.file();
     let written = |item: &Item| ExecutorNeed::Item(item.clone(), AccessKind::Write);
     match need {
-        ExecutorNeed::Item(item, _) | ExecutorNeed::Lock(item) if file.increment_of(item).is_some() => {
+        ExecutorNeed::Item(item, _) | ExecutorNeed::ItemUnlessTaken(item, _) | ExecutorNeed::Lock(item)
+            if file.increment_of(item).is_some() =>
+        {
             [written(item)].into()
         }
         ExecutorNeed::Range(need) => file.incremented_in_order(Some(&need.range)).into_iter().map(written).collect(),
-        ExecutorNeed::Item(..) | ExecutorNeed::Lock(_) | ExecutorNeed::Presence(_) | ExecutorNeed::Unchanged(..) => {
-            VecDeque::new()
-        }
+        ExecutorNeed::Item(..) | ExecutorNeed::ItemUnlessTaken(..) | ExecutorNeed::Lock(_) => VecDeque::new(),
+        ExecutorNeed::Presence(_) | ExecutorNeed::Unchanged(..) => VecDeque::new(),
         ExecutorNeed::Relied(_)
         | ExecutorNeed::Confirmed(_)
         | ExecutorNeed::Numbers
@@ -115,7 +118,7 @@ impl ReadState {
     fn ask(&mut self, transaction: &ExecutingTransaction, exchange: &mut SessionExchange) {
         self.asked_at = exchange.now.boot;
         let (target, kind) = match &self.need {
-            ExecutorNeed::Item(item, kind) => {
+            ExecutorNeed::Item(item, kind) | ExecutorNeed::ItemUnlessTaken(item, kind) => {
                 if !transaction.is_snapshot() && transaction.holds(item, *kind) {
                     return self.fetch(transaction, exchange);
                 }
@@ -165,7 +168,12 @@ impl ReadState {
                 unreachable!("it is committed, not read")
             }
         };
-        let (may_wait, takes_precedence) = (!transaction.is_guest(), transaction.takes_precedence);
+        let wait = match (self.is_unless_taken(), transaction.is_guest()) {
+            (true, _) => AccessWait::UnlessTaken,
+            (false, true) => AccessWait::Never,
+            (false, false) => AccessWait::Waits,
+        };
+        let takes_precedence = transaction.takes_precedence;
         let of_all = matches!(self.need, ExecutorNeed::Confirmed(_)).then_some(Timestamp::MAX);
         match (transaction.snapshot.or(of_all), transaction.identity) {
             (Some(snapshot), _) => {
@@ -175,7 +183,7 @@ impl ReadState {
             }
             (None, Some((transaction, age))) => {
                 let precedence = takes_precedence && matches!(target, AccessTarget::Range(_));
-                let access = ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait, precedence };
+                let access = ConcurrencyRequest::Lock { transaction, age, target, kind, wait, precedence };
                 exchange.concurrency(access);
                 self.stage = ReadStage::Asking;
             }
@@ -188,7 +196,10 @@ impl ReadState {
         let tag = exchange.tag();
         let snapshot = transaction.snapshot;
         let request = match &self.need {
-            ExecutorNeed::Item(item, _) | ExecutorNeed::Presence(item) | ExecutorNeed::Sequence(item) => {
+            ExecutorNeed::Item(item, _)
+            | ExecutorNeed::ItemUnlessTaken(item, _)
+            | ExecutorNeed::Presence(item)
+            | ExecutorNeed::Sequence(item) => {
                 AccessRequest::Read { tag, table: item.table, key: item.key.clone(), snapshot }
             }
             ExecutorNeed::Relied(key) | ExecutorNeed::Confirmed(key) => {
@@ -244,6 +255,15 @@ impl ReadState {
         }
     }
 
+    /// Whether it is answered that somebody has it, instead of waiting for him.
+    fn is_unless_taken(&self) -> bool {
+        match &self.need {
+            ExecutorNeed::ItemUnlessTaken(..) => true,
+            ExecutorNeed::Range(need) => need.access == RangeAccess::UnlessTaken,
+            _ => false,
+        }
+    }
+
     /// Whether it is listed so.
     pub fn is_listed(&self) -> bool {
         self.is_listed
@@ -274,7 +294,9 @@ impl ReadState {
         }
         if !transaction.is_snapshot() {
             match &self.need {
-                ExecutorNeed::Item(item, kind) => transaction.note_granted(AccessTarget::Item(item.clone()), *kind),
+                ExecutorNeed::Item(item, kind) | ExecutorNeed::ItemUnlessTaken(item, kind) => {
+                    transaction.note_granted(AccessTarget::Item(item.clone()), *kind);
+                }
                 ExecutorNeed::Range(need) => {
                     transaction.note_granted(AccessTarget::Range(Box::new(need.range.clone())), need.kind)
                 }
@@ -376,8 +398,9 @@ impl ReadState {
             left = Some(rest).filter(|rest| !rest.is_empty());
         }
         let rows = transaction.file().overlay(&read, rows, need.reverse);
-        if !only_shows(need, transaction) {
-            transaction.note_range_read(read, as_of)?;
+        match only_shows(need, transaction) {
+            false => transaction.note_range_read(read, as_of)?,
+            true => transaction.note_peek(need.access == RangeAccess::Peeks),
         }
         Ok(ReadProgress::Ready(ExecutorEvent::Batch(rows, left)))
     }
@@ -413,10 +436,11 @@ impl ReadState {
     }
 }
 
-/// Whether a batch is of the claims on advisory locks, which `pg_locks` shows as they are just then. They are no part of a transaction that writes: its session
-/// takes locks meanwhile, in transactions of their own, which would wait for it.
+/// Whether a batch is no part of what its transaction has read: it is looked at for rows to lock one by one; or it is of the claims on advisory locks, which
+/// `pg_locks` shows as they are just then. Those are no part of a transaction that writes: its session takes locks meanwhile, in transactions of their own, which
+/// would wait for it.
 fn only_shows(need: &RangeNeed, transaction: &ExecutingTransaction) -> bool {
-    need.range.table == TableId::ADVISORY_LOCKS && !transaction.is_snapshot()
+    need.access == RangeAccess::Peeks || need.range.table == TableId::ADVISORY_LOCKS && !transaction.is_snapshot()
 }
 
 /// An item was read for a need. Errors: it had another version before; the transaction has become too large; what it adds does not fit any more.
@@ -434,7 +458,7 @@ pub fn item_read(
         }
         ExecutorNeed::Numbers => ExecutorEvent::Relied(if row.is_some() { version } else { Timestamp::ZERO }),
         ExecutorNeed::Sequence(_) => ExecutorEvent::Sequence(version, row),
-        ExecutorNeed::Item(item, _) => {
+        ExecutorNeed::Item(item, _) | ExecutorNeed::ItemUnlessTaken(item, _) => {
             transaction.note_item_read(item, version)?;
             ExecutorEvent::Item(transaction.settle(item, row)?)
         }

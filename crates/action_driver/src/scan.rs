@@ -5,7 +5,7 @@
 
 use crate::contention::Contention;
 use crate::limits::SCAN_BYTES_MAX;
-use crate::need::{ExecutorEvent, ExecutorNeed, RangeNeed};
+use crate::need::{ExecutorEvent, ExecutorNeed, RangeAccess, RangeNeed};
 use crate::reliance::Reliance;
 use crate::rows;
 use crate::scene::ExecutorStep;
@@ -139,6 +139,7 @@ impl ScanJob {
             kind: AccessKind::Read,
             limit,
             reverse: self.reverse,
+            access: RangeAccess::Waits,
         })))
     }
 }

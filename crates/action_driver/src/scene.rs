@@ -94,6 +94,8 @@ pub enum ExecutorStep {
     Need(ExecutorNeed),
     /// Until what it has noted for foreign keys is looked at.
     Check,
+    /// Until what it has gathered can be referred to.
+    Gathered,
     /// For good.
     Done,
 }
@@ -108,7 +110,7 @@ impl Results {
                 !returning.is_empty()
             }
             Action::SetSequence { value, .. } => matches!(value, SequenceValue::Set { .. }),
-            Action::Bind { .. } | Action::Catalog { .. } | Action::Rebuild { .. } => false,
+            Action::Bind { .. } | Action::Gather { .. } | Action::Catalog { .. } | Action::Rebuild { .. } => false,
             Action::CheckReferences { .. } | Action::Defer(_) | Action::Notify { .. } => false,
         };
         if returns_rows {

@@ -51,6 +51,8 @@ pub struct ExecutingTransaction {
     pub may_add: bool,
     /// Whether it has read anything that a lease must cover.
     pub has_read: bool,
+    /// Whether its statement has looked at rows that no commit checks.
+    pub has_peeked: bool,
     /// Whether the client has been told anything of it, so that it cannot be started over.
     pub answered: bool,
     /// Why it is over, when that was found out between two requests. The next request is answered so.
@@ -111,6 +113,7 @@ impl ExecutingTransaction {
             snapshot: None,
             may_add: false,
             has_read: false,
+            has_peeked: false,
             answered: false,
             over: None,
             companions: Vec::new(),
@@ -345,6 +348,12 @@ impl ExecutingTransaction {
         self.read_bytes += range.low.as_bytes().len() + range.high.as_ref().map_or(0, |high| high.as_bytes().len());
         self.ranges.push(RangeRead { range, as_of });
         self.check_size()
+    }
+
+    /// Rows were read that are no part of its history. What comes of those that it looks at to lock some of them is told under a lease.
+    pub fn note_peek(&mut self, is_told: bool) {
+        self.has_read |= is_told;
+        self.has_peeked |= is_told;
     }
 
     /// The version at which the catalog row was found before.

@@ -7,7 +7,7 @@
 
 use concurrency_controller::ConcurrencyController;
 use concurrency_controller::limits::POINTS_MAX;
-use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyRequest, Method};
+use messages::concurrency::{AccessKind, AccessTarget, AccessWait, ConcurrencyRequest, Method};
 use messages::planted::Planted;
 use messages::{
     Age, Envelope, EpochNumber, History, Incarnation, Item, Key, Message, Now, Outbox, Server, ServerKind, SiteId,
@@ -100,7 +100,8 @@ fn accesses(method: Method) -> impl FnMut(u64) {
         for item in 0..ITEMS {
             let kind = if item % 2 == 0 { AccessKind::Read } else { AccessKind::Write };
             let target = AccessTarget::Item(Item { table: TableId(20), key: key(number, item) });
-            let access = ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait: true, precedence: false };
+            let access =
+                ConcurrencyRequest::Lock { transaction, age, target, kind, wait: AccessWait::Waits, precedence: false };
             ask(&mut controller, &mut outbox, access);
         }
         let transaction = id(number.saturating_sub(OPEN));

@@ -13,6 +13,7 @@
 //! Who is alone is not listed: its history says what it locks, should somebody come who has to be compared with it.
 
 use crate::lock_table::{LockPlace, LockTable, Mode, Placing};
+use messages::planted::Planted;
 use messages::{Age, Conflict, ConflictKind, History, Timestamp, TransactionId};
 use messages::{planted, reached};
 use rustc_hash::FxHashMap;
@@ -98,6 +99,11 @@ impl CommitLocks {
             readers: FxHashMap::default(),
             placing,
         }
+    }
+
+    /// Which clause the simulator leaves out.
+    pub fn planted(&self) -> Planted {
+        self.placing.planted
     }
 
     /// Whether nothing is locked and nobody waits, readers included.

@@ -19,7 +19,9 @@ use crate::commit_locks::CommitLocks;
 use crate::limits::{ACCESS_PATIENCE, ALONE_MAX, OWED_TIME, PRECEDENCE_TIME};
 use crate::lock_table::{Holder, LockPlace, LockStanding, LockTable, Mode, Placing};
 use crate::sequencer::{Judgement, Judges, Sequencer};
-use messages::concurrency::AccessTarget;
+use messages::concurrency::{AccessTarget, AccessWait};
+use messages::planted;
+use messages::planted::Planted;
 use messages::{Age, Conflict, ConflictKind, History, Item, TransactionId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -41,6 +43,8 @@ pub struct LockRequest {
     pub age: Age,
     /// When it began to wait (boot clock).
     pub since: u64,
+    /// Whether it waits for what it wants.
+    pub wait: AccessWait,
     /// Whether younger ones let it go first at once, and for as long as it executes.
     pub precedence: bool,
 }
@@ -73,7 +77,7 @@ pub struct How {
     /// For what use.
     pub mode: Mode,
     /// Whether it may wait.
-    pub may_wait: bool,
+    pub wait: AccessWait,
     /// See [`LockRequest::precedence`].
     pub precedence: bool,
 }
@@ -121,6 +125,8 @@ pub enum LockReply {
     Waits,
     /// It would wait, and may not.
     Busy,
+    /// Somebody else has what it wants only if nobody has it.
+    Taken,
     /// The transaction must abort.
     Refused(Conflict),
 }
@@ -139,8 +145,8 @@ pub struct Doomed {
 /// What was accessed or waited for and is so no more: who waits behind it may go on. Nothing if nobody waits at all.
 pub type Freed = Vec<AccessTarget>;
 
-/// Requests that waited, and what became of them: nothing said against them, they go on.
-pub type WaiterReplies = Vec<(TransactionId, Option<Conflict>)>;
+/// Requests that waited, and what became of them.
+pub type WaiterReplies = Vec<(TransactionId, LockReply)>;
 
 /// All executing transactions of a site.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -256,7 +262,7 @@ impl Executing {
         &mut self,
         LockOwner { transaction, age }: LockOwner,
         target: AccessTarget,
-        How { mode, may_wait, precedence }: How,
+        How { mode, wait, precedence }: How,
         now: u64,
         commit_locks: &mut CommitLocks,
         sequencer: &mut dyn Sequencer,
@@ -277,8 +283,12 @@ impl Executing {
             return LockReply::Granted;
         }
         self.requests += 1;
-        let request = LockRequest { transaction, target, mode, order: self.requests, age, since: now, precedence };
+        let request =
+            LockRequest { transaction, target, mode, order: self.requests, age, since: now, wait, precedence };
         sequencer.asks(&request);
+        if standing == LockStanding::Contested && self.is_taken(&request, commit_locks.planted()) {
+            return LockReply::Taken;
+        }
         let uncontested = standing == LockStanding::Free && self.waiting.is_empty() && judges == Judges::Contested;
         let judgement = match standing != LockStanding::Covered && is_commit_locked(&request, commit_locks) {
             true => Judgement::Wait,
@@ -298,7 +308,8 @@ impl Executing {
                 sequencer.refused(transaction);
                 return LockReply::Refused(conflict);
             }
-            Judgement::Wait if !may_wait => return LockReply::Busy,
+            Judgement::Wait if wait == AccessWait::Never => return LockReply::Busy,
+            Judgement::Wait if !may_wait_for(&request, commit_locks, sequencer) => return LockReply::Taken,
             Judgement::Wait => self.wait(request),
         }
         match self.refused_for_a_circle(transaction, sequencer) {
@@ -326,6 +337,14 @@ impl Executing {
                 self.held.add(LockPlace::from(target), alone, *mode);
             }
         }
+    }
+
+    /// Whether a request wants something only if nobody else has it, and somebody has. It may be that a method lets both have it.
+    fn is_taken(&self, request: &LockRequest, planted: Planted) -> bool {
+        let found = |_: Holder| ControlFlow::Break(());
+        request.wait == AccessWait::UnlessTaken
+            && !planted!(planted, TakenRowsGranted)
+            && self.held.conflicts(request.place(), request.transaction, request.mode, found).is_break()
     }
 
     fn wait(&mut self, request: LockRequest) {
@@ -548,6 +567,11 @@ impl Executing {
         sequencer.ended(self, transaction);
         (Doomed { transaction, conflict, waited }, freed)
     }
+}
+
+/// Whether a request may wait: one that wants nothing that is taken waits for its turn alone.
+fn may_wait_for(request: &LockRequest, commit_locks: &mut CommitLocks, sequencer: &dyn Sequencer) -> bool {
+    request.wait == AccessWait::Waits || sequencer.gives_turns() && !is_commit_locked(request, commit_locks)
 }
 
 fn is_commit_locked(request: &LockRequest, commit_locks: &mut CommitLocks) -> bool {

@@ -40,7 +40,7 @@ use evidence::LoadEvidence;
 use executing::{Committing, Doomed, Executing, How, LockOwner, LockReply, WaiterReplies};
 use expert_system::{Expert, RuleBook};
 use lock_table::{LockPlace, Mode, Placing};
-use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyReply, ConcurrencyRequest, Method};
+use messages::concurrency::{AccessKind, AccessTarget, AccessWait, ConcurrencyReply, ConcurrencyRequest, Method};
 use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::{
@@ -132,8 +132,8 @@ impl ConcurrencyController {
 
     fn request(&mut self, now: Now, site: SiteId, request: ConcurrencyRequest, outbox: &mut Outbox) {
         match request {
-            ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait, precedence } => {
-                let how = How { mode: Mode::from(kind), may_wait, precedence };
+            ConcurrencyRequest::Lock { transaction, age, target, kind, wait, precedence } => {
+                let how = How { mode: Mode::from(kind), wait, precedence };
                 self.access(now, LockOwner { transaction, age }, target, how, outbox);
             }
             ConcurrencyRequest::LockPrefetch { transaction, age, accesses } => {
@@ -183,6 +183,7 @@ impl ConcurrencyController {
         }
         self.evidence.asks(transaction, &target, how.mode, now.boot);
         let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
+        let is_told_of_waiting = how.wait == AccessWait::Waits;
         let answer = self.executing.access(owner, target, how, now.boot, locks, sequencer);
         if answer != LockReply::Waits {
             self.evidence.answered(transaction, now.boot);
@@ -191,8 +192,11 @@ impl ConcurrencyController {
             LockReply::Granted => reply_access(transaction, None, outbox),
             LockReply::Waits => {
                 self.counters.access_waits += 1;
-                busy(transaction, outbox);
+                if is_told_of_waiting {
+                    busy(transaction, outbox);
+                }
             }
+            LockReply::Taken => taken(transaction, outbox),
             LockReply::Busy => busy(transaction, outbox),
             LockReply::Refused(conflict) => {
                 self.count_refusal(&conflict);
@@ -208,10 +212,10 @@ impl ConcurrencyController {
         for (item, kind) in accesses {
             let target = AccessTarget::Item(item);
             self.evidence.asks(owner.transaction, &target, Mode::from(kind), now.boot);
-            let how = How { mode: Mode::from(kind), may_wait: false, precedence: false };
+            let how = How { mode: Mode::from(kind), wait: AccessWait::Never, precedence: false };
             match self.executing.access(owner, target, how, now.boot, locks, sequencer) {
                 LockReply::Granted => granted += 1,
-                LockReply::Waits | LockReply::Busy | LockReply::Refused(_) => break,
+                LockReply::Waits | LockReply::Busy | LockReply::Taken | LockReply::Refused(_) => break,
             }
         }
         self.evidence.answered(owner.transaction, now.boot);
@@ -310,10 +314,17 @@ impl ConcurrencyController {
     }
 
     fn answer(&mut self, now: Now, answers: WaiterReplies, outbox: &mut Outbox) {
-        for (transaction, conflict) in answers {
+        for (transaction, answer) in answers {
             self.evidence.answered(transaction, now.boot);
-            conflict.iter().for_each(|conflict| self.count_refusal(conflict));
-            reply_access(transaction, conflict, outbox);
+            match answer {
+                LockReply::Granted => reply_access(transaction, None, outbox),
+                LockReply::Taken => taken(transaction, outbox),
+                LockReply::Refused(conflict) => {
+                    self.count_refusal(&conflict);
+                    reply_access(transaction, Some(conflict), outbox);
+                }
+                LockReply::Waits | LockReply::Busy => unreachable!("it has waited"),
+            }
         }
     }
 
@@ -339,6 +350,11 @@ fn tell_doomed(loser: Doomed, outbox: &mut Outbox) {
 
 fn busy(transaction: TransactionId, outbox: &mut Outbox) {
     let reply = ConcurrencyReply::LockBusy { transaction };
+    outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
+}
+
+fn taken(transaction: TransactionId, outbox: &mut Outbox) {
+    let reply = ConcurrencyReply::LockTaken { transaction };
     outbox.local(ServerKind::ActionDriver, Message::ConcurrencyReply(reply));
 }
 

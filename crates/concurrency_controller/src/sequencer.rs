@@ -54,7 +54,8 @@ pub struct Breaker {
 /// The contract, which the conformance suite runs on every implementation:
 ///
 /// 1. Every access is answered exactly once, unless `Finish` or `CommitLock` of its transaction comes first. One that waits is said
-///    to be busy before; one that would wait and may not is said to be busy instead.
+///    to be busy before; one that would wait and may not is said to be busy instead. What is wanted only if nobody else has it is never granted while
+///    another executing transaction has a conflicting access, or a commit-lock is on it.
 /// 2. When an access is granted, no other transaction has a conflicting commit-lock, held or waited for.
 /// 3. Whoever loses an access to a commit-lock is told once that it is doomed, and is granted nothing afterwards.
 /// 4. No wait closes a circle: once all transactions that wait for nobody have finished, somebody goes on.
@@ -121,6 +122,11 @@ pub trait Sequencer {
 
     /// Time has passed (boot clock). Whether waiting requests are to be judged again.
     fn passes(&mut self, _: &Executing, _: u64) -> bool {
+        false
+    }
+
+    /// Whether who is to wait waits for a turn, and not for what it wants alone.
+    fn gives_turns(&self) -> bool {
         false
     }
 

@@ -85,6 +85,10 @@ impl Sequencer for Serial {
         Wakes::All
     }
 
+    fn gives_turns(&self) -> bool {
+        true
+    }
+
     fn passes(&mut self, executing: &Executing, now: u64) -> bool {
         let idle = |turn: &mut TransactionId| executing.request_of(*turn).is_none();
         if now < self.since + SERIAL_IDLE {

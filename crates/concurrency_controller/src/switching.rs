@@ -13,7 +13,7 @@ use crate::both::Both;
 use crate::limits::SWITCH_PATIENCE;
 use crate::methods::Ruling;
 use crate::sequencer::Breaker;
-use crate::{CommitLocks, ConcurrencyController, reply_access, tell_doomed};
+use crate::{CommitLocks, ConcurrencyController, tell_doomed};
 use messages::concurrency::{Method, SwitchStrategy};
 use messages::method::{Switch, SwitchedBy};
 use messages::planted::Bug;
@@ -184,9 +184,7 @@ impl ConcurrencyController {
         let (locks, sequencer) = (&mut self.commit_locks, self.ruling.sequencer_mut());
         let answers = self.executing.judge_anew(look_for_circles, now.boot, locks, sequencer);
         if self.placing.planted.is(Bug::SwitchAnswersTwice) {
-            for (transaction, conflict) in answers.clone() {
-                reply_access(transaction, conflict, outbox);
-            }
+            self.answer(now, answers.clone(), outbox);
         }
         self.answer(now, answers, outbox);
     }

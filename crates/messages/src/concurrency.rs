@@ -44,12 +44,26 @@ impl AccessKind {
     }
 }
 
+/// What an access does that cannot be granted at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AccessWait {
+    /// It waits.
+    Waits,
+    /// It is answered `LockBusy` instead, and nothing: as if it had not been asked for.
+    Never,
+    /// It is a lock that its client wants only if nobody else has it (`SKIP LOCKED`, `NOWAIT`): `LockTaken` if another executing transaction has accessed the
+    /// target in a conflicting mode, or one that is being prepared has a commit-lock on it, *whatever the method*. It may wait for its turn, if
+    /// the method gives turns.
+    UnlessTaken,
+}
+
 /// To the concurrency controller.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ConcurrencyRequest {
     /// Action driver: may this executing transaction access the target? Answered `LockReply`, after a wait where the method waits. Whatever the
     /// method, an access of something that is commit-locked in a conflicting mode waits for that outcome; `LockBusy` says so at once. A
-    /// transaction has at most one access under way. Never granted again once the transaction was doomed.
+    /// transaction has at most one access under way. Never granted again once the transaction was doomed. One that is not to be had from others
+    /// ([`AccessWait::UnlessTaken`]) is answered `LockReply` or `LockTaken`.
     Lock {
         /// Who asks. Known from its first access to its `Finish`.
         transaction: TransactionId,
@@ -59,8 +73,8 @@ pub enum ConcurrencyRequest {
         target: AccessTarget,
         /// How.
         kind: AccessKind,
-        /// Whether it may wait. What may not is answered `LockBusy` instead, and nothing.
-        may_wait: bool,
+        /// Whether it may wait.
+        wait: AccessWait,
         /// Whether younger transactions die rather than take it, from now until who asks has ended: what would lose it again and again otherwise.
         precedence: bool,
     },
@@ -166,6 +180,11 @@ pub enum ConcurrencyReply {
     /// To the action driver: somebody else has what this access wants. If it may wait, `LockReply` follows; otherwise it is as if it had
     /// not been asked for.
     LockBusy {
+        /// Who asked.
+        transaction: TransactionId,
+    },
+    /// To the action driver: somebody else has what this access wanted only if nobody has it. It is as if it had not been asked for.
+    LockTaken {
         /// Who asked.
         transaction: TransactionId,
     },

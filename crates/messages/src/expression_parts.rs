@@ -7,7 +7,7 @@ impl Expression {
     pub fn visit(&self, each: &mut impl FnMut(&Expression)) {
         each(self);
         match self {
-            Expression::Constant(_) | Expression::Parameter(_) | Expression::Column(_) => {}
+            Expression::Constant(_) | Expression::Parameter(_) | Expression::Column(_) | Expression::Gathered(..) => {}
             Expression::TransactionTime
             | Expression::NextValue(_)
             | Expression::CurrentValue(..)

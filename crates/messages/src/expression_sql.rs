@@ -235,6 +235,7 @@ impl Printer<'_> {
             Expression::NextValue(sequence) => format!("nextval('{}'::regclass)", sequence.name),
             Expression::CurrentValue(_, name) => format!("currval('{name}'::regclass)"),
             Expression::LastValue => "lastval()".to_owned(),
+            Expression::Gathered(place, _) => format!("gathered({place})"),
         }
     }
 

@@ -33,6 +33,7 @@ impl Expression {
             Expression::Constant(value) => value.data_type(),
             Expression::Column(position) => column(usize::from(*position)),
             Expression::Parameter(_) => None,
+            Expression::Gathered(_, gathered) => Some(*gathered),
             Expression::TransactionTime => Some(Type::TimestampTz),
             Expression::Unary(UnaryOperator::Minus, operand) => operand.type_over(column),
             Expression::Binary(operator, left, right) => {

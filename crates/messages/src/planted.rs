@@ -198,6 +198,7 @@ bugs! {
     StampKeptOnRetry = "stamp-kept-on-retry", rule 1: "a retry keeps the stamp with which it came too late";
     IncrementStamped = "increment-stamped", rule 1: "what is only added to is ordered by stamps";
     SerialTurnLost = "serial-turn-lost", rule 1: "the turn of a transaction that ends goes to nobody";
+    TakenRowsGranted = "taken-rows-granted", rule 1: "who wants a row only if nobody else has it gets it, where the method lets both execute";
     HomeCheckSkipped = "home-check-skipped", rule 3: "the home site takes what its method lets execute for a check of versions";
     SettingFromFile = "setting-from-file", rule 11: "a returning site runs the method of its file, whatever is set";
     SettingNotFollowed = "setting-not-followed", rule 11: "a setting that comes as a copy is installed and not followed";
@@ -230,6 +231,7 @@ impl Bug {
         Bug::StampKeptOnRetry,
         Bug::IncrementStamped,
         Bug::SerialTurnLost,
+        Bug::TakenRowsGranted,
         Bug::ParkedNotChecked,
     ];
 

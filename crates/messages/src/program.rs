@@ -74,7 +74,19 @@ pub enum Action {
         /// Return at most so many rows.
         limit: Option<Expression>,
         /// Lock the rows as for an update (`FOR UPDATE`), or share them (`FOR SHARE`).
-        lock: Option<RowLockStrength>,
+        lock: Option<RowLock>,
+        /// Find all rows first, and go on in this order; none: as they are found. Rows are locked, skipped and counted in it. Errors: 54000.
+        order: Vec<SortKey>,
+    },
+    /// Selects rows of one column and keeps what they have for the actions behind it ([`Expression::Gathered`]): `id = (SELECT ... FOR UPDATE)`.
+    /// Errors: 21000 for a second row where one value is wanted.
+    Gather {
+        /// The selection.
+        selection: Box<Action>,
+        /// Which of the values that are kept.
+        place: u16,
+        /// Keep an array of all values, which have this type; `None`: the only value, NULL if there is none.
+        array: Option<Type>,
     },
     /// Inserts rows.
     Insert {
@@ -214,6 +226,45 @@ pub enum ConflictKey {
     Index(usize),
 }
 
+/// A key to sort by.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SortKey {
+    /// Over the row that is read.
+    pub expression: Expression,
+    /// Greatest first.
+    pub descending: bool,
+    /// NULL before all values.
+    pub nulls_first: bool,
+}
+
+/// How rows that are read are locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowLock {
+    /// For what.
+    pub strength: RowLockStrength,
+    /// What is done about a row that another transaction has locked.
+    pub wait: RowLockWait,
+}
+
+impl RowLock {
+    /// Whoever has a row is waited for.
+    pub fn waiting(strength: RowLockStrength) -> RowLock {
+        RowLock { strength, wait: RowLockWait::Wait }
+    }
+}
+
+/// What is done about a row that another transaction has locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RowLockWait {
+    /// It is waited for.
+    Wait,
+    /// Error 55P03 (`NOWAIT`).
+    Error,
+    /// It is left out (`SKIP LOCKED`). Rows are locked one by one. Which others there are, or are left out, is no part of what the
+    /// transaction has read.
+    Skip,
+}
+
 /// `FOR UPDATE`, `FOR SHARE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RowLockStrength {
@@ -329,6 +380,8 @@ pub enum Expression {
     CurrentValue(u32, Arc<str>),
     /// `lastval`: the value that the session was given last of any sequence.
     LastValue,
+    /// What [`Action::Gather`] has kept in this place, and its type. In programs only, never in the catalog.
+    Gathered(u16, Type),
 }
 
 /// Operators with one operand.

@@ -6,7 +6,7 @@ use crate::expression_sql::SqlStyle;
 use crate::key::Key;
 use crate::program::{
     AccessPath, Action, BinaryOperator, ConflictClause, ConflictKey, Expression, InsertInput, OneOf, PrefixBounds,
-    Program, RowLockStrength, RowSource, SequenceValue, UnaryOperator, Values,
+    Program, RowLockStrength, RowLockWait, RowSource, SequenceValue, SortKey, UnaryOperator, Values,
 };
 use crate::schema::{IndexSchema, TableSchema};
 use std::fmt::{self, Display, Formatter};
@@ -27,6 +27,11 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
     match action {
         Action::Bind { arguments } => lines.push(format!("call with {}", ColumnNames::default().list(arguments))),
         Action::Select { .. } => select(action, lines),
+        Action::Gather { selection, place, array } => {
+            select(selection, lines);
+            let what = if array.is_some() { "all of it" } else { "the only value" };
+            lines.push(format!("keep {what} as {}", gathered(*place)));
+        }
         Action::Insert { table, values, input, on_conflict, returning, private } => {
             let names = ColumnNames::of_table(table);
             input_of(input, lines);
@@ -78,17 +83,25 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
 }
 
 fn select(action: &Action, lines: &mut Vec<String>) {
-    let Action::Select { source, filter, output, offset, limit, lock } = action else { return };
+    let Action::Select { source, filter, output, offset, limit, lock, order } = action else { return };
     let names = source.as_ref().map_or_else(ColumnNames::default, ColumnNames::of_source);
     if let Some(source) = source {
-        let purpose = match lock {
-            None => "",
-            Some(RowLockStrength::Update) => ", for update",
-            Some(RowLockStrength::Share) => ", for share",
-        };
-        lines.push(read(source, purpose));
+        let strength = lock.map_or("", |lock| match lock.strength {
+            RowLockStrength::Update => ", for update",
+            RowLockStrength::Share => ", for share",
+        });
+        let wait = lock.map_or("", |lock| match lock.wait {
+            RowLockWait::Wait => "",
+            RowLockWait::Error => ", unless locked",
+            RowLockWait::Skip => ", one by one, leaving out what is locked",
+        });
+        lines.push(read(source, &format!("{strength}{wait}")));
     }
     test(filter.as_ref(), &names, lines);
+    if !order.is_empty() {
+        let keys = order.iter().map(|key| names.sort_key(key));
+        lines.push(format!("sort by {}", keys.collect::<Vec<_>>().join(", ")));
+    }
     if let Some(offset) = offset {
         lines.push(format!("skip {} rows", names.show(offset)));
     }
@@ -99,6 +112,10 @@ fn select(action: &Action, lines: &mut Vec<String>) {
         true => "return nothing".to_string(),
         false => format!("return {}", names.list(output)),
     });
+}
+
+fn gathered(place: u16) -> String {
+    format!("#{}", u32::from(place) + 1)
 }
 
 fn set_sequence(sequence: &TableSchema, value: &SequenceValue) -> String {
@@ -290,6 +307,15 @@ impl ColumnNames {
         }
     }
 
+    fn sort_key(&self, key: &SortKey) -> String {
+        let nulls = match (key.descending, key.nulls_first) {
+            (false, true) => " NULLS FIRST",
+            (true, false) => " NULLS LAST",
+            _ => "",
+        };
+        format!("{}{}{nulls}", self.show(&key.expression), if key.descending { " DESC" } else { "" })
+    }
+
     fn list(&self, expressions: &[Expression]) -> String {
         let shown: Vec<String> = expressions.iter().map(|expression| self.show(expression)).collect();
         shown.join(", ")
@@ -381,6 +407,7 @@ impl ColumnNames {
             Expression::NextValue(sequence) => format!("nextval({})", sequence.name),
             Expression::CurrentValue(_, name) => format!("currval({name})"),
             Expression::LastValue => "lastval()".to_string(),
+            Expression::Gathered(place, _) => gathered(*place),
         }
     }
 
@@ -401,7 +428,8 @@ impl ColumnNames {
             | Expression::Call(..)
             | Expression::NextValue(_)
             | Expression::CurrentValue(..)
-            | Expression::LastValue => self.show(expression),
+            | Expression::LastValue
+            | Expression::Gathered(..) => self.show(expression),
             Expression::Cast(operand, _, false) => self.nested(operand),
             _ => format!("({})", self.show(expression)),
         }

@@ -4,6 +4,7 @@
 //! * [`durability`]: what was acknowledged is there at the end, what was refused is not;
 //! * [`copies`]: all sites end with equal copies, nothing stale;
 //! * [`families`]: no child lacks its parent, cascades are whole;
+//! * [`locks`]: what was taken because nobody else had it, nobody else has had;
 //! * [`methods`]: a site runs the method of concurrency control that is installed there;
 //! * [`notifications`]: who listens is told of each commit once, in one order everywhere;
 //! * [`outcomes`]: one outcome per transaction and epoch in all logs of all sites.
@@ -15,6 +16,7 @@
 pub mod copies;
 pub mod durability;
 pub mod families;
+pub mod locks;
 pub mod methods;
 pub mod notifications;
 pub mod outcomes;

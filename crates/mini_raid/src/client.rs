@@ -7,7 +7,9 @@ mod schema;
 
 use crate::checkers::notifications::is_notified;
 use crate::families::{FamilyStep, FamilyView};
-use crate::history::{HistoryWrite, Observation, ObservedTransaction, TransactionFate, WriteToken, companion};
+use crate::history::{
+    HistoryWrite, Observation, ObservedTransaction, TakenList, TransactionFate, WriteToken, companion,
+};
 use crate::programs::{self, Programs, counted};
 use crate::random::SeededRandom;
 use crate::tables::TableStep;
@@ -109,6 +111,8 @@ impl SimulatedClient {
             observations: Vec::new(),
             changes: Vec::new(),
             family: FamilyView::default(),
+            taken: Vec::new(),
+            committing: None,
         });
     }
 
@@ -132,6 +136,9 @@ impl SimulatedClient {
             WorkloadStep::Family(step) => self.family_request(step, programs, (now / 1_000) as i64),
             _ => self.request_of(&step, now, programs, workload, random),
         };
+        if let (WorkloadStep::Commit, Some(transaction)) = (&step, &mut self.transaction) {
+            transaction.committing = Some(now);
+        }
         self.waiting = ClientWaiting::Step(step);
         self.send(now, request)
     }
@@ -180,6 +187,7 @@ impl SimulatedClient {
             WorkloadStep::Begin(mode) => SessionRequest::Begin { mode, time_micros },
             WorkloadStep::ReadList(key) => execute(&programs.read_list, [key, 0], [0, 0]),
             WorkloadStep::ReadListForUpdate(key) => execute(&programs.read_list_for_update, [key, 0], [0, 0]),
+            WorkloadStep::TakeList { low, high } => execute(&programs.take_list, [low, high], [0, 0]),
             WorkloadStep::ReadTwoLists(first, second) => execute(&programs.read_two_lists, [first, second], [0, 0]),
             WorkloadStep::Append(key, token) => {
                 self.changes().push(HistoryWrite::Append { key, token });
@@ -246,7 +254,7 @@ impl SimulatedClient {
 
     /// An answer came.
     pub fn answered(&mut self, now: u64, reply: SessionReply, workload: &mut Workload) -> Option<ClientAction> {
-        self.waiting_since = None;
+        let asked = self.waiting_since.take().unwrap_or(now);
         match std::mem::replace(&mut self.waiting, ClientWaiting::No) {
             ClientWaiting::No => Some(ClientAction::Wrong(format!("an answer that nobody asked for: {reply:?}"))),
             ClientWaiting::Rollback => match reply {
@@ -259,6 +267,9 @@ impl SimulatedClient {
             },
             ClientWaiting::Step(step) => match reply {
                 SessionReply::Failed(failure) => Some(self.failed(now, &step, &failure)),
+                SessionReply::Executed { rows, .. } if matches!(step, WorkloadStep::TakeList { .. }) => {
+                    self.took(&rows, asked, now, workload).err().map(ClientAction::Wrong)
+                }
                 reply => match self.take(&step, reply, workload) {
                     Ok(()) if matches!(step, WorkloadStep::Rollback) => Some(self.rolled_back(now)),
                     Ok(()) => None,
@@ -266,6 +277,16 @@ impl SimulatedClient {
                 },
             },
         }
+    }
+
+    /// At most one list that nobody else had. Errors: it cannot be.
+    fn took(&mut self, rows: &[Vec<Value>], asked: u64, told: u64, workload: &mut Workload) -> Result<(), String> {
+        let Some(row) = rows.first() else { return Ok(()) };
+        let key = row[0].as_integer().ok_or("a key that is no number")? as u64;
+        self.observe_list(key, entries_of(&row[1])?, workload)?;
+        let transaction = self.transaction.as_mut().expect("a step belongs to a transaction");
+        transaction.taken.push(TakenList { key, asked, told });
+        Ok(())
     }
 
     fn rolled_back(&mut self, now: u64) -> ClientAction {

@@ -105,7 +105,15 @@ impl FamilyPrograms {
             let path = AccessPath::KeyRange(PrefixBounds::default());
             let source = Some(RowSource { table: Arc::clone(table), path, reverse: false });
             let output = (0..columns).map(Expression::Column).collect();
-            let read = Action::Select { source, filter: None, output, offset: None, limit: None, lock: None };
+            let read = Action::Select {
+                source,
+                filter: None,
+                output,
+                offset: None,
+                limit: None,
+                lock: None,
+                order: Vec::new(),
+            };
             with_references(read, columns, Arc::default())
         };
         FamilyPrograms {

@@ -138,6 +138,21 @@ pub struct ObservedTransaction {
     pub changes: Vec<HistoryWrite>,
     /// What it read and wrote of parents and children.
     pub family: FamilyView,
+    /// Lists that it has taken because nobody else had them.
+    pub taken: Vec<TakenList>,
+    /// When its commit was sent, if it was.
+    pub committing: Option<u64>,
+}
+
+/// A list that was free for a transaction to lock (`SKIP LOCKED`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TakenList {
+    /// Which.
+    pub key: u64,
+    /// When it was asked for.
+    pub asked: u64,
+    /// When the client was told that it has it.
+    pub told: u64,
 }
 
 impl ObservedTransaction {
@@ -159,6 +174,8 @@ impl ObservedTransaction {
             observations: Vec::new(),
             changes: Vec::new(),
             family: FamilyView::default(),
+            taken: Vec::new(),
+            committing: None,
         }
     }
 }

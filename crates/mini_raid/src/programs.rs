@@ -7,7 +7,7 @@ use crate::families::{CHILDREN, LINKED, PARENTS};
 use crate::family_programs::FamilyPrograms;
 use messages::program::{
     AccessPath, Action, BinaryOperator, ConflictClause, ConflictKey, Expression, ForeignKeyReference, InsertInput,
-    OneOf, PrefixBounds, Program, ResultColumn, RowLockStrength, RowSource, Values,
+    OneOf, PrefixBounds, Program, ResultColumn, RowLock, RowLockStrength, RowLockWait, RowSource, Values,
 };
 use messages::schema::{CatalogEntry, Column, SequenceSchema, TableSchema};
 use messages::settings::Parameter;
@@ -36,6 +36,8 @@ pub struct Programs {
     pub read_list: Arc<Program>,
     /// `SELECT v FROM lists WHERE k = $1 FOR UPDATE`
     pub read_list_for_update: Arc<Program>,
+    /// `SELECT k, v FROM lists WHERE k >= $1 AND k < $3 LIMIT 1 FOR UPDATE SKIP LOCKED`
+    pub take_list: Arc<Program>,
     /// `SELECT k, v FROM lists WHERE k IN ($1, $2)`
     pub read_two_lists: Arc<Program>,
     /// `INSERT INTO lists VALUES ($1, $2) ON CONFLICT (k) DO UPDATE SET v = lists.v || excluded.v RETURNING v`
@@ -139,7 +141,7 @@ fn make_sequence() -> Action {
 
 fn draw() -> Action {
     let output = vec![Expression::NextValue(sequence())];
-    Action::Select { source: None, filter: None, output, offset: None, limit: None, lock: None }
+    Action::Select { source: None, filter: None, output, offset: None, limit: None, lock: None, order: Vec::new() }
 }
 
 /// Sets a parameter of all sites or of one, or takes that back.
@@ -194,8 +196,8 @@ fn point(storage: TableId) -> RowSource {
     point_at(table(storage))
 }
 
-fn select(source: RowSource, output: Vec<Expression>, lock: Option<RowLockStrength>) -> Action {
-    Action::Select { source: Some(source), filter: None, output, offset: None, limit: None, lock }
+fn select(source: RowSource, output: Vec<Expression>, lock: Option<RowLock>) -> Action {
+    Action::Select { source: Some(source), filter: None, output, offset: None, limit: None, lock, order: Vec::new() }
 }
 
 /// `INSERT INTO storage VALUES ($key, $key + 1)`, an existing row updated by `assignment` (over old and excluded row).
@@ -269,13 +271,30 @@ fn notify() -> Action {
     Action::Notify { channel, payload: Expression::Parameter(1), process: 0 }
 }
 
-fn scan(storage: TableId, reverse: bool) -> Arc<Program> {
+fn within(storage: TableId, reverse: bool) -> RowSource {
     let bounds = PrefixBounds {
         prefix: Vec::new(),
         low: Some((Expression::Parameter(0), true)),
         high: Some((Expression::Parameter(2), false)),
     };
-    let source = RowSource { table: table(storage), path: AccessPath::KeyRange(bounds), reverse };
+    RowSource { table: table(storage), path: AccessPath::KeyRange(bounds), reverse }
+}
+
+fn take() -> Arc<Program> {
+    let select = Action::Select {
+        source: Some(within(LISTS, false)),
+        filter: None,
+        output: vec![Expression::Column(0), Expression::Column(1)],
+        offset: None,
+        limit: Some(Expression::Constant(Value::BigInt(1))),
+        lock: Some(RowLock { strength: RowLockStrength::Update, wait: RowLockWait::Skip }),
+        order: Vec::new(),
+    };
+    program(vec![select], &[KEY, VALUE], false)
+}
+
+fn scan(storage: TableId, reverse: bool) -> Arc<Program> {
+    let source = within(storage, reverse);
     let columns: &[(&str, Type)] = if storage == COUNTERS { &[KEY, NUMBER, QUARTERS] } else { &[KEY, VALUE] };
     let output = (0..columns.len()).map(|column| Expression::Column(column as u16)).collect();
     program(vec![select(source, output, None)], columns, true)
@@ -288,7 +307,7 @@ impl Programs {
         let counter = [1, 2].map(Expression::Column).to_vec();
         // The other way round, so that it shows if they are not.
         let bind = Action::Bind { arguments: [2, 3, 0, 1].map(Expression::Parameter).to_vec() };
-        let read = |storage, lock: Option<RowLockStrength>| {
+        let read = |storage, lock: Option<RowLock>| {
             let read_only = lock.is_none();
             program(vec![select(point(storage), value(), lock)], &[VALUE], read_only)
         };
@@ -314,7 +333,8 @@ impl Programs {
         let both = vec![Expression::Column(0), Expression::Column(1)];
         Programs {
             read_list: read(LISTS, None),
-            read_list_for_update: read(LISTS, Some(RowLockStrength::Update)),
+            read_list_for_update: read(LISTS, Some(RowLock::waiting(RowLockStrength::Update))),
+            take_list: take(),
             read_two_lists: program(vec![select(two, both, None)], &[KEY, VALUE], true),
             append: program(vec![append(0)], &[VALUE], false),
             append_and_notify: program(vec![notify(), append(0)], &[VALUE], false),

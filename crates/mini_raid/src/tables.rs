@@ -361,7 +361,7 @@ fn read(table: Option<&Arc<TableSchema>>, by_index: bool) -> Action {
         RowSource { table: Arc::clone(table), path, reverse: false }
     });
     let output = if source.is_some() { vec![Expression::Column(0), Expression::Column(1)] } else { Vec::new() };
-    Action::Select { source, filter: None, output, offset: None, limit: None, lock: None }
+    Action::Select { source, filter: None, output, offset: None, limit: None, lock: None, order: Vec::new() }
 }
 
 fn insert(table: &Arc<TableSchema>, keys: impl IntoIterator<Item = i64>, private: bool) -> Action {

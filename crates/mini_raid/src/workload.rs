@@ -19,6 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Additions to one counter, at most: digits of two bits, none of which may reach the sign.
 const DIGITS: usize = 30;
+/// Keys of lists that a taker looks at, at most.
+const TAKEN_FROM: u64 = 3;
 /// One in so many transactions is about the sequence.
 const DRAWS_EVERY: u64 = 12;
 
@@ -31,6 +33,13 @@ pub enum WorkloadStep {
     ReadList(u64),
     /// Reads a list and locks it.
     ReadListForUpdate(u64),
+    /// Locks a list of a range that nobody else has, and reads it.
+    TakeList {
+        /// First key.
+        low: u64,
+        /// Behind the last key.
+        high: u64,
+    },
     /// Reads two lists in one statement.
     ReadTwoLists(u64, u64),
     /// Appends an entry to a list.
@@ -575,6 +584,8 @@ impl Workload {
                     if !written.contains(&list) {
                         if random.one_in(4) {
                             plan.push(WorkloadStep::ReadListForUpdate(list));
+                        } else if random.one_in(4) {
+                            plan.push(WorkloadStep::TakeList { low: list, high: list + TAKEN_FROM });
                         }
                         written.push(list);
                         plan.push(WorkloadStep::Append(list, self.token()));

@@ -8,7 +8,7 @@ use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
 use messages::KeyRange;
 use messages::concurrency::AccessKind;
-use messages::program::Action;
+use messages::program::{Action, RowLockWait};
 use messages::schema::TableSchema;
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ impl CheckRun {
             if scene.changes.len() >= BATCH_CHECKED {
                 return Ok(ExecutorStep::Check);
             }
-            match self.cursor.next(AccessKind::Read) {
+            match self.cursor.next(AccessKind::Read, RowLockWait::Wait) {
                 Err(Some(need)) => return Ok(ExecutorStep::Need(need)),
                 Err(None) => return Ok(ExecutorStep::Done),
                 Ok((key, row)) => {

@@ -10,8 +10,8 @@ use crate::row_write::{self, Image, RowWrite, RowWriteProgress, WritePart};
 use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, ConflictKey, Expression};
 use messages::schema::{Column, TableSchema};
+use messages::program::{Action, ConflictKey, Expression, RowLockWait};
 use messages::session::Failure;
 use messages::{Key, KeyRange, Row};
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ impl RebuildRun {
                 }
             }
             event = ExecutorEvent::Go;
-            match self.cursor.next(AccessKind::Read) {
+            match self.cursor.next(AccessKind::Read, RowLockWait::Wait) {
                 Err(Some(need)) => return Ok(ExecutorStep::Need(need)),
                 Err(None) => return Ok(ExecutorStep::Done),
                 Ok((key, row)) => {

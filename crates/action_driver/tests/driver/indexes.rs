@@ -96,6 +96,7 @@ fn by_index(index: usize) -> Arc<Program> {
         offset: None,
         limit: None,
         lock: None,
+        order: Vec::new(),
     }])
 }
 

@@ -6,6 +6,7 @@ mod companions;
 mod increments;
 mod indexes;
 mod leftovers;
+mod locking;
 mod programs;
 mod scripts;
 mod statements;

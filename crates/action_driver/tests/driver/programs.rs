@@ -17,7 +17,15 @@ fn from_accounts(path: AccessPath) -> RowSource {
 }
 
 fn select(source: RowSource, output: Vec<Expression>) -> Action {
-    Action::Select { source: Some(source), filter: None, output, offset: None, limit: None, lock: None }
+    Action::Select {
+        source: Some(source),
+        filter: None,
+        output,
+        offset: None,
+        limit: None,
+        lock: None,
+        order: Vec::new(),
+    }
 }
 
 fn all_columns() -> Vec<Expression> {

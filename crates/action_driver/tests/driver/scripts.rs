@@ -568,6 +568,7 @@ fn nothing_is_asked_for_nothing() {
         offset: None,
         limit: None,
         lock: None,
+        order: Vec::new(),
     }]);
     assert_eq!(world.run(&one, &[]).0, vec![vec![1.into()]]);
     world.begin(AccessMode::ReadWrite);

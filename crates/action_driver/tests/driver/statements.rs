@@ -497,6 +497,7 @@ fn planted_bugs_leave_their_clause_out() {
             offset: None,
             limit: None,
             lock: None,
+            order: Vec::new(),
         };
         assert_eq!(world.run(&program(vec![select]), &[2.into(), 1.into()]).0.len(), 2);
         world.said().matches(what).count()

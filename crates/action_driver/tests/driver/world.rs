@@ -6,7 +6,7 @@
 use action_driver::ActionDriver;
 use messages::access::{AccessReply, AccessRequest, Copies, CopyRequest};
 use messages::commit::{CommitReply, CommitRequest};
-use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyReply, ConcurrencyRequest};
+use messages::concurrency::{AccessKind, AccessTarget, AccessWait, ConcurrencyReply, ConcurrencyRequest};
 use messages::planted::Planted;
 use messages::program::{Action, Expression, Program};
 use messages::replication::{Increments, Service, ServiceReply, ServiceRequest};
@@ -330,9 +330,15 @@ impl World {
                 transaction,
                 target: AccessTarget::Item(item),
                 kind: AccessKind::Write,
-                may_wait: false,
+                wait: AccessWait::Never,
                 ..
             } if self.busy.contains(&item) => Some(ConcurrencyReply::LockBusy { transaction }),
+            ConcurrencyRequest::Lock {
+                transaction,
+                target: AccessTarget::Item(item),
+                wait: AccessWait::UnlessTaken,
+                ..
+            } if self.busy.contains(&item) => Some(ConcurrencyReply::LockTaken { transaction }),
             ConcurrencyRequest::Lock { transaction, .. } if !self.hold_accesses => {
                 let conflict = self.accesses.pop_front().flatten().map(Conflict::of);
                 Some(ConcurrencyReply::LockReply { transaction, conflict })

@@ -2,11 +2,12 @@
 //!
 //! Invariant: what is granted here or refused is answered by the caller, once.
 
-use super::{Executing, WaiterReplies, is_commit_locked};
+use super::{Executing, LockReply, WaiterReplies, is_commit_locked};
 use crate::commit_locks::CommitLocks;
 use crate::limits::HOLDS_ASKED_MAX;
 use crate::lock_table::{LockPlace, Mode};
 use crate::sequencer::{Judgement, Judges, Sequencer, Wakes};
+use messages::concurrency::AccessWait;
 use messages::reached;
 use messages::{Conflict, ConflictKind, TransactionId};
 use rustc_hash::FxHashSet;
@@ -94,7 +95,7 @@ impl Executing {
         });
     }
 
-    /// Judges waiting requests, in the order in which they came. What a refused one has stood in the way of is judged again, too.
+    /// Judges waiting requests, in the order in which they came. What one has stood in the way of that goes without a grant is judged again, too.
     fn judge_again(
         &mut self,
         mut candidates: BTreeMap<u64, TransactionId>,
@@ -105,26 +106,34 @@ impl Executing {
         let mut answers = Vec::new();
         while let Some((_, transaction)) = candidates.pop_first() {
             let Some(request) = self.request_of(transaction) else { continue };
-            if is_commit_locked(request, commit_locks) {
-                continue;
-            }
-            match sequencer.judge(self, request) {
-                Judgement::Wait => {}
-                Judgement::Go => {
-                    let request = self.withdraw(transaction).expect("a candidate waits");
-                    self.grant(request, now, sequencer);
-                    answers.push((transaction, None));
+            let is_commit_locked = is_commit_locked(request, commit_locks);
+            let is_unless_taken = request.wait == AccessWait::UnlessTaken;
+            let judgement = match is_commit_locked {
+                true => Judgement::Wait,
+                false => sequencer.judge(self, request),
+            };
+            let is_in_vain = is_commit_locked || judgement == Judgement::Wait && !sequencer.gives_turns();
+            let answer = match judgement {
+                _ if is_unless_taken && (is_in_vain || self.is_taken(request, commit_locks.planted())) => {
+                    LockReply::Taken
                 }
-                Judgement::Refuse(conflict) => {
-                    let request = self.withdraw(transaction).expect("a candidate waits");
+                Judgement::Wait => continue,
+                Judgement::Go => LockReply::Granted,
+                Judgement::Refuse(conflict) => LockReply::Refused(conflict),
+            };
+            let request = self.withdraw(transaction).expect("a candidate waits");
+            if answer == LockReply::Granted {
+                self.grant(request, now, sequencer);
+            } else {
+                if matches!(answer, LockReply::Refused(_)) {
                     sequencer.refused(transaction);
-                    answers.push((transaction, Some(conflict)));
-                    match sequencer.wakes() {
-                        Wakes::Places => self.waiting_for(request.place(), &mut candidates),
-                        Wakes::All | Wakes::Anew => candidates.clone_from(&self.queue),
-                    }
+                }
+                match sequencer.wakes() {
+                    Wakes::Places => self.waiting_for(request.place(), &mut candidates),
+                    Wakes::All | Wakes::Anew => candidates.clone_from(&self.queue),
                 }
             }
+            answers.push((transaction, answer));
         }
         answers
     }
@@ -143,7 +152,7 @@ impl Executing {
         let mut answers = Vec::new();
         for transaction in waiting.into_values() {
             if let Some(conflict) = self.refused_for_a_circle(transaction, sequencer) {
-                answers.push((transaction, Some(conflict)));
+                answers.push((transaction, LockReply::Refused(conflict)));
             }
         }
         answers.extend(self.judge_again(self.queue.clone(), now, commit_locks, sequencer));

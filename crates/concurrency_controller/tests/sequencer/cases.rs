@@ -158,6 +158,35 @@ fn who_may_not_wait_is_told_that_it_would() {
     }
 }
 
+/// Otherwise two workers would take one job (`SKIP LOCKED`), under the methods that let both execute; or one would skip what nobody has, because another has the
+/// turn.
+#[test]
+fn what_others_have_is_taken_whatever_the_method() {
+    for method in Method::ALL {
+        let mut site = Site::planted(method, Planted::none());
+        assert_eq!(site.write(own(1), item(7)), ["1 granted"]);
+        assert_eq!(site.write_unless_taken(own(2), item(7)), ["2 taken"], "{method:?}");
+        assert_eq!(site.write_unless_taken(own(2), range(0, 100)), ["2 taken"], "{method:?}");
+        let elsewhere = transaction(THERE, 50);
+        site.commit_lock(elsewhere, history(&[], &[], &[8]));
+        assert_eq!(site.write_unless_taken(own(2), item(8)), ["2 taken"], "{method:?}: it is being prepared");
+        site.finish(elsewhere);
+        // Where turns are given it waits for its own, and may have come too late by then.
+        match method {
+            Method::Serial => {
+                assert_eq!(site.write_unless_taken(own(2), item(9)), NOTHING);
+                assert_eq!(site.finish(own(1)), ["2 granted"]);
+                assert_eq!(site.write_unless_taken(own(2), item(7)), ["2 granted"]);
+                continue;
+            }
+            _ => assert_eq!(site.write_unless_taken(own(2), item(9)), ["2 granted"], "{method:?}"),
+        }
+        assert_eq!(site.write_unless_taken(own(1), item(7)), ["1 granted"], "{method:?}: it has it itself");
+        assert_eq!(site.finish(own(1)), NOTHING);
+        assert_eq!(site.write_unless_taken(own(2), item(7)), ["2 granted"], "{method:?}");
+    }
+}
+
 /// Otherwise what a program holds that goes on in another transaction would be lost to others on the way, or be held for ever.
 #[test]
 fn what_is_handed_over_stays_held() {
@@ -271,7 +300,7 @@ fn who_has_waited_long_goes_before_younger_ones_of_other_sites() {
 #[test]
 fn what_takes_precedence_is_not_lost_to_younger_ones() {
     for method in [Method::Locking, Method::Optimistic] {
-        let mut site = Site::new(method);
+        let mut site = Site::planted(method, Planted::none());
         let all = |number| history(&[], &[], &[number]);
         let remote = |number| transaction(THERE, number);
         assert_eq!(site.read_before_all(own(9), range(0, 100)), ["9 granted"]);

@@ -7,7 +7,7 @@
 use crate::properties::Era;
 use crate::support::{HERE, Site, THERE, adding, age, at, history, item, range, transaction};
 use concurrency_controller::limits::ACCESS_PATIENCE;
-use messages::concurrency::{AccessKind, ConcurrencyReply, ConcurrencyRequest, Method, SwitchStrategy};
+use messages::concurrency::{AccessKind, AccessWait, ConcurrencyReply, ConcurrencyRequest, Method, SwitchStrategy};
 use messages::planted::Planted;
 use messages::{Age, TransactionId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,7 +89,7 @@ pub struct Running {
     /// When its access began to wait.
     since: u64,
     /// Whether its next access may wait.
-    may_wait: bool,
+    wait: AccessWait,
 }
 
 impl Running {
@@ -195,7 +195,7 @@ impl<'a> World<'a> {
             writes: BTreeSet::new(),
             adds: BTreeSet::new(),
             since: 0,
-            may_wait: self.random.below(4) > 0,
+            wait: self.random_wait(),
         };
         if remote {
             for used in std::mem::take(&mut running.plan) {
@@ -203,6 +203,14 @@ impl<'a> World<'a> {
             }
         }
         self.running.insert(id, running);
+    }
+
+    fn random_wait(&mut self) -> AccessWait {
+        match self.random.below(4) {
+            0 => AccessWait::Never,
+            1 => AccessWait::UnlessTaken,
+            _ => AccessWait::Waits,
+        }
     }
 
     fn random_use(&mut self) -> Use {
@@ -289,7 +297,7 @@ impl<'a> World<'a> {
             writes: BTreeSet::new(),
             adds: BTreeSet::new(),
             since: 0,
-            may_wait: true,
+            wait: AccessWait::Waits,
         };
         for member in members {
             let member = self.running.get_mut(&member).expect("it runs");
@@ -341,7 +349,7 @@ impl<'a> World<'a> {
                 age: running.age,
                 target: if point { item(used.low) } else { range(used.low, used.high) },
                 kind: used.kind,
-                may_wait: running.may_wait,
+                wait: running.wait,
                 precedence: false,
             }
         } else {
@@ -465,7 +473,7 @@ impl<'a> World<'a> {
             writes: BTreeSet::new(),
             adds: BTreeSet::new(),
             since: 0,
-            may_wait: true,
+            wait: AccessWait::Waits,
         };
         if !self.running.contains_key(&id) && self.running.len() < OPEN_MAX && !again.plan.is_empty() {
             self.running.insert(id, again);
@@ -481,6 +489,18 @@ impl<'a> World<'a> {
         self.is_locking() && !self.setting.remote
     }
 
+    /// What is wanted only if nobody else has it is not granted while another has accessed it, whatever the method.
+    fn check_not_taken(&self, transaction: TransactionId, used: Use, granted: &[Use]) {
+        let has_it = |own: &Use| (used.low..used.high).all(|key| own.covers(key, used.kind));
+        if granted.iter().any(has_it) {
+            return;
+        }
+        let executes = |running: &&Running| !running.doomed && !running.prepared && running.stage != Stage::Lost;
+        let mut others = self.running.iter().filter(|(other, running)| other.home == HERE && executes(running));
+        let holder = others.find(|(_, running)| running.granted.iter().any(|held| held.conflicts(used)));
+        assert!(holder.is_none(), "{transaction} was granted {used:?}, which {holder:?} has");
+    }
+
     fn judge(&mut self, replies: Vec<ConcurrencyReply>) {
         for reply in replies {
             self.journal += &format!("{reply:?}\n");
@@ -494,6 +514,9 @@ impl<'a> World<'a> {
                         self.check_refusal(transaction, running.plan[0], &running.granted, conflict);
                     } else {
                         let used = running.plan.remove(0);
+                        if running.wait == AccessWait::UnlessTaken {
+                            self.check_not_taken(transaction, used, &running.granted);
+                        }
                         self.check_grant(transaction, used, &running.granted);
                         let has_all =
                             |own: &Use| own.kind == AccessKind::Write && own.low <= used.low && used.high <= own.high;
@@ -509,10 +532,21 @@ impl<'a> World<'a> {
                 ConcurrencyReply::LockBusy { transaction } => {
                     let running = self.running.get_mut(&transaction).expect("an answer to somebody who runs");
                     assert_eq!(running.stage, Stage::AccessUnderWay, "only an access is busy: {transaction}");
-                    if !running.may_wait {
+                    assert_ne!(
+                        running.wait,
+                        AccessWait::UnlessTaken,
+                        "what is not to be had from others is taken, not busy: {transaction}"
+                    );
+                    if running.wait == AccessWait::Never {
                         // It has not been asked for: the next time it waits.
-                        (running.stage, running.may_wait) = (Stage::Executing, true);
+                        (running.stage, running.wait) = (Stage::Executing, AccessWait::Waits);
                     }
+                }
+                ConcurrencyReply::LockTaken { transaction } => {
+                    let running = self.running.get_mut(&transaction).expect("an answer to somebody who runs");
+                    assert_eq!(running.stage, Stage::AccessUnderWay, "only an access is taken: {transaction}");
+                    assert_eq!(running.wait, AccessWait::UnlessTaken, "it has asked for no such thing: {transaction}");
+                    (running.stage, running.wait) = (Stage::Executing, AccessWait::Waits);
                 }
                 ConcurrencyReply::Doomed { transaction, .. } => {
                     assert!(!self.is_pure_locking(), "doomed although nobody prepares elsewhere: {transaction}");

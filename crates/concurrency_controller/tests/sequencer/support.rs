@@ -3,7 +3,9 @@
 
 use concurrency_controller::ConcurrencyController;
 use concurrency_controller::limits::POINTS_MAX;
-use messages::concurrency::{AccessKind, AccessTarget, ConcurrencyReply, ConcurrencyRequest, Method, SwitchStrategy};
+use messages::concurrency::{
+    AccessKind, AccessTarget, AccessWait, ConcurrencyReply, ConcurrencyRequest, Method, SwitchStrategy,
+};
 use messages::item::{ItemRead, RangeRead};
 use messages::planted::Planted;
 use messages::{
@@ -142,7 +144,7 @@ impl Site {
             age: age(transaction),
             target,
             kind,
-            may_wait: true,
+            wait: AccessWait::Waits,
             precedence: false,
         })
     }
@@ -151,13 +153,27 @@ impl Site {
     pub fn read_as(&mut self, transaction: TransactionId, clock: u64, target: AccessTarget) -> Vec<ConcurrencyReply> {
         let age = Age { clock, first: own(clock) };
         let kind = AccessKind::Read;
-        self.ask(ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait: true, precedence: false })
+        self.ask(ConcurrencyRequest::Lock {
+            transaction,
+            age,
+            target,
+            kind,
+            wait: AccessWait::Waits,
+            precedence: false,
+        })
     }
 
     /// An access with precedence.
     pub fn read_before_all(&mut self, transaction: TransactionId, target: AccessTarget) -> Vec<String> {
         let (age, kind) = (age(transaction), AccessKind::Read);
-        said(&self.ask(ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait: true, precedence: true }))
+        said(&self.ask(ConcurrencyRequest::Lock {
+            transaction,
+            age,
+            target,
+            kind,
+            wait: AccessWait::Waits,
+            precedence: true,
+        }))
     }
 
     /// Writes of items that are asked for together.
@@ -170,7 +186,20 @@ impl Site {
     /// An access that may not wait.
     pub fn try_write(&mut self, transaction: TransactionId, target: AccessTarget) -> Vec<ConcurrencyReply> {
         let (age, kind) = (age(transaction), AccessKind::Write);
-        self.ask(ConcurrencyRequest::Lock { transaction, age, target, kind, may_wait: false, precedence: false })
+        self.ask(ConcurrencyRequest::Lock {
+            transaction,
+            age,
+            target,
+            kind,
+            wait: AccessWait::Never,
+            precedence: false,
+        })
+    }
+
+    /// A write of what nobody else has.
+    pub fn write_unless_taken(&mut self, transaction: TransactionId, target: AccessTarget) -> Vec<String> {
+        let (age, kind, wait) = (age(transaction), AccessKind::Write, AccessWait::UnlessTaken);
+        said(&self.ask(ConcurrencyRequest::Lock { transaction, age, target, kind, wait, precedence: false }))
     }
 
     /// What it may only add to it may no more.
@@ -247,6 +276,7 @@ pub fn said(replies: &[ConcurrencyReply]) -> Vec<String> {
     };
     let one = |reply: &ConcurrencyReply| match reply {
         ConcurrencyReply::LockBusy { .. } => None,
+        ConcurrencyReply::LockTaken { transaction } => Some(format!("{} taken", transaction.sequence)),
         ConcurrencyReply::LockPrefetchReply { transaction, granted } => {
             Some(format!("{} granted {granted} ahead", transaction.sequence))
         }

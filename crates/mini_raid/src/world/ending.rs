@@ -1,7 +1,7 @@
 //! The end of a run: faults stop, the instance must recover by itself, and everything is looked at once more.
 
 use super::World;
-use crate::checkers::{copies, durability, families, serializability};
+use crate::checkers::{copies, durability, families, locks, serializability};
 use crate::client::SimulatedClient;
 use crate::event::SimulatedEvent;
 use crate::families::FamilyStep;
@@ -281,6 +281,7 @@ impl World {
             copies::check(&contents),
             durability::check(&self.history),
             families::check(&self.history),
+            locks::check(&self.history),
             serializability::check(&self.history),
         ];
         for check in checks {

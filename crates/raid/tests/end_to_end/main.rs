@@ -18,6 +18,7 @@ mod failures;
 mod harness;
 mod lateness;
 mod layouts;
+mod locking;
 mod materialized_views;
 mod memory;
 mod memory_servers;

@@ -5,7 +5,8 @@
 use messages::advisory::{AdvisoryKey, AdvisoryOwner, AdvisoryQueue, CHANNEL, PROCESS, table};
 use messages::notification::PAYLOAD_BYTES_END;
 use messages::program::{
-    AccessPath, Action, Expression, InsertInput, PrefixBounds, Program, ResultColumn, RowLockStrength, RowSource,
+    AccessPath, Action, Expression, InsertInput, PrefixBounds, Program, ResultColumn, RowLock, RowLockStrength,
+    RowSource,
 };
 use messages::{Incarnation, SessionId, SiteId};
 use std::sync::Arc;
@@ -39,16 +40,24 @@ fn program(actions: Vec<Action>, columns: &[(&str, Type)], read_only: bool) -> A
     })
 }
 
-fn selection(source: RowSource, lock: Option<RowLockStrength>) -> Arc<Program> {
+fn selection(source: RowSource, lock: Option<RowLock>) -> Arc<Program> {
     let output = (0..=CLAIMS).map(Expression::Column).collect();
-    let action = Action::Select { source: Some(source), filter: None, output, offset: None, limit: None, lock };
+    let action = Action::Select {
+        source: Some(source),
+        filter: None,
+        output,
+        offset: None,
+        limit: None,
+        lock,
+        order: Vec::new(),
+    };
     let columns = [("kind", Type::SmallInt), ("number", Type::BigInt), ("claims", Type::Bytea)];
     program(vec![action], &columns, lock.is_none())
 }
 
 /// Reads a lock's row, to write it.
 pub fn read(key: AdvisoryKey) -> Arc<Program> {
-    selection(row_of(key), Some(RowLockStrength::Update))
+    selection(row_of(key), Some(RowLock::waiting(RowLockStrength::Update)))
 }
 
 /// Reads all of them.

@@ -316,7 +316,8 @@ fn any_of(conjunct: &Expression, own: CandidateKey, key: Type, parameters: &[Opt
 fn is_fixed(expression: &Expression) -> bool {
     fn within(expression: &Expression, depth: usize) -> bool {
         match expression {
-            Expression::Constant(_) | Expression::Parameter(_) | Expression::TransactionTime => true,
+            Expression::Constant(_) | Expression::Parameter(_) | Expression::Gathered(..) => true,
+            Expression::TransactionTime => true,
             _ if depth == 0 => false,
             Expression::Cast(inner, ..) | Expression::Unary(_, inner) => within(inner, depth - 1),
             Expression::Binary(_, left, right) => within(left, depth - 1) && within(right, depth - 1),
@@ -361,6 +362,7 @@ fn static_type(expression: &Expression, parameters: &[Option<Type>]) -> Option<T
         Expression::Constant(value) => value.data_type(),
         Expression::Parameter(index) => parameters.get(usize::from(*index)).copied().flatten(),
         Expression::TransactionTime => Some(Type::TimestampTz),
+        Expression::Gathered(_, known) => Some(*known),
         Expression::Cast(_, target, _) => Some(*target),
         Expression::Unary(messages::program::UnaryOperator::Minus, inner) => static_type(inner, parameters),
         Expression::Binary(operator, left, right) => operators::binary_type(

@@ -28,8 +28,20 @@ impl Compiler<'_> {
         if let (Expr::Array(array), true) = (array, operator == in_list) {
             return self.in_list(operand, &array.elem, all, scope);
         }
-        let operand = self.expression(operand, scope)?;
         let array = self.expression(array, scope)?;
+        self.any_of_typed(operand, operator, array, all, scope)
+    }
+
+    /// `operand op ANY (array)` of an array that is compiled already; or ALL.
+    pub(super) fn any_of_typed(
+        &mut self,
+        operand: &Expr,
+        operator: BinaryOperator,
+        array: Typed,
+        all: bool,
+        scope: &Scope,
+    ) -> Compiled<Typed> {
+        let operand = self.expression(operand, scope)?;
         let (operand, array) = match (operand.data_type, array.data_type) {
             (Some(_), Some(Type::Array(of))) => {
                 let element = Typed { expression: Expression::Constant(Value::Null), data_type: Some(of.data_type()) };

@@ -6,6 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::advisory_calls;
 use crate::sql::expressions::Compiler;
 use crate::sql::feed::{Feed, Supplying};
+use crate::sql::gathering;
 use crate::sql::given::Context;
 use crate::sql::insert::Insertion;
 use crate::sql::local_times;
@@ -351,9 +352,7 @@ fn of_query(text: &Arc<str>, query: &ast::Query, compiler: &mut Compiler) -> Res
             compiler.rely(&mut program);
             Ok((Plan::Program(Arc::new(program)), Tag::Select, locks || compiler.draws))
         }
-        Err(Stop::Beyond(_)) if locks => {
-            Err(SqlError::unsupported("FOR UPDATE with joins, grouping, subqueries or sorting"))
-        }
+        Err(Stop::Beyond(_)) if locks => Err(gathering::refusal(query)),
         Err(Stop::Beyond(_)) => Ok((Plan::Query(text.clone()), Tag::Select, false)),
         Err(Stop::Error(error)) => Err(error),
     }

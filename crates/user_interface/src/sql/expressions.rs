@@ -14,7 +14,7 @@ use crate::sql::parse::Overriding;
 pub use crate::sql::scope::Scope;
 use crate::sql::settings::Facts;
 use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond, depends_on_zone};
-use messages::program::{BinaryOperator, Expression, UnaryOperator};
+use messages::program::{Action, BinaryOperator, Expression, UnaryOperator};
 use messages::schema::{Catalog, ProcedureSchema};
 use messages::{Key, Timestamp};
 use sql_syntax::TooDeep;
@@ -42,6 +42,10 @@ pub struct Compiler<'a> {
     pub overriding: Option<Overriding>,
     /// Whether what is compiled may take values of sequences.
     pub(super) may_draw: bool,
+    /// Whether a subquery may lock rows.
+    pub(super) may_gather: bool,
+    /// Subqueries that lock rows: `Action::Gather`.
+    pub(super) gathers: Vec<Action>,
     /// Of the procedure whose body it compiles.
     procedure: Option<&'a ProcedureSchema>,
     depth: usize,
@@ -62,6 +66,8 @@ impl<'a> Compiler<'a> {
             draws: false,
             overriding: None,
             may_draw: false,
+            may_gather: false,
+            gathers: Vec::new(),
             procedure: None,
             depth: 0,
             nodes: 0,

@@ -5,9 +5,10 @@
 
 use crate::errors::{SqlError, sqlstate};
 use crate::sql::expressions::{Compiler, Scope};
+use crate::sql::gathering::locks_rows;
 use crate::sql::names;
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
-use messages::program::Expression;
+use messages::program::{BinaryOperator, Expression};
 use sqlparser::ast::{self, Expr};
 use std::sync::Arc;
 use values::cast::Context;
@@ -59,6 +60,11 @@ impl Compiler<'_> {
                     arguments.push(self.expression(character, scope)?);
                 }
                 self.call(name, arguments)
+            }
+            Expr::Subquery(query) if locks_rows(query) => self.gathered_value(query, scope),
+            Expr::InSubquery { expr, subquery, negated: false } if locks_rows(subquery) => {
+                let array = self.gathered_array(subquery, scope)?;
+                self.any_of_typed(expr, BinaryOperator::Equal, array, false, scope)
             }
             Expr::Subquery(_) | Expr::InSubquery { .. } | Expr::Exists { .. } => Err(beyond("a subquery")),
             _ => Err(beyond("this form of expression")),
@@ -228,7 +234,7 @@ fn no_field(field: &ast::CeilFloorKind) -> bool {
 }
 
 /// Aggregates that share their name with no scalar function.
-fn is_aggregate(name: &str) -> bool {
+pub(super) fn is_aggregate(name: &str) -> bool {
     matches!(
         name,
         "count" | "sum" | "avg" | "min" | "max" | "every" | "bool_and" | "bool_or" | "string_agg" | "array_agg"

@@ -44,7 +44,7 @@ impl Compiler<'_> {
             Some(ast::UpdateTableFromKind::BeforeSet(from) | ast::UpdateTableFromKind::AfterSet(from)) => from,
         };
         if others.is_empty() {
-            match self.update_alone(update, &named, &scope) {
+            match self.gathering(|compiler| compiler.update_alone(update, &named, &scope)) {
                 Err(Stop::Beyond(_)) => self.parameters = before,
                 done => return done.map(Modification::Program),
             }
@@ -65,6 +65,23 @@ impl Compiler<'_> {
         program.columns = columns;
         let sql = feeding_query(&named, &update.table.relation, &values, others, update.selection.as_ref())?;
         Ok(Modification::Feed(feed(sql, program, &named.1)))
+    }
+
+    /// A program whose subqueries may lock rows. Errors: those of the compilation; 0A000 for one that locks rows and would be fed by a query.
+    fn gathering(&mut self, compile: impl FnOnce(&mut Self) -> Compiled<Program>) -> Compiled<Program> {
+        let may_gather = std::mem::replace(&mut self.may_gather, true);
+        let compiled = compile(self);
+        self.may_gather = may_gather;
+        match compiled {
+            Ok(mut program) => {
+                self.gather_first(&mut program)?;
+                Ok(program)
+            }
+            Err(Stop::Beyond(_)) if !std::mem::take(&mut self.gathers).is_empty() => {
+                Err(SqlError::unsupported("FOR UPDATE in a subquery beside joins, grouping or other subqueries").into())
+            }
+            Err(stop) => Err(stop),
+        }
     }
 
     fn update_alone(
@@ -102,7 +119,7 @@ impl Compiler<'_> {
         let before = self.parameters.clone();
         let others = delete.using.as_deref().unwrap_or(&[]);
         if others.is_empty() {
-            match self.delete_alone(delete, &named, &scope) {
+            match self.gathering(|compiler| compiler.delete_alone(delete, &named, &scope)) {
                 Err(Stop::Beyond(_)) => self.parameters = before,
                 done => return done.map(Modification::Program),
             }

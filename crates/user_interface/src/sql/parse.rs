@@ -7,6 +7,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::SQL_BYTES_MAX;
 use crate::sql::conflict_syntax;
 use crate::sql::cursor_syntax::{self, DeclaredCursor};
+use crate::sql::locking_syntax;
 use crate::sql::names;
 use crate::sql::places::{Cursor, position, unexpected};
 use crate::sql::queried_table::{self, QueriedTable};
@@ -172,7 +173,7 @@ pub(super) fn relation_of(text: &str) -> Result<String> {
 }
 
 fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) -> Result<Parsed> {
-    let mut tokens = plain_locks(tokens);
+    let mut tokens = locking_syntax::plain(tokens);
     temporary_syntax::check_scope(&tokens, text)?;
     let is_procedure = procedure_as_function(&mut tokens);
     let overriding = take_overriding(&mut tokens);
@@ -251,23 +252,6 @@ fn take_overriding(tokens: &mut Vec<TokenWithSpan>) -> Option<Overriding> {
 fn is_of_rows(statement: &ast::Statement) -> bool {
     use ast::Statement::{Delete, Insert, Query, Update};
     matches!(statement, Query(_) | Insert(_) | Update(_) | Delete(_))
-}
-
-/// `FOR NO KEY UPDATE` and `FOR KEY SHARE` as the stronger locks `FOR UPDATE` and `FOR SHARE`: a lock is one of a whole row.
-fn plain_locks(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let is = |token: Option<&TokenWithSpan>, word: &str| matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
-    let mut at = 0;
-    while at < tokens.len() {
-        if is(tokens.get(at), "for") {
-            let after_no = at + 1 + usize::from(is(tokens.get(at + 1), "no"));
-            let lock = if after_no > at + 1 { "update" } else { "share" };
-            if is(tokens.get(after_no), "key") && is(tokens.get(after_no + 1), lock) {
-                tokens.drain(at + 1..=after_no);
-            }
-        }
-        at += 1;
-    }
-    tokens
 }
 
 /// Has the parser read CREATE PROCEDURE as CREATE FUNCTION: it knows another system's procedures only.

@@ -159,7 +159,8 @@ fn is_immutable(expression: &Expression, table: &TableSchema) -> bool {
             Expression::TransactionTime
             | Expression::NextValue(_)
             | Expression::CurrentValue(..)
-            | Expression::LastValue => false,
+            | Expression::LastValue
+            | Expression::Gathered(..) => false,
             Expression::Cast(operand, target, _) => {
                 matches!(**operand, Expression::Constant(Value::Null))
                     || type_of(operand).is_none_or(|from| is_immutable_cast(from, *target))

@@ -1,7 +1,7 @@
 //! SELECT and VALUES to action programs, where one table or none is read.
 //!
-//! Invariant: a program returns what PostgreSQL would, in an order that satisfies ORDER BY. Joins, aggregates, subqueries, sorting
-//! and system catalogs are [`beyond`] a program.
+//! Invariant: a program returns what PostgreSQL would, in an order that satisfies ORDER BY. Joins, aggregates, subqueries, sorting of rows that are not
+//! locked, and system catalogs are [`beyond`] a program.
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::access::{self, OrderItem};
@@ -9,7 +9,9 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
 use messages::namespace;
-use messages::program::{Action, Expression, Program, ResultColumn, RowLockStrength, RowSource};
+use messages::program::{
+    Action, Expression, Program, ResultColumn, RowLock, RowLockStrength, RowLockWait, RowSource, SortKey,
+};
 use messages::schema::{CatalogEntry, TableSchema, VersionedTable};
 use messages::{Key, Timestamp};
 use sqlparser::ast::{self, Expr, SelectItem, SetExpr};
@@ -25,9 +27,43 @@ pub struct Output {
     pub column: ResultColumn,
 }
 
+/// What a query of one table compiles to.
+pub struct Selection {
+    /// `Action::Select`.
+    pub action: Action,
+    /// What it returns.
+    pub columns: Vec<ResultColumn>,
+    /// The catalog row that it relies on.
+    pub relies_on: Option<(Key, Timestamp)>,
+    /// Whether it locks nothing.
+    pub read_only: bool,
+}
+
+/// Where the rows of a query come from, and in which order.
+#[derive(Default)]
+struct FoundRows {
+    source: Option<RowSource>,
+    filter: Option<Expression>,
+    order: Vec<SortKey>,
+    relies_on: Option<(Key, Timestamp)>,
+}
+
 impl Compiler<'_> {
     /// A query as a program.
     pub fn select(&mut self, query: &ast::Query) -> Compiled<Program> {
+        let Selection { action, columns, relies_on, read_only } = self.selection(query)?;
+        Ok(Program {
+            parameters: self.take_parameters()?,
+            actions: vec![action],
+            columns,
+            relies_on: relies_on.into_iter().collect(),
+            read_only,
+            references: std::sync::Arc::default(),
+        })
+    }
+
+    /// A query as an action.
+    pub fn selection(&mut self, query: &ast::Query) -> Compiled<Selection> {
         let plain = query.with.is_none()
             && query.for_clause.is_none()
             && query.settings.is_none()
@@ -41,7 +77,7 @@ impl Compiler<'_> {
             SetExpr::Query(inner)
                 if query.order_by.is_none() && query.limit_clause.is_none() && query.fetch.is_none() =>
             {
-                return self.select(inner);
+                return self.selection(inner);
             }
             _ => return Err(beyond("a query of this form")),
         };
@@ -63,28 +99,56 @@ impl Compiler<'_> {
         };
         let order = self.order(query, &scope, &outputs)?;
         let (limit, offset) = self.limits(query)?;
-        let (source, filter, relies_on) = match found {
+        let rows = match found {
             None if order.as_ref().is_none_or(|order| !order.is_empty()) => {
                 return Err(beyond("ORDER BY without a table"));
             }
-            None => (None, condition, None),
-            Some((_, versioned)) => {
-                let order = order.ok_or_else(|| beyond("ORDER BY of an expression"))?;
-                let chosen = access::choose(&versioned.table, condition, &order, self.parameters.known())
-                    .ok_or_else(|| beyond("sorting"))?;
-                let source = RowSource { table: versioned.table.clone(), path: chosen.path, reverse: chosen.reverse };
-                (Some(source), chosen.filter, relies_on(&versioned))
-            }
+            None => FoundRows { filter: condition, ..FoundRows::default() },
+            Some((_, versioned)) => match lock {
+                None => self.found_in_order(&versioned, condition, order)?,
+                Some(lock) => {
+                    let keys = self.sort_keys(query, &scope, &outputs)?;
+                    self.found_to_lock(&versioned, condition, order, keys, lock)?
+                }
+            },
         };
         let (output, columns) = outputs.into_iter().map(|output| (output.expression, output.column)).unzip();
-        Ok(Program {
-            parameters: self.take_parameters()?,
-            actions: vec![Action::Select { source, filter, output, offset, limit, lock }],
-            columns,
-            relies_on: relies_on.into_iter().collect(),
-            read_only: lock.is_none(),
-            references: std::sync::Arc::default(),
-        })
+        let FoundRows { source, filter, order, relies_on } = rows;
+        let action = Action::Select { source, filter, output, offset, limit, lock, order };
+        Ok(Selection { action, columns, relies_on, read_only: lock.is_none() })
+    }
+
+    fn found_in_order(
+        &self,
+        versioned: &VersionedTable,
+        condition: Option<Expression>,
+        order: Option<Vec<OrderItem>>,
+    ) -> Compiled<FoundRows> {
+        let order = order.ok_or_else(|| beyond("ORDER BY of an expression"))?;
+        let chosen = access::choose(&versioned.table, condition, &order, self.parameters.known())
+            .ok_or_else(|| beyond("sorting"))?;
+        let source = RowSource { table: versioned.table.clone(), path: chosen.path, reverse: chosen.reverse };
+        let relies_on = relies_on(versioned);
+        Ok(FoundRows { source: Some(source), filter: chosen.filter, order: Vec::new(), relies_on })
+    }
+
+    /// Rows that are locked may be sorted. Those that are left out when they are locked pass the whole condition once more.
+    fn found_to_lock(
+        &self,
+        versioned: &VersionedTable,
+        condition: Option<Expression>,
+        order: Option<Vec<OrderItem>>,
+        keys: Vec<SortKey>,
+        lock: RowLock,
+    ) -> Compiled<FoundRows> {
+        let choose =
+            |order: &[OrderItem]| access::choose(&versioned.table, condition.clone(), order, self.parameters.known());
+        let in_order = order.as_deref().and_then(choose);
+        let order = if in_order.is_some() { Vec::new() } else { keys };
+        let chosen = in_order.or_else(|| choose(&[])).ok_or_else(|| beyond("this condition"))?;
+        let source = RowSource { table: versioned.table.clone(), path: chosen.path, reverse: chosen.reverse };
+        let filter = if lock.wait == RowLockWait::Skip { condition } else { chosen.filter };
+        Ok(FoundRows { source: Some(source), filter, order, relies_on: relies_on(versioned) })
     }
 
     /// The parameters' types, once all of the statement is compiled.
@@ -252,6 +316,26 @@ impl Compiler<'_> {
         Ok(Some(order))
     }
 
+    /// ORDER BY as keys to sort by.
+    fn sort_keys(&mut self, query: &ast::Query, scope: &Scope, outputs: &[Output]) -> Compiled<Vec<SortKey>> {
+        let Some(order_by) = &query.order_by else { return Ok(Vec::new()) };
+        let ast::OrderByKind::Expressions(items) = &order_by.kind else {
+            return Err(beyond("this form of ORDER BY"));
+        };
+        let mut keys = Vec::with_capacity(items.len());
+        for item in items {
+            let expression = self.order_expression(&item.expr, scope, outputs)?;
+            let expression = expression.ok_or_else(|| beyond("ORDER BY of this expression"))?;
+            let known = expression.type_over(&|position| scope.type_at(position));
+            if !known.is_none_or(|known| comparable(known, known)) {
+                return Err(beyond("ORDER BY of a type without order"));
+            }
+            let descending = item.options.asc == Some(false);
+            keys.push(SortKey { expression, descending, nulls_first: item.options.nulls_first.unwrap_or(descending) });
+        }
+        Ok(keys)
+    }
+
     /// What an item of ORDER BY orders by: a name or number of an output, else an expression.
     fn order_expression(&mut self, item: &Expr, scope: &Scope, outputs: &[Output]) -> Compiled<Option<Expression>> {
         match item {
@@ -311,34 +395,45 @@ impl Compiler<'_> {
         expression.map(|expression| self.typed_as(expression, Type::BigInt, &Scope::empty())).transpose()
     }
 
-    fn lock(
-        &mut self,
-        query: &ast::Query,
-        found: Option<&(String, VersionedTable)>,
-    ) -> Compiled<Option<RowLockStrength>> {
-        let mut strongest = None;
+    /// The strongest lock that the clauses ask for, and the least patient way of waiting.
+    fn lock(&mut self, query: &ast::Query, found: Option<&(String, VersionedTable)>) -> Compiled<Option<RowLock>> {
+        let mut all: Option<RowLock> = None;
         for clause in &query.locks {
-            match clause.nonblock {
-                Some(ast::NonBlock::Nowait) => return Err(SqlError::unsupported("NOWAIT").into()),
-                Some(ast::NonBlock::SkipLocked) => return Err(SqlError::unsupported("SKIP LOCKED").into()),
-                None => {}
-            }
             if let Some(of) = &clause.of {
                 let wanted = names::own_relation(of)?;
                 if found.is_none_or(|(name, _)| *name != wanted) {
-                    return Err(SqlError::new(
-                        sqlstate::UNDEFINED_TABLE,
-                        format!("relation \"{wanted}\" in FOR UPDATE clause not found in FROM clause"),
-                    )
-                    .into());
+                    let message =
+                        format!("relation \"{wanted}\" in FOR {} clause not found in FROM clause", clause.lock_type);
+                    return Err(SqlError::new(sqlstate::UNDEFINED_TABLE, message).into());
                 }
             }
-            strongest = match (clause.lock_type, strongest) {
-                (ast::LockType::Update, _) | (_, Some(RowLockStrength::Update)) => Some(RowLockStrength::Update),
-                (ast::LockType::Share, _) => Some(RowLockStrength::Share),
+            let strength = match clause.lock_type {
+                ast::LockType::Update => RowLockStrength::Update,
+                ast::LockType::Share => RowLockStrength::Share,
             };
+            let wait = match clause.nonblock {
+                None => RowLockWait::Wait,
+                Some(ast::NonBlock::Nowait) => RowLockWait::Error,
+                Some(ast::NonBlock::SkipLocked) => RowLockWait::Skip,
+            };
+            let own = RowLock { strength, wait };
+            all = Some(all.map_or(own, |other| stronger(other, own)));
         }
-        Ok(strongest)
+        Ok(all)
+    }
+}
+
+/// What both of two clauses for one table ask for.
+fn stronger(one: RowLock, other: RowLock) -> RowLock {
+    let has = |strength| one.strength == strength || other.strength == strength;
+    let waits = |wait| one.wait == wait || other.wait == wait;
+    RowLock {
+        strength: if has(RowLockStrength::Update) { RowLockStrength::Update } else { RowLockStrength::Share },
+        wait: match (waits(RowLockWait::Error), waits(RowLockWait::Skip)) {
+            (true, _) => RowLockWait::Error,
+            (false, true) => RowLockWait::Skip,
+            (false, false) => RowLockWait::Wait,
+        },
     }
 }
 
