@@ -16,7 +16,7 @@ use crate::sql::views::TableChange;
 use messages::Key;
 use messages::namespace::{self, OWN_TEMPORARY, PUBLIC, PUBLIC_OID};
 use messages::privilege::{Privileges, Rights};
-use messages::schema::{Catalog, CatalogEntry, NamespaceSchema, Place, TableSchema};
+use messages::schema::{Catalog, CatalogEntry, ExtensionSchema, NamespaceSchema, Place, TableSchema};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -30,6 +30,7 @@ pub fn plan(
     let mut planner = Planner::new(catalog, own, facts);
     match statement {
         SchemaStatement::Comment(comment) => planner.comment(comment, facts)?,
+        SchemaStatement::Extension(statement) => planner.extension(statement, facts)?,
         SchemaStatement::Create(new) => planner.create_schema(new, facts)?,
         SchemaStatement::Rename(name, to) => planner.rename_schema(name, to)?,
         SchemaStatement::Drop(dropped) => {
@@ -139,6 +140,11 @@ impl Planner<'_> {
             let key = CatalogEntry::procedure_key(&procedure.name);
             self.write(key, Some(CatalogEntry::Procedure(procedure)));
         }
+        let extensions = self.catalog.extensions.values().map(|(known, _)| known.clone());
+        let extensions: Vec<_> = extensions.filter(|known| known.namespace == PUBLIC_OID).collect();
+        for known in extensions {
+            self.write_extension(ExtensionSchema::clone(&known));
+        }
         let types = self.catalog.types.values().map(|(known, _)| known.clone());
         let types: Vec<_> = types.filter(|known| namespace::of(&known.name) == PUBLIC_OID).collect();
         for known in types {
@@ -202,6 +208,9 @@ impl Planner<'_> {
         let types = self.catalog.types.values().map(|(known, _)| known);
         let types = types.filter(|known| namespace::of(&known.name) == schema.oid);
         contents.extend(types.map(|known| (known.oid, format!("type {}", qualified(&known.name)))));
+        let extensions = self.catalog.extensions.values().map(|(known, _)| known);
+        let extensions = extensions.filter(|known| known.namespace == schema.oid);
+        contents.extend(extensions.map(|known| (known.oid, format!("extension {}", known.name))));
         contents.sort();
         contents.into_iter().map(|(_, what)| what).collect()
     }
@@ -217,6 +226,11 @@ impl Planner<'_> {
                 .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
         let told = self.notices.len();
+        let extensions = self.catalog.extensions.values().map(|(known, _)| known);
+        let extensions: Vec<_> = extensions.filter(|known| known.namespace == schema.oid).cloned().collect();
+        for known in extensions {
+            self.drop_extension(&known, true, facts)?;
+        }
         self.drop_contents(schema)?;
         let others = self.notices.split_off(told);
         let others = others.iter().flat_map(|notice| match &notice.detail {
