@@ -329,6 +329,18 @@ impl Planner<'_> {
         Ok(all)
     }
 
+    /// The extensions in a schema.
+    pub(super) fn extensions_in(&self, schema: u32) -> Vec<Arc<ExtensionSchema>> {
+        let all = self.catalog.extensions.values().map(|(known, _)| known);
+        all.filter(|known| known.namespace == schema).cloned().collect()
+    }
+
+    /// What depends on an extension's functions, as a detail tells it. Errors: as [`Planner::dependents_of_extension`].
+    pub(super) fn lines_on_extension(&self, known: &Arc<ExtensionSchema>, facts: &Facts) -> Result<Vec<String>> {
+        let dependents = self.dependents_of_extension(known, facts)?;
+        Ok(dependents.iter().map(|(what, on)| format!("{} depends on {on}", what.described())).collect())
+    }
+
     /// Views that read a view, and those that read them.
     fn readers(&self, view: &str, views: &mut BTreeSet<String>) -> Vec<(ExtensionDependent, String)> {
         let mut all = Vec::new();
@@ -345,10 +357,10 @@ impl Planner<'_> {
     pub(super) fn drop_extension(&mut self, known: &Arc<ExtensionSchema>, cascade: bool, facts: &Facts) -> Result<()> {
         let dependents = self.dependents_of_extension(known, facts)?;
         if !dependents.is_empty() && !cascade {
-            let lines = dependents.iter().map(|(what, on)| format!("{} depends on {on}", what.described()));
+            let lines = self.lines_on_extension(known, facts)?;
             let message = format!("cannot drop extension {} because other objects depend on it", known.name);
             return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message)
-                .with_detail(lines.collect::<Vec<_>>().join("\n"))
+                .with_detail(lines.join("\n"))
                 .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
         let told = self.notices.len();

@@ -140,9 +140,7 @@ impl Planner<'_> {
             let key = CatalogEntry::procedure_key(&procedure.name);
             self.write(key, Some(CatalogEntry::Procedure(procedure)));
         }
-        let extensions = self.catalog.extensions.values().map(|(known, _)| known.clone());
-        let extensions: Vec<_> = extensions.filter(|known| known.namespace == PUBLIC_OID).collect();
-        for known in extensions {
+        for known in self.extensions_in(PUBLIC_OID) {
             self.write_extension(ExtensionSchema::clone(&known));
         }
         let types = self.catalog.types.values().map(|(known, _)| known.clone());
@@ -208,8 +206,7 @@ impl Planner<'_> {
         let types = self.catalog.types.values().map(|(known, _)| known);
         let types = types.filter(|known| namespace::of(&known.name) == schema.oid);
         contents.extend(types.map(|known| (known.oid, format!("type {}", qualified(&known.name)))));
-        let extensions = self.catalog.extensions.values().map(|(known, _)| known);
-        let extensions = extensions.filter(|known| known.namespace == schema.oid);
+        let extensions = self.extensions_in(schema.oid).into_iter();
         contents.extend(extensions.map(|known| (known.oid, format!("extension {}", known.name))));
         contents.sort();
         contents.into_iter().map(|(_, what)| what).collect()
@@ -219,16 +216,18 @@ impl Planner<'_> {
     pub(super) fn drop_schema(&mut self, schema: &NamespaceSchema, cascade: bool, facts: &Facts) -> Result<()> {
         let contents = self.contents(schema, facts);
         if !cascade && !contents.is_empty() {
-            let depends = contents.iter().map(|what| format!("{what} depends on schema {}", schema.name));
+            let mut depends: Vec<String> =
+                contents.iter().map(|what| format!("{what} depends on schema {}", schema.name)).collect();
+            for known in self.extensions_in(schema.oid) {
+                depends.extend(self.lines_on_extension(&known, facts)?);
+            }
             let message = format!("cannot drop schema {} because other objects depend on it", schema.name);
             return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message)
-                .with_detail(depends.collect::<Vec<_>>().join("\n"))
+                .with_detail(depends.join("\n"))
                 .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
         let told = self.notices.len();
-        let extensions = self.catalog.extensions.values().map(|(known, _)| known);
-        let extensions: Vec<_> = extensions.filter(|known| known.namespace == schema.oid).cloned().collect();
-        for known in extensions {
+        for known in self.extensions_in(schema.oid) {
             self.drop_extension(&known, true, facts)?;
         }
         self.drop_contents(schema)?;
