@@ -9,6 +9,7 @@ mod casts;
 mod comparisons;
 mod digests;
 mod expressions;
+mod extensions;
 mod floats;
 mod formats;
 pub(crate) mod json;
@@ -24,7 +25,7 @@ mod zones;
 
 use crate::call::Implementation;
 use crate::pattern_cache::PatternCache;
-use analyzer::facts::Facts;
+use analyzer::facts::{Facts, Function};
 use analyzer::types::FunctionId;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -71,12 +72,23 @@ pub fn function(id: FunctionId) -> Option<Implementation> {
     FUNCTIONS.get(&id).copied()
 }
 
+/// What computes a function of an extension, by its row; `None` for one that is not implemented.
+pub fn of_extension(row: &Function) -> Option<Implementation> {
+    let found = extensions::TABLE.iter().find(|(source, _)| *source == row.source);
+    found.filter(|_| row.language == extensions::LANGUAGE).map(|(_, body)| *body)
+}
+
 /// Whether a function of regular expressions has its way with a pattern, where that is known before any text; true for all other functions. `known` are the arguments so far.
 pub fn takes_pattern(id: FunctionId, known: &[Option<&str>], patterns: &mut PatternCache) -> bool {
     let row = Facts::postgresql15().function(id).filter(|row| row.language == "internal");
     let (Some(row), Some(Some(pattern))) = (row, known.get(1)) else { return true };
     let checked = expressions::check(&row.source, pattern, known.get(3).copied().flatten(), patterns);
     checked.err().is_none_or(|error| error.sqlstate != sqlstate::FEATURE_NOT_SUPPORTED)
+}
+
+/// The names by which functions of extensions are implemented, for tests.
+pub fn sources_of_extensions() -> impl Iterator<Item = &'static str> {
+    extensions::TABLE.iter().map(|(name, _)| *name)
 }
 
 /// The names by which functions are implemented, for tests.
@@ -110,4 +122,5 @@ macro_rules! library {
 
 pub(crate) use arrays::parts;
 pub(crate) use expressions::split;
+pub use extensions::row as extension_row;
 pub(crate) use library;

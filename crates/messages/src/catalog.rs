@@ -6,9 +6,10 @@ use crate::key::Key;
 use crate::namespace;
 use crate::privilege::{Grant, PUBLIC, Privileges, Rights};
 use crate::role::{DATABASE_OWNER_OID, RoleSchema, Secret, built_in};
-use crate::schema::{COMMENT, NAMESPACE, PROCEDURE, RELATION, RIGHTS, ROLE, SECRET, SETTING, TYPE};
+use crate::schema::{COMMENT, EXTENSION, NAMESPACE, PROCEDURE, RELATION, RIGHTS, ROLE, SECRET, SETTING, TYPE};
 use crate::schema::{
-    CatalogEntry, CommentTarget, NamespaceSchema, Place, ProcedureSchema, TableSchema, TemporaryOwner, TypeSchema,
+    CatalogEntry, CommentTarget, ExtensionSchema, NamespaceSchema, Place, ProcedureSchema, TableSchema, TemporaryOwner,
+    TypeSchema,
 };
 use crate::timestamp::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,8 @@ pub struct Catalog {
     pub comments: BTreeMap<CommentTarget, (Arc<str>, Timestamp)>,
     /// Users' types by name, each with the version of its catalog row.
     pub types: BTreeMap<String, (Arc<TypeSchema>, Timestamp)>,
+    /// Extensions by name, each with the version of its catalog row.
+    pub extensions: BTreeMap<String, (Arc<ExtensionSchema>, Timestamp)>,
 }
 
 impl Catalog {
@@ -101,6 +104,12 @@ impl Catalog {
             Some((&TYPE, bytes)) => match entry {
                 Some(CatalogEntry::Type(known)) => drop(self.types.insert(name(bytes), (known, version))),
                 _ => drop(self.types.remove(&name(bytes))),
+            },
+            Some((&EXTENSION, bytes)) => match entry {
+                Some(CatalogEntry::Extension(known)) => {
+                    self.extensions.insert(name(bytes), (known, version));
+                }
+                _ => drop(self.extensions.remove(&name(bytes))),
             },
             Some((&COMMENT, bytes)) => match (CommentTarget::of_bytes(bytes), entry) {
                 (Some(target), Some(CatalogEntry::Comment(text))) => {
@@ -232,6 +241,15 @@ impl Catalog {
         Type::from_oid(oid).or_else(own).or_else(arrays)
     }
 
+    /// The extension that has functions of this name, as the catalog has it, with the version of its row.
+    pub fn extension_of(&self, function: &str) -> Option<&(Arc<ExtensionSchema>, Timestamp)> {
+        if self.extensions.is_empty() {
+            return None;
+        }
+        let provider = values::extensions::provider(namespace::bare(function))?;
+        self.extensions.get(provider.name).filter(|(known, _)| known.namespace == namespace::of(function))
+    }
+
     /// Whether a relation or index has this name, as the catalog has it.
     pub fn has_relation(&self, name: &str) -> bool {
         self.tables.contains_key(name) || self.index_names.contains_key(name)
@@ -257,6 +275,7 @@ impl Catalog {
             }
             Some(&PROCEDURE) => self.procedures.get(name.as_ref()).map(|(_, version)| *version),
             Some(&TYPE) => self.types.get(name.as_ref()).map(|(_, version)| *version),
+            Some(&EXTENSION) => self.extensions.get(name.as_ref()).map(|(_, version)| *version),
             Some(&ROLE) => self.roles.get(name.as_ref()).map(|(_, version)| *version),
             Some(&SECRET) => self.secret.as_ref().map(|(_, version)| *version),
             Some(&RIGHTS) => {

@@ -23,6 +23,7 @@ pub mod epoch;
 mod expression_parts;
 pub mod expression_sql;
 mod expression_types;
+mod extension_schema;
 mod index_schema;
 pub mod item;
 pub mod item_name;

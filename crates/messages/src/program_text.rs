@@ -139,6 +139,7 @@ fn catalog_write(key: &Key, writes: bool) -> String {
         Some((b't', name)) => format!("setting {}", String::from_utf8_lossy(name)),
         Some((b'g', name)) => format!("rights on {}", String::from_utf8_lossy(name)),
         Some((b'y', name)) => format!("type {}", String::from_utf8_lossy(name)),
+        Some((b'x', name)) => format!("extension {}", String::from_utf8_lossy(name)),
         Some((b's', _)) => "secret".to_string(),
         _ => "counter".to_string(),
     };

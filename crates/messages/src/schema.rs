@@ -1,10 +1,11 @@
-//! Tables, their indexes, procedures, types and schemas as the catalog keeps them, row by row.
+//! Tables, their indexes, procedures, types, extensions and schemas as the catalog keeps them, row by row.
 //!
 //! The catalog is a storage like any other ([`TableId::CATALOG`]): one row a relation, keyed by name, so that changing a
 //! schema is an ordinary transaction. Every transaction reads the row of each table it uses, so a schema change conflicts
 //! with it. An index is a storage too: its rows are written by the same transactions as the table's.
 
 pub use crate::catalog::{Catalog, CatalogVersions, VersionedTable};
+pub use crate::extension_schema::ExtensionSchema;
 pub use crate::index_schema::{IndexKey, IndexKeyPart, IndexMethod, IndexSchema, RowExpression};
 use crate::item::KeyRange;
 use crate::key::Key;
@@ -470,6 +471,8 @@ pub enum CatalogEntry {
     Comment(Arc<str>),
     /// A user's type, under [`CatalogEntry::type_key`].
     Type(Arc<TypeSchema>),
+    /// An extension, under [`CatalogEntry::extension_key`].
+    Extension(Arc<ExtensionSchema>),
 }
 
 /// What a comment is about, as `pg_description` names it.
@@ -502,6 +505,7 @@ pub(crate) const SETTING: u8 = b't';
 pub(crate) const NAMESPACE: u8 = b'm';
 pub(crate) const COMMENT: u8 = b'c';
 pub(crate) const TYPE: u8 = b'y';
+pub(crate) const EXTENSION: u8 = b'x';
 
 fn named(space: u8, name: &str) -> Key {
     let mut bytes = Vec::with_capacity(name.len() + 1);
@@ -519,6 +523,8 @@ impl CommentTarget {
     pub const PROCEDURES: u32 = 1255;
     /// `pg_type`.
     pub const TYPES: u32 = 1247;
+    /// `pg_extension`.
+    pub const EXTENSIONS: u32 = 3079;
     /// `pg_namespace`.
     pub const SCHEMAS: u32 = 2615;
     /// `pg_database`, which is the same for all databases.
@@ -571,6 +577,11 @@ impl CatalogEntry {
     /// The catalog key of a type's name.
     pub fn type_key(name: &str) -> Key {
         named(TYPE, name)
+    }
+
+    /// The catalog key of an extension's name.
+    pub fn extension_key(name: &str) -> Key {
+        named(EXTENSION, name)
     }
 
     /// The catalog key of a role's name.

@@ -43,6 +43,7 @@ use datafusion::physical_plan::{ExecutionPlan, displayable, execute_stream};
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement;
+use evaluation::random::RandomKey;
 use futures::stream::{self, BoxStream, StreamExt};
 use messages::Timestamp;
 use messages::program::ResultColumn;
@@ -116,6 +117,8 @@ pub struct Planned {
     tables: Vec<(String, Timestamp)>,
     /// The users' types that it names, with the versions of their definitions.
     types: Vec<(String, Timestamp)>,
+    /// The extensions whose functions it may call, with the versions of their rows.
+    extensions: Vec<(String, Timestamp)>,
     /// The columns of its rows.
     pub columns: Vec<ResultColumn>,
     parameters: Vec<Type>,
@@ -141,8 +144,10 @@ pub struct Execution {
     pub parameters: Vec<Value>,
     /// When the transaction began: microseconds since 2000-01-01 00:00 UTC, as in [`Value::TimestampTz`]. What `now()` says.
     pub now: i64,
-    /// Seed of `random()` and `gen_random_uuid()`.
+    /// Seed of what needs chance, but of no chance that nobody guesses.
     pub seed: u64,
+    /// What `random()`, `gen_random_uuid()` and `gen_random_bytes()` take their bits from.
+    pub random_key: RandomKey,
     /// What `pg_backend_pid()` says.
     pub backend_pid: i32,
 }
@@ -292,9 +297,9 @@ impl Processor {
         let parameters = rewritten.parameters.iter().map(|known| known.unwrap_or(Type::Text)).collect();
         let (tables, reads_system_catalog) = (context.tables(), catalog.is_shown());
         let is_kept = !reads_system_catalog && !rewritten.is_random;
-        let (relies_on, plan) = (committed(&tables, &[]), Computation::Logical(plan));
-        let types = Vec::new();
-        Ok(Planned { plan, is_kept, tables, types, columns, parameters, relies_on, reads_system_catalog })
+        let (relies_on, plan) = (committed(&tables, &[], &[]), Computation::Logical(plan));
+        let (types, extensions) = (Vec::new(), Vec::new());
+        Ok(Planned { plan, is_kept, tables, types, extensions, columns, parameters, relies_on, reads_system_catalog })
     }
 
     /// Plans once without the missing types, to see what surrounds the parameters; those of which nothing is said are texts.
@@ -446,18 +451,24 @@ fn parameter_field(parameter: Type) -> FieldRef {
     Arc::new(Field::new("", types::to_arrow(parameter), true))
 }
 
-/// The catalog rows of tables and types. One that the asking transaction itself has changed has no version to compare with yet.
-fn committed(tables: &[(String, Timestamp)], types: &[(String, Timestamp)]) -> CatalogVersions {
+/// The catalog rows of tables, types and extensions. One that the asking transaction itself has changed has no version to compare with yet.
+fn committed(
+    tables: &[(String, Timestamp)],
+    types: &[(String, Timestamp)],
+    extensions: &[(String, Timestamp)],
+) -> CatalogVersions {
     let tables = tables.iter().map(|(name, version)| (CatalogEntry::key(name), *version));
     let types = types.iter().map(|(name, version)| (CatalogEntry::type_key(name), *version));
-    tables.chain(types).filter(|(_, version)| *version != Timestamp::ZERO).collect()
+    let extensions = extensions.iter().map(|(name, version)| (CatalogEntry::extension_key(name), *version));
+    tables.chain(types).chain(extensions).filter(|(_, version)| *version != Timestamp::ZERO).collect()
 }
 
 impl Planned {
     fn of_typed(statement: TypedStatement) -> Planned {
-        let TypedStatement { plan, columns, parameters, tables, types } = statement;
-        let (relies_on, plan) = (committed(&tables, &types), Computation::Typed(plan));
-        Planned { plan, is_kept: true, tables, types, columns, parameters, relies_on, reads_system_catalog: false }
+        let TypedStatement { plan, columns, parameters, tables, types, extensions } = statement;
+        let (relies_on, plan) = (committed(&tables, &types, &extensions), Computation::Typed(plan));
+        let (is_kept, reads_system_catalog) = (true, false);
+        Planned { plan, is_kept, tables, types, extensions, columns, parameters, relies_on, reads_system_catalog }
     }
 
     /// What runs it: [`Engine::Executor`] or [`Engine::DataFusion`].
@@ -476,7 +487,7 @@ impl Planned {
         }
     }
 
-    /// Whether the tables and types are defined there as they were when this was planned.
+    /// Whether the tables, types and extensions are defined there as they were when this was planned.
     fn holds_in(&self, catalog: &Catalog) -> bool {
         let is_same = |(name, version): &(String, Timestamp)| {
             *version != Timestamp::ZERO && catalog.tables.get(name).is_some_and(|table| table.version == *version)
@@ -484,7 +495,12 @@ impl Planned {
         let is_same_type = |(name, version): &(String, Timestamp)| {
             *version != Timestamp::ZERO && catalog.types.get(name).is_some_and(|(_, known)| known == version)
         };
-        self.tables.iter().all(is_same) && self.types.iter().all(is_same_type)
+        let is_same_extension = |(name, version): &(String, Timestamp)| {
+            *version != Timestamp::ZERO && catalog.extensions.get(name).is_some_and(|(_, known)| known == version)
+        };
+        self.tables.iter().all(is_same)
+            && self.types.iter().all(is_same_type)
+            && self.extensions.iter().all(is_same_extension)
     }
 }
 

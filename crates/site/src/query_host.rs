@@ -23,7 +23,7 @@ use messages::schema::CatalogVersions;
 use messages::session::{Failure, IndexPath, SessionReply, SessionRequest, StatementFailure};
 use messages::snapshot_report;
 use messages::{Envelope, EpochNumber, Incarnation, KeyRange, Message, ServerKind, SessionId, SiteId};
-use query::{Execution, Interrupt, Prepared, Processor, QueryError, Ready, ScanBatch, ScanRequest, Tables};
+use query::{Execution, Interrupt, Prepared, Processor, QueryError, RandomKey, Ready, ScanBatch, ScanRequest, Tables};
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -424,8 +424,11 @@ impl QueryJob {
 
     /// `time_micros`: when the transaction began. Each execution draws its own random numbers.
     fn execution(&self, parameters: Vec<Value>, time_micros: i64) -> Execution {
+        let mut random_key = RandomKey::default();
+        getrandom::fill(&mut random_key.0).expect("the operating system has randomness");
         Execution {
             parameters,
+            random_key,
             now: time_micros - EPOCH_2000_MICROS,
             seed: clock::wall_micros(),
             backend_pid: (self.session.0 & 0x7fff_ffff) as i32,

@@ -143,6 +143,10 @@ pub const DEPENDENT_OBJECTS_STILL_EXIST: &str = "2BP01";
 /// `invalid_cursor_name`.
 pub const INVALID_CURSOR_NAME: &str = "34000";
 
+// Class 39: External Routine Invocation Exception
+/// `external_routine_invocation_exception`.
+pub const EXTERNAL_ROUTINE_INVOCATION_EXCEPTION: &str = "39000";
+
 // Class 3B: Savepoint Exception
 /// `invalid_savepoint_specification`.
 pub const INVALID_SAVEPOINT_SPECIFICATION: &str = "3B001";

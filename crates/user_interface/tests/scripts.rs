@@ -166,3 +166,9 @@ fn json() {
 fn enums() {
     run("enums");
 }
+
+/// Extensions: rows of the catalog, what their functions compile to, and what keeps them.
+#[test]
+fn extensions() {
+    run("extensions");
+}

@@ -7,6 +7,7 @@ mod arrays;
 mod numbers;
 mod strings;
 mod times;
+pub mod uuids;
 
 use crate::array::held;
 use crate::cast;
@@ -108,7 +109,7 @@ pub fn lookup(name: &str, arguments: &[Type]) -> Option<ScalarFunction> {
         return None;
     }
     let candidates = || {
-        [numbers::TABLE, strings::TABLE, times::TABLE]
+        [numbers::TABLE, strings::TABLE, times::TABLE, uuids::TABLE]
             .into_iter()
             .flatten()
             .filter(|entry| entry.name == name && entry.parameters.len() == arguments.len())
@@ -279,7 +280,7 @@ mod tests {
             values in prop::collection::vec(generate::data_type().prop_flat_map(generate::value_of), 3),
             field in prop::sample::select(vec!["epoch", "year", "century", "week", "second", "julian", "isoyear", "nothing"]),
         ) {
-            for entry in [numbers::TABLE, strings::TABLE, times::TABLE].into_iter().flatten() {
+            for entry in [numbers::TABLE, strings::TABLE, times::TABLE, uuids::TABLE].into_iter().flatten() {
                 let is_time = ["extract", "date_part", "date_trunc"].contains(&entry.name);
                 let arguments: Result<Vec<Value>, _> = entry
                     .parameters

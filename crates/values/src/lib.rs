@@ -12,7 +12,7 @@
 //!
 //! Reading order: [`types`], [`value`], [`error`], [`zone`], [`compare`]; [`row`] and [`key`] for stored bytes;
 //! [`enumeration`] for users' types; [`text`] and [`binary`] for clients, `array` for both; [`json`]; [`operators`],
-//! [`cast`] and [`functions`] to compute, [`addition`] to add to stored numbers.
+//! [`cast`] and [`functions`] to compute, [`extensions`] of functions, [`addition`] to add to stored numbers.
 
 pub mod addition;
 mod arithmetic;
@@ -26,6 +26,7 @@ pub mod compare;
 mod datetime;
 pub mod enumeration;
 pub mod error;
+pub mod extensions;
 mod float;
 pub mod functions;
 #[cfg(test)]

@@ -250,7 +250,8 @@ impl QueryPlanner<'_> {
         if row.returns_set || row.kind != FunctionKind::Function {
             return not_built(format!("{} here", row.name));
         }
-        let Some(body) = evaluation::functions::function(function) else {
+        let body = evaluation::functions::function(function).or_else(|| evaluation::functions::of_extension(row));
+        let Some(body) = body else {
             return not_built(format!("function {} ({})", row.name, function.0));
         };
         self.volatile_calls += u32::from(row.volatility == Volatility::Volatile);

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod enums;
+mod extensions;
 mod scans;
 mod world;
 

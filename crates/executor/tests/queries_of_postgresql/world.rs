@@ -9,6 +9,7 @@ use executor::{AccessPathKeys, KeyBounds, RelationPaths, ScanOrder, TableAccess}
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use values::enumeration::EnumOrder;
 use values::{EnumDefinition, Type, Value};
 
@@ -210,6 +211,12 @@ impl RelationPaths for World {
     }
 }
 
+/// The functions of all extensions that are built in, as if they had been created.
+static EXTENSION_FUNCTIONS: LazyLock<Vec<Function>> = LazyLock::new(|| {
+    let all = values::extensions::EXTENSIONS.iter().flat_map(|known| known.functions);
+    (20_001..).zip(all).map(|(oid, function)| evaluation::functions::extension_row(oid, function)).collect()
+});
+
 impl Catalog for World {
     fn is_cancelled(&self) -> bool {
         self.asked.set(self.asked.get() + 1);
@@ -225,10 +232,13 @@ impl Catalog for World {
         BUILT_INS.type_named(schema, name).or_else(own)
     }
     fn function(&self, id: FunctionId) -> Option<&Function> {
-        BUILT_INS.function(id)
+        BUILT_INS.function(id).or_else(|| EXTENSION_FUNCTIONS.iter().find(|row| row.id == id))
     }
     fn functions_named<'c>(&'c self, schema: Option<&str>, name: &str) -> Vec<Found<'c, Function>> {
-        BUILT_INS.functions_named(schema, name)
+        let mut found = BUILT_INS.functions_named(schema, name);
+        let own = EXTENSION_FUNCTIONS.iter().filter(|row| schema.is_none() && row.name == name);
+        found.extend(own.map(|row| Found { place: 1, row }));
+        found
     }
     fn operator(&self, id: OperatorId) -> Option<&Operator> {
         BUILT_INS.operator(id)

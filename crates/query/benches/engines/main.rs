@@ -164,7 +164,7 @@ impl Runner {
     /// Runs a statement; how many rows it has.
     fn run(&self, sql: &Arc<str>, parameters: Vec<Value>) -> Result<usize, QueryError> {
         let prepared = self.processor.plan(&self.tables.catalog, &self.session, sql, &[])?;
-        let execution = Execution { parameters, now: 0, seed: 7, backend_pid: 1 };
+        let execution = Execution { parameters, seed: 7, backend_pid: 1, ..Execution::default() };
         let tables: Arc<dyn Tables> = Arc::clone(&self.tables) as Arc<dyn Tables>;
         self.runtime.block_on(async {
             let mut batches = self.processor.execute(&prepared, &execution, tables).await?;

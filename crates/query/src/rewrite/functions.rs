@@ -151,7 +151,8 @@ impl Rewriter<'_> {
             ("pg_is_in_recovery" | "pg_is_wal_replay_paused", []) => Expr::Value(Value::Boolean(false).into()),
             ("pg_postmaster_start_time" | "pg_conf_load_time", []) => now(),
             ("random", []) => self.random_call("random_at"),
-            ("gen_random_uuid" | "uuid_generate_v4", []) => self.random_call("random_uuid_at"),
+            ("gen_random_uuid", []) => self.random_call("random_uuid_at"),
+            ("uuid_generate_v4", []) if self.catalog.has_extension_function(name) => self.random_call("random_uuid_at"),
             ("current_setting", [name]) | ("current_setting", [name, _]) => {
                 let Some(name) = types::string_literal(name) else {
                     return Err(QueryError::unsupported("current_setting needs a quoted name"));
@@ -166,6 +167,10 @@ impl Rewriter<'_> {
                 }
             }
             ("set_config", [_, value, _]) => value.clone(),
+            _ if self.catalog.has_extension_function(name) && !values::extensions::is_hidden(name) => {
+                let name = messages::namespace::bare(name);
+                return Err(QueryError::unsupported(format!("{name} in this query is not supported")));
+            }
             _ => return Ok(None),
         }))
     }

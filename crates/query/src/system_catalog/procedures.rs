@@ -8,7 +8,7 @@ use messages::namespace;
 use messages::schema::ProcedureSchema;
 use values::Type;
 
-/// Identifier of the language `sql`, the only one.
+/// Identifier of the language `sql`, the only one that users write in.
 pub const SQL_OID: u32 = 14;
 /// Identifier of the type `void`, which procedures return.
 const VOID_OID: u32 = 2278;
@@ -36,7 +36,8 @@ impl SystemCatalog {
             let known = namespace::within(name, schema);
             self.procedures().find(|procedure| procedure.name == known)
         };
-        schemas.into_iter().find_map(find).map(|procedure| procedure.oid)
+        let found = schemas.iter().find_map(|schema| find(*schema)).map(|procedure| procedure.oid);
+        found.or_else(|| self.extension_function_oid(name, &schemas))
     }
 
     /// `pg_get_function_arguments(oid)`. `None` when there is no such procedure.
@@ -45,7 +46,8 @@ impl SystemCatalog {
             let type_name = self.type_text(argument_type.oid(), None);
             if name.is_empty() { format!("IN {type_name}") } else { format!("IN {} {type_name}", quoted(name)) }
         };
-        Some(self.procedure(oid)?.parameters.iter().map(argument).collect::<Vec<_>>().join(", "))
+        let Some(procedure) = self.procedure(oid) else { return self.extension_function_arguments(oid) };
+        Some(procedure.parameters.iter().map(argument).collect::<Vec<_>>().join(", "))
     }
 
     /// `pg_get_functiondef(oid)`: what makes it again. `None` when there is no such procedure.
@@ -63,7 +65,8 @@ impl SystemCatalog {
 
 /// The rows of `pg_proc`.
 pub(super) fn rows(catalog: &SystemCatalog) -> Vec<Row> {
-    catalog.procedures().map(|procedure| procedure_row(catalog, procedure)).collect()
+    let own = catalog.procedures().map(|procedure| procedure_row(catalog, procedure));
+    own.chain(catalog.rows_of_extension_functions()).collect()
 }
 
 fn procedure_row(catalog: &SystemCatalog, procedure: &ProcedureSchema) -> Row {

@@ -3,8 +3,8 @@
 use super::definitions::{DEFINITIONS, Relation, SystemType};
 use super::rows::{Row, row};
 use super::{
-    DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, definition_texts, grants,
-    procedures, roles,
+    DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, definition_texts,
+    extensions, grants, procedures, roles,
 };
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{bare, of};
@@ -19,12 +19,14 @@ use values::zone::Abbreviation;
 use values::{Type, Zone};
 
 /// The relations that have rows.
-pub const FILLED: [&str; 31] = [
+pub const FILLED: [&str; 34] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
     "pg_auth_members",
     "pg_authid",
+    "pg_available_extension_versions",
+    "pg_available_extensions",
     "pg_class",
     "pg_constraint",
     "pg_database",
@@ -32,6 +34,7 @@ pub const FILLED: [&str; 31] = [
     "pg_depend",
     "pg_description",
     "pg_enum",
+    "pg_extension",
     "pg_index",
     "pg_indexes",
     "pg_language",
@@ -83,16 +86,21 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_database" => vec![database(catalog)],
         "pg_depend" => {
             let of_sequences = catalog.sequences().filter_map(|(table, known)| dependence(catalog, table, known));
-            of_sequences.chain(catalog.dependences_on_types()).collect()
+            let on_types = catalog.dependences_on_types();
+            of_sequences.chain(on_types).chain(catalog.dependences_of_extensions()).collect()
         }
         "pg_description" => catalog.comments(false).map(|(target, text)| comment(target, text)).collect(),
         "pg_shdescription" => catalog.comments(true).map(|(target, text)| shared_comment(target, text)).collect(),
         "pg_index" => catalog.relations().filter_map(|relation| index(&relation)).collect(),
         "pg_indexes" => catalog.relations().filter_map(|relation| index_text(catalog, &relation)).collect(),
-        "pg_language" => vec![row! {
-            oid: procedures::SQL_OID, lanname: "sql", lanowner: OWNER_OID, lanispl: false, lanpltrusted: true,
-            lanplcallfoid: 0, laninline: 0, lanvalidator: 0,
-        }],
+        "pg_language" => [(extensions::C_OID, "c", false), (procedures::SQL_OID, "sql", true)]
+            .map(|(oid, name, trusted)| {
+                row! {
+                    oid: oid, lanname: name, lanowner: OWNER_OID, lanispl: false, lanpltrusted: trusted, lanplcallfoid: 0,
+                    laninline: 0, lanvalidator: 0,
+                }
+            })
+            .into(),
         "pg_namespace" => {
             let system = [(PG_CATALOG_OID, "pg_catalog"), (INFORMATION_SCHEMA_OID, "information_schema")];
             let system = system.map(|(oid, name)| (oid, name.to_owned(), of_system()));
@@ -128,6 +136,9 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         }
         "pg_views" => catalog.views().map(|(view, text)| view_text(catalog, view, text)).collect(),
         "pg_enum" => catalog.rows_of_labels(),
+        "pg_extension" => catalog.rows_of_extensions(),
+        "pg_available_extensions" => catalog.rows_of_available_extensions(),
+        "pg_available_extension_versions" => catalog.rows_of_extension_versions(),
         "pg_type" => DEFINITIONS.types.iter().map(type_row).chain(catalog.rows_of_user_types()).collect(),
         _ => vec![],
     }

@@ -10,10 +10,12 @@ use analyzer::facts::{Aggregate, Cast, Function, Operator, Range, TypeRow};
 use analyzer::relations::{Relation, RelationColumn, RelationId, RelationKind};
 use analyzer::types::{CollationId, FunctionId, NONE, OperatorId, TypeKind};
 use analyzer::{BuiltIns, Catalog as _, TypeId, Typed};
-use messages::schema::{Catalog, Column, Identity, TableSchema, TypeSchema};
+use evaluation::functions::extension_row;
+use messages::schema::{Catalog, Column, ExtensionSchema, Identity, TableSchema, TypeSchema};
 use messages::{Timestamp, contention, namespace};
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
+use values::extensions;
 
 /// The schema of users' tables.
 const PUBLIC: &str = "public";
@@ -26,7 +28,17 @@ pub(crate) struct SnapshotCatalog<'a> {
     database: &'a str,
     named: OnceCell<Box<NamedTable>>,
     types: OnceCell<Box<NamedType>>,
+    extensions: OnceCell<Vec<NamedExtension>>,
     beyond: Cell<bool>,
+}
+
+/// An extension that was created.
+struct NamedExtension {
+    known: Arc<ExtensionSchema>,
+    version: Timestamp,
+    functions: Vec<Function>,
+    /// Whether one of its functions was asked for.
+    is_used: Cell<bool>,
 }
 
 /// A user's type that was asked for, and the ones that were asked for after it.
@@ -49,8 +61,8 @@ struct NamedTable {
 impl<'a> SnapshotCatalog<'a> {
     /// Over a snapshot, in a database of this name.
     pub(crate) fn new(tables: &'a Catalog, database: &'a str) -> SnapshotCatalog<'a> {
-        let (named, types) = (OnceCell::new(), OnceCell::new());
-        SnapshotCatalog { tables, database, named, types, beyond: Cell::new(false) }
+        let (named, types, extensions) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        SnapshotCatalog { tables, database, named, types, extensions, beyond: Cell::new(false) }
     }
 
     /// Whether something was asked for that this knows nothing of, and another may.
@@ -67,6 +79,41 @@ impl<'a> SnapshotCatalog<'a> {
     /// The users' types that were asked for, by their names in the catalog, with the versions of their rows.
     pub(crate) fn used_types(&self) -> Vec<(String, Timestamp)> {
         self.all_types().map(|known| known.version.clone()).collect()
+    }
+
+    /// The extensions whose functions were asked for, with the versions of their rows.
+    pub(crate) fn used_extensions(&self) -> Vec<(String, Timestamp)> {
+        let used = self.extensions.get().into_iter().flatten().filter(|known| known.is_used.get());
+        used.map(|known| (known.known.name.clone(), known.version)).collect()
+    }
+
+    fn all_extensions(&self) -> &[NamedExtension] {
+        self.extensions.get_or_init(|| {
+            let all = self.tables.extensions.values();
+            all.map(|(known, version)| NamedExtension {
+                known: Arc::clone(known),
+                version: *version,
+                functions: known.numbered().map(|(oid, function)| extension_row(oid, function)).collect(),
+                is_used: Cell::new(false),
+            })
+            .collect()
+        })
+    }
+
+    /// The functions of an extension that a name of the catalog's means.
+    fn extension_functions(&self, schema: Option<&str>, name: &str) -> Vec<Found<'_, Function>> {
+        let bare = namespace::bare(name);
+        let is_hidden = !namespace::is_marked(name) && extensions::is_hidden(bare);
+        let (Some((known, _)), false) = (self.tables.extension_of(name), is_hidden) else { return Vec::new() };
+        if schema.is_some_and(|schema| schema != PUBLIC) {
+            return Vec::new();
+        }
+        let Some(named) = self.all_extensions().iter().find(|named| named.known.name == known.name) else {
+            return Vec::new();
+        };
+        named.is_used.set(true);
+        let rows = named.functions.iter().filter(|row| row.name == bare);
+        rows.map(|row| Found { place: usize::from(schema.is_none()), row }).collect()
     }
 
     fn all_types(&self) -> impl Iterator<Item = &NamedType> {
@@ -275,14 +322,17 @@ impl analyzer::Catalog for SnapshotCatalog<'_> {
     }
 
     fn function(&self, id: FunctionId) -> Option<&Function> {
-        BuiltIns.function(id)
+        let own = || self.all_extensions().iter().flat_map(|known| &known.functions).find(|row| row.id == id);
+        BuiltIns.function(id).or_else(own)
     }
 
     fn functions_named<'c>(&'c self, schema: Option<&str>, name: &str) -> Vec<Found<'c, Function>> {
         if schema.is_some_and(|schema| schema != SYSTEM_SCHEMA && is_system_schema(schema)) {
             self.beyond.set(true);
         }
-        BuiltIns.functions_named(schema, name)
+        let mut found = BuiltIns.functions_named(schema, name);
+        found.extend(self.extension_functions(schema, name));
+        found
     }
 
     fn operator(&self, id: OperatorId) -> Option<&Operator> {
@@ -327,7 +377,7 @@ impl analyzer::Catalog for SnapshotCatalog<'_> {
     }
 
     fn has_schema(&self, name: &str) -> bool {
-        name == PUBLIC || name == contention::SCHEMA || is_system_schema(name)
+        name == contention::SCHEMA || is_system_schema(name) || self.tables.namespace(name).is_some()
     }
 
     fn collation_named(&self, schema: Option<&str>, name: &str) -> Option<CollationId> {

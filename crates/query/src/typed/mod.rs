@@ -23,6 +23,7 @@ use analyzer::{Analyzed, TypeId};
 use catalog::SnapshotCatalog;
 use datafusion::execution::memory_pool::MemoryReservation;
 use evaluation::PatternCache;
+use evaluation::random::RandomBits;
 use evaluation::storage::storage;
 use executor::{ExecutionLimits, QueryPlan};
 use grammar::ast::Statement;
@@ -32,7 +33,7 @@ use messages::query::SessionFacts;
 use messages::schema::Catalog;
 use paths::{SizedTable, StatementPaths, StatementTables};
 use rows::RunningPlan;
-use session::{RandomBits, SessionView};
+use session::SessionView;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use values::{Type, Zone};
@@ -62,6 +63,8 @@ pub(crate) struct TypedStatement {
     pub tables: Vec<(String, Timestamp)>,
     /// The users' types that it names, with the versions of their definitions.
     pub types: Vec<(String, Timestamp)>,
+    /// The extensions whose functions it may call, with the versions of their rows.
+    pub extensions: Vec<(String, Timestamp)>,
 }
 
 /// How a statement is computed.
@@ -138,9 +141,11 @@ fn planned(
     let paths = StatementPaths { tables: &relations, names };
     let plan = match executor::plan_or_reason(names, analyzed, &paths, zone) {
         Ok(Ok(plan)) => plan,
-        Ok(Err(reason)) if is_only_here(analyzed) => return TypedReading::Refused(QueryError::unsupported(reason)),
+        Ok(Err(reason)) if is_only_here(analyzed, names) => {
+            return TypedReading::Refused(QueryError::unsupported(reason));
+        }
         Ok(Err(reason)) => return TypedReading::Elsewhere(reason),
-        Err(error) if error.sqlstate == NOT_SUPPORTED && !is_only_here(analyzed) => {
+        Err(error) if error.sqlstate == NOT_SUPPORTED && !is_only_here(analyzed, names) => {
             return TypedReading::Elsewhere(error.message);
         }
         Err(error) => return TypedReading::Refused(error.into()),
@@ -154,16 +159,17 @@ fn planned(
         return TypedReading::Elsewhere("a parameter of a type that is not stored".to_owned());
     };
     let plan = TypedPlan { plan, relations, sizes: Arc::clone(sizes) };
-    let (tables, types) = (tables.into_iter().collect(), names.used_types());
-    TypedReading::Planned(Box::new(TypedStatement { plan, columns, parameters, tables, types }))
+    let (tables, types, extensions) = (tables.into_iter().collect(), names.used_types(), names.used_extensions());
+    TypedReading::Planned(Box::new(TypedStatement { plan, columns, parameters, tables, types, extensions }))
 }
 
-/// Whether something in a statement is JSON or of a user's type, which there is nowhere else.
-fn is_only_here(analyzed: &Analyzed) -> bool {
+/// Whether something in a statement is JSON, of a user's type or a function of an extension, which there is nowhere else.
+fn is_only_here(analyzed: &Analyzed, names: &SnapshotCatalog<'_>) -> bool {
     /// `json`, `jsonb`, `jsonpath`, and arrays of them.
     const JSON_TYPES: [u32; 6] = [114, 3802, 4072, 199, 3807, 4073];
     let is_only_here = |id: TypeId| JSON_TYPES.contains(&id.0) || Type::numbered(id.0).is_some();
-    let mut found = analyzed.parameters.iter().any(|id| is_only_here(*id));
+    // A name of such a function means none of PostgreSQL's own.
+    let mut found = analyzed.parameters.iter().any(|id| is_only_here(*id)) || !names.used_extensions().is_empty();
     analyzed.tree.find_in_query(analyzed.query, 0, &mut |expression, _| {
         found |= is_only_here(expression.typed.id);
         found
@@ -188,7 +194,7 @@ impl TypedPlan {
             tables,
             session: SessionView { facts: session, backend_pid: execution.backend_pid },
             now: execution.now,
-            random: RandomBits::new(execution.seed),
+            random: RandomBits::new(execution.random_key),
             patterns: PatternCache::default(),
             sizes: Arc::clone(&self.sizes),
             scans: BTreeMap::new(),

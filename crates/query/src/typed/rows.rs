@@ -4,7 +4,7 @@
 //! more ends. Invariant: rows of a scan reach the executor in the order in which the tables hand them over, each once.
 
 use super::paths::{StatementTables, index_of, ranges};
-use super::session::{RandomBits, SessionView};
+use super::session::SessionView;
 use crate::error::QueryError;
 use crate::limits::{BATCH_ROWS, SLICE_ROWS};
 use crate::processor::RowStream;

@@ -1,6 +1,5 @@
-//! What functions may ask while a statement runs: the session, and chance.
+//! What functions may ask of the session while a statement runs.
 
-use crate::functions::random::mixed;
 use crate::system_catalog::SETTINGS;
 use messages::query::SessionFacts;
 use std::sync::Arc;
@@ -39,25 +38,5 @@ impl evaluation::call::SessionInfo for SessionView {
 
     fn backend_pid(&self) -> i32 {
         self.backend_pid
-    }
-}
-
-/// Random bits of one execution: the same seed gives the same.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RandomBits {
-    seed: u64,
-    drawn: u64,
-}
-
-impl RandomBits {
-    /// The bits of a seed.
-    pub(crate) fn new(seed: u64) -> RandomBits {
-        RandomBits { seed, drawn: 0 }
-    }
-
-    /// The next 64.
-    pub(crate) fn draw(&mut self) -> u64 {
-        self.drawn += 1;
-        mixed(self.seed, self.drawn)
     }
 }

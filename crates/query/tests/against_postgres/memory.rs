@@ -231,7 +231,8 @@ impl World {
     }
 
     pub fn run(&self, planned: &Prepared, parameters: &[Value]) -> Result<Vec<Vec<Value>>, QueryError> {
-        let execution = Execution { parameters: parameters.to_vec(), now: NOW, seed: 7, backend_pid: 42 };
+        let parameters = parameters.to_vec();
+        let execution = Execution { parameters, now: NOW, seed: 7, backend_pid: 42, ..Execution::default() };
         let tables: Arc<dyn Tables> = Arc::clone(&self.memory) as Arc<dyn Tables>;
         self.runtime.block_on(async {
             let mut batches = self.processor.execute(planned, &execution, tables).await?;

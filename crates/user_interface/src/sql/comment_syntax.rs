@@ -33,6 +33,7 @@ pub(super) enum Commented {
     Procedure(&'static str, String, Option<Vec<Type>>),
     /// A user's type.
     Type(String),
+    Extension(String),
     Schema(String),
     Database(String),
     Role(String),
@@ -64,6 +65,7 @@ pub(super) fn parse(words: &mut Words) -> Result<CommentStatement> {
         "function" => Commented::Procedure("function", object_name(words)?, arguments(words)?),
         "routine" => Commented::Procedure("routine", object_name(words)?, arguments(words)?),
         "type" => Commented::Type(relation(words)?),
+        "extension" => Commented::Extension(words.name()?),
         "schema" => Commented::Schema(words.name()?),
         "database" => Commented::Database(words.name()?),
         "role" => Commented::Role(words.name()?),
@@ -114,6 +116,7 @@ impl CommentStatement {
             }
             Commented::Procedure(_, name, _) => lookup.keys(NameKind::Procedure, name),
             Commented::Type(name) => lookup.keys(NameKind::Type, name),
+            Commented::Extension(name) => vec![CatalogEntry::extension_key(name)],
             Commented::Schema(name) => vec![CatalogEntry::namespace_key(name)],
             Commented::Role(name) => vec![CatalogEntry::role_key(name)],
             Commented::Database(_) => Vec::new(),

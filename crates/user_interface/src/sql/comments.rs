@@ -6,6 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::comment_syntax::{CommentStatement, Commented};
 use crate::sql::ddl::Planner;
 use crate::sql::denials::{OwnerReach, denied, not_owner};
+use crate::sql::extensions::extension_number;
 use crate::sql::granting::check_database;
 use crate::sql::insert::no_column;
 use crate::sql::lookup::no_schema;
@@ -13,8 +14,10 @@ use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
 use crate::sql::settings::Facts;
 use messages::namespace;
+use messages::role::BOOTSTRAP_OID;
 use messages::schema::{CatalogEntry, CommentTarget, Place, TableSchema};
 use std::collections::BTreeSet;
+use values::extensions::PLPGSQL_OID;
 
 impl Planner<'_> {
     pub(super) fn comment(&mut self, comment: &CommentStatement, facts: &Facts) -> Result<()> {
@@ -48,6 +51,18 @@ impl Planner<'_> {
                 self.check_owns(&known.rights, "type", &known.written, OwnerReach::Object)?;
                 self.relied.insert(CatalogEntry::type_key(name));
                 CommentTarget::new(CommentTarget::TYPES, known.oid)
+            }
+            Commented::Extension(name) => {
+                let Some(oid) = extension_number(&self.catalog, name) else {
+                    let message = format!("extension \"{name}\" does not exist");
+                    return Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message));
+                };
+                let owner = self.catalog.extensions.get(name).map_or(BOOTSTRAP_OID, |(known, _)| known.rights.owner);
+                if !self.standing.has(owner) {
+                    return Err(not_owner("extension", name));
+                }
+                self.relied.insert(CatalogEntry::extension_key(name));
+                CommentTarget::new(CommentTarget::EXTENSIONS, oid)
             }
             Commented::Schema(name) => {
                 let schema = self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
@@ -129,6 +144,7 @@ impl Planner<'_> {
         }
         others.extend(self.catalog.procedures.values().map(|(procedure, _)| procedure.oid));
         others.extend(self.catalog.types.values().map(|(known, _)| known.oid));
+        others.extend(self.catalog.extensions.values().map(|(known, _)| known.oid).chain([PLPGSQL_OID]));
         others.extend(self.catalog.all_namespaces().iter().map(|schema| schema.oid));
         others.extend(self.catalog.all_roles().iter().map(|role| role.oid));
         others.insert(CommentTarget::DATABASE);

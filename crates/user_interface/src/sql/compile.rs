@@ -5,6 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::advisory_calls;
 use crate::sql::expressions::Compiler;
+use crate::sql::extension_functions::{extensions_called, extensions_written};
 use crate::sql::feed::{Feed, Supplying};
 use crate::sql::gathering;
 use crate::sql::given::Context;
@@ -363,6 +364,7 @@ fn mentions_of(statement: &ast::Statement, compiler: &Compiler, context: &Contex
     let relations = relations(statement).into_iter().map(|name| CatalogEntry::key(&name));
     let relations = relations.map(|key| (key.clone(), context.all.version_of(&key)));
     let types = types_named(statement).into_iter().map(|name| CatalogEntry::type_key(&name));
+    let types = types.chain(extensions_called(statement));
     let types = types.map(|key| (key.clone(), context.all.version_of(&key)));
     let types = types.filter(|row| !compiler.relies_on.contains(row));
     let of_parameters = compiler.parameters.known().iter().flatten().filter(|known| known.has_labels());
@@ -504,7 +506,8 @@ pub fn mentioned(statement: &Statement, lookup: &NameLookup) -> Vec<Key> {
             _ => {
                 let keys: Vec<Key> = of_relations(written_relations(statement));
                 let types = written_types(statement);
-                keys.into_iter().chain(types.iter().flat_map(|name| lookup.keys(NameKind::Type, name))).collect()
+                let types = types.iter().flat_map(|name| lookup.keys(NameKind::Type, name));
+                keys.into_iter().chain(types).chain(extensions_written(statement)).collect()
             }
         },
         Statement::Utility(utility) => match &**utility {

@@ -6,13 +6,14 @@
 use crate::errors::{SqlError, sqlstate};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::gathering::locks_rows;
+use crate::sql::extension_functions::CalledName;
 use crate::sql::names;
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
 use messages::program::{BinaryOperator, Expression};
 use sqlparser::ast::{self, Expr};
 use std::sync::Arc;
 use values::cast::Context;
-use values::{Type, Value, functions};
+use values::{Type, Value, extensions, functions};
 
 /// What an untyped argument may become, in the order tried.
 const UNKNOWN_AS: [Type; 6] =
@@ -95,6 +96,12 @@ impl Compiler<'_> {
         if !plain || is_aggregate(&name) {
             return Err(beyond("an aggregate or window function"));
         }
+        let (name, is_missing) = match self.called(&name) {
+            CalledName::BuiltIn => (name, false),
+            // Nothing of an extension is in the system's schema.
+            CalledName::OfExtension(bare) => (bare, function.name.0.len() > 1),
+            CalledName::Missing => (name, true),
+        };
         if let Some(typed) = self.of_sequence(&name, function)? {
             return Ok(typed);
         }
@@ -106,6 +113,9 @@ impl Compiler<'_> {
                 }
                 _ => return Err(beyond("this form of argument")),
             }
+        }
+        if is_missing {
+            return Err(Stop::Beyond(no_function(&name, &arguments)));
         }
         match (name.as_str(), arguments.len()) {
             ("coalesce", 1..) => {
@@ -155,16 +165,11 @@ impl Compiler<'_> {
                 return Ok(Typed::known(Expression::Call(Arc::from(function.name), arguments), function.result));
             }
         }
-        let types: Vec<&str> = arguments.iter().map(Typed::type_name).collect();
-        Err(Stop::Beyond(
-            SqlError::new(
-                sqlstate::UNDEFINED_FUNCTION,
-                format!("function {name}({}) does not exist", types.join(", ")),
-            )
-            .with_hint(
-                "No function matches the given name and argument types. You might need to add explicit type casts.",
-            ),
-        ))
+        // Those that are not here the query processor has.
+        if extensions::provider(name).is_some() {
+            return Err(beyond(&format!("the function {name} here")));
+        }
+        Err(Stop::Beyond(no_function(name, &arguments)))
     }
 
     /// NULLIF: an untyped argument takes the other's type.
@@ -227,6 +232,13 @@ impl Compiler<'_> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// 42883.
+fn no_function(name: &str, arguments: &[Typed]) -> Box<SqlError> {
+    let types: Vec<&str> = arguments.iter().map(Typed::type_name).collect();
+    SqlError::new(sqlstate::UNDEFINED_FUNCTION, format!("function {name}({}) does not exist", types.join(", ")))
+        .with_hint("No function matches the given name and argument types. You might need to add explicit type casts.")
 }
 
 fn no_field(field: &ast::CeilFloorKind) -> bool {

@@ -14,6 +14,7 @@ use privileges::path::{left_out, makes_temporary, may_look_into};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use values::extensions;
 
 /// What a name is one of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub enum NameKind {
     Procedure,
     /// Users' types.
     Type,
+    /// Functions of extensions.
+    Function,
 }
 
 /// Looks names up for one statement.
@@ -47,6 +50,7 @@ impl NameKind {
             NameKind::Relation => catalog.has_relation(name),
             NameKind::Procedure => catalog.procedures.contains_key(name),
             NameKind::Type => catalog.types.contains_key(name),
+            NameKind::Function => catalog.extension_of(name).is_some(),
         }
     }
 
@@ -55,6 +59,10 @@ impl NameKind {
             NameKind::Relation => CatalogEntry::key(name),
             NameKind::Procedure => CatalogEntry::procedure_key(name),
             NameKind::Type => CatalogEntry::type_key(name),
+            NameKind::Function => {
+                let provider = extensions::provider(namespace::bare(name));
+                CatalogEntry::extension_key(provider.map_or("", |known| known.name))
+            }
         }
     }
 }
@@ -124,7 +132,7 @@ impl<'a> NameLookup<'a> {
             return Some(name.to_owned());
         }
         for (place, &schema) in self.path.iter().enumerate() {
-            if kind == NameKind::Procedure && self.temporary == Some(schema) {
+            if matches!(kind, NameKind::Procedure | NameKind::Function) && self.temporary == Some(schema) {
                 continue;
             }
             self.rely_on_left_out(place);
@@ -182,6 +190,26 @@ impl<'a> NameLookup<'a> {
         }
         let known = self.existing(NameKind::Type, text)?;
         Ok(Some(known).filter(|known| schema.is_some() || self.catalog.types.contains_key(known)))
+    }
+
+    /// The function of an extension that a call means; `None`: what was written means none, or PostgreSQL says that there is no such schema or function.
+    /// Errors: as [`NameLookup::schema`].
+    pub fn function(&self, text: &str) -> Result<Option<String>> {
+        let (schema, name) = parts(text);
+        let bare = namespace::bare(name);
+        if extensions::provider(bare).is_none() || schema.is_some_and(is_system_schema) {
+            return Ok(None);
+        }
+        if schema.is_none() && !namespace::is_marked(name) && extensions::is_hidden(bare) {
+            return Ok(None);
+        }
+        if schema.is_some_and(|schema| self.catalog.namespace(schema).is_none()) {
+            return Ok(None);
+        }
+        let known = self.existing(NameKind::Function, text)?;
+        // A name alone would mean what is in `public`.
+        let is_found = self.catalog.extension_of(&known).is_some();
+        Ok(Some(known).filter(|_| is_found || (schema.is_none() && self.catalog.extension_of(name).is_some())))
     }
 
     /// The name of what is to be made. Errors: 3F000; 42602 for a name that none can be told from another schema's; 42501.

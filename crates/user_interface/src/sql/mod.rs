@@ -9,7 +9,7 @@
 //! * [`select`], `gathering`, [`insert`], `conflict_targets`, [`modify`]: statements to programs; [`given`], [`feed`], [`prepared`], [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
 //! * [`definitions`], [`ddl`], `row_expressions`, `operator_classes`, `indexes`, [`alter`], [`queried_table`], [`queried_columns`], `views`, [`schema_syntax`], [`schemas`], `comment_syntax`, `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
-//! * [`sequences`], `sequence_names`, `checks`, `foreign_keys`: what tables draw from and refer to; [`type_syntax`], [`type_names`], [`user_types`], `type_drops`: types of users; `temporary_syntax`, [`temporary`]: what goes with its session; [`system`]: the parameters of all sites.
+//! * [`sequences`], `sequence_names`, `checks`, `foreign_keys`: what tables draw from and refer to; [`type_syntax`], [`type_names`], [`user_types`], `type_drops`: types of users; [`extension_syntax`], `extension_functions`, `extensions`: extensions and their functions; `temporary_syntax`, [`temporary`]: what goes with its session; [`system`]: the parameters of all sites.
 
 pub mod access;
 pub mod advisory_calls;
@@ -28,6 +28,9 @@ pub mod default_privileges;
 pub mod definitions;
 pub mod denials;
 pub mod expressions;
+mod extension_functions;
+pub mod extension_syntax;
+mod extensions;
 pub mod feed;
 mod foreign_keys;
 pub mod functions;

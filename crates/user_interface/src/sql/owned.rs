@@ -14,7 +14,10 @@ use crate::sql::settings::Facts;
 use messages::namespace::{self, PUBLIC};
 use messages::privilege::{MadeKind, Privileges, Rights};
 use messages::role::{BOOTSTRAP_OID, RoleSchema};
-use messages::schema::{Catalog, CatalogEntry, NamespaceSchema, Place, ProcedureSchema, TableSchema, TypeSchema};
+use messages::schema::{
+    Catalog, CatalogEntry, CommentTarget, ExtensionSchema, NamespaceSchema, Place, ProcedureSchema, TableSchema,
+    TypeSchema,
+};
 use privileges::grants::{name_role, with_owner};
 use std::sync::Arc;
 use values::Type;
@@ -234,6 +237,10 @@ impl Planner<'_> {
             for known in self.types_of(role.oid) {
                 self.write_owned_type(&known, new.oid);
             }
+            for known in self.extensions_of(role.oid) {
+                let rights = given(&known.rights, new.oid);
+                self.write_extension(ExtensionSchema { rights, ..ExtensionSchema::clone(&known) });
+            }
             for procedure in self.procedures_of(role.oid) {
                 self.write_owned_procedure(&procedure, new.oid);
             }
@@ -257,6 +264,11 @@ impl Planner<'_> {
     fn procedures_of(&self, owner: u32) -> Vec<Arc<ProcedureSchema>> {
         let procedures = self.catalog.procedures.values().map(|(procedure, _)| procedure);
         procedures.filter(|procedure| procedure.rights.owner == owner).cloned().collect()
+    }
+
+    fn extensions_of(&self, owner: u32) -> Vec<Arc<ExtensionSchema>> {
+        let extensions = self.catalog.extensions.values().map(|(known, _)| known);
+        extensions.filter(|known| known.rights.owner == owner).cloned().collect()
     }
 
     /// DROP OWNED: what roles own in the schema goes, and so does what was granted to them.
@@ -283,6 +295,9 @@ impl Planner<'_> {
             }
             for procedure in self.procedures_of(role.oid) {
                 self.write(CatalogEntry::procedure_key(&procedure.name), None);
+            }
+            for known in self.extensions_of(role.oid) {
+                self.drop_extension(&known, cascade, facts)?;
             }
             for known in self.types_of(role.oid) {
                 self.drop_type(&known, cascade)?;
@@ -345,6 +360,8 @@ fn all_keys(catalog: &Catalog) -> Vec<messages::Key> {
     let tables = catalog.tables.keys().map(|name| CatalogEntry::key(name));
     let types = catalog.types.keys().map(|name| CatalogEntry::type_key(name));
     let procedures = catalog.procedures.keys().map(|name| CatalogEntry::procedure_key(name)).chain(types);
+    let extensions = catalog.extensions.keys().map(|name| CatalogEntry::extension_key(name));
+    let procedures = procedures.chain(extensions);
     let roles = catalog.roles.keys().map(|name| CatalogEntry::role_key(name));
     let places = Place::ALL.map(CatalogEntry::rights_key);
     let schemas = catalog.namespaces.keys().map(|name| CatalogEntry::namespace_key(name));
@@ -387,6 +404,9 @@ pub(super) fn dependents(catalog: &Catalog, role: u32, facts: &Facts) -> Vec<Str
     for known in catalog.tables.values() {
         let kind = known.table.kind().word();
         object(1259, known.table.oid, &known.table.rights, &format!("{kind} {}", known.table.name));
+    }
+    for (known, _) in catalog.extensions.values() {
+        object(CommentTarget::EXTENSIONS, known.oid, &known.rights, &format!("extension {}", known.name));
     }
     object(1262, 0, &catalog.rights(Place::Database), &format!("database {}", facts.database));
     object(2615, 0, &catalog.rights(Place::Schema), "schema public");

@@ -258,7 +258,11 @@ impl Planner<'_> {
                 return Err(SqlError::new(sqlstate::DUPLICATE_FUNCTION, message)
                     .with_hint("Use CREATE OR REPLACE PROCEDURE; a name has one procedure here."));
             }
-            None => self.next_number(),
+            None => {
+                let types: Vec<u32> = procedure.parameters.iter().map(|(_, known)| known.oid()).collect();
+                self.check_no_extension_function(&name, &types)?;
+                self.next_number()
+            }
         };
         self.write(CatalogEntry::procedure_key(&name), Some(CatalogEntry::Procedure(Arc::new(procedure))));
         Ok(())

@@ -4,6 +4,7 @@
 //! name of WITH hides a relation exactly where PostgreSQL has it hide one.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::extension_functions::{self, called};
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names::{self, identifier, own_relation, written_relation};
 use crate::sql::parse;
@@ -69,7 +70,7 @@ fn names_other_schema(statement: &ast::Statement) -> bool {
         _ => false,
     };
     // A sequence's name in a text is looked at where it is compiled, which refuses other schemas.
-    of_relation.is_break() || of_schema || names_sequence_or_type(statement)
+    of_relation.is_break() || of_schema || names_sequence_or_type(statement) || calls_in_schema(statement)
 }
 
 /// Whether there is a sequence that is named by a text, or a type in a schema.
@@ -81,6 +82,13 @@ fn names_sequence_or_type(statement: &ast::Statement) -> bool {
         _ => ControlFlow::Continue(()),
     });
     found.is_break()
+}
+
+/// Whether a function of an extension is called with its schema.
+fn calls_in_schema(statement: &ast::Statement) -> bool {
+    let mut found = false;
+    extension_functions::each_call(statement, |name| found |= name.0.len() > 1 && extension_functions::may_be(name));
+    found
 }
 
 fn is_of_sequence(function: &ast::Function) -> bool {
@@ -156,6 +164,9 @@ impl ast::VisitorMut for Qualifier<'_> {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> Flow {
+        if let Some(name) = called(factor) {
+            return flow(self.function(name));
+        }
         let TableFactor::Table { name, alias, args: None, with_ordinality: false, .. } = factor else {
             return ControlFlow::Continue(());
         };
@@ -180,6 +191,7 @@ impl ast::VisitorMut for Qualifier<'_> {
     fn pre_visit_expr(&mut self, expression: &mut Expr) -> Flow {
         match expression {
             Expr::Function(function) if is_of_sequence(function) => flow(self.sequence(function)),
+            Expr::Function(function) => flow(self.function(&mut function.name)),
             other => match type_of_mut(other) {
                 Some(data_type) => flow(self.data_type(data_type)),
                 None => ControlFlow::Continue(()),
@@ -238,6 +250,20 @@ impl Qualifier<'_> {
         match self.lookup.user_type(&own_relation(name)?)? {
             Some(known) if names::own_relation(name)? != known => {
                 self.put(name, known);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives a function of an extension its name.
+    fn function(&mut self, name: &mut ObjectName) -> Result<()> {
+        // A name of more parts is no function of ours.
+        let Ok(written) = written_relation(name) else { return Ok(()) };
+        match self.lookup.function(&written)? {
+            Some(known) if known != written => {
+                self.is_changed = true;
+                *name = ObjectName::from(vec![Ident { span: span_of(name), ..extension_functions::written(&known) }]);
                 Ok(())
             }
             _ => Ok(()),

@@ -1,9 +1,10 @@
-//! CREATE, ALTER and DROP SCHEMA, SET SCHEMA and COMMENT ON, from tokens to what they ask for.
+//! CREATE, ALTER and DROP SCHEMA, SET SCHEMA and COMMENT ON, and where extensions are told, from tokens to what they ask for.
 //!
 //! Invariant: what is no such statement is left as it was.
 
 use crate::errors::{Result, SqlError};
 use crate::sql::comment_syntax::{self, CommentStatement};
+use crate::sql::extension_syntax::{self, ExtensionStatement};
 use crate::sql::grants::comma_separated;
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::role_syntax::{Named, named};
@@ -13,7 +14,7 @@ use messages::Key;
 use messages::schema::CatalogEntry;
 use sqlparser::tokenizer::Token;
 
-/// A statement about a schema, or about what is said of objects.
+/// A statement about a schema, an extension, or about what is said of objects.
 #[derive(Clone, Debug)]
 pub enum SchemaStatement {
     /// COMMENT ON.
@@ -28,6 +29,8 @@ pub enum SchemaStatement {
     Move(MovedRelation),
     /// ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION.
     DropExpression(DroppedExpression),
+    /// CREATE, ALTER or DROP EXTENSION.
+    Extension(ExtensionStatement),
 }
 
 /// A schema to be made.
@@ -80,6 +83,7 @@ impl SchemaStatement {
             SchemaStatement::Move(MovedRelation { word: "materialized view", .. }) => "ALTER MATERIALIZED VIEW",
             SchemaStatement::Move(MovedRelation { word: "sequence", .. }) => "ALTER SEQUENCE",
             SchemaStatement::Move(_) | SchemaStatement::DropExpression(_) => "ALTER TABLE",
+            SchemaStatement::Extension(statement) => statement.tag(),
         }
     }
 
@@ -103,6 +107,7 @@ impl SchemaStatement {
     pub fn mentioned(&self, lookup: &NameLookup) -> Vec<Key> {
         let schemas = match self {
             SchemaStatement::Comment(comment) => return comment.mentioned(lookup),
+            SchemaStatement::Extension(statement) => return statement.mentioned(),
             SchemaStatement::Create(NewSchema { name, .. }) => name.iter().collect(),
             SchemaStatement::Rename(name, to) => vec![name, to],
             SchemaStatement::Drop(dropped) => dropped.names.iter().collect(),
@@ -118,6 +123,9 @@ impl SchemaStatement {
 
 /// Parses what stands behind CREATE, ALTER, DROP or COMMENT; `None`: it is about something else.
 pub(super) fn parse(verb: &str, words: &mut Words) -> Result<Option<SchemaStatement>> {
+    if let Some(statement) = extension_syntax::parse(verb, words)? {
+        return Ok(Some(SchemaStatement::Extension(statement)));
+    }
     let mut ahead = Words { text: words.text, rest: words.rest };
     let parsed = match verb {
         "comment" => SchemaStatement::Comment(comment_syntax::parse(&mut ahead)?),

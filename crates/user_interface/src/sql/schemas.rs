@@ -16,7 +16,7 @@ use crate::sql::views::TableChange;
 use messages::Key;
 use messages::namespace::{self, OWN_TEMPORARY, PUBLIC, PUBLIC_OID};
 use messages::privilege::{Privileges, Rights};
-use messages::schema::{Catalog, CatalogEntry, NamespaceSchema, Place, TableSchema};
+use messages::schema::{Catalog, CatalogEntry, ExtensionSchema, NamespaceSchema, Place, TableSchema};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -30,6 +30,7 @@ pub fn plan(
     let mut planner = Planner::new(catalog, own, facts);
     match statement {
         SchemaStatement::Comment(comment) => planner.comment(comment, facts)?,
+        SchemaStatement::Extension(statement) => planner.extension(statement, facts)?,
         SchemaStatement::Create(new) => planner.create_schema(new, facts)?,
         SchemaStatement::Rename(name, to) => planner.rename_schema(name, to)?,
         SchemaStatement::Drop(dropped) => {
@@ -140,6 +141,9 @@ impl Planner<'_> {
             let key = CatalogEntry::procedure_key(&procedure.name);
             self.write(key, Some(CatalogEntry::Procedure(procedure)));
         }
+        for known in self.extensions_in(PUBLIC_OID) {
+            self.write_extension(ExtensionSchema::clone(&known));
+        }
         let types = self.catalog.types.values().map(|(known, _)| known.clone());
         let types: Vec<_> = types.filter(|known| namespace::of(&known.name) == PUBLIC_OID).collect();
         for known in types {
@@ -195,6 +199,8 @@ impl Planner<'_> {
         let types = self.catalog.types.values().map(|(known, _)| known);
         let types = types.filter(|known| namespace::of(&known.name) == schema.oid);
         contents.extend(types.map(|known| (known.oid, format!("type {}", qualified(&known.name)))));
+        let extensions = self.extensions_in(schema.oid).into_iter();
+        contents.extend(extensions.map(|known| (known.oid, format!("extension {}", known.name))));
         contents.sort();
         contents.into_iter().map(|(_, what)| what).collect()
     }
@@ -203,13 +209,20 @@ impl Planner<'_> {
     pub(super) fn drop_schema(&mut self, schema: &NamespaceSchema, cascade: bool, facts: &Facts) -> Result<()> {
         let contents = self.contents(schema, facts);
         if !cascade && !contents.is_empty() {
-            let depends = contents.iter().map(|what| format!("{what} depends on schema {}", schema.name));
+            let mut depends: Vec<String> =
+                contents.iter().map(|what| format!("{what} depends on schema {}", schema.name)).collect();
+            for known in self.extensions_in(schema.oid) {
+                depends.extend(self.lines_on_extension(&known, facts)?);
+            }
             let message = format!("cannot drop schema {} because other objects depend on it", schema.name);
             return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message)
-                .with_detail(depends.collect::<Vec<_>>().join("\n"))
+                .with_detail(depends.join("\n"))
                 .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
         let told = self.notices.len();
+        for known in self.extensions_in(schema.oid) {
+            self.drop_extension(&known, true, facts)?;
+        }
         self.drop_contents(schema)?;
         let others = self.notices.split_off(told);
         let others = others.iter().flat_map(|notice| match &notice.detail {

@@ -467,7 +467,9 @@ fn strong_name(expression: &Expr) -> Option<String> {
         Expr::CompoundIdentifier(parts) => parts.last().map_or_else(String::new, names::identifier),
         Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => return strong_name(inner),
         Expr::Case { else_result, .. } => return else_result.as_deref().and_then(strong_name),
-        Expr::Function(function) => return names::function(&function.name),
+        Expr::Function(function) => {
+            return names::function(&function.name).map(|name| namespace::bare(&name).to_owned());
+        }
         Expr::Array(_) => "array".to_string(),
         Expr::Extract { .. } => "extract".to_string(),
         Expr::Ceil { .. } => "ceil".to_string(),

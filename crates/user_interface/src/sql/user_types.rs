@@ -7,6 +7,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::{Planner, SchemaChange};
 use crate::sql::definitions::default_expression;
 use crate::sql::denials::{OwnerReach, denied_for};
+use crate::sql::extension_functions::extensions_called;
 use crate::sql::lookup::no_schema;
 use crate::sql::names;
 use crate::sql::parse;
@@ -168,9 +169,10 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Whatever types an expression names must stay.
+    /// Whatever types an expression names must stay, and whatever functions of extensions it calls.
     pub(super) fn rely_on_types<T: ast::Visit>(&mut self, part: &T) {
         self.relied.extend(types_named(part).iter().map(|name| CatalogEntry::type_key(name)));
+        self.relied.extend(extensions_called(part));
     }
 
     /// The same of a column with its default. Errors: as [`Planner::use_type`].

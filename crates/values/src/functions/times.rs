@@ -32,20 +32,6 @@ pub(super) const TABLE: &[FunctionEntry] = &[
     entry("date_trunc", &[Text, INTERVAL], INTERVAL, DATE_TRUNC),
     entry("date_bin", &[INTERVAL, Timestamp, Timestamp], Timestamp, DATE_BIN),
     entry("date_bin", &[INTERVAL, TimestampTz, TimestampTz], TimestampTz, DATE_BIN),
-    FunctionEntry {
-        name: "gen_random_uuid",
-        parameters: &[],
-        result: Type::Uuid,
-        volatility: FunctionVolatility::Volatile,
-        body: |_, environment| {
-            let (high, low) = ((environment.random)(), (environment.random)());
-            let mut bytes = ((u128::from(high) << 64) | u128::from(low)).to_be_bytes();
-            // Version 4 and variant, RFC 4122, section 4.4.
-            bytes[6] = bytes[6] & 0x0f | 0x40;
-            bytes[8] = bytes[8] & 0x3f | 0x80;
-            Ok(Value::Uuid(bytes))
-        },
-    },
 ];
 
 /// A function of the statement's time.

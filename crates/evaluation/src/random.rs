@@ -1,0 +1,67 @@
+//! Random bits for functions whose answers nobody may guess: `gen_random_bytes` makes keys of them.
+//!
+//! Invariant: who knows some of the bits, and not the key, knows nothing of the others. They are SHA-256 of the key and of a counter, which is the generator of a key that
+//! nobody guesses (NIST SP 800-90A has more of its kind). The same key gives the same bits.
+
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+/// What bits are made of.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct RandomKey(pub [u8; 32]);
+
+/// A key is shown to nobody.
+impl fmt::Debug for RandomKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("RandomKey")
+    }
+}
+
+/// Random bits of one execution.
+#[derive(Clone, Debug)]
+pub struct RandomBits {
+    key: RandomKey,
+    drawn: u64,
+    /// Those of one digest that were not given out yet, the next one last.
+    left: Vec<u64>,
+}
+
+impl RandomBits {
+    /// The bits of a key.
+    pub fn new(key: RandomKey) -> RandomBits {
+        RandomBits { key, drawn: 0, left: Vec::new() }
+    }
+
+    /// The next 64.
+    pub fn draw(&mut self) -> u64 {
+        loop {
+            if let Some(bits) = self.left.pop() {
+                return bits;
+            }
+            self.drawn += 1;
+            let mut digest = Sha256::new();
+            digest.update(self.key.0);
+            digest.update(self.drawn.to_be_bytes());
+            let digest = digest.finalize();
+            let (words, _) = digest.as_chunks::<8>();
+            self.left.extend(words.iter().map(|word| u64::from_be_bytes(*word)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A simulation would not be the same twice, or two executions would make the same keys.
+    #[test]
+    fn bits_depend_on_the_key_alone() {
+        let draw = |key: u8| {
+            let mut bits = RandomBits::new(RandomKey([key; 32]));
+            [(); 9].map(|()| bits.draw())
+        };
+        assert_eq!(draw(1), draw(1));
+        let all: std::collections::BTreeSet<u64> = draw(1).into_iter().chain(draw(2)).collect();
+        assert_eq!(all.len(), 18);
+    }
+}
