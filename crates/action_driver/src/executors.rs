@@ -39,6 +39,8 @@ pub(crate) enum RunningAction {
     /// Nothing is left to do: what follows looks at what was put off.
     Defer,
     Notify,
+    /// Nothing is left to do: what follows does what a statement's edge is for.
+    Statement,
 }
 
 impl RunningAction {
@@ -61,6 +63,7 @@ impl RunningAction {
             Action::CheckReferences { table } => RunningAction::Check(CheckRun::begin(table)),
             Action::Defer(_) => RunningAction::Defer,
             Action::Notify { .. } => RunningAction::Notify,
+            Action::Statement(_) => RunningAction::Statement,
         })
     }
 
@@ -88,7 +91,7 @@ impl RunningAction {
             | RunningAction::Sequence(_)
             | RunningAction::Check(_)
             | RunningAction::Defer => {}
-            RunningAction::Notify => {}
+            RunningAction::Notify | RunningAction::Statement => {}
         }
         Ok(Some(running))
     }
@@ -109,7 +112,7 @@ impl RunningAction {
             RunningAction::Rebuild(run) => run.resume(action, scene, event),
             RunningAction::Sequence(run) => run.resume(action, scene, event),
             RunningAction::Check(run) => run.resume(action, scene, event),
-            RunningAction::Defer => Ok(ExecutorStep::Done),
+            RunningAction::Defer | RunningAction::Statement => Ok(ExecutorStep::Done),
             RunningAction::Notify => notify::run(action, scene),
         }
     }

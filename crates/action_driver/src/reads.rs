@@ -62,7 +62,7 @@ pub enum ReadProgress {
 /// Answers without any message what the transaction itself knows.
 pub fn answer_at_once(need: &ExecutorNeed, transaction: &ExecutingTransaction) -> Option<ExecutorEvent> {
     match need {
-        ExecutorNeed::Item(item, _) => transaction.file().get(item).map(|row| ExecutorEvent::Item(row.clone())),
+        ExecutorNeed::Item(item, _) => transaction.own(item).map(ExecutorEvent::Item),
         ExecutorNeed::Presence(_) => None,
         ExecutorNeed::Lock(item) => transaction.holds(item, AccessKind::Write).then_some(ExecutorEvent::Locked),
         ExecutorNeed::Range(need) => need.range.is_empty().then(|| ExecutorEvent::Batch(Vec::new(), None)),
@@ -375,7 +375,7 @@ impl ReadState {
             }
             left = Some(rest).filter(|rest| !rest.is_empty());
         }
-        let rows = transaction.file().overlay(&read, rows, need.reverse);
+        let rows = transaction.overlay(&read, rows, need.reverse);
         if !only_shows(need, transaction) {
             transaction.note_range_read(read, as_of)?;
         }

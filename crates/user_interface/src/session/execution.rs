@@ -225,6 +225,7 @@ impl Turn<'_> {
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
+            Plan::Parts(_) => self.begin_parts(&mut execution),
             Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) => self.run_query(&mut execution),
             Plan::Utility(_) => return self.launch_utility(execution),
             Plan::SetConfig(..) | Plan::Execute(..) => unreachable!("resolved before it was launched"),
@@ -282,6 +283,10 @@ impl Turn<'_> {
                 execution.affected += affected;
                 self.send_rows(&mut execution, rows);
                 self.supply(execution);
+                Ok(())
+            }
+            (Step::PartProgram, SessionReply::Executed { rows, affected }) => {
+                self.part_executed(execution, rows, affected);
                 Ok(())
             }
             (Step::CopyBatch, SessionReply::Executed { affected, .. }) => {
@@ -544,7 +549,11 @@ impl Turn<'_> {
             .read_one(&prepared.text, TextLanguage::of(prepared))?
             .ok_or_else(|| SqlError::syntax(&prepared.text))?;
         let described = Some((columns, parameters));
-        let compiled = self.compile(&parsed, &prepared.text, prepared.declared.clone(), described)?;
+        let before = match &prepared.plan {
+            Plan::Parts(parts) => parts.descriptions.as_slice(),
+            _ => &[],
+        };
+        let compiled = self.compile_on(&parsed, &prepared.text, prepared.declared.clone(), before, described)?;
         Ok(Some(self.keep(&prepared.text, compiled)))
     }
 }
@@ -573,6 +582,7 @@ impl Execution {
 fn relied_on(execution: &Execution, key: &Key) -> Option<Timestamp> {
     let program = match (&execution.prepared.plan, &execution.change) {
         (Plan::Program(program) | Plan::Feed(_, program, ..), _) => program.as_ref(),
+        (Plan::Parts(parts), _) => parts.begin.as_ref(),
         (_, Some(change)) => change.program.as_ref()?,
         _ => return None,
     };

@@ -11,6 +11,7 @@ use crate::protocol::format::Formats;
 use crate::session::catalog::{Overlay, OwnRow};
 use crate::session::listening::Listening;
 use crate::session::login::{Login, Peer};
+use crate::session::parts_progress::PartsProgress;
 use crate::session::sql_cursor::SqlCursor;
 use crate::sql::ddl::SchemaChange;
 use crate::sql::parse::{Parsed, QuelOrigin};
@@ -134,6 +135,10 @@ pub enum Step {
     Source,
     /// The program's end with a batch of supplied rows.
     Batch,
+    /// A batch of rows of the query of one of the statement's parts.
+    PartRows,
+    /// The end of a program of one of its parts, or of one of its edges.
+    PartProgram,
     /// The client's COPY data.
     CopyData,
     /// The program's end with a batch of COPY rows.
@@ -205,6 +210,8 @@ pub struct Execution {
     pub cursor: Option<SqlCursor>,
     /// Rows to supply to its program.
     pub supply: Supply,
+    /// How far a statement of several parts has come.
+    pub parts: Option<Box<PartsProgress>>,
     /// COPY FROM: the data so far.
     pub copy: Option<Box<CopyIn>>,
     /// A portal's rows that were fetched and not sent.
@@ -584,6 +591,7 @@ impl Execution {
             fills: None,
             cursor: None,
             supply: Supply::default(),
+            parts: None,
             copy: None,
             buffered: VecDeque::new(),
             exhausted: false,
