@@ -8,7 +8,7 @@ use crate::session::queries::{cancelled, too_many_rows};
 use crate::session::state::{Execution, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::part_queries::kept_values;
-use crate::sql::parts::{PartParameter, Parts};
+use crate::sql::parts::{PartParameter, StatementParts};
 use crate::sql::prepared::Plan;
 use std::sync::Arc;
 use values::{Type, Value};
@@ -123,7 +123,7 @@ impl Turn<'_> {
     }
 }
 
-fn parts_of(execution: &Execution) -> Arc<Parts> {
+fn parts_of(execution: &Execution) -> Arc<StatementParts> {
     match &execution.prepared.plan {
         Plan::Parts(parts) => Arc::clone(parts),
         _ => unreachable!("only a statement of parts comes here"),

@@ -4,7 +4,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::modify::supplied_row;
-use crate::sql::parts::{Part, Taker};
+use crate::sql::parts::{StatementPart, Taker};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use values::Value;
@@ -43,7 +43,7 @@ pub(super) enum PartStage {
 
 impl PartsProgress {
     /// Takes what a part has returned.
-    pub(super) fn take(&mut self, part: &Part, rows: Vec<Vec<Value>>, affected: u64) {
+    pub(super) fn take(&mut self, part: &StatementPart, rows: Vec<Vec<Value>>, affected: u64) {
         if part.is_main && !(part.is_merge && part.takers.is_empty()) {
             self.affected += affected;
             self.returned.extend(rows);
@@ -53,7 +53,7 @@ impl PartsProgress {
     }
 
     /// Chooses the rows for a program: each key once. Errors: 21000 for a MERGE with a key that comes again.
-    pub(super) fn choose(&mut self, part: &Part, taker: &Taker) -> Result<()> {
+    pub(super) fn choose(&mut self, part: &StatementPart, taker: &Taker) -> Result<()> {
         self.left.clear();
         for row in &self.found {
             let behind = match (taker.number, row.first()) {

@@ -8,7 +8,7 @@ use crate::limits::{OUTPUT_BYTES_HIGH, OUTPUT_HELD_MAX};
 use crate::locks::errands::SessionLocks;
 use crate::protocol::copy::{CopyColumn, Decoder, Options};
 use crate::protocol::format::Formats;
-use crate::session::catalog::{Overlay, OwnRow};
+use crate::session::catalog::{KnownPath, Overlay, OwnRow};
 use crate::session::listening::Listening;
 use crate::session::login::{Login, Peer};
 use crate::session::parts_progress::PartsProgress;
@@ -22,7 +22,6 @@ use bytes::BytesMut;
 use messages::program::Program;
 use messages::session::AccessMode;
 use messages::{Incarnation, Key, SessionId};
-use privileges::path::SearchPath;
 use quel::Ranges;
 use rustc_hash::FxHashMap;
 use sqlparser::ast;
@@ -339,23 +338,6 @@ pub struct SessionSettings {
     pub after_commit: Option<Settings>,
     /// In force after a rollback, when SET made them differ.
     pub after_rollback: Option<Settings>,
-}
-
-/// A search path, with all that it depends on.
-#[derive(Debug)]
-pub struct KnownPath {
-    /// The update of the catalog.
-    pub generation: u64,
-    /// The role that names are looked for by.
-    pub role: u32,
-    /// Its name.
-    pub user: String,
-    /// The value of `search_path`.
-    pub setting: String,
-    /// The schemas.
-    pub path: SearchPath,
-    /// The one of them that is the session's temporary objects'.
-    pub temporary: Option<u32>,
 }
 
 /// What the caller of a session acts by.

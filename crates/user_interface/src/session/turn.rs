@@ -9,13 +9,13 @@ use crate::events::SessionEvent;
 use crate::limits::{CACHED_SQL_BYTES_MAX, CACHED_STATEMENTS_MAX};
 use crate::locks::errands::{LeavingLocks, LockScene};
 use crate::protocol::backend::{self, Severity};
-use crate::session::catalog::SharedCatalog;
+use crate::session::catalog::{KnownPath, SharedCatalog};
 use crate::session::doorkeeper::Doorkeeper;
-use crate::session::state::{KnownPath, Session, TextLanguage};
+use crate::session::state::{Session, TextLanguage};
 use crate::sql::compile;
 use crate::sql::given::Context;
 use crate::sql::parse::{self, Parsed};
-use crate::sql::parts::Description;
+use crate::sql::parts::QueryDescription;
 use crate::sql::prepared::{Plan, Prepared};
 use crate::sql::settings::{Facts, OwnTemporary, SiteFacts};
 use crate::sql::utility::Utility;
@@ -333,7 +333,7 @@ impl Turn<'_> {
         parsed: &Parsed,
         text: &str,
         declared: Vec<Option<Type>>,
-        before: &[Description],
+        before: &[QueryDescription],
         described: Option<(&[ResultColumn], &[Type])>,
     ) -> Result<Prepared> {
         let (all, catalog) = (self.catalog(), self.seen_catalog());

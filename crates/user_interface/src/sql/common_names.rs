@@ -66,13 +66,13 @@ pub(super) fn items_of<'a>(with: Option<&'a ast::With>, text: &str) -> Result<Ve
 
 /// Collects names of relations, but those that a WITH around them gives.
 #[derive(Default)]
-pub(super) struct Names<'t> {
+pub(super) struct NamesRead<'t> {
     text: &'t str,
     hidden: Vec<Vec<String>>,
     found: Vec<(String, Option<usize>)>,
 }
 
-impl ast::Visitor for Names<'_> {
+impl ast::Visitor for NamesRead<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &ast::Query) -> ControlFlow<()> {
@@ -99,11 +99,11 @@ impl ast::Visitor for Names<'_> {
 
 /// The names of relations that are read, each with its place; `target` is inserted into, which is no reading.
 pub(super) fn mentions_of(
-    visit: impl FnOnce(&mut Names) -> ControlFlow<()>,
+    visit: impl FnOnce(&mut NamesRead) -> ControlFlow<()>,
     target: Option<&ast::ObjectName>,
     text: &str,
 ) -> Vec<(String, Option<usize>)> {
-    let mut names = Names { text, ..Names::default() };
+    let mut names = NamesRead { text, ..NamesRead::default() };
     let _ = visit(&mut names);
     let mut found = names.found;
     let target = target.and_then(|name| names::own_relation(name).ok());

@@ -15,7 +15,6 @@ use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::parse::{self, Parsed, Statement};
 use crate::sql::part_builder;
-use crate::sql::parts::Description;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::procedures;
 use crate::sql::qualify::qualified;
@@ -28,10 +27,10 @@ use crate::sql::session_plans::{of_utility, session_query};
 use crate::sql::types::{Stop, types_named, user_type_name};
 use crate::sql::utility::{Copy, CopySource, Utility};
 use crate::sql::views;
+use messages::Key;
 use messages::namespace::{self, UNMADE_TEMPORARY};
 use messages::program::ResultColumn;
 use messages::schema::{Catalog, CatalogVersions};
-use messages::Key;
 use sql_syntax::limits::DEPTH_MAX;
 use sql_syntax::{Deep, TooDeep, on_stack};
 use sqlparser::ast;
@@ -192,9 +191,7 @@ fn of_sql(
         let plan = Plan::Execute(names::own_relation(name)?, parameters.clone());
         return Ok(Prepared::simple(&parsed.text, plan, Tag::Plain("EXECUTE")));
     }
-    let last = described.map(|(columns, parameters)| Description::of(columns, parameters));
-    let descriptions: Vec<Description> = context.described.iter().cloned().chain(last).collect();
-    if let Some(prepared) = part_builder::compile(parsed, statement, declared, context, &descriptions)? {
+    if let Some(prepared) = part_builder::compile(parsed, statement, declared, context, described)? {
         return Ok(prepared);
     }
     let mut compiler = Compiler::new(context.catalog, context.facts, context.text, types);

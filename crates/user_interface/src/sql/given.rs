@@ -1,6 +1,6 @@
 //! What a statement is compiled with, beside its tree.
 
-use crate::sql::parts::Description;
+use crate::sql::parts::QueryDescription;
 use crate::sql::settings::Facts;
 use messages::schema::Catalog;
 use messages::{Key, TableId};
@@ -23,5 +23,5 @@ pub struct Context<'a> {
     /// The text that the statement's places refer to.
     pub text: &'a str,
     /// What the query processor has said of queries of its parts before.
-    pub described: &'a [Description],
+    pub described: &'a [QueryDescription],
 }

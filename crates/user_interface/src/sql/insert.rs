@@ -11,7 +11,7 @@ use crate::sql::names;
 use crate::sql::parse::{self, Overriding};
 use crate::sql::select::{Output, assigned, relies_on};
 use crate::sql::sequences::check_is_table;
-use crate::sql::set_clauses::pairs;
+use crate::sql::set_clauses::{no_column, pairs};
 use crate::sql::types::{Compiled, Stop, Typed};
 use messages::TableId;
 use messages::namespace;
@@ -138,6 +138,7 @@ impl Compiler<'_> {
         }
         let bare = source.with.is_none() && source.order_by.is_none() && source.limit_clause.is_none();
         match source.body.as_ref() {
+            SetExpr::Query(inner) if bare => self.rows(inner, table, targets, explicit),
             SetExpr::Values(list) if bare => {
                 let before = (self.parameters.clone(), targets.clone());
                 let mut rows = Vec::with_capacity(list.rows.len());
@@ -189,9 +190,6 @@ impl Compiler<'_> {
                     }
                     Err(error) => Err(error),
                 }
-            }
-            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
-                Err(SqlError::unsupported("a data-modifying statement in WITH").into())
             }
             _ => Ok(None),
         }
@@ -315,7 +313,7 @@ impl Compiler<'_> {
         scope: &Scope,
     ) -> Compiled<Vec<(usize, Expression)>> {
         let mut compiled: Vec<(usize, Expression)> = Vec::with_capacity(assignments.len());
-        for (column, value) in pairs(assignments, table)? {
+        for (column, value) in pairs(assignments, table, parse::expression)? {
             let value = value.as_ref();
             let expression = if is_default(value) {
                 self.drawing(|compiler| Ok(compiler.default_of(table, column)?))?
@@ -348,20 +346,6 @@ pub(super) fn check_identity(table: &TableSchema, column: usize) -> Result<()> {
 
 pub(super) fn always(column: &str) -> String {
     format!("Column \"{column}\" is an identity column defined as GENERATED ALWAYS.")
-}
-
-/// The column that a name means. Errors: 42703.
-pub(super) fn column_of(table: &TableSchema, name: &ast::ObjectName) -> Result<usize> {
-    let relation = names::relation(name)?;
-    table.column(&relation.name).ok_or_else(|| no_column(table, &relation.name))
-}
-
-/// `column "c" of relation "t" does not exist`, 42703.
-pub fn no_column(table: &TableSchema, column: &str) -> Box<SqlError> {
-    SqlError::new(
-        sqlstate::UNDEFINED_COLUMN,
-        format!("column \"{column}\" of relation \"{}\" does not exist", table.name),
-    )
 }
 
 /// The positions of a table's columns by name; none named: all. Errors: 42703, 42701.
@@ -412,20 +396,46 @@ fn as_query(source: &ast::Query, table: &TableSchema, targets: &[usize]) -> Stri
             });
             rows.collect::<Vec<_>>().join(" UNION ALL ")
         }
+        SetExpr::Select(select) if select.distinct.is_none() => {
+            let mut typed = source.clone();
+            if let SetExpr::Select(select) = typed.body.as_mut() {
+                give_types(&mut select.projection, table, targets);
+            }
+            typed.to_string()
+        }
         _ => source.to_string(),
     }
 }
 
-/// A value in such a query. A literal or parameter without a type of its own has the column's, as in an INSERT of values.
-pub(super) fn as_cell(cell: &Expr, column: values::Type) -> String {
-    let is_untyped = match cell {
+/// Literals and parameters of a list have the types of the columns that they are for, as in PostgreSQL. Behind a `*` nothing tells which those are.
+fn give_types(list: &mut [ast::SelectItem], table: &TableSchema, targets: &[usize]) {
+    for (item, target) in list.iter_mut().zip(targets) {
+        let (ast::SelectItem::UnnamedExpr(value) | ast::SelectItem::ExprWithAlias { expr: value, .. }) = item else {
+            return;
+        };
+        if is_untyped(value)
+            && !table.columns[*target].column_type.has_labels()
+            && let Ok(typed) = parse::expression(&as_cell(value, table.columns[*target].column_type))
+        {
+            *value = typed;
+        }
+    }
+}
+
+/// Whether it is a literal or a parameter that says nothing of its type.
+fn is_untyped(cell: &Expr) -> bool {
+    match cell {
         Expr::Value(value) => {
             matches!(value.value, ast::Value::SingleQuotedString(_) | ast::Value::EscapedStringLiteral(_))
                 || matches!(value.value, ast::Value::Null | ast::Value::Placeholder(_))
         }
         _ => false,
-    };
-    match is_untyped {
+    }
+}
+
+/// A value in such a query. A literal or parameter without a type of its own has the column's, as in an INSERT of values.
+pub(super) fn as_cell(cell: &Expr, column: values::Type) -> String {
+    match is_untyped(cell) {
         true => format!("CAST({cell} AS {})", column.unmodified()),
         false => cell.to_string(),
     }

@@ -9,6 +9,7 @@ use crate::sql::insert::{always, as_cell, check_count, is_default, program, supp
 use crate::sql::merge_syntax::{does_nothing, is_defaults, is_named, is_nothing};
 use crate::sql::modify::supplied_source;
 use crate::sql::names;
+use crate::sql::parse;
 use crate::sql::parts::Taker;
 use crate::sql::sequences::check_is_table;
 use crate::sql::set_clauses::pairs;
@@ -187,7 +188,7 @@ fn assignments(
     mut place: impl FnMut(&Expr, usize) -> usize,
 ) -> Compiled<Vec<(usize, messages::program::Expression)>> {
     let mut assignments = Vec::new();
-    for (column, value) in pairs(&update.assignments, table)? {
+    for (column, value) in pairs(&update.assignments, table, parse::expression)? {
         let value = value.as_ref();
         let expression = if is_default(value) {
             compiler.drawing(|compiler| Ok(compiler.default_of(table, column)?))?
@@ -213,7 +214,7 @@ fn unmatched_half(
     let mut outputs = Outputs { clauses, values: Vec::new() };
     let mut takers = Vec::new();
     for (place, clause) in clauses.iter().enumerate() {
-        check_target_unread(*clause, &named.0, compiler)?;
+        check_target_unread(clause, &named.0, compiler)?;
         let insert = match &clause.action {
             MergeAction::Insert(insert) if is_named(&insert.columns, is_nothing) => continue,
             MergeAction::Insert(insert) => insert,

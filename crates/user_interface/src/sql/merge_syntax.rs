@@ -3,6 +3,8 @@
 //! `DO NOTHING` becomes an action on a column in brackets, which no name of SQL's is, and `INSERT DEFAULT VALUES` an insertion into one. Invariant: the statement
 //! stays a tree of the parser's.
 
+use crate::errors::Result;
+use crate::sql::places::unexpected;
 use sqlparser::ast::{Assignment, AssignmentTarget, Ident, ObjectName, ObjectNamePart};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -76,17 +78,25 @@ fn update(name: &str) -> Vec<Token> {
     ]
 }
 
-/// Has the parser read them so.
-pub(super) fn plain_actions(tokens: &mut Vec<TokenWithSpan>) {
-    if !tokens.iter().any(|token| is(Some(token), "merge")) {
-        return;
+/// Has the parser read them so. Errors: 42601 for an action that its clause has not.
+pub(super) fn plain_actions(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
+    if !is(tokens.first(), "merge") && !is(tokens.first(), "with") {
+        return Ok(());
     }
     let mut is_matched = true;
     let mut at = 0;
     while at < tokens.len() {
         let word = |after: usize, word: &str| is(tokens.get(at + after), word);
-        if word(0, "when") && (word(1, "matched") || word(1, "not")) {
+        if word(0, "when") && (word(1, "matched") || word(1, "not") && word(2, "matched")) {
             is_matched = word(1, "matched");
+        }
+        let ends = tokens.get(at + 2).is_none() || word(2, "when");
+        let is_wrong = match is_matched {
+            true => word(1, "insert") && !ends,
+            false => word(1, "update") && word(2, "set") || word(1, "delete") && ends,
+        };
+        if word(0, "then") && is_wrong {
+            return Err(unexpected(&tokens[at + 1], text));
         }
         let made = if !word(0, "then") {
             None
@@ -104,4 +114,5 @@ pub(super) fn plain_actions(tokens: &mut Vec<TokenWithSpan>) {
         }
         at += 1;
     }
+    Ok(())
 }

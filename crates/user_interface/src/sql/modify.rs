@@ -9,6 +9,7 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::feed::{Feed, Supplying};
 use crate::sql::insert::{program, split, supplied};
 use crate::sql::names;
+use crate::sql::parse;
 use crate::sql::select::Output;
 use crate::sql::sequences::check_is_table;
 use crate::sql::set_clauses::pairs;
@@ -52,7 +53,7 @@ impl Compiler<'_> {
             }
         }
         let table = &named.1.table;
-        let pairs = pairs(&update.assignments, table)?;
+        let pairs = pairs(&update.assignments, table, parse::expression)?;
         let values: Vec<&Expr> = pairs.iter().map(|(_, value)| value.as_ref()).collect();
         let first = table.columns.len();
         let mut assignments = Vec::with_capacity(pairs.len());
@@ -144,7 +145,7 @@ impl Compiler<'_> {
         behind: &Behind,
     ) -> Compiled<(Vec<Output>, Vec<String>)> {
         let list = list.unwrap_or(&[]);
-        if list.is_empty() || behind.others.is_empty() {
+        if list.is_empty() || behind.others.is_empty() || list.iter().all(|item| is_of(item, &named.0)) {
             return Ok((self.select_list(list, &scope, Some(named))?, Vec::new()));
         }
         let names = names_of(behind.others)?;
@@ -208,6 +209,27 @@ struct Behind<'a> {
 
 /// The name of a column before those of another table: no name of SQL's.
 const MARK: &str = "\u{1e}";
+
+/// Whether an item names columns of this table only, and says so.
+fn is_of(item: &ast::SelectItem, table: &str) -> bool {
+    let is_table = |ident: &ast::Ident| names::identifier(ident) == table;
+    match item {
+        ast::SelectItem::QualifiedWildcard(ast::SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+            matches!(name.0.as_slice(), [ast::ObjectNamePart::Identifier(name)] if is_table(name))
+        }
+        ast::SelectItem::UnnamedExpr(_) | ast::SelectItem::ExprWithAlias { .. } => {
+            let other = ast::visit_expressions(item, |expression| match expression {
+                Expr::Identifier(_) => ControlFlow::Break(()),
+                Expr::CompoundIdentifier(parts) if !matches!(parts.as_slice(), [own, _] if is_table(own)) => {
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
+            });
+            other.is_continue()
+        }
+        _ => false,
+    }
+}
 
 /// What the tables of FROM or USING are called. Errors: 0A000 where the columns of several are one, or one has no name.
 fn names_of(others: &[ast::TableWithJoins]) -> Result<Vec<String>> {

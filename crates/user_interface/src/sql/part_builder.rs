@@ -14,7 +14,7 @@ use crate::sql::modify::Modification;
 use crate::sql::names;
 use crate::sql::parse::Parsed;
 use crate::sql::part_queries::{KeptColumns, Numbering, placeholders};
-use crate::sql::parts::{Asked, Description, Part, PartParameter, PartQuery, Parts, Taker};
+use crate::sql::parts::{AskedQuery, PartParameter, PartQuery, QueryDescription, StatementPart, StatementParts, Taker};
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::relied::mentions_with;
 use crate::sql::types::Stop;
@@ -105,7 +105,7 @@ pub(super) fn compile(
     statement: &ast::Statement,
     declared: &[Option<Type>],
     context: &Context,
-    described: &[Description],
+    described: Option<(&[ResultColumn], &[Type])>,
 ) -> Result<Option<Prepared>> {
     common_names::check_nested(statement, context.text)?;
     let Some(Recognised { with, main }) = recognised(statement) else { return Ok(None) };
@@ -114,8 +114,10 @@ pub(super) fn compile(
     {
         return Err(SqlError::unsupported("FOR UPDATE behind a WITH query that changes rows"));
     }
+    let last = described.map(|(columns, parameters)| QueryDescription::of(columns, parameters));
+    let described: Vec<QueryDescription> = context.described.iter().cloned().chain(last).collect();
     let items = items_of(with, context.text)?;
-    let mut builder = Builder::new(context, declared, described, items, with.is_some_and(|with| with.recursive));
+    let mut builder = Builder::new(context, declared, &described, items, with.is_some_and(|with| with.recursive));
     builder.read_names(main)?;
     builder.keep_what_is_shared();
     let main_place = builder.items.len();
@@ -133,7 +135,7 @@ pub(super) fn compile(
 /// A statement being compiled.
 struct Builder<'a> {
     context: &'a Context<'a>,
-    descriptions: &'a [Description],
+    descriptions: &'a [QueryDescription],
     /// How many descriptions were used.
     used: usize,
     /// Types of the statement's parameters.
@@ -148,18 +150,18 @@ struct Builder<'a> {
     kept: BTreeSet<usize>,
     /// Columns of what was compiled, by item.
     columns: BTreeMap<usize, KeptColumns>,
-    parts: BTreeMap<usize, Vec<Part>>,
+    parts: BTreeMap<usize, Vec<StatementPart>>,
     main_columns: Vec<ResultColumn>,
     relies_on: Vec<(Key, Timestamp)>,
     is_shareable: bool,
-    asks: Option<Asked>,
+    asks: Option<AskedQuery>,
 }
 
 impl<'a> Builder<'a> {
     fn new(
         context: &'a Context<'a>,
         declared: &[Option<Type>],
-        descriptions: &'a [Description],
+        descriptions: &'a [QueryDescription],
         items: Vec<WithItem<'a>>,
         is_recursive: bool,
     ) -> Builder<'a> {
@@ -241,6 +243,13 @@ impl<'a> Builder<'a> {
         found
     }
 
+    /// Items that no part reads: what is wrong with them is found with the statement itself.
+    fn unread(&self) -> BTreeSet<usize> {
+        let parts = self.kept.iter().copied().chain([self.items.len()]);
+        let read: BTreeSet<usize> = parts.flat_map(|part| self.behind(part)).collect();
+        (0..self.items.len()).filter(|place| !read.contains(place) && !self.kept.contains(place)).collect()
+    }
+
     /// The kept items, those that others read before these. Errors: 0A000 for items that read each other.
     fn order_of_reading(&self) -> Result<Vec<usize>> {
         let mut order = Vec::new();
@@ -302,7 +311,7 @@ impl<'a> Builder<'a> {
         let used = placeholders(|visitor| body.visit(is_main, visitor));
         self.types.resize(self.types.len().max(used.last().map_or(0, |last| last + 1)), None);
         let kept = (!is_main).then_some(place);
-        let part = Part { kept, is_main, ..Part::default() };
+        let part = StatementPart { kept, is_main, ..StatementPart::default() };
         let (compiled, columns) = match body {
             PartSyntax::Query(query) => {
                 let text = match is_main {
@@ -311,7 +320,7 @@ impl<'a> Builder<'a> {
                 };
                 let Some(query) = self.query(place, &text)? else { return Ok(false) };
                 let columns = query.columns.clone();
-                (vec![Part { query: Some(query), ..part }], columns)
+                (vec![StatementPart { query: Some(query), ..part }], columns)
             }
             PartSyntax::Merge(merge) => {
                 let mut compiler = self.compiler(&used);
@@ -326,14 +335,14 @@ impl<'a> Builder<'a> {
                     }
                     let Some(query) = self.query(place, &half.sql)? else { return Ok(false) };
                     let query = Some(query);
-                    compiled.push(Part { query, takers: half.takers, is_merge: true, ..part.clone() });
+                    compiled.push(StatementPart { query, takers: half.takers, is_merge: true, ..part.clone() });
                 }
                 (compiled, Vec::new())
             }
             _ => match self.change(place, body, &used)? {
                 Some((query, taker)) => {
                     let columns = taker.program.columns.clone();
-                    (vec![Part { query, takers: vec![taker], ..part }], columns)
+                    (vec![StatementPart { query, takers: vec![taker], ..part }], columns)
                 }
                 None => return Ok(false),
             },
@@ -387,6 +396,9 @@ impl<'a> Builder<'a> {
             // It reads itself.
             behind.insert(place);
         }
+        if place == self.items.len() {
+            behind.extend(self.unread());
+        }
         let mut with = Vec::new();
         for read in behind {
             with.push(match self.columns.get(&read) {
@@ -411,7 +423,7 @@ impl<'a> Builder<'a> {
         });
         let types: Vec<Option<Type>> = types.collect();
         let Some(description) = self.descriptions.get(self.used) else {
-            self.asks = Some(Asked { sql: Arc::from(sql), parameters: types });
+            self.asks = Some(AskedQuery { sql: Arc::from(sql), parameters: types });
             return Ok(None);
         };
         self.used += 1;
@@ -441,7 +453,7 @@ impl<'a> Builder<'a> {
     /// The statement, as far as it is compiled, with what is to be described.
     fn asking(self, parsed: &Parsed, statement: &ast::Statement, tag: Tag) -> Prepared {
         let edge = Arc::new(edge(StatementEdge::Begin));
-        let parts = Parts {
+        let parts = StatementParts {
             begin: Arc::clone(&edge),
             parts: Vec::new(),
             end: edge,
@@ -490,7 +502,7 @@ impl<'a> Builder<'a> {
         let end = Program { references: references.into(), ..edge(StatementEdge::End) };
         let descriptions = self.descriptions.to_vec();
         let mentions = self.mentions(statement);
-        let parts = Parts { begin: Arc::new(begin), parts, end: Arc::new(end), asks: None, descriptions };
+        let parts = StatementParts { begin: Arc::new(begin), parts, end: Arc::new(end), asks: None, descriptions };
         let mut prepared = Prepared::simple(&parsed.text, Plan::Parts(Arc::new(parts)), tag);
         prepared.writes = true;
         prepared.shareable = self.is_shareable;

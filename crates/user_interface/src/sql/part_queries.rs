@@ -31,10 +31,11 @@ impl KeptColumns {
             let message = format!("WITH query \"{name}\" has {count} columns available but {given} columns specified");
             return Err(SqlError::new(sqlstate::INVALID_COLUMN_REFERENCE, message).at(item.position));
         }
+        // They are cast from texts, by the name of their type.
         let is_nameless =
             |column: &ResultColumn| column.column_type.element().is_some_and(|element| element.has_labels());
         if columns.iter().any(is_nameless) {
-            return Err(SqlError::unsupported("a column of arrays of a user's type in a WITH query that changes rows"));
+            return Err(SqlError::unsupported("a column of arrays of this type in a WITH query that others read"));
         }
         Ok(KeptColumns(columns))
     }

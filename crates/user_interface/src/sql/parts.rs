@@ -9,22 +9,22 @@ use values::Type;
 
 /// What a statement of several parts is executed by.
 #[derive(Clone, Debug)]
-pub struct Parts {
+pub struct StatementParts {
     /// Its first edge.
     pub begin: Arc<Program>,
     /// In the order in which they run.
-    pub parts: Vec<Part>,
+    pub parts: Vec<StatementPart>,
     /// Its last edge.
     pub end: Arc<Program>,
     /// What the query processor has to describe next; then it is compiled anew.
-    pub asks: Option<Asked>,
+    pub asks: Option<AskedQuery>,
     /// What it has described.
-    pub descriptions: Vec<Description>,
+    pub descriptions: Vec<QueryDescription>,
 }
 
 /// A query that is to be described.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct AskedQuery {
     /// Its text.
     pub sql: Arc<str>,
     /// The types of its parameters, as far as they are known.
@@ -33,23 +33,23 @@ pub struct Asked {
 
 /// What the query processor has said of a query.
 #[derive(Clone, Debug)]
-pub struct Description {
+pub struct QueryDescription {
     /// Its columns.
     pub columns: Vec<ResultColumn>,
     /// The types of its parameters.
     pub parameters: Vec<Type>,
 }
 
-impl Description {
+impl QueryDescription {
     /// Of these columns and parameters.
-    pub fn of(columns: &[ResultColumn], parameters: &[Type]) -> Description {
-        Description { columns: columns.to_vec(), parameters: parameters.to_vec() }
+    pub fn of(columns: &[ResultColumn], parameters: &[Type]) -> QueryDescription {
+        QueryDescription { columns: columns.to_vec(), parameters: parameters.to_vec() }
     }
 }
 
 /// One part.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct StatementPart {
     /// The query that is run first.
     pub query: Option<PartQuery>,
     /// What takes its rows; without a query one, which takes none.

@@ -7,7 +7,7 @@ use crate::sql::advisory_calls::LockCall;
 use crate::sql::cursor_syntax::DeclaredCursor;
 use crate::sql::feed::Supplying;
 use crate::sql::lookup::NameLookup;
-use crate::sql::parts::Parts;
+use crate::sql::parts::StatementParts;
 use crate::sql::queried_table::QueriedTable;
 use crate::sql::rights::{self, Needs, Verdict};
 use crate::sql::role_syntax::RoleStatement;
@@ -38,7 +38,7 @@ pub enum Plan {
     /// By both.
     Feed(Arc<str>, Arc<Program>, Vec<Type>, Supplying),
     /// As several parts.
-    Parts(Arc<Parts>),
+    Parts(Arc<StatementParts>),
     /// As a schema change, planned when it is executed.
     Schema(Box<ast::Statement>),
     /// As a table that is made, planned when it is executed, and then filled by this query; or as a view.

@@ -3,8 +3,7 @@
 //! Invariant: a row of values, and a subquery of several columns, are one value for each column; such a subquery is asked once for each of them.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::sql::insert::column_of;
-use crate::sql::parse;
+use crate::sql::names;
 use crate::sql::types::{Compiled, beyond};
 use messages::schema::TableSchema;
 use sqlparser::ast::{self, Expr, SelectItem, SetExpr};
@@ -13,10 +12,14 @@ use std::borrow::Cow;
 /// What a subquery is called in the place of which there is one for each of its columns.
 const ROW: &str = "row";
 
+/// What makes a tree of an expression's text.
+pub(super) type ExpressionReader = fn(&str) -> Result<Expr>;
+
 /// The columns that SET assigns to and the syntax of their values. Errors: 42703; 42601 for a column named twice, or another number of values.
 pub(super) fn pairs<'e>(
     assignments: &'e [ast::Assignment],
     table: &TableSchema,
+    read: ExpressionReader,
 ) -> Compiled<Vec<(usize, Cow<'e, Expr>)>> {
     let mut pairs: Vec<(usize, Cow<Expr>)> = Vec::with_capacity(assignments.len());
     let mut add = |name: &ast::ObjectName, value: Cow<'e, Expr>| {
@@ -45,7 +48,7 @@ pub(super) fn pairs<'e>(
             Expr::Subquery(query) => {
                 let count = width(&query.body).ok_or_else(|| beyond("a subquery with * in SET"))?;
                 check_count(names, count)?;
-                let value = |place| column_of_row(query, place, count).map(Cow::Owned);
+                let value = |place| column_of_row(query, place, count, read).map(Cow::Owned);
                 (0..count).map(value).collect::<Result<_>>()?
             }
             _ => {
@@ -59,6 +62,20 @@ pub(super) fn pairs<'e>(
         }
     }
     Ok(pairs)
+}
+
+/// The column that a name means. Errors: 42703.
+fn column_of(table: &TableSchema, name: &ast::ObjectName) -> Result<usize> {
+    let relation = names::relation(name)?;
+    table.column(&relation.name).ok_or_else(|| no_column(table, &relation.name))
+}
+
+/// `column "c" of relation "t" does not exist`, 42703.
+pub fn no_column(table: &TableSchema, column: &str) -> Box<SqlError> {
+    SqlError::new(
+        sqlstate::UNDEFINED_COLUMN,
+        format!("column \"{column}\" of relation \"{}\" does not exist", table.name),
+    )
 }
 
 /// Errors: 42601.
@@ -100,7 +117,7 @@ fn width(body: &SetExpr) -> Option<usize> {
 }
 
 /// `(SELECT row.cN FROM (query) AS row (c0, c1, ...))`. Errors: 54001 for one that is too deep.
-fn column_of_row(query: &ast::Query, place: usize, count: usize) -> Result<Expr> {
+fn column_of_row(query: &ast::Query, place: usize, count: usize, read: ExpressionReader) -> Result<Expr> {
     let columns: Vec<String> = (0..count).map(|place| format!("c{place}")).collect();
-    parse::expression(&format!("(SELECT \"{ROW}\".c{place} FROM ({query}) AS \"{ROW}\" ({}))", columns.join(", ")))
+    read(&format!("(SELECT \"{ROW}\".c{place} FROM ({query}) AS \"{ROW}\" ({}))", columns.join(", ")))
 }

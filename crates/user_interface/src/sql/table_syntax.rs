@@ -1,7 +1,9 @@
 //! `TABLE t`, which the parser knows in some places only, as the `SELECT * FROM t` that it stands for.
 //!
-//! Invariant: a TABLE that begins no query is left where it is, and so is one with something behind its name that PostgreSQL refuses.
+//! Invariant: a TABLE that begins no query is left where it is.
 
+use crate::errors::Result;
+use crate::sql::places::unexpected;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// What may stand behind the name.
@@ -16,17 +18,26 @@ fn is_any(token: Option<&TokenWithSpan>, words: &[&str]) -> bool {
     words.iter().any(|word| is(token, word))
 }
 
-/// Has the parser read them as selections.
-pub(super) fn as_selections(tokens: &mut Vec<TokenWithSpan>) {
+/// Has the parser read them as selections. Errors: 42601 for what PostgreSQL has not behind the name.
+pub(super) fn as_selections(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
     let mut at = 0;
     while at < tokens.len() {
-        if is(tokens.get(at), "table") && begins_query(tokens, at) && ends_well(tokens, at + 1) {
+        if is(tokens.get(at), "table")
+            && begins_query(tokens, at)
+            && let Some(end) = name_end(tokens, at + 1)
+        {
+            if let Some(wrong) = tokens.get(end).filter(|token| token.token != Token::RParen)
+                && !is_any(Some(wrong), &BEHIND)
+            {
+                return Err(unexpected(wrong, text));
+            }
             let span = tokens[at].span;
             let words = [Token::make_keyword("SELECT"), Token::Mul, Token::make_keyword("FROM")];
             tokens.splice(at..=at, words.map(|token| TokenWithSpan { token, span }));
         }
         at += 1;
     }
+    Ok(())
 }
 
 /// Whether a query may begin at this place.
@@ -40,7 +51,8 @@ fn begins_query(tokens: &[TokenWithSpan], at: usize) -> bool {
     is_behind_set
         || is_behind_with
         || previous.is_some_and(|token| token.token == Token::LParen)
-        || is_any(previous, &["as", "for", "explain", "verbose"])
+        || is_any(previous, &["as", "explain", "verbose"])
+        || is(tokens.first(), "declare") && is(previous, "for")
         || is_behind_target(tokens, at)
 }
 
@@ -63,22 +75,18 @@ fn is_behind_target(tokens: &[TokenWithSpan], at: usize) -> bool {
         && !is_any(tokens.get(at - 1), &["on", "into"])
 }
 
-/// Whether a name stands there, and the query ends or goes on behind it.
-fn ends_well(tokens: &[TokenWithSpan], at: usize) -> bool {
+/// Where the name ends that begins at this place.
+fn name_end(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
     let is_word = |at: usize| matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(_)));
     let mut end = at + usize::from(is(tokens.get(at), "only"));
     if !is_word(end) {
-        return false;
+        return None;
     }
     end += 1;
     while tokens.get(end).is_some_and(|token| token.token == Token::Period) && is_word(end + 1) {
         end += 2;
     }
-    match tokens.get(end) {
-        None => true,
-        Some(token) if token.token == Token::RParen => true,
-        behind => is_any(behind, &BEHIND),
-    }
+    Some(end)
 }
 
 #[cfg(test)]
@@ -87,7 +95,9 @@ mod tests {
 
     fn read(text: &str) -> String {
         let mut tokens = sql_syntax::tokenize(text).expect(text);
-        as_selections(&mut tokens);
+        if let Err(error) = as_selections(text, &mut tokens) {
+            return error.message;
+        }
         tokens.iter().map(|token| token.token.to_string()).collect::<Vec<_>>().join(" ")
     }
 
@@ -103,8 +113,10 @@ mod tests {
             ("insert into t table u", "insert into t SELECT * FROM u"),
             ("insert into s.t (a, b) table u returning a", "insert into s . t ( a , b ) SELECT * FROM u returning a"),
             ("create table a as table t", "create table a as SELECT * FROM t"),
-            ("table t where a = 1", "table t where a = 1"),
-            ("table t, u", "table t , u"),
+            ("table t where a = 1", "syntax error at or near \"where\""),
+            ("table t, u", "syntax error at or near \",\""),
+            ("create publication p for table t, u", "create publication p for table t , u"),
+            ("declare c cursor for table t", "declare c cursor for SELECT * FROM t"),
             ("create table t (a int)", "create table t ( a int )"),
             ("drop table t", "drop table t"),
             ("grant select on table t to r", "grant select on table t to r"),
