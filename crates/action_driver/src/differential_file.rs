@@ -234,12 +234,7 @@ impl DifferentialFile {
     }
 
     fn range(&self, range: &KeyRange) -> impl DoubleEndedIterator<Item = (&Item, &Option<Row>)> {
-        let low = Item { table: range.table, key: range.low.clone() };
-        let high = match &range.high {
-            Some(high) => Item { table: range.table, key: high.clone().max(range.low.clone()) },
-            None => Item { table: TableId(range.table.0.saturating_add(1)), key: Key::lowest() },
-        };
-        self.rows.range(low..high)
+        self.rows.range(bounds(range))
     }
 
     /// All writes and all increments, by storage and key.
@@ -252,6 +247,39 @@ impl DifferentialFile {
         });
         (writes.collect(), increments.collect())
     }
+}
+
+/// As [`DifferentialFile::overlay`], of the file as it was before items were written that had this before; the outer `None`: nothing of the transaction's.
+pub fn patched(
+    file: &DifferentialFile,
+    before: &BTreeMap<Item, Option<Option<Row>>>,
+    range: &KeyRange,
+    rows: Vec<(Key, Timestamp, Row)>,
+    reverse: bool,
+) -> Vec<(Key, Row)> {
+    let base = rows.into_iter().map(|(key, _, row)| (key, row));
+    if range.is_empty() {
+        return base.collect();
+    }
+    let mut own: BTreeMap<&Item, &Option<Row>> = file.range(range).collect();
+    for (item, before) in before.range(bounds(range)) {
+        match before {
+            Some(before) => drop(own.insert(item, before)),
+            None => drop(own.remove(item)),
+        }
+    }
+    let own = own.into_iter();
+    if reverse { merge(base, own.rev(), Ordering::reverse) } else { merge(base, own, std::convert::identity) }
+}
+
+/// The items of a range.
+fn bounds(range: &KeyRange) -> std::ops::Range<Item> {
+    let low = Item { table: range.table, key: range.low.clone() };
+    let high = match &range.high {
+        Some(high) => Item { table: range.table, key: high.clone().max(range.low.clone()) },
+        None => Item { table: TableId(range.table.0.saturating_add(1)), key: Key::lowest() },
+    };
+    low..high
 }
 
 fn size(item: &Item, row: &Option<Row>) -> usize {

@@ -14,7 +14,7 @@ use crate::scene::{ExecutorStep, NumberSources, Results, Scene, SiteRules};
 use crate::sequences::{self, BlockTaking, Given, SequenceState, Sequences};
 use crate::transaction::ExecutingTransaction;
 use messages::planted;
-use messages::program::{Action, Program};
+use messages::program::{Action, Program, StatementEdge};
 use messages::schema::{CatalogEntry, TableSchema};
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
@@ -318,8 +318,15 @@ impl ProgramExecution {
                 event = ExecutorEvent::Go;
                 self.is_checking = true;
                 self.references.begin_action();
-                if let Action::Defer(is_deferred) = action {
-                    self.references.take_deferred(scene.transaction.set_deferral(*is_deferred));
+                match action {
+                    Action::Defer(is_deferred) => {
+                        self.references.take_deferred(scene.transaction.set_deferral(*is_deferred));
+                    }
+                    Action::Statement(StatementEdge::Begin) => scene.transaction.begin_view(),
+                    Action::Statement(StatementEdge::End) => {
+                        self.references.take_deferred(scene.transaction.end_view());
+                    }
+                    _ => {}
                 }
             }
             match self.references.resume(&program.references, &mut scene, event)? {

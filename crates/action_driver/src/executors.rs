@@ -42,6 +42,8 @@ pub(crate) enum RunningAction {
     /// Nothing is left to do: what follows looks at what was put off.
     Defer,
     Notify,
+    /// Nothing is left to do: what follows does what a statement's edge is for.
+    Statement,
 }
 
 impl RunningAction {
@@ -65,6 +67,7 @@ impl RunningAction {
             Action::CheckReferences { table } => RunningAction::Check(CheckRun::begin(table)),
             Action::Defer(_) => RunningAction::Defer,
             Action::Notify { .. } => RunningAction::Notify,
+            Action::Statement(_) => RunningAction::Statement,
         })
     }
 
@@ -93,7 +96,7 @@ impl RunningAction {
             | RunningAction::Sequence(_)
             | RunningAction::Check(_)
             | RunningAction::Defer => {}
-            RunningAction::Notify => {}
+            RunningAction::Notify | RunningAction::Statement => {}
         }
         Ok(Some(running))
     }
@@ -115,7 +118,7 @@ impl RunningAction {
             RunningAction::Rebuild(run) => run.resume(action, scene, event),
             RunningAction::Sequence(run) => run.resume(action, scene, event),
             RunningAction::Check(run) => run.resume(action, scene, event),
-            RunningAction::Defer => Ok(ExecutorStep::Done),
+            RunningAction::Defer | RunningAction::Statement => Ok(ExecutorStep::Done),
             RunningAction::Notify => notify::run(action, scene),
         }
     }

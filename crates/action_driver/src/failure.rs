@@ -30,6 +30,18 @@ pub fn statement_with_detail(sqlstate: &str, message: impl Into<String>, detail:
     })
 }
 
+/// As [`statement`], with what to do about it.
+#[cold]
+pub fn statement_with_hint(sqlstate: &str, message: impl Into<String>, hint: impl Into<String>) -> Failure {
+    wrong(StatementFailure {
+        sqlstate: sqlstate.into(),
+        message: message.into(),
+        detail: None,
+        hint: Some(hint.into()),
+        constraint: None,
+    })
+}
+
 /// A value that could not be computed or decoded.
 #[cold]
 pub fn of_value(error: ValueError) -> Failure {

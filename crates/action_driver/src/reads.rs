@@ -63,7 +63,7 @@ pub enum ReadProgress {
 pub fn answer_at_once(need: &ExecutorNeed, transaction: &ExecutingTransaction) -> Option<ExecutorEvent> {
     match need {
         ExecutorNeed::Item(item, _) | ExecutorNeed::ItemUnlessTaken(item, _) => {
-            transaction.file().get(item).map(|row| ExecutorEvent::Item(row.clone()))
+            transaction.own(item).map(ExecutorEvent::Item)
         }
         ExecutorNeed::Presence(_) => None,
         ExecutorNeed::Lock(item) => transaction.holds(item, AccessKind::Write).then_some(ExecutorEvent::Locked),
@@ -397,7 +397,7 @@ impl ReadState {
             }
             left = Some(rest).filter(|rest| !rest.is_empty());
         }
-        let rows = transaction.file().overlay(&read, rows, need.reverse);
+        let rows = transaction.overlay(&read, rows, need.reverse);
         match only_shows(need, transaction) {
             false => transaction.note_range_read(read, as_of)?,
             true => transaction.note_peek(need.access == RangeAccess::Peeks),

@@ -153,7 +153,7 @@ impl ReferenceRun {
             for pending in std::mem::take(scene.changes) {
                 match is_deferred(&pending, scene) {
                     true => scene.transaction.defer(pending)?,
-                    false => self.pending.push_back(pending),
+                    false => self.pending.extend(scene.transaction.put_off(pending)?),
                 }
             }
             let need = match std::mem::take(&mut self.stage) {

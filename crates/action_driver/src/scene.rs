@@ -111,7 +111,7 @@ impl Results {
             }
             Action::SetSequence { value, .. } => matches!(value, SequenceValue::Set { .. }),
             Action::Bind { .. } | Action::Gather { .. } | Action::Catalog { .. } | Action::Rebuild { .. } => false,
-            Action::CheckReferences { .. } | Action::Defer(_) | Action::Notify { .. } => false,
+            Action::CheckReferences { .. } | Action::Defer(_) | Action::Notify { .. } | Action::Statement(_) => false,
         };
         if returns_rows {
             self.rows.clear();

@@ -147,6 +147,7 @@ impl DriverSession {
     fn begin_statement(&mut self, work: DriverRequest, exchange: &mut SessionExchange) {
         let transaction = self.transaction.as_mut().expect("a statement runs in a transaction");
         transaction.begin_statement();
+        transaction.sees_before = matches!(work.job, RequestedJob::Scan(_));
         self.work = Some(work);
         self.begin(exchange);
     }

@@ -5,6 +5,7 @@
 
 mod plants;
 mod savepoints;
+mod view;
 
 use crate::companion::Companion;
 use crate::differential_file::DifferentialFile;
@@ -29,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use values::Addend;
+use view::StatementView;
 
 /// A transaction that is executing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -90,6 +92,10 @@ pub struct ExecutingTransaction {
     deferred: Vec<PendingReference>,
     /// Whether foreign keys that may be put off are, if the client has said so.
     deferral: Option<bool>,
+    /// What a statement of several programs began with, while one is under way.
+    view: Option<StatementView>,
+    /// Whether the request under way reads what that statement began with.
+    pub sees_before: bool,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -140,6 +146,8 @@ impl ExecutingTransaction {
             notified_bytes: 0,
             deferred: Vec::new(),
             deferral: None,
+            view: None,
+            sees_before: false,
         }
     }
 
@@ -386,6 +394,7 @@ impl ExecutingTransaction {
             self.private_writes += 1;
             self.private_bytes += item.key.as_bytes().len() + row.as_ref().map_or(0, |row| row.len());
         }
+        self.remember(&item);
         self.file.put(item, row);
         self.check_size()
     }
@@ -393,6 +402,7 @@ impl ExecutingTransaction {
     /// Whether it can add to an item: what it has read or written it changes as a row.
     pub fn can_add_to(&self, item: &Item) -> bool {
         self.may_add
+            && self.view.is_none()
             && !self.is_private(item.table)
             && self.file.get(item).is_none()
             && self.version_seen(item).is_none()
@@ -427,7 +437,9 @@ impl ExecutingTransaction {
         let row = row.ok_or_else(|| lost(ConflictKind::StaleRead))?;
         let sum = values::addition::add(&row, &addends).map_err(|_| lost(ConflictKind::IncrementRefused))?;
         let sum = Some(Row::from(sum));
-        self.write(item.clone(), sum.clone())?;
+        // Whoever reads what was there before a statement reads the sum, too.
+        self.file.put(item.clone(), sum.clone());
+        self.check_size()?;
         Ok(sum)
     }
 
@@ -488,7 +500,7 @@ impl ExecutingTransaction {
     /// would have to take them back.
     pub fn is_chunk_due(&self, chunk_rows: usize) -> bool {
         let full = self.private_writes >= chunk_rows || self.private_bytes >= PRIVATE_CHUNK_BYTES;
-        full && self.savepoints.is_empty()
+        full && self.savepoints.is_empty() && self.view.is_none()
     }
 
     /// Takes out the rows of private storages, to be committed ahead. From now on a failed statement cannot be undone alone.

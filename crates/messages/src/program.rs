@@ -173,6 +173,19 @@ pub enum Action {
         /// The process id of the session.
         process: i32,
     },
+    /// The begin or the end of a statement of several programs, with queries between them.
+    Statement(StatementEdge),
+}
+
+/// An edge of a statement of several programs (WITH queries that change rows, MERGE).
+///
+/// From its begin to its end queries see what there was at its begin, no row is changed twice, and what foreign keys say waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StatementEdge {
+    /// It begins.
+    Begin,
+    /// It ends: foreign keys are looked at. Errors: 23503.
+    End,
 }
 
 /// Where a sequence goes on.

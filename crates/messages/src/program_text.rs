@@ -6,7 +6,7 @@ use crate::expression_sql::SqlStyle;
 use crate::key::Key;
 use crate::program::{
     AccessPath, Action, BinaryOperator, ConflictClause, ConflictKey, Expression, InsertInput, OneOf, PrefixBounds,
-    Program, RowLockStrength, RowLockWait, RowSource, SequenceValue, SortKey, UnaryOperator, Values,
+    Program, RowLockStrength, RowLockWait, RowSource, SequenceValue, SortKey, StatementEdge, UnaryOperator, Values,
 };
 use crate::schema::{IndexSchema, TableSchema};
 use std::fmt::{self, Display, Formatter};
@@ -66,6 +66,8 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
         Action::CheckReferences { table } => lines.push(format!("check what all of {} refers to", table.name)),
         Action::Defer(true) => lines.push("put off checks until the commit".to_string()),
         Action::Defer(false) => lines.push("check what was put off".to_string()),
+        Action::Statement(StatementEdge::Begin) => lines.push("begin a statement of several programs".to_string()),
+        Action::Statement(StatementEdge::End) => lines.push("end a statement of several programs".to_string()),
         Action::Notify { .. } => lines.push("notify who listens, once it has committed".to_string()),
         Action::SetSequence { sequence, value } => lines.push(set_sequence(sequence, value)),
         Action::Rebuild { from, to, index, fill } => {

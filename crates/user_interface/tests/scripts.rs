@@ -34,6 +34,12 @@ fn queries() {
     run("queries");
 }
 
+/// Statements of several parts: WITH queries that change rows, and MERGE.
+#[test]
+fn parts() {
+    run("parts");
+}
+
 /// Cursors of SQL, as far as they need the query processor's timing.
 #[test]
 fn cursors() {

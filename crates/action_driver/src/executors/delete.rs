@@ -80,6 +80,9 @@ impl DeleteRun {
                 CursorStep::Row(found) => found,
             };
             event = ExecutorEvent::Go;
+            if scene.transaction.has_changed(&rows::table_item(&source.table, found.key.clone())) {
+                continue;
+            }
             rows::decode_into(&source.table, self.columns, &found.key, &found.row, &mut self.row)?;
             if let Some(number) = found.supplied {
                 self.row.extend_from_slice(&scene.supplied[number][1..]);

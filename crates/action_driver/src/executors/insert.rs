@@ -216,10 +216,11 @@ impl InsertRun {
         let table = insertion.table;
         let update = insertion.on_conflict.and_then(|on_conflict| on_conflict.update.as_ref());
         let (assignments, filter) = update.expect("only DO UPDATE comes here");
-        if self.touched.contains(&key) {
-            return Err(failure::statement(
+        if self.touched.contains(&key) || scene.transaction.has_changed(&rows::table_item(table, key.clone())) {
+            return Err(failure::statement_with_hint(
                 sqlstate::CARDINALITY_VIOLATION,
                 "ON CONFLICT DO UPDATE command cannot affect row a second time",
+                "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
             ));
         }
         let mut old = Vec::new();

@@ -199,6 +199,9 @@ impl UpdateRun {
         scene: &mut Scene,
         found: FoundRow,
     ) -> Result<Option<ExecutorStep>, Failure> {
+        if scene.transaction.has_changed(&rows::table_item(&update.source.table, found.key.clone())) {
+            return Ok(None);
+        }
         let bytes = found.key.as_bytes().len() + found.row.len();
         let change = match compute(update, self.in_place, scene, &found) {
             Ok(change) => change,

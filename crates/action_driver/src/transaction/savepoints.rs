@@ -58,6 +58,7 @@ impl ExecutingTransaction {
     /// A statement has failed: undoes its writes. Where that is impossible, because rows of it were committed ahead, the
     /// transaction can only be rolled back.
     pub fn fail_statement(&mut self) {
+        self.view = None;
         match self.statement.take() {
             Some(moment) => self.undo_to(moment),
             None if self.explicit => {
@@ -82,6 +83,7 @@ impl ExecutingTransaction {
     /// Back to a savepoint, which remains. Errors: 3B001.
     pub fn roll_back_to(&mut self, name: &str) -> Result<(), Failure> {
         let position = self.savepoint(name)?;
+        self.view = None;
         self.savepoints.truncate(position + 1);
         self.undo_to(self.savepoints[position].moment);
         Ok(())

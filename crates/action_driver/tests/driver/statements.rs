@@ -9,7 +9,7 @@ use messages::concurrency::ConcurrencyReply;
 use messages::limits::{PRIVATE_CHUNK_ROWS, SECOND, TRANSACTION_WRITES_MAX};
 use messages::planted::{Bug, Planted};
 use messages::program::{
-    AccessPath, Action, BinaryOperator, Expression, InsertInput, OneOf, PrefixBounds, RowSource, Values,
+    AccessPath, Action, BinaryOperator, Expression, InsertInput, OneOf, PrefixBounds, RowSource, StatementEdge, Values,
 };
 use messages::schema::CatalogEntry;
 use messages::session::{AccessMode, Failure, IndexPath, SessionReply, SessionRequest, StatementFailure};
@@ -689,4 +689,48 @@ proptest! {
         prop_assert_eq!(found, expected);
         prop_assert_eq!(world.count(BY_OWNER), world.count(ACCOUNTS));
     }
+}
+
+/// A statement of several programs whose queries saw what its programs have written, or whose programs changed a row twice, would compute what PostgreSQL does not.
+#[test]
+fn a_statement_of_several_programs_sees_what_it_began_with() {
+    let edge = |edge| program(vec![Action::Statement(edge)]);
+    let mut world = filled(4);
+    world.begin(AccessMode::ReadWrite);
+    world.run(&delete_from(), &[4.into()]);
+    world.run(&edge(StatementEdge::Begin), &[]);
+    let scan = |world: &mut World, reverse| {
+        let request = SessionRequest::Scan {
+            ranges: vec![KeyRange::whole(ACCOUNTS)],
+            through: None,
+            reverse,
+            limit: 100,
+            relies_on: Arc::default(),
+        };
+        match world.ask(request) {
+            Some(SessionReply::Scanned { rows, .. }) => rows,
+            other => panic!("not scanned: {other:?}"),
+        }
+    };
+    let before = scan(&mut world, false);
+    assert_eq!(before.len(), 3, "what the transaction has done before is seen");
+    assert_eq!(world.run(&delete_from(), &[3.into()]).1, 1);
+    assert_eq!(world.run(&insert(), &account(9, "new", 1)).1, 1);
+    assert_eq!(world.run(&shift_ids(), &[]).1, 2, "a row that is new, or has gone, is not updated");
+    assert_eq!(scan(&mut world, false), before);
+    let reversed: Vec<_> = before.iter().rev().cloned().collect();
+    assert_eq!(scan(&mut world, true), reversed);
+    assert_eq!(world.run(&delete_from(), &[0.into()]).1, 0, "all rows were changed already");
+    let (sqlstate, _) = world.fail(&upsert(), &account(9, "new", 5));
+    assert_eq!(sqlstate, "21000");
+    world.ask(SessionRequest::Rollback);
+
+    world.begin(AccessMode::ReadWrite);
+    world.run(&edge(StatementEdge::Begin), &[]);
+    world.run(&delete_from(), &[4.into()]);
+    world.run(&edge(StatementEdge::End), &[]);
+    assert_eq!(scan(&mut world, false).len(), 3, "the next statement sees what this one has done");
+    assert_eq!(world.run(&upsert(), &account(3, "x", 5)).1, 1);
+    world.ask(SessionRequest::Commit);
+    assert_eq!(world.count(ACCOUNTS), 3);
 }

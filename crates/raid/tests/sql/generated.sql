@@ -19,6 +19,13 @@ INSERT INTO price (id, net, gross) OVERRIDING SYSTEM VALUE VALUES (9, 1, 1);
 UPDATE price SET gross = 1;
 INSERT INTO price (id, net) VALUES (1, 3) ON CONFLICT (id) DO UPDATE SET net = excluded.net, rate = 0.5 RETURNING gross;
 INSERT INTO price (id, net) VALUES (1, 3) ON CONFLICT (id) DO UPDATE SET gross = 1;
+MERGE INTO price USING (VALUES (1, 8), (5, 9)) AS s (id, net) ON price.id = s.id WHEN MATCHED THEN UPDATE SET net = s.net WHEN NOT MATCHED THEN INSERT (id, net) VALUES (s.id, s.net);
+MERGE INTO price USING (VALUES (1)) AS s (id) ON price.id = s.id WHEN MATCHED THEN UPDATE SET gross = 1;
+MERGE INTO price USING (VALUES (7)) AS s (id) ON price.id = s.id WHEN NOT MATCHED THEN INSERT (id, net, gross) VALUES (s.id, 1, 1);
+WITH changed AS (UPDATE price SET rate = 0.1 WHERE id = 5 RETURNING id, gross) SELECT * FROM changed;
+UPDATE price SET net = v.net FROM (VALUES (5, 20)) AS v (id, net) WHERE v.id = price.id;
+UPDATE price SET gross = v.net FROM (VALUES (5, 20)) AS v (id, net) WHERE v.id = price.id;
+SELECT id, gross FROM price ORDER BY id;
 -- What it may be computed by.
 CREATE TABLE bad (a int, b int GENERATED ALWAYS AS (c) STORED);
 CREATE TABLE bad (a int, b int GENERATED ALWAYS AS (b + 1) STORED);

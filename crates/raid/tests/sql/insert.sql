@@ -32,7 +32,6 @@ INSERT INTO t (id) VALUES (302, 'x');
 INSERT INTO t VALUES (302), (303, 3);
 INSERT INTO nope VALUES (1);
 INSERT INTO t SELECT * FROM nope;
---! unsupported
 WITH src AS (SELECT 400 AS id, 'with' AS b) INSERT INTO t (id, b) SELECT id, b FROM src RETURNING *;
 INSERT INTO t (id, b) TABLE t;
 INSERT INTO t (id, b) (VALUES (500, 'v'), (501, 'w')) RETURNING id;

@@ -10,12 +10,15 @@ UPDATE t SET b = 'x' WHERE id = 1;
 UPDATE t SET b = 'x' WHERE id = 1 RETURNING *;
 UPDATE t SET a = a + 1, b = b || '!' WHERE id BETWEEN 2 AND 3 RETURNING id, a, b;
 UPDATE t SET (a, b) = (1, 'pair') WHERE id = 4 RETURNING *;
---! unsupported
+UPDATE t SET (a, b) = ROW (7, 'row') WHERE id = 4 RETURNING *;
+UPDATE t SET (a, b) = (SELECT v FROM s) WHERE id = 5;
+UPDATE t SET (a, b) = (SELECT v, 'many' FROM s) WHERE id = 5;
+UPDATE t SET (a, b) = (SELECT v, 'none' FROM s WHERE s.id = t.id + 100) WHERE id = 5 RETURNING *;
+UPDATE t SET (a, b) = (1, 2, 3) WHERE id = 5;
 UPDATE t SET (a, b) = (SELECT v, 'sub' FROM s WHERE s.id = 5) WHERE id = 5 RETURNING *;
 UPDATE t SET a = (SELECT max(v) FROM s) WHERE id = 6 RETURNING a;
 UPDATE t SET a = s.v FROM s WHERE s.t_id = t.id AND t.id <= 2;
 SELECT * FROM t ORDER BY id;
---! unsupported
 UPDATE t SET b = s.v::text FROM s WHERE s.t_id = t.id RETURNING t.id, t.b, s.v;
 UPDATE t AS x SET b = 'alias' WHERE x.id = 7 RETURNING x.b;
 UPDATE t SET b = 'idx' WHERE a = 80;
@@ -60,8 +63,6 @@ SELECT count(*), sum(id) FROM t;
 UPDATE t SET a = a + 1;
 UPDATE t SET a = CASE WHEN id % 2 = 0 THEN 0 ELSE a END WHERE id >= 1000;
 SELECT a, count(*) FROM t GROUP BY a ORDER BY a NULLS FIRST;
---! unsupported
 WITH x AS (SELECT max(id) AS m FROM t) UPDATE t SET b = 'cte' FROM x WHERE t.id = x.m RETURNING t.id, b;
---! unsupported
 WITH x AS (SELECT min(id) AS m FROM t) DELETE FROM t USING x WHERE t.id = x.m RETURNING t.id;
 DROP TABLE t, s, h;

@@ -30,7 +30,6 @@ SELECT count(*) FROM sales.item WHERE name IN (SELECT replace(name, 'public', 's
 SELECT name FROM item UNION ALL SELECT name FROM sales.item;
 WITH item AS (SELECT 7 AS id) SELECT * FROM item;
 WITH item AS (SELECT id + 10 AS id FROM sales.item) SELECT * FROM item ORDER BY id;
---! missing: TABLE as a statement
 TABLE sales.item;
 UPDATE sales.item SET price = price + 1 WHERE sales.item.id = 1 RETURNING id, sales.item.price;
 UPDATE sales.item AS i SET price = 9 WHERE i.id = 2 RETURNING i.*;

@@ -106,7 +106,6 @@ SELECT name FROM p WHERE name LIKE '%l%' ORDER BY name COLLATE "C";
 SELECT count(*) FROM p WHERE (id, name) IN ((1, 'apple'), (2, 'x'));
 SELECT max(id), min(made), max(at) FROM p NATURAL LEFT JOIN (SELECT p_id AS id, at FROM o) q;
 SELECT exists(SELECT 1 FROM p WHERE id = 7), (SELECT name FROM p WHERE id = 7);
---! missing: TABLE
 TABLE p;
 DROP TABLE p, o;
 -- A join by key whose rows are asked for a subquery, each its own.

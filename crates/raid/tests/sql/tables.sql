@@ -141,7 +141,6 @@ CREATE DATABASE other;
 --! unsupported
 LOCK TABLE a;
 COMMENT ON TABLE a IS 'x';
---! unsupported
 MERGE INTO a USING b ON a.id = b.id WHEN MATCHED THEN DELETE;
 --! unsupported
 DO 'begin end';

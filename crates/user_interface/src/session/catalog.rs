@@ -5,6 +5,7 @@
 use crate::sql::ddl::SchemaChange;
 use messages::schema::Catalog;
 use messages::{Key, Row, TableId, Timestamp};
+use privileges::path::SearchPath;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -53,6 +54,23 @@ pub struct Overlay {
     rows: BTreeMap<Key, OwnRow>,
     made: Vec<TableId>,
     merged: Option<(u64, Arc<Catalog>)>,
+}
+
+/// A search path, with all that it depends on.
+#[derive(Debug)]
+pub struct KnownPath {
+    /// The update of the catalog.
+    pub generation: u64,
+    /// The role that names are looked for by.
+    pub role: u32,
+    /// Its name.
+    pub user: String,
+    /// The value of `search_path`.
+    pub setting: String,
+    /// The schemas.
+    pub path: SearchPath,
+    /// The one of them that is the session's temporary objects'.
+    pub temporary: Option<u32>,
 }
 
 impl Overlay {

@@ -8,8 +8,9 @@ use crate::session::state::{Execution, Step, Work};
 use crate::session::temporary::makes_schema;
 use crate::session::turn::Turn;
 use crate::sql::ddl::SchemaChange;
-use crate::sql::prepared::Prepared;
-use messages::Key;
+use crate::sql::prepared::{Plan, Prepared};
+use messages::program::Action;
+use messages::{Key, Timestamp};
 use std::sync::Arc;
 use values::Value;
 
@@ -53,4 +54,25 @@ impl Turn<'_> {
         self.execute_program(&mut execution, program, rows, Step::Program);
         self.session.work = Work::Statement(execution);
     }
+}
+
+/// The version of a catalog row that the statement was compiled with.
+pub(super) fn relied_on(execution: &Execution, key: &Key) -> Option<Timestamp> {
+    let program = match (&execution.prepared.plan, &execution.change) {
+        (Plan::Program(program) | Plan::Feed(_, program, ..), _) => program.as_ref(),
+        (Plan::Parts(parts), _) => parts.begin.as_ref(),
+        (_, Some(change)) => change.program.as_ref()?,
+        _ => return None,
+    };
+    let written = program.actions.iter().flat_map(|action| match action {
+        Action::Catalog { writes, .. } => writes.as_slice(),
+        _ => &[],
+    });
+    program
+        .relies_on
+        .iter()
+        .map(|(relied, version)| (relied, Some(*version)))
+        .chain(written.map(|(written, version, _)| (written, *version)))
+        .find(|(relied, _)| *relied == key)
+        .and_then(|(_, version)| version)
 }

@@ -63,6 +63,7 @@ impl Turn<'_> {
             let tag = prepared.tag.text(0);
             let verb = match prepared.tag {
                 Tag::Plain(tag) => tag,
+                Tag::Select if matches!(prepared.plan, Plan::Parts(_)) => "SELECT",
                 Tag::Select => "SELECT FOR UPDATE",
                 Tag::Stored => match &prepared.plan {
                     Plan::Queried(made, _) => made.tag(),

@@ -31,7 +31,7 @@ impl Turn<'_> {
                 let prepared = self
                     .prepare(text, TextLanguage::Sql { is_replace: false }, Vec::new())?
                     .ok_or_else(|| SqlError::syntax(")"))?;
-                if !matches!(prepared.plan, Plan::Query(_) | Plan::Program(_) | Plan::Feed(..)) {
+                if !matches!(prepared.plan, Plan::Query(_) | Plan::Program(_) | Plan::Feed(..) | Plan::Parts(_)) {
                     return Err(SqlError::unsupported("COPY of this statement"));
                 }
                 self.check_plan(&prepared)?;

@@ -96,7 +96,7 @@ pub fn cancel_statement(turn: &mut Turn, reason: CancelReason) {
 pub fn is_computing(work: &Work) -> bool {
     match work {
         Work::Statement(execution) => {
-            matches!(execution.step, Step::Rows | Step::Source | Step::Explain | Step::Describe)
+            matches!(execution.step, Step::Rows | Step::Source | Step::PartRows | Step::Explain | Step::Describe)
         }
         Work::Parsing(..) => true,
         _ => false,

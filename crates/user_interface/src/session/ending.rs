@@ -312,7 +312,7 @@ pub fn is_querying(work: &Work) -> bool {
     match work {
         Work::Statement(execution) => matches!(
             execution.step,
-            Step::Rows | Step::Room | Step::Source | Step::Batch | Step::Explain | Step::Describe
+            Step::Rows | Step::Room | Step::Source | Step::Batch | Step::PartRows | Step::Explain | Step::Describe
         ),
         Work::Parsing(..) => true,
         _ => false,

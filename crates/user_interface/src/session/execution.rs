@@ -5,6 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{CATALOG_PATIENCE, RECOMPILATIONS_MAX};
 use crate::protocol::backend;
+use crate::session::changes::relied_on;
 use crate::session::state::{Again, Block, Confirmed, Execution, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
 use crate::sql::ddl;
@@ -14,9 +15,9 @@ use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::queried_table::QueriedTable;
 use crate::sql::utility::Utility;
 use crate::sql::{queried_columns, roles, schemas, sequences, system, user_types};
-use messages::program::{Action, Expression, Program};
+use messages::Key;
+use messages::program::{Expression, Program};
 use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
-use messages::{Key, Timestamp};
 use std::sync::Arc;
 use values::Value;
 use values::cast::Context;
@@ -225,6 +226,7 @@ impl Turn<'_> {
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
+            Plan::Parts(_) => self.begin_parts(&mut execution),
             Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) => self.run_query(&mut execution),
             Plan::Utility(_) => return self.launch_utility(execution),
             Plan::SetConfig(..) | Plan::Execute(..) => unreachable!("resolved before it was launched"),
@@ -282,6 +284,10 @@ impl Turn<'_> {
                 execution.affected += affected;
                 self.send_rows(&mut execution, rows);
                 self.supply(execution);
+                Ok(())
+            }
+            (Step::PartProgram, SessionReply::Executed { rows, affected }) => {
+                self.part_executed(execution, rows, affected);
                 Ok(())
             }
             (Step::CopyBatch, SessionReply::Executed { affected, .. }) => {
@@ -544,7 +550,11 @@ impl Turn<'_> {
             .read_one(&prepared.text, TextLanguage::of(prepared))?
             .ok_or_else(|| SqlError::syntax(&prepared.text))?;
         let described = Some((columns, parameters));
-        let compiled = self.compile(&parsed, &prepared.text, prepared.declared.clone(), described)?;
+        let before = match &prepared.plan {
+            Plan::Parts(parts) => parts.descriptions.as_slice(),
+            _ => &[],
+        };
+        let compiled = self.compile_on(&parsed, &prepared.text, prepared.declared.clone(), before, described)?;
         Ok(Some(self.keep(&prepared.text, compiled)))
     }
 }
@@ -567,26 +577,6 @@ impl Execution {
             change.program = Some(Program::clone(program));
         }
     }
-}
-
-/// The version of a catalog row that the statement was compiled with.
-fn relied_on(execution: &Execution, key: &Key) -> Option<Timestamp> {
-    let program = match (&execution.prepared.plan, &execution.change) {
-        (Plan::Program(program) | Plan::Feed(_, program, ..), _) => program.as_ref(),
-        (_, Some(change)) => change.program.as_ref()?,
-        _ => return None,
-    };
-    let written = program.actions.iter().flat_map(|action| match action {
-        Action::Catalog { writes, .. } => writes.as_slice(),
-        _ => &[],
-    });
-    program
-        .relies_on
-        .iter()
-        .map(|(relied, version)| (relied, Some(*version)))
-        .chain(written.map(|(written, version, _)| (written, *version)))
-        .find(|(relied, _)| *relied == key)
-        .and_then(|(_, version)| version)
 }
 
 /// A reply that does not answer what was asked: a broken server of our own, told to the client rather than hidden.

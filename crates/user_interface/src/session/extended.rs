@@ -108,10 +108,17 @@ impl Turn<'_> {
         let sql = match &prepared.plan {
             Plan::Query(sql) | Plan::Feed(sql, ..) => sql.clone(),
             Plan::Queried(_, query) => query.clone(),
+            Plan::Parts(parts) if parts.asks.is_some() => {
+                parts.asks.as_ref().map_or_else(|| Arc::from(""), |asks| asks.sql.clone())
+            }
             Plan::SetValue(set) if set.source.is_some() => set.source.clone().unwrap_or_default(),
             _ => unreachable!("only what has a query is left undescribed"),
         };
-        let (parameters, catalog) = (prepared.declared.clone(), self.catalog());
+        let parameters = match &prepared.plan {
+            Plan::Parts(parts) => parts.asks.as_ref().map_or_else(Vec::new, |asks| asks.parameters.clone()),
+            _ => prepared.declared.clone(),
+        };
+        let catalog = self.catalog();
         let session = self.session_facts(&prepared.zone);
         self.query(QueryRequest::Describe { sql, parameters, catalog, session });
     }

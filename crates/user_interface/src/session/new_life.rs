@@ -176,6 +176,7 @@ impl Execution {
         self.began = false;
         self.begins_again = true;
         self.supply = Default::default();
+        self.parts = None;
         self.asleep.clear();
         self.calls_done = 0;
         self.buffered.clear();

@@ -11,7 +11,7 @@ use crate::sql::feed::Supplying;
 use crate::sql::modify::supplied_row;
 use crate::sql::prepared::{Plan, Prepared};
 use messages::namespace;
-use messages::program::Action;
+use messages::program::{Action, ResultColumn};
 use messages::query::{QueryReply, QueryRequest, Run};
 use messages::schema::Catalog;
 use messages::session::Failure;
@@ -35,6 +35,10 @@ impl Turn<'_> {
             Work::Parsing(name, prepared, told) => match reply {
                 QueryReply::Described { columns, parameters } => {
                     match self.complete_description(&prepared, &columns, &parameters) {
+                        Ok(Some(prepared)) if prepared.undescribed => {
+                            self.describe(&prepared);
+                            self.session.work = Work::Parsing(name, Box::new(Prepared::clone(&prepared)), told);
+                        }
                         Ok(Some(prepared)) => self.compiled(name, Some(prepared), told),
                         Ok(None) => {
                             let types: Vec<u32> = oids(&prepared);
@@ -67,7 +71,12 @@ impl Turn<'_> {
             (Step::Describe, QueryReply::Described { columns, parameters }) => {
                 self.described(execution, &columns, &parameters);
             }
-            (Step::Rows | Step::Source, QueryReply::Changed) => {
+            (Step::PartRows, QueryReply::Rows { rows, last }) => self.part_rows_came(execution, rows, last),
+            (Step::PartRows, QueryReply::Changed) if execution.affected > 0 => {
+                self.session.work = Work::Statement(execution);
+                self.fail(&SqlError::plan_changed());
+            }
+            (Step::Rows | Step::Source | Step::PartRows, QueryReply::Changed) => {
                 if let Err(error) = self.describe_anew(execution) {
                     self.fail(&error);
                 }
@@ -89,7 +98,10 @@ impl Turn<'_> {
                 let relied = execution.prepared.mentions.clone();
                 self.doubt(Confirmed::Error(error), relied, Again::Statement(execution));
             }
-            (Step::Describe | Step::Rows | Step::Source | Step::Explain, QueryReply::Failed(failure)) => {
+            (
+                Step::Describe | Step::Rows | Step::Source | Step::PartRows | Step::Explain,
+                QueryReply::Failed(failure),
+            ) => {
                 // The query is over: nothing is left to stop.
                 execution.step = Step::New;
                 self.statement_failed(execution, failure);
@@ -222,6 +234,13 @@ impl Turn<'_> {
     }
 }
 
+/// 54000.
+pub(super) fn too_many_rows() -> Box<SqlError> {
+    let message = format!("a statement that changes the table it reads may find at most {KEPT_ROWS_MAX} rows");
+    SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message)
+        .with_hint("Change the rows in several statements, or copy them into another table first.")
+}
+
 /// The types that the client declared, by object identifier.
 pub fn oids(prepared: &Prepared) -> Vec<u32> {
     prepared.declared.iter().map(|declared| declared.map_or(0, |known| known.oid())).collect()
@@ -237,11 +256,7 @@ fn keep(
 ) -> Result<()> {
     let supply = &mut execution.supply;
     if supply.rows.len() + rows.len() > KEPT_ROWS_MAX {
-        return Err(SqlError::new(
-            sqlstate::PROGRAM_LIMIT_EXCEEDED,
-            format!("a statement that changes the table it reads may find at most {KEPT_ROWS_MAX} rows"),
-        )
-        .with_hint("Change the rows in several statements, or copy them into another table first."));
+        return Err(too_many_rows());
     }
     for row in rows {
         if key_types.is_empty() {
@@ -315,11 +330,24 @@ impl Turn<'_> {
             _ => unreachable!("only these have a query"),
         };
         execution.step = step;
+        let types = execution.prepared.parameters.iter().map(|data_type| Some(*data_type)).collect();
+        let columns = execution.prepared.source.clone();
+        self.run(execution, sql, (execution.parameters.clone(), types), columns);
+    }
+
+    /// Has the query processor begin this query of a statement, which has these parameters and is taken to have these columns.
+    pub(super) fn run(
+        &mut self,
+        execution: &Execution,
+        sql: Arc<str>,
+        (parameters, parameter_types): (Vec<Value>, Vec<Option<Type>>),
+        columns: Vec<ResultColumn>,
+    ) {
         let run = Run {
             sql,
-            parameters: execution.parameters.clone(),
-            parameter_types: execution.prepared.parameters.iter().map(|data_type| Some(*data_type)).collect(),
-            columns: execution.prepared.source.clone(),
+            parameters,
+            parameter_types,
+            columns,
             catalog: self.catalog(),
             relies_on: execution.prepared.rights.clone(),
             session: self.session_facts(&execution.prepared.zone),

@@ -8,9 +8,10 @@ use crate::limits::{OUTPUT_BYTES_HIGH, OUTPUT_HELD_MAX};
 use crate::locks::errands::SessionLocks;
 use crate::protocol::copy::{CopyColumn, Decoder, Options};
 use crate::protocol::format::Formats;
-use crate::session::catalog::{Overlay, OwnRow};
+use crate::session::catalog::{KnownPath, Overlay, OwnRow};
 use crate::session::listening::Listening;
 use crate::session::login::{Login, Peer};
+use crate::session::parts_progress::PartsProgress;
 use crate::session::sql_cursor::SqlCursor;
 use crate::sql::ddl::SchemaChange;
 use crate::sql::parse::{Parsed, QuelOrigin};
@@ -21,7 +22,6 @@ use bytes::BytesMut;
 use messages::program::Program;
 use messages::session::AccessMode;
 use messages::{Incarnation, Key, SessionId};
-use privileges::path::SearchPath;
 use quel::Ranges;
 use rustc_hash::FxHashMap;
 use sqlparser::ast;
@@ -134,6 +134,10 @@ pub enum Step {
     Source,
     /// The program's end with a batch of supplied rows.
     Batch,
+    /// A batch of rows of the query of one of the statement's parts.
+    PartRows,
+    /// The end of a program of one of its parts, or of one of its edges.
+    PartProgram,
     /// The client's COPY data.
     CopyData,
     /// The program's end with a batch of COPY rows.
@@ -205,6 +209,8 @@ pub struct Execution {
     pub cursor: Option<SqlCursor>,
     /// Rows to supply to its program.
     pub supply: Supply,
+    /// How far a statement of several parts has come.
+    pub parts: Option<Box<PartsProgress>>,
     /// COPY FROM: the data so far.
     pub copy: Option<Box<CopyIn>>,
     /// A portal's rows that were fetched and not sent.
@@ -332,23 +338,6 @@ pub struct SessionSettings {
     pub after_commit: Option<Settings>,
     /// In force after a rollback, when SET made them differ.
     pub after_rollback: Option<Settings>,
-}
-
-/// A search path, with all that it depends on.
-#[derive(Debug)]
-pub struct KnownPath {
-    /// The update of the catalog.
-    pub generation: u64,
-    /// The role that names are looked for by.
-    pub role: u32,
-    /// Its name.
-    pub user: String,
-    /// The value of `search_path`.
-    pub setting: String,
-    /// The schemas.
-    pub path: SearchPath,
-    /// The one of them that is the session's temporary objects'.
-    pub temporary: Option<u32>,
 }
 
 /// What the caller of a session acts by.
@@ -584,6 +573,7 @@ impl Execution {
             fills: None,
             cursor: None,
             supply: Supply::default(),
+            parts: None,
             copy: None,
             buffered: VecDeque::new(),
             exhausted: false,

@@ -9,12 +9,13 @@ use crate::events::SessionEvent;
 use crate::limits::{CACHED_SQL_BYTES_MAX, CACHED_STATEMENTS_MAX};
 use crate::locks::errands::{LeavingLocks, LockScene};
 use crate::protocol::backend::{self, Severity};
-use crate::session::catalog::SharedCatalog;
+use crate::session::catalog::{KnownPath, SharedCatalog};
 use crate::session::doorkeeper::Doorkeeper;
-use crate::session::state::{KnownPath, Session, TextLanguage};
+use crate::session::state::{Session, TextLanguage};
 use crate::sql::compile;
 use crate::sql::given::Context;
 use crate::sql::parse::{self, Parsed};
+use crate::sql::parts::QueryDescription;
 use crate::sql::prepared::{Plan, Prepared};
 use crate::sql::settings::{Facts, OwnTemporary, SiteFacts};
 use crate::sql::utility::Utility;
@@ -275,7 +276,12 @@ impl Turn<'_> {
                     && prepared.resolved.iter().all(|(key, version)| catalog.version_of(key) == *version)
             }
             Plan::Utility(_) | Plan::SetConfig(..) | Plan::System(_) | Plan::Execute(..) => true,
-            Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) | Plan::Queried(..) => {
+            Plan::Program(_)
+            | Plan::Query(_)
+            | Plan::Feed(..)
+            | Plan::Parts(_)
+            | Plan::SetValue(_)
+            | Plan::Queried(..) => {
                 let shared = &self.shared.catalog;
                 self.session.overlay.is_empty()
                     && prepared.role == self.session.current_user().1
@@ -318,11 +324,24 @@ impl Turn<'_> {
         declared: Vec<Option<Type>>,
         described: Option<(&[ResultColumn], &[Type])>,
     ) -> Result<Prepared> {
+        self.compile_on(parsed, text, declared, &[], described)
+    }
+
+    /// The same of a statement of which some queries were described before.
+    pub fn compile_on(
+        &mut self,
+        parsed: &Parsed,
+        text: &str,
+        declared: Vec<Option<Type>>,
+        before: &[QueryDescription],
+        described: Option<(&[ResultColumn], &[Type])>,
+    ) -> Result<Prepared> {
         let (all, catalog) = (self.catalog(), self.seen_catalog());
         let generation = self.shared.catalog.generation;
         let (made, own) = (self.session.overlay.made(), self.session.overlay.keys());
         self.with_facts(|facts| {
-            let context = Context { catalog: &catalog, all: &all, generation, facts, own: &own, made, text };
+            let context =
+                Context { catalog: &catalog, all: &all, generation, facts, own: &own, made, text, described: before };
             compile::compile(parsed, declared, &context, described)
         })
         .map(|prepared| match &prepared.plan {

@@ -16,10 +16,12 @@ use crate::sql::modify::Modification;
 use crate::sql::names;
 use crate::sql::needs;
 use crate::sql::parse::{self, Parsed, Statement};
+use crate::sql::part_builder;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::procedures;
 use crate::sql::qualify::qualified;
 use crate::sql::queried_table::{Makes, QueriedTable, Refresh};
+use crate::sql::relied::{mentions_with, relations};
 use crate::sql::rights::Needs;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::session_calls::SessionCalls;
@@ -203,6 +205,9 @@ fn of_sql(
         let plan = Plan::Execute(names::own_relation(name)?, parameters.clone());
         return Ok(Prepared::simple(&parsed.text, plan, Tag::Plain("EXECUTE")));
     }
+    if let Some(prepared) = part_builder::compile(parsed, statement, declared, context, described)? {
+        return Ok(prepared);
+    }
     let mut compiler = Compiler::new(context.catalog, context.facts, context.text, types);
     let (plan, tag, writes) = match statement {
         ast::Statement::Query(query) => {
@@ -226,14 +231,16 @@ fn of_sql(
             (inserted_plan(insertion, &mut compiler)?, Tag::Insert, true)
         }
         ast::Statement::Update(update) => {
-            let mut modification = compiler.update(update).map_err(Stop::into_error)?;
+            let mut modification =
+                compiler.update(update, described.map(|(columns, _)| columns)).map_err(Stop::into_error)?;
             if let (true, Modification::Feed(feed)) = (parsed.is_replace(), &mut modification) {
                 feed.supplying = Supplying::AllAtOnceOneValueEach;
             }
             (modified_plan(modification, &mut compiler)?, Tag::Update, true)
         }
         ast::Statement::Delete(delete) => {
-            let modification = compiler.delete(delete).map_err(Stop::into_error)?;
+            let modification =
+                compiler.delete(delete, described.map(|(columns, _)| columns)).map_err(Stop::into_error)?;
             (modified_plan(modification, &mut compiler)?, Tag::Delete, true)
         }
         ast::Statement::Call(function) => {
@@ -267,6 +274,15 @@ fn of_queried(
     check_names(statement)?;
     if !matches!(statement, ast::Statement::Query(_)) {
         return Err(SqlError::syntax(into.query.split_whitespace().next().unwrap_or_default()));
+    }
+    if part_builder::is_of_parts(statement) {
+        return Err(match into.is_view() {
+            true => {
+                let message = "views must not contain data-modifying statements in WITH";
+                SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message)
+            }
+            false => SqlError::unsupported("a table of the rows of a statement that changes rows"),
+        });
     }
     let compiler = Compiler::new(context.catalog, context.facts, context.text, declared.to_vec());
     let tag = if into.is_filled() && !into.is_refresh() { Tag::Stored } else { Tag::Plain(into.tag()) };
@@ -361,17 +377,7 @@ fn of_query(text: &Arc<str>, query: &ast::Query, compiler: &mut Compiler) -> Res
 
 /// The catalog rows of what a statement names, with their versions.
 fn mentions_of(statement: &ast::Statement, compiler: &Compiler, context: &Context) -> CatalogVersions {
-    let relations = relations(statement).into_iter().map(|name| CatalogEntry::key(&name));
-    let relations = relations.map(|key| (key.clone(), context.all.version_of(&key)));
-    let types = types_named(statement).into_iter().map(|name| CatalogEntry::type_key(&name));
-    let types = types.chain(extensions_called(statement));
-    let types = types.map(|key| (key.clone(), context.all.version_of(&key)));
-    let types = types.filter(|row| !compiler.relies_on.contains(row));
-    let of_parameters = compiler.parameters.known().iter().flatten().filter(|known| known.has_labels());
-    let of_parameters = of_parameters.filter_map(|known| context.all.type_numbered(known.oid() & !1));
-    let of_parameters = of_parameters.map(|known| CatalogEntry::type_key(&known.name));
-    let types = types.chain(of_parameters.map(|key| (key.clone(), context.all.version_of(&key))));
-    relations.chain(types).chain(compiler.relies_on.iter().cloned()).collect()
+    mentions_with(statement, &compiler.relies_on, compiler.parameters.known(), context)
 }
 
 /// `SELECT setval(...)`.
@@ -419,7 +425,9 @@ fn of_session_calls(
 
 /// The statement, with what the role may do of it.
 fn protected(mut prepared: Prepared, statement: &ast::Statement, context: &Context) -> Result<Prepared> {
-    if let Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) | Plan::Queried(..) = &prepared.plan {
+    if let Plan::Program(_) | Plan::Query(_) | Plan::Feed(..) | Plan::Parts(_) | Plan::SetValue(_) | Plan::Queried(..) =
+        &prepared.plan
+    {
         prepared.protect(context.all, context.facts.role, || needs_of(statement, context))?;
     }
     Ok(prepared)
@@ -561,20 +569,6 @@ fn written_relations(statement: &ast::Statement) -> Vec<String> {
     let mut found = Vec::new();
     let _ = ast::visit_relations(statement, |name| {
         found.extend(names::own_relation(name).ok());
-        ControlFlow::<()>::Continue(())
-    });
-    found
-}
-
-/// Names of the relations that a statement mentions, system catalogs left out.
-fn relations(statement: &ast::Statement) -> Vec<String> {
-    let mut found = Vec::new();
-    let _ = ast::visit_relations(statement, |name| {
-        if let Ok(relation) = names::relation(name)
-            && !found.contains(&relation.name)
-        {
-            found.push(relation.name);
-        }
         ControlFlow::<()>::Continue(())
     });
     found

@@ -51,11 +51,40 @@ pub(super) fn as_names(text: &str, tokens: &mut Vec<TokenWithSpan>) {
     let Some(mut at) = tokens.iter().position(|token| is(Some(token), "insert")) else { return };
     while at + 2 < tokens.len() {
         let begins = is(tokens.get(at), "on") && is(tokens.get(at + 1), "conflict");
+        if begins && let Some(select) = selection_without_from(&tokens[..at]) {
+            let parenthesis = |token, place: usize| TokenWithSpan { token, span: tokens[place].span };
+            let (open, close) = (parenthesis(Token::LParen, select), parenthesis(Token::RParen, at));
+            tokens.insert(at, close);
+            tokens.insert(select, open);
+            at += 2;
+        }
         if begins && tokens[at + 2].token == Token::LParen {
             target(text, tokens, at + 2);
         }
         at += 1;
     }
+}
+
+/// Where the selection begins that an insertion ends with, if it has no FROM: the parser takes ON for the name of its last column, unless it stands in parentheses.
+fn selection_without_from(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let mut depth = 0;
+    let mut select = None;
+    for (place, token) in tokens.iter().enumerate().rev() {
+        depth -= deeper(&token.token);
+        if depth < 0 || depth == 0 && is(Some(token), "insert") {
+            break;
+        }
+        if depth > 0 {
+            continue;
+        }
+        if select.is_none() && is(Some(token), "from") {
+            return None;
+        }
+        if is(Some(token), "select") {
+            select = Some(place);
+        }
+    }
+    select
 }
 
 /// The target whose parenthesis is at this place.

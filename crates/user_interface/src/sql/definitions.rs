@@ -6,9 +6,9 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{INDEXES_MAX, KEY_COLUMNS_MAX};
 use crate::sql::expressions::{Compiler, Scope};
-use crate::sql::insert::no_column;
 use crate::sql::names;
 use crate::sql::sequences;
+use crate::sql::set_clauses::no_column;
 use crate::sql::settings::{Facts, Settings};
 use crate::sql::types::data_type_in;
 use messages::program::Expression;

@@ -5,8 +5,8 @@
 
 use crate::errors::{SqlError, sqlstate};
 use crate::sql::expressions::{Compiler, Scope};
-use crate::sql::gathering::locks_rows;
 use crate::sql::extension_functions::CalledName;
+use crate::sql::gathering::locks_rows;
 use crate::sql::names;
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
 use messages::program::{BinaryOperator, Expression};

@@ -4,10 +4,10 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
-use crate::sql::insert::no_column;
 use crate::sql::parse;
 use crate::sql::row_expressions::{RowExpressionUse, row_expression};
 use crate::sql::schema_syntax::DroppedExpression;
+use crate::sql::set_clauses::no_column;
 use messages::expression_sql::SqlStyle;
 use messages::program::Expression;
 use messages::schema::{Catalog, Column, GeneratedColumn, OnChange, RowExpression, TableSchema};

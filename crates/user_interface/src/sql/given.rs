@@ -1,5 +1,6 @@
 //! What a statement is compiled with, beside its tree.
 
+use crate::sql::parts::QueryDescription;
 use crate::sql::settings::Facts;
 use messages::schema::Catalog;
 use messages::{Key, TableId};
@@ -21,4 +22,6 @@ pub struct Context<'a> {
     pub made: &'a [TableId],
     /// The text that the statement's places refer to.
     pub text: &'a str,
+    /// What the query processor has said of queries of its parts before.
+    pub described: &'a [QueryDescription],
 }

@@ -158,7 +158,7 @@ impl Planner<'_> {
         let all = statement.all.iter().map(|columns| (Kind::Column.privileges(), columns, true));
         for (privileges, columns, all) in named.chain(all) {
             for column in columns {
-                let place = table.column(column).ok_or_else(|| crate::sql::insert::no_column(&table, column))?;
+                let place = table.column(column).ok_or_else(|| crate::sql::set_clauses::no_column(&table, column))?;
                 match by_column.iter_mut().find(|(known, ..)| *known == place) {
                     Some(known) => known.1 = known.1 | privileges,
                     None => by_column.push((place, privileges, all)),

@@ -12,7 +12,8 @@ use crate::sql::names;
 use crate::sql::parse::{self, Overriding};
 use crate::sql::select::{Output, assigned, relies_on};
 use crate::sql::sequences::check_is_table;
-use crate::sql::types::{Compiled, Stop, Typed, beyond};
+use crate::sql::set_clauses::{no_column, pairs};
+use crate::sql::types::{Compiled, Stop, Typed};
 use messages::TableId;
 use messages::namespace;
 use messages::program::{Action, ConflictClause, ConflictKey, Expression, InsertInput, Program};
@@ -140,6 +141,7 @@ impl Compiler<'_> {
         }
         let bare = source.with.is_none() && source.order_by.is_none() && source.limit_clause.is_none();
         match source.body.as_ref() {
+            SetExpr::Query(inner) if bare => self.rows(inner, table, targets, explicit),
             SetExpr::Values(list) if bare => {
                 let before = (self.parameters.clone(), targets.clone());
                 let mut rows = Vec::with_capacity(list.rows.len());
@@ -192,9 +194,6 @@ impl Compiler<'_> {
                     Err(error) => Err(error),
                 }
             }
-            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
-                Err(SqlError::unsupported("a data-modifying statement in WITH").into())
-            }
             _ => Ok(None),
         }
     }
@@ -226,7 +225,7 @@ impl Compiler<'_> {
     }
 
     /// One expression for each column: the input's for targets, the default for all others.
-    fn values(&mut self, table: &TableSchema, targets: &[usize], cast: bool) -> Compiled<Vec<Expression>> {
+    pub(super) fn values(&mut self, table: &TableSchema, targets: &[usize], cast: bool) -> Compiled<Vec<Expression>> {
         (0..table.columns.len())
             .map(|column| {
                 let is_identity = table.columns[column].identity.is_some();
@@ -321,7 +320,8 @@ impl Compiler<'_> {
         scope: &Scope,
     ) -> Compiled<Vec<(usize, Expression)>> {
         let mut compiled: Vec<(usize, Expression)> = Vec::with_capacity(assignments.len());
-        for (column, value) in pairs(assignments, table)? {
+        for (column, value) in pairs(assignments, table, parse::expression)? {
+            let value = value.as_ref();
             let expression = if is_default(value) {
                 self.drawing(|compiler| Ok(compiler.default_of(table, column)?))?
             } else {
@@ -341,7 +341,7 @@ impl Compiler<'_> {
 }
 
 /// Errors: 428C9 for a value given to a column that is always generated.
-fn check_identity(table: &TableSchema, column: usize) -> Result<()> {
+pub(super) fn check_identity(table: &TableSchema, column: usize) -> Result<()> {
     let column = &table.columns[column];
     if column.identity != Some(Identity::Always) {
         return Ok(());
@@ -352,55 +352,8 @@ fn check_identity(table: &TableSchema, column: usize) -> Result<()> {
         .with_hint("Use OVERRIDING SYSTEM VALUE to override."))
 }
 
-fn always(column: &str) -> String {
+pub(super) fn always(column: &str) -> String {
     format!("Column \"{column}\" is an identity column defined as GENERATED ALWAYS.")
-}
-
-/// The columns that SET assigns to and the syntax of their values. Errors: 42703; 42601 for a column named twice.
-pub fn pairs<'e>(assignments: &'e [ast::Assignment], table: &TableSchema) -> Compiled<Vec<(usize, &'e Expr)>> {
-    let mut pairs: Vec<(usize, &Expr)> = Vec::with_capacity(assignments.len());
-    let mut add = |name: &ast::ObjectName, value: &'e Expr| {
-        let column = column_of(table, name)?;
-        if pairs.iter().any(|(other, _)| *other == column) {
-            return Err(SqlError::new(
-                sqlstate::SYNTAX_ERROR,
-                format!("multiple assignments to same column \"{}\"", table.columns[column].name),
-            ));
-        }
-        pairs.push((column, value));
-        Ok(())
-    };
-    for assignment in assignments {
-        match (&assignment.target, &assignment.value) {
-            (ast::AssignmentTarget::ColumnName(name), value) => add(name, value)?,
-            (ast::AssignmentTarget::Tuple(names), Expr::Tuple(values)) if names.len() == values.len() => {
-                for (name, value) in names.iter().zip(values) {
-                    add(name, value)?;
-                }
-            }
-            (ast::AssignmentTarget::Tuple(names), Expr::Nested(value)) if names.len() == 1 => add(&names[0], value)?,
-            (ast::AssignmentTarget::Tuple(_), Expr::Tuple(_)) => {
-                return Err(
-                    SqlError::new(sqlstate::SYNTAX_ERROR, "number of columns does not match number of values").into()
-                );
-            }
-            (ast::AssignmentTarget::Tuple(_), _) => return Err(beyond("this form of SET")),
-        }
-    }
-    Ok(pairs)
-}
-
-fn column_of(table: &TableSchema, name: &ast::ObjectName) -> Result<usize> {
-    let relation = names::relation(name)?;
-    table.column(&relation.name).ok_or_else(|| no_column(table, &relation.name))
-}
-
-/// `column "c" of relation "t" does not exist`, 42703.
-pub fn no_column(table: &TableSchema, column: &str) -> Box<SqlError> {
-    SqlError::new(
-        sqlstate::UNDEFINED_COLUMN,
-        format!("column \"{column}\" of relation \"{}\" does not exist", table.name),
-    )
 }
 
 /// The positions of a table's columns by name; none named: all. Errors: 42703, 42701.
@@ -467,27 +420,53 @@ fn as_query(source: &ast::Query, table: &TableSchema, targets: &[usize]) -> Stri
             });
             rows.collect::<Vec<_>>().join(" UNION ALL ")
         }
+        SetExpr::Select(select) if select.distinct.is_none() => {
+            let mut typed = source.clone();
+            if let SetExpr::Select(select) = typed.body.as_mut() {
+                give_types(&mut select.projection, table, targets);
+            }
+            typed.to_string()
+        }
         _ => source.to_string(),
     }
 }
 
-/// A value in such a query. A literal or parameter without a type of its own has the column's, as in an INSERT of values.
-fn as_cell(cell: &Expr, column: values::Type) -> String {
-    let is_untyped = match cell {
+/// Literals and parameters of a list have the types of the columns that they are for, as in PostgreSQL. Behind a `*` nothing tells which those are.
+fn give_types(list: &mut [ast::SelectItem], table: &TableSchema, targets: &[usize]) {
+    for (item, target) in list.iter_mut().zip(targets) {
+        let (ast::SelectItem::UnnamedExpr(value) | ast::SelectItem::ExprWithAlias { expr: value, .. }) = item else {
+            return;
+        };
+        if is_untyped(value)
+            && !table.columns[*target].column_type.has_labels()
+            && let Ok(typed) = parse::expression(&as_cell(value, table.columns[*target].column_type))
+        {
+            *value = typed;
+        }
+    }
+}
+
+/// Whether it is a literal or a parameter that says nothing of its type.
+fn is_untyped(cell: &Expr) -> bool {
+    match cell {
         Expr::Value(value) => {
             matches!(value.value, ast::Value::SingleQuotedString(_) | ast::Value::EscapedStringLiteral(_))
                 || matches!(value.value, ast::Value::Null | ast::Value::Placeholder(_))
         }
         _ => false,
-    };
-    match is_untyped {
+    }
+}
+
+/// A value in such a query. A literal or parameter without a type of its own has the column's, as in an INSERT of values.
+pub(super) fn as_cell(cell: &Expr, column: values::Type) -> String {
+    match is_untyped(cell) {
         true => format!("CAST({cell} AS {})", column.unmodified()),
         false => cell.to_string(),
     }
 }
 
 /// Whether so many values fit the target columns; without a list of columns, the last ones may be left out.
-fn check_count(count: Option<usize>, targets: &mut Vec<usize>, explicit: bool) -> Result<()> {
+pub(super) fn check_count(count: Option<usize>, targets: &mut Vec<usize>, explicit: bool) -> Result<()> {
     let Some(count) = count else {
         return Ok(());
     };
@@ -518,7 +497,8 @@ pub fn split(outputs: Vec<Output>) -> (Vec<Expression>, Vec<messages::program::R
     outputs.into_iter().map(|output| (output.expression, output.column)).unzip()
 }
 
-fn is_default(expression: &Expr) -> bool {
+/// Whether it is DEFAULT.
+pub(super) fn is_default(expression: &Expr) -> bool {
     matches!(expression, Expr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
 }
 

@@ -3,12 +3,12 @@
 //! Invariant: compiling is a pure function of the text, the parameter types, the catalog and the session's facts; what a
 //! compiled statement relied on is written in it. In reading order:
 //!
-//! * [`parse`], [`utility`], [`maintenance`], [`copy_syntax`], [`cursor_syntax`], `conflict_syntax`, `locking_syntax`: text to syntax; [`words`], [`places`]: its tokens, and where they stand;
+//! * [`parse`], [`utility`], [`maintenance`], [`copy_syntax`], [`cursor_syntax`], `conflict_syntax`, `locking_syntax`, `table_syntax`, `merge_syntax`: text to syntax; [`words`], [`places`]: its tokens, and where they stand;
 //! * [`names`], [`lookup`], `qualify`: identifiers, and what they mean; [`types`], [`operators`]: implicit casts, operators' types;
 //! * [`literals`], `local_times`, [`expressions`], [`arrays`], [`functions`]: typed expressions; [`access`], `implication`: conditions to keys and ranges;
-//! * [`select`], `gathering`, [`insert`], `conflict_targets`, [`modify`]: statements to programs; [`given`], [`feed`], [`prepared`], [`compile`]: which way a statement goes;
+//! * [`select`], `gathering`, [`insert`], `conflict_targets`, `set_clauses`, [`modify`]: statements to programs; [`parts`], `part_builder`, `common_names`, `part_queries`, `merge`: statements of several; [`given`], [`feed`], [`prepared`], `relied`, [`compile`]: which way a statement goes;
 //! * [`needs`], [`rights`], [`denials`]: what a statement needs, and whether the role has it;
-//! * [`definitions`], [`ddl`], `row_expressions`, `operator_classes`, `indexes`, [`alter`], [`queried_table`], [`queried_columns`], `views`, [`schema_syntax`], [`schemas`], `comment_syntax`, `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
+//! * [`definitions`], [`ddl`], `row_expressions`, `generated`, `operator_classes`, `indexes`, [`alter`], [`queried_table`], [`queried_columns`], `views`, [`schema_syntax`], [`schemas`], `comment_syntax`, `comments`: schema changes; [`role_syntax`], [`grants`], [`owner_syntax`], [`roles`], [`members`], [`granting`], [`default_privileges`], [`owned`]: those of roles and privileges; [`procedures`]: those and their calls; [`settings`]: the session's parameters.
 //! * [`sequences`], `sequence_names`, `checks`, `foreign_keys`: what tables draw from and refer to; [`type_syntax`], [`type_names`], [`user_types`], `type_drops`: types of users; [`extension_syntax`], `extension_functions`, `extensions`: extensions and their functions; `temporary_syntax`, [`temporary`]: what goes with its session; [`system`]: the parameters of all sites.
 
 pub mod access;
@@ -18,6 +18,7 @@ pub mod arrays;
 mod checks;
 mod comment_syntax;
 mod comments;
+mod common_names;
 pub mod compile;
 mod conflict_syntax;
 mod conflict_targets;
@@ -34,8 +35,8 @@ mod extensions;
 pub mod feed;
 mod foreign_keys;
 pub mod functions;
-mod generated;
 mod gathering;
+mod generated;
 pub mod given;
 pub mod granting;
 pub mod grants;
@@ -48,6 +49,8 @@ mod locking_syntax;
 pub mod lookup;
 pub mod maintenance;
 pub mod members;
+mod merge;
+mod merge_syntax;
 pub mod modify;
 pub mod names;
 pub mod needs;
@@ -56,12 +59,16 @@ pub mod operators;
 pub mod owned;
 pub mod owner_syntax;
 pub mod parse;
+mod part_builder;
+pub(crate) mod part_queries;
+pub mod parts;
 pub mod places;
 pub mod prepared;
 pub mod procedures;
 mod qualify;
 pub mod queried_columns;
 pub mod queried_table;
+mod relied;
 pub mod rights;
 pub mod role_syntax;
 pub mod roles;
@@ -76,8 +83,10 @@ pub mod sequence_options;
 pub mod sequences;
 pub mod session_calls;
 mod session_plans;
+mod set_clauses;
 pub mod settings;
 pub mod system;
+mod table_syntax;
 pub mod temporary;
 mod temporary_syntax;
 mod type_drops;

@@ -8,14 +8,18 @@ use crate::sql::access;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::feed::{Feed, Supplying};
 use crate::sql::generated::check_not_given;
-use crate::sql::insert::{pairs, program, split, supplied};
+use crate::sql::insert::{program, split, supplied};
 use crate::sql::names;
+use crate::sql::parse;
 use crate::sql::select::Output;
 use crate::sql::sequences::check_is_table;
+use crate::sql::set_clauses::pairs;
 use crate::sql::types::{Compiled, Stop, beyond};
-use messages::program::{AccessPath, Action, Expression, Program, RowSource};
-use messages::schema::VersionedTable;
+use messages::TableId;
+use messages::program::{AccessPath, Action, Expression, Program, ResultColumn, RowSource};
+use messages::schema::{Column, TableSchema, VersionedTable};
 use sqlparser::ast::{self, Expr};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use values::Value;
 
@@ -28,8 +32,8 @@ pub enum Modification {
 }
 
 impl Compiler<'_> {
-    /// UPDATE.
-    pub fn update(&mut self, update: &ast::Update) -> Compiled<Modification> {
+    /// UPDATE. `fed`: the columns of the feeding query, once they are known.
+    pub fn update(&mut self, update: &ast::Update, fed: Option<&[ResultColumn]>) -> Compiled<Modification> {
         let plain =
             update.or.is_none() && update.order_by.is_empty() && update.limit.is_none() && update.output.is_none();
         if !plain || !update.table.joins.is_empty() {
@@ -50,20 +54,21 @@ impl Compiler<'_> {
             }
         }
         let table = &named.1.table;
-        let pairs = pairs(&update.assignments, table)?;
-        let values: Vec<&Expr> = pairs.iter().map(|(_, value)| *value).collect();
+        let pairs = pairs(&update.assignments, table, parse::expression)?;
+        let values: Vec<&Expr> = pairs.iter().map(|(_, value)| value.as_ref()).collect();
         let first = table.columns.len();
         let mut assignments = Vec::with_capacity(pairs.len());
         for (place, (column, _)) in pairs.iter().enumerate() {
             check_not_given(table, *column, false)?;
             assignments.push((*column, supplied(first + place, table, *column).expression));
         }
-        let outputs = self.returned(update.returning.as_deref(), &scope, &named, others)?;
+        let behind = Behind { others, values: values.len(), fed };
+        let (outputs, beside) = self.returned(update.returning.as_deref(), scope, &named, &behind)?;
         let (returning, columns) = split(outputs);
         let action = Action::Update { source: supplied_source(&named.1), filter: None, assignments, returning };
         let mut program = program(action, &named.1);
         program.columns = columns;
-        let sql = feeding_query(&named, &update.table.relation, &values, others, update.selection.as_ref())?;
+        let sql = feeding_query(&named, &update.table.relation, (&values, &beside), others, update.selection.as_ref())?;
         Ok(Modification::Feed(feed(sql, program, &named.1)))
     }
 
@@ -100,8 +105,8 @@ impl Compiler<'_> {
         Ok(program)
     }
 
-    /// DELETE.
-    pub fn delete(&mut self, delete: &ast::Delete) -> Compiled<Modification> {
+    /// DELETE. `fed`: the columns of the feeding query, once they are known.
+    pub fn delete(&mut self, delete: &ast::Delete, fed: Option<&[ResultColumn]>) -> Compiled<Modification> {
         let from = match &delete.from {
             ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from) => from,
         };
@@ -124,12 +129,13 @@ impl Compiler<'_> {
                 done => return done.map(Modification::Program),
             }
         }
-        let outputs = self.returned(delete.returning.as_deref(), &scope, &named, others)?;
+        let behind = Behind { others, values: 0, fed };
+        let (outputs, beside) = self.returned(delete.returning.as_deref(), scope, &named, &behind)?;
         let (returning, columns) = split(outputs);
         let action = Action::Delete { source: supplied_source(&named.1), filter: None, returning };
         let mut program = program(action, &named.1);
         program.columns = columns;
-        let sql = feeding_query(&named, &target.relation, &[], others, delete.selection.as_ref())?;
+        let sql = feeding_query(&named, &target.relation, (&[], &beside), others, delete.selection.as_ref())?;
         Ok(Modification::Feed(feed(sql, program, &named.1)))
     }
 
@@ -148,20 +154,38 @@ impl Compiler<'_> {
         Ok(program)
     }
 
-    /// The RETURNING list of a statement with other tables. Errors: 0A000 for their columns.
+    /// The RETURNING list of a statement that a query feeds, and what the query has to give for it beside keys and values: all columns of the other tables, each
+    /// table's behind a mark. The list is empty until the query's columns are known. Errors: 42702; 0A000 for tables that are joined otherwise.
     fn returned(
         &mut self,
         list: Option<&[ast::SelectItem]>,
-        scope: &Scope,
+        scope: Scope,
         named: &(String, VersionedTable),
-        others: &[ast::TableWithJoins],
-    ) -> Compiled<Vec<Output>> {
-        self.select_list(list.unwrap_or(&[]), scope, Some(named)).map_err(|stop| match stop {
-            Stop::Error(error) if !others.is_empty() && error.sqlstate == sqlstate::UNDEFINED_TABLE => {
-                Stop::Error(SqlError::unsupported("RETURNING columns of other tables"))
-            }
-            other => other,
-        })
+        behind: &Behind,
+    ) -> Compiled<(Vec<Output>, Vec<String>)> {
+        let list = list.unwrap_or(&[]);
+        if list.is_empty() || behind.others.is_empty() || list.iter().all(|item| is_of(item, &named.0)) {
+            return Ok((self.select_list(list, &scope, Some(named))?, Vec::new()));
+        }
+        let names = names_of(behind.others)?;
+        let beside = names.iter().flat_map(|name| [format!("NULL AS \"{MARK}\""), format!("{}.*", names::quote(name))]);
+        let beside: Vec<String> = beside.collect();
+        let Some(fed) = behind.fed else { return Ok((Vec::new(), beside)) };
+        let table = &named.1.table;
+        let known = table.primary_key.len() + behind.values;
+        // Behind the row's own columns stands what the program is supplied with, without the key.
+        let mut first = table.columns.len() + behind.values;
+        let mut scope = scope;
+        let given = fed.get(known..).unwrap_or_default();
+        for (name, columns) in names.iter().zip(given.split(|column| column.name == MARK).skip(1)) {
+            let columns: Vec<Column> =
+                columns.iter().map(|column| Column::new(column.name.clone(), column.column_type, false)).collect();
+            let count = columns.len();
+            scope = scope.and(name, &Arc::new(TableSchema::new(name.clone(), TableId(0), columns)), first + 1);
+            first += count + 1;
+        }
+        check_unambiguous(list, &scope, self.text)?;
+        Ok((self.select_list(list, &scope, Some(named))?, beside))
     }
 
     fn rows_of(
@@ -181,7 +205,8 @@ impl Compiler<'_> {
     }
 }
 
-fn supplied_source(versioned: &VersionedTable) -> RowSource {
+/// Rows whose keys are supplied.
+pub(super) fn supplied_source(versioned: &VersionedTable) -> RowSource {
     RowSource { table: versioned.table.clone(), path: AccessPath::Supplied, reverse: false }
 }
 
@@ -191,12 +216,97 @@ fn feed(sql: String, program: Program, versioned: &VersionedTable) -> Feed {
     Feed { sql: Arc::from(sql), key_types: key_types.collect(), program, supplying: Supplying::AllAtOnce }
 }
 
+/// What stands behind the key in the rows of a feeding query.
+struct Behind<'a> {
+    /// The tables beside the one that is changed.
+    others: &'a [ast::TableWithJoins],
+    /// How many new values.
+    values: usize,
+    /// All columns, once they are known.
+    fed: Option<&'a [ResultColumn]>,
+}
+
+/// The name of a column before those of another table: no name of SQL's.
+const MARK: &str = "\u{1e}";
+
+/// Whether an item names columns of this table only, and says so.
+fn is_of(item: &ast::SelectItem, table: &str) -> bool {
+    let is_table = |ident: &ast::Ident| names::identifier(ident) == table;
+    match item {
+        ast::SelectItem::QualifiedWildcard(ast::SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+            matches!(name.0.as_slice(), [ast::ObjectNamePart::Identifier(name)] if is_table(name))
+        }
+        ast::SelectItem::UnnamedExpr(_) | ast::SelectItem::ExprWithAlias { .. } => {
+            let other = ast::visit_expressions(item, |expression| match expression {
+                Expr::Identifier(_) => ControlFlow::Break(()),
+                Expr::CompoundIdentifier(parts) if !matches!(parts.as_slice(), [own, _] if is_table(own)) => {
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
+            });
+            other.is_continue()
+        }
+        _ => false,
+    }
+}
+
+/// What the tables of FROM or USING are called. Errors: 0A000 where the columns of several are one, or one has no name.
+fn names_of(others: &[ast::TableWithJoins]) -> Result<Vec<String>> {
+    let refused = || SqlError::unsupported("RETURNING with tables that are joined so");
+    let mut found = Vec::new();
+    for tables in others {
+        let mut factors = vec![&tables.relation];
+        for join in &tables.joins {
+            let constraint = match &join.join_operator {
+                ast::JoinOperator::Join(on)
+                | ast::JoinOperator::Inner(on)
+                | ast::JoinOperator::Left(on)
+                | ast::JoinOperator::LeftOuter(on)
+                | ast::JoinOperator::Right(on)
+                | ast::JoinOperator::RightOuter(on)
+                | ast::JoinOperator::FullOuter(on)
+                | ast::JoinOperator::CrossJoin(on) => on,
+                _ => return Err(refused()),
+            };
+            if let ast::JoinConstraint::Using(_) | ast::JoinConstraint::Natural = constraint {
+                return Err(refused());
+            }
+            factors.push(&join.relation);
+        }
+        for factor in factors {
+            let (alias, own) = match factor {
+                ast::TableFactor::Table { name, alias, args: None, .. } => (alias, names::relation(name).ok()),
+                ast::TableFactor::Derived { alias, .. } => (alias, None),
+                _ => return Err(refused()),
+            };
+            let called = alias.as_ref().map(|alias| names::identifier(&alias.name));
+            found.push(called.or(own.map(|own| own.name)).ok_or_else(refused)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Errors: 42702 for a name that several tables have a column of.
+fn check_unambiguous(list: &[ast::SelectItem], scope: &Scope, text: &str) -> Result<()> {
+    for item in list {
+        let wrong = ast::visit_expressions(item, |expression| match expression {
+            Expr::Identifier(ident) if scope.count(&names::identifier(ident)) > 1 => ControlFlow::Break(ident.clone()),
+            _ => ControlFlow::Continue(()),
+        });
+        if let ControlFlow::Break(ident) = wrong {
+            let message = format!("column reference \"{}\" is ambiguous", names::identifier(&ident));
+            return Err(SqlError::new(sqlstate::AMBIGUOUS_COLUMN, message).at(names::place(&ident, text)));
+        }
+    }
+    Ok(())
+}
+
 /// `SELECT key columns, new values FROM target, others WHERE condition`. Errors: 0A000 for a table without primary key, whose
 /// hidden key no query sees.
 fn feeding_query(
     named: &(String, VersionedTable),
     target: &ast::TableFactor,
-    values: &[&Expr],
+    (values, beside): (&[&Expr], &[String]),
     others: &[ast::TableWithJoins],
     selection: Option<&Expr>,
 ) -> Result<String> {
@@ -208,7 +318,7 @@ fn feeding_query(
     }
     let keys = table.primary_key.iter().map(|column| format!("{alias}.{}", names::quote(&table.columns[*column].name)));
     let values = values.iter().map(|value| value.to_string());
-    let outputs: Vec<String> = keys.chain(values).collect();
+    let outputs: Vec<String> = keys.chain(values).chain(beside.iter().cloned()).collect();
     let mut sql = format!("SELECT {} FROM {target}", outputs.join(", "));
     for other in others {
         sql.push_str(&format!(", {other}"));

@@ -5,6 +5,7 @@
 
 use crate::sql::conflict_targets;
 use crate::sql::lookup::NameLookup;
+use crate::sql::merge_syntax;
 use crate::sql::names;
 use crate::sql::parse::{Parsed, Statement};
 use crate::sql::qualify::qualified;
@@ -77,6 +78,7 @@ impl ast::Visitor for Collector<'_> {
             ast::Statement::Insert(insert) => self.insert(insert),
             ast::Statement::Update(update) => self.update(update),
             ast::Statement::Delete(delete) => self.delete(delete),
+            ast::Statement::Merge(merge) => self.merge(merge),
             _ => {}
         }
         ControlFlow::Continue(())
@@ -444,6 +446,55 @@ impl Collector<'_> {
         from.iter().for_each(|tables| self.from(tables, Privileges::SELECT));
         self.joined(from);
         self.wildcards(update.returning.as_deref().unwrap_or_default());
+    }
+
+    /// Of the target it reads what the expressions name, and changes what its actions say.
+    fn merge(&mut self, merge: &ast::Merge) {
+        let before = self.needs.tables.len();
+        self.factor(&merge.table, Privileges::default());
+        let is_own = self.needs.tables.len() > before;
+        for clause in merge.clauses.iter().filter(|_| is_own) {
+            match &clause.action {
+                ast::MergeAction::Update(update) if !merge_syntax::does_nothing(&update.assignments) => {
+                    self.assigned(before, &update.assignments);
+                }
+                ast::MergeAction::Insert(insert)
+                    if !merge_syntax::is_named(&insert.columns, merge_syntax::is_nothing) =>
+                {
+                    self.merged(before, insert);
+                }
+                ast::MergeAction::Delete { .. } => {
+                    let need = &mut self.needs.tables[before];
+                    need.required = need.required | Privileges::DELETE;
+                }
+                ast::MergeAction::Update(_) | ast::MergeAction::Insert(_) => {}
+            }
+        }
+        self.factor(&merge.source, Privileges::SELECT);
+    }
+
+    /// What a MERGE inserts.
+    fn merged(&mut self, need: usize, insert: &ast::MergeInsertExpr) {
+        let table = self.needs.tables[need].table.clone();
+        let need = &mut self.needs.tables[need];
+        need.required = need.required | Privileges::INSERT;
+        let count = match &insert.kind {
+            ast::MergeInsertKind::Values(values) => values.rows.first().map_or(0, |row| row.content.len()),
+            ast::MergeInsertKind::Row => 0,
+        };
+        let named: Vec<usize> = insert
+            .columns
+            .iter()
+            .filter_map(|name| names::own_relation(name).ok())
+            .filter_map(|name| table.column(&name))
+            .collect();
+        match insert.columns.is_empty() {
+            false => need.inserted.extend(named),
+            true => {
+                let live = (0..table.columns.len()).filter(|column| !table.columns[*column].dropped);
+                need.inserted.extend(live.take(count));
+            }
+        }
     }
 
     fn delete(&mut self, delete: &ast::Delete) {

@@ -8,9 +8,11 @@ use crate::limits::SQL_BYTES_MAX;
 use crate::sql::conflict_syntax;
 use crate::sql::cursor_syntax::{self, DeclaredCursor};
 use crate::sql::locking_syntax;
+use crate::sql::merge_syntax;
 use crate::sql::names;
 use crate::sql::places::{Cursor, position, unexpected};
 use crate::sql::queried_table::{self, QueriedTable};
+use crate::sql::table_syntax;
 use crate::sql::temporary_syntax;
 use crate::sql::utility::{self, Utility};
 use messages::namespace;
@@ -177,7 +179,10 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
     temporary_syntax::check_scope(&tokens, text)?;
     let is_procedure = procedure_as_function(&mut tokens);
     let overriding = take_overriding(&mut tokens);
+    check_no_overriding(&tokens)?;
     conflict_syntax::as_names(text, &mut tokens);
+    table_syntax::as_selections(text, &mut tokens)?;
+    merge_syntax::plain_actions(text, &mut tokens)?;
     let cursor = cursor_syntax::take(text, &mut tokens)?.map(Arc::new);
     let into = queried_table::take(text, &mut tokens)?.map(Arc::new);
     temporary_syntax::unlogged_as_transient(&mut tokens);
@@ -248,10 +253,25 @@ fn take_overriding(tokens: &mut Vec<TokenWithSpan>) -> Option<Overriding> {
     Some(overriding)
 }
 
+/// Errors: 0A000 for OVERRIDING where it was not taken.
+fn check_no_overriding(tokens: &[TokenWithSpan]) -> Result<()> {
+    let is = |token: &TokenWithSpan, word: &str| matches!(&token.token, Token::Word(found) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
+    let stands = |three: &[TokenWithSpan]| match three {
+        [overriding, what, value] => {
+            is(overriding, "overriding") && (is(what, "system") || is(what, "user")) && is(value, "value")
+        }
+        _ => false,
+    };
+    match tokens.windows(3).any(stands) {
+        true => Err(SqlError::unsupported("OVERRIDING in a WITH query, behind WITH, or in MERGE")),
+        false => Ok(()),
+    }
+}
+
 /// Whether it is compiled, and then dropped: what others become is kept in parts.
 fn is_of_rows(statement: &ast::Statement) -> bool {
-    use ast::Statement::{Delete, Insert, Query, Update};
-    matches!(statement, Query(_) | Insert(_) | Update(_) | Delete(_))
+    use ast::Statement::{Delete, Insert, Merge, Query, Update};
+    matches!(statement, Query(_) | Insert(_) | Update(_) | Delete(_) | Merge(_))
 }
 
 /// Has the parser read CREATE PROCEDURE as CREATE FUNCTION: it knows another system's procedures only.
@@ -357,6 +377,29 @@ mod tests {
     fn texts(text: &str) -> Vec<String> {
         let parsed = statements(text).expect("good text");
         parsed.iter().map(|parsed| parsed.text.to_string()).collect()
+    }
+
+    /// What PostgreSQL takes would be refused.
+    #[test]
+    fn statements_are_taken() {
+        let texts = [
+            "insert into t select a, b from s on conflict (lower(b)) do nothing",
+            "insert into t select a, b from s on conflict (lower(b)) where a > 1 do update set b = excluded.b",
+            "insert into t select 1, 'x' on conflict (lower(b)) do nothing",
+            "insert into t select 1, 'x' on conflict do nothing",
+            "insert into t select a, b from s where a > 1 on conflict (a, (b || 'x')) do nothing returning *",
+            "insert into t select a, b from s join u using (a) on conflict (lower(b)) do nothing",
+            "insert into t select a, b from s, u on conflict (lower(b)) do nothing",
+            "insert into t select a, b from s group by a, b on conflict (lower(b)) do nothing",
+            "insert into t (select a, b from s) on conflict (lower(b)) do nothing",
+            "insert into t table s on conflict (lower(b)) do nothing",
+            "with x as (insert into t select a, b from s on conflict (lower(b)) do nothing returning *) select * from x",
+            "merge into t using s on t.a = s.a when matched then do nothing when not matched then insert default values",
+            "with x as (delete from t returning *), y as (update t set a = 1) insert into s select * from x",
+            "with x as (table t) merge into s using x on s.a = x.a when matched and x.b = 'c' then delete",
+        ];
+        let refused = |text: &&str| statement(text).err().map(|error| format!("{text}: {error}"));
+        assert_eq!(texts.iter().filter_map(refused).collect::<Vec<_>>(), Vec::<String>::new());
     }
 
     /// A semicolon in a string or comment does not end a statement, and each statement keeps its own text.

@@ -2,11 +2,12 @@
 //!
 //! Invariant: a [`Prepared`] stands as long as the catalog rows it names have the versions it names.
 
-use crate::errors::{Result, SqlError};
+use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::advisory_calls::LockCall;
 use crate::sql::cursor_syntax::DeclaredCursor;
 use crate::sql::feed::Supplying;
 use crate::sql::lookup::NameLookup;
+use crate::sql::parts::StatementParts;
 use crate::sql::queried_table::QueriedTable;
 use crate::sql::rights::{self, Needs, Verdict};
 use crate::sql::role_syntax::RoleStatement;
@@ -36,6 +37,8 @@ pub enum Plan {
     Query(Arc<str>),
     /// By both.
     Feed(Arc<str>, Arc<Program>, Vec<Type>, Supplying),
+    /// As several parts.
+    Parts(Arc<StatementParts>),
     /// As a schema change, planned when it is executed.
     Schema(Box<ast::Statement>),
     /// As a table that is made, planned when it is executed, and then filled by this query; or as a view.
@@ -145,6 +148,15 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// The program that is executed before anything else is changed.
+    fn first_program(&mut self) -> Option<&mut Program> {
+        match &mut self.plan {
+            Plan::Program(program) | Plan::Feed(_, program, ..) => Some(Arc::make_mut(program)),
+            Plan::Parts(parts) => Some(Arc::make_mut(&mut Arc::make_mut(parts).begin)),
+            _ => None,
+        }
+    }
+
     /// Whether what it mentions is as it was.
     pub fn stands(&self, catalog: &Catalog) -> bool {
         self.mentions.iter().all(|(key, version)| catalog.version_of(key) == *version)
@@ -160,8 +172,7 @@ impl Prepared {
         }
         let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&rights).cloned().collect() };
         self.mentions = with(&self.mentions);
-        if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut self.plan {
-            let program = Arc::make_mut(program);
+        if let Some(program) = self.first_program() {
             program.relies_on = with(&program.relies_on);
         }
         self.rights = with(&self.rights);
@@ -172,6 +183,10 @@ impl Prepared {
     pub(super) fn declare(&mut self, cursor: &Arc<DeclaredCursor>, statement: &ast::Statement) -> Result<()> {
         if !matches!(statement, ast::Statement::Query(_)) {
             return Err(SqlError::syntax(cursor.query.split_whitespace().next().unwrap_or_default()));
+        }
+        if let Plan::Parts(_) = &self.plan {
+            let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+            return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
         }
         if !matches!(&self.plan, Plan::Query(_) | Plan::Program(_)) {
             return Err(SqlError::unsupported("a cursor for this statement"));
@@ -190,8 +205,7 @@ impl Prepared {
         // What the transaction itself has written has no version that could change.
         let committed: Vec<_> = resolved.iter().filter(|(key, _)| !own.contains(key)).cloned().collect();
         self.mentions = self.mentions.iter().chain(&resolved).cloned().collect();
-        if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut self.plan {
-            let program = Arc::make_mut(program);
+        if let Some(program) = self.first_program() {
             program.relies_on = program.relies_on.iter().chain(&committed).cloned().collect();
         }
         self.rights = self.rights.iter().chain(&committed).cloned().collect();
@@ -203,8 +217,7 @@ impl Prepared {
         let Expanded { relied, committed, denied, .. } = expanded;
         let with = |known: &CatalogVersions| -> CatalogVersions { known.iter().chain(&committed).cloned().collect() };
         self.mentions = self.mentions.iter().chain(&relied).cloned().collect();
-        if let Plan::Program(program) | Plan::Feed(_, program, ..) = &mut self.plan {
-            let program = Arc::make_mut(program);
+        if let Some(program) = self.first_program() {
             program.relies_on = with(&program.relies_on);
         }
         self.rights = self.rights.iter().cloned().chain(committed).collect();

@@ -154,12 +154,12 @@ fn data_statement(compiler: &mut Compiler, statement: &ast::Statement, context: 
             Ok(Insertion::Feed(_)) => Err(fed()),
             Err(stop) => Err(stop),
         },
-        ast::Statement::Update(update) => match compiler.update(update) {
+        ast::Statement::Update(update) => match compiler.update(update, None) {
             Ok(Modification::Program(program)) => Ok(program),
             Ok(Modification::Feed(_)) => Err(fed()),
             Err(stop) => Err(stop),
         },
-        ast::Statement::Delete(delete) => match compiler.delete(delete) {
+        ast::Statement::Delete(delete) => match compiler.delete(delete, None) {
             Ok(Modification::Program(program)) => Ok(program),
             Ok(Modification::Feed(_)) => Err(fed()),
             Err(stop) => Err(stop),

@@ -27,6 +27,16 @@ impl Scope {
         self
     }
 
+    /// The tables beside the first one, with the positions where their columns begin.
+    pub(super) fn beside(&self) -> impl Iterator<Item = (&str, &TableSchema, usize)> {
+        self.tables.iter().skip(1).map(|(name, table, first)| (name.as_str(), table.as_ref(), *first))
+    }
+
+    /// How many tables have a column of this name.
+    pub(super) fn count(&self, name: &str) -> usize {
+        self.tables.iter().filter(|(_, table, _)| table.column(name).is_some()).count()
+    }
+
     /// Whether there is a table of this name.
     pub fn has_table(&self, name: &str) -> bool {
         self.tables.iter().any(|(table, ..)| table == name)

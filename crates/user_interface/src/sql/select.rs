@@ -238,7 +238,10 @@ impl Compiler<'_> {
                     outputs.push(self.output(expr, names::identifier(alias), scope, table)?);
                 }
                 SelectItem::Wildcard(options) if is_bare(options) => match table {
-                    Some((_, versioned)) => outputs.extend(all_columns(&versioned.table)),
+                    Some((_, versioned)) => {
+                        outputs.extend(all_columns(&versioned.table));
+                        scope.beside().for_each(|(_, table, first)| outputs.extend(columns_at(table, first)));
+                    }
                     None => {
                         return Err(SqlError::new(
                             sqlstate::SYNTAX_ERROR,
@@ -251,9 +254,11 @@ impl Compiler<'_> {
                     if is_bare(options) =>
                 {
                     let wanted = names::own_relation(name)?;
-                    match table.filter(|(alias, _)| *alias == wanted) {
-                        Some((_, versioned)) => outputs.extend(all_columns(&versioned.table)),
-                        None => {
+                    let beside = scope.beside().find(|(name, ..)| *name == wanted);
+                    match (table.filter(|(alias, _)| *alias == wanted), beside) {
+                        (Some((_, versioned)), _) => outputs.extend(all_columns(&versioned.table)),
+                        (None, Some((_, table, first))) => outputs.extend(columns_at(table, first)),
+                        (None, None) => {
                             return Err(SqlError::new(
                                 sqlstate::UNDEFINED_TABLE,
                                 format!("missing FROM-clause entry for table \"{wanted}\""),
@@ -440,6 +445,14 @@ fn stronger(one: RowLock, other: RowLock) -> RowLock {
 /// The catalog row that a statement on this table relies on; none for a table that this very transaction made or changed.
 pub fn relies_on(versioned: &VersionedTable) -> Option<(Key, Timestamp)> {
     (versioned.version != Timestamp::ZERO).then(|| (CatalogEntry::key(&versioned.table.name), versioned.version))
+}
+
+/// All columns of a table whose columns begin at this position.
+fn columns_at(table: &TableSchema, first: usize) -> impl Iterator<Item = Output> {
+    table.columns.iter().enumerate().map(move |(place, column)| Output {
+        expression: Expression::Column((first + place) as u16),
+        column: ResultColumn { name: column.name.clone(), column_type: column.column_type, origin: (0, 0) },
+    })
 }
 
 /// Every column of a table, as `*` means it.

@@ -64,7 +64,7 @@ pub fn plan_at_commit(catalog: &Catalog, own: &BTreeSet<Key>, facts: &Facts) -> 
             && let ast::Statement::Delete(delete) = &**tree
         {
             let mut compiler = Compiler::new(catalog, facts, &deletions, Vec::new());
-            if let Modification::Program(mut program) = compiler.delete(delete).map_err(Stop::into_error)? {
+            if let Modification::Program(mut program) = compiler.delete(delete, None).map_err(Stop::into_error)? {
                 compiler.rely(&mut program);
                 add_program(&mut change, program);
             }

@@ -122,6 +122,18 @@ pub(super) fn check_concurrently(view: &TableSchema, populated: bool, catalog: &
 
 /// Errors: 0A000 if the statement changes rows of a view.
 fn check_target(statement: &ast::Statement, catalog: &Catalog) -> Result<()> {
+    if let ast::Statement::Query(query) = statement {
+        let within = query.with.iter().flat_map(|with| &with.cte_tables).map(|table| table.query.as_ref());
+        for query in within.chain([query.as_ref()]) {
+            if let ast::SetExpr::Insert(changed)
+            | ast::SetExpr::Update(changed)
+            | ast::SetExpr::Delete(changed)
+            | ast::SetExpr::Merge(changed) = query.body.as_ref()
+            {
+                check_target(changed, catalog)?;
+            }
+        }
+    }
     let of_factor = |factor: &TableFactor| match factor {
         TableFactor::Table { name, .. } => view_named(catalog, name).map(|view| view.table.name.clone()),
         _ => None,
@@ -132,6 +144,7 @@ fn check_target(statement: &ast::Statement, catalog: &Catalog) -> Result<()> {
             _ => None,
         },
         ast::Statement::Update(update) => of_factor(&update.table.relation),
+        ast::Statement::Merge(merge) => of_factor(&merge.table),
         ast::Statement::Delete(delete) => {
             let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) = &delete.from;
             from.first().and_then(|tables| of_factor(&tables.relation))
