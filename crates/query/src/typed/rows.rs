@@ -14,6 +14,7 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use evaluation::{CallEnvironment, PatternCache};
 use executor::{ExecutionStep, RowNeed, ScanId, ScanOrder};
 use futures::stream::{self, BoxStream, StreamExt};
+use evaluation::random::RandomBits;
 use messages::schema::TableSchema;
 use messages::{KeyRange, TableId};
 use std::collections::BTreeMap;
