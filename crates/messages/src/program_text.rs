@@ -143,6 +143,7 @@ fn catalog_write(key: &Key, writes: bool) -> String {
         Some((b'y', name)) => format!("type {}", String::from_utf8_lossy(name)),
         Some((b'x', name)) => format!("extension {}", String::from_utf8_lossy(name)),
         Some((b's', _)) => "secret".to_string(),
+        Some((b'c', _)) => "comment".to_string(),
         _ => "counter".to_string(),
     };
     format!("{verb} the catalog's {name}")

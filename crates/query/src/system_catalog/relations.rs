@@ -3,8 +3,8 @@
 use super::definitions::{DEFINITIONS, Relation, SystemType};
 use super::rows::{Row, row};
 use super::{
-    DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, definition_texts,
-    extensions, grants, procedures, roles,
+    DATABASE_OID, Found, INFORMATION_SCHEMA_OID, OWNER_OID, PG_CATALOG_OID, SystemCatalog, definition_texts, grants,
+    procedures, roles,
 };
 use messages::expression_sql::SqlStyle;
 use messages::namespace::{bare, of};
@@ -93,14 +93,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_shdescription" => catalog.comments(true).map(|(target, text)| shared_comment(target, text)).collect(),
         "pg_index" => catalog.relations().filter_map(|relation| index(&relation)).collect(),
         "pg_indexes" => catalog.relations().filter_map(|relation| index_text(catalog, &relation)).collect(),
-        "pg_language" => [(extensions::C_OID, "c", false), (procedures::SQL_OID, "sql", true)]
-            .map(|(oid, name, trusted)| {
-                row! {
-                    oid: oid, lanname: name, lanowner: OWNER_OID, lanispl: false, lanpltrusted: trusted, lanplcallfoid: 0,
-                    laninline: 0, lanvalidator: 0,
-                }
-            })
-            .into(),
+        "pg_language" => languages(),
         "pg_namespace" => {
             let system = [(PG_CATALOG_OID, "pg_catalog"), (INFORMATION_SCHEMA_OID, "information_schema")];
             let system = system.map(|(oid, name)| (oid, name.to_owned(), of_system()));
@@ -142,6 +135,17 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "pg_type" => DEFINITIONS.types.iter().map(type_row).chain(catalog.rows_of_user_types()).collect(),
         _ => vec![],
     }
+}
+
+/// What functions are written in.
+fn languages() -> Vec<Row> {
+    let of_one = |(oid, name, trusted): (u32, &str, bool)| {
+        row! {
+            oid: oid, lanname: name, lanowner: OWNER_OID, lanispl: false, lanpltrusted: trusted, lanplcallfoid: 0,
+            laninline: 0, lanvalidator: 0,
+        }
+    };
+    [(procedures::C_OID, "c", false), (procedures::SQL_OID, "sql", true)].map(of_one).into()
 }
 
 /// How tables and indexes are kept.

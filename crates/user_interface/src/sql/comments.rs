@@ -52,18 +52,7 @@ impl Planner<'_> {
                 self.relied.insert(CatalogEntry::type_key(name));
                 CommentTarget::new(CommentTarget::TYPES, known.oid)
             }
-            Commented::Extension(name) => {
-                let Some(oid) = extension_number(&self.catalog, name) else {
-                    let message = format!("extension \"{name}\" does not exist");
-                    return Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message));
-                };
-                let owner = self.catalog.extensions.get(name).map_or(BOOTSTRAP_OID, |(known, _)| known.rights.owner);
-                if !self.standing.has(owner) {
-                    return Err(not_owner("extension", name));
-                }
-                self.relied.insert(CatalogEntry::extension_key(name));
-                CommentTarget::new(CommentTarget::EXTENSIONS, oid)
-            }
+            Commented::Extension(name) => self.commented_extension(name)?,
             Commented::Schema(name) => {
                 let schema = self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
                 if !self.standing.has(schema.rights.owner) {
@@ -93,6 +82,20 @@ impl Planner<'_> {
             self.write(CatalogEntry::comment_key(target), entry);
         }
         Ok(())
+    }
+
+    /// An extension of the role's own, which the plan relies on.
+    fn commented_extension(&mut self, name: &str) -> Result<CommentTarget> {
+        let Some(oid) = extension_number(&self.catalog, name) else {
+            let message = format!("extension \"{name}\" does not exist");
+            return Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message));
+        };
+        let owner = self.catalog.extensions.get(name).map_or(BOOTSTRAP_OID, |(known, _)| known.rights.owner);
+        if !self.standing.has(owner) {
+            return Err(not_owner("extension", name));
+        }
+        self.relied.insert(CatalogEntry::extension_key(name));
+        Ok(CommentTarget::new(CommentTarget::EXTENSIONS, oid))
     }
 
     /// A table or view of the role's own, which the plan relies on.

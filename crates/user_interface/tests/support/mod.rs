@@ -405,7 +405,12 @@ fn show_execute(program: &Program, parameters: &[Value], rows: &[Vec<Value>]) ->
     for action in &program.actions {
         if let Action::Catalog { writes, drops, makes } = action {
             for (key, seen, row) in writes {
-                let name = String::from_utf8_lossy(key.as_bytes()).into_owned();
+                // What a comment is about is told by numbers.
+                let (space, numbers) = key.as_bytes().split_first().expect("a key of the catalog has a space");
+                let name = match space {
+                    b'c' => format!("c{numbers:?}"),
+                    _ => String::from_utf8_lossy(key.as_bytes()).into_owned(),
+                };
                 let seen = seen.map_or("own".to_string(), |seen| seen.clock.to_string());
                 let what = if row.is_some() { "write" } else { "delete" };
                 write!(text, "\n    {what} {name}, seen {seen}").expect("a string grows");
