@@ -5,6 +5,7 @@ mod check;
 mod delete;
 mod gather;
 mod insert;
+mod lock_table;
 mod notify;
 mod rebuild;
 mod select;
@@ -32,6 +33,7 @@ use update::UpdateRun;
 pub(crate) enum RunningAction {
     Select(SelectRun),
     Gather(GatherRun),
+    LockTable,
     Insert(InsertRun),
     Update(UpdateRun),
     Delete(DeleteRun),
@@ -58,6 +60,7 @@ impl RunningAction {
             }
             Action::Select { .. } => RunningAction::Select(SelectRun::begin(action, scene)?),
             Action::Gather { selection, .. } => RunningAction::Gather(GatherRun::begin(selection, scene)?),
+            Action::LockTable { .. } => RunningAction::LockTable,
             Action::Insert { .. } => RunningAction::Insert(InsertRun::default()),
             Action::Update { .. } => RunningAction::Update(UpdateRun::begin(action, scene)?),
             Action::Delete { .. } => RunningAction::Delete(DeleteRun::begin(action, scene)?),
@@ -92,6 +95,7 @@ impl RunningAction {
             RunningAction::Delete(run) => accesses.extend(run.access(action)),
             RunningAction::Catalog(_)
             | RunningAction::Gather(_)
+            | RunningAction::LockTable
             | RunningAction::Rebuild(_)
             | RunningAction::Sequence(_)
             | RunningAction::Check(_)
@@ -111,6 +115,7 @@ impl RunningAction {
         match self {
             RunningAction::Select(run) => run.resume(action, scene, event),
             RunningAction::Gather(run) => run.resume(action, scene, event),
+            RunningAction::LockTable => lock_table::run(action, event),
             RunningAction::Insert(run) => run.resume(action, scene, event),
             RunningAction::Update(run) => run.resume(action, scene, event),
             RunningAction::Delete(run) => run.resume(action, scene, event),

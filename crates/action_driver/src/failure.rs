@@ -75,6 +75,13 @@ pub fn row_is_locked(table: &TableSchema) -> Failure {
     statement(sqlstate::LOCK_NOT_AVAILABLE, message)
 }
 
+/// 55P03: another transaction has locked a table that is not waited for.
+#[cold]
+pub fn table_is_locked(table: &TableSchema) -> Failure {
+    let message = format!("could not obtain lock on relation \"{}\"", namespace::bare(&table.name));
+    statement(sqlstate::LOCK_NOT_AVAILABLE, message)
+}
+
 /// 21000: a subquery that is to have one value has several.
 #[cold]
 pub fn several_values() -> Failure {

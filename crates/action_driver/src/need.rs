@@ -64,6 +64,11 @@ pub enum RangeAccess {
     Waits,
     /// The range is not read.
     UnlessTaken,
+    /// They are waited for, or (`unless_taken`) the range is not read. All of it counts as read, though its rows are not wanted.
+    Whole {
+        /// See there.
+        unless_taken: bool,
+    },
     /// Nothing: rows are found as they have been committed here, nothing is locked, and it is no part of what the transaction has read. Whoever acts on a
     /// row reads it again.
     Peeks,

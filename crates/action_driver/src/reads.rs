@@ -168,12 +168,7 @@ impl ReadState {
                 unreachable!("it is committed, not read")
             }
         };
-        let wait = match (self.is_unless_taken(), transaction.is_guest()) {
-            (true, _) => AccessWait::UnlessTaken,
-            (false, true) => AccessWait::Never,
-            (false, false) => AccessWait::Waits,
-        };
-        let takes_precedence = transaction.takes_precedence;
+        let (wait, takes_precedence) = (self.wait_of(transaction), transaction.takes_precedence);
         let of_all = matches!(self.need, ExecutorNeed::Confirmed(_)).then_some(Timestamp::MAX);
         match (transaction.snapshot.or(of_all), transaction.identity) {
             (Some(snapshot), _) => {
@@ -255,12 +250,19 @@ impl ReadState {
         }
     }
 
-    /// Whether it is answered that somebody has it, instead of waiting for him.
-    fn is_unless_taken(&self) -> bool {
-        match &self.need {
+    /// Whether its access waits.
+    fn wait_of(&self, transaction: &ExecutingTransaction) -> AccessWait {
+        let is_unless_taken = match &self.need {
             ExecutorNeed::ItemUnlessTaken(..) => true,
-            ExecutorNeed::Range(need) => need.access == RangeAccess::UnlessTaken,
+            ExecutorNeed::Range(need) => {
+                matches!(need.access, RangeAccess::UnlessTaken | RangeAccess::Whole { unless_taken: true })
+            }
             _ => false,
+        };
+        match (is_unless_taken, transaction.is_guest()) {
+            (true, _) => AccessWait::UnlessTaken,
+            (false, true) => AccessWait::Never,
+            (false, false) => AccessWait::Waits,
         }
     }
 
@@ -385,6 +387,11 @@ impl ReadState {
         let ExecutorNeed::Range(need) = &self.need else {
             unreachable!("rows of a range are no answer to {:?}", self.need)
         };
+        if let RangeAccess::Whole { .. } = need.access {
+            // Nothing of it has changed since: that is what is checked, whichever rows have come.
+            transaction.note_range_read(need.range.clone(), as_of)?;
+            return Ok(ReadProgress::Ready(ExecutorEvent::Batch(Vec::new(), None)));
+        }
         let (mut read, mut left) = (need.range.clone(), None);
         if let Some(next) = next {
             let mut rest = need.range.clone();

@@ -110,7 +110,11 @@ impl Results {
                 !returning.is_empty()
             }
             Action::SetSequence { value, .. } => matches!(value, SequenceValue::Set { .. }),
-            Action::Bind { .. } | Action::Gather { .. } | Action::Catalog { .. } | Action::Rebuild { .. } => false,
+            Action::Bind { .. }
+            | Action::Gather { .. }
+            | Action::LockTable { .. }
+            | Action::Catalog { .. }
+            | Action::Rebuild { .. } => false,
             Action::CheckReferences { .. } | Action::Defer(_) | Action::Notify { .. } | Action::Statement(_) => false,
         };
         if returns_rows {

@@ -23,21 +23,44 @@ pub const DATABASE_OID: u32 = 5;
 /// Which lock. In order: those of one number before those of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AdvisoryKey {
-    /// Named by two numbers, not by one. A lock of either kind is no lock of the other.
-    pub is_pair: bool,
+    /// What the numbers name. A lock of one kind is no lock of another.
+    pub kind: LockedKind,
     /// The first number, or the upper half of the one (`classid`).
     pub class: u32,
     /// The second number, or the lower half of the one (`objid`).
     pub object: u32,
 }
 
-/// How a lock is held.
+/// What the numbers of a lock name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum LockedKind {
+    /// One number of the client's.
+    Number,
+    /// Two numbers of the client's.
+    Pair,
+    /// A table, by its object identifier (`LOCK TABLE`).
+    Table,
+}
+
+/// How a lock is held: PostgreSQL's modes, of which locks by number have the first two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum AdvisoryMode {
     /// Beside others that share it.
     Share,
-    /// Alone.
+    /// Alone; of a table, beside those that only read.
     Exclusive,
+    /// SELECT.
+    AccessShare,
+    /// SELECT ... FOR UPDATE.
+    RowShare,
+    /// Changes of rows.
+    RowExclusive,
+    /// VACUUM.
+    ShareUpdateExclusive,
+    /// As `Share`, and not beside another of it.
+    ShareRowExclusive,
+    /// Alone.
+    AccessExclusive,
 }
 
 /// Who holds or awaits: a session, of one life of a site.
@@ -77,17 +100,26 @@ impl AdvisoryKey {
     /// Named by one number.
     pub fn of_number(number: i64) -> AdvisoryKey {
         let bits = number as u64;
-        AdvisoryKey { is_pair: false, class: (bits >> 32) as u32, object: bits as u32 }
+        AdvisoryKey { kind: LockedKind::Number, class: (bits >> 32) as u32, object: bits as u32 }
     }
 
     /// Named by two.
     pub fn of_pair(class: i32, object: i32) -> AdvisoryKey {
-        AdvisoryKey { is_pair: true, class: class as u32, object: object as u32 }
+        AdvisoryKey { kind: LockedKind::Pair, class: class as u32, object: object as u32 }
     }
 
-    /// What `pg_locks` shows as `objsubid`.
+    /// Of the table with this object identifier.
+    pub fn of_table(oid: u32) -> AdvisoryKey {
+        AdvisoryKey { kind: LockedKind::Table, class: 0, object: oid }
+    }
+
+    /// What `pg_locks` shows as `objsubid`, but for a table.
     pub fn kind(self) -> i16 {
-        if self.is_pair { 2 } else { 1 }
+        match self.kind {
+            LockedKind::Number => 1,
+            LockedKind::Pair => 2,
+            LockedKind::Table => 3,
+        }
     }
 
     /// Its values in the table's key.
@@ -100,7 +132,10 @@ impl AdvisoryKey {
 /// As PostgreSQL names it.
 impl fmt::Display for AdvisoryKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "advisory lock [{DATABASE_OID},{},{},{}]", self.class, self.object, self.kind())
+        match self.kind {
+            LockedKind::Table => write!(formatter, "relation {} of database {DATABASE_OID}", self.object),
+            _ => write!(formatter, "advisory lock [{DATABASE_OID},{},{},{}]", self.class, self.object, self.kind()),
+        }
     }
 }
 
@@ -110,12 +145,35 @@ impl AdvisoryMode {
         match self {
             AdvisoryMode::Share => "ShareLock",
             AdvisoryMode::Exclusive => "ExclusiveLock",
+            AdvisoryMode::AccessShare => "AccessShareLock",
+            AdvisoryMode::RowShare => "RowShareLock",
+            AdvisoryMode::RowExclusive => "RowExclusiveLock",
+            AdvisoryMode::ShareUpdateExclusive => "ShareUpdateExclusiveLock",
+            AdvisoryMode::ShareRowExclusive => "ShareRowExclusiveLock",
+            AdvisoryMode::AccessExclusive => "AccessExclusiveLock",
         }
     }
 
-    /// Whether two sessions cannot hold a lock in these modes.
+    /// Its place in the order of PostgreSQL, from the weakest on.
+    fn place(self) -> usize {
+        match self {
+            AdvisoryMode::AccessShare => 0,
+            AdvisoryMode::RowShare => 1,
+            AdvisoryMode::RowExclusive => 2,
+            AdvisoryMode::ShareUpdateExclusive => 3,
+            AdvisoryMode::Share => 4,
+            AdvisoryMode::ShareRowExclusive => 5,
+            AdvisoryMode::Exclusive => 6,
+            AdvisoryMode::AccessExclusive => 7,
+        }
+    }
+
+    /// Whether two sessions cannot hold a lock in these modes (`LockConflicts` in lock.c).
     pub fn conflicts_with(self, other: AdvisoryMode) -> bool {
-        self == AdvisoryMode::Exclusive || other == AdvisoryMode::Exclusive
+        // For each mode, from the weakest on, a bit for each that it conflicts with.
+        const CONFLICTS: [u8; 8] =
+            [0b1000_0000, 0b1100_0000, 0b1111_0000, 0b1111_1000, 0b1110_1100, 0b1111_1100, 0b1111_1110, 0b1111_1111];
+        CONFLICTS[self.place()] & (1 << other.place()) != 0
     }
 }
 
@@ -184,7 +242,13 @@ impl AdvisoryQueue {
             || ValueError::new(values::error::sqlstate::DATA_CORRUPTED, "a row of an advisory lock is damaged");
         let [kind, Value::BigInt(number), Value::Bytea(claims)] = values else { return Err(damaged()) };
         let of_number = AdvisoryKey::of_number(*number);
-        let key = AdvisoryKey { is_pair: kind.as_integer() == Some(2), ..of_number };
+        let kind = match kind.as_integer() {
+            Some(1) => LockedKind::Number,
+            Some(2) => LockedKind::Pair,
+            Some(3) => LockedKind::Table,
+            _ => return Err(damaged()),
+        };
+        let key = AdvisoryKey { kind, ..of_number };
         let queue = postcard::from_bytes(claims).map_err(|_| damaged())?;
         Ok((key, queue))
     }
@@ -207,17 +271,19 @@ pub fn shown(rows: Vec<(Key, Row)>) -> Result<Vec<(Key, Row)>, ValueError> {
 
 fn shown_claim(lock: AdvisoryKey, claim: &AdvisoryClaim, is_granted: bool) -> [Value; 16] {
     let AdvisoryOwner { site, session, .. } = claim.owner;
+    let is_table = lock.kind == LockedKind::Table;
+    let by_number = |value: Value| if is_table { Value::Null } else { value };
     [
-        Value::text("advisory"),
+        Value::text(if is_table { "relation" } else { "advisory" }),
         Value::Oid(DATABASE_OID),
+        if is_table { Value::Oid(lock.object) } else { Value::Null },
         Value::Null,
         Value::Null,
         Value::Null,
         Value::Null,
-        Value::Null,
-        Value::Oid(lock.class),
-        Value::Oid(lock.object),
-        Value::SmallInt(lock.kind()),
+        by_number(Value::Oid(lock.class)),
+        by_number(Value::Oid(lock.object)),
+        by_number(Value::SmallInt(lock.kind())),
         // A session of a site, where PostgreSQL has a process and its transaction.
         Value::text(format!("{}/{}", site.0, session.0)),
         Value::Integer(claim.process),
@@ -245,12 +311,37 @@ mod tests {
         let pair = AdvisoryKey::of_pair(-1, -2);
         assert_ne!(pair, negative);
         assert_eq!(pair.to_string(), "advisory lock [5,4294967295,4294967294,2]");
-        for key in [negative, pair, AdvisoryKey::of_number(i64::MIN), AdvisoryKey::of_pair(3, i32::MIN)] {
+        let table = AdvisoryKey::of_table(16_384);
+        assert_eq!(table.to_string(), "relation 16384 of database 5");
+        for key in [negative, pair, table, AdvisoryKey::of_number(i64::MIN), AdvisoryKey::of_pair(3, i32::MIN)] {
             let [kind, number] = key.values();
             let queue = AdvisoryQueue::default();
             assert_eq!(AdvisoryQueue::decode(&[kind, number, queue.encode()]), Ok((key, queue)));
         }
         assert!(AdvisoryQueue::decode(&[Value::SmallInt(1), Value::BigInt(1), Value::Null]).is_err());
+    }
+
+    /// If this fails, two would have a table that PostgreSQL keeps apart, or wait where it lets both go on.
+    #[test]
+    fn modes_conflict_as_in_postgresql() {
+        use AdvisoryMode::*;
+        let modes = [
+            AccessShare,
+            RowShare,
+            RowExclusive,
+            ShareUpdateExclusive,
+            Share,
+            ShareRowExclusive,
+            Exclusive,
+            AccessExclusive,
+        ];
+        // The table of the manual, "Table-Level Lock Modes".
+        let conflicting =
+            [".......x", "......xx", "....xxxx", "...xxxxx", "..xx.xxx", "..xxxxxx", ".xxxxxxx", "xxxxxxxx"];
+        for (mode, row) in modes.into_iter().zip(conflicting) {
+            let found: String = modes.map(|other| if mode.conflicts_with(other) { 'x' } else { '.' }).iter().collect();
+            assert_eq!(found, row, "{}", mode.name());
+        }
     }
 
     /// If this fails, pg_locks leaves out who waits, or calls them holders.

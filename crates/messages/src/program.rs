@@ -74,9 +74,9 @@ pub enum Action {
         /// Return at most so many rows.
         limit: Option<Expression>,
         /// Lock the rows as for an update (`FOR UPDATE`), or share them (`FOR SHARE`).
-        lock: Option<RowLock>,
+        lock: Option<SelectLock>,
         /// Find all rows first, and go on in this order; none: as they are found. Rows are locked, skipped and counted in it. Errors: 54000.
-        order: Vec<SortKey>,
+        order: Vec<RowSortKey>,
     },
     /// Selects rows of one column and keeps what they have for the actions behind it ([`Expression::Gathered`]): `id = (SELECT ... FOR UPDATE)`.
     /// Errors: 21000 for a second row where one value is wanted.
@@ -87,6 +87,14 @@ pub enum Action {
         place: u16,
         /// Keep an array of all values, which have this type; `None`: the only value, NULL if there is none.
         array: Option<Type>,
+    },
+    /// Locks a table: all of it counts as read, and nobody else of the site writes it, or (`Update`) reads it for anything but a snapshot. `None`: nothing
+    /// but the program's reliance. Errors: 55P03.
+    LockTable {
+        /// Which.
+        table: Arc<TableSchema>,
+        /// How.
+        lock: Option<SelectLock>,
     },
     /// Inserts rows.
     Insert {
@@ -188,6 +196,14 @@ pub enum StatementEdge {
     End,
 }
 
+impl Action {
+    /// One row of these values, without a table.
+    pub fn row_of(output: Vec<Expression>) -> Action {
+        let (source, filter, offset, limit, lock) = (None, None, None, None, None);
+        Action::Select { source, filter, output, offset, limit, lock, order: Vec::new() }
+    }
+}
+
 /// Where a sequence goes on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum SequenceValue {
@@ -241,7 +257,7 @@ pub enum ConflictKey {
 
 /// A key to sort by.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SortKey {
+pub struct RowSortKey {
     /// Over the row that is read.
     pub expression: Expression,
     /// Greatest first.
@@ -252,17 +268,17 @@ pub struct SortKey {
 
 /// How rows that are read are locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RowLock {
+pub struct SelectLock {
     /// For what.
     pub strength: RowLockStrength,
     /// What is done about a row that another transaction has locked.
     pub wait: RowLockWait,
 }
 
-impl RowLock {
+impl SelectLock {
     /// Whoever has a row is waited for.
-    pub fn waiting(strength: RowLockStrength) -> RowLock {
-        RowLock { strength, wait: RowLockWait::Wait }
+    pub fn waiting(strength: RowLockStrength) -> SelectLock {
+        SelectLock { strength, wait: RowLockWait::Wait }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::expression_sql::SqlStyle;
 use crate::key::Key;
 use crate::program::{
     AccessPath, Action, BinaryOperator, ConflictClause, ConflictKey, Expression, InsertInput, OneOf, PrefixBounds,
-    Program, RowLockStrength, RowLockWait, RowSource, SequenceValue, SortKey, StatementEdge, UnaryOperator, Values,
+    Program, RowLockStrength, RowLockWait, RowSortKey, RowSource, SequenceValue, StatementEdge, UnaryOperator, Values,
 };
 use crate::schema::{IndexSchema, TableSchema};
 use std::fmt::{self, Display, Formatter};
@@ -32,6 +32,11 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
             let what = if array.is_some() { "all of it" } else { "the only value" };
             lines.push(format!("keep {what} as {}", gathered(*place)));
         }
+        Action::LockTable { table, lock } => lines.push(match lock.map(|lock| lock.strength) {
+            None => format!("rely on {}", table.name),
+            Some(RowLockStrength::Share) => format!("lock all of {}, to share", table.name),
+            Some(RowLockStrength::Update) => format!("lock all of {}", table.name),
+        }),
         Action::Insert { table, values, input, on_conflict, returning, private } => {
             let names = ColumnNames::of_table(table);
             input_of(input, lines);
@@ -311,7 +316,7 @@ impl ColumnNames {
         }
     }
 
-    fn sort_key(&self, key: &SortKey) -> String {
+    fn sort_key(&self, key: &RowSortKey) -> String {
         let nulls = match (key.descending, key.nulls_first) {
             (false, true) => " NULLS FIRST",
             (true, false) => " NULLS LAST",

@@ -7,7 +7,7 @@ use crate::families::{CHILDREN, LINKED, PARENTS};
 use crate::family_programs::FamilyPrograms;
 use messages::program::{
     AccessPath, Action, BinaryOperator, ConflictClause, ConflictKey, Expression, ForeignKeyReference, InsertInput,
-    OneOf, PrefixBounds, Program, ResultColumn, RowLock, RowLockStrength, RowLockWait, RowSource, Values,
+    OneOf, PrefixBounds, Program, ResultColumn, RowLockStrength, RowLockWait, RowSource, SelectLock, Values,
 };
 use messages::schema::{CatalogEntry, Column, SequenceSchema, TableSchema};
 use messages::settings::Parameter;
@@ -196,7 +196,7 @@ fn point(storage: TableId) -> RowSource {
     point_at(table(storage))
 }
 
-fn select(source: RowSource, output: Vec<Expression>, lock: Option<RowLock>) -> Action {
+fn select(source: RowSource, output: Vec<Expression>, lock: Option<SelectLock>) -> Action {
     Action::Select { source: Some(source), filter: None, output, offset: None, limit: None, lock, order: Vec::new() }
 }
 
@@ -287,7 +287,7 @@ fn take() -> Arc<Program> {
         output: vec![Expression::Column(0), Expression::Column(1)],
         offset: None,
         limit: Some(Expression::Constant(Value::BigInt(1))),
-        lock: Some(RowLock { strength: RowLockStrength::Update, wait: RowLockWait::Skip }),
+        lock: Some(SelectLock { strength: RowLockStrength::Update, wait: RowLockWait::Skip }),
         order: Vec::new(),
     };
     program(vec![select], &[KEY, VALUE], false)
@@ -307,7 +307,7 @@ impl Programs {
         let counter = [1, 2].map(Expression::Column).to_vec();
         // The other way round, so that it shows if they are not.
         let bind = Action::Bind { arguments: [2, 3, 0, 1].map(Expression::Parameter).to_vec() };
-        let read = |storage, lock: Option<RowLock>| {
+        let read = |storage, lock: Option<SelectLock>| {
             let read_only = lock.is_none();
             program(vec![select(point(storage), value(), lock)], &[VALUE], read_only)
         };
@@ -333,7 +333,7 @@ impl Programs {
         let both = vec![Expression::Column(0), Expression::Column(1)];
         Programs {
             read_list: read(LISTS, None),
-            read_list_for_update: read(LISTS, Some(RowLock::waiting(RowLockStrength::Update))),
+            read_list_for_update: read(LISTS, Some(SelectLock::waiting(RowLockStrength::Update))),
             take_list: take(),
             read_two_lists: program(vec![select(two, both, None)], &[KEY, VALUE], true),
             append: program(vec![append(0)], &[VALUE], false),

@@ -560,20 +560,6 @@ impl Workload {
         }
     }
 
-    fn reader(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
-        let mut plan = vec![WorkloadStep::Begin(AccessMode::ReadOnly)];
-        let long = random.one_in(self.mix.long_reader);
-        for _ in 0..random.between(1, self.mix.statements + 1) {
-            plan.push(self.read(random));
-            let think = if long { 200 * MILLISECOND } else { self.mix.think };
-            if think > 0 {
-                plan.push(WorkloadStep::Think(random.around(think)));
-            }
-        }
-        plan.push(WorkloadStep::Commit);
-        plan
-    }
-
     fn writer(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
         let mut plan = vec![WorkloadStep::Begin(AccessMode::ReadWrite)];
         let mut written = Vec::new();

@@ -28,6 +28,12 @@ fn transactions() {
     run("transactions");
 }
 
+/// Row locks that do not wait, sorted rows, subqueries that lock, and LOCK TABLE.
+#[test]
+fn locking() {
+    run("locking");
+}
+
 /// Statements that the query processor runs, and those that it feeds.
 #[test]
 fn queries() {

@@ -13,7 +13,7 @@ use crate::need::{Access, ExecutorEvent, ExecutorNeed};
 use crate::rows::{self, ColumnSet};
 use crate::scene::{ExecutorStep, Scene};
 use messages::concurrency::AccessKind;
-use messages::program::{Action, Expression, RowLockStrength, RowLockWait, RowSource, SortKey};
+use messages::program::{Action, Expression, RowLockStrength, RowLockWait, RowSortKey, RowSource};
 use messages::session::Failure;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -50,7 +50,7 @@ struct SelectAction<'a> {
     source: &'a RowSource,
     filter: Option<&'a Expression>,
     output: &'a [Expression],
-    order: &'a [SortKey],
+    order: &'a [RowSortKey],
 }
 
 impl SelectRun {
@@ -210,7 +210,7 @@ fn kind_of(strength: RowLockStrength) -> AccessKind {
 }
 
 /// The order of two rows that are sorted.
-fn in_order(order: &[SortKey], left: &[Value], right: &[Value]) -> Ordering {
+fn in_order(order: &[RowSortKey], left: &[Value], right: &[Value]) -> Ordering {
     let keys = order.iter().zip(left.iter().zip(right));
     let orders = keys.map(|(key, (left, right))| match (left.is_null(), right.is_null()) {
         (true, true) => Ordering::Equal,

@@ -6,8 +6,8 @@ use crate::programs::{insert, set_owner};
 use crate::world::{ACCOUNTS, World, account_key, accounts, column_of, parameter, program};
 use messages::concurrency::ConcurrencyReply;
 use messages::program::{
-    AccessPath, Action, BinaryOperator, Expression, PrefixBounds, Program, RowLock, RowLockStrength, RowLockWait,
-    RowSource, SortKey,
+    AccessPath, Action, BinaryOperator, Expression, PrefixBounds, Program, RowLockStrength, RowLockWait, RowSortKey,
+    RowSource, SelectLock,
 };
 use messages::session::{AccessMode, SessionReply, SessionRequest};
 use messages::{Item, Message, ServerKind};
@@ -31,14 +31,14 @@ fn item(id: i32) -> Item {
 fn take(wait: RowLockWait, sorts: bool, limit: Option<i64>) -> Action {
     let source = RowSource { table: accounts(), path: AccessPath::KeyRange(PrefixBounds::default()), reverse: false };
     let five = Expression::Constant(Value::BigInt(5));
-    let by_balance = SortKey { expression: column_of(2), descending: false, nulls_first: false };
+    let by_balance = RowSortKey { expression: column_of(2), descending: false, nulls_first: false };
     Action::Select {
         source: Some(source),
         filter: Some(Expression::Binary(BinaryOperator::Greater, Box::new(column_of(2)), Box::new(five))),
         output: vec![column_of(0)],
         offset: None,
         limit: limit.map(|limit| Expression::Constant(Value::BigInt(limit))),
-        lock: Some(RowLock { strength: RowLockStrength::Update, wait }),
+        lock: Some(SelectLock { strength: RowLockStrength::Update, wait }),
         order: if sorts { vec![by_balance] } else { Vec::new() },
     }
 }
@@ -129,7 +129,7 @@ fn nowait_fails_on_a_locked_row() {
         output: vec![column_of(0)],
         offset: None,
         limit: None,
-        lock: Some(RowLock { strength: RowLockStrength::Update, wait: RowLockWait::Error }),
+        lock: Some(SelectLock { strength: RowLockStrength::Update, wait: RowLockWait::Error }),
         order: Vec::new(),
     };
     let by_key = program(vec![by_key]);

@@ -491,8 +491,7 @@ impl<'a> World<'a> {
 
     /// What is wanted only if nobody else has it is not granted while another has accessed it, whatever the method.
     fn check_not_taken(&self, transaction: TransactionId, used: Use, granted: &[Use]) {
-        let has_it = |own: &Use| (used.low..used.high).all(|key| own.covers(key, used.kind));
-        if granted.iter().any(has_it) {
+        if (used.low..used.high).all(|key| granted.iter().any(|own| own.covers(key, used.kind))) {
             return;
         }
         let executes = |running: &&Running| !running.doomed && !running.prepared && running.stage != Stage::Lost;

@@ -1,9 +1,10 @@
-//! Plans of programs and of changes of the set of members.
+//! Plans of programs, of readers, and of changes of the set of members.
 //!
 //! Invariant: a member is looked for before it is changed, and a list tells of each change.
 
 use super::{Workload, WorkloadStep};
 use crate::random::SeededRandom;
+use messages::limits::MILLISECOND;
 use messages::session::AccessMode;
 
 impl Workload {
@@ -12,6 +13,20 @@ impl Workload {
         let (first, second) = (self.list(random), self.list(random));
         let (one, two) = (self.quiet_token(), self.quiet_token());
         vec![WorkloadStep::AppendTwo([(first, one), (second, two)])]
+    }
+
+    pub(super) fn reader(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
+        let mut plan = vec![WorkloadStep::Begin(AccessMode::ReadOnly)];
+        let long = random.one_in(self.mix.long_reader);
+        for _ in 0..random.between(1, self.mix.statements + 1) {
+            plan.push(self.read(random));
+            let think = if long { 200 * MILLISECOND } else { self.mix.think };
+            if think > 0 {
+                plan.push(WorkloadStep::Think(random.around(think)));
+            }
+        }
+        plan.push(WorkloadStep::Commit);
+        plan
     }
 
     pub(super) fn membership(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {

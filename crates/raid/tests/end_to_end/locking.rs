@@ -100,3 +100,53 @@ fn a_queue_of_all_sites_is_done_once() {
     let left: i64 = admin.query_one("SELECT count(*) FROM jobs WHERE worker IS NULL", &[]).expect("a count").get(0);
     assert_eq!(left, 0);
 }
+
+/// If this fails, two migrations of different sites run at the same time, or one does not see what the one before it did; or a lock does not notice what was
+/// changed under it.
+#[test]
+fn a_locked_table_excludes_at_every_site() {
+    let world = World::start();
+    let mut admin = filled(&world);
+    let [mut first, mut second] = [1, 2].map(|site| world.connect(site));
+    first.batch_execute("BEGIN; LOCK TABLE jobs IN SHARE ROW EXCLUSIVE MODE").expect("it is free");
+    let refused = |client: &mut Client, sql: &str| {
+        client.batch_execute("BEGIN").expect("a block");
+        let error = client.batch_execute(sql).expect_err("the first one has it");
+        client.batch_execute("ROLLBACK").expect("the end");
+        code(&error).to_owned()
+    };
+    assert_eq!(refused(&mut second, "LOCK TABLE jobs IN ROW EXCLUSIVE MODE NOWAIT"), "55P03");
+    assert_eq!(refused(&mut second, "SET LOCAL lock_timeout = '200ms'; LOCK TABLE jobs IN SHARE MODE"), "55P03");
+    second.batch_execute("BEGIN; LOCK TABLE jobs IN ROW SHARE MODE NOWAIT; COMMIT").expect("both can have it so");
+    let shown = "SELECT locktype, mode, granted FROM pg_locks";
+    let row = second.query_one(shown, &[]).expect("one lock");
+    assert_eq!(
+        (row.get::<_, &str>(0), row.get::<_, &str>(1), row.get::<_, bool>(2)),
+        ("relation", "ShareRowExclusiveLock", true)
+    );
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(move || {
+            second.batch_execute("BEGIN; LOCK TABLE jobs").unwrap_or_else(|error| panic!("{}", explain(&error)));
+            let seen: i64 = second.query_one("SELECT count(*) FROM jobs", &[]).expect("a count").get(0);
+            second
+                .batch_execute("DELETE FROM jobs WHERE id = 1; COMMIT")
+                .unwrap_or_else(|error| panic!("{}", explain(&error)));
+            seen
+        });
+        let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+        eventually("a session that waits", || admin.query_one(waits, &[]).is_ok_and(|row| row.get::<_, i64>(0) == 1));
+        first
+            .batch_execute("DELETE FROM jobs WHERE id > 10; COMMIT")
+            .unwrap_or_else(|error| panic!("{}", explain(&error)));
+        assert_eq!(waiting.join().expect("the thread"), 10, "who comes second sees what the first has done");
+    });
+    first.batch_execute("BEGIN; LOCK TABLE jobs IN SHARE MODE").expect("it is free");
+    world.connect(3).batch_execute("UPDATE jobs SET worker = 3 WHERE id = 2").expect("nobody waits at another site");
+    first.batch_execute("UPDATE jobs SET worker = 1 WHERE id = 3").map_or_else(
+        |error| assert_eq!(code(&error), "40001"),
+        |()| {
+            let lost = first.batch_execute("COMMIT").expect_err("the table has changed under the lock");
+            assert_eq!(code(&lost), "40001", "{}", explain(&lost));
+        },
+    );
+}

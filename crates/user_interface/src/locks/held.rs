@@ -15,6 +15,17 @@ pub struct HeldLock {
     pub mode: AdvisoryMode,
 }
 
+/// A lock of a table, to be taken before a program runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableLock {
+    /// Which, and how.
+    pub lock: HeldLock,
+    /// Whether it is waited for.
+    pub waits: bool,
+    /// The table, as messages name it.
+    pub name: String,
+}
+
 /// For how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockScope {

@@ -5,8 +5,8 @@
 use messages::advisory::{AdvisoryKey, AdvisoryOwner, AdvisoryQueue, CHANNEL, PROCESS, table};
 use messages::notification::PAYLOAD_BYTES_END;
 use messages::program::{
-    AccessPath, Action, Expression, InsertInput, PrefixBounds, Program, ResultColumn, RowLock, RowLockStrength,
-    RowSource,
+    AccessPath, Action, Expression, InsertInput, PrefixBounds, Program, ResultColumn, RowLockStrength, RowSource,
+    SelectLock,
 };
 use messages::{Incarnation, SessionId, SiteId};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ fn program(actions: Vec<Action>, columns: &[(&str, Type)], read_only: bool) -> A
     })
 }
 
-fn selection(source: RowSource, lock: Option<RowLock>) -> Arc<Program> {
+fn selection(source: RowSource, lock: Option<SelectLock>) -> Arc<Program> {
     let output = (0..=CLAIMS).map(Expression::Column).collect();
     let action = Action::Select {
         source: Some(source),
@@ -57,7 +57,7 @@ fn selection(source: RowSource, lock: Option<RowLock>) -> Arc<Program> {
 
 /// Reads a lock's row, to write it.
 pub fn read(key: AdvisoryKey) -> Arc<Program> {
-    selection(row_of(key), Some(RowLock::waiting(RowLockStrength::Update)))
+    selection(row_of(key), Some(SelectLock::waiting(RowLockStrength::Update)))
 }
 
 /// Reads all of them.

@@ -5,11 +5,12 @@
 
 use crate::errors::{SqlError, sqlstate};
 use crate::locks::errands::{LeavingLocks, LockNews, LockPatience, LockScene, SessionLocks};
-use crate::locks::held::{GivenBack, HeldLock, LockScope};
+use crate::locks::held::{GivenBack, HeldLock, LockScope, TableLock};
 use crate::session::new_life::only_reads;
 use crate::session::state::{Block, Execution, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::advisory_calls::LockFunction;
+use crate::sql::prepared::Plan;
 use messages::limits::MILLISECOND;
 use messages::session::SessionReply;
 use values::Value;
@@ -58,6 +59,24 @@ impl Turn<'_> {
         let mut rows = std::mem::take(&mut execution.asleep);
         rows.iter_mut().for_each(|row| row.truncate(columns));
         self.program_returned(execution, rows);
+    }
+
+    /// Takes the locks of tables that a statement has not taken yet, one after the other, and then runs its program.
+    pub fn lock_tables(&mut self, mut execution: Box<Execution>) {
+        let locks = execution.prepared.table_locks.clone();
+        while let Some(TableLock { lock, waits, .. }) = locks.get(execution.calls_done) {
+            if !self.session.locks.held.has(*lock) {
+                execution.step = Step::Lock;
+                self.session.work = Work::Statement(execution);
+                return self.want_lock(*lock, LockScope::Transaction, *waits);
+            }
+            self.session.locks.held.note(*lock, LockScope::Transaction);
+            execution.calls_done += 1;
+        }
+        let Plan::Program(program) = &execution.prepared.plan else { unreachable!("it has a program") };
+        let program = program.clone();
+        self.execute_program(&mut execution, program, Vec::new(), Step::Program);
+        self.session.work = Work::Statement(execution);
     }
 
     fn want_lock(&mut self, lock: HeldLock, scope: LockScope, waits: bool) {
@@ -136,19 +155,30 @@ impl Turn<'_> {
                 return;
             }
         };
+        let table = execution.prepared.table_locks.get(execution.calls_done).cloned();
         let waits = match execution.prepared.locks.get(execution.calls_done).map(|call| call.function) {
             Some(LockFunction::Take { waits, .. }) => waits,
+            None if table.is_some() => true,
             _ => unreachable!("only who takes a lock waits for one"),
         };
-        let error = match news {
-            LockNews::Held => return self.called(execution, taken(waits)),
-            LockNews::Refused => return self.called(execution, Value::Boolean(false)),
-            LockNews::Deadlock(circle) => deadlock(circle.as_deref()),
-            LockNews::Full => out_of_room(),
-            LockNews::TimedOut => {
+        let error = match (news, table) {
+            (LockNews::Held, None) => return self.called(execution, taken(waits)),
+            (LockNews::Refused, None) => return self.called(execution, Value::Boolean(false)),
+            (LockNews::Held, Some(_)) => {
+                let mut execution = execution;
+                execution.calls_done += 1;
+                return self.lock_tables(execution);
+            }
+            (LockNews::Refused, Some(table)) => {
+                let message = format!("could not obtain lock on relation \"{}\"", table.name);
+                SqlError::new(sqlstate::LOCK_NOT_AVAILABLE, message)
+            }
+            (LockNews::Deadlock(circle), _) => deadlock(circle.as_deref()),
+            (LockNews::Full, _) => out_of_room(),
+            (LockNews::TimedOut, _) => {
                 SqlError::new(sqlstate::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout")
             }
-            LockNews::Failed(failure) => SqlError::of_failure(failure, &self.shared.catalog.catalog),
+            (LockNews::Failed(failure), _) => SqlError::of_failure(failure, &self.shared.catalog.catalog),
         };
         self.session.work = Work::Statement(execution);
         self.fail(&error);

@@ -55,10 +55,18 @@ impl Turn<'_> {
         if let Some(name) = prepared.outside_blocks.filter(|_| self.session.block != Block::None) {
             return Err(inside_block(name));
         }
+        if let Some(name) = prepared.inside_blocks.filter(|_| self.session.block != Block::Open) {
+            let message = format!("{name} can only be used in transaction blocks");
+            return Err(SqlError::new(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message));
+        }
         let read_only = match self.session.block {
             Block::Open => self.session.mode == AccessMode::ReadOnly,
             _ => self.session.settings.now.default_read_only(),
         };
+        if prepared.writes && read_only && prepared.inside_blocks.is_some() {
+            // It would keep nobody out who writes: such a transaction reads a snapshot.
+            return Err(SqlError::unsupported("LOCK TABLE in this mode in a read-only transaction"));
+        }
         if prepared.writes && read_only {
             let tag = prepared.tag.text(0);
             let verb = match prepared.tag {
@@ -94,10 +102,7 @@ impl Turn<'_> {
             Utility::SetTransaction(mode, for_session) => self.set_transaction(mode, for_session)?,
             Utility::Commit(chain) => return self.commit(execution, chain),
             Utility::Rollback(chain) => return self.rollback(execution, chain),
-            Utility::Savepoint(_) => {
-                self.check_savepoint("SAVEPOINT")?;
-                return self.enter(execution);
-            }
+            Utility::Savepoint(_) => return self.check_savepoint("SAVEPOINT").and_then(|()| self.enter(execution)),
             Utility::Release(name) => return self.at_savepoint(execution, name, false),
             Utility::RollbackTo(name) => return self.at_savepoint(execution, name, true),
             Utility::Set(name, value, local) => self.set(&name, value.as_deref(), local)?,
@@ -145,6 +150,7 @@ impl Turn<'_> {
             | Utility::Refresh(_)
             | Utility::Schemas(_)
             | Utility::Constraints(_)
+            | Utility::LockTable(_)
             | Utility::System(_)
             | Utility::Nothing(_) => {}
         }

@@ -171,6 +171,11 @@ impl Turn<'_> {
     /// Asks for what the statement is, its transaction being open if it needs one.
     pub fn launch(&mut self, mut execution: Box<Execution>) -> Result<()> {
         match &execution.prepared.plan {
+            Plan::Program(_) if !execution.prepared.table_locks.is_empty() => {
+                execution.calls_done = 0;
+                self.lock_tables(execution);
+                return Ok(());
+            }
             Plan::Program(program) => {
                 let program = program.clone();
                 self.execute_program(&mut execution, program, Vec::new(), Step::Program);

@@ -137,9 +137,12 @@ fn of_utility(utility: &Utility) -> StatementKind {
         | Utility::RollbackTo(_) => StatementKind::Transaction,
         Utility::Copy(_) => StatementKind::Copy,
         Utility::Fetch(_) => StatementKind::Select,
-        Utility::Roles(_) | Utility::Sequence(_) | Utility::Types(_) | Utility::Schemas(_) | Utility::System(_) => {
-            StatementKind::Schema
-        }
+        Utility::Roles(_)
+        | Utility::Sequence(_)
+        | Utility::Types(_)
+        | Utility::Schemas(_)
+        | Utility::System(_)
+        | Utility::LockTable(_) => StatementKind::Schema,
         _ => StatementKind::Other,
     }
 }

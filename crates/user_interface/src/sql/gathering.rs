@@ -6,7 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::functions::is_aggregate;
 use crate::sql::names;
-use crate::sql::select::Selection;
+use crate::sql::select::CompiledSelection;
 use crate::sql::types::{Compiled, Stop, Typed};
 use messages::program::{Action, Expression, Program};
 use sqlparser::ast::{self, Expr, SetExpr};
@@ -42,7 +42,7 @@ impl Compiler<'_> {
         self.may_gather = false;
         let selection = self.selection(query);
         self.may_gather = true;
-        let Selection { action, columns, relies_on, .. } =
+        let CompiledSelection { action, columns, relies_on, .. } =
             selection.map_err(|stop| self.refused(stop, query, scope))?;
         let [column] = columns.as_slice() else {
             return Err(SqlError::new(sqlstate::SYNTAX_ERROR, several).into());

@@ -175,7 +175,7 @@ pub(super) fn relation_of(text: &str) -> Result<String> {
 }
 
 fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) -> Result<Parsed> {
-    let mut tokens = locking_syntax::plain(tokens);
+    let mut tokens = tokens;
     temporary_syntax::check_scope(&tokens, text)?;
     let is_procedure = procedure_as_function(&mut tokens);
     let overriding = take_overriding(&mut tokens);
@@ -191,7 +191,8 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
     let statement = match utility::parse(text, &tokens)? {
         Some(utility) => Statement::Utility(Box::new(utility)),
         None => {
-            let tree = sql_syntax::parse(tokens, depth, |parser| {
+            // Only now: texts within a statement are cut out by the places of its tokens.
+            let tree = sql_syntax::parse(locking_syntax::plain(tokens), depth, |parser| {
                 let statement = parser.parse_statement().map_err(|error| reword(&error, text))?;
                 end_of(parser, text).map(|()| statement)
             })?;

@@ -3,6 +3,7 @@
 //! Invariant: a [`Prepared`] stands as long as the catalog rows it names have the versions it names.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::locks::held::TableLock;
 use crate::sql::advisory_calls::LockCall;
 use crate::sql::cursor_syntax::DeclaredCursor;
 use crate::sql::feed::Supplying;
@@ -127,12 +128,16 @@ pub struct Prepared {
     pub sleeps: Arc<[SleepingColumn]>,
     /// The functions of advisory locks that it calls, with arguments from its program's row.
     pub locks: Arc<[LockCall]>,
+    /// Locks of tables that are taken before its program runs.
+    pub table_locks: Arc<[TableLock]>,
     /// The cursor that keeps its rows, and their columns; it has none itself then.
     pub cursor: Option<(Arc<DeclaredCursor>, Vec<ResultColumn>)>,
     /// The query processor has yet to say what its columns and parameters are.
     pub undescribed: bool,
     /// What it is called, if it runs outside of transaction blocks only.
     pub outside_blocks: Option<&'static str>,
+    /// What it is called, if it runs within transaction blocks only.
+    pub inside_blocks: Option<&'static str>,
     /// The role that it was compiled for.
     pub role: u32,
     /// The schemas where its names were looked for.
@@ -241,9 +246,11 @@ impl Prepared {
             shareable: true,
             sleeps: Arc::default(),
             locks: Arc::default(),
+            table_locks: Arc::default(),
             cursor: None,
             undescribed: false,
             outside_blocks: None,
+            inside_blocks: None,
             role: 0,
             path: Arc::from([]),
             zone: Zone::UTC,

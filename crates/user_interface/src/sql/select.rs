@@ -10,7 +10,7 @@ use crate::sql::names;
 use crate::sql::types::{Compiled, Stop, Typed, beyond};
 use messages::namespace;
 use messages::program::{
-    Action, Expression, Program, ResultColumn, RowLock, RowLockStrength, RowLockWait, RowSource, SortKey,
+    Action, Expression, Program, ResultColumn, RowLockStrength, RowLockWait, RowSortKey, RowSource, SelectLock,
 };
 use messages::schema::{CatalogEntry, TableSchema, VersionedTable};
 use messages::{Key, Timestamp};
@@ -28,7 +28,7 @@ pub struct Output {
 }
 
 /// What a query of one table compiles to.
-pub struct Selection {
+pub struct CompiledSelection {
     /// `Action::Select`.
     pub action: Action,
     /// What it returns.
@@ -41,17 +41,17 @@ pub struct Selection {
 
 /// Where the rows of a query come from, and in which order.
 #[derive(Default)]
-struct FoundRows {
+struct SourceRows {
     source: Option<RowSource>,
     filter: Option<Expression>,
-    order: Vec<SortKey>,
+    order: Vec<RowSortKey>,
     relies_on: Option<(Key, Timestamp)>,
 }
 
 impl Compiler<'_> {
     /// A query as a program.
     pub fn select(&mut self, query: &ast::Query) -> Compiled<Program> {
-        let Selection { action, columns, relies_on, read_only } = self.selection(query)?;
+        let CompiledSelection { action, columns, relies_on, read_only } = self.selection(query)?;
         Ok(Program {
             parameters: self.take_parameters()?,
             actions: vec![action],
@@ -63,7 +63,7 @@ impl Compiler<'_> {
     }
 
     /// A query as an action.
-    pub fn selection(&mut self, query: &ast::Query) -> Compiled<Selection> {
+    pub fn selection(&mut self, query: &ast::Query) -> Compiled<CompiledSelection> {
         let plain = query.with.is_none()
             && query.for_clause.is_none()
             && query.settings.is_none()
@@ -103,7 +103,7 @@ impl Compiler<'_> {
             None if order.as_ref().is_none_or(|order| !order.is_empty()) => {
                 return Err(beyond("ORDER BY without a table"));
             }
-            None => FoundRows { filter: condition, ..FoundRows::default() },
+            None => SourceRows { filter: condition, ..SourceRows::default() },
             Some((_, versioned)) => match lock {
                 None => self.found_in_order(&versioned, condition, order)?,
                 Some(lock) => {
@@ -113,9 +113,9 @@ impl Compiler<'_> {
             },
         };
         let (output, columns) = outputs.into_iter().map(|output| (output.expression, output.column)).unzip();
-        let FoundRows { source, filter, order, relies_on } = rows;
+        let SourceRows { source, filter, order, relies_on } = rows;
         let action = Action::Select { source, filter, output, offset, limit, lock, order };
-        Ok(Selection { action, columns, relies_on, read_only: lock.is_none() })
+        Ok(CompiledSelection { action, columns, relies_on, read_only: lock.is_none() })
     }
 
     fn found_in_order(
@@ -123,13 +123,13 @@ impl Compiler<'_> {
         versioned: &VersionedTable,
         condition: Option<Expression>,
         order: Option<Vec<OrderItem>>,
-    ) -> Compiled<FoundRows> {
+    ) -> Compiled<SourceRows> {
         let order = order.ok_or_else(|| beyond("ORDER BY of an expression"))?;
         let chosen = access::choose(&versioned.table, condition, &order, self.parameters.known())
             .ok_or_else(|| beyond("sorting"))?;
         let source = RowSource { table: versioned.table.clone(), path: chosen.path, reverse: chosen.reverse };
         let relies_on = relies_on(versioned);
-        Ok(FoundRows { source: Some(source), filter: chosen.filter, order: Vec::new(), relies_on })
+        Ok(SourceRows { source: Some(source), filter: chosen.filter, order: Vec::new(), relies_on })
     }
 
     /// Rows that are locked may be sorted. Those that are left out when they are locked pass the whole condition once more.
@@ -138,9 +138,9 @@ impl Compiler<'_> {
         versioned: &VersionedTable,
         condition: Option<Expression>,
         order: Option<Vec<OrderItem>>,
-        keys: Vec<SortKey>,
-        lock: RowLock,
-    ) -> Compiled<FoundRows> {
+        keys: Vec<RowSortKey>,
+        lock: SelectLock,
+    ) -> Compiled<SourceRows> {
         let choose =
             |order: &[OrderItem]| access::choose(&versioned.table, condition.clone(), order, self.parameters.known());
         let in_order = order.as_deref().and_then(choose);
@@ -148,7 +148,7 @@ impl Compiler<'_> {
         let chosen = in_order.or_else(|| choose(&[])).ok_or_else(|| beyond("this condition"))?;
         let source = RowSource { table: versioned.table.clone(), path: chosen.path, reverse: chosen.reverse };
         let filter = if lock.wait == RowLockWait::Skip { condition } else { chosen.filter };
-        Ok(FoundRows { source: Some(source), filter, order, relies_on: relies_on(versioned) })
+        Ok(SourceRows { source: Some(source), filter, order, relies_on: relies_on(versioned) })
     }
 
     /// The parameters' types, once all of the statement is compiled.
@@ -322,7 +322,7 @@ impl Compiler<'_> {
     }
 
     /// ORDER BY as keys to sort by.
-    fn sort_keys(&mut self, query: &ast::Query, scope: &Scope, outputs: &[Output]) -> Compiled<Vec<SortKey>> {
+    fn sort_keys(&mut self, query: &ast::Query, scope: &Scope, outputs: &[Output]) -> Compiled<Vec<RowSortKey>> {
         let Some(order_by) = &query.order_by else { return Ok(Vec::new()) };
         let ast::OrderByKind::Expressions(items) = &order_by.kind else {
             return Err(beyond("this form of ORDER BY"));
@@ -336,7 +336,11 @@ impl Compiler<'_> {
                 return Err(beyond("ORDER BY of a type without order"));
             }
             let descending = item.options.asc == Some(false);
-            keys.push(SortKey { expression, descending, nulls_first: item.options.nulls_first.unwrap_or(descending) });
+            keys.push(RowSortKey {
+                expression,
+                descending,
+                nulls_first: item.options.nulls_first.unwrap_or(descending),
+            });
         }
         Ok(keys)
     }
@@ -401,8 +405,8 @@ impl Compiler<'_> {
     }
 
     /// The strongest lock that the clauses ask for, and the least patient way of waiting.
-    fn lock(&mut self, query: &ast::Query, found: Option<&(String, VersionedTable)>) -> Compiled<Option<RowLock>> {
-        let mut all: Option<RowLock> = None;
+    fn lock(&mut self, query: &ast::Query, found: Option<&(String, VersionedTable)>) -> Compiled<Option<SelectLock>> {
+        let mut all: Option<SelectLock> = None;
         for clause in &query.locks {
             if let Some(of) = &clause.of {
                 let wanted = names::own_relation(of)?;
@@ -421,7 +425,7 @@ impl Compiler<'_> {
                 Some(ast::NonBlock::Nowait) => RowLockWait::Error,
                 Some(ast::NonBlock::SkipLocked) => RowLockWait::Skip,
             };
-            let own = RowLock { strength, wait };
+            let own = SelectLock { strength, wait };
             all = Some(all.map_or(own, |other| stronger(other, own)));
         }
         Ok(all)
@@ -429,10 +433,10 @@ impl Compiler<'_> {
 }
 
 /// What both of two clauses for one table ask for.
-fn stronger(one: RowLock, other: RowLock) -> RowLock {
+fn stronger(one: SelectLock, other: SelectLock) -> SelectLock {
     let has = |strength| one.strength == strength || other.strength == strength;
     let waits = |wait| one.wait == wait || other.wait == wait;
-    RowLock {
+    SelectLock {
         strength: if has(RowLockStrength::Update) { RowLockStrength::Update } else { RowLockStrength::Share },
         wait: match (waits(RowLockWait::Error), waits(RowLockWait::Skip)) {
             (true, _) => RowLockWait::Error,

@@ -197,15 +197,7 @@ impl Compiler<'_> {
         let read_only = actions.is_empty();
         check_together(!read_only, !sleeps.is_empty(), !locks.calls.is_empty())?;
         let locks = locks.finish(&mut output).into();
-        actions.push(Action::Select {
-            source: None,
-            filter: None,
-            output,
-            offset: None,
-            limit: None,
-            lock: None,
-            order: Vec::new(),
-        });
+        actions.push(Action::row_of(output));
         let program = Program {
             parameters: self.take_parameters()?,
             actions,

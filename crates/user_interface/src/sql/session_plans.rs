@@ -55,6 +55,7 @@ pub(super) fn of_utility(text: &Arc<str>, utility: &Utility, context: &Context) 
         Utility::Listen(_) => "LISTEN",
         Utility::Unlisten(_) => "UNLISTEN",
         Utility::Notify(channel, payload) => return Ok(of_notify(text, channel, payload, context)),
+        Utility::LockTable(locking) => return locking.prepare(text, context),
         Utility::ListeningChannels(_) => "SELECT",
         Utility::Maintenance(maintenance) => maintenance.tag,
         Utility::Range(_) => "RANGE",

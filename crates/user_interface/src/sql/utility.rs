@@ -7,6 +7,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::copy::Options;
 use crate::sql::cursor_syntax::{self, FetchStatement};
 use crate::sql::grants;
+use crate::sql::lock_table_syntax::{self, TableLocking};
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::maintenance::{self, Maintenance};
 use crate::sql::owner_syntax;
@@ -95,6 +96,8 @@ pub enum Utility {
     System(SystemStatement),
     /// VACUUM and its like.
     Maintenance(Maintenance),
+    /// LOCK TABLE: compiled to a plan of its own.
+    LockTable(TableLocking),
     /// `range of` in QUEL.
     Range(Arc<[RangeDeclaration]>),
     /// `SELECT raid_snapshot('name')`.
@@ -151,6 +154,7 @@ impl Utility {
             Utility::Types(statement) => Utility::Types(Box::new(statement.qualified(lookup)?)),
             Utility::Schemas(statement) => Utility::Schemas(Box::new(statement.qualified(lookup)?)),
             Utility::Maintenance(maintenance) => Utility::Maintenance(maintenance.qualified(lookup)?),
+            Utility::LockTable(locking) => Utility::LockTable(locking.qualified(lookup)?),
             other => return Ok(Cow::Borrowed(other)),
         }))
     }
@@ -201,7 +205,7 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "explain" => return words.explain().map(Some),
         "copy" => words.copy()?,
         "checkpoint" => Utility::Nothing("CHECKPOINT"),
-        "lock" => return Err(SqlError::unsupported("LOCK TABLE").with_hint("Use SELECT ... FOR UPDATE.")),
+        "lock" => Utility::LockTable(lock_table_syntax::parse(&mut words)?),
         "close" if words.skip(&["all"]) => Utility::CloseAll,
         "unlisten" if words.skip_token(&Token::Mul) => Utility::Unlisten(None),
         "unlisten" => Utility::Unlisten(Some(words.name()?.into())),
