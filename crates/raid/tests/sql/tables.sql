@@ -140,7 +140,6 @@ NOTIFY other, 'payload';
 UNLISTEN channel;
 --! unsupported
 CREATE DATABASE other;
---! unsupported
 LOCK TABLE a;
 COMMENT ON TABLE a IS 'x';
 --! unsupported
