@@ -84,6 +84,11 @@ const STATEMENTS: &[&str] = &[
     "SELECT a FROM t UNION SELECT a FROM u ORDER BY 1",
     "SELECT a FROM u ORDER BY a",
     "SELECT a FROM t WHERE a = 1 FOR UPDATE",
+    "UPDATE t SET b = 1 WHERE a = (SELECT a FROM t ORDER BY a LIMIT 1 FOR UPDATE SKIP LOCKED)",
+    "LOCK TABLE t IN ACCESS SHARE MODE",
+    "LOCK TABLE t IN ROW EXCLUSIVE MODE",
+    "LOCK TABLE t IN SHARE MODE",
+    "LOCK TABLE t",
     "INSERT INTO t VALUES (3, 30, 'z')",
     "INSERT INTO t (a) VALUES (3)",
     "INSERT INTO t (a, b) VALUES (3, 4)",
@@ -190,7 +195,6 @@ const STATEMENTS: &[&str] = &[
 
 /// What PostgreSQL has and Raid refuses with 0A000, whoever asks.
 const UNSUPPORTED: &[&str] = &[
-    "LOCK TABLE t IN SHARE MODE",
     "GRANT USAGE ON LANGUAGE sql TO other",
     "ALTER TABLE t ENABLE ROW LEVEL SECURITY",
     "CREATE POLICY one ON t USING (true)",

@@ -138,7 +138,6 @@ NOTIFY other, 'payload';
 UNLISTEN channel;
 --! unsupported
 CREATE DATABASE other;
---! unsupported
 LOCK TABLE a;
 COMMENT ON TABLE a IS 'x';
 MERGE INTO a USING b ON a.id = b.id WHEN MATCHED THEN DELETE;

@@ -6,6 +6,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::locks::held::{HeldLock, TableLock};
+use crate::sql::denials::denied_for;
 use crate::sql::given::Context;
 use crate::sql::lock_table_syntax::TableLocking;
 use crate::sql::prepared::{Plan, Prepared, Tag};
@@ -104,16 +105,15 @@ impl TableLocking {
         prepared.shareable = false;
         let keys = self.tables.iter().map(|name| CatalogEntry::key(name));
         prepared.mentions = keys.map(|key| (key.clone(), context.all.version_of(&key))).collect();
-        let needs = || {
-            let standing = Standing::of(context.all, context.facts.role);
-            let one_of = |table: &Arc<TableSchema>| {
-                let held = standing.on_table(table) & self.rights();
-                Need::of(table.clone(), if held.is_empty() { self.rights() } else { held })
-            };
-            Needs { tables: tables.iter().map(|found| one_of(&found.table)).collect(), ..Needs::default() }
-        };
+        // Of the rights one is enough, and those on columns are none.
+        let standing = Standing::of(context.all, context.facts.role);
+        let held = |table: &TableSchema| standing.on_table(table) & self.rights();
+        let need = |found: &VersionedTable| Need::of(found.table.clone(), held(&found.table));
+        let needs = || Needs { tables: tables.iter().map(need).collect(), ..Needs::default() };
         prepared.protect(context.all, context.facts.role, needs)?;
-        prepared.denied = wrong.or(prepared.denied.take());
+        let lacking = tables.iter().find(|found| held(&found.table).is_empty());
+        let lacking = lacking.map(|found| denied_for("table", namespace::bare(&found.table.name)));
+        prepared.denied = wrong.or(prepared.denied.take()).or(lacking);
         Ok(prepared)
     }
 }
