@@ -5,7 +5,7 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::advisory_calls;
 use crate::sql::expressions::Compiler;
-use crate::sql::extension_functions::{extensions_called, extensions_written};
+use crate::sql::extension_functions::extensions_written;
 use crate::sql::feed::{Feed, Supplying};
 use crate::sql::gathering;
 use crate::sql::given::Context;
