@@ -53,6 +53,7 @@ pub mod server;
 pub mod session;
 pub mod settings;
 pub mod snapshot_report;
+mod table_kinds;
 pub mod timestamp;
 pub mod trace;
 

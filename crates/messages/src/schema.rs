@@ -7,6 +7,7 @@
 pub use crate::catalog::{Catalog, CatalogVersions, VersionedTable};
 pub use crate::extension_schema::ExtensionSchema;
 pub use crate::index_schema::{IndexKey, IndexKeyPart, IndexMethod, IndexSchema, RowExpression};
+pub use crate::table_kinds::{AtCommit, MaterializedQuery, TablePersistence, TableSchemaKind};
 use crate::item::KeyRange;
 use crate::key::Key;
 use crate::namespace;
@@ -181,90 +182,6 @@ pub struct GeneratedColumn {
     pub expression: Arc<RowExpression>,
 }
 
-/// The query of a materialized view, whose rows it keeps from one REFRESH to the next.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MaterializedQuery {
-    /// Its text.
-    pub text: Arc<str>,
-    /// Whether it has been run: nobody reads the view before.
-    pub populated: bool,
-}
-
-/// What a relation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RelationKind {
-    /// A table whose rows statements change.
-    Table,
-    /// A view: its query's rows, computed anew by each reader.
-    View,
-    /// A materialized view.
-    MaterializedView,
-    /// A sequence.
-    Sequence,
-}
-
-impl RelationKind {
-    /// As messages name it.
-    pub fn word(self) -> &'static str {
-        match self {
-            RelationKind::Table => "table",
-            RelationKind::View => "view",
-            RelationKind::MaterializedView => "materialized view",
-            RelationKind::Sequence => "sequence",
-        }
-    }
-
-    /// As `pg_class` has it.
-    pub fn letter(self) -> &'static str {
-        match self {
-            RelationKind::Table => "r",
-            RelationKind::View => "v",
-            RelationKind::MaterializedView => "m",
-            RelationKind::Sequence => "S",
-        }
-    }
-}
-
-/// How long a relation and its rows last. A later placement may keep the rows of what is temporary at the site of its session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TablePersistence {
-    /// Until it is dropped.
-    #[default]
-    Permanent,
-    /// UNLOGGED: likewise. PostgreSQL loses its rows in a crash.
-    Unlogged,
-    /// As long as the session whose schema it is in; its rows perhaps shorter.
-    Temporary(AtCommit),
-}
-
-/// What the end of a transaction does to a temporary table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum AtCommit {
-    /// ON COMMIT PRESERVE ROWS.
-    #[default]
-    Preserve,
-    /// ON COMMIT DELETE ROWS.
-    Empty,
-    /// ON COMMIT DROP.
-    Drop,
-}
-
-impl TablePersistence {
-    /// As `pg_class` has it.
-    pub fn letter(self) -> &'static str {
-        match self {
-            TablePersistence::Permanent => "p",
-            TablePersistence::Unlogged => "u",
-            TablePersistence::Temporary(_) => "t",
-        }
-    }
-
-    /// Whether it goes with its session.
-    pub fn is_temporary(self) -> bool {
-        matches!(self, TablePersistence::Temporary(_))
-    }
-}
-
 impl Column {
     /// A column that says nothing but its name and type.
     pub fn new(name: impl Into<String>, column_type: Type, not_null: bool) -> Column {
@@ -311,12 +228,12 @@ impl TableSchema {
     }
 
     /// What it is.
-    pub fn kind(&self) -> RelationKind {
+    pub fn kind(&self) -> TableSchemaKind {
         match (&self.sequence, &self.view, &self.materialized) {
-            (Some(_), ..) => RelationKind::Sequence,
-            (_, Some(_), _) => RelationKind::View,
-            (.., Some(_)) => RelationKind::MaterializedView,
-            _ => RelationKind::Table,
+            (Some(_), ..) => TableSchemaKind::Sequence,
+            (_, Some(_), _) => TableSchemaKind::View,
+            (.., Some(_)) => TableSchemaKind::MaterializedView,
+            _ => TableSchemaKind::Table,
         }
     }
 

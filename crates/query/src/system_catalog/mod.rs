@@ -27,7 +27,7 @@ use messages::namespace::{self, PUBLIC, bare};
 use messages::query::SessionFacts;
 use messages::role::READ_ALL_DATA_OID;
 use messages::schema::{
-    Catalog, CommentTarget, ForeignKeySchema, IndexSchema, MaterializedQuery, NamespaceSchema, RelationKind,
+    Catalog, CommentTarget, ForeignKeySchema, IndexSchema, MaterializedQuery, NamespaceSchema, TableSchemaKind,
     SequenceSchema, TableSchema,
 };
 use privileges::path::{PathOwner, SearchPath};
@@ -206,7 +206,7 @@ impl SystemCatalog {
 
     /// Tables whose rows statements change.
     fn base_tables(&self) -> impl Iterator<Item = &TableSchema> {
-        self.tables().filter(|table| table.kind() == RelationKind::Table)
+        self.tables().filter(|table| table.kind() == TableSchemaKind::Table)
     }
 
     /// Materialized views, each with its query.

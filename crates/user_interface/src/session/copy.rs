@@ -17,7 +17,7 @@ use crate::sql::rights::{Need, Needs};
 use crate::sql::utility::{Copy, CopySource, Utility};
 use messages::privilege::Privileges;
 use messages::program::ResultColumn;
-use messages::schema::{CatalogEntry, RelationKind, VersionedTable};
+use messages::schema::{CatalogEntry, TableSchemaKind, VersionedTable};
 use messages::session::SessionRequest;
 use std::sync::Arc;
 use values::Value;
@@ -151,7 +151,7 @@ impl Turn<'_> {
             return Err(SqlError::syntax("FROM"));
         };
         let versioned = self.copied_table(name)?;
-        if versioned.table.kind() == RelationKind::MaterializedView {
+        if versioned.table.kind() == TableSchemaKind::MaterializedView {
             let message = format!("cannot copy to materialized view \"{name}\"");
             return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
         }

@@ -4,10 +4,11 @@
 //! copies the rows into them; a new column leaves them as they are, and the schema says what they lack.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::COLUMNS_MAX;
 use crate::sql::checks::CheckDefinition;
 use crate::sql::ddl::Planner;
-use crate::sql::definitions::{KeyDefinition, check_default, column, column_keys, default_expression, table_key};
+use crate::sql::definitions::{
+    KeyDefinition, check_column_count, check_default, column, column_keys, default_expression, generation_expression, table_key,
+};
 use crate::sql::denials::OwnerReach;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::foreign_keys::{ForeignKeyDefinition, has_constraint};
@@ -102,35 +103,7 @@ impl Planner<'_> {
                 return self.rename_table(to, names::own_relation(name)?);
             }
             AlterTableOperation::AlterColumn { column_name, op } => {
-                let name = names::identifier(column_name);
-                let position = to.column(&name).ok_or_else(|| no_column(&from, &name))?;
-                match op {
-                    AlterColumnOperation::SetDataType { .. } => generated::check_type_is_free(&from, position)?,
-                    AlterColumnOperation::SetDefault { .. } => generated::check_takes_default(&from, position, false)?,
-                    AlterColumnOperation::DropDefault => generated::check_takes_default(&from, position, true)?,
-                    _ => {}
-                }
-                if let AlterColumnOperation::SetDataType { .. } = op {
-                    self.check_views(&from, &TableChange::Column(&name))?;
-                }
-                let fill = alter_column(&mut to, position, op, &self.catalog)?;
-                if let AlterColumnOperation::SetDataType { using: Some(expression), .. } = op {
-                    self.rely_on_types(expression);
-                }
-                if let AlterColumnOperation::SetDefault { .. } = op {
-                    self.check_draws(&from, to.columns[position].default.as_deref())?;
-                }
-                self.use_type(to.columns[position].column_type)?;
-                if let AlterColumnOperation::SetDefault { value } = op {
-                    self.rely_on_types(value);
-                }
-                if let Some(fill) = fill {
-                    self.compile_checks(&mut to)?;
-                    self.compile_generated(&from, &mut to)?;
-                    self.compile_indexes(&from, &mut to)?;
-                    self.rebuild(from, to, fill);
-                    return Ok(());
-                }
+                return self.alter_a_column(from, to, &names::identifier(column_name), op);
             }
             AlterTableOperation::AddColumn { if_not_exists, column_def, .. } => {
                 return self.add_column(to, column_def, *if_not_exists);
@@ -142,6 +115,46 @@ impl Planner<'_> {
             }
         }
         self.write_table(to);
+        Ok(())
+    }
+
+    fn alter_a_column(
+        &mut self,
+        from: Arc<TableSchema>,
+        mut to: TableSchema,
+        name: &str,
+        operation: &AlterColumnOperation,
+    ) -> Result<()> {
+        let position = to.column(name).ok_or_else(|| no_column(&from, name))?;
+        match operation {
+            AlterColumnOperation::SetDataType { using, .. } => {
+                generated::check_type_is_free(&from, position)?;
+                self.check_views(&from, &TableChange::Column(name))?;
+                if let Some(expression) = using {
+                    self.rely_on_types(expression);
+                }
+            }
+            AlterColumnOperation::SetDefault { value } => {
+                generated::check_takes_default(&from, position, false)?;
+                self.rely_on_types(value);
+            }
+            AlterColumnOperation::DropDefault => generated::check_takes_default(&from, position, true)?,
+            _ => {}
+        }
+        let fill = alter_column(&mut to, position, operation, &self.catalog)?;
+        if let AlterColumnOperation::SetDefault { .. } = operation {
+            self.check_draws(&from, to.columns[position].default.as_deref())?;
+        }
+        self.use_type(to.columns[position].column_type)?;
+        match fill {
+            None => self.write_table(to),
+            Some(fill) => {
+                self.compile_checks(&mut to)?;
+                self.compile_generated(&from, &mut to)?;
+                self.compile_indexes(&from, &mut to)?;
+                self.rebuild(from, to, fill);
+            }
+        }
         Ok(())
     }
 
@@ -227,7 +240,7 @@ impl Planner<'_> {
             }
             return Err(SqlError::new(sqlstate::DUPLICATE_COLUMN, message));
         }
-        let generation = generated::expression_of(definition, namespace::bare(&table.name))?;
+        let generation = generation_expression(definition, namespace::bare(&table.name))?;
         let keys = column_keys(definition, table.columns.len());
         let checks = CheckDefinition::of_column(definition);
         let foreign_keys = ForeignKeyDefinition::of_column(definition);
@@ -238,20 +251,12 @@ impl Planner<'_> {
                 None => is_computed = true,
             }
         }
-        if table.columns.len() >= COLUMNS_MAX {
-            return Err(SqlError::new(
-                sqlstate::TOO_MANY_COLUMNS,
-                format!("tables can have at most {COLUMNS_MAX} columns"),
-            ));
-        }
+        check_column_count(table.columns.len() + 1)?;
         table.columns.push(column);
         let position = table.columns.len() - 1;
         if let Some(default) = self.column_sequence(&table, position, definition)? {
             table.columns[position].default = Some(default);
             is_computed = true;
-        }
-        if let Some(expression) = generation {
-            self.rely_on_types(expression);
         }
         let column = &mut table.columns[position];
         let refuses = column.not_null && column.missing.is_null();
@@ -271,7 +276,6 @@ impl Planner<'_> {
         if refers {
             self.write_table(table.clone());
             from = Arc::new(table.clone());
-            self.rebuilds.push(Action::CheckReferences { table: Arc::new(table.clone()) });
         }
         if refuses || is_computed || has_checks || generation.is_some() {
             table.columns[position].not_null = not_null;
@@ -282,6 +286,9 @@ impl Planner<'_> {
             };
             self.rebuild(from, table.clone(), fill);
             from = self.table(&table.name)?;
+        }
+        if refers {
+            self.rebuilds.push(Action::CheckReferences { table: from.clone() });
         }
         for key in keys {
             self.add_key_to_rows(key, from)?;

@@ -32,7 +32,7 @@ use crate::sql::views;
 use messages::Key;
 use messages::namespace::{self, UNMADE_TEMPORARY};
 use messages::program::ResultColumn;
-use messages::schema::{Catalog, CatalogEntry, CatalogVersions, RelationKind};
+use messages::schema::{Catalog, CatalogEntry, CatalogVersions, TableSchemaKind};
 use sql_syntax::limits::DEPTH_MAX;
 use sql_syntax::{Deep, TooDeep, on_stack};
 use sqlparser::ast;
@@ -124,7 +124,7 @@ fn of_tree(
             let message = format!("\"{name}\" is not a {}", kind.word());
             return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
         }
-        let is_view = kind == RelationKind::View;
+        let is_view = kind == TableSchemaKind::View;
         prepared.tag = Tag::Plain(if is_view { "ALTER VIEW" } else { "ALTER MATERIALIZED VIEW" });
     }
     if let Some(cursor) = &parsed.cursor {

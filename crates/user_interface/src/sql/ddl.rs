@@ -4,14 +4,13 @@
 //! both commit. Names of tables, indexes and constraints share one space, as in PostgreSQL.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{COLUMNS_MAX, FIRST_OBJECT, NAME_BYTES_MAX};
+use crate::limits::{FIRST_OBJECT, NAME_BYTES_MAX};
 use crate::sql::checks::CheckDefinition;
 use crate::sql::definitions::{
-    KeyDefinition, check_create_table, check_index_count, check_key_columns, column, column_keys, options, table_key,
+    KeyDefinition, check_column_count, check_create_table, check_index_count, check_key_columns, column, column_keys, generation_expression, options, table_key,
 };
 use crate::sql::denials::{OwnerReach, denied_for};
 use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
-use crate::sql::generated;
 use crate::sql::local_times;
 use crate::sql::names;
 use crate::sql::settings::Facts;
@@ -19,7 +18,7 @@ use crate::sql::temporary_syntax::asked_persistence;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, Program};
-use messages::schema::{Catalog, CatalogEntry, IndexSchema, RelationKind, TableSchema, TemporaryOwner};
+use messages::schema::{Catalog, CatalogEntry, IndexSchema, TableSchemaKind, TableSchema, TemporaryOwner};
 use messages::{Key, Row, TableId, Timestamp};
 use privileges::{Kind, Standing};
 use sqlparser::ast;
@@ -253,7 +252,7 @@ impl<'a> Planner<'a> {
     pub(super) fn table(&self, name: &str) -> Result<Arc<TableSchema>> {
         let table = self.stored(name)?;
         match table.kind() {
-            RelationKind::Table => Ok(table),
+            TableSchemaKind::Table => Ok(table),
             _ => Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a table"))),
         }
     }
@@ -294,10 +293,7 @@ impl<'a> Planner<'a> {
             self.notice(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists, skipping"));
             return Ok(());
         }
-        if create.columns.len() > COLUMNS_MAX {
-            let message = format!("tables can have at most {COLUMNS_MAX} columns");
-            return Err(SqlError::new(sqlstate::TOO_MANY_COLUMNS, message));
-        }
+        check_column_count(create.columns.len())?;
         let mut table = TableSchema {
             oid: self.next_number(),
             options: options(&create.table_options)?,
@@ -322,10 +318,8 @@ impl<'a> Planner<'a> {
             }
             let position = table.columns.len();
             table.columns.push(column);
-            if let Some(expression) = generated::expression_of(definition, namespace::bare(&name))? {
-                self.rely_on_types(expression);
-                generated_columns.push((position, expression));
-            }
+            let generation = generation_expression(definition, namespace::bare(&name))?;
+            generated_columns.extend(generation.map(|expression| (position, expression)));
             if let Some(default) = self.column_sequence(&table, position, definition)? {
                 table.columns[position].default = Some(default);
             }
@@ -435,23 +429,23 @@ impl<'a> Planner<'a> {
         let found = self.catalog.tables.get(name).map(|found| found.table.clone());
         let kind_found = found.as_ref().map(|found| found.kind());
         let (what, exists) = match kind {
-            ast::ObjectType::Table => ("table", kind_found == Some(RelationKind::Table)),
+            ast::ObjectType::Table => ("table", kind_found == Some(TableSchemaKind::Table)),
             ast::ObjectType::Index => ("index", self.catalog.index_names.contains_key(name)),
-            ast::ObjectType::View => ("view", kind_found == Some(RelationKind::View)),
+            ast::ObjectType::View => ("view", kind_found == Some(TableSchemaKind::View)),
             ast::ObjectType::MaterializedView => {
-                ("materialized view", kind_found == Some(RelationKind::MaterializedView))
+                ("materialized view", kind_found == Some(TableSchemaKind::MaterializedView))
             }
-            ast::ObjectType::Sequence => ("sequence", kind_found == Some(RelationKind::Sequence)),
+            ast::ObjectType::Sequence => ("sequence", kind_found == Some(TableSchemaKind::Sequence)),
             other => return Err(SqlError::unsupported(format!("DROP {other}"))),
         };
         if !exists {
             if self.is_taken(name) {
                 let error = SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a {what}"));
                 let hint = match kind_found {
-                    Some(RelationKind::View) => "Use DROP VIEW to remove a view.",
-                    Some(RelationKind::MaterializedView) => "Use DROP MATERIALIZED VIEW to remove a materialized view.",
-                    Some(RelationKind::Sequence) => "Use DROP SEQUENCE to remove a sequence.",
-                    Some(RelationKind::Table) => "Use DROP TABLE to remove a table.",
+                    Some(TableSchemaKind::View) => "Use DROP VIEW to remove a view.",
+                    Some(TableSchemaKind::MaterializedView) => "Use DROP MATERIALIZED VIEW to remove a materialized view.",
+                    Some(TableSchemaKind::Sequence) => "Use DROP SEQUENCE to remove a sequence.",
+                    Some(TableSchemaKind::Table) => "Use DROP TABLE to remove a table.",
                     None => "Use DROP INDEX to remove an index.",
                 };
                 return Err(error.with_hint(hint));

@@ -4,7 +4,7 @@
 //! the exception, if PostgreSQL has them.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{INDEXES_MAX, KEY_COLUMNS_MAX};
+use crate::limits::{COLUMNS_MAX, INDEXES_MAX, KEY_COLUMNS_MAX};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::names;
 use crate::sql::sequences;
@@ -75,6 +75,50 @@ pub(super) fn column(definition: &ast::ColumnDef, catalog: &Catalog) -> Result<C
         }
     }
     Ok(column)
+}
+
+/// The expression that a column's definition gives. Errors: 42601 for one that is not ALWAYS, or that stands beside a default or an identity.
+pub(super) fn generation_expression<'d>(definition: &'d ast::ColumnDef, table: &str) -> Result<Option<&'d ast::Expr>> {
+    let mut found = None;
+    let (mut has_default, mut has_identity) = (false, false);
+    let wrong = |message: String| Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
+    for option in &definition.options {
+        match &option.option {
+            ast::ColumnOption::Generated {
+                generated_as,
+                generation_expr: Some(expression),
+                generation_expr_mode,
+                ..
+            } => {
+                if *generated_as == ast::GeneratedAs::ByDefault {
+                    return wrong("for a generated column, GENERATED ALWAYS must be specified".to_owned());
+                }
+                if *generation_expr_mode != Some(ast::GeneratedExpressionMode::Stored) {
+                    return wrong("syntax error: a generated column needs STORED".to_owned());
+                }
+                if found.is_some() {
+                    let name = names::identifier(&definition.name);
+                    return wrong(format!(
+                        "multiple generation clauses specified for column \"{name}\" of table \"{table}\""
+                    ));
+                }
+                found = Some(expression);
+            }
+            ast::ColumnOption::Generated { .. } => has_identity = true,
+            ast::ColumnOption::Default(_) => has_default = true,
+            _ => {}
+        }
+    }
+    let name = names::identifier(&definition.name);
+    match found {
+        Some(_) if has_default => wrong(format!(
+            "both default and generation expression specified for column \"{name}\" of table \"{table}\""
+        )),
+        Some(_) if has_identity => wrong(format!(
+            "both identity and generation expression specified for column \"{name}\" of table \"{table}\""
+        )),
+        found => Ok(found),
+    }
 }
 
 fn double_default(column: &str, is_serial: bool) -> Box<SqlError> {
@@ -232,6 +276,15 @@ pub(super) fn check_key_columns(table: &TableSchema, columns: &[usize]) -> Resul
         }
     }
     Ok(())
+}
+
+/// Errors: 54011.
+pub(super) fn check_column_count(count: usize) -> Result<()> {
+    if count <= COLUMNS_MAX {
+        return Ok(());
+    }
+    let message = format!("tables can have at most {COLUMNS_MAX} columns");
+    Err(SqlError::new(sqlstate::TOO_MANY_COLUMNS, message))
 }
 
 /// Errors: 54000.

@@ -10,54 +10,10 @@ use crate::sql::schema_syntax::DroppedExpression;
 use crate::sql::set_clauses::no_column;
 use messages::expression_sql::SqlStyle;
 use messages::program::Expression;
-use messages::schema::{Catalog, Column, GeneratedColumn, OnChange, RowExpression, TableSchema};
-use sqlparser::ast::{self, Expr};
+use messages::schema::{Catalog, Column, GeneratedColumn, RowExpression, TableSchema};
+use sqlparser::ast::Expr;
 use std::sync::Arc;
 use values::cast::{Context, context};
-
-/// The expression that a column's definition gives. Errors: 42601 for one that is not ALWAYS, or that stands beside a default or an identity.
-pub(super) fn expression_of<'d>(definition: &'d ast::ColumnDef, table: &str) -> Result<Option<&'d Expr>> {
-    let mut found = None;
-    let (mut has_default, mut has_identity) = (false, false);
-    let wrong = |message: String| Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
-    for option in &definition.options {
-        match &option.option {
-            ast::ColumnOption::Generated {
-                generated_as,
-                generation_expr: Some(expression),
-                generation_expr_mode,
-                ..
-            } => {
-                if *generated_as == ast::GeneratedAs::ByDefault {
-                    return wrong("for a generated column, GENERATED ALWAYS must be specified".to_owned());
-                }
-                if *generation_expr_mode != Some(ast::GeneratedExpressionMode::Stored) {
-                    return wrong("syntax error: a generated column needs STORED".to_owned());
-                }
-                if found.is_some() {
-                    let name = crate::sql::names::identifier(&definition.name);
-                    return wrong(format!(
-                        "multiple generation clauses specified for column \"{name}\" of table \"{table}\""
-                    ));
-                }
-                found = Some(expression);
-            }
-            ast::ColumnOption::Generated { .. } => has_identity = true,
-            ast::ColumnOption::Default(_) => has_default = true,
-            _ => {}
-        }
-    }
-    let name = crate::sql::names::identifier(&definition.name);
-    match found {
-        Some(_) if has_default => wrong(format!(
-            "both default and generation expression specified for column \"{name}\" of table \"{table}\""
-        )),
-        Some(_) if has_identity => wrong(format!(
-            "both identity and generation expression specified for column \"{name}\" of table \"{table}\""
-        )),
-        found => Ok(found),
-    }
-}
 
 /// Compiles a column's expression. `generated`: columns that are generated, itself among them. Errors: 42P17 for one that depends on more than the row's other
 /// columns, 42804 for one whose values do not fit, and those of expressions.
@@ -104,10 +60,11 @@ fn assigned(own: RowExpression, column: &Column) -> Result<RowExpression> {
 
 impl Planner<'_> {
     /// Makes columns generated ones, which the table has already.
-    pub(super) fn generate(&self, table: &mut TableSchema, definitions: &[(usize, &Expr)]) -> Result<()> {
+    pub(super) fn generate(&mut self, table: &mut TableSchema, definitions: &[(usize, &Expr)]) -> Result<()> {
         let mut generated: Vec<usize> = table.generated.iter().map(|own| own.column).collect();
         generated.extend(definitions.iter().map(|(position, _)| *position));
         for (position, expression) in definitions {
+            self.rely_on_types(*expression);
             let own = compile(expression, table, *position, &generated, &self.catalog)?;
             table.generated.push(own);
         }
@@ -172,38 +129,4 @@ pub(super) fn check_takes_default(table: &TableSchema, position: usize, drops: b
     let message = format!("column \"{name}\" of relation \"{}\" is a generated column", table.name);
     let error = SqlError::new(sqlstate::SYNTAX_ERROR, message);
     Err(if drops { error.with_hint("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead.") } else { error })
-}
-
-/// Errors: 42601 for a foreign key that would change generated columns.
-pub(super) fn check_foreign_key(
-    table: &TableSchema,
-    columns: &[usize],
-    on_update: OnChange,
-    on_delete: OnChange,
-) -> Result<()> {
-    if !columns.iter().any(|column| table.generated_column(*column).is_some()) {
-        return Ok(());
-    }
-    let changes = [OnChange::Cascade, OnChange::SetNull, OnChange::SetDefault];
-    let wrong = match (changes.contains(&on_update), changes[1..].contains(&on_delete)) {
-        (true, _) => "UPDATE",
-        (_, true) => "DELETE",
-        _ => return Ok(()),
-    };
-    let message = format!("invalid ON {wrong} action for foreign key constraint containing generated column");
-    Err(SqlError::new(sqlstate::SYNTAX_ERROR, message))
-}
-
-/// Errors: 428C9 for a value that a statement gives to a generated column. `inserted`: INSERT gives it.
-pub(super) fn check_not_given(table: &TableSchema, position: usize, inserted: bool) -> Result<()> {
-    if table.generated_column(position).is_none() {
-        return Ok(());
-    }
-    let name = &table.columns[position].name;
-    let message = match inserted {
-        true => format!("cannot insert a non-DEFAULT value into column \"{name}\""),
-        false => format!("column \"{name}\" can only be updated to DEFAULT"),
-    };
-    Err(SqlError::new(sqlstate::GENERATED_ALWAYS, message)
-        .with_detail(format!("Column \"{name}\" is a generated column.")))
 }

@@ -7,17 +7,16 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::COLUMNS_MAX;
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::feed::{Feed, Supplying};
-use crate::sql::generated::check_not_given;
 use crate::sql::names;
 use crate::sql::parse::{self, Overriding};
 use crate::sql::select::{Output, assigned, relies_on};
 use crate::sql::sequences::check_is_table;
-use crate::sql::set_clauses::{no_column, pairs};
+use crate::sql::set_clauses::{check_not_given, no_column, pairs};
 use crate::sql::types::{Compiled, Stop, Typed};
 use messages::TableId;
 use messages::namespace;
 use messages::program::{Action, ConflictClause, ConflictKey, Expression, InsertInput, Program};
-use messages::schema::{Identity, IndexSchema, RelationKind, TableSchema, VersionedTable};
+use messages::schema::{Identity, IndexSchema, TableSchemaKind, TableSchema, VersionedTable};
 use sqlparser::ast::{self, Expr, SetExpr};
 use std::sync::Arc;
 use values::{Value, Zone};
@@ -105,7 +104,7 @@ impl Compiler<'_> {
         made: &[TableId],
     ) -> Result<Program> {
         let table = versioned.table.clone();
-        if table.kind() != RelationKind::MaterializedView {
+        if table.kind() != TableSchemaKind::MaterializedView {
             check_is_table(&table)?;
         }
         let before = self.overriding.replace(Overriding::System);

@@ -5,7 +5,6 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::expressions::Compiler;
-use crate::sql::generated::check_not_given;
 use crate::sql::insert::{always, as_cell, check_count, is_default, program, supplied, targets};
 use crate::sql::merge_syntax::{does_nothing, is_defaults, is_named, is_nothing};
 use crate::sql::modify::supplied_source;
@@ -13,7 +12,7 @@ use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::parts::Taker;
 use crate::sql::sequences::check_is_table;
-use crate::sql::set_clauses::pairs;
+use crate::sql::set_clauses::{check_not_given, pairs};
 use crate::sql::types::{Compiled, Stop};
 use messages::TableId;
 use messages::program::{Action, InsertInput, Program};

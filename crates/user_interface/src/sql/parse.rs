@@ -16,7 +16,7 @@ use crate::sql::table_syntax;
 use crate::sql::temporary_syntax;
 use crate::sql::utility::{self, Utility};
 use messages::namespace;
-use messages::schema::RelationKind;
+use messages::schema::TableSchemaKind;
 use quel::QuelPlaces;
 use sql_syntax::{Deep, Refused, TooDeep};
 use sqlparser::ast;
@@ -42,7 +42,7 @@ pub struct Parsed {
     /// What it was in QUEL.
     pub quel: Option<Arc<QuelOrigin>>,
     /// What it says that the relation is that it alters: the statement is ALTER TABLE.
-    pub altered: Option<RelationKind>,
+    pub altered: Option<TableSchemaKind>,
 }
 
 /// What a statement was before it became SQL.
@@ -225,7 +225,7 @@ fn drop_concurrently(tokens: &mut Vec<TokenWithSpan>) -> bool {
 }
 
 /// ALTER VIEW and ALTER MATERIALIZED VIEW that give another name or owner as ALTER TABLE, which can do that to views as well. What it says that it alters.
-fn alter_view_as_table(tokens: &mut Vec<TokenWithSpan>) -> Option<RelationKind> {
+fn alter_view_as_table(tokens: &mut Vec<TokenWithSpan>) -> Option<TableSchemaKind> {
     let is = |token: Option<&TokenWithSpan>, word: &str| matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
     let is_materialized = is(tokens.get(1), "materialized");
     let place = 1 + usize::from(is_materialized);
@@ -235,7 +235,7 @@ fn alter_view_as_table(tokens: &mut Vec<TokenWithSpan>) -> Option<RelationKind> 
     }
     tokens[place].token = Token::make_keyword("TABLE");
     tokens.drain(1..place);
-    Some(if is_materialized { RelationKind::MaterializedView } else { RelationKind::View })
+    Some(if is_materialized { TableSchemaKind::MaterializedView } else { TableSchemaKind::View })
 }
 
 /// Takes OVERRIDING ... VALUE out of an INSERT, where the parser does not know it.

@@ -3,8 +3,8 @@
 //! Invariant: what takes a view's place has the columns of the one before it, so that nothing that reads the view sees others.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::COLUMNS_MAX;
 use crate::sql::ddl::{Planner, SchemaChange};
+use crate::sql::definitions::check_column_count;
 use crate::sql::denials::OwnerReach;
 use crate::sql::names;
 use crate::sql::queried_table::{Makes, QueriedTable};
@@ -59,10 +59,7 @@ impl Planner<'_> {
             Makes::ReplacedView => self.replaced_view(&wanted.name, &made)?,
             _ => None,
         };
-        if made.len() > COLUMNS_MAX {
-            let message = format!("tables can have at most {COLUMNS_MAX} columns");
-            return Err(SqlError::new(sqlstate::TOO_MANY_COLUMNS, message));
-        }
+        check_column_count(made.len())?;
         let table = match replaced {
             Some(old) => TableSchema { columns: made, view: Some(wanted.query.clone()), ..TableSchema::clone(&old) },
             None => {

@@ -19,7 +19,7 @@ use messages::Key;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, ResultColumn, SequenceValue};
-use messages::schema::{Catalog, Column, Identity, RelationKind, SequenceSchema, TableSchema};
+use messages::schema::{Catalog, Column, Identity, TableSchemaKind, SequenceSchema, TableSchema};
 use privileges::Kind;
 use sqlparser::ast::{self, Expr};
 use std::collections::BTreeSet;
@@ -491,7 +491,7 @@ pub(super) fn check_is_table(table: &TableSchema) -> Result<()> {
         return Err(SqlError::unsupported(format!("changing rows of the view \"{}\"", table.name)));
     }
     match table.kind() {
-        RelationKind::Sequence | RelationKind::MaterializedView => {
+        TableSchemaKind::Sequence | TableSchemaKind::MaterializedView => {
             let message = format!("cannot change {} \"{}\"", table.kind().word(), table.name);
             Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message))
         }

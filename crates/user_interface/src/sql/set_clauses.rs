@@ -121,3 +121,17 @@ fn column_of_row(query: &ast::Query, place: usize, count: usize, read: Expressio
     let columns: Vec<String> = (0..count).map(|place| format!("c{place}")).collect();
     read(&format!("(SELECT \"{ROW}\".c{place} FROM ({query}) AS \"{ROW}\" ({}))", columns.join(", ")))
 }
+
+/// Errors: 428C9 for a value that a statement gives to a generated column. `inserted`: INSERT gives it.
+pub(super) fn check_not_given(table: &TableSchema, position: usize, inserted: bool) -> Result<()> {
+    if table.generated_column(position).is_none() {
+        return Ok(());
+    }
+    let name = &table.columns[position].name;
+    let message = match inserted {
+        true => format!("cannot insert a non-DEFAULT value into column \"{name}\""),
+        false => format!("column \"{name}\" can only be updated to DEFAULT"),
+    };
+    Err(SqlError::new(sqlstate::GENERATED_ALWAYS, message)
+        .with_detail(format!("Column \"{name}\" is a generated column.")))
+}

@@ -13,7 +13,7 @@ use crate::sql::needs;
 use crate::sql::parse::{self, Statement};
 use crate::sql::rights::{self, Verdict};
 use messages::namespace::{self, PUBLIC};
-use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, RelationKind, TableSchema, VersionedTable};
+use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchemaKind, TableSchema, VersionedTable};
 use messages::{Key, Timestamp};
 use sql_syntax::TooDeep;
 use sql_syntax::limits::DEPTH_MAX;
@@ -94,7 +94,7 @@ fn unpopulated<'c>(catalog: &'c Catalog, name: &ObjectName) -> Option<&'c Versio
 /// Errors: 42809 for a query that locks rows of a materialized view.
 pub(super) fn check_lockable(query: &ast::Query, catalog: &Catalog) -> Result<()> {
     for name in relations_of(query) {
-        if catalog.tables.get(&name).is_some_and(|known| known.table.kind() == RelationKind::MaterializedView) {
+        if catalog.tables.get(&name).is_some_and(|known| known.table.kind() == TableSchemaKind::MaterializedView) {
             let message = format!("cannot lock rows in materialized view \"{name}\"");
             return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
         }
@@ -419,7 +419,7 @@ impl Planner<'_> {
             let kind = view.kind();
             self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("drop cascades to {} {}", kind.word(), view.name));
             match kind {
-                RelationKind::MaterializedView => self.drop_table(&view.name, cascade, all)?,
+                TableSchemaKind::MaterializedView => self.drop_table(&view.name, cascade, all)?,
                 _ => self.drop_view(&view.name, cascade, all)?,
             }
         }
