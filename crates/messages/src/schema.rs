@@ -7,13 +7,13 @@
 pub use crate::catalog::{Catalog, CatalogVersions, VersionedTable};
 pub use crate::extension_schema::ExtensionSchema;
 pub use crate::index_schema::{IndexKey, IndexKeyPart, IndexMethod, IndexSchema, RowExpression};
-pub use crate::table_kinds::{AtCommit, MaterializedQuery, TablePersistence, TableSchemaKind};
 use crate::item::KeyRange;
 use crate::key::Key;
 use crate::namespace;
 use crate::privilege::{Grants, Rights};
 use crate::program::Expression;
 use crate::role::{RoleSchema, Secret};
+pub use crate::table_kinds::{AtCommit, MaterializedQuery, TablePersistence, TableSchemaKind};
 use identifiers::{Incarnation, SessionId, SiteId, TableId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

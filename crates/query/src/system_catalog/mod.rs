@@ -27,8 +27,8 @@ use messages::namespace::{self, PUBLIC, bare};
 use messages::query::SessionFacts;
 use messages::role::READ_ALL_DATA_OID;
 use messages::schema::{
-    Catalog, CommentTarget, ForeignKeySchema, IndexSchema, MaterializedQuery, NamespaceSchema, TableSchemaKind,
-    SequenceSchema, TableSchema,
+    Catalog, CommentTarget, ForeignKeySchema, IndexSchema, MaterializedQuery, NamespaceSchema, SequenceSchema,
+    TableSchema, TableSchemaKind,
 };
 use privileges::path::{PathOwner, SearchPath};
 use std::borrow::Cow;

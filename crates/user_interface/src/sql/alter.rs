@@ -7,7 +7,8 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::checks::CheckDefinition;
 use crate::sql::ddl::Planner;
 use crate::sql::definitions::{
-    KeyDefinition, check_column_count, check_default, column, column_keys, default_expression, generation_expression, table_key,
+    KeyDefinition, check_column_count, check_default, column, column_keys, default_expression, generation_expression,
+    table_key,
 };
 use crate::sql::denials::OwnerReach;
 use crate::sql::expressions::{Compiler, Scope};

@@ -7,7 +7,8 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{FIRST_OBJECT, NAME_BYTES_MAX};
 use crate::sql::checks::CheckDefinition;
 use crate::sql::definitions::{
-    KeyDefinition, check_column_count, check_create_table, check_index_count, check_key_columns, column, column_keys, generation_expression, options, table_key,
+    KeyDefinition, check_column_count, check_create_table, check_index_count, check_key_columns, column, column_keys,
+    generation_expression, options, table_key,
 };
 use crate::sql::denials::{OwnerReach, denied_for};
 use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
@@ -18,7 +19,7 @@ use crate::sql::temporary_syntax::asked_persistence;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, Program};
-use messages::schema::{Catalog, CatalogEntry, IndexSchema, TableSchemaKind, TableSchema, TemporaryOwner};
+use messages::schema::{Catalog, CatalogEntry, IndexSchema, TableSchema, TableSchemaKind, TemporaryOwner};
 use messages::{Key, Row, TableId, Timestamp};
 use privileges::{Kind, Standing};
 use sqlparser::ast;
@@ -443,7 +444,9 @@ impl<'a> Planner<'a> {
                 let error = SqlError::new(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a {what}"));
                 let hint = match kind_found {
                     Some(TableSchemaKind::View) => "Use DROP VIEW to remove a view.",
-                    Some(TableSchemaKind::MaterializedView) => "Use DROP MATERIALIZED VIEW to remove a materialized view.",
+                    Some(TableSchemaKind::MaterializedView) => {
+                        "Use DROP MATERIALIZED VIEW to remove a materialized view."
+                    }
                     Some(TableSchemaKind::Sequence) => "Use DROP SEQUENCE to remove a sequence.",
                     Some(TableSchemaKind::Table) => "Use DROP TABLE to remove a table.",
                     None => "Use DROP INDEX to remove an index.",

@@ -216,12 +216,7 @@ impl Compiler<'_> {
 }
 
 /// Errors: 42601 for a foreign key that would change generated columns.
-fn check_generated(
-    table: &TableSchema,
-    columns: &[usize],
-    on_update: OnChange,
-    on_delete: OnChange,
-) -> Result<()> {
+fn check_generated(table: &TableSchema, columns: &[usize], on_update: OnChange, on_delete: OnChange) -> Result<()> {
     if !columns.iter().any(|column| table.generated_column(*column).is_some()) {
         return Ok(());
     }

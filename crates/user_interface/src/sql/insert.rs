@@ -16,7 +16,7 @@ use crate::sql::types::{Compiled, Stop, Typed};
 use messages::TableId;
 use messages::namespace;
 use messages::program::{Action, ConflictClause, ConflictKey, Expression, InsertInput, Program};
-use messages::schema::{Identity, IndexSchema, TableSchemaKind, TableSchema, VersionedTable};
+use messages::schema::{Identity, IndexSchema, TableSchema, TableSchemaKind, VersionedTable};
 use sqlparser::ast::{self, Expr, SetExpr};
 use std::sync::Arc;
 use values::{Value, Zone};

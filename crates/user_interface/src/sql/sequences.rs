@@ -19,7 +19,7 @@ use messages::Key;
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, ResultColumn, SequenceValue};
-use messages::schema::{Catalog, Column, Identity, TableSchemaKind, SequenceSchema, TableSchema};
+use messages::schema::{Catalog, Column, Identity, SequenceSchema, TableSchema, TableSchemaKind};
 use privileges::Kind;
 use sqlparser::ast::{self, Expr};
 use std::collections::BTreeSet;

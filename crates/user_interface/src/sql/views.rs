@@ -13,7 +13,7 @@ use crate::sql::needs;
 use crate::sql::parse::{self, Statement};
 use crate::sql::rights::{self, Verdict};
 use messages::namespace::{self, PUBLIC};
-use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchemaKind, TableSchema, VersionedTable};
+use messages::schema::{Catalog, CatalogEntry, Column, IndexSchema, TableSchema, TableSchemaKind, VersionedTable};
 use messages::{Key, Timestamp};
 use sql_syntax::TooDeep;
 use sql_syntax::limits::DEPTH_MAX;
