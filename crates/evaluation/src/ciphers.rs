@@ -61,18 +61,18 @@ enum KeyedCipher {
 }
 
 impl KeyedCipher {
-    fn new(key: &[u8]) -> Result<KeyedCipher, &'static str> {
+    fn new(key: &[u8]) -> KeyedCipher {
         fn filled<const N: usize>(key: &[u8]) -> [u8; N] {
             let mut filled = [0; N];
             filled[..key.len()].copy_from_slice(key);
             filled
         }
-        Ok(match key.len() {
+        match key.len() {
             0..=16 => KeyedCipher::Short(Box::new(Aes128::new(&filled::<16>(key).into()))),
             17..=24 => KeyedCipher::Middle(Box::new(Aes192::new(&filled::<24>(key).into()))),
-            25..=32 => KeyedCipher::Long(Box::new(Aes256::new(&filled::<32>(key).into()))),
-            _ => return Err("Cipher cannot be initialized"),
-        })
+            // No more of a longer key is taken.
+            _ => KeyedCipher::Long(Box::new(Aes256::new(&filled::<32>(&key[..key.len().min(32)]).into()))),
+        }
     }
 
     fn encrypt(&self, block: &mut [u8; BLOCK]) {
@@ -111,7 +111,7 @@ fn add(block: &mut [u8; BLOCK], other: &[u8; BLOCK]) {
 impl CipherKind {
     /// Errors, in PostgreSQL's words: a key that is too long, data that is not whole blocks and gets no padding.
     pub(crate) fn encrypt(self, data: &[u8], key: &[u8], vector: &[u8]) -> Result<Vec<u8>, &'static str> {
-        let cipher = KeyedCipher::new(key)?;
+        let cipher = KeyedCipher::new(key);
         let mut data = data.to_vec();
         if self.is_padded {
             let missing = BLOCK - data.len() % BLOCK;
@@ -135,7 +135,7 @@ impl CipherKind {
     /// Errors, in PostgreSQL's words: a key that is too long, and what was not encrypted so.
     pub(crate) fn decrypt(self, data: &[u8], key: &[u8], vector: &[u8]) -> Result<Vec<u8>, &'static str> {
         const FAILED: &str = "Decryption failed";
-        let cipher = KeyedCipher::new(key)?;
+        let cipher = KeyedCipher::new(key);
         let mut data = data.to_vec();
         let (blocks, rest) = data.as_chunks_mut::<BLOCK>();
         if !rest.is_empty() {
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(aes.decrypt(b"abc", b"key", b""), Err("Decryption failed"));
         assert_eq!(aes.decrypt(b"", b"key", b""), Err("Decryption failed"));
         assert_eq!(aes.decrypt(b"0123456789abcdef", b"key", b""), Err("Decryption failed"));
-        assert_eq!(aes.encrypt(b"data", &[b'k'; 33], b""), Err("Cipher cannot be initialized"));
+        assert_eq!(aes.encrypt(b"data", &[b'k'; 33], b""), aes.encrypt(b"data", &[b'k'; 32], b""));
         let unpadded = parse("aes/pad:none").expect("it is there");
         assert_eq!(unpadded.encrypt(b"data", b"key", b""), Err("Encryption failed"));
         assert_eq!(parse("aes-ctr"), Err(Unusable::Unknown("No such cipher algorithm")));

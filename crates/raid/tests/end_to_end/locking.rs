@@ -44,7 +44,9 @@ fn workers_of_a_site_never_have_one_job() {
             admin.query_one("SELECT method FROM raid.concurrency", &[]).is_ok_and(|row| row.get::<_, &str>(0) == method)
         });
         let [mut first, mut second, mut third] = [1, 1, 1].map(|site| world.connect(site));
-        [&mut first, &mut second, &mut third].map(|client| client.batch_execute("BEGIN").expect("a block"));
+        for client in [&mut first, &mut second, &mut third] {
+            client.batch_execute("BEGIN").expect("a block");
+        }
         let (one, other) = (ready(&mut first).expect("a job"), ready(&mut second).expect("a job"));
         assert_ne!(one, other, "{method}");
         let nowait = format!("SELECT id FROM jobs WHERE id = {one} FOR UPDATE NOWAIT");

@@ -238,8 +238,11 @@ fn alike(wanted: &Answer, got: &Answer) -> bool {
 
 /// Everything as it was at the beginning.
 fn prepare(session: &mut Wire, is_postgres: bool) {
-    let tables =
-        if is_postgres { "DROP SCHEMA public CASCADE; CREATE SCHEMA public" } else { "DROP TABLE IF EXISTS t, u" };
+    let tables = if is_postgres {
+        "DROP SCHEMA public CASCADE; CREATE SCHEMA public"
+    } else {
+        "DROP TABLE IF EXISTS t, u CASCADE"
+    };
     done(session, tables);
     if !is_postgres {
         done(session, "DROP PROCEDURE IF EXISTS p");

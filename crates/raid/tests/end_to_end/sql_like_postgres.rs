@@ -195,9 +195,14 @@ fn clear(world: &World, postgres: &Postgres) {
     assert_eq!(cleared.error(), None, "{cleared:?}");
     eventually("a site to drop its tables", || {
         let mut session = Wire::connect(world.sql(1), "raid", "raid");
-        let found = session.simple("SELECT tablename FROM pg_tables WHERE schemaname = 'public'", None);
+        let found = session.simple(
+            "SELECT 'TABLE \"' || tablename::text || '\" CASCADE' FROM pg_tables WHERE schemaname = 'public' \
+             UNION ALL SELECT 'SEQUENCE IF EXISTS \"' || relname::text || '\"' FROM pg_class WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace \
+             UNION ALL SELECT 'PROCEDURE \"' || proname::text || '\"' FROM pg_proc WHERE prokind = 'p' AND pronamespace = 'public'::regnamespace",
+            None,
+        );
         let names = found.lines.iter().filter_map(|line| line.strip_prefix("row "));
-        let drops: Vec<String> = names.map(|name| format!("DROP TABLE \"{name}\" CASCADE;")).collect();
+        let drops: Vec<String> = names.map(|name| format!("DROP {};", name.replace("\\\"", "\""))).collect();
         found.error().is_none() && (drops.is_empty() || session.simple(&drops.concat(), None).error().is_none())
     });
 }

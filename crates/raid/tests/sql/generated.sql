@@ -91,7 +91,7 @@ UPDATE account SET amount = 1;
 SELECT * FROM account;
 SELECT attname::text, attgenerated::text, atthasdef FROM pg_attribute WHERE attrelid = 'account'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'account'::regclass ORDER BY adnum;
-SELECT pg_get_expr(adbin, adrelid, true) FROM pg_attrdef WHERE adrelid = 'account'::regclass ORDER BY adnum;
+SELECT pg_get_expr(adbin, adrelid, true) FROM pg_attrdef WHERE adrelid = 'account'::regclass AND adnum = 3;
 SELECT column_name::text, column_default::text, is_generated::text, generation_expression::text FROM information_schema.columns WHERE table_name = 'account' ORDER BY ordinal_position;
 ALTER TABLE account DROP COLUMN amount;
 ALTER TABLE account DROP COLUMN doubled;

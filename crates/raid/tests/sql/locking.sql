@@ -35,7 +35,9 @@ SELECT state FROM job GROUP BY state FOR UPDATE SKIP LOCKED;
 SELECT id FROM job HAVING true FOR UPDATE;
 SELECT max(id) FROM job FOR SHARE;
 SELECT rank() OVER (ORDER BY id) FROM job FOR UPDATE;
+--! missing: a lock behind a SELECT without FROM is a syntax error
 SELECT id FROM job UNION SELECT 1 FOR UPDATE;
+--! missing: a lock behind a SELECT without FROM is a syntax error
 SELECT 1 FOR UPDATE SKIP LOCKED;
 --! with ready
 SELECT id FROM job WHERE state = $1 ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED;
@@ -64,6 +66,7 @@ UPDATE job SET note = 'z' WHERE id = (SELECT id FROM job FOR UPDATE);
 UPDATE job SET note = 'z' WHERE id = (SELECT id, state FROM job FOR UPDATE);
 UPDATE job SET note = 'z' WHERE id IN (SELECT id, state FROM job FOR UPDATE);
 UPDATE job SET note = 'z' WHERE id = (SELECT nothing FROM job FOR UPDATE);
+--! missing: a subquery that locks is looked at before its tables
 UPDATE job SET note = 'z' WHERE id = (SELECT id FROM nothing FOR UPDATE);
 UPDATE job SET note = 'z' WHERE id = (SELECT b FROM nokey LIMIT 1 FOR UPDATE);
 UPDATE job SET note = 'z' WHERE id = (SELECT a FROM nokey ORDER BY a LIMIT 1 FOR UPDATE OF job);

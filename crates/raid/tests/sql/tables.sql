@@ -104,8 +104,6 @@ CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1';
 CREATE TRIGGER t BEFORE INSERT ON a FOR EACH ROW EXECUTE FUNCTION f();
 CREATE TYPE mood AS ENUM ('sad', 'ok');
 DROP TYPE mood;
---! unsupported
-CREATE EXTENSION pgcrypto;
 CREATE ROLE somebody;
 DROP ROLE somebody;
 --! unsupported

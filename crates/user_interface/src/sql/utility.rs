@@ -568,9 +568,9 @@ impl Words<'_> {
                 Some(format @ ("json" | "xml" | "yaml")) => {
                     Err(SqlError::unsupported(format!("EXPLAIN (FORMAT {})", format.to_uppercase())))
                 }
-                other => {
-                    let message =
-                        format!("unrecognized value for EXPLAIN option \"format\": \"{}\"", other.unwrap_or_default());
+                None => Err(SqlError::new(sqlstate::SYNTAX_ERROR, "format requires a parameter")),
+                Some(other) => {
+                    let message = format!("unrecognized value for EXPLAIN option \"format\": \"{}\"", other);
                     Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message))
                 }
             };
