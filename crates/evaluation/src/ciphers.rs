@@ -109,7 +109,7 @@ fn add(block: &mut [u8; BLOCK], other: &[u8; BLOCK]) {
 }
 
 impl CipherKind {
-    /// Errors, in PostgreSQL's words: a key that is too long, data that is not whole blocks and gets no padding.
+    /// Errors, in PostgreSQL's words: data that is not whole blocks and gets no padding.
     pub(crate) fn encrypt(self, data: &[u8], key: &[u8], vector: &[u8]) -> Result<Vec<u8>, &'static str> {
         let cipher = KeyedCipher::new(key);
         let mut data = data.to_vec();
@@ -132,7 +132,7 @@ impl CipherKind {
         Ok(data)
     }
 
-    /// Errors, in PostgreSQL's words: a key that is too long, and what was not encrypted so.
+    /// Errors, in PostgreSQL's words: what was not encrypted so.
     pub(crate) fn decrypt(self, data: &[u8], key: &[u8], vector: &[u8]) -> Result<Vec<u8>, &'static str> {
         const FAILED: &str = "Decryption failed";
         let cipher = KeyedCipher::new(key);
