@@ -29,6 +29,8 @@ pub struct RunBounds {
     pub methods: bool,
     /// Clients take values of a sequence, too.
     pub draws: bool,
+    /// Clients lock what nobody else has (`SKIP LOCKED`), too.
+    pub takes: bool,
     /// In some runs clients work on tables between which there are foreign keys, too.
     pub families: bool,
     /// In some runs sites take snapshots of the instance, and worlds are made from them, too.
@@ -51,6 +53,7 @@ impl Default for RunBounds {
             disks_back: true,
             methods: true,
             draws: true,
+            takes: false,
             families: true,
             snapshots: true,
             situations: Situations::BySeed,

@@ -155,6 +155,8 @@ pub struct Mix {
     pub sites: u64,
     /// Whether values of a sequence are taken.
     pub draws: bool,
+    /// Whether lists are locked that nobody else has.
+    pub takes: bool,
     /// Parents that clients work on at a time; 0: none.
     pub families: u64,
     /// One in so many transactions is about them and their children.
@@ -186,6 +188,7 @@ impl Mix {
             switching: 0,
             sites: 0,
             draws: true,
+            takes: false,
             families: 0,
             raising: 1,
         };
@@ -570,7 +573,7 @@ impl Workload {
                     if !written.contains(&list) {
                         if random.one_in(4) {
                             plan.push(WorkloadStep::ReadListForUpdate(list));
-                        } else if random.one_in(4) {
+                        } else if self.mix.takes && random.one_in(4) {
                             plan.push(WorkloadStep::TakeList { low: list, high: list + TAKEN_FROM });
                         }
                         written.push(list);

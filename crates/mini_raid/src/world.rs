@@ -121,6 +121,7 @@ fn draw_profile(random: &mut SeededRandom, sites: usize, planted: Planted, bound
         }
     }
     profile.mix.draws = bounds.draws;
+    profile.mix.takes = bounds.takes;
     profile
 }
 

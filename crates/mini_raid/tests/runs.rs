@@ -258,6 +258,15 @@ fn a_copy_that_was_mended_restarts_with_the_others() {
     must_hold(&storm(876, 3));
 }
 
+/// If this fails, two workers of one site are given one row.
+#[test]
+fn rows_that_nobody_has_are_taken_in_these_runs() {
+    for seed in 1..=12 {
+        let bounds = RunBounds { turns: turns_of(seed), takes: true, ..RunBounds::default() };
+        must_hold(&run(seed, 3, Planted::none(), bounds));
+    }
+}
+
 /// If this fails, runs no longer reach what disks that go back can go wrong by.
 #[test]
 fn disks_go_back_in_some_runs() {

@@ -7,9 +7,12 @@
 use crate::history::{RunHistory, TransactionFate};
 use std::collections::BTreeMap;
 
+/// When it was asked for and told, and by which transaction.
+type TakenAt = (u64, u64, usize);
+
 /// Looks at everything, at the end of a run. Errors: what was given to two.
 pub fn check(history: &RunHistory) -> Result<(), String> {
-    let mut asked: BTreeMap<(usize, u64), Vec<(u64, u64, usize)>> = BTreeMap::new();
+    let mut asked: BTreeMap<(usize, u64), Vec<TakenAt>> = BTreeMap::new();
     for (number, transaction) in history.transactions.iter().enumerate() {
         for taken in &transaction.taken {
             asked.entry((transaction.site, taken.key)).or_default().push((taken.asked, taken.told, number));

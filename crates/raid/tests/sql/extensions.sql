@@ -41,7 +41,7 @@ SELECT extname::text, extversion, extrelocatable, extnamespace::regnamespace::te
 SELECT e.extname::text, d.description FROM pg_extension e JOIN pg_description d ON d.objoid = e.oid AND d.classoid = 'pg_extension'::regclass WHERE extname <> 'plpgsql';
 SELECT name::text, default_version, installed_version, comment FROM pg_available_extensions WHERE name IN ('uuid-ossp', 'pgcrypto') ORDER BY name;
 SELECT name::text, version, installed, superuser, trusted, relocatable, schema::text, comment FROM pg_available_extension_versions WHERE name = 'uuid-ossp' OR (name = 'pgcrypto' AND version = '1.3') ORDER BY name;
-SELECT p.proname::text, p.pronargs, p.provolatile::text, p.proisstrict, p.prosrc, d.deptype::text FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass JOIN pg_extension e ON e.oid = d.refobjid WHERE e.extname = 'uuid-ossp' ORDER BY p.proname;
+SELECT p.proname::text AS called, p.pronargs, p.provolatile::text, p.proisstrict, p.prosrc, d.deptype::text FROM pg_proc p JOIN pg_depend d ON d.objid = p.oid AND d.classid = 'pg_proc'::regclass JOIN pg_extension e ON e.oid = d.refobjid WHERE e.extname = 'uuid-ossp' ORDER BY 1;
 SELECT uuid_nil(), uuid_ns_dns(), uuid_ns_url(), uuid_ns_oid(), uuid_ns_x500();
 SELECT uuid_generate_v3(uuid_ns_dns(), 'www.example.com'), uuid_generate_v5(uuid_ns_url(), 'http://example.com/'), uuid_generate_v5(uuid_nil(), '');
 SELECT uuid_generate_v5(uuid_ns_dns(), NULL), uuid_generate_v3(NULL, 'x');

@@ -70,7 +70,10 @@ impl Outputs<'_> {
 
 /// The queries and programs of a MERGE. Errors: 42601, 42712, 42P01, 42703, 0A000 for a target without primary key that rows may match.
 pub(super) fn halves(compiler: &mut Compiler, merge: &ast::Merge, made: &[TableId]) -> Compiled<Vec<MergeHalf>> {
-    if merge.output.is_some() || !merge.optimizer_hints.is_empty() {
+    if merge.output.is_some() {
+        return Err(SqlError::syntax("RETURNING").into());
+    }
+    if !merge.optimizer_hints.is_empty() {
         return Err(SqlError::unsupported("MERGE of this form").into());
     }
     let named = compiler.table_factor(&merge.table)?;

@@ -108,7 +108,7 @@ fn check(needs: &Needs, standing: &Standing, catalog: &Catalog) -> Result<()> {
     match needs.tables.iter().find(|need| !need.is_met(standing)) {
         None => Ok(()),
         Some(need) if need.table.sequence.is_some() => Err(denied_for("sequence", &need.table.name)),
-        Some(need) => Err(denied_for("table", &need.table.name)),
+        Some(need) => Err(denied_for(need.table.kind().word(), &need.table.name)),
     }
 }
 
