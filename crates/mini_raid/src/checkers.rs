@@ -3,6 +3,7 @@
 //! * [`serializability`]: what clients saw fits one order of transactions that agrees with real time;
 //! * [`durability`]: what was acknowledged is there at the end, what was refused is not;
 //! * [`copies`]: all sites end with equal copies, nothing stale;
+//! * [`draws`]: a sequence gives out no value twice;
 //! * [`families`]: no child lacks its parent, cascades are whole;
 //! * [`locks`]: what was taken because nobody else had it, nobody else has had;
 //! * [`methods`]: a site runs the method of concurrency control that is installed there;
@@ -14,6 +15,7 @@
 //! Liveness is checked where the world ends (`world::ending`): every site is up, every request is answered.
 
 pub mod copies;
+pub mod draws;
 pub mod durability;
 pub mod families;
 pub mod locks;

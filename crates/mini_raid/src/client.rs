@@ -270,7 +270,7 @@ impl SimulatedClient {
                 SessionReply::Executed { rows, .. } if matches!(step, WorkloadStep::TakeList { .. }) => {
                     self.took(&rows, asked, now, workload).err().map(ClientAction::Wrong)
                 }
-                reply => match self.take(&step, reply, workload) {
+                reply => match self.take(now, &step, reply, workload) {
                     Ok(()) if matches!(step, WorkloadStep::Rollback) => Some(self.rolled_back(now)),
                     Ok(()) => None,
                     Err(wrong) => Some(ClientAction::Wrong(wrong)),
@@ -321,7 +321,13 @@ impl SimulatedClient {
     }
 
     /// Notes what an answer says. Errors: it cannot be.
-    fn take(&mut self, step: &WorkloadStep, reply: SessionReply, workload: &mut Workload) -> Result<(), String> {
+    fn take(
+        &mut self,
+        now: u64,
+        step: &WorkloadStep,
+        reply: SessionReply,
+        workload: &mut Workload,
+    ) -> Result<(), String> {
         let (rows, affected) = match (step, reply) {
             (WorkloadStep::Begin(_), SessionReply::Begun)
             | (WorkloadStep::Commit, SessionReply::Committed { .. })
@@ -377,7 +383,7 @@ impl SimulatedClient {
             WorkloadStep::MakeSequence => workload.has_sequence = true,
             WorkloadStep::Draw => {
                 let value = rows.first().and_then(|row| row[0].as_integer());
-                workload.saw_value(value.ok_or("a sequence gave out nothing")?)?;
+                workload.drawn.note(value.ok_or("a sequence gave out nothing")?, now);
             }
             WorkloadStep::ScanCounters { low, high } => {
                 let counters: Vec<u64> = workload.counters().filter(|key| (low..high).contains(key)).collect();

@@ -4,6 +4,7 @@
 
 mod plans;
 
+use crate::checkers::draws::DrawnValues;
 use crate::checkers::notifications::is_notified;
 use crate::client::{plan_families, plan_tables};
 use crate::families::{FamilyStep, KnownFamilies};
@@ -15,7 +16,7 @@ use messages::SiteId;
 use messages::limits::MILLISECOND;
 use messages::session::AccessMode;
 use messages::settings::Parameter;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Additions to one counter, at most: digits of two bits, none of which may reach the sign.
 const DIGITS: usize = 30;
@@ -227,7 +228,7 @@ pub struct Workload {
     /// Transactions since the last one about the sequence.
     undrawn: u64,
     /// Values of the sequence that clients were told.
-    drawn: BTreeSet<i64>,
+    pub drawn: DrawnValues,
     /// Parents and children that clients know of.
     pub families: KnownFamilies,
 }
@@ -247,16 +248,8 @@ impl Workload {
             table_rounds: BTreeMap::new(),
             has_sequence: false,
             undrawn: 0,
-            drawn: BTreeSet::new(),
+            drawn: DrawnValues::default(),
             families: KnownFamilies::default(),
-        }
-    }
-
-    /// A client was told this value of the sequence. Errors: another one was told it before.
-    pub fn saw_value(&mut self, value: i64) -> Result<(), String> {
-        match self.drawn.insert(value) {
-            true => Ok(()),
-            false => Err(format!("the sequence gave out {value} twice")),
         }
     }
 

@@ -258,6 +258,13 @@ fn a_copy_that_was_mended_restarts_with_the_others() {
     must_hold(&storm(876, 3));
 }
 
+/// If this fails, a block of a sequence's values that was lost with the power of all machines is held against the site that gives it out anew.
+#[test]
+fn a_block_that_power_took_is_given_out_again() {
+    let bounds = RunBounds { turns: turns_of(2_000_046), takes: true, ..RunBounds::default() };
+    must_hold(&run(2_000_046, 3, Planted::none(), bounds));
+}
+
 /// If this fails, two workers of one site are given one row.
 #[test]
 fn rows_that_nobody_has_are_taken_in_these_runs() {

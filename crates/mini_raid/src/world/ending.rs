@@ -280,6 +280,7 @@ impl World {
             self.listeners.check(&self.history, &living),
             copies::check(&contents),
             durability::check(&self.history),
+            self.workload.drawn.check(&self.history.losses),
             families::check(&self.history),
             locks::check(&self.history),
             serializability::check(&self.history),
