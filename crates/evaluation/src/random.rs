@@ -1,14 +1,37 @@
 //! Random bits for functions whose answers nobody may guess: `gen_random_bytes` makes keys of them.
 //!
-//! Invariant: who knows some of the bits, and not the key, knows nothing of the others. They are SHA-256 of the key and of a counter, which is the generator of a key that
-//! nobody guesses (NIST SP 800-90A has more of its kind). The same key gives the same bits.
+//! Invariant: who knows some of the bits, and not the key, knows nothing of the others. They are SHA-256 of the key and of a counter (NIST SP 800-90A has more of
+//! its kind). The same key gives the same bits.
 
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What bits are made of.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct RandomKey(pub [u8; 32]);
+pub struct RandomKey {
+    secret: [u8; 32],
+    number: u64,
+}
+
+/// Gives each execution a key of its own: a secret that the operating system drew once, and a number.
+#[derive(Debug)]
+pub struct RandomKeys {
+    secret: RandomKey,
+    drawn: AtomicU64,
+}
+
+impl RandomKeys {
+    /// Keys of a secret that nobody guesses.
+    pub fn new(secret: [u8; 32]) -> RandomKeys {
+        RandomKeys { secret: RandomKey { secret, number: 0 }, drawn: AtomicU64::new(0) }
+    }
+
+    /// The next key.
+    pub fn draw(&self) -> RandomKey {
+        RandomKey { number: self.drawn.fetch_add(1, Ordering::Relaxed), ..self.secret }
+    }
+}
 
 /// A key is shown to nobody.
 impl fmt::Debug for RandomKey {
@@ -40,7 +63,8 @@ impl RandomBits {
             }
             self.drawn += 1;
             let mut digest = Sha256::new();
-            digest.update(self.key.0);
+            digest.update(self.key.secret);
+            digest.update(self.key.number.to_be_bytes());
             digest.update(self.drawn.to_be_bytes());
             let digest = digest.finalize();
             let (words, _) = digest.as_chunks::<8>();
@@ -56,12 +80,13 @@ mod tests {
     /// A simulation would not be the same twice, or two executions would make the same keys.
     #[test]
     fn bits_depend_on_the_key_alone() {
-        let draw = |key: u8| {
-            let mut bits = RandomBits::new(RandomKey([key; 32]));
-            [(); 9].map(|()| bits.draw())
+        let draw = |secret: u8, executions: usize| -> Vec<u64> {
+            let keys = RandomKeys::new([secret; 32]);
+            let bits = (0..executions).map(|_| RandomBits::new(keys.draw()));
+            bits.flat_map(|mut bits| [(); 9].map(|()| bits.draw())).collect()
         };
-        assert_eq!(draw(1), draw(1));
-        let all: std::collections::BTreeSet<u64> = draw(1).into_iter().chain(draw(2)).collect();
-        assert_eq!(all.len(), 18);
+        assert_eq!(draw(1, 2), draw(1, 2));
+        let all: std::collections::BTreeSet<u64> = draw(1, 2).into_iter().chain(draw(2, 2)).collect();
+        assert_eq!(all.len(), 36);
     }
 }

@@ -41,7 +41,7 @@ mod zones;
 
 pub use datafusion::sql::sqlparser;
 pub use error::QueryError;
-pub use evaluation::random::RandomKey;
+pub use evaluation::random::{RandomKey, RandomKeys};
 pub use messages::query::SessionFacts;
 pub use planning::Interrupt;
 pub use processor::{Engine, Execution, Planned, Prepared, Processor, Ready, RowStream};

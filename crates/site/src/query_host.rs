@@ -23,7 +23,7 @@ use messages::schema::CatalogVersions;
 use messages::session::{Failure, IndexPath, SessionReply, SessionRequest, StatementFailure};
 use messages::snapshot_report;
 use messages::{Envelope, EpochNumber, Incarnation, KeyRange, Message, ServerKind, SessionId, SiteId};
-use query::{Execution, Interrupt, Prepared, Processor, QueryError, RandomKey, Ready, ScanBatch, ScanRequest, Tables};
+use query::{Execution, Interrupt, Prepared, Processor, QueryError, RandomKeys, Ready, ScanBatch, ScanRequest, Tables};
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -46,6 +46,7 @@ struct Threads {
     shared: Weak<SiteShared>,
     processor: Arc<Processor>,
     planners: Arc<Planners>,
+    random: Arc<RandomKeys>,
     executors: Vec<Executor>,
 }
 
@@ -123,11 +124,14 @@ impl QueryHost {
     pub(crate) fn start(&self, shared: &Arc<SiteShared>, config: &Arc<SiteConfig>) -> Result<(), String> {
         let processor = Processor::with_memory(memory_bytes()).map_err(|error| error.to_string())?;
         let executors = (0..limits::EXECUTORS).map(|_| Executor::start()).collect::<Result<_, String>>()?;
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret).map_err(|error| error.to_string())?;
         let threads = Threads {
             config: config.clone(),
             shared: Arc::downgrade(shared),
             processor: Arc::new(processor),
             planners: Arc::default(),
+            random: Arc::new(RandomKeys::new(secret)),
             executors,
         };
         assert!(self.threads.set(threads).is_ok(), "a host starts once");
@@ -168,8 +172,9 @@ impl QueryHost {
                 let (gate, interrupt) = (Arc::<Gate>::default(), Interrupt::default());
                 let (processor, planners) = (threads.processor.clone(), threads.planners.clone());
                 let (own_gate, own_interrupt) = (gate.clone(), interrupt.clone());
-                let config = threads.config.clone();
-                let job = QueryJob { session, life, config, shared, processor, planners, gate, interrupt, wanted };
+                let (config, random) = (threads.config.clone(), threads.random.clone());
+                let job =
+                    QueryJob { session, life, config, shared, processor, planners, random, gate, interrupt, wanted };
                 let running = RunningQuery { gate: own_gate, abort, interrupt: own_interrupt, more };
                 self.running().insert(session, running);
                 threads.assign(job, request, registration);
@@ -273,6 +278,7 @@ struct QueryJob {
     shared: Arc<SiteShared>,
     processor: Arc<Processor>,
     planners: Arc<Planners>,
+    random: Arc<RandomKeys>,
     gate: Arc<Gate>,
     interrupt: Interrupt,
     wanted: mpsc::UnboundedReceiver<()>,
@@ -424,8 +430,7 @@ impl QueryJob {
 
     /// `time_micros`: when the transaction began. Each execution draws its own random numbers.
     fn execution(&self, parameters: Vec<Value>, time_micros: i64) -> Execution {
-        let mut random_key = RandomKey::default();
-        getrandom::fill(&mut random_key.0).expect("the operating system has randomness");
+        let random_key = self.random.draw();
         Execution {
             parameters,
             random_key,

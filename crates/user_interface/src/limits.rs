@@ -70,6 +70,8 @@ pub const SUPPLIED_ROWS: usize = QUERY_BATCH_ROWS;
 pub const SUPPLIED_BYTES: usize = 1 << 20;
 /// Rows of a query kept while it feeds a change of the table that it reads.
 pub const KEPT_ROWS_MAX: usize = 1_000_000;
+/// Bytes of rows that a statement keeps: twice what a transaction may write.
+pub const KEPT_BYTES_MAX: usize = 2 * messages::limits::TRANSACTION_BYTES_MAX;
 /// Longest line of COPY data, in bytes.
 pub const COPY_LINE_BYTES_MAX: usize = MESSAGE_BYTES_MAX;
 /// Longest identifier, in bytes (PostgreSQL's `NAMEDATALEN - 1`); longer ones are cut.

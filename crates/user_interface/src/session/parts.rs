@@ -2,9 +2,8 @@
 //!
 //! Invariants: a part is over before the next one begins; the client gets nothing of the statement before its last edge.
 
-use crate::limits::{KEPT_ROWS_MAX, SUPPLIED_ROWS};
 use crate::session::parts_progress::{PartStage, PartsProgress};
-use crate::session::queries::{cancelled, too_many_rows};
+use crate::session::queries::cancelled;
 use crate::session::state::{Execution, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::part_queries::kept_values;
@@ -30,14 +29,20 @@ impl Turn<'_> {
             PartStage::Begin => self.begin_part(execution, 0),
             PartStage::Query(_) => unreachable!("the query processor is waited for"),
             PartStage::Taking(part, taker) => {
-                progress.take(&parts.parts[part], rows, affected);
+                let taken = progress.returned(&parts.parts[part], rows, affected);
                 execution.affected += affected;
-                self.supply_part(execution, part, taker);
+                match taken {
+                    Ok(()) => self.supply_part(execution, part, taker),
+                    Err(error) => {
+                        self.session.work = Work::Statement(execution);
+                        self.fail(&error);
+                    }
+                }
             }
             PartStage::End => {
                 let progress = execution.parts.take().expect("it has come here");
                 execution.affected = progress.affected;
-                self.program_returned(execution, progress.returned);
+                self.program_returned(execution, progress.output);
             }
         }
     }
@@ -79,11 +84,10 @@ impl Turn<'_> {
         let parts = parts_of(&execution);
         let progress = progress(&mut execution);
         let PartStage::Query(part) = progress.stage else { unreachable!("a query was asked for rows") };
-        if progress.found.len() + rows.len() > KEPT_ROWS_MAX {
+        if let Err(error) = progress.find(rows) {
             self.session.work = Work::Statement(execution);
-            return self.fail(&too_many_rows());
+            return self.fail(&error);
         }
-        progress.found.extend(rows);
         if !last {
             return self.more(execution, Step::PartRows);
         }
@@ -112,11 +116,10 @@ impl Turn<'_> {
 
     fn supply_part(&mut self, mut execution: Box<Execution>, part: usize, taker: usize) {
         let progress = progress(&mut execution);
-        let count = progress.left.len().min(SUPPLIED_ROWS);
-        if count == 0 {
+        let rows = progress.supply();
+        if rows.is_empty() {
             return self.begin_taking(execution, part, taker + 1);
         }
-        let rows = progress.left.drain(..count).collect();
         let program = parts_of(&execution).parts[part].takers[taker].program.clone();
         self.execute_program(&mut execution, program, rows, Step::PartProgram);
         self.session.work = Work::Statement(execution);

@@ -3,7 +3,7 @@
 //! Invariant: no more rows are asked for while the client does not take what was sent, or a portal has had as many as it asked for.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{KEPT_ROWS_MAX, OUTPUT_BYTES_HIGH, SUPPLIED_ROWS};
+use crate::limits::{KEPT_BYTES_MAX, KEPT_ROWS_MAX, OUTPUT_BYTES_HIGH, SUPPLIED_ROWS};
 use crate::protocol::backend;
 use crate::session::state::{Again, CancelReason, Confirmed, Execution, Step, Supply, TextLanguage, Work};
 use crate::session::turn::Turn;
@@ -234,11 +234,23 @@ impl Turn<'_> {
     }
 }
 
-/// 54000.
-pub(super) fn too_many_rows() -> Box<SqlError> {
-    let message = format!("a statement that changes the table it reads may find at most {KEPT_ROWS_MAX} rows");
-    SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message)
-        .with_hint("Change the rows in several statements, or copy them into another table first.")
+/// Errors: 54000 for more rows than a statement may keep until it has found all of them.
+pub(super) fn check_kept(rows: usize, bytes: usize) -> Result<()> {
+    if rows <= KEPT_ROWS_MAX && bytes <= KEPT_BYTES_MAX {
+        return Ok(());
+    }
+    let mebibytes = KEPT_BYTES_MAX >> 20;
+    let message = format!(
+        "a statement that keeps what it finds until it changes rows may find at most {KEPT_ROWS_MAX} rows, and {mebibytes} MiB"
+    );
+    Err(SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message)
+        .with_hint("Change the rows in several statements, or copy them into another table first."))
+}
+
+/// What rows take in memory.
+pub(super) fn bytes_of(rows: &[Vec<Value>]) -> usize {
+    let of_row = |row: &Vec<Value>| size_of::<Vec<Value>>() + row.iter().map(Value::size_in_memory).sum::<usize>();
+    rows.iter().map(of_row).sum()
 }
 
 /// The types that the client declared, by object identifier.
@@ -255,9 +267,8 @@ fn keep(
     catalog: &Catalog,
 ) -> Result<()> {
     let supply = &mut execution.supply;
-    if supply.rows.len() + rows.len() > KEPT_ROWS_MAX {
-        return Err(too_many_rows());
-    }
+    supply.bytes += bytes_of(&rows);
+    check_kept(supply.rows.len() + rows.len(), supply.bytes)?;
     for row in rows {
         if key_types.is_empty() {
             supply.rows.push_back(row);

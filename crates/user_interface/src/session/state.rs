@@ -288,6 +288,8 @@ pub struct Supply {
     pub rows: VecDeque<Vec<Value>>,
     /// Keys that were supplied, and which of the rows each came with: a row that joins several times is changed once.
     pub keys: BTreeMap<Arc<[u8]>, usize>,
+    /// What rows took that have been kept.
+    pub bytes: usize,
     /// The query has no more.
     pub last: bool,
 }

@@ -520,6 +520,9 @@ pub fn mentioned(statement: &Statement, lookup: &NameLookup) -> Vec<Key> {
         },
         Statement::Utility(utility) => match &**utility {
             Utility::Copy(Copy { source: CopySource::Table(name, _), .. }) => lookup.keys(NameKind::Relation, name),
+            Utility::Refresh(refresh) => lookup.keys(NameKind::Relation, &refresh.name),
+            Utility::LockTable(locking) => of_relations(locking.tables.clone()),
+            Utility::Maintenance(maintenance) => of_relations(maintenance.relations()),
             Utility::Roles(roles) => roles.mentioned(lookup),
             Utility::Sequence(sequence) => sequence.mentioned(lookup),
             Utility::Types(statement) => statement.mentioned(lookup),

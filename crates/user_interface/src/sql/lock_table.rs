@@ -16,7 +16,7 @@ use messages::advisory::{AdvisoryKey, AdvisoryMode};
 use messages::namespace;
 use messages::privilege::Privileges;
 use messages::program::{Action, Program, RowLockStrength, RowLockWait, SelectLock};
-use messages::schema::{CatalogEntry, TableSchema, VersionedTable};
+use messages::schema::{CatalogEntry, TableSchema, TableSchemaKind, VersionedTable};
 use privileges::Standing;
 use std::sync::Arc;
 
@@ -64,10 +64,11 @@ impl TableLocking {
                     }
                 });
             };
-            match (found.table.sequence.is_some(), found.table.view.is_some()) {
-                (true, _) => Err(not_lockable(shown, "sequences")),
-                (_, true) => Err(SqlError::unsupported("LOCK TABLE of a view")),
-                _ => Ok(found.clone()),
+            match found.table.kind() {
+                TableSchemaKind::Sequence => Err(not_lockable(shown, "sequences")),
+                TableSchemaKind::MaterializedView => Err(not_lockable(shown, "materialized views")),
+                TableSchemaKind::View => Err(SqlError::unsupported("LOCK TABLE of a view")),
+                TableSchemaKind::Table => Ok(found.clone()),
             }
         };
         self.tables.iter().map(table).collect()
