@@ -76,6 +76,15 @@ impl SqlError {
         SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, format!("{feature} is not supported"))
     }
 
+    /// What is to be dropped is needed by others, 2BP01. `dependents`: each in a line.
+    #[cold]
+    pub fn needed(what: impl std::fmt::Display, dependents: impl Into<String>) -> Box<SqlError> {
+        let message = format!("cannot drop {what} because other objects depend on it");
+        SqlError::new(sqlstate::DEPENDENT_OBJECTS, message)
+            .with_detail(dependents)
+            .with_hint("Use DROP ... CASCADE to drop the dependent objects too.")
+    }
+
     /// A prepared statement has other columns by now, 0A000. Drivers know it by the function of PostgreSQL that says so, and prepare it again.
     #[cold]
     pub fn plan_changed() -> Box<SqlError> {

@@ -398,12 +398,10 @@ impl Planner<'_> {
         for dependent in dependents {
             let shown = namespace::bare(&table.name);
             if !cascade {
-                let message = format!("cannot drop column {name} of table {shown} because other objects depend on it");
-                return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message)
-                    .with_detail(format!(
-                        "column {dependent} of table {shown} depends on column {name} of table {shown}"
-                    ))
-                    .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+                return Err(SqlError::needed(
+                    format!("column {name} of table {shown}"),
+                    format!("column {dependent} of table {shown} depends on column {name} of table {shown}"),
+                ));
             }
             self.notice(
                 sqlstate::SUCCESSFUL_COMPLETION,

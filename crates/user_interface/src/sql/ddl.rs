@@ -274,6 +274,19 @@ impl<'a> Planner<'a> {
         self.notices.push(*SqlError::new(code, message));
     }
 
+    /// What CASCADE has taken along, each as `drop cascades to what`: one notice, as PostgreSQL tells it.
+    pub(super) fn tell_cascades(&mut self, lines: &[String]) {
+        match lines {
+            [] => {}
+            [one] => self.notice(sqlstate::SUCCESSFUL_COMPLETION, one.clone()),
+            several => {
+                let message = format!("drop cascades to {} other objects", several.len());
+                self.notices
+                    .push(*SqlError::new(sqlstate::SUCCESSFUL_COMPLETION, message).with_detail(several.join("\n")));
+            }
+        }
+    }
+
     /// A notice of the class "warning" is one.
     pub(super) fn warn(&mut self, code: &'static str, message: String) {
         self.notice(code, message);

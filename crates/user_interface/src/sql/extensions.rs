@@ -358,10 +358,7 @@ impl Planner<'_> {
         let dependents = self.dependents_of_extension(known, facts)?;
         if !dependents.is_empty() && !cascade {
             let lines = self.lines_on_extension(known, facts)?;
-            let message = format!("cannot drop extension {} because other objects depend on it", known.name);
-            return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message)
-                .with_detail(lines.join("\n"))
-                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            return Err(SqlError::needed(format!("extension {}", known.name), lines.join("\n")));
         }
         let told = self.notices.len();
         for (dependent, _) in &dependents {
@@ -380,15 +377,7 @@ impl Planner<'_> {
         self.notices.truncate(told);
         let lines: Vec<String> =
             dependents.iter().map(|(what, _)| format!("drop cascades to {}", what.described())).collect();
-        match lines.as_slice() {
-            [] => {}
-            [one] => self.notice(sqlstate::SUCCESSFUL_COMPLETION, one.clone()),
-            several => {
-                let message = format!("drop cascades to {} other objects", several.len());
-                self.notices
-                    .push(*SqlError::new(sqlstate::SUCCESSFUL_COMPLETION, message).with_detail(several.join("\n")));
-            }
-        }
+        self.tell_cascades(&lines);
         self.write(CatalogEntry::extension_key(&known.name), None);
         Ok(())
     }

@@ -322,25 +322,14 @@ impl Planner<'_> {
             let name = reference.child.foreign_keys[reference.foreign_key].name.clone();
             let dependent = format!("constraint {name} on table {}", reference.child.name);
             if !cascade {
-                let message = format!("cannot drop {what} because other objects depend on it");
-                return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                    .with_detail(format!("{dependent} depends on {}", depended(what, table)))
-                    .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+                return Err(SqlError::needed(what, format!("{dependent} depends on {}", depended(what, table))));
             }
             dependents.push(format!("drop cascades to {dependent}"));
             let mut child = TableSchema::clone(&*self.table(&reference.child.name)?);
             child.foreign_keys.retain(|key| key.name != name);
             self.write_table(child);
         }
-        match dependents.as_slice() {
-            [] => {}
-            [one] => self.notice(sqlstate::SUCCESSFUL_COMPLETION, one.clone()),
-            several => {
-                let message = format!("drop cascades to {} other objects", several.len());
-                self.notices
-                    .push(*SqlError::new(sqlstate::SUCCESSFUL_COMPLETION, message).with_detail(several.join("\n")));
-            }
-        }
+        self.tell_cascades(&dependents);
         Ok(())
     }
 

@@ -214,10 +214,7 @@ impl Planner<'_> {
             for known in self.extensions_in(schema.oid) {
                 depends.extend(self.lines_on_extension(&known, facts)?);
             }
-            let message = format!("cannot drop schema {} because other objects depend on it", schema.name);
-            return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message)
-                .with_detail(depends.join("\n"))
-                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            return Err(SqlError::needed(format!("schema {}", schema.name), depends.join("\n")));
         }
         let told = self.notices.len();
         for known in self.extensions_in(schema.oid) {
@@ -230,15 +227,7 @@ impl Planner<'_> {
             None => vec![notice.message.clone()],
         });
         let lines: Vec<String> = contents.iter().map(|what| format!("drop cascades to {what}")).chain(others).collect();
-        match lines.as_slice() {
-            [] => {}
-            [one] => self.notice(sqlstate::SUCCESSFUL_COMPLETION, one.clone()),
-            several => {
-                let message = format!("drop cascades to {} other objects", several.len());
-                self.notices
-                    .push(*SqlError::new(sqlstate::SUCCESSFUL_COMPLETION, message).with_detail(several.join("\n")));
-            }
-        }
+        self.tell_cascades(&lines);
         if schema.oid == PUBLIC_OID {
             let gone = NamespaceSchema { oid: 0, ..schema.clone() };
             self.write_schema(gone);

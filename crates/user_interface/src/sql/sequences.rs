@@ -410,10 +410,8 @@ impl Planner<'_> {
                 }
                 let dependent = format!("default value for column {of} of table {owner}");
                 if !cascade {
-                    let message = format!("cannot drop sequence {name} because other objects depend on it");
-                    return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                        .with_detail(format!("{dependent} depends on sequence {name}"))
-                        .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+                    let detail = format!("{dependent} depends on sequence {name}");
+                    return Err(SqlError::needed(format!("sequence {name}"), detail));
                 }
                 self.notices
                     .push(*SqlError::new(sqlstate::SUCCESSFUL_COMPLETION, format!("drop cascades to {dependent}")));

@@ -176,10 +176,7 @@ impl Planner<'_> {
                 }
             };
             let lines: Vec<String> = dependents.iter().map(line).collect();
-            let message = format!("cannot drop type {shown} because other objects depend on it");
-            return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message)
-                .with_detail(lines.join("\n"))
-                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            return Err(SqlError::needed(format!("type {shown}"), lines.join("\n")));
         }
         let told = self.notices.len();
         for dependent in &dependents {
@@ -195,15 +192,7 @@ impl Planner<'_> {
         self.notices.truncate(told);
         let lines: Vec<String> =
             dependents.iter().map(|dependent| format!("drop cascades to {}", dependent.described())).collect();
-        match lines.as_slice() {
-            [] => {}
-            [one] => self.notice(sqlstate::SUCCESSFUL_COMPLETION, one.clone()),
-            several => {
-                let message = format!("drop cascades to {} other objects", several.len());
-                self.notices
-                    .push(*SqlError::new(sqlstate::SUCCESSFUL_COMPLETION, message).with_detail(several.join("\n")));
-            }
-        }
+        self.tell_cascades(&lines);
         self.write(CatalogEntry::type_key(&known.name), None);
         Ok(())
     }

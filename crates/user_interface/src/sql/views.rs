@@ -411,10 +411,10 @@ impl Planner<'_> {
                 continue;
             }
             if !cascade {
-                let message = format!("cannot drop {what} {name} because other objects depend on it");
-                return Err(SqlError::new(sqlstate::DEPENDENT_OBJECTS, message)
-                    .with_detail(format!("{} {} depends on {what} {name}", view.kind().word(), view.name))
-                    .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+                return Err(SqlError::needed(
+                    format!("{what} {name}"),
+                    format!("{} {} depends on {what} {name}", view.kind().word(), view.name),
+                ));
             }
             let kind = view.kind();
             self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("drop cascades to {} {}", kind.word(), view.name));
