@@ -10,8 +10,11 @@ use values::error::sqlstate;
 
 /// Random bytes that a salt takes at most.
 pub(crate) const SALT_BYTES_MAX: usize = 16;
-/// The bcrypt cost that is computed at most: nothing interrupts it, and 16 takes seconds. PostgreSQL computes 31, for days.
-const COST_MAX: u32 = 16;
+/// The bcrypt cost that is computed at most: nothing interrupts it. PostgreSQL computes 31, for days.
+const COST_MAX: u32 = 14;
+/// So many rows could be worked on while a password is hashed once over: in a round of MD5, and in one of bcrypt, which expands two keys.
+const ROWS_OF_MD5: usize = 1_000;
+const ROWS_OF_ROUND: usize = 32;
 /// Characters of a bcrypt salt.
 const BCRYPT_SALT: usize = 22;
 /// Bytes of a password that bcrypt sees, the zero at its end included.
@@ -44,6 +47,14 @@ pub(crate) fn crypt(password: &str, salt: &str) -> Result<String, ValueError> {
         0 | 1 => Err(invalid_salt()),
         // Whatever begins otherwise is a salt of DES.
         _ => Err(not_here("crypt with DES").with_detail("Salts of bcrypt begin with $2a$, those of MD5 with $1$.")),
+    }
+}
+
+/// How many rows could be worked on instead of one `crypt` with this salt.
+pub(crate) fn work_of(salt: &str) -> usize {
+    match salt.get(4..6).and_then(|cost| cost.parse::<u32>().ok()) {
+        Some(cost) if salt.starts_with("$2") => ROWS_OF_ROUND << cost.min(COST_MAX),
+        _ => ROWS_OF_MD5,
     }
 }
 

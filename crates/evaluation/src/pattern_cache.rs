@@ -86,7 +86,12 @@ impl PatternCache {
         Ok(&self.kept[place].translated)
     }
 
-    /// How many rows could have been worked on instead of translating patterns, since this was asked last.
+    /// Something else than a pattern has taken so long: so many rows could have been worked on instead.
+    pub(crate) fn note_work(&mut self, rows: usize) {
+        self.work = self.work.saturating_add(rows);
+    }
+
+    /// How many rows could have been worked on instead of translating patterns and of what else was noted, since this was asked last.
     pub fn take_work(&mut self) -> usize {
         std::mem::take(&mut self.work)
     }

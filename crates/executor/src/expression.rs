@@ -324,7 +324,11 @@ impl Callee {
         run.budget = run.budget.saturating_sub(run.environment.patterns.take_work());
         // Large values take long, and many of them in one row more memory than there is.
         let bytes = value.size_in_memory();
-        let read: usize = values.iter().filter_map(Value::as_text).map(str::len).sum();
+        let length = |value: &Value| match value {
+            Value::Bytea(bytes) => bytes.len(),
+            value => value.as_text().map_or(0, str::len),
+        };
+        let read: usize = values.iter().map(length).sum();
         if bytes.max(read) > LARGE_BYTES {
             run.budget = run.budget.saturating_sub(bytes.max(read) / LARGE_BYTES);
             run.state.pass(bytes)?;

@@ -90,6 +90,34 @@ pub const NESTED: &[Nesting] = &[
     }),
 ];
 
+/// Long statements over the table `n` that change or lock rows, or have what is read as something else before they are parsed.
+pub const CHANGES: &[Nesting] = &[
+    ("WITH that changes rows", |times| {
+        let links = |at| format!(", w{at} as (update n set v=v where id in (select id from w{}) returning id)", at - 1);
+        let links: String = (1..times).map(links).collect();
+        format!(
+            "with w0 as (update n set v=v where id=0 returning id){links} select count(*) from w{}",
+            times.max(1) - 1
+        )
+    }),
+    ("WITH that changes rows beside each other", |times| {
+        let items = list(times, |at| format!("w{at} as (delete from n where id={} returning id)", at + 100), ", ");
+        format!("with {items} select 1")
+    }),
+    ("WHEN of a MERGE", |times| {
+        let whens = list(times, |at| format!("when matched and s.k={at} then update set v={at}"), " ");
+        format!("merge into n using (select 0 as k) s on n.id=s.k {whens}")
+    }),
+    ("DO NOTHING of a MERGE", |times| {
+        let whens = list(times, |at| format!("when matched and s.k={at} then do nothing"), " ");
+        format!("merge into n using (select 0 as k) s on n.id=s.k {whens}")
+    }),
+    ("locks", |times| format!("select {}", list(times, |_| "(select id from n for no key update)".to_owned(), ", "))),
+    ("locks of tables", |times| format!("select id from n for update of {}", list(times, |_| "n".to_owned(), ", "))),
+    ("TABLE", |times| format!("select {}", list(times, |_| "(table one)".to_owned(), ", "))),
+    ("the word TABLE", |times| format!("insert into n {}", "table ".repeat(times))),
+];
+
 /// Chains: as long as they are, they need not be deep.
 pub const CHAINS: &[Nesting] = &[
     ("AND", |times| filtered("v<>0", " and v<>1", times)),

@@ -72,6 +72,8 @@ pub const SUPPLIED_BYTES: usize = 1 << 20;
 pub const KEPT_ROWS_MAX: usize = 1_000_000;
 /// Bytes of rows that a statement keeps: twice what a transaction may write.
 pub const KEPT_BYTES_MAX: usize = 2 * messages::limits::TRANSACTION_BYTES_MAX;
+/// Queries of the WITH of a statement that changes rows there: each is compiled with those before it.
+pub const WITH_QUERIES_MAX: usize = 100;
 /// Longest line of COPY data, in bytes.
 pub const COPY_LINE_BYTES_MAX: usize = MESSAGE_BYTES_MAX;
 /// Longest identifier, in bytes (PostgreSQL's `NAMEDATALEN - 1`); longer ones are cut.

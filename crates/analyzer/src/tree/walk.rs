@@ -274,11 +274,12 @@ impl Tree {
         let (one, other) = (&self[one], &self[other]);
         let (mine, theirs) = (one.expressions(), other.expressions());
         let (inner, others) = (one.queries(), other.queries());
+        // What is without a copy comes first: most queries differ there.
         mine.len() == theirs.len()
             && inner.len() == others.len()
-            && one.bare() == other.bare()
             && mine.iter().zip(&theirs).all(|(mine, theirs)| self.equal(*mine, *theirs))
             && inner.iter().zip(&others).all(|(mine, theirs)| self.equal_queries(*mine, *theirs))
+            && one.bare() == other.bare()
     }
 
     /// The first expression within one, itself included, for which `found` holds. It is told how many queries further in an expression stands.

@@ -35,7 +35,10 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("pg_random_uuid", super::library!("gen_random_uuid", [])),
     ("pg_digest", |call| Ok(Value::bytea(digest(algorithm(call.text(1))?, octets(call, 0))))),
     ("pg_hmac", |call| Ok(Value::bytea(keyed(algorithm(call.text(2))?, octets(call, 1), octets(call, 0))))),
-    ("pg_crypt", |call| Ok(Value::text(passwords::crypt(call.text(0), call.text(1))?))),
+    ("pg_crypt", |call| {
+        call.environment.patterns.note_work(passwords::work_of(call.text(1)));
+        Ok(Value::text(passwords::crypt(call.text(0), call.text(1))?))
+    }),
     ("pg_gen_salt", |call| salt(call, 0)),
     ("pg_gen_salt_rounds", |call| salt(call, call.integer(1))),
     ("pg_random_bytes", random_bytes),

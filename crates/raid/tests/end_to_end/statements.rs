@@ -2,7 +2,7 @@
 
 use crate::harness::World;
 use postgres::error::SqlState;
-use sql_syntax::nestings::{CHAINS, NESTED, Nesting};
+use sql_syntax::nestings::{CHAINS, CHANGES, NESTED, Nesting};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -42,6 +42,8 @@ fn no_statement_ends_a_site_or_holds_up_others() {
     let chosen = NESTED.iter().flat_map(|nesting| [30, 700, 20_000].map(|times| (nesting, times)));
     let all: Vec<(&Nesting, usize)> =
         chosen.chain(CHAINS.iter().flat_map(|nesting| [15, 200, 1_000].map(|times| (nesting, times)))).collect();
+    let changes = CHANGES.iter().flat_map(|nesting| [15, 1_000, 20_000].map(|times| (nesting, times)));
+    let all: Vec<(&Nesting, usize)> = all.into_iter().chain(changes).collect();
     let (next, over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let longest = std::thread::scope(|scope| {
         let witness = scope.spawn(|| {

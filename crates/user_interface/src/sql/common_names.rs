@@ -3,8 +3,10 @@
 //! Invariant: a name is found where it may mean a query of the statement's own WITH, not where a WITH within gives it another meaning.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::WITH_QUERIES_MAX;
 use crate::sql::names;
 use sqlparser::ast::{self, SetExpr};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 /// Whether a query changes rows.
@@ -42,9 +44,14 @@ impl WithItem<'_> {
     }
 }
 
-/// The queries of a WITH clause. Errors: 42712 for a name twice, 0A000 for MERGE.
+/// The queries of a WITH clause. Errors: 54000, 42712 for a name twice, 0A000 for MERGE.
 pub(super) fn items_of<'a>(with: Option<&'a ast::With>, text: &str) -> Result<Vec<WithItem<'a>>> {
     let mut items: Vec<WithItem> = Vec::new();
+    if with.is_some_and(|with| with.cte_tables.len() > WITH_QUERIES_MAX) {
+        let message =
+            format!("a statement that changes rows in WITH may have at most {WITH_QUERIES_MAX} queries there");
+        return Err(SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+    }
     for table in with.iter().flat_map(|with| &with.cte_tables) {
         let name = names::identifier(&table.alias.name);
         let position = names::place(&table.alias.name, text);
@@ -66,13 +73,12 @@ pub(super) fn items_of<'a>(with: Option<&'a ast::With>, text: &str) -> Result<Ve
 
 /// Collects names of relations, but those that a WITH around them gives.
 #[derive(Default)]
-pub(super) struct NamesRead<'t> {
-    text: &'t str,
-    hidden: Vec<Vec<String>>,
-    found: Vec<(String, Option<usize>)>,
+pub(super) struct NamesRead {
+    hidden: Vec<BTreeSet<String>>,
+    found: Vec<(String, ast::Ident)>,
 }
 
-impl ast::Visitor for NamesRead<'_> {
+impl ast::Visitor for NamesRead {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &ast::Query) -> ControlFlow<()> {
@@ -89,21 +95,20 @@ impl ast::Visitor for NamesRead<'_> {
     fn pre_visit_relation(&mut self, relation: &ast::ObjectName) -> ControlFlow<()> {
         if let [ast::ObjectNamePart::Identifier(part)] = relation.0.as_slice() {
             let name = names::identifier(part);
-            if !self.hidden.iter().flatten().any(|hidden| *hidden == name) {
-                self.found.push((name, names::place(part, self.text)));
+            if !self.hidden.iter().any(|hidden| hidden.contains(&name)) {
+                self.found.push((name, part.clone()));
             }
         }
         ControlFlow::Continue(())
     }
 }
 
-/// The names of relations that are read, each with its place; `target` is inserted into, which is no reading.
+/// The names of relations that are read, each as it was written; `target` is inserted into, which is no reading.
 pub(super) fn mentions_of(
     visit: impl FnOnce(&mut NamesRead) -> ControlFlow<()>,
     target: Option<&ast::ObjectName>,
-    text: &str,
-) -> Vec<(String, Option<usize>)> {
-    let mut names = NamesRead { text, ..NamesRead::default() };
+) -> Vec<(String, ast::Ident)> {
+    let mut names = NamesRead::default();
     let _ = visit(&mut names);
     let mut found = names.found;
     let target = target.and_then(|name| names::own_relation(name).ok());
@@ -116,7 +121,7 @@ pub(super) fn mentions_of(
 /// Looks for WITH queries that change rows where none may be.
 struct Nested<'a> {
     /// Queries that may change rows: those of the statement's own WITH.
-    allowed: Vec<*const ast::Query>,
+    allowed: BTreeSet<*const ast::Query>,
     text: &'a str,
     depth: usize,
 }
@@ -126,8 +131,7 @@ impl ast::Visitor for Nested<'_> {
 
     fn pre_visit_query(&mut self, query: &ast::Query) -> ControlFlow<Box<SqlError>> {
         self.depth += 1;
-        let is_allowed = self.allowed.iter().any(|allowed| std::ptr::eq(*allowed, query));
-        if self.depth > 1 && is_change(query) && !is_allowed {
+        if self.depth > 1 && is_change(query) && !self.allowed.contains(&std::ptr::from_ref(query)) {
             let near = match query.body.as_ref() {
                 SetExpr::Update(_) => "SET",
                 SetExpr::Delete(_) => "FROM",

@@ -20,14 +20,18 @@ struct LockingClause {
 
 /// The tokens with locking clauses that the parser knows. `FOR NO KEY UPDATE` and `FOR KEY SHARE` are the stronger `FOR UPDATE` and `FOR SHARE`: a lock is one of a whole
 /// row. `OF a, b` is a clause for each. A LIMIT, OFFSET or FETCH behind them stands before them.
-pub fn plain(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+pub fn plain(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    if !(0..tokens.len()).any(|at| clause_at(&tokens, at).is_some()) {
+        return tokens;
+    }
+    let mut all = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while at < tokens.len() {
         let Some(clause) = clause_at(&tokens, at) else {
+            all.push(tokens[at].clone());
             at += 1;
             continue;
         };
-        let begin = at;
         let mut plain = Vec::new();
         let mut end = clause.place.end;
         clause.write(&mut plain);
@@ -38,14 +42,15 @@ pub fn plain(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         let limits = limits_at(&tokens, end);
         if clause_at(&tokens, limits.end).is_some() && !limits.is_empty() {
             // Locks stand on one side of LIMIT: the parser refuses it.
+            all.extend_from_slice(&tokens[at..=limits.end]);
             at = limits.end + 1;
             continue;
         }
-        let moved: Vec<TokenWithSpan> = tokens[limits.clone()].to_vec();
-        at = begin + moved.len() + plain.len();
-        tokens.splice(begin..limits.end, moved.into_iter().chain(plain));
+        at = limits.end;
+        all.extend_from_slice(&tokens[limits]);
+        all.append(&mut plain);
     }
-    tokens
+    all
 }
 
 impl LockingClause {

@@ -4,6 +4,7 @@
 //! value is computed only for rows of its clause. The rows that do not match come from a query in which the target has no name: PostgreSQL sees none there.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::SQL_BYTES_MAX;
 use crate::sql::expressions::Compiler;
 use crate::sql::insert::{always, as_cell, check_count, is_default, program, supplied, targets};
 use crate::sql::merge_syntax::{does_nothing, is_defaults, is_named, is_nothing};
@@ -34,11 +35,12 @@ pub(super) struct MergeHalf {
 struct Outputs<'a> {
     clauses: &'a [&'a ast::MergeClause],
     values: Vec<String>,
+    bytes: usize,
 }
 
 impl Outputs<'_> {
-    /// Adds a value for the clause at this place.
-    fn add(&mut self, place: usize, value: &Expr, column: Type) {
+    /// Adds a value for the clause at this place. Errors: 54000, because each value has the conditions of the clauses before its own.
+    fn add(&mut self, place: usize, value: &Expr, column: Type) -> Result<()> {
         let cell = as_cell(value, column);
         let cell = match self.clauses {
             [ast::MergeClause { predicate: None, .. }] => cell,
@@ -52,7 +54,13 @@ impl Outputs<'_> {
                 }
             }
         };
+        self.bytes += cell.len();
+        if self.bytes > SQL_BYTES_MAX {
+            let message = format!("the queries of a MERGE exceed {SQL_BYTES_MAX} bytes");
+            return Err(SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+        }
         self.values.push(cell);
+        Ok(())
     }
 
     /// The number of the clause that a row is for; 0: of none.
@@ -149,7 +157,7 @@ fn matched_half(
         return Err(SqlError::unsupported("MERGE that changes rows of a table without primary key").into());
     }
     let key_types: Vec<Type> = table.primary_key.iter().map(|column| table.columns[*column].column_type).collect();
-    let mut outputs = Outputs { clauses, values: Vec::new() };
+    let mut outputs = Outputs { clauses, values: Vec::new(), bytes: 0 };
     let mut takers = Vec::new();
     for (place, clause) in clauses.iter().enumerate() {
         let first = outputs.values.len();
@@ -161,8 +169,8 @@ fn matched_half(
                     return Err(SqlError::syntax("WHERE").into());
                 }
                 let assignments = assignments(compiler, update, table, |value, column| {
-                    outputs.add(place, value, table.columns[column].column_type);
-                    table.columns.len() + outputs.values.len() - 1 - first
+                    outputs.add(place, value, table.columns[column].column_type)?;
+                    Ok(table.columns.len() + outputs.values.len() - 1 - first)
                 })?;
                 Action::Update { source, filter: None, assignments, returning: Vec::new() }
             }
@@ -188,7 +196,7 @@ fn assignments(
     compiler: &mut Compiler,
     update: &ast::MergeUpdateExpr,
     table: &TableSchema,
-    mut place: impl FnMut(&Expr, usize) -> usize,
+    mut place: impl FnMut(&Expr, usize) -> Result<usize>,
 ) -> Compiled<Vec<(usize, messages::program::Expression)>> {
     let mut assignments = Vec::new();
     for (column, value) in pairs(&update.assignments, table, parse::expression)? {
@@ -201,7 +209,7 @@ fn assignments(
             return Err(SqlError::new(sqlstate::GENERATED_ALWAYS, message).with_detail(always(name)).into());
         } else {
             check_not_given(table, column, false)?;
-            supplied(place(value, column), table, column).expression
+            supplied(place(value, column)?, table, column).expression
         };
         assignments.push((column, expression));
     }
@@ -215,7 +223,7 @@ fn unmatched_half(
     clauses: &[&ast::MergeClause],
     made: &[TableId],
 ) -> Compiled<MergeHalf> {
-    let mut outputs = Outputs { clauses, values: Vec::new() };
+    let mut outputs = Outputs { clauses, values: Vec::new(), bytes: 0 };
     let mut takers = Vec::new();
     for (place, clause) in clauses.iter().enumerate() {
         check_target_unread(clause, &named.0, compiler)?;
@@ -226,9 +234,8 @@ fn unmatched_half(
             MergeAction::Delete { .. } => return Err(SqlError::syntax("DELETE").into()),
         };
         let first = outputs.values.len();
-        let program = insertion(compiler, insert, &named.1, made, |value, column_type| {
-            outputs.add(place, value, column_type);
-        })?;
+        let program =
+            insertion(compiler, insert, &named.1, made, |value, column_type| outputs.add(place, value, column_type))?;
         takers.push(Taker {
             program: Arc::new(program),
             number: i32::try_from(place + 1).ok(),
@@ -253,7 +260,7 @@ fn insertion(
     insert: &ast::MergeInsertExpr,
     versioned: &VersionedTable,
     made: &[TableId],
-    mut add: impl FnMut(&Expr, Type),
+    mut add: impl FnMut(&Expr, Type) -> Result<()>,
 ) -> Compiled<Program> {
     let table = versioned.table.clone();
     let mut places = Vec::new();
@@ -270,7 +277,7 @@ fn insertion(
         for (value, column) in row.content.iter().zip(wanted) {
             if !is_default(value) {
                 places.push(column);
-                add(value, table.columns[column].column_type);
+                add(value, table.columns[column].column_type)?;
             }
         }
     }

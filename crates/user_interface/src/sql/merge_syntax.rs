@@ -84,6 +84,7 @@ pub(super) fn plain_actions(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Resu
         return Ok(());
     }
     let mut is_matched = true;
+    let mut all: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while at < tokens.len() {
         let word = |after: usize, word: &str| is(tokens.get(at + after), word);
@@ -107,12 +108,14 @@ pub(super) fn plain_actions(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Resu
         } else {
             None
         };
-        if let Some((count, made)) = made {
-            let span = tokens[at + 1].span;
-            let made = made.into_iter().map(|token| TokenWithSpan { token, span });
-            tokens.splice(at + 1..=at + count, made);
-        }
+        all.push(tokens[at].clone());
         at += 1;
+        if let Some((count, made)) = made {
+            let span = tokens[at].span;
+            all.extend(made.into_iter().map(|token| TokenWithSpan { token, span }));
+            at += count;
+        }
     }
+    *tokens = all;
     Ok(())
 }

@@ -193,14 +193,14 @@ impl<'a> Builder<'a> {
                 _ => None,
             };
             let mut found = BTreeSet::new();
-            for (name, position) in
-                mentions_of(|visitor| body.visit(place == self.items.len(), visitor), target, self.context.text)
-            {
+            let text = self.context.text;
+            for (name, written) in mentions_of(|visitor| body.visit(place == self.items.len(), visitor), target) {
+                let position = || names::place(&written, text);
                 let Some(named) = self.items.iter().position(|item| item.name == name) else { continue };
                 if named >= place && !self.is_recursive {
                     let is_table = self.context.all.tables.contains_key(&name);
                     if !is_table {
-                        return Err(not_yet(&name).at(position));
+                        return Err(not_yet(&name).at(position()));
                     }
                     continue;
                 }
@@ -210,7 +210,7 @@ impl<'a> Builder<'a> {
                 }
                 if self.items[named].returns_nothing() {
                     let message = format!("WITH query \"{name}\" does not have a RETURNING clause");
-                    return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message).at(position));
+                    return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message).at(position()));
                 }
                 found.insert(named);
             }

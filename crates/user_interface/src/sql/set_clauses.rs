@@ -3,6 +3,7 @@
 //! Invariant: a row of values, and a subquery of several columns, are one value for each column; such a subquery is asked once for each of them.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::SQL_BYTES_MAX;
 use crate::sql::names;
 use crate::sql::types::{Compiled, beyond};
 use messages::schema::TableSchema;
@@ -48,6 +49,7 @@ pub(super) fn pairs<'e>(
             Expr::Subquery(query) => {
                 let count = width(&query.body).ok_or_else(|| beyond("a subquery with * in SET"))?;
                 check_count(names, count)?;
+                check_repeated(query, count)?;
                 let value = |place| column_of_row(query, place, count, read).map(Cow::Owned);
                 (0..count).map(value).collect::<Result<_>>()?
             }
@@ -114,6 +116,15 @@ fn width(body: &SetExpr) -> Option<usize> {
         SetExpr::SetOperation { left, .. } => width(left),
         _ => None,
     }
+}
+
+/// Errors: 54000 for a subquery that would become too long where it is asked once for each of its columns.
+fn check_repeated(query: &ast::Query, count: usize) -> Result<()> {
+    if count.saturating_mul(query.to_string().len()) <= SQL_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!("a subquery for {count} columns, once for each of them, exceeds {SQL_BYTES_MAX} bytes");
+    Err(SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message))
 }
 
 /// `(SELECT row.cN FROM (query) AS row (c0, c1, ...))`. Errors: 54001 for one that is too deep.

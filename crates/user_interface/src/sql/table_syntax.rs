@@ -20,10 +20,11 @@ fn is_any(token: Option<&TokenWithSpan>, words: &[&str]) -> bool {
 
 /// Has the parser read them as selections. Errors: 42601 for what PostgreSQL has not behind the name.
 pub(super) fn as_selections(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
-    let mut at = 0;
-    while at < tokens.len() {
+    let mut found = Vec::new();
+    let mut insert = None;
+    for at in 0..tokens.len() {
         if is(tokens.get(at), "table")
-            && begins_query(tokens, at)
+            && begins_query(tokens, at, insert.as_ref())
             && let Some(end) = name_end(tokens, at + 1)
         {
             if let Some(wrong) = tokens.get(end).filter(|token| token.token != Token::RParen)
@@ -31,17 +32,52 @@ pub(super) fn as_selections(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Resu
             {
                 return Err(unexpected(wrong, text));
             }
-            let span = tokens[at].span;
-            let words = [Token::make_keyword("SELECT"), Token::Mul, Token::make_keyword("FROM")];
-            tokens.splice(at..=at, words.map(|token| TokenWithSpan { token, span }));
+            found.push(at);
         }
-        at += 1;
+        if is(tokens.get(at), "insert") {
+            insert = Some(OpenInsert { at, depth: 0, is_over: false });
+        } else if let Some(insert) = &mut insert {
+            insert.pass(&tokens[at].token);
+        }
+    }
+    let mut found = found.into_iter().peekable();
+    if found.peek().is_none() {
+        return Ok(());
+    }
+    let all = std::mem::take(tokens);
+    for (at, token) in all.into_iter().enumerate() {
+        if found.next_if_eq(&at).is_none() {
+            tokens.push(token);
+            continue;
+        }
+        let words = [Token::make_keyword("SELECT"), Token::Mul, Token::make_keyword("FROM")];
+        tokens.extend(words.map(|word| TokenWithSpan { token: word, span: token.span }));
     }
     Ok(())
 }
 
+/// The last INSERT before a place.
+struct OpenInsert {
+    at: usize,
+    /// Parentheses that have been opened since.
+    depth: usize,
+    /// What it stood in has been closed.
+    is_over: bool,
+}
+
+impl OpenInsert {
+    fn pass(&mut self, token: &Token) {
+        match token {
+            Token::LParen => self.depth += 1,
+            Token::RParen if self.depth == 0 => self.is_over = true,
+            Token::RParen => self.depth -= 1,
+            _ => {}
+        }
+    }
+}
+
 /// Whether a query may begin at this place.
-fn begins_query(tokens: &[TokenWithSpan], at: usize) -> bool {
+fn begins_query(tokens: &[TokenWithSpan], at: usize, insert: Option<&OpenInsert>) -> bool {
     let Some(before) = at.checked_sub(1) else { return true };
     let previous = tokens.get(before);
     let is_behind_set = is_any(previous, &["union", "except", "intersect"])
@@ -53,25 +89,15 @@ fn begins_query(tokens: &[TokenWithSpan], at: usize) -> bool {
         || previous.is_some_and(|token| token.token == Token::LParen)
         || is_any(previous, &["as", "explain", "verbose"])
         || is(tokens.first(), "declare") && is(previous, "for")
-        || is_behind_target(tokens, at)
+        || insert.is_some_and(|insert| is_behind_target(tokens, at, insert))
 }
 
 /// Whether `INSERT INTO name` or `INSERT INTO name (columns)` ends there.
-fn is_behind_target(tokens: &[TokenWithSpan], at: usize) -> bool {
-    let Some(insert) = tokens[..at].iter().rposition(|token| is(Some(token), "insert")) else { return false };
-    let mut depth = 0;
-    let is_within = tokens[insert..at].iter().any(|token| {
-        depth += match token.token {
-            Token::LParen => 1,
-            Token::RParen => -1,
-            _ => 0,
-        };
-        depth < 0
-    });
-    is(tokens.get(insert + 1), "into")
-        && at > insert + 2
-        && depth == 0
-        && !is_within
+fn is_behind_target(tokens: &[TokenWithSpan], at: usize, insert: &OpenInsert) -> bool {
+    is(tokens.get(insert.at + 1), "into")
+        && at > insert.at + 2
+        && insert.depth == 0
+        && !insert.is_over
         && !is_any(tokens.get(at - 1), &["on", "into"])
 }
 
