@@ -197,3 +197,12 @@ pub const AUDIT_FILE_BYTES: u64 = 16 << 20;
 pub const AUDIT_FILES: u32 = 8;
 /// How often is told that the audit log cannot be written.
 pub const AUDIT_COMPLAINTS: Duration = Duration::from_secs(60);
+
+/// What all queries of the site together may hold.
+pub fn query_memory_bytes() -> usize {
+    let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = told.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kibibytes = total.and_then(|total| total.trim().trim_end_matches(" kB").parse::<usize>().ok());
+    let share = kibibytes.map_or(0, |kibibytes| (kibibytes << 10) / QUERY_MEMORY_SHARE);
+    share.max(query::limits::STATEMENT_MEMORY_MAX)
+}

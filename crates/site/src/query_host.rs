@@ -122,7 +122,7 @@ impl QueryHost {
 
     /// Starts the threads.
     pub(crate) fn start(&self, shared: &Arc<SiteShared>, config: &Arc<SiteConfig>) -> Result<(), String> {
-        let processor = Processor::with_memory(memory_bytes()).map_err(|error| error.to_string())?;
+        let processor = Processor::with_memory(limits::query_memory_bytes()).map_err(|error| error.to_string())?;
         let executors = (0..limits::EXECUTORS).map(|_| Executor::start()).collect::<Result<_, String>>()?;
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(|error| error.to_string())?;
@@ -214,15 +214,6 @@ impl QueryHost {
             let _ = waiting.send(reply);
         }
     }
-}
-
-/// What all queries of the site together may hold.
-fn memory_bytes() -> usize {
-    let told = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let total = told.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    let kibibytes = total.and_then(|total| total.trim().trim_end_matches(" kB").parse::<usize>().ok());
-    let share = kibibytes.map_or(0, |kibibytes| (kibibytes << 10) / limits::QUERY_MEMORY_SHARE);
-    share.max(query::limits::STATEMENT_MEMORY_MAX)
 }
 
 impl Threads {

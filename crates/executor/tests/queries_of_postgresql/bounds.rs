@@ -65,7 +65,7 @@ fn values_of_several_columns_are_not_all_combined() {
 fn what_nests_is_answered_or_refused() {
     let run = || {
         let world = World::of(TABLE);
-        for (_, text) in nestings::NESTED.iter().chain(nestings::CHAINS) {
+        for (_, text) in nestings::NESTED.iter().chain(nestings::CHAINS).chain(nestings::CHANGES) {
             for times in [4, 40] {
                 let _ = answer(&world, &text(times), 1_000, 8_192);
             }

@@ -20,6 +20,7 @@ pub mod ending;
 pub mod events;
 pub mod execution;
 pub mod extended;
+mod kept;
 mod language;
 mod listening;
 pub mod login;

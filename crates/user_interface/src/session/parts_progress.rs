@@ -4,7 +4,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{SUPPLIED_BYTES, SUPPLIED_ROWS};
-use crate::session::queries::{bytes_of, check_kept};
+use crate::session::kept::{bytes_of, check_kept};
 use crate::sql::modify::supplied_row;
 use crate::sql::parts::{StatementPart, Taker};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -3,8 +3,9 @@
 //! Invariant: no more rows are asked for while the client does not take what was sent, or a portal has had as many as it asked for.
 
 use crate::errors::{Result, SqlError, sqlstate};
-use crate::limits::{KEPT_BYTES_MAX, KEPT_ROWS_MAX, OUTPUT_BYTES_HIGH, SUPPLIED_ROWS};
+use crate::limits::{OUTPUT_BYTES_HIGH, SUPPLIED_ROWS};
 use crate::protocol::backend;
+use crate::session::kept::{bytes_of, check_kept};
 use crate::session::state::{Again, CancelReason, Confirmed, Execution, Step, Supply, TextLanguage, Work};
 use crate::session::turn::Turn;
 use crate::sql::feed::Supplying;
@@ -232,25 +233,6 @@ impl Turn<'_> {
             self.more(execution, Step::Source);
         }
     }
-}
-
-/// Errors: 54000 for more rows than a statement may keep until it has found all of them.
-pub(super) fn check_kept(rows: usize, bytes: usize) -> Result<()> {
-    if rows <= KEPT_ROWS_MAX && bytes <= KEPT_BYTES_MAX {
-        return Ok(());
-    }
-    let mebibytes = KEPT_BYTES_MAX >> 20;
-    let message = format!(
-        "a statement that keeps what it finds until it changes rows may find at most {KEPT_ROWS_MAX} rows, and {mebibytes} MiB"
-    );
-    Err(SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message)
-        .with_hint("Change the rows in several statements, or copy them into another table first."))
-}
-
-/// What rows take in memory.
-pub(super) fn bytes_of(rows: &[Vec<Value>]) -> usize {
-    let of_row = |row: &Vec<Value>| size_of::<Vec<Value>>() + row.iter().map(Value::size_in_memory).sum::<usize>();
-    rows.iter().map(of_row).sum()
 }
 
 /// The types that the client declared, by object identifier.
