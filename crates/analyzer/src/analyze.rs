@@ -26,6 +26,7 @@ mod merge;
 mod missing;
 mod operations;
 mod recursion;
+mod routines;
 mod rows;
 mod select;
 mod sets;
@@ -41,6 +42,7 @@ mod windows;
 mod with;
 
 use grammar::ast::{Arena, Statement};
+pub use routines::{Routine, analyze_routine};
 
 use crate::catalog::Catalog;
 use crate::error::{AnalysisError, FEATURE_NOT_SUPPORTED, QUERY_CANCELED, STACK_DEPTH_EXCEEDED};
@@ -95,16 +97,7 @@ pub fn analyze(
     declared: &[TypeId],
 ) -> std::result::Result<Analyzed, AnalysisError> {
     let noting = Noting::new(catalog);
-    let mut analyzer = Analyzer {
-        catalog: &noting,
-        arena: &parsed.arena,
-        tree: Tree::default(),
-        parameters: Parameters::open(declared),
-        levels: Vec::new(),
-        depth: 0,
-        steps: 0,
-        chains: 0,
-    };
+    let mut analyzer = Analyzer::new(&noting, &parsed.arena, Parameters::open(declared));
     let query = analyzer.statement(&parsed.statement, true)?;
     analyzer.check_parameters()?;
     let parameters = analyzer.parameters.settled()?.to_vec();
@@ -123,6 +116,8 @@ struct Analyzer<'a> {
     steps: u32,
     /// Operators of the chains that are open.
     chains: usize,
+    /// The function whose body it is.
+    routine: Option<&'a Routine<'a>>,
 }
 
 /// 54001
@@ -146,6 +141,20 @@ fn not_built<T>(what: impl std::fmt::Display, at: impl Into<Option<u32>>) -> Res
 }
 
 impl<'a> Analyzer<'a> {
+    fn new(catalog: &'a dyn Catalog, arena: &'a Arena, parameters: Parameters) -> Analyzer<'a> {
+        Analyzer {
+            catalog,
+            arena,
+            tree: Tree::default(),
+            parameters,
+            levels: Vec::new(),
+            depth: 0,
+            steps: 0,
+            chains: 0,
+            routine: None,
+        }
+    }
+
     /// A statement, the outermost or one of WITH.
     fn statement(&mut self, statement: &'a Statement, resolve: bool) -> Result<QueryId> {
         match statement {

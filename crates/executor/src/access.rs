@@ -1,7 +1,8 @@
 //! What an execution asks of whoever runs it: the rows of relations.
 
-use analyzer::TypeId;
 use analyzer::relations::RelationId;
+use analyzer::types::FunctionId;
+use analyzer::{Analyzed, TypeId};
 use values::{Type, Value};
 
 /// Which ways lead to a relation's rows, and what users' types are. Implemented by the caller.
@@ -12,6 +13,19 @@ pub trait RelationPaths {
     fn user_type(&self, _id: TypeId) -> Option<Type> {
         None
     }
+    /// What a user's function does; `None` for any other.
+    fn routine(&self, _function: FunctionId) -> Option<&RoutineBody> {
+        None
+    }
+}
+
+/// A user's function in SQL, as its calls are planned.
+#[derive(Clone, Debug)]
+pub struct RoutineBody {
+    /// Its query, whose parameters are the function's and whose columns are those of its result.
+    pub body: Analyzed,
+    /// Queries of one row and column that yield the defaults of the last parameters.
+    pub defaults: Vec<Analyzed>,
 }
 
 /// The ways to a relation's rows.

@@ -18,7 +18,9 @@ mod plan;
 mod planner;
 mod run;
 
-pub use access::{AccessPathKeys, ExecutionStep, KeyBounds, RelationPaths, RowNeed, ScanId, ScanOrder, TableAccess};
+pub use access::{
+    AccessPathKeys, ExecutionStep, KeyBounds, RelationPaths, RoutineBody, RowNeed, ScanId, ScanOrder, TableAccess,
+};
 pub use equality::equality_key;
 pub use error::ExecutionError;
 pub use execution::PlanExecution;

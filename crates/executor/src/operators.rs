@@ -7,6 +7,7 @@ mod join;
 mod keyed;
 mod lateral;
 mod limit;
+mod routines;
 mod rows;
 mod scan;
 mod sets;
@@ -30,6 +31,7 @@ pub fn build(node: &Arc<PlanNode>) -> Box<dyn RowOperator> {
         PlanNode::Filter { input, .. } => Box::new(rows::Filter::new(build(input), plan)),
         PlanNode::Project { input, .. } => Box::new(rows::Project::new(build(input), plan)),
         PlanNode::ProjectSet { input, .. } => Box::new(functions::ProjectSet::new(build(input), plan)),
+        PlanNode::Routine(scan) => Box::new(routines::RoutineReader::new(build(&scan.body), plan)),
         PlanNode::Functions { .. } => Box::new(functions::FunctionScan::new(plan)),
         PlanNode::Join { left, right, by_key, .. } => {
             let right = (!by_key).then(|| build(right));

@@ -218,6 +218,20 @@ impl PartialEq for SetCallee {
     }
 }
 
+/// A user's function in FROM.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoutineScan {
+    pub name: String,
+    pub arguments: Vec<CompiledExpression>,
+    /// Its query, for which the arguments are the innermost row around.
+    pub body: Arc<PlanNode>,
+    /// Whether there is nothing as soon as an argument is NULL.
+    pub strict: bool,
+    /// Whether it yields all rows of its query; else there is one row: the first, or one of NULLs.
+    pub returns_set: bool,
+    pub width: usize,
+}
+
 /// How the rows for one row around are read by a path, and for how many it is better than to read all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyedLookUps {
@@ -335,6 +349,7 @@ pub enum PlanNode {
         functions: Vec<SetCall>,
         ordinality: bool,
     },
+    Routine(RoutineScan),
 }
 
 impl PlanNode {
@@ -346,6 +361,7 @@ impl PlanNode {
             | PlanNode::Scan(_)
             | PlanNode::Working { .. }
             | PlanNode::Functions { .. } => vec![],
+            PlanNode::Routine(scan) => vec![&scan.body],
             PlanNode::Filter { input, .. }
             | PlanNode::Project { input, .. }
             | PlanNode::ProjectSet { input, .. }

@@ -2,7 +2,7 @@
 //!
 //! Queries are planned inwards: `levels` has those around with their tables of WITH, `frames` the layouts of the rows
 //! that are known outside. A column's place is looked up in the row at hand, then in the frames of its query.
-//! Reading order: `frame`, `compile`, `query`, `sets`, `from`, `paths`, `orders`, `keyed`, `join_order`, `joins`, `json`, `grouping`, `windows`, `common`.
+//! Reading order: `frame`, `compile`, `query`, `sets`, `from`, `paths`, `orders`, `keyed`, `join_order`, `joins`, `json`, `grouping`, `windows`, `common`, `routines`.
 
 mod common;
 mod compile;
@@ -18,6 +18,7 @@ mod keyed;
 mod orders;
 mod paths;
 mod query;
+mod routines;
 mod sets;
 mod windows;
 
@@ -107,6 +108,8 @@ pub fn plan_or_reason(
         case_constants: Vec::new(),
         steps: 0,
         patterns: evaluation::PatternCache::default(),
+        arguments: None,
+        routines: Vec::new(),
     };
     match planner.query(analyzed.query) {
         Ok(root) => Ok(Ok(Arc::new(QueryPlan {
@@ -158,6 +161,10 @@ struct QueryPlanner<'a> {
     steps: u32,
     /// For calls that are computed already.
     patterns: evaluation::PatternCache,
+    /// The frame that has the arguments of the function whose query is planned.
+    arguments: Option<usize>,
+    /// The users' functions whose queries are being planned, one within the other.
+    routines: Vec<analyzer::types::FunctionId>,
 }
 
 /// A place of a frame.

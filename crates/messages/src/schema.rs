@@ -259,7 +259,7 @@ impl TableSchema {
     }
 }
 
-/// A procedure: statements that run as one program, one after the other (PostgreSQL's `LANGUAGE SQL`).
+/// A procedure or function (PostgreSQL's `LANGUAGE SQL`). The statements of a procedure run as one program, one after the other; a function is a query.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProcedureSchema {
     /// Its name, in a space of its own.
@@ -272,6 +272,69 @@ pub struct ProcedureSchema {
     pub body: String,
     /// Who owns it, and who may call it.
     pub rights: Rights,
+    /// What makes it a function.
+    pub function: Option<FunctionSchema>,
+}
+
+/// What a function has and a procedure has not.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FunctionSchema {
+    /// What a row of its result is.
+    pub result: FunctionResult,
+    /// Whether its result is a set of rows: SETOF or TABLE.
+    pub returns_set: bool,
+    /// What its result depends on.
+    pub volatility: RoutineVolatility,
+    /// Whether it is NULL, or without rows, as soon as an argument is NULL.
+    pub is_strict: bool,
+    /// Whether parallel workers may call it, as `pg_proc.proparallel` says it. Nothing here makes use of that.
+    pub parallel: char,
+    /// Defaults of the last parameters, as expressions.
+    pub defaults: Vec<String>,
+    /// Its query, with the catalog's names in it.
+    pub query: String,
+}
+
+/// What a row of a function's result is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum FunctionResult {
+    /// One value.
+    Value(Type),
+    /// Columns, by the names of OUT parameters or of RETURNS TABLE.
+    Columns {
+        /// Names and types.
+        columns: Vec<(String, Type)>,
+        /// Whether RETURNS TABLE names them.
+        is_table: bool,
+    },
+}
+
+/// What the result of a routine depends on (`pg_proc.provolatile`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RoutineVolatility {
+    /// On its arguments alone.
+    Immutable,
+    /// On what is stored, too, but it is one within a statement.
+    Stable,
+    /// On anything.
+    Volatile,
+}
+
+impl ProcedureSchema {
+    /// What statements call it: `function` or `procedure`.
+    pub fn word(&self) -> &'static str {
+        if self.function.is_some() { "function" } else { "procedure" }
+    }
+}
+
+impl FunctionSchema {
+    /// Names and types of the columns of its result; a single value has no name.
+    pub fn columns(&self) -> Vec<(&str, Type)> {
+        match &self.result {
+            FunctionResult::Value(of) => vec![("", *of)],
+            FunctionResult::Columns { columns, .. } => columns.iter().map(|(name, of)| (name.as_str(), *of)).collect(),
+        }
+    }
 }
 
 /// A type that a user has defined.

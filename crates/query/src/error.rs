@@ -51,6 +51,11 @@ impl QueryError {
         QueryError::new("42883", format!("function {call} does not exist"))
     }
 
+    /// The same without a place: it is in a text that the client has not sent.
+    pub(crate) fn anywhere(self) -> QueryError {
+        QueryError { at: None, ..self }
+    }
+
     /// As it travels through DataFusion and comes out unchanged.
     pub(crate) fn into_datafusion(self) -> DataFusionError {
         DataFusionError::External(Box::new(self))

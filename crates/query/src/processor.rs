@@ -45,10 +45,10 @@ use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement;
 use evaluation::random::RandomKey;
 use futures::stream::{self, BoxStream, StreamExt};
-use messages::Timestamp;
 use messages::program::ResultColumn;
 use messages::query::SessionFacts;
 use messages::schema::{Catalog, CatalogEntry, CatalogVersions};
+use messages::{Key, Timestamp};
 use quick_cache::sync::Cache;
 use std::ops::Deref;
 use std::panic::AssertUnwindSafe;
@@ -115,10 +115,8 @@ pub struct Planned {
     is_kept: bool,
     /// The tables that it reads, with the versions of their definitions.
     tables: Vec<(String, Timestamp)>,
-    /// The users' types that it names, with the versions of their definitions.
-    types: Vec<(String, Timestamp)>,
-    /// The extensions whose functions it may call, with the versions of their rows.
-    extensions: Vec<(String, Timestamp)>,
+    /// Catalog rows of the users' types that it names, and of the functions and extensions whose functions it may call, with their versions.
+    names: Vec<(Key, Timestamp)>,
     /// The columns of its rows.
     pub columns: Vec<ResultColumn>,
     parameters: Vec<Type>,
@@ -297,9 +295,9 @@ impl Processor {
         let parameters = rewritten.parameters.iter().map(|known| known.unwrap_or(Type::Text)).collect();
         let (tables, reads_system_catalog) = (context.tables(), catalog.is_shown());
         let is_kept = !reads_system_catalog && !rewritten.is_random;
-        let (relies_on, plan) = (committed(&tables, &[], &[]), Computation::Logical(plan));
-        let (types, extensions) = (Vec::new(), Vec::new());
-        Ok(Planned { plan, is_kept, tables, types, extensions, columns, parameters, relies_on, reads_system_catalog })
+        let (relies_on, plan) = (committed(&tables, &[]), Computation::Logical(plan));
+        let names = Vec::new();
+        Ok(Planned { plan, is_kept, tables, names, columns, parameters, relies_on, reads_system_catalog })
     }
 
     /// Plans once without the missing types, to see what surrounds the parameters; those of which nothing is said are texts.
@@ -451,24 +449,18 @@ fn parameter_field(parameter: Type) -> FieldRef {
     Arc::new(Field::new("", types::to_arrow(parameter), true))
 }
 
-/// The catalog rows of tables, types and extensions. One that the asking transaction itself has changed has no version to compare with yet.
-fn committed(
-    tables: &[(String, Timestamp)],
-    types: &[(String, Timestamp)],
-    extensions: &[(String, Timestamp)],
-) -> CatalogVersions {
+/// The catalog rows of tables and of what else a statement names. One that the asking transaction itself has changed has no version to compare with yet.
+fn committed(tables: &[(String, Timestamp)], names: &[(Key, Timestamp)]) -> CatalogVersions {
     let tables = tables.iter().map(|(name, version)| (CatalogEntry::key(name), *version));
-    let types = types.iter().map(|(name, version)| (CatalogEntry::type_key(name), *version));
-    let extensions = extensions.iter().map(|(name, version)| (CatalogEntry::extension_key(name), *version));
-    tables.chain(types).chain(extensions).filter(|(_, version)| *version != Timestamp::ZERO).collect()
+    tables.chain(names.iter().cloned()).filter(|(_, version)| *version != Timestamp::ZERO).collect()
 }
 
 impl Planned {
     fn of_typed(statement: TypedStatement) -> Planned {
-        let TypedStatement { plan, columns, parameters, tables, types, extensions } = statement;
-        let (relies_on, plan) = (committed(&tables, &types, &extensions), Computation::Typed(plan));
+        let TypedStatement { plan, columns, parameters, tables, names } = statement;
+        let (relies_on, plan) = (committed(&tables, &names), Computation::Typed(plan));
         let (is_kept, reads_system_catalog) = (true, false);
-        Planned { plan, is_kept, tables, types, extensions, columns, parameters, relies_on, reads_system_catalog }
+        Planned { plan, is_kept, tables, names, columns, parameters, relies_on, reads_system_catalog }
     }
 
     /// What runs it: [`Engine::Executor`] or [`Engine::DataFusion`].
@@ -487,20 +479,14 @@ impl Planned {
         }
     }
 
-    /// Whether the tables, types and extensions are defined there as they were when this was planned.
+    /// Whether the tables, and what else it names, are defined there as they were when this was planned.
     fn holds_in(&self, catalog: &Catalog) -> bool {
         let is_same = |(name, version): &(String, Timestamp)| {
             *version != Timestamp::ZERO && catalog.tables.get(name).is_some_and(|table| table.version == *version)
         };
-        let is_same_type = |(name, version): &(String, Timestamp)| {
-            *version != Timestamp::ZERO && catalog.types.get(name).is_some_and(|(_, known)| known == version)
-        };
-        let is_same_extension = |(name, version): &(String, Timestamp)| {
-            *version != Timestamp::ZERO && catalog.extensions.get(name).is_some_and(|(_, known)| known == version)
-        };
-        self.tables.iter().all(is_same)
-            && self.types.iter().all(is_same_type)
-            && self.extensions.iter().all(is_same_extension)
+        let is_same_name =
+            |(key, version): &(Key, Timestamp)| *version != Timestamp::ZERO && catalog.version_of(key) == *version;
+        self.tables.iter().all(is_same) && self.names.iter().all(is_same_name)
     }
 }
 

@@ -41,6 +41,13 @@ impl<'a> Analyzer<'a> {
             }
         };
         let Some(found) = self.item_named(relation.0, relation.1, at)? else {
+            // `function.parameter`
+            if relation.0.is_none()
+                && self.routine.is_some_and(|routine| routine.name == relation.1)
+                && let Some(parameter) = self.routine_parameter(column, at)?
+            {
+                return Ok(parameter);
+            }
             return Err(self.missing_relation(relation.0, relation.1, at));
         };
         if let Some(column) = self.column_of_item(&found.item, found.levels_up, column, at)? {
@@ -68,6 +75,9 @@ impl<'a> Analyzer<'a> {
         }
         if let Some(found) = self.item_named(None, name, at)? {
             return self.whole_row(&found, at);
+        }
+        if let Some(parameter) = self.routine_parameter(name, at)? {
+            return Ok(parameter);
         }
         Err(self.missing_column(None, name, at)?)
     }

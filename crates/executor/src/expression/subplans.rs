@@ -5,6 +5,7 @@ use crate::equality::{KEY_BYTES, key_of};
 use crate::error::Interruption;
 use crate::plan::PlanNode;
 use crate::run::{RowValues, RunState, size_of_row};
+use analyzer::types::FunctionId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use values::{Type, Value};
@@ -21,6 +22,11 @@ pub enum SubplanKind {
     Value,
     /// All values, of this type.
     Array(Type),
+    /// The value of a function: that of the first row. `outer` are its arguments, and all that the query looks at.
+    Call {
+        function: FunctionId,
+        strict: bool,
+    },
 }
 
 /// A subquery in an expression.
@@ -40,18 +46,26 @@ pub struct SubplanUse {
 
 impl PartialEq for SubplanUse {
     fn eq(&self, other: &SubplanUse) -> bool {
+        // Two calls of a function with the same arguments are one.
         self.number == other.number
+            || (matches!(self.kind, SubplanKind::Call { .. }) && self.kind == other.kind && self.outer == other.outer)
     }
 }
 
 impl SubplanUse {
     /// The value for a row around.
     pub fn evaluate(&self, row: &[Value], run: &mut RunState<'_, '_>) -> Result<Value, Interruption> {
-        self.run_for(row, run)?;
+        let outer: RowValues = self.outer.iter().map(|place| place.evaluate(row, run)).collect::<Result<_, _>>()?;
+        let is_call = match self.kind {
+            SubplanKind::Call { strict: true, .. } if outer.iter().any(Value::is_null) => return Ok(Value::Null),
+            SubplanKind::Call { .. } => true,
+            _ => false,
+        };
+        self.run_for(outer, row, run)?;
         let mut subplan = std::mem::take(&mut run.state.subplans[self.number]);
         let result = self.value(&mut subplan, row, run);
         let waits = matches!(result, Err(Interruption::Wait | Interruption::Yield));
-        if waits || !self.volatile || self.outer.is_empty() {
+        if waits || !self.volatile || (self.outer.is_empty() && !is_call) {
             run.state.subplans[self.number] = subplan;
         } else {
             subplan.memory.release_all(run.state);
@@ -60,8 +74,7 @@ impl SubplanUse {
     }
 
     /// Lets it run until its rows for this row are there.
-    fn run_for(&self, row: &[Value], run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
-        let outer: RowValues = self.outer.iter().map(|place| place.evaluate(row, run)).collect::<Result<_, _>>()?;
+    fn run_for(&self, outer: RowValues, row: &[Value], run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         let mut subplan = std::mem::take(&mut run.state.subplans[self.number]);
         if subplan.outer.as_ref() != Some(&outer) {
             if let Some(mut operator) = subplan.operator.take() {
@@ -71,7 +84,11 @@ impl SubplanUse {
             subplan = crate::run::Subplan { outer: Some(outer), ..Default::default() };
         }
         if !subplan.complete {
-            run.state.frames.push(row.to_vec());
+            let around = match (&self.kind, &subplan.outer) {
+                (SubplanKind::Call { .. }, Some(arguments)) => arguments.clone(),
+                _ => row.to_vec(),
+            };
+            run.state.frames.push(around);
             let result = self.advance(&mut subplan, run);
             run.state.frames.pop();
             if let Err(stop) = result {
@@ -86,7 +103,7 @@ impl SubplanUse {
     fn advance(&self, subplan: &mut crate::run::Subplan, run: &mut RunState<'_, '_>) -> Result<(), Interruption> {
         let operator = subplan.operator.get_or_insert_with(|| (run.state.build)(&self.plan));
         let want = match self.kind {
-            SubplanKind::Exists => 1,
+            SubplanKind::Exists | SubplanKind::Call { .. } => 1,
             SubplanKind::Value | SubplanKind::Row => 2,
             _ => 1_024,
         };
@@ -95,7 +112,7 @@ impl SubplanUse {
             subplan.memory.hold(held, run.state)?;
             subplan.rows.extend(rows);
             let enough = match self.kind {
-                SubplanKind::Exists => !subplan.rows.is_empty(),
+                SubplanKind::Exists | SubplanKind::Call { .. } => !subplan.rows.is_empty(),
                 SubplanKind::Value | SubplanKind::Row => subplan.rows.len() > 1,
                 _ => false,
             };
@@ -121,7 +138,9 @@ impl SubplanUse {
                 let message = "more than one row returned by a subquery used as an expression";
                 Err(error_at(sqlstate::CARDINALITY_VIOLATION, message, ErrorPlace(None)))
             }
-            SubplanKind::Value => Ok(subplan.rows.first().map_or(Value::Null, |row| row[0].clone())),
+            SubplanKind::Value | SubplanKind::Call { .. } => {
+                Ok(subplan.rows.first().map_or(Value::Null, |row| row[0].clone()))
+            }
             SubplanKind::Array(element) => {
                 let values = subplan.rows.iter().map(|row| row[0].clone()).collect();
                 Ok(Value::array(element, values))

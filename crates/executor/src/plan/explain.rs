@@ -40,6 +40,7 @@ fn head(node: &PlanNode) -> String {
         PlanNode::Working { number } => format!("Working Table {number}"),
         PlanNode::Recursive { .. } => "Recursive Union".to_string(),
         PlanNode::Functions { .. } => "Function Scan".to_string(),
+        PlanNode::Routine(scan) => format!("Function Scan on {}", scan.name),
     }
 }
 

@@ -64,9 +64,12 @@ impl QueryPlanner<'_> {
                 let place = EntryPlace { entry: *entry, column: *column };
                 return self.column(level, *levels_up, place, current);
             }
-            Node::Parameter(number) => CompiledExpression::Parameter(*number as usize - 1),
+            Node::Parameter(number) => return Ok(self.parameter(*number as usize - 1)),
             Node::Constant(constant) => CompiledExpression::Constant(self.constant(constant, typed, at)?),
             Node::Function { function, arguments, variadic, .. } => {
+                if let Some(routine) = self.relations.routine(*function) {
+                    return self.routine_value(*function, routine, arguments, level, current);
+                }
                 let is_any = |id: &FunctionId| self.catalog.function(*id).is_some_and(|row| row.variadic == ANY);
                 if *variadic && is_any(function) {
                     return not_built("an array for VARIADIC of any type");
@@ -144,7 +147,7 @@ impl QueryPlanner<'_> {
         Some(self.outer(found))
     }
 
-    fn outer(&mut self, place: OuterPlace) -> CompiledExpression {
+    pub fn outer(&mut self, place: OuterPlace) -> CompiledExpression {
         self.outer_log.push(place);
         CompiledExpression::Outer { frame: place.frame, slot: place.slot }
     }

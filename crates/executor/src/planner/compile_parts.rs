@@ -106,6 +106,9 @@ impl QueryPlanner<'_> {
                 Ok(CompiledExpression::SqlValue { value: *value, precision: *precision })
             }
             Node::ParameterDefault { function, parameter } => {
+                if let Some(routine) = self.relations.routine(*function) {
+                    return self.default_of_routine(*function, routine, *parameter as usize);
+                }
                 self.parameter_default(*function, *parameter, expression.typed).map(CompiledExpression::Constant)
             }
             Node::Grouping { levels_up: 0, arguments } => self.group_numbers(arguments, level, current),

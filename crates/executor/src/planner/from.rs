@@ -152,6 +152,12 @@ impl<'a> QueryPlanner<'a> {
                 let (rows, node) = (compiled.len() as f64, Arc::new(PlanNode::Values(compiled)));
                 FromSource { node, frame: ColumnFrame::of_entry(level, entry, width), rows }
             }
+            EntryKind::Functions { functions, ordinality: false }
+                if let [(call, _)] = functions.as_slice()
+                    && let Some(source) = self.routine_rows(*call, entry, level)? =>
+            {
+                source
+            }
             EntryKind::Functions { functions, ordinality } => {
                 let nothing = ColumnFrame::empty(level);
                 let mut calls = Vec::with_capacity(functions.len());

@@ -88,10 +88,12 @@ impl QueryPlanner<'_> {
         [(*one, *other), (*other, *one)].into_iter().find(|(own, other)| is_own(*own) && is_outside(*other))
     }
 
-    /// Whether an expression looks at a row of a query around its own.
+    /// Whether an expression looks at a row of a query around its own, or at the arguments of the function that the query is of.
     fn looks_outside(&self, of: ExprId) -> bool {
+        let is_call = self.arguments.is_some();
         let is_outside = |node: &TreeNode, depth: u32| match node {
             TreeNode::Column { levels_up, .. } => *levels_up > depth,
+            TreeNode::Parameter(_) => is_call,
             // Whatever else knows levels is not looked into.
             TreeNode::Aggregate(_) | TreeNode::Grouping { .. } | TreeNode::WholeRow { .. } => true,
             _ => false,

@@ -84,9 +84,8 @@ const FALSE: Compute = |_, _| Some(Value::Boolean(false));
 const ZERO: Compute = |_, _| Some(Value::BigInt(0));
 
 /// Names with one meaning each: NULL texts.
-const NULL_TEXTS: [&str; 12] = [
+const NULL_TEXTS: [&str; 11] = [
     "pg_get_function_arg_default",
-    "pg_get_function_result",
     "pg_get_function_sqlbody",
     "pg_get_partition_constraintdef",
     "pg_get_partkeydef",
@@ -183,7 +182,10 @@ const COMPUTED: [(&str, Type, Compute); 31] = [
         catalog.procedure_arguments(oid(arguments, 0)?).map(Value::text)
     }),
     ("pg_get_function_identity_arguments", Type::Text, |catalog, arguments| {
-        catalog.procedure_arguments(oid(arguments, 0)?).map(Value::text)
+        catalog.procedure_identity(oid(arguments, 0)?).map(Value::text)
+    }),
+    ("pg_get_function_result", Type::Text, |catalog, arguments| {
+        catalog.function_result(oid(arguments, 0)?).map(Value::text)
     }),
     ("pg_get_functiondef", Type::Text, |catalog, arguments| {
         catalog.procedure_definition(oid(arguments, 0)?).map(Value::text)

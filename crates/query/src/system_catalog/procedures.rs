@@ -1,4 +1,4 @@
-//! Procedures of the user, as `pg_proc`, `information_schema` and `pg_get_functiondef` show them; extensions and their functions.
+//! Procedures and functions of the user, as `pg_proc`, `information_schema` and `pg_get_functiondef` show them; extensions and their functions.
 //!
 //! Invariant: what is shown as installed was created. `plpgsql` never was: its language is not here.
 
@@ -6,7 +6,9 @@ use super::names::split_name;
 use super::rows::{Row, row};
 use super::{OWNER_OID, SystemCatalog, quoted};
 use messages::namespace;
-use messages::schema::{CommentTarget, ExtensionSchema, ProcedureSchema};
+use messages::schema::{
+    CommentTarget, ExtensionSchema, FunctionResult, FunctionSchema, ProcedureSchema, RoutineVolatility,
+};
 use values::Type;
 use values::extensions::{EXTENSIONS, Extension};
 use values::functions::FunctionVolatility;
@@ -17,6 +19,8 @@ pub const SQL_OID: u32 = 14;
 pub const C_OID: u32 = 13;
 /// Identifier of the type `void`, which procedures return.
 const VOID_OID: u32 = 2278;
+/// Identifier of the type `record`, which functions of several columns return.
+const RECORD_OID: u32 = 2249;
 
 impl SystemCatalog {
     fn procedures(&self) -> impl Iterator<Item = &ProcedureSchema> {
@@ -47,23 +51,87 @@ impl SystemCatalog {
 
     /// `pg_get_function_arguments(oid)`. `None` when there is no such procedure.
     pub fn procedure_arguments(&self, oid: u32) -> Option<String> {
-        let argument = |(name, argument_type): &(String, Type)| {
-            let type_name = self.type_text(argument_type.oid(), None);
-            if name.is_empty() { format!("IN {type_name}") } else { format!("IN {} {type_name}", quoted(name)) }
-        };
         let Some(procedure) = self.procedure(oid) else { return self.extension_function_arguments(oid) };
-        Some(procedure.parameters.iter().map(argument).collect::<Vec<_>>().join(", "))
+        let Some(function) = &procedure.function else {
+            let argument = |known: &(String, Type)| format!("IN {}", self.parameter_text(known));
+            return Some(procedure.parameters.iter().map(argument).collect::<Vec<_>>().join(", "));
+        };
+        let mut texts = Vec::new();
+        let first = procedure.parameters.len().saturating_sub(function.defaults.len());
+        for (place, known) in procedure.parameters.iter().enumerate() {
+            let default = place.checked_sub(first).and_then(|place| function.defaults.get(place));
+            let default = default.map(|default| format!(" DEFAULT {default}")).unwrap_or_default();
+            texts.push(format!("{}{default}", self.parameter_text(known)));
+        }
+        if let FunctionResult::Columns { columns, is_table: false } = &function.result {
+            texts.extend(columns.iter().map(|column| format!("OUT {}", self.parameter_text(column))));
+        }
+        Some(texts.join(", "))
+    }
+
+    /// `name type`.
+    fn parameter_text(&self, (name, of): &(String, Type)) -> String {
+        let type_name = self.type_text(of.oid(), None);
+        if name.is_empty() { type_name } else { format!("{} {type_name}", quoted(name)) }
+    }
+
+    /// `pg_get_function_identity_arguments(oid)`: without defaults and columns of the result.
+    pub fn procedure_identity(&self, oid: u32) -> Option<String> {
+        match self.procedure(oid) {
+            Some(known) if known.function.is_some() => {
+                let texts = known.parameters.iter().map(|known| self.parameter_text(known));
+                Some(texts.collect::<Vec<_>>().join(", "))
+            }
+            _ => self.procedure_arguments(oid),
+        }
+    }
+
+    /// `pg_get_function_result(oid)`. `None` for a procedure, or where there is none.
+    pub fn function_result(&self, oid: u32) -> Option<String> {
+        let function = self.procedure(oid)?.function.as_ref()?;
+        let set = if function.returns_set { "SETOF " } else { "" };
+        Some(match &function.result {
+            FunctionResult::Value(of) => format!("{set}{}", self.type_text(of.oid(), None)),
+            FunctionResult::Columns { columns, is_table: true } => {
+                let columns: Vec<String> = columns.iter().map(|column| self.parameter_text(column)).collect();
+                format!("TABLE({})", columns.join(", "))
+            }
+            FunctionResult::Columns { columns, .. } => match columns.as_slice() {
+                [(_, only)] => format!("{set}{}", self.type_text(only.oid(), None)),
+                _ => format!("{set}record"),
+            },
+        })
     }
 
     /// `pg_get_functiondef(oid)`: what makes it again. `None` when there is no such procedure.
     pub fn procedure_definition(&self, oid: u32) -> Option<String> {
         let procedure = self.procedure(oid)?;
         let (name, arguments) = (self.qualified_name(&procedure.name), self.procedure_arguments(oid)?);
-        let mut quote = "$procedure".to_owned();
+        let mut quote = format!("${}", procedure.word());
         while procedure.body.contains(&quote) {
             quote.push('x');
         }
         let body = &procedure.body;
+        if let Some(function) = &procedure.function {
+            let result = self.function_result(oid)?;
+            let volatility = match function.volatility {
+                RoutineVolatility::Immutable => " IMMUTABLE",
+                RoutineVolatility::Stable => " STABLE",
+                RoutineVolatility::Volatile => "",
+            };
+            let parallel = match function.parallel {
+                's' => " PARALLEL SAFE",
+                'r' => " PARALLEL RESTRICTED",
+                _ => "",
+            };
+            let strict = if function.is_strict { " STRICT" } else { "" };
+            let mut options = format!("{volatility}{parallel}{strict}");
+            if !options.is_empty() {
+                options.push('\n');
+            }
+            let head = format!("CREATE OR REPLACE FUNCTION {name}({arguments})\n RETURNS {result}\n LANGUAGE sql\n");
+            return Some(format!("{head}{options}AS {quote}${body}{quote}$\n"));
+        }
         Some(format!("CREATE OR REPLACE PROCEDURE {name}({arguments})\n LANGUAGE sql\nAS {quote}${body}{quote}$\n"))
     }
 }
@@ -76,15 +144,52 @@ pub(super) fn rows(catalog: &SystemCatalog) -> Vec<Row> {
 
 fn procedure_row(catalog: &SystemCatalog, procedure: &ProcedureSchema) -> Row {
     let types = procedure.parameters.iter().map(|(_, argument_type)| i64::from(argument_type.oid()));
-    let is_named = procedure.parameters.iter().any(|(name, _)| !name.is_empty());
-    let names = is_named.then(|| procedure.parameters.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
+    let function = procedure.function.as_ref();
+    let columns = columns_of(function);
+    let all: Vec<&(String, Type)> = procedure.parameters.iter().chain(columns.iter()).collect();
+    let is_named = all.iter().any(|(name, _)| !name.is_empty());
+    let names = is_named.then(|| all.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
+    let all_types = (!columns.is_empty()).then(|| all.iter().map(|(_, of)| i64::from(of.oid())).collect::<Vec<_>>());
+    let is_table = matches!(function.map(|known| &known.result), Some(FunctionResult::Columns { is_table: true, .. }));
+    let out = if is_table { "t" } else { "o" };
+    let modes = (!columns.is_empty()).then(|| {
+        let inputs = procedure.parameters.iter().map(|_| "i".to_owned());
+        inputs.chain(columns.iter().map(|_| out.to_owned())).collect::<Vec<_>>()
+    });
+    let returns_set = function.is_some_and(|known| known.returns_set);
+    let defaults = function.map_or(0, |known| known.defaults.len() as i64);
     row! {
         oid: procedure.oid, proname: namespace::bare(&procedure.name), pronamespace: namespace::of(&procedure.name), proowner: procedure.rights.owner,
-        prolang: SQL_OID, procost: 100, prorows: 0, provariadic: 0, prosupport: "-", prokind: "p", prosecdef: false,
-        proleakproof: false, proisstrict: false, proretset: false, provolatile: "v", proparallel: "u",
-        pronargs: procedure.parameters.len() as i64, pronargdefaults: 0, prorettype: VOID_OID,
-        proargtypes: types.collect::<Vec<_>>(), proargnames: names, prosrc: procedure.body.as_str(),
+        prolang: SQL_OID, procost: 100, prorows: if returns_set { 1000 } else { 0 }, provariadic: 0, prosupport: "-",
+        prokind: if function.is_some() { "f" } else { "p" }, prosecdef: false,
+        proleakproof: false, proisstrict: function.is_some_and(|known| known.is_strict), proretset: returns_set,
+        provolatile: function.map_or("v", |known| match known.volatility {
+            RoutineVolatility::Immutable => "i",
+            RoutineVolatility::Stable => "s",
+            RoutineVolatility::Volatile => "v",
+        }),
+        proparallel: function.map_or("u".to_owned(), |known| known.parallel.to_string()),
+        pronargs: procedure.parameters.len() as i64, pronargdefaults: defaults, prorettype: function.map_or(VOID_OID, result_oid),
+        proargtypes: types.collect::<Vec<_>>(), proallargtypes: all_types, proargmodes: modes, proargnames: names,
+        proargdefaults: function.filter(|_| defaults > 0).map(|known| known.defaults.join(", ")),
+        prosrc: procedure.body.as_str(),
         proacl: catalog.grant_texts(procedure.rights.grants.as_ref()),
+    }
+}
+
+/// The columns of a function's result that are among its parameters.
+fn columns_of(function: Option<&FunctionSchema>) -> &[(String, Type)] {
+    match function.map(|known| &known.result) {
+        Some(FunctionResult::Columns { columns, .. }) => columns,
+        _ => &[],
+    }
+}
+
+/// The type that a function returns.
+fn result_oid(function: &FunctionSchema) -> u32 {
+    match function.columns().as_slice() {
+        [(_, only)] => only.oid(),
+        _ => RECORD_OID,
     }
 }
 
@@ -96,8 +201,15 @@ pub(super) fn routines(catalog: &SystemCatalog) -> Vec<Row> {
             specific_catalog: database, specific_schema: catalog.schema_of(&procedure.name), specific_name: specific_name(procedure),
             routine_catalog: database, routine_schema: catalog.schema_of(&procedure.name),
             routine_name: namespace::bare(&procedure.name),
-            routine_type: "PROCEDURE", routine_body: "SQL", routine_definition: procedure.body.as_str(),
-            external_language: "SQL", parameter_style: "GENERAL", is_deterministic: "NO", sql_data_access: "MODIFIES",
+            routine_type: if procedure.function.is_some() { "FUNCTION" } else { "PROCEDURE" }, routine_body: "SQL",
+            data_type: procedure.function.as_ref().map(|known| catalog.type_text(result_oid(known), None)),
+            routine_definition: procedure.body.as_str(),
+            external_language: "SQL", parameter_style: "GENERAL",
+            is_deterministic: match &procedure.function {
+                Some(known) if known.volatility == RoutineVolatility::Immutable => "YES",
+                _ => "NO",
+            },
+            sql_data_access: "MODIFIES",
             schema_level_routine: "YES", max_dynamic_result_sets: 0, security_type: "INVOKER",
         }
     };
@@ -108,16 +220,18 @@ pub(super) fn routines(catalog: &SystemCatalog) -> Vec<Row> {
 pub(super) fn parameters(catalog: &SystemCatalog) -> Vec<Row> {
     let database = catalog.session().database.as_str();
     let of = |procedure: &ProcedureSchema| {
+        let columns = columns_of(procedure.function.as_ref());
+        let inputs = procedure.parameters.len() as i64;
         let parameter = |(number, (name, parameter_type)): (i64, &(String, Type))| {
             row! {
                 specific_catalog: database, specific_schema: catalog.schema_of(&procedure.name), specific_name: specific_name(procedure),
-                ordinal_position: number, parameter_mode: "IN", is_result: "NO", as_locator: "NO",
+                ordinal_position: number, parameter_mode: if number > inputs { "OUT" } else { "IN" }, is_result: "NO", as_locator: "NO",
                 parameter_name: (!name.is_empty()).then_some(name.as_str()), data_type: parameter_type.base_name(),
                 udt_catalog: database, udt_schema: "pg_catalog", udt_name: parameter_type.catalog_name(),
                 dtd_identifier: number.to_string(),
             }
         };
-        (1..).zip(&procedure.parameters).map(parameter).collect::<Vec<_>>()
+        (1..).zip(procedure.parameters.iter().chain(columns)).map(parameter).collect::<Vec<_>>()
     };
     catalog.procedures().flat_map(of).collect()
 }

@@ -3,6 +3,7 @@
 //! Invariant: what the analyzer finds here is what the snapshot has. What only the other engine knows (relations of system schemas, collations beyond C) is
 //! not found, and [`SnapshotCatalog::is_beyond`] says so afterwards: then nothing may be concluded from what was not found.
 
+use super::routines;
 use crate::planning::go_on;
 use crate::system_catalog::{is_system_relation, is_system_schema};
 use analyzer::catalog::{Found, SYSTEM_SCHEMA};
@@ -11,8 +12,10 @@ use analyzer::relations::{Relation, RelationColumn, RelationId, RelationKind};
 use analyzer::types::{CollationId, FunctionId, NONE, OperatorId, TypeKind};
 use analyzer::{BuiltIns, Catalog as _, TypeId, Typed};
 use evaluation::functions::extension_row;
-use messages::schema::{Catalog, Column, ExtensionSchema, Identity, TableSchema, TypeSchema};
-use messages::{Timestamp, contention, namespace};
+use messages::schema::{
+    Catalog, CatalogEntry, Column, ExtensionSchema, Identity, ProcedureSchema, TableSchema, TypeSchema,
+};
+use messages::{Key, Timestamp, contention, namespace};
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use values::extensions;
@@ -29,6 +32,7 @@ pub(crate) struct SnapshotCatalog<'a> {
     named: OnceCell<Box<NamedTable>>,
     types: OnceCell<Box<NamedType>>,
     extensions: OnceCell<Vec<NamedExtension>>,
+    routines: OnceCell<Box<NamedRoutine>>,
     beyond: Cell<bool>,
 }
 
@@ -39,6 +43,14 @@ struct NamedExtension {
     functions: Vec<Function>,
     /// Whether one of its functions was asked for.
     is_used: Cell<bool>,
+}
+
+/// A user's function that was asked for, and the ones that were asked for after it.
+struct NamedRoutine {
+    known: Arc<ProcedureSchema>,
+    version: Timestamp,
+    row: Function,
+    next: OnceCell<Box<NamedRoutine>>,
 }
 
 /// A user's type that was asked for, and the ones that were asked for after it.
@@ -61,8 +73,15 @@ struct NamedTable {
 impl<'a> SnapshotCatalog<'a> {
     /// Over a snapshot, in a database of this name.
     pub(crate) fn new(tables: &'a Catalog, database: &'a str) -> SnapshotCatalog<'a> {
-        let (named, types, extensions) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        SnapshotCatalog { tables, database, named, types, extensions, beyond: Cell::new(false) }
+        SnapshotCatalog {
+            tables,
+            database,
+            named: OnceCell::new(),
+            types: OnceCell::new(),
+            extensions: OnceCell::new(),
+            routines: OnceCell::new(),
+            beyond: Cell::new(false),
+        }
     }
 
     /// Whether something was asked for that this knows nothing of, and another may.
@@ -76,15 +95,49 @@ impl<'a> SnapshotCatalog<'a> {
         Some(if id == known.own.id { known.stored } else { known.stored.array() })
     }
 
-    /// The users' types that were asked for, by their names in the catalog, with the versions of their rows.
-    pub(crate) fn used_types(&self) -> Vec<(String, Timestamp)> {
-        self.all_types().map(|known| known.version.clone()).collect()
+    /// Catalog rows of users' types and functions that were asked for, and of the extensions whose functions were, with their versions.
+    pub(crate) fn used(&self) -> Vec<(Key, Timestamp)> {
+        let types = self.all_types().map(|known| (CatalogEntry::type_key(&known.version.0), known.version.1));
+        let extensions =
+            self.used_extensions().map(|known| (CatalogEntry::extension_key(&known.known.name), known.version));
+        let routines = self.all_routines().map(|known| (CatalogEntry::procedure_key(&known.known.name), known.version));
+        types.chain(extensions).chain(routines).collect()
     }
 
-    /// The extensions whose functions were asked for, with the versions of their rows.
-    pub(crate) fn used_extensions(&self) -> Vec<(String, Timestamp)> {
-        let used = self.extensions.get().into_iter().flatten().filter(|known| known.is_used.get());
-        used.map(|known| (known.known.name.clone(), known.version)).collect()
+    /// Whether functions of users or extensions were asked for.
+    pub(crate) fn has_called(&self) -> bool {
+        self.used_extensions().next().is_some() || self.all_routines().next().is_some()
+    }
+
+    /// The user's function with this number, if it was asked for.
+    pub(super) fn routine(&self, id: FunctionId) -> Option<&ProcedureSchema> {
+        self.all_routines().find(|known| known.row.id == id).map(|known| &*known.known)
+    }
+
+    fn used_extensions(&self) -> impl Iterator<Item = &NamedExtension> {
+        self.extensions.get().into_iter().flatten().filter(|known| known.is_used.get())
+    }
+
+    fn all_routines(&self) -> impl Iterator<Item = &NamedRoutine> {
+        std::iter::successors(self.routines.get(), |known| known.next.get()).map(|known| &**known)
+    }
+
+    /// The user's function of this name.
+    fn routine_called(&self, schema: Option<&str>, name: &str) -> Option<&Function> {
+        if schema.is_some_and(|schema| schema != PUBLIC) {
+            return None;
+        }
+        if let Some(known) = self.all_routines().find(|known| known.known.name == name) {
+            return Some(&known.row);
+        }
+        let (known, version) = self.tables.procedures.get(name)?;
+        let row = routines::row(known)?;
+        let mut end = &self.routines;
+        while let Some(known) = end.get() {
+            end = &known.next;
+        }
+        let new = || Box::new(NamedRoutine { known: Arc::clone(known), version: *version, row, next: OnceCell::new() });
+        Some(&end.get_or_init(new).row)
     }
 
     fn all_extensions(&self) -> &[NamedExtension] {
@@ -322,8 +375,9 @@ impl analyzer::Catalog for SnapshotCatalog<'_> {
     }
 
     fn function(&self, id: FunctionId) -> Option<&Function> {
-        let own = || self.all_extensions().iter().flat_map(|known| &known.functions).find(|row| row.id == id);
-        BuiltIns.function(id).or_else(own)
+        let own = || self.all_routines().map(|known| &known.row).find(|row| row.id == id);
+        let of_extensions = || self.all_extensions().iter().flat_map(|known| &known.functions).find(|row| row.id == id);
+        BuiltIns.function(id).or_else(own).or_else(of_extensions)
     }
 
     fn functions_named<'c>(&'c self, schema: Option<&str>, name: &str) -> Vec<Found<'c, Function>> {
@@ -332,6 +386,8 @@ impl analyzer::Catalog for SnapshotCatalog<'_> {
         }
         let mut found = BuiltIns.functions_named(schema, name);
         found.extend(self.extension_functions(schema, name));
+        let own = self.routine_called(schema, name);
+        found.extend(own.map(|row| Found { place: usize::from(schema.is_none()), row }));
         found
     }
 

@@ -2,11 +2,12 @@
 //!
 //! Invariant: a statement is planned here only if every part of it is built, and refused here only if PostgreSQL refuses it. Of anything else this says that it goes
 //! [`TypedReading::Elsewhere`], and says nothing about it. In reading order: `catalog`: names; `paths`: ways to rows; `origins`: columns of results; `rows`: running;
-//! `session`: what functions may ask.
+//! `routines`: users' functions; `session`: what functions may ask.
 
 mod catalog;
 mod origins;
 mod paths;
+mod routines;
 mod rows;
 mod session;
 
@@ -27,11 +28,12 @@ use evaluation::random::RandomBits;
 use evaluation::storage::storage;
 use executor::{ExecutionLimits, QueryPlan};
 use grammar::ast::Statement;
-use messages::Timestamp;
 use messages::program::ResultColumn;
 use messages::query::SessionFacts;
 use messages::schema::Catalog;
+use messages::{Key, Timestamp};
 use paths::{SizedTable, StatementPaths, StatementTables};
+use routines::RoutineRefusal;
 use rows::RunningPlan;
 use session::SessionView;
 use std::collections::BTreeMap;
@@ -61,10 +63,8 @@ pub(crate) struct TypedStatement {
     pub parameters: Vec<Type>,
     /// The tables that it names, with the versions of their definitions.
     pub tables: Vec<(String, Timestamp)>,
-    /// The users' types that it names, with the versions of their definitions.
-    pub types: Vec<(String, Timestamp)>,
-    /// The extensions whose functions it may call, with the versions of their rows.
-    pub extensions: Vec<(String, Timestamp)>,
+    /// Catalog rows of the users' types that it names, and of the functions and extensions whose functions it may call, with their versions.
+    pub names: Vec<(Key, Timestamp)>,
 }
 
 /// How a statement is computed.
@@ -126,9 +126,14 @@ fn planned(
     sizes: &Arc<TableSizes>,
     zone: &Zone,
 ) -> TypedReading {
+    let called = match routines::called(names, analyzed) {
+        Ok(called) => called,
+        Err(RoutineRefusal::Wrong(error)) => return TypedReading::Refused(error),
+        Err(RoutineRefusal::NotBuilt(what)) => return TypedReading::Refused(QueryError::unsupported(what)),
+    };
     let mut tables = BTreeMap::new();
     let mut relations = BTreeMap::new();
-    for (looked_up, _) in &analyzed.relies_on {
+    for (looked_up, _) in analyzed.relies_on.iter().chain(&called.relies_on) {
         let LookUp::Relation(_, name) = looked_up else { continue };
         if let Some(versioned) = catalog.tables.get(name) {
             tables.insert(name.clone(), versioned.version);
@@ -138,7 +143,7 @@ fn planned(
         }
     }
     let relations = StatementTables(relations);
-    let paths = StatementPaths { tables: &relations, names };
+    let paths = StatementPaths { tables: &relations, names, routines: &called.bodies };
     let plan = match executor::plan_or_reason(names, analyzed, &paths, zone) {
         Ok(Ok(plan)) => plan,
         Ok(Err(reason)) if is_only_here(analyzed, names) => {
@@ -159,17 +164,17 @@ fn planned(
         return TypedReading::Elsewhere("a parameter of a type that is not stored".to_owned());
     };
     let plan = TypedPlan { plan, relations, sizes: Arc::clone(sizes) };
-    let (tables, types, extensions) = (tables.into_iter().collect(), names.used_types(), names.used_extensions());
-    TypedReading::Planned(Box::new(TypedStatement { plan, columns, parameters, tables, types, extensions }))
+    let (tables, names) = (tables.into_iter().collect(), names.used());
+    TypedReading::Planned(Box::new(TypedStatement { plan, columns, parameters, tables, names }))
 }
 
-/// Whether something in a statement is JSON, of a user's type or a function of an extension, which there is nowhere else.
+/// Whether something in a statement is JSON, of a user's type, a user's function or one of an extension, which there is nowhere else.
 fn is_only_here(analyzed: &Analyzed, names: &SnapshotCatalog<'_>) -> bool {
     /// `json`, `jsonb`, `jsonpath`, and arrays of them.
     const JSON_TYPES: [u32; 6] = [114, 3802, 4072, 199, 3807, 4073];
     let is_only_here = |id: TypeId| JSON_TYPES.contains(&id.0) || Type::numbered(id.0).is_some();
     // A name of such a function means none of PostgreSQL's own.
-    let mut found = analyzed.parameters.iter().any(|id| is_only_here(*id)) || !names.used_extensions().is_empty();
+    let mut found = analyzed.parameters.iter().any(|id| is_only_here(*id)) || names.has_called();
     analyzed.tree.find_in_query(analyzed.query, 0, &mut |expression, _| {
         found |= is_only_here(expression.typed.id);
         found

@@ -7,7 +7,8 @@ use super::catalog::SnapshotCatalog;
 use crate::limits::SCAN_RANGES_MAX;
 use analyzer::TypeId;
 use analyzer::relations::RelationId;
-use executor::{AccessPathKeys, KeyBounds, RelationPaths, ScanOrder, TableAccess};
+use analyzer::types::FunctionId;
+use executor::{AccessPathKeys, KeyBounds, RelationPaths, RoutineBody, ScanOrder, TableAccess};
 use messages::schema::TableSchema;
 use messages::{Key, KeyRange, TableId};
 use std::collections::BTreeMap;
@@ -43,10 +44,11 @@ impl RelationPaths for StatementTables {
     }
 }
 
-/// The same as the planner asks for it, with users' types.
+/// The same as the planner asks for it, with users' types and functions.
 pub(crate) struct StatementPaths<'a> {
     pub tables: &'a StatementTables,
     pub names: &'a SnapshotCatalog<'a>,
+    pub routines: &'a BTreeMap<FunctionId, RoutineBody>,
 }
 
 impl RelationPaths for StatementPaths<'_> {
@@ -56,6 +58,10 @@ impl RelationPaths for StatementPaths<'_> {
 
     fn user_type(&self, id: TypeId) -> Option<Type> {
         self.names.stored(id)
+    }
+
+    fn routine(&self, function: FunctionId) -> Option<&RoutineBody> {
+        self.routines.get(&function)
     }
 }
 

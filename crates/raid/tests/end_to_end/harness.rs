@@ -21,8 +21,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// No test waits longer for one thing: generous, because the machine may be busy.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+/// No test waits longer for one thing: generous, because the machine may be busy and its disk may stall.
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Rows that [`World::write_wide_rows`] writes.
 pub const WIDE_ROWS: i64 = 7_200;

@@ -17,6 +17,7 @@ const OBJECTS: &str = "
     INSERT INTO u VALUES (1, 'z');
     CREATE MATERIALIZED VIEW z AS SELECT a FROM u;
     CREATE PROCEDURE p(n int) LANGUAGE SQL AS 'UPDATE t SET b = n WHERE a = 1';
+    CREATE FUNCTION f(n int) RETURNS int LANGUAGE SQL AS 'SELECT b FROM t WHERE a = n';
     GRANT SELECT ON u TO PUBLIC;
     GRANT CREATE ON SCHEMA public TO maker";
 
@@ -50,14 +51,14 @@ const STATES: &[(&str, &str)] = &[
     ("not through NOINHERIT", "GRANT SELECT ON t TO team; GRANT team TO lone; GRANT lone TO actor"),
     (
         "owner",
-        "GRANT CREATE ON SCHEMA public TO actor; ALTER TABLE t OWNER TO actor; ALTER PROCEDURE p(int) OWNER TO actor",
+        "GRANT CREATE ON SCHEMA public TO actor; ALTER TABLE t OWNER TO actor; ALTER PROCEDURE p(int) OWNER TO actor; ALTER FUNCTION f(int) OWNER TO actor",
     ),
     ("owner without CREATE", "ALTER TABLE t OWNER TO actor; ALTER PROCEDURE p(int) OWNER TO actor"),
     ("owner that took SELECT from itself", "ALTER TABLE t OWNER TO actor; REVOKE SELECT ON t FROM actor"),
     ("owner's member", "ALTER TABLE t OWNER TO team; GRANT team TO actor"),
     ("CREATE", "GRANT CREATE ON SCHEMA public TO actor"),
     ("no USAGE", "GRANT ALL ON t TO actor; REVOKE USAGE ON SCHEMA public FROM PUBLIC"),
-    ("no EXECUTE", "GRANT ALL ON t TO actor; REVOKE EXECUTE ON PROCEDURE p(int) FROM PUBLIC"),
+    ("no EXECUTE", "GRANT ALL ON t TO actor; REVOKE EXECUTE ON PROCEDURE p(int) FROM PUBLIC; REVOKE EXECUTE ON FUNCTION f(int) FROM PUBLIC"),
     ("pg_read_all_data", "GRANT pg_read_all_data TO actor"),
     ("pg_write_all_data", "GRANT pg_write_all_data TO actor"),
     ("both", "GRANT pg_read_all_data, pg_write_all_data TO actor"),
@@ -119,6 +120,11 @@ const STATEMENTS: &[&str] = &[
     "TRUNCATE t",
     "TRUNCATE TABLE u",
     "CALL p(5)",
+    "SELECT f(1)",
+    "SELECT * FROM f(2)",
+    "SELECT d FROM u WHERE f(a) > 1",
+    "UPDATE u SET d = f(a)::text",
+    "PREPARE q AS SELECT f(1); EXECUTE q",
     "PREPARE q AS SELECT b FROM t WHERE a = 1; EXECUTE q",
     "SET LOCAL SESSION AUTHORIZATION actor; SET LOCAL ROLE team; SELECT current_user, session_user",
     "COPY t TO STDOUT",
@@ -132,6 +138,8 @@ const STATEMENTS: &[&str] = &[
     "CREATE UNIQUE INDEX u_d ON u (d)",
     "CREATE PROCEDURE r() LANGUAGE SQL AS 'DELETE FROM u'",
     "CREATE OR REPLACE PROCEDURE p(n int) LANGUAGE SQL AS 'DELETE FROM u'",
+    "CREATE FUNCTION r() RETURNS int LANGUAGE SQL AS 'SELECT 1'",
+    "CREATE OR REPLACE FUNCTION f(n int) RETURNS int LANGUAGE SQL AS 'SELECT n'",
     "ALTER TABLE t ADD COLUMN e int",
     "ALTER TABLE t DROP COLUMN c",
     "ALTER TABLE t RENAME COLUMN c TO e",
@@ -142,10 +150,12 @@ const STATEMENTS: &[&str] = &[
     "ALTER TABLE t OWNER TO other",
     "ALTER TABLE t OWNER TO team",
     "ALTER PROCEDURE p(int) OWNER TO other",
+    "ALTER FUNCTION f(int) OWNER TO other",
     "DROP TABLE t",
     "DROP TABLE u",
     "DROP INDEX t_b",
     "DROP PROCEDURE p(int)",
+    "DROP FUNCTION f(int)",
     "GRANT SELECT ON t TO other",
     "GRANT SELECT, INSERT ON t TO other",
     "GRANT ALL ON t TO other",
@@ -155,6 +165,7 @@ const STATEMENTS: &[&str] = &[
     "REVOKE SELECT ON t FROM PUBLIC",
     "REVOKE ALL ON t FROM actor CASCADE",
     "GRANT EXECUTE ON PROCEDURE p(int) TO other",
+    "GRANT EXECUTE ON FUNCTION f(int) TO other",
     "GRANT USAGE ON SCHEMA public TO other",
     "GRANT CONNECT ON DATABASE raid TO other",
     "GRANT team TO other",
@@ -179,6 +190,7 @@ const STATEMENTS: &[&str] = &[
     "SELECT has_any_column_privilege('t', 'INSERT'), has_any_column_privilege('t', 'SELECT')",
     "SELECT has_schema_privilege('public', 'CREATE'), has_schema_privilege('public', 'USAGE')",
     "SELECT has_function_privilege('p(int)', 'EXECUTE')",
+    "SELECT has_function_privilege('f(int)', 'EXECUTE')",
     "SELECT has_database_privilege('raid', 'CONNECT'), has_database_privilege('raid', 'CREATE')",
     "SELECT pg_has_role('team', 'MEMBER'), pg_has_role('team', 'USAGE'), pg_has_role('actor', 'other', 'MEMBER')",
     "SELECT relowner = 10, relacl::text FROM pg_class WHERE relname = 't' AND relowner <> 10",
@@ -245,7 +257,7 @@ fn prepare(session: &mut Wire, is_postgres: bool) {
     };
     done(session, tables);
     if !is_postgres {
-        done(session, "DROP PROCEDURE IF EXISTS p");
+        done(session, "DROP PROCEDURE IF EXISTS p; DROP FUNCTION IF EXISTS f");
     }
     for role in ["actor", "other", "team", "lone", "maker"] {
         let owned = format!(

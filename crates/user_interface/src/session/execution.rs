@@ -13,6 +13,7 @@ use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::parse::Parsed;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::queried_table::QueriedTable;
+use crate::sql::user_functions;
 use crate::sql::utility::Utility;
 use crate::sql::{queried_columns, roles, schemas, sequences, system, user_types};
 use messages::Key;
@@ -96,6 +97,7 @@ impl Turn<'_> {
         let alone = match &execution.prepared.plan {
             Plan::Program(_)
             | Plan::Schema(_)
+            | Plan::Function(_)
             | Plan::Roles(_)
             | Plan::Sequence(_)
             | Plan::Types(_)
@@ -184,6 +186,12 @@ impl Turn<'_> {
                 let catalog = self.seen_catalog();
                 let own = self.session.overlay.keys();
                 let change = self.with_facts(|facts| ddl::plan(statement, &catalog, &own, facts))?;
+                self.launch_change(execution, change, Vec::new());
+                return Ok(());
+            }
+            Plan::Function(new) => {
+                let (catalog, own) = (self.seen_catalog(), self.session.overlay.keys());
+                let change = self.with_facts(|facts| user_functions::plan(new, &catalog, &own, facts))?;
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }

@@ -108,6 +108,7 @@ impl Turn<'_> {
         let sql = match &prepared.plan {
             Plan::Query(sql) | Plan::Feed(sql, ..) => sql.clone(),
             Plan::Queried(_, query) => query.clone(),
+            Plan::Function(new) => new.trial(),
             Plan::Parts(parts) if parts.asks.is_some() => {
                 parts.asks.as_ref().map_or_else(|| Arc::from(""), |asks| asks.sql.clone())
             }
@@ -118,7 +119,10 @@ impl Turn<'_> {
             Plan::Parts(parts) => parts.asks.as_ref().map_or_else(Vec::new, |asks| asks.parameters.clone()),
             _ => prepared.declared.clone(),
         };
-        let catalog = self.catalog();
+        let catalog = match &prepared.plan {
+            Plan::Function(new) => new.within(&self.catalog()),
+            _ => self.catalog(),
+        };
         let session = self.session_facts(&prepared.zone);
         self.query(QueryRequest::Describe { sql, parameters, catalog, session });
     }

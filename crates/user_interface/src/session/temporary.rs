@@ -42,7 +42,7 @@ impl Turn<'_> {
         let own = self.with_facts(|facts| facts.temporary.schema);
         let is_own = |name: &[u8]| own == Some(namespace::of(&String::from_utf8_lossy(name)));
         match &prepared.plan {
-            Plan::Schema(_) | Plan::Queried(..) | Plan::Utility(Utility::Copy(_)) => true,
+            Plan::Schema(_) | Plan::Function(_) | Plan::Queried(..) | Plan::Utility(Utility::Copy(_)) => true,
             _ => prepared.writes && prepared.mentions.iter().any(|(key, _)| is_own(key.as_bytes())),
         }
     }

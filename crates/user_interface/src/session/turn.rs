@@ -264,6 +264,7 @@ impl Turn<'_> {
     fn is_fresh(&self, prepared: &Prepared) -> bool {
         match &prepared.plan {
             Plan::Schema(_)
+            | Plan::Function(_)
             | Plan::Roles(_)
             | Plan::Sequence(_)
             | Plan::Types(_)

@@ -5,11 +5,12 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::advisory_calls;
 use crate::sql::expressions::Compiler;
-use crate::sql::extension_functions::extensions_written;
+use crate::sql::extension_functions::{each_call, extensions_written};
 use crate::sql::feed::{Feed, Supplying};
 use crate::sql::gathering;
 use crate::sql::given::Context;
 use crate::sql::insert::Insertion;
+use crate::sql::literals::text_of;
 use crate::sql::local_times;
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::modify::Modification;
@@ -27,6 +28,7 @@ use crate::sql::sequence_calls::SetValue;
 use crate::sql::session_calls::SessionCalls;
 use crate::sql::session_plans::{of_utility, session_query};
 use crate::sql::types::{Stop, types_named, user_type_name};
+use crate::sql::user_functions;
 use crate::sql::utility::{Copy, CopySource, Utility};
 use crate::sql::views;
 use messages::Key;
@@ -67,6 +69,15 @@ pub fn compile(
             }
             create.name = ast::Ident::with_quote('"', name).into();
             of_procedure(&parsed.text, &create, context)?
+        }
+        Statement::Function(create) => {
+            let mut create = create.clone();
+            let name = lookup.new_name(&names::own_relation(&create.name)?)?;
+            if create.temporary || namespace::of(&name) == UNMADE_TEMPORARY || context.all.is_temporary(&name) {
+                return Err(SqlError::unsupported("a temporary function"));
+            }
+            create.name = ast::Ident::with_quote('"', name).into();
+            of_function(&parsed.text, &create, context, described.is_some())?
         }
     };
     prepared.name_by(&lookup, context.own);
@@ -159,6 +170,23 @@ fn of_procedure(text: &Arc<str>, create: &ast::CreateFunction, context: &Context
     let plan = Plan::Schema(Box::new(ast::Statement::CreateFunction(create.clone())));
     let mut prepared = Prepared::simple(text, plan, Tag::Plain("CREATE PROCEDURE"));
     prepared.writes = true;
+    Ok(prepared)
+}
+
+/// CREATE FUNCTION: it is kept once the query processor has found that it has a meaning.
+fn of_function(text: &Arc<str>, create: &ast::CreateFunction, context: &Context, is_tried: bool) -> Result<Prepared> {
+    let new = user_functions::definition(create, context)?;
+    let trial = new.trial();
+    let tree = parse::statement(&trial)?;
+    let mut prepared = Prepared::simple(text, Plan::Function(Arc::new(new.clone())), Tag::Plain("CREATE FUNCTION"));
+    prepared.writes = true;
+    prepared.shareable = false;
+    prepared.undescribed = !is_tried;
+    if let Some(Statement::Sql(tree)) = tree.map(|parsed| parsed.statement) {
+        let catalog = new.within(context.all);
+        let keys = tree.with(|statement| user_functions::functions_called(statement, &catalog));
+        prepared.mentions = keys.into_iter().map(|key| (key.clone(), context.all.version_of(&key))).collect();
+    }
     Ok(prepared)
 }
 
@@ -515,7 +543,12 @@ pub fn mentioned(statement: &Statement, lookup: &NameLookup) -> Vec<Key> {
                 let keys: Vec<Key> = of_relations(written_relations(statement));
                 let types = written_types(statement);
                 let types = types.iter().flat_map(|name| lookup.keys(NameKind::Type, name));
-                keys.into_iter().chain(types).chain(extensions_written(statement)).collect()
+                let mut functions = Vec::new();
+                each_call(&**statement, |name| {
+                    let name = names::own_relation(name).ok();
+                    functions.extend(name.into_iter().flat_map(|name| lookup.keys(NameKind::Procedure, &name)));
+                });
+                keys.into_iter().chain(types).chain(extensions_written(statement)).chain(functions).collect()
             }
         },
         Statement::Utility(utility) => match &**utility {
@@ -536,6 +569,17 @@ pub fn mentioned(statement: &Statement, lookup: &NameLookup) -> Vec<Key> {
             Utility::System(statement) => statement.mentioned(),
             _ => Vec::new(),
         },
+        Statement::Function(create) => {
+            let text = match &create.function_body {
+                Some(ast::CreateFunctionBody::AsBeforeOptions { body: ast::Expr::Value(text), .. }) => {
+                    text_of(&text.value)
+                }
+                _ => None,
+            };
+            let body = text.and_then(|text| parse::statements(text).ok()).unwrap_or_default();
+            let of_rows = |parsed: &&Parsed| matches!(parsed.statement, Statement::Sql(_));
+            body.iter().filter(of_rows).flat_map(|parsed| mentioned(&parsed.statement, lookup)).collect()
+        }
         Statement::Procedure(create) => {
             let body = procedures::definition(create).and_then(|procedure| parse::statements(&procedure.body));
             // A body has nothing else: one procedure within the other would take the stack.

@@ -50,6 +50,7 @@ pub fn tag(statement: &ast::Statement) -> Result<&'static str> {
         S::AlterIndex { .. } => "ALTER INDEX",
         S::Truncate(_) => "TRUNCATE TABLE",
         S::DropProcedure { .. } => "DROP PROCEDURE",
+        S::DropFunction(_) => "DROP FUNCTION",
         S::Drop { object_type, .. } => match object_type {
             ObjectType::Table => "DROP TABLE",
             ObjectType::Index => "DROP INDEX",
@@ -88,6 +89,12 @@ pub fn plan(statement: &ast::Statement, catalog: &Catalog, own: &BTreeSet<Key>, 
         S::Truncate(truncate) => planner.truncate(truncate)?,
         // Only those that are procedures are planned.
         S::CreateFunction(create) => planner.create_procedure(create)?,
+        S::DropFunction(dropped) => {
+            let cascade = matches!(dropped.drop_behavior, Some(ast::DropBehavior::Cascade));
+            for described in &dropped.func_desc {
+                planner.drop_function(described, dropped.if_exists, cascade)?;
+            }
+        }
         S::DropProcedure { if_exists, proc_desc, .. } => {
             for described in proc_desc {
                 planner.drop_procedure(described, *if_exists)?;

@@ -166,7 +166,8 @@ impl Compiler<'_> {
             }
         }
         // Those that are not here the query processor has.
-        if extensions::provider(name).is_some() {
+        let is_users = self.catalog.procedures.get(name).is_some_and(|(known, _)| known.function.is_some());
+        if is_users || extensions::provider(name).is_some() {
             return Err(beyond(&format!("the function {name} here")));
         }
         Err(Stop::Beyond(no_function(name, &arguments)))

@@ -85,11 +85,13 @@ impl Planner<'_> {
                     let name = self.procedure_named(word, name, types.as_deref())?;
                     self.grant_on_procedure(statement, &grantees, &name)?;
                 }
-                Object::AllProcedures("function", schema) => drop(self.schema_numbered(schema)?),
-                Object::AllProcedures(_, schema) => {
+                Object::AllProcedures(word, schema) => {
                     let schema = self.schema_numbered(schema)?;
-                    let names = self.catalog.procedures.keys().filter(|name| namespace::of(name) == schema);
-                    let names: Vec<String> = names.cloned().collect();
+                    let all = self.catalog.procedures.values().map(|(known, _)| known);
+                    let meant = all.filter(|known| {
+                        namespace::of(&known.name) == schema && (*word == "routine" || *word == known.word())
+                    });
+                    let names: Vec<String> = meant.map(|known| known.name.clone()).collect();
                     for name in names {
                         self.grant_on_procedure(statement, &grantees, &name)?;
                     }

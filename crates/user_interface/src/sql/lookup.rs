@@ -192,11 +192,20 @@ impl<'a> NameLookup<'a> {
         Ok(Some(known).filter(|known| schema.is_some() || self.catalog.types.contains_key(known)))
     }
 
-    /// The function of an extension that a call means; `None`: what was written means none, or PostgreSQL says that there is no such schema or function.
+    /// The function of a user or an extension that a call means; `None`: what was written means none, or PostgreSQL says that there is no such schema or function.
     /// Errors: as [`NameLookup::schema`].
     pub fn function(&self, text: &str) -> Result<Option<String>> {
         let (schema, name) = parts(text);
         let bare = namespace::bare(name);
+        let is_users = || self.catalog.procedures.keys().any(|known| namespace::bare(known) == bare);
+        if !schema.is_some_and(|schema| is_system_schema(schema) || self.catalog.namespace(schema).is_none())
+            && is_users()
+        {
+            let known = self.existing(NameKind::Procedure, text)?;
+            if self.catalog.procedures.get(&known).is_some_and(|(known, _)| known.function.is_some()) {
+                return Ok(Some(known));
+            }
+        }
         if extensions::provider(bare).is_none() || schema.is_some_and(is_system_schema) {
             return Ok(None);
         }

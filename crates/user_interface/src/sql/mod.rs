@@ -95,6 +95,7 @@ mod type_drops;
 pub mod type_names;
 pub mod type_syntax;
 pub mod types;
+pub mod user_functions;
 pub mod user_types;
 pub mod utility;
 mod views;

@@ -10,6 +10,7 @@ use crate::sql::names;
 use crate::sql::parse::{Parsed, Statement};
 use crate::sql::qualify::qualified;
 use crate::sql::rights::{Need, Needs};
+use crate::sql::user_functions::called_within;
 use crate::sql::{sequence_calls, sequence_names};
 use messages::contention;
 use messages::namespace;
@@ -37,6 +38,21 @@ struct Collector<'a> {
 
 /// What a statement needs.
 pub fn of(statement: &ast::Statement, catalog: &Catalog) -> Needs {
+    let mut needs = directly(statement, catalog);
+    // A function reads with the rights of who calls it.
+    for (known, parsed) in called_within(statement, catalog) {
+        needs.functions.push(known.name.clone());
+        if let Statement::Sql(query) = &parsed.statement {
+            let of_one = query.with(|query| directly(query, catalog));
+            needs.tables.extend(of_one.tables);
+            needs.monitors |= of_one.monitors;
+        }
+    }
+    needs
+}
+
+/// The same without what the functions need that it calls.
+fn directly(statement: &ast::Statement, catalog: &Catalog) -> Needs {
     let mut collector = Collector { catalog, needs: Needs::default(), scopes: Vec::new() };
     let _ = ast::Visit::visit(statement, &mut collector);
     let _ = ast::visit_relations(statement, |name| {
@@ -61,6 +77,7 @@ pub fn of_call(function: &ast::Function, body: &[Parsed], lookup: &NameLookup) -
                 Ok(None) | Err(_) => of(statement, catalog),
             });
             needs.tables.extend(of_one.tables);
+            needs.functions.extend(of_one.functions);
             needs.monitors |= of_one.monitors;
             needs.qualified |= of_one.qualified;
             needs.unqualified = needs.unqualified.or(of_one.unqualified);

@@ -22,11 +22,11 @@ use privileges::grants::{name_role, with_owner};
 use std::sync::Arc;
 use values::Type;
 
-/// `procedure p(integer)` as details name it.
+/// `procedure p(integer)` or `function f(integer)` as details name it.
 fn described(procedure: &ProcedureSchema) -> String {
     let types: Vec<String> =
         procedure.parameters.iter().map(|(_, data_type)| data_type.base_name().to_owned()).collect();
-    format!("procedure {}({})", procedure.name, types.join(","))
+    format!("{} {}({})", procedure.word(), procedure.name, types.join(","))
 }
 
 impl Planner<'_> {
@@ -56,8 +56,9 @@ impl Planner<'_> {
             types.is_none_or(|types| types.iter().map(|wanted| wanted.unmodified()).eq(known))
         });
         let message = match (found, types) {
-            (Some((procedure, _)), _) if word == "function" => {
-                let message = format!("{} is not a function", &described(procedure)["procedure ".len()..]);
+            (Some((procedure, _)), _) if word != "routine" && word != procedure.word() => {
+                let shown = described(procedure);
+                let message = format!("{} is not a {word}", &shown[procedure.word().len() + 1..]);
                 return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
             }
             (Some(_), _) => return Ok(name.to_owned()),

@@ -79,6 +79,8 @@ pub enum Statement {
     Utility(Box<Utility>),
     /// CREATE PROCEDURE, which has the syntax of a function that returns nothing.
     Procedure(Box<ast::CreateFunction>),
+    /// CREATE FUNCTION.
+    Function(Box<ast::CreateFunction>),
 }
 
 /// Errors: 54000 for a text that is too long.
@@ -178,6 +180,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
     let mut tokens = tokens;
     temporary_syntax::check_scope(&tokens, text)?;
     let is_procedure = procedure_as_function(&mut tokens);
+    drop_function_costs(&mut tokens);
     let overriding = take_overriding(&mut tokens);
     check_no_overriding(&tokens)?;
     conflict_syntax::as_names(text, &mut tokens);
@@ -207,6 +210,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
                 ast::Statement::CreateFunction(create) if is_procedure => {
                     Statement::Procedure(Box::new(create.clone()))
                 }
+                ast::Statement::CreateFunction(create) => Statement::Function(Box::new(create.clone())),
                 _ => Statement::Sql(tree),
             }
         }
@@ -289,6 +293,33 @@ fn procedure_as_function(tokens: &mut [TokenWithSpan]) -> bool {
             true
         }
         _ => false,
+    }
+}
+
+/// Takes COST and ROWS out of CREATE FUNCTION, where the parser does not know them: they say how much a call is reckoned to cost, and nothing here asks for that.
+fn drop_function_costs(tokens: &mut Vec<TokenWithSpan>) {
+    let is = |token: Option<&TokenWithSpan>, word: &str| matches!(token.map(|token| &token.token), Some(Token::Word(found)) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
+    let place = if is(tokens.get(1), "or") { 3 } else { 1 };
+    if !is(tokens.first(), "create") || !is(tokens.get(place), "function") {
+        return;
+    }
+    let mut depth = 0;
+    let mut at = place;
+    while at + 1 < tokens.len() {
+        match &tokens[at].token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            Token::Word(_)
+                if depth == 0
+                    && (is(tokens.get(at), "cost") || is(tokens.get(at), "rows"))
+                    && matches!(tokens[at + 1].token, Token::Number(..)) =>
+            {
+                tokens.drain(at..at + 2);
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
     }
 }
 

@@ -18,6 +18,7 @@ use crate::sql::sequences::SequenceStatement;
 use crate::sql::session_calls::SleepingColumn;
 use crate::sql::system::SystemStatement;
 use crate::sql::type_syntax::TypeStatement;
+use crate::sql::user_functions::NewFunction;
 use crate::sql::utility::Utility;
 use crate::sql::views::Expanded;
 use messages::Key;
@@ -44,6 +45,8 @@ pub enum Plan {
     Schema(Box<ast::Statement>),
     /// As a table that is made, planned when it is executed, and then filled by this query; or as a view.
     Queried(Arc<QueriedTable>, Arc<str>),
+    /// As a function that is made, planned when it is executed.
+    Function(Arc<NewFunction>),
     /// As a change of roles, planned when it is executed.
     Roles(Arc<RoleStatement>),
     /// As a change of a sequence, planned when it is executed.

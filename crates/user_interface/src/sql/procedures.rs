@@ -72,7 +72,16 @@ pub fn definition(create: &ast::CreateFunction) -> Result<ProcedureSchema> {
         parameters,
         body: body.to_owned(),
         rights: Rights::default(),
+        function: None,
     })
+}
+
+/// A parameter's name, which the parser hands over as it was written, quotes included.
+pub(super) fn parameter_name(name: &ast::Ident) -> String {
+    match name.value.strip_prefix('"') {
+        Some(quoted) => names::fold(&quoted.trim_end_matches('"').replace("\"\"", "\""), true),
+        None => names::fold(&name.value, false),
+    }
 }
 
 fn parameter(argument: &ast::OperateFunctionArg) -> Result<(String, Type)> {
@@ -82,11 +91,7 @@ fn parameter(argument: &ast::OperateFunctionArg) -> Result<(String, Type)> {
     if argument.default_expr.is_some() {
         return Err(SqlError::unsupported("a parameter with a default"));
     }
-    // The parser hands a name over as it was written, quotes included.
-    let name = argument.name.as_ref().map_or_else(String::new, |name| match name.value.strip_prefix('"') {
-        Some(quoted) => names::fold(&quoted.trim_end_matches('"').replace("\"\"", "\""), true),
-        None => names::fold(&name.value, false),
-    });
+    let name = argument.name.as_ref().map_or_else(String::new, parameter_name);
     if user_type_name(&argument.data_type).is_some() && data_type(&argument.data_type).is_err() {
         return Err(SqlError::unsupported(format!("a parameter of type {}", argument.data_type)));
     }
@@ -195,6 +200,11 @@ pub fn call(compiler: &mut Compiler, function: &ast::Function, context: &Context
         )
     };
     let (procedure, version) = context.catalog.procedures.get(&name).ok_or_else(missing)?;
+    if procedure.function.is_some() {
+        let types: Vec<&str> = procedure.parameters.iter().map(|(_, known)| known.base_name()).collect();
+        let message = format!("{name}({}) is not a procedure", types.join(", "));
+        return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message).with_hint("To call a function, use SELECT."));
+    }
     if procedure.parameters.len() != arguments.len() {
         return Err(missing());
     }
@@ -248,6 +258,10 @@ impl Planner<'_> {
         self.check_create(&name)?;
         procedure.rights = self.new_rights(Kind::Procedure, &name);
         procedure.oid = match self.catalog.procedures.get(&name) {
+            Some((known, _)) if create.or_replace && known.function.is_some() => {
+                return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, "cannot change routine kind")
+                    .with_detail(format!("\"{name}\" is a function.")));
+            }
             Some((known, _)) if create.or_replace => {
                 self.check_owns(&known.rights, "function", &name, OwnerReach::Object)?;
                 procedure.rights = known.rights.clone();
@@ -268,32 +282,63 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// DROP PROCEDURE. Errors: 42883 for one that does not exist.
+    /// DROP PROCEDURE. Errors: 42883 for one that does not exist, 42809 for a function.
     pub(super) fn drop_procedure(&mut self, described: &ast::FunctionDesc, if_exists: bool) -> Result<()> {
         let name = names::own_relation(&described.name)?;
+        if let Some(procedure) = self.routine_described("procedure", described, if_exists)? {
+            self.check_owns(&procedure.rights, "procedure", &name, OwnerReach::Schema)?;
+            self.write(CatalogEntry::procedure_key(&name), None);
+        }
+        Ok(())
+    }
+
+    /// The function or procedure that is to be dropped; `None`: it need not be there, and is not.
+    pub(super) fn routine_described(
+        &mut self,
+        word: &str,
+        described: &ast::FunctionDesc,
+        if_exists: bool,
+    ) -> Result<Option<Arc<ProcedureSchema>>> {
+        let name = names::own_relation(&described.name)?;
         let wanted: Option<Vec<Type>> = match &described.args {
-            Some(arguments) => Some(arguments.iter().map(|one| Ok(parameter(one)?.1)).collect::<Result<_>>()?),
+            Some(arguments) => {
+                let goes_in = |one: &&ast::OperateFunctionArg| !matches!(one.mode, Some(ast::ArgMode::Out));
+                Some(
+                    arguments
+                        .iter()
+                        .filter(goes_in)
+                        .map(|one| data_type(&one.data_type).map_err(Into::into))
+                        .collect::<Result<_>>()?,
+                )
+            }
             None => None,
         };
-        let found = self.catalog.procedures.get(&name).is_some_and(|(procedure, _)| {
-            let types = procedure.parameters.iter().map(|(_, data_type)| data_type.unmodified());
+        let found = self.catalog.procedures.get(&name).map(|(known, _)| known.clone()).filter(|known| {
+            let types = known.parameters.iter().map(|(_, data_type)| data_type.unmodified());
             wanted.as_ref().is_none_or(|wanted| wanted.iter().map(|wanted| wanted.unmodified()).eq(types))
         });
-        if found {
-            if let Some((procedure, _)) = self.catalog.procedures.get(&name) {
-                self.check_owns(&procedure.rights, "procedure", &name, OwnerReach::Schema)?;
+        let error = match (found, wanted) {
+            (Some(found), _) if found.word() == word => return Ok(Some(found)),
+            (Some(found), _) => {
+                let types: Vec<&str> = found.parameters.iter().map(|(_, known)| known.base_name()).collect();
+                let message = format!("{name}({}) is not a {word}", types.join(","));
+                return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
             }
-            self.write(CatalogEntry::procedure_key(&name), None);
-            return Ok(());
-        }
-        let types: Vec<&str> = wanted.iter().flatten().map(|data_type| data_type.base_name()).collect();
-        let message = format!("procedure {name}({}) does not exist", types.join(", "));
+            (None, Some(wanted)) => {
+                let types: Vec<&str> = wanted.iter().map(|data_type| data_type.base_name()).collect();
+                format!("{word} {name}({}) does not exist", types.join(if if_exists { "," } else { ", " }))
+            }
+            (None, None) => match if_exists {
+                true => format!("{word} {name}() does not exist"),
+                false => format!("could not find a {word} named \"{name}\""),
+            },
+        };
         match if_exists {
             true => {
-                self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
-                Ok(())
+                self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{error}, skipping"));
+                Ok(None)
             }
-            false => Err(SqlError::new(sqlstate::UNDEFINED_FUNCTION, message)),
+            false => Err(SqlError::new(sqlstate::UNDEFINED_FUNCTION, error)),
         }
     }
 }

@@ -54,6 +54,7 @@ fn names_other_schema(statement: &ast::Statement) -> bool {
     });
     let of_schema = match statement {
         ast::Statement::Drop { names, .. } => names.iter().any(is_any),
+        ast::Statement::DropFunction(dropped) => dropped.func_desc.iter().any(|one| is_any(&one.name)),
         ast::Statement::DropProcedure { proc_desc, .. } => proc_desc.iter().any(|one| is_any(&one.name)),
         ast::Statement::Call(function) => is_any(&function.name),
         ast::Statement::CreateTable(create) => {
@@ -84,10 +85,14 @@ fn names_sequence_or_type(statement: &ast::Statement) -> bool {
     found.is_break()
 }
 
-/// Whether a function of an extension is called with its schema.
+/// Whether a function of a user or an extension is called with its schema.
 fn calls_in_schema(statement: &ast::Statement) -> bool {
     let mut found = false;
-    extension_functions::each_call(statement, |name| found |= name.0.len() > 1 && extension_functions::may_be(name));
+    extension_functions::each_call(statement, |name| {
+        let schema = names::relation(name).ok().and_then(|known| known.schema);
+        let is_users = schema.is_some_and(|schema| schema != PUBLIC && !names::is_system_schema(&schema));
+        found |= is_users || (name.0.len() > 1 && extension_functions::may_be(name));
+    });
     found
 }
 
@@ -256,7 +261,7 @@ impl Qualifier<'_> {
         }
     }
 
-    /// Gives a function of an extension its name.
+    /// Gives a function of a user or an extension its name.
     fn function(&mut self, name: &mut ObjectName) -> Result<()> {
         // A name of more parts is no function of ours.
         let Ok(written) = written_relation(name) else { return Ok(()) };
@@ -376,6 +381,9 @@ impl Qualifier<'_> {
                 })
             }
             S::CreateFunction(create) => self.made(&mut create.name),
+            S::DropFunction(dropped) => {
+                dropped.func_desc.iter_mut().try_for_each(|one| self.existing(NameKind::Procedure, &mut one.name))
+            }
             S::DropProcedure { proc_desc, .. } => {
                 proc_desc.iter_mut().try_for_each(|one| self.existing(NameKind::Procedure, &mut one.name))
             }

@@ -6,6 +6,7 @@ use crate::sql::extension_functions::extensions_called;
 use crate::sql::given::Context;
 use crate::sql::names;
 use crate::sql::types::types_named;
+use crate::sql::user_functions::functions_called;
 use messages::schema::{CatalogEntry, CatalogVersions};
 use messages::{Key, Timestamp};
 use sqlparser::ast;
@@ -22,7 +23,7 @@ pub(super) fn mentions_with(
     let relations = relations(statement).into_iter().map(|name| CatalogEntry::key(&name));
     let relations = relations.map(|key| (key.clone(), context.all.version_of(&key)));
     let types = types_named(statement).into_iter().map(|name| CatalogEntry::type_key(&name));
-    let types = types.chain(extensions_called(statement));
+    let types = types.chain(extensions_called(statement)).chain(functions_called(statement, context.all));
     let types = types.map(|key| (key.clone(), context.all.version_of(&key)));
     let types = types.filter(|row| !relies_on.contains(row));
     let of_parameters = parameters.iter().flatten().filter(|known| known.has_labels());

@@ -36,6 +36,8 @@ pub struct Needs {
     pub tables: Vec<Need>,
     /// Names of procedures that it calls, each found in the catalog.
     pub procedures: Vec<String>,
+    /// Names of users' functions that it calls, each found in the catalog.
+    pub functions: Vec<String>,
     /// It reads what the schema `raid` shows.
     pub monitors: bool,
     /// A table is named without its schema.
@@ -105,8 +107,14 @@ fn check(needs: &Needs, standing: &Standing, catalog: &Catalog) -> Result<()> {
             return Err(denied_for("procedure", name));
         }
     }
+    let is_denied = |name: &&String| {
+        catalog.procedures.get(*name).is_some_and(|(known, _)| standing.on_procedure(known).is_empty())
+    };
     match needs.tables.iter().find(|need| !need.is_met(standing)) {
-        None => Ok(()),
+        None => match needs.functions.iter().find(is_denied) {
+            Some(name) => Err(denied_for("function", name)),
+            None => Ok(()),
+        },
         Some(need) if need.table.sequence.is_some() => Err(denied_for("sequence", &need.table.name)),
         Some(need) => Err(denied_for(need.table.kind().word(), &need.table.name)),
     }

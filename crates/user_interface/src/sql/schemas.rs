@@ -194,7 +194,7 @@ impl Planner<'_> {
         let procedures = procedures.filter(|procedure| namespace::of(&procedure.name) == schema.oid);
         contents.extend(procedures.map(|procedure| {
             let types: Vec<&str> = procedure.parameters.iter().map(|(_, data_type)| data_type.base_name()).collect();
-            (procedure.oid, format!("function {}({})", qualified(&procedure.name), types.join(",")))
+            (procedure.oid, format!("{} {}({})", procedure.word(), qualified(&procedure.name), types.join(",")))
         }));
         let types = self.catalog.types.values().map(|(known, _)| known);
         let types = types.filter(|known| namespace::of(&known.name) == schema.oid);

@@ -1,0 +1,151 @@
+//! Users' functions in SQL: how the analyzer sees them, and the meaning of their queries.
+//!
+//! Invariant: what a statement relies on includes what the queries of the functions rely on that it calls, one within the other.
+
+use super::catalog::{SnapshotCatalog, typed};
+use crate::error::QueryError;
+use analyzer::facts::{Function, FunctionKind, Parameter, ParameterMode, Volatility};
+use analyzer::reliance::LookUp;
+use analyzer::tree::Node;
+use analyzer::types::{FunctionId, NONE, RECORD};
+use analyzer::{Analyzed, Routine, TypeId};
+use executor::RoutineBody;
+use grammar::ast::Statement;
+use messages::namespace;
+use messages::schema::{FunctionResult, FunctionSchema, ProcedureSchema, RoutineVolatility};
+use std::collections::BTreeMap;
+
+/// What users' functions are written in.
+const LANGUAGE: &str = "sql";
+/// Rows that a function that returns a set is taken to yield, as PostgreSQL takes it.
+const SET_ROWS: f32 = 1_000.0;
+
+/// Why a statement with calls of users' functions is not planned.
+pub(super) enum RoutineRefusal {
+    /// It is wrong.
+    Wrong(QueryError),
+    /// Something is not built.
+    NotBuilt(String),
+}
+
+/// The functions that a statement calls, one within the other, with what their queries mean.
+#[derive(Default)]
+pub(super) struct CalledRoutines {
+    pub bodies: BTreeMap<FunctionId, RoutineBody>,
+    /// What their queries rely on.
+    pub relies_on: Vec<(LookUp, u64)>,
+}
+
+/// A function as the analyzer sees it; `None` for a procedure.
+pub(super) fn row(known: &ProcedureSchema) -> Option<Function> {
+    let function = known.function.as_ref()?;
+    let input = |(name, of): &(String, values::Type)| Parameter {
+        name: name.clone().into(),
+        mode: ParameterMode::In,
+        type_id: TypeId(of.oid()),
+    };
+    let mut parameters: Vec<Parameter> = known.parameters.iter().map(input).collect();
+    let result = match &function.result {
+        FunctionResult::Value(of) => TypeId(of.oid()),
+        FunctionResult::Columns { columns, is_table } => {
+            let mode = if *is_table { ParameterMode::Table } else { ParameterMode::Out };
+            parameters.extend(columns.iter().map(|column| Parameter { mode, ..input(column) }));
+            match columns.as_slice() {
+                [(_, only)] => TypeId(only.oid()),
+                _ => RECORD,
+            }
+        }
+    };
+    Some(Function {
+        id: FunctionId(known.oid),
+        name: namespace::bare(&known.name).to_owned().into(),
+        language: LANGUAGE.into(),
+        cost: 100.0,
+        rows: if function.returns_set { SET_ROWS } else { 0.0 },
+        variadic: NONE,
+        kind: FunctionKind::Function,
+        leakproof: false,
+        strict: function.is_strict,
+        returns_set: function.returns_set,
+        volatility: match function.volatility {
+            RoutineVolatility::Immutable => Volatility::Immutable,
+            RoutineVolatility::Stable => Volatility::Stable,
+            RoutineVolatility::Volatile => Volatility::Volatile,
+        },
+        parallel: function.parallel,
+        defaults: function.defaults.len(),
+        result,
+        arguments: known.parameters.iter().map(|(_, of)| TypeId(of.oid())).collect(),
+        parameters,
+        default_text: function.defaults.join(", ").into(),
+        source: known.body.clone().into(),
+        body: None,
+    })
+}
+
+/// The meaning of all functions that a statement calls.
+pub(super) fn called(names: &SnapshotCatalog<'_>, analyzed: &Analyzed) -> Result<CalledRoutines, RoutineRefusal> {
+    let mut called = CalledRoutines::default();
+    let mut open = functions_in(analyzed);
+    while let Some(function) = open.pop() {
+        let Some(known) = names.routine(function).filter(|_| !called.bodies.contains_key(&function)) else { continue };
+        let Some(schema) = &known.function else { continue };
+        let body = body(names, known, schema)?;
+        for part in std::iter::once(&body.body).chain(&body.defaults) {
+            open.extend(functions_in(part));
+            called.relies_on.extend(part.relies_on.iter().cloned());
+        }
+        called.bodies.insert(function, body);
+    }
+    Ok(called)
+}
+
+/// All functions that are called somewhere in a tree.
+fn functions_in(analyzed: &Analyzed) -> Vec<FunctionId> {
+    let of_node = |node: &Node| match node {
+        Node::Function { function, .. } | Node::ParameterDefault { function, .. } => Some(*function),
+        _ => None,
+    };
+    analyzed.tree.expressions.iter().filter_map(|expression| of_node(&expression.node)).collect()
+}
+
+fn body(
+    names: &SnapshotCatalog<'_>,
+    known: &ProcedureSchema,
+    schema: &FunctionSchema,
+) -> Result<RoutineBody, RoutineRefusal> {
+    let parameters: Vec<_> = known.parameters.iter().map(|(name, of)| (name.as_str(), typed(*of))).collect();
+    let routine = Routine {
+        name: namespace::bare(&known.name),
+        parameters: parameters.clone(),
+        result: schema.columns().into_iter().map(|(_, of)| typed(of)).collect(),
+        is_value: matches!(schema.result, FunctionResult::Value(_)) || schema.columns().len() == 1,
+    };
+    let body = meaning(names, &schema.query, &routine)?;
+    let first = known.parameters.len().saturating_sub(schema.defaults.len());
+    let mut defaults = Vec::with_capacity(schema.defaults.len());
+    for (text, (_, of)) in schema.defaults.iter().zip(&parameters[first..]) {
+        let routine = Routine { name: "", parameters: Vec::new(), result: vec![*of], is_value: true };
+        defaults.push(meaning(names, &format!("SELECT {text}"), &routine)?);
+    }
+    Ok(RoutineBody { body, defaults })
+}
+
+/// What a query means that is not the statement's own: places in it say nothing to its client.
+fn meaning(names: &SnapshotCatalog<'_>, text: &str, routine: &Routine<'_>) -> Result<Analyzed, RoutineRefusal> {
+    let script = grammar::parse(text).map_err(|error| RoutineRefusal::Wrong(QueryError::from(error).anywhere()))?;
+    let [parsed] = script.statements.as_slice() else {
+        return Err(RoutineRefusal::NotBuilt("a function of several statements".to_owned()));
+    };
+    if !matches!(parsed.statement, Statement::Query(_)) {
+        return Err(RoutineRefusal::NotBuilt("a function that is no query".to_owned()));
+    }
+    let analyzed = analyzer::analyze_routine(names, parsed, routine);
+    if names.is_beyond() {
+        return Err(RoutineRefusal::NotBuilt("a function that reads a view or a system catalog".to_owned()));
+    }
+    analyzed.map_err(|error| match super::is_unbuilt(&error.message) {
+        true => RoutineRefusal::NotBuilt(error.message),
+        false => RoutineRefusal::Wrong(QueryError::from(error).anywhere()),
+    })
+}
