@@ -42,7 +42,7 @@ mod windows;
 mod with;
 
 use grammar::ast::{Arena, Statement};
-pub use routines::{Routine, analyze_routine};
+pub use routines::{Routine, RoutineForm, analyze_routine};
 
 use crate::catalog::Catalog;
 use crate::error::{AnalysisError, FEATURE_NOT_SUPPORTED, QUERY_CANCELED, STACK_DEPTH_EXCEEDED};

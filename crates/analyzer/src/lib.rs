@@ -24,7 +24,7 @@ pub mod reliance;
 pub mod tree;
 pub mod types;
 
-pub use analyze::{Analyzed, Routine, analyze, analyze_routine};
+pub use analyze::{Analyzed, Routine, RoutineForm, analyze, analyze_routine};
 pub use catalog::{BuiltIns, Catalog};
 pub use error::AnalysisError;
 pub use types::{TypeId, Typed};

@@ -281,6 +281,8 @@ pub struct ProcedureSchema {
 pub struct FunctionSchema {
     /// What a row of its result is.
     pub result: FunctionResult,
+    /// Which way each parameter goes in the order in which they were written, as `pg_proc.proargmodes` says it: in, out, both, or a column of TABLE. Empty: all go in.
+    pub modes: String,
     /// Whether its result is a set of rows: SETOF or TABLE.
     pub returns_set: bool,
     /// What its result depends on.
@@ -300,13 +302,8 @@ pub struct FunctionSchema {
 pub enum FunctionResult {
     /// One value.
     Value(Type),
-    /// Columns, by the names of OUT parameters or of RETURNS TABLE.
-    Columns {
-        /// Names and types.
-        columns: Vec<(String, Type)>,
-        /// Whether RETURNS TABLE names them.
-        is_table: bool,
-    },
+    /// Columns, by the names of OUT and INOUT parameters or of RETURNS TABLE.
+    Columns(Vec<(String, Type)>),
 }
 
 /// What the result of a routine depends on (`pg_proc.provolatile`).
@@ -332,8 +329,28 @@ impl FunctionSchema {
     pub fn columns(&self) -> Vec<(&str, Type)> {
         match &self.result {
             FunctionResult::Value(of) => vec![("", *of)],
-            FunctionResult::Columns { columns, .. } => columns.iter().map(|(name, of)| (name.as_str(), *of)).collect(),
+            FunctionResult::Columns(columns) => columns.iter().map(|(name, of)| (name.as_str(), *of)).collect(),
         }
+    }
+}
+
+impl ProcedureSchema {
+    /// All parameters in the order in which they were written, each with the letter of its mode; columns of TABLE are among them.
+    pub fn all_parameters(&self) -> Vec<(char, &(String, Type))> {
+        let function = self.function.as_ref();
+        let columns: &[(String, Type)] = match function.map(|function| &function.result) {
+            Some(FunctionResult::Columns(columns)) => columns,
+            _ => &[],
+        };
+        let modes = function.map(|function| function.modes.as_str()).filter(|modes| !modes.is_empty());
+        let Some(modes) = modes else { return self.parameters.iter().map(|known| ('i', known)).collect() };
+        let (mut inputs, mut columns) = (self.parameters.iter(), columns.iter());
+        let mut next = |mode: char| {
+            let input = if matches!(mode, 'i' | 'b') { inputs.next() } else { None };
+            let column = if mode == 'i' { None } else { columns.next() };
+            Some((mode, input.or(column)?))
+        };
+        modes.chars().filter_map(&mut next).collect()
     }
 }
 

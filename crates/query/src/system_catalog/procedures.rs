@@ -52,21 +52,33 @@ impl SystemCatalog {
     /// `pg_get_function_arguments(oid)`. `None` when there is no such procedure.
     pub fn procedure_arguments(&self, oid: u32) -> Option<String> {
         let Some(procedure) = self.procedure(oid) else { return self.extension_function_arguments(oid) };
-        let Some(function) = &procedure.function else {
-            let argument = |known: &(String, Type)| format!("IN {}", self.parameter_text(known));
-            return Some(procedure.parameters.iter().map(argument).collect::<Vec<_>>().join(", "));
-        };
-        let mut texts = Vec::new();
-        let first = procedure.parameters.len().saturating_sub(function.defaults.len());
-        for (place, known) in procedure.parameters.iter().enumerate() {
-            let default = place.checked_sub(first).and_then(|place| function.defaults.get(place));
-            let default = default.map(|default| format!(" DEFAULT {default}")).unwrap_or_default();
-            texts.push(format!("{}{default}", self.parameter_text(known)));
+        Some(self.parameters_text(procedure, true))
+    }
+
+    /// The parameters as statements write them, but for columns of TABLE; with their defaults, or without.
+    fn parameters_text(&self, procedure: &ProcedureSchema, has_defaults: bool) -> String {
+        let defaults = procedure.function.as_ref().filter(|_| has_defaults).map(|known| known.defaults.as_slice());
+        let defaults = defaults.unwrap_or_default();
+        let first = procedure.parameters.len() - defaults.len().min(procedure.parameters.len());
+        let (mut texts, mut inputs) = (Vec::new(), 0);
+        for (mode, known) in procedure.all_parameters() {
+            let word = match mode {
+                'o' => "OUT ",
+                'b' => "INOUT ",
+                't' => continue,
+                _ if procedure.function.is_none() => "IN ",
+                _ => "",
+            };
+            let mut text = format!("{word}{}", self.parameter_text(known));
+            if mode != 'o' {
+                if let Some(default) = inputs_default(defaults, inputs, first) {
+                    text += &format!(" DEFAULT {default}");
+                }
+                inputs += 1;
+            }
+            texts.push(text);
         }
-        if let FunctionResult::Columns { columns, is_table: false } = &function.result {
-            texts.extend(columns.iter().map(|column| format!("OUT {}", self.parameter_text(column))));
-        }
-        Some(texts.join(", "))
+        texts.join(", ")
     }
 
     /// `name type`.
@@ -75,14 +87,11 @@ impl SystemCatalog {
         if name.is_empty() { type_name } else { format!("{} {type_name}", quoted(name)) }
     }
 
-    /// `pg_get_function_identity_arguments(oid)`: without defaults and columns of the result.
+    /// `pg_get_function_identity_arguments(oid)`: without defaults.
     pub fn procedure_identity(&self, oid: u32) -> Option<String> {
         match self.procedure(oid) {
-            Some(known) if known.function.is_some() => {
-                let texts = known.parameters.iter().map(|known| self.parameter_text(known));
-                Some(texts.collect::<Vec<_>>().join(", "))
-            }
-            _ => self.procedure_arguments(oid),
+            Some(known) => Some(self.parameters_text(known, false)),
+            None => self.procedure_arguments(oid),
         }
     }
 
@@ -92,11 +101,11 @@ impl SystemCatalog {
         let set = if function.returns_set { "SETOF " } else { "" };
         Some(match &function.result {
             FunctionResult::Value(of) => format!("{set}{}", self.type_text(of.oid(), None)),
-            FunctionResult::Columns { columns, is_table: true } => {
+            FunctionResult::Columns(columns) if function.modes.ends_with('t') => {
                 let columns: Vec<String> = columns.iter().map(|column| self.parameter_text(column)).collect();
                 format!("TABLE({})", columns.join(", "))
             }
-            FunctionResult::Columns { columns, .. } => match columns.as_slice() {
+            FunctionResult::Columns(columns) => match columns.as_slice() {
                 [(_, only)] => format!("{set}{}", self.type_text(only.oid(), None)),
                 _ => format!("{set}record"),
             },
@@ -145,17 +154,12 @@ pub(super) fn rows(catalog: &SystemCatalog) -> Vec<Row> {
 fn procedure_row(catalog: &SystemCatalog, procedure: &ProcedureSchema) -> Row {
     let types = procedure.parameters.iter().map(|(_, argument_type)| i64::from(argument_type.oid()));
     let function = procedure.function.as_ref();
-    let columns = columns_of(function);
-    let all: Vec<&(String, Type)> = procedure.parameters.iter().chain(columns.iter()).collect();
-    let is_named = all.iter().any(|(name, _)| !name.is_empty());
-    let names = is_named.then(|| all.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
-    let all_types = (!columns.is_empty()).then(|| all.iter().map(|(_, of)| i64::from(of.oid())).collect::<Vec<_>>());
-    let is_table = matches!(function.map(|known| &known.result), Some(FunctionResult::Columns { is_table: true, .. }));
-    let out = if is_table { "t" } else { "o" };
-    let modes = (!columns.is_empty()).then(|| {
-        let inputs = procedure.parameters.iter().map(|_| "i".to_owned());
-        inputs.chain(columns.iter().map(|_| out.to_owned())).collect::<Vec<_>>()
-    });
+    let all = procedure.all_parameters();
+    let is_named = all.iter().any(|(_, (name, _))| !name.is_empty());
+    let names = is_named.then(|| all.iter().map(|(_, (name, _))| name.clone()).collect::<Vec<_>>());
+    let has_modes = all.iter().any(|(mode, _)| *mode != 'i');
+    let all_types = has_modes.then(|| all.iter().map(|(_, (_, of))| i64::from(of.oid())).collect::<Vec<_>>());
+    let modes = has_modes.then(|| all.iter().map(|(mode, _)| mode.to_string()).collect::<Vec<_>>());
     let returns_set = function.is_some_and(|known| known.returns_set);
     let defaults = function.map_or(0, |known| known.defaults.len() as i64);
     row! {
@@ -177,12 +181,9 @@ fn procedure_row(catalog: &SystemCatalog, procedure: &ProcedureSchema) -> Row {
     }
 }
 
-/// The columns of a function's result that are among its parameters.
-fn columns_of(function: Option<&FunctionSchema>) -> &[(String, Type)] {
-    match function.map(|known| &known.result) {
-        Some(FunctionResult::Columns { columns, .. }) => columns,
-        _ => &[],
-    }
+/// The default of an input parameter, if it has one. `first`: the first one that has.
+fn inputs_default(defaults: &[String], input: usize, first: usize) -> Option<&String> {
+    input.checked_sub(first).and_then(|place| defaults.get(place))
 }
 
 /// The type that a function returns.
@@ -220,18 +221,21 @@ pub(super) fn routines(catalog: &SystemCatalog) -> Vec<Row> {
 pub(super) fn parameters(catalog: &SystemCatalog) -> Vec<Row> {
     let database = catalog.session().database.as_str();
     let of = |procedure: &ProcedureSchema| {
-        let columns = columns_of(procedure.function.as_ref());
-        let inputs = procedure.parameters.len() as i64;
-        let parameter = |(number, (name, parameter_type)): (i64, &(String, Type))| {
+        let parameter = |(number, (mode, (name, parameter_type))): (i64, (char, &(String, Type)))| {
             row! {
                 specific_catalog: database, specific_schema: catalog.schema_of(&procedure.name), specific_name: specific_name(procedure),
-                ordinal_position: number, parameter_mode: if number > inputs { "OUT" } else { "IN" }, is_result: "NO", as_locator: "NO",
+                ordinal_position: number, parameter_mode: match mode {
+                    'o' | 't' => "OUT",
+                    'b' => "INOUT",
+                    _ => "IN",
+                },
+                is_result: "NO", as_locator: "NO",
                 parameter_name: (!name.is_empty()).then_some(name.as_str()), data_type: parameter_type.base_name(),
                 udt_catalog: database, udt_schema: "pg_catalog", udt_name: parameter_type.catalog_name(),
                 dtd_identifier: number.to_string(),
             }
         };
-        (1..).zip(procedure.parameters.iter().chain(columns)).map(parameter).collect::<Vec<_>>()
+        (1..).zip(procedure.all_parameters()).map(parameter).collect::<Vec<_>>()
     };
     catalog.procedures().flat_map(of).collect()
 }

@@ -131,7 +131,7 @@ impl<'a> SnapshotCatalog<'a> {
             return Some(&known.row);
         }
         let (known, version) = self.tables.procedures.get(name)?;
-        let row = routines::row(known)?;
+        let row = routines::row(known);
         let mut end = &self.routines;
         while let Some(known) = end.get() {
             end = &known.next;

@@ -7,8 +7,8 @@ use crate::error::QueryError;
 use analyzer::facts::{Function, FunctionKind, Parameter, ParameterMode, Volatility};
 use analyzer::reliance::LookUp;
 use analyzer::tree::Node;
-use analyzer::types::{FunctionId, NONE, RECORD};
-use analyzer::{Analyzed, Routine, TypeId};
+use analyzer::types::{FunctionId, NONE, RECORD, VOID};
+use analyzer::{Analyzed, Routine, RoutineForm, TypeId};
 use executor::RoutineBody;
 use grammar::ast::Statement;
 use messages::namespace;
@@ -36,51 +36,49 @@ pub(super) struct CalledRoutines {
     pub relies_on: Vec<(LookUp, u64)>,
 }
 
-/// A function as the analyzer sees it; `None` for a procedure.
-pub(super) fn row(known: &ProcedureSchema) -> Option<Function> {
-    let function = known.function.as_ref()?;
-    let input = |(name, of): &(String, values::Type)| Parameter {
+/// A function, or a procedure, as the analyzer sees it.
+pub(super) fn row(known: &ProcedureSchema) -> Function {
+    let function = known.function.as_ref();
+    let parameter = |(mode, (name, of)): (char, &(String, values::Type))| Parameter {
         name: name.clone().into(),
-        mode: ParameterMode::In,
+        mode: match mode {
+            'o' => ParameterMode::Out,
+            'b' => ParameterMode::InOut,
+            't' => ParameterMode::Table,
+            _ => ParameterMode::In,
+        },
         type_id: TypeId(of.oid()),
     };
-    let mut parameters: Vec<Parameter> = known.parameters.iter().map(input).collect();
-    let result = match &function.result {
-        FunctionResult::Value(of) => TypeId(of.oid()),
-        FunctionResult::Columns { columns, is_table } => {
-            let mode = if *is_table { ParameterMode::Table } else { ParameterMode::Out };
-            parameters.extend(columns.iter().map(|column| Parameter { mode, ..input(column) }));
-            match columns.as_slice() {
-                [(_, only)] => TypeId(only.oid()),
-                _ => RECORD,
-            }
-        }
-    };
-    Some(Function {
+    let parameters: Vec<Parameter> = known.all_parameters().into_iter().map(parameter).collect();
+    let returns_set = function.is_some_and(|function| function.returns_set);
+    Function {
         id: FunctionId(known.oid),
         name: namespace::bare(&known.name).to_owned().into(),
         language: LANGUAGE.into(),
         cost: 100.0,
-        rows: if function.returns_set { SET_ROWS } else { 0.0 },
+        rows: if returns_set { SET_ROWS } else { 0.0 },
         variadic: NONE,
-        kind: FunctionKind::Function,
+        kind: if function.is_some() { FunctionKind::Function } else { FunctionKind::Procedure },
         leakproof: false,
-        strict: function.is_strict,
-        returns_set: function.returns_set,
-        volatility: match function.volatility {
-            RoutineVolatility::Immutable => Volatility::Immutable,
-            RoutineVolatility::Stable => Volatility::Stable,
-            RoutineVolatility::Volatile => Volatility::Volatile,
+        strict: function.is_some_and(|function| function.is_strict),
+        returns_set,
+        volatility: match function.map(|function| function.volatility) {
+            Some(RoutineVolatility::Immutable) => Volatility::Immutable,
+            Some(RoutineVolatility::Stable) => Volatility::Stable,
+            Some(RoutineVolatility::Volatile) | None => Volatility::Volatile,
         },
-        parallel: function.parallel,
-        defaults: function.defaults.len(),
-        result,
+        parallel: function.map_or('u', |function| function.parallel),
+        defaults: function.map_or(0, |function| function.defaults.len()),
+        result: function.map_or(VOID, |function| match function.columns().as_slice() {
+            [(_, only)] => TypeId(only.oid()),
+            _ => RECORD,
+        }),
         arguments: known.parameters.iter().map(|(_, of)| TypeId(of.oid())).collect(),
         parameters,
-        default_text: function.defaults.join(", ").into(),
+        default_text: function.map_or_else(String::new, |function| function.defaults.join(", ")).into(),
         source: known.body.clone().into(),
         body: None,
-    })
+    }
 }
 
 /// The meaning of all functions that a statement calls.
@@ -119,13 +117,16 @@ fn body(
         name: namespace::bare(&known.name),
         parameters: parameters.clone(),
         result: schema.columns().into_iter().map(|(_, of)| typed(of)).collect(),
-        is_value: matches!(schema.result, FunctionResult::Value(_)) || schema.columns().len() == 1,
+        form: match &schema.result {
+            FunctionResult::Columns(columns) if columns.len() > 1 => RoutineForm::Row,
+            _ => RoutineForm::Value,
+        },
     };
     let body = meaning(names, &schema.query, &routine)?;
     let first = known.parameters.len().saturating_sub(schema.defaults.len());
     let mut defaults = Vec::with_capacity(schema.defaults.len());
     for (text, (_, of)) in schema.defaults.iter().zip(&parameters[first..]) {
-        let routine = Routine { name: "", parameters: Vec::new(), result: vec![*of], is_value: true };
+        let routine = Routine { name: "", parameters: Vec::new(), result: vec![*of], form: RoutineForm::Default };
         defaults.push(meaning(names, &format!("SELECT {text}"), &routine)?);
     }
     Ok(RoutineBody { body, defaults })

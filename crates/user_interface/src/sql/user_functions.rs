@@ -79,15 +79,17 @@ pub fn definition(create: &ast::CreateFunction, context: &Context) -> Result<New
         return Err(SqlError::new(sqlstate::TOO_MANY_ARGUMENTS, message));
     }
     let (mut parameters, mut columns, mut defaults): (Vec<_>, Vec<_>, Vec<String>) = Default::default();
+    let mut modes = String::new();
     for argument in arguments {
         let known =
             (argument.name.as_ref().map_or_else(String::new, parameter_name), parameter_type(&argument.data_type)?);
-        let (goes_in, comes_out) = match argument.mode {
-            None | Some(ast::ArgMode::In) => (true, false),
-            Some(ast::ArgMode::Out) => (false, true),
-            Some(ast::ArgMode::InOut) => (true, true),
+        let (mode, goes_in, comes_out) = match argument.mode {
+            None | Some(ast::ArgMode::In) => ('i', true, false),
+            Some(ast::ArgMode::Out) => ('o', false, true),
+            Some(ast::ArgMode::InOut) => ('b', true, true),
             Some(ast::ArgMode::Variadic) => return Err(SqlError::unsupported("a VARIADIC parameter")),
         };
+        modes.push(mode);
         match &argument.default_expr {
             Some(_) if !goes_in => return invalid("only input parameters can have default values"),
             Some(default) => defaults.push(default.to_string()),
@@ -108,9 +110,15 @@ pub fn definition(create: &ast::CreateFunction, context: &Context) -> Result<New
         }
     }
     let (result, returns_set) = result(create.return_type.as_ref(), columns, &parameters)?;
+    match (&result, modes.contains(['o', 'b'])) {
+        (FunctionResult::Value(_), _) => modes.clear(),
+        (FunctionResult::Columns(_), true) => {}
+        (FunctionResult::Columns(columns), false) => modes.extend(columns.iter().map(|_| 't')),
+    }
     let (body, query) = body(create, context)?;
     let function = FunctionSchema {
         result,
+        modes,
         returns_set,
         volatility: match create.behavior {
             Some(ast::FunctionBehavior::Immutable) => RoutineVolatility::Immutable,
@@ -180,7 +188,7 @@ fn result(
             check_name_free(&columns, &name)?;
             columns.push((name, parameter_type(&column.data_type)?));
         }
-        return Ok((FunctionResult::Columns { columns, is_table: true }, true));
+        return Ok((FunctionResult::Columns(columns), true));
     }
     let is_record = of.is_some_and(|of| of.to_string().eq_ignore_ascii_case("record"));
     match (of, columns.as_slice()) {
@@ -193,7 +201,7 @@ fn result(
             invalid(format!("function result type must be {} because of OUT parameters", only.base_name()))
         }
         (Some(_), [_, _, ..]) if !is_record => invalid("function result type must be record because of OUT parameters"),
-        _ => Ok((FunctionResult::Columns { columns, is_table: false }, returns_set)),
+        _ => Ok((FunctionResult::Columns(columns), returns_set)),
     }
 }
 
