@@ -96,7 +96,7 @@ impl Turn<'_> {
         // A program can be a transaction of its own; a query and what it feeds take several requests.
         let alone = match &execution.prepared.plan {
             Plan::Program(_)
-            | Plan::Schema(_)
+            | Plan::Schema(..)
             | Plan::Function(_)
             | Plan::Roles(_)
             | Plan::Sequence(_)
@@ -182,10 +182,10 @@ impl Turn<'_> {
                 let program = program.clone();
                 self.execute_program(&mut execution, program, Vec::new(), Step::Program);
             }
-            Plan::Schema(statement) => {
+            Plan::Schema(statement, likes) => {
                 let catalog = self.seen_catalog();
                 let own = self.session.overlay.keys();
-                let change = self.with_facts(|facts| ddl::plan(statement, &catalog, &own, facts))?;
+                let change = self.with_facts(|facts| ddl::plan(statement, likes, &catalog, &own, facts))?;
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }

@@ -156,6 +156,7 @@ fn of_quel(translated: TranslatedStatement) -> Result<Option<Parsed>> {
                 cursor: None,
                 quel: None,
                 altered: None,
+                likes: Vec::new(),
             }));
         }
         StatementMeaning::Sql { sql, places, verb } => (sql, QuelOrigin { places, verb }),

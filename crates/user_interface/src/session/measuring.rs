@@ -105,7 +105,7 @@ impl StatementKind {
         match (&prepared.plan, prepared.tag) {
             (Plan::Utility(utility), _) => of_utility(utility),
             (
-                Plan::Schema(_)
+                Plan::Schema(..)
                 | Plan::Queried(..)
                 | Plan::Roles(_)
                 | Plan::Sequence(_)

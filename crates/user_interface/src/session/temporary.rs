@@ -42,7 +42,7 @@ impl Turn<'_> {
         let own = self.with_facts(|facts| facts.temporary.schema);
         let is_own = |name: &[u8]| own == Some(namespace::of(&String::from_utf8_lossy(name)));
         match &prepared.plan {
-            Plan::Schema(_) | Plan::Function(_) | Plan::Queried(..) | Plan::Utility(Utility::Copy(_)) => true,
+            Plan::Schema(..) | Plan::Function(_) | Plan::Queried(..) | Plan::Utility(Utility::Copy(_)) => true,
             _ => prepared.writes && prepared.mentions.iter().any(|(key, _)| is_own(key.as_bytes())),
         }
     }
@@ -127,7 +127,7 @@ impl Turn<'_> {
 /// Whether a table is made that goes when its transaction commits.
 fn makes_dropped(plan: &Plan) -> bool {
     match plan {
-        Plan::Schema(statement) => match &**statement {
+        Plan::Schema(statement, _) => match &**statement {
             ast::Statement::CreateTable(create) => create.on_commit == Some(ast::OnCommit::Drop),
             _ => false,
         },

@@ -263,7 +263,7 @@ impl Turn<'_> {
     /// Whether what a statement was compiled with is still so.
     fn is_fresh(&self, prepared: &Prepared) -> bool {
         match &prepared.plan {
-            Plan::Schema(_)
+            Plan::Schema(..)
             | Plan::Function(_)
             | Plan::Roles(_)
             | Plan::Sequence(_)

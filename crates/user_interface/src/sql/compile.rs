@@ -138,6 +138,15 @@ fn of_tree(
         let is_view = kind == TableSchemaKind::View;
         prepared.tag = Tag::Plain(if is_view { "ALTER VIEW" } else { "ALTER MATERIALIZED VIEW" });
     }
+    if !parsed.likes.is_empty()
+        && let Plan::Schema(_, likes) = &mut prepared.plan
+    {
+        let all: Vec<_> = parsed.likes.iter().map(|like| like.qualified(lookup)).collect::<Result<_>>()?;
+        let keys = all.iter().map(|like| CatalogEntry::key(&like.table));
+        let rows = keys.map(|key| (key.clone(), context.all.version_of(&key)));
+        prepared.mentions = prepared.mentions.iter().cloned().chain(rows).collect();
+        *likes = all.into();
+    }
     if let Some(cursor) = &parsed.cursor {
         prepared.declare(cursor, statement)?;
     }
@@ -167,7 +176,7 @@ fn of_procedure(text: &Arc<str>, create: &ast::CreateFunction, context: &Context
     let procedure = procedures::definition(create)?;
     parse::check_names(&procedure.body).map_err(|error| Box::new(SqlError { position: None, ..*error }))?;
     procedures::body(&procedure, context)?;
-    let plan = Plan::Schema(Box::new(ast::Statement::CreateFunction(create.clone())));
+    let plan = Plan::Schema(Box::new(ast::Statement::CreateFunction(create.clone())), Arc::default());
     let mut prepared = Prepared::simple(text, plan, Tag::Plain("CREATE PROCEDURE"));
     prepared.writes = true;
     Ok(prepared)
@@ -276,7 +285,9 @@ fn of_sql(
             let writes = !program.read_only;
             (Plan::Program(Arc::new(program)), Tag::Plain("CALL"), writes)
         }
-        other => (Plan::Schema(Box::new(other.clone())), Tag::Plain(crate::sql::ddl::tag(other)?), true),
+        other => {
+            (Plan::Schema(Box::new(other.clone()), Arc::default()), Tag::Plain(crate::sql::ddl::tag(other)?), true)
+        }
     };
     let mut prepared = Prepared::simple(&parsed.text, plan, tag);
     prepared.writes = writes;

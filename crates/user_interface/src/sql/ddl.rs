@@ -12,6 +12,7 @@ use crate::sql::definitions::{
 };
 use crate::sql::denials::{OwnerReach, denied_for};
 use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
+use crate::sql::like_syntax::LikeClause;
 use crate::sql::local_times;
 use crate::sql::names;
 use crate::sql::settings::Facts;
@@ -71,15 +72,21 @@ pub fn tag(statement: &ast::Statement) -> Result<&'static str> {
     })
 }
 
-/// Plans a schema statement over a catalog. `own`: catalog rows that the running transaction wrote already.
-pub fn plan(statement: &ast::Statement, catalog: &Catalog, own: &BTreeSet<Key>, facts: &Facts) -> Result<SchemaChange> {
+/// Plans a schema statement over a catalog. `likes`: those that stood among the columns of CREATE TABLE. `own`: catalog rows that the running transaction wrote already.
+pub fn plan(
+    statement: &ast::Statement,
+    likes: &[LikeClause],
+    catalog: &Catalog,
+    own: &BTreeSet<Key>,
+    facts: &Facts,
+) -> Result<SchemaChange> {
     use ast::Statement as S;
     let mut planner = Planner::new(catalog, own, facts);
     if let S::CreateTable(_) | S::CreateIndex(_) | S::AlterTable(_) = statement {
         local_times::refuse(statement, "a definition", facts.settings.zone())?;
     }
     match statement {
-        S::CreateTable(create) => planner.create_table(create)?,
+        S::CreateTable(create) => planner.create_table(create, likes)?,
         S::CreateIndex(create) => planner.create_index(create)?,
         S::AlterTable(alter) => planner.alter_table(alter, facts)?,
         S::AlterIndex { name, operation } => {
@@ -299,7 +306,7 @@ impl<'a> Planner<'a> {
         self.notice(code, message);
     }
 
-    fn create_table(&mut self, create: &ast::CreateTable) -> Result<()> {
+    fn create_table(&mut self, create: &ast::CreateTable, likes: &[LikeClause]) -> Result<()> {
         check_create_table(create)?;
         if create.global == Some(true) {
             self.warn(sqlstate::WARNING, "GLOBAL is deprecated in temporary table creation".to_owned());
@@ -327,7 +334,11 @@ impl<'a> Planner<'a> {
         self.write_table(table.clone());
         let (mut keys, mut checks, mut foreign_keys) = (Vec::new(), Vec::new(), Vec::new());
         let mut generated_columns = Vec::new();
-        for definition in &create.columns {
+        let mut copied = Vec::new();
+        for (number, definition) in create.columns.iter().enumerate() {
+            for like in likes.iter().filter(|like| like.behind == number) {
+                copied.push(self.copy_columns(&mut table, like)?);
+            }
             let column = column(definition, &self.catalog)?;
             self.use_column_type(&column, definition)?;
             self.check_draws(&table, column.default.as_deref())?;
@@ -348,6 +359,10 @@ impl<'a> Planner<'a> {
             checks.extend(CheckDefinition::of_column(definition));
             foreign_keys.extend(ForeignKeyDefinition::of_column(definition));
         }
+        for like in likes.iter().filter(|like| like.behind >= create.columns.len()) {
+            copied.push(self.copy_columns(&mut table, like)?);
+        }
+        check_column_count(table.columns.len())?;
         for constraint in &create.constraints {
             match constraint {
                 ast::TableConstraint::Check(check) => checks.push(CheckDefinition::of_table(check)?),
@@ -361,6 +376,10 @@ impl<'a> Planner<'a> {
         }
         for check in checks {
             self.add_check(&mut table, check, true)?;
+        }
+        for one in &copied {
+            self.copy_constraints(&mut table, one)?;
+            self.copy_comments(&table, one);
         }
         for foreign_key in foreign_keys {
             self.add_foreign_key(&mut table, &foreign_key, true)?;

@@ -7,6 +7,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::SQL_BYTES_MAX;
 use crate::sql::conflict_syntax;
 use crate::sql::cursor_syntax::{self, DeclaredCursor};
+use crate::sql::like_syntax::{self, LikeClause};
 use crate::sql::locking_syntax;
 use crate::sql::merge_syntax;
 use crate::sql::names;
@@ -43,6 +44,8 @@ pub struct Parsed {
     pub quel: Option<Arc<QuelOrigin>>,
     /// What it says that the relation is that it alters: the statement is ALTER TABLE.
     pub altered: Option<TableSchemaKind>,
+    /// The LIKEs that stood among its columns, if it is CREATE TABLE.
+    pub likes: Vec<LikeClause>,
 }
 
 /// What a statement was before it became SQL.
@@ -186,6 +189,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
     conflict_syntax::as_names(text, &mut tokens);
     table_syntax::as_selections(text, &mut tokens)?;
     merge_syntax::plain_actions(text, &mut tokens)?;
+    let likes = like_syntax::take(text, &mut tokens)?;
     let cursor = cursor_syntax::take(text, &mut tokens)?.map(Arc::new);
     let into = queried_table::take(text, &mut tokens)?.map(Arc::new);
     temporary_syntax::unlogged_as_transient(&mut tokens);
@@ -215,7 +219,7 @@ fn parse_one(text: &str, slice: &str, tokens: Vec<TokenWithSpan>, depth: usize) 
             }
         }
     };
-    Ok(Parsed { text: Arc::from(slice), statement, concurrently, overriding, into, cursor, quel: None, altered })
+    Ok(Parsed { text: Arc::from(slice), statement, concurrently, overriding, into, cursor, quel: None, altered, likes })
 }
 
 /// Takes CONCURRENTLY out of DROP INDEX, where the parser does not know it. Whether it was there.

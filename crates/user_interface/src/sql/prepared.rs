@@ -7,6 +7,7 @@ use crate::locks::held::TableLock;
 use crate::sql::advisory_calls::LockCall;
 use crate::sql::cursor_syntax::DeclaredCursor;
 use crate::sql::feed::Supplying;
+use crate::sql::like_syntax::LikeClause;
 use crate::sql::lookup::NameLookup;
 use crate::sql::parts::StatementParts;
 use crate::sql::queried_table::QueriedTable;
@@ -41,8 +42,8 @@ pub enum Plan {
     Feed(Arc<str>, Arc<Program>, Vec<Type>, Supplying),
     /// As several parts.
     Parts(Arc<StatementParts>),
-    /// As a schema change, planned when it is executed.
-    Schema(Box<ast::Statement>),
+    /// As a schema change, planned when it is executed; with the LIKEs of CREATE TABLE.
+    Schema(Box<ast::Statement>, Arc<[LikeClause]>),
     /// As a table that is made, planned when it is executed, and then filled by this query; or as a view.
     Queried(Arc<QueriedTable>, Arc<str>),
     /// As a function that is made, planned when it is executed.

@@ -198,7 +198,7 @@ pub(super) fn column_of(name: &str) -> ResultColumn {
 }
 
 /// The default of a column that takes its values from a sequence.
-fn default_text(sequence: &str) -> String {
+pub(super) fn default_text(sequence: &str) -> String {
     format!("nextval('{}'::regclass)", names::quote(sequence).replace('\'', "''"))
 }
 
@@ -297,7 +297,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn make_sequence(&mut self, name: &str, schema: SequenceSchema) {
+    pub(super) fn make_sequence(&mut self, name: &str, schema: SequenceSchema) {
         let column = |name: &str, column_type| Column::new(name, column_type, true);
         let columns = [("last_value", Type::BigInt), ("log_cnt", Type::BigInt), ("is_called", Type::Boolean)];
         let table = TableSchema {
