@@ -14,14 +14,14 @@ pub trait RelationPaths {
         None
     }
     /// What a user's function does; `None` for any other.
-    fn routine(&self, _function: FunctionId) -> Option<&RoutineBody> {
+    fn routine(&self, _function: FunctionId) -> Option<&RoutineMeaning> {
         None
     }
 }
 
 /// A user's function in SQL, as its calls are planned.
 #[derive(Clone, Debug)]
-pub struct RoutineBody {
+pub struct RoutineMeaning {
     /// Its query, whose parameters are the function's and whose columns are those of its result.
     pub body: Analyzed,
     /// Queries of one row and column that yield the defaults of the last parameters.

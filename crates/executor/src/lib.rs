@@ -19,7 +19,7 @@ mod planner;
 mod run;
 
 pub use access::{
-    AccessPathKeys, ExecutionStep, KeyBounds, RelationPaths, RoutineBody, RowNeed, ScanId, ScanOrder, TableAccess,
+    AccessPathKeys, ExecutionStep, KeyBounds, RelationPaths, RoutineMeaning, RowNeed, ScanId, ScanOrder, TableAccess,
 };
 pub use equality::equality_key;
 pub use error::ExecutionError;

@@ -48,6 +48,7 @@ pub mod query;
 pub mod remaining;
 pub mod replication;
 pub mod role;
+mod routine_schema;
 pub mod schema;
 pub mod server;
 pub mod session;

@@ -5,7 +5,7 @@
 use super::frame::ColumnFrame;
 use super::query::FromSource;
 use super::{OuterPlace, PlanResult, QueryPlanner, not_built};
-use crate::access::RoutineBody;
+use crate::access::RoutineMeaning;
 use crate::expression::{CompiledExpression, SubplanKind, SubplanUse};
 use crate::plan::{PlanNode, RoutineScan};
 use analyzer::Analyzed;
@@ -31,7 +31,7 @@ impl<'a> QueryPlanner<'a> {
     pub fn routine_value(
         &mut self,
         function: FunctionId,
-        routine: &'a RoutineBody,
+        routine: &'a RoutineMeaning,
         arguments: &[ExprId],
         level: usize,
         current: &ColumnFrame,
@@ -52,7 +52,7 @@ impl<'a> QueryPlanner<'a> {
     pub fn default_of_routine(
         &mut self,
         function: FunctionId,
-        routine: &'a RoutineBody,
+        routine: &'a RoutineMeaning,
         parameter: usize,
     ) -> PlanResult<CompiledExpression> {
         let Some(row) = self.catalog.function(function) else { return not_built("a function that is not known") };
@@ -119,7 +119,7 @@ impl<'a> QueryPlanner<'a> {
             std::mem::take(&mut self.wanted),
             std::mem::take(&mut self.case_constants),
             std::mem::take(&mut self.working_reads),
-            std::mem::replace(&mut self.arguments, Some(own)),
+            self.arguments.replace(own),
         );
         let (logged, volatile) = (self.outer_log.len(), self.volatile_calls);
         self.routines.push(function);

@@ -7,7 +7,7 @@ use super::rows::{Row, row};
 use super::{OWNER_OID, SystemCatalog, quoted};
 use messages::namespace;
 use messages::schema::{
-    CommentTarget, ExtensionSchema, FunctionResult, FunctionSchema, ProcedureSchema, RoutineVolatility,
+    CommentTarget, ExtensionSchema, FunctionSchema, ProcedureSchema, RoutineResult, RoutineVolatility,
 };
 use values::Type;
 use values::extensions::{EXTENSIONS, Extension};
@@ -100,12 +100,12 @@ impl SystemCatalog {
         let function = self.procedure(oid)?.function.as_ref()?;
         let set = if function.returns_set { "SETOF " } else { "" };
         Some(match &function.result {
-            FunctionResult::Value(of) => format!("{set}{}", self.type_text(of.oid(), None)),
-            FunctionResult::Columns(columns) if function.modes.ends_with('t') => {
+            RoutineResult::Value(of) => format!("{set}{}", self.type_text(of.oid(), None)),
+            RoutineResult::Columns(columns) if function.modes.ends_with('t') => {
                 let columns: Vec<String> = columns.iter().map(|column| self.parameter_text(column)).collect();
                 format!("TABLE({})", columns.join(", "))
             }
-            FunctionResult::Columns(columns) => match columns.as_slice() {
+            RoutineResult::Columns(columns) => match columns.as_slice() {
                 [(_, only)] => format!("{set}{}", self.type_text(only.oid(), None)),
                 _ => format!("{set}record"),
             },

@@ -8,7 +8,7 @@ use crate::limits::SCAN_RANGES_MAX;
 use analyzer::TypeId;
 use analyzer::relations::RelationId;
 use analyzer::types::FunctionId;
-use executor::{AccessPathKeys, KeyBounds, RelationPaths, RoutineBody, ScanOrder, TableAccess};
+use executor::{AccessPathKeys, KeyBounds, RelationPaths, RoutineMeaning, ScanOrder, TableAccess};
 use messages::schema::TableSchema;
 use messages::{Key, KeyRange, TableId};
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ impl RelationPaths for StatementTables {
 pub(crate) struct StatementPaths<'a> {
     pub tables: &'a StatementTables,
     pub names: &'a SnapshotCatalog<'a>,
-    pub routines: &'a BTreeMap<FunctionId, RoutineBody>,
+    pub routines: &'a BTreeMap<FunctionId, RoutineMeaning>,
 }
 
 impl RelationPaths for StatementPaths<'_> {
@@ -60,7 +60,7 @@ impl RelationPaths for StatementPaths<'_> {
         self.names.stored(id)
     }
 
-    fn routine(&self, function: FunctionId) -> Option<&RoutineBody> {
+    fn routine(&self, function: FunctionId) -> Option<&RoutineMeaning> {
         self.routines.get(&function)
     }
 }

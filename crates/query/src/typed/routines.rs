@@ -9,10 +9,10 @@ use analyzer::reliance::LookUp;
 use analyzer::tree::Node;
 use analyzer::types::{FunctionId, NONE, RECORD, VOID};
 use analyzer::{Analyzed, Routine, RoutineForm, TypeId};
-use executor::RoutineBody;
+use executor::RoutineMeaning;
 use grammar::ast::Statement;
 use messages::namespace;
-use messages::schema::{FunctionResult, FunctionSchema, ProcedureSchema, RoutineVolatility};
+use messages::schema::{FunctionSchema, ProcedureSchema, RoutineResult, RoutineVolatility};
 use std::collections::BTreeMap;
 
 /// What users' functions are written in.
@@ -31,7 +31,7 @@ pub(super) enum RoutineRefusal {
 /// The functions that a statement calls, one within the other, with what their queries mean.
 #[derive(Default)]
 pub(super) struct CalledRoutines {
-    pub bodies: BTreeMap<FunctionId, RoutineBody>,
+    pub bodies: BTreeMap<FunctionId, RoutineMeaning>,
     /// What their queries rely on.
     pub relies_on: Vec<(LookUp, u64)>,
 }
@@ -111,14 +111,14 @@ fn body(
     names: &SnapshotCatalog<'_>,
     known: &ProcedureSchema,
     schema: &FunctionSchema,
-) -> Result<RoutineBody, RoutineRefusal> {
+) -> Result<RoutineMeaning, RoutineRefusal> {
     let parameters: Vec<_> = known.parameters.iter().map(|(name, of)| (name.as_str(), typed(*of))).collect();
     let routine = Routine {
         name: namespace::bare(&known.name),
         parameters: parameters.clone(),
         result: schema.columns().into_iter().map(|(_, of)| typed(of)).collect(),
         form: match &schema.result {
-            FunctionResult::Columns(columns) if columns.len() > 1 => RoutineForm::Row,
+            RoutineResult::Columns(columns) if columns.len() > 1 => RoutineForm::Row,
             _ => RoutineForm::Value,
         },
     };
@@ -129,7 +129,7 @@ fn body(
         let routine = Routine { name: "", parameters: Vec::new(), result: vec![*of], form: RoutineForm::Default };
         defaults.push(meaning(names, &format!("SELECT {text}"), &routine)?);
     }
-    Ok(RoutineBody { body, defaults })
+    Ok(RoutineMeaning { body, defaults })
 }
 
 /// What a query means that is not the statement's own: places in it say nothing to its client.

@@ -58,7 +58,10 @@ const STATES: &[(&str, &str)] = &[
     ("owner's member", "ALTER TABLE t OWNER TO team; GRANT team TO actor"),
     ("CREATE", "GRANT CREATE ON SCHEMA public TO actor"),
     ("no USAGE", "GRANT ALL ON t TO actor; REVOKE USAGE ON SCHEMA public FROM PUBLIC"),
-    ("no EXECUTE", "GRANT ALL ON t TO actor; REVOKE EXECUTE ON PROCEDURE p(int) FROM PUBLIC; REVOKE EXECUTE ON FUNCTION f(int) FROM PUBLIC"),
+    (
+        "no EXECUTE",
+        "GRANT ALL ON t TO actor; REVOKE EXECUTE ON PROCEDURE p(int) FROM PUBLIC; REVOKE EXECUTE ON FUNCTION f(int) FROM PUBLIC",
+    ),
     ("pg_read_all_data", "GRANT pg_read_all_data TO actor"),
     ("pg_write_all_data", "GRANT pg_write_all_data TO actor"),
     ("both", "GRANT pg_read_all_data, pg_write_all_data TO actor"),

@@ -1,5 +1,5 @@
 -- CREATE TABLE ... LIKE: columns of another table, and what else of it is copied.
-CREATE TABLE source (id int PRIMARY KEY, name varchar(20) NOT NULL DEFAULT 'none', price numeric(8,2) DEFAULT 1 + 1, total numeric GENERATED ALWAYS AS (price * 2) STORED, code int UNIQUE, CONSTRAINT sane CHECK (price > 0), CHECK (code <> 7));
+CREATE TABLE source (id int PRIMARY KEY, name varchar(20) NOT NULL DEFAULT 'none', price numeric(8,2) DEFAULT 1 + 1, total numeric GENERATED ALWAYS AS (price * 2) STORED, code int UNIQUE, CONSTRAINT sane CHECK (price > 0.0), CHECK (code <> 7));
 CREATE INDEX source_name ON source (name DESC, code);
 CREATE UNIQUE INDEX source_low ON source (lower(name)) WHERE code > 5;
 COMMENT ON COLUMN source.name IS 'how it is called';
@@ -9,7 +9,7 @@ INSERT INTO plain VALUES (1, 'x', -1, 5, 7), (1, 'x', NULL, 5, 7);
 SELECT * FROM plain ORDER BY price;
 INSERT INTO plain (id, price) VALUES (3, 1);
 INSERT INTO plain (name) VALUES ('n');
-SELECT column_name::text, data_type::text, is_nullable::text, column_default, is_generated::text FROM information_schema.columns WHERE table_name = 'plain' ORDER BY ordinal_position;
+SELECT column_name::text, data_type::text, is_nullable::text, column_default::text, is_generated::text FROM information_schema.columns WHERE table_name = 'plain' ORDER BY ordinal_position;
 CREATE TABLE whole (LIKE source INCLUDING ALL);
 INSERT INTO whole (id, price, code) VALUES (1, 2, 3) RETURNING *;
 INSERT INTO whole (id, price) VALUES (1, 2);
@@ -38,7 +38,7 @@ CREATE TABLE two_likes (LIKE pair INCLUDING DEFAULTS, z int, LIKE with_defaults)
 INSERT INTO two_likes (z, id, name) VALUES (1, 2, 'm') RETURNING *;
 CREATE TABLE shifted (before int, LIKE source INCLUDING CONSTRAINTS INCLUDING DEFAULTS);
 INSERT INTO shifted (id, price) VALUES (1, -1);
-CREATE TABLE numbered (id int GENERATED ALWAYS AS IDENTITY (START WITH 10 INCREMENT BY 5), n serial, t text);
+CREATE TABLE numbered (id int GENERATED ALWAYS AS IDENTITY (INCREMENT BY 5 START WITH 10), n serial, t text);
 INSERT INTO numbered (t) VALUES ('a'), ('b');
 CREATE TABLE renumbered (LIKE numbered INCLUDING IDENTITY);
 INSERT INTO renumbered (t) VALUES ('c');

@@ -10,8 +10,8 @@ use crate::errors::{Result, sqlstate};
 use crate::limits::DOUBTS_MAX;
 use crate::session::state::{Again, Block, Confirmed, Cycle, Doubt, Execution, Work};
 use crate::session::turn::Turn;
-use crate::sql::compile;
 use crate::sql::lookup::NameLookup;
+use crate::sql::mentioned::mentioned;
 use crate::sql::parse::Statement;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use messages::Key;
@@ -29,7 +29,7 @@ impl Turn<'_> {
     /// Catalog rows of what a statement mentions.
     pub fn mentioned(&mut self, statement: &Statement) -> Vec<Key> {
         let catalog = self.catalog();
-        self.with_facts(|facts| compile::mentioned(statement, &NameLookup::new(&catalog, facts)))
+        self.with_facts(|facts| mentioned(statement, &NameLookup::new(&catalog, facts)))
     }
 
     /// The versions of these catalog rows, as this site knows them now.

@@ -8,7 +8,7 @@ use crate::protocol::backend;
 use crate::session::changes::relied_on;
 use crate::session::state::{Again, Block, Confirmed, Execution, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
-use crate::sql::ddl;
+use crate::sql::ddl::{self, SchemaChange};
 use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::parse::Parsed;
 use crate::sql::prepared::{Plan, Prepared, Tag};
@@ -182,19 +182,6 @@ impl Turn<'_> {
                 let program = program.clone();
                 self.execute_program(&mut execution, program, Vec::new(), Step::Program);
             }
-            Plan::Schema(statement, likes) => {
-                let catalog = self.seen_catalog();
-                let own = self.session.overlay.keys();
-                let change = self.with_facts(|facts| ddl::plan(statement, likes, &catalog, &own, facts))?;
-                self.launch_change(execution, change, Vec::new());
-                return Ok(());
-            }
-            Plan::Function(new) => {
-                let (catalog, own) = (self.seen_catalog(), self.session.overlay.keys());
-                let change = self.with_facts(|facts| user_functions::plan(new, &catalog, &own, facts))?;
-                self.launch_change(execution, change, Vec::new());
-                return Ok(());
-            }
             Plan::Queried(table, _) => {
                 let (catalog, own) = (self.seen_catalog(), self.session.overlay.keys());
                 let columns = &execution.prepared.source;
@@ -206,27 +193,13 @@ impl Turn<'_> {
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
-            Plan::System(statement) => {
-                let (catalog, own) = (self.catalog(), self.session.overlay.keys());
-                let change = self.with_facts(|facts| system::plan(statement, &catalog, &own, facts))?;
-                self.launch_change(execution, change, Vec::new());
-                return Ok(());
-            }
-            Plan::Sequence(statement) => {
-                let (catalog, own) = (self.seen_catalog(), self.session.overlay.keys());
-                let change = self.with_facts(|facts| sequences::plan(statement, &catalog, &own, facts))?;
-                self.launch_change(execution, change, Vec::new());
-                return Ok(());
-            }
-            Plan::Types(statement) => {
-                let (catalog, own) = (self.seen_catalog(), self.session.overlay.keys());
-                let change = self.with_facts(|facts| user_types::plan(statement, &catalog, &own, facts))?;
-                self.launch_change(execution, change, Vec::new());
-                return Ok(());
-            }
-            Plan::Namespaces(statement) => {
-                let (catalog, own) = (self.catalog(), self.session.overlay.keys());
-                let change = self.with_facts(|facts| schemas::plan(statement, &catalog, &own, facts))?;
+            Plan::Schema(..)
+            | Plan::Function(_)
+            | Plan::System(_)
+            | Plan::Sequence(_)
+            | Plan::Types(_)
+            | Plan::Namespaces(_) => {
+                let change = self.planned_change(&execution.prepared.plan)?;
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
@@ -246,6 +219,25 @@ impl Turn<'_> {
         }
         self.session.work = Work::Statement(execution);
         Ok(())
+    }
+
+    /// A change of the catalog that depends on nothing but the catalog and the session.
+    fn planned_change(&mut self, plan: &Plan) -> Result<SchemaChange> {
+        // Parameters and schemas are nowhere that a role might not look into.
+        let catalog = match plan {
+            Plan::System(_) | Plan::Namespaces(_) => self.catalog(),
+            _ => self.seen_catalog(),
+        };
+        let own = self.session.overlay.keys();
+        self.with_facts(|facts| match plan {
+            Plan::Schema(statement, likes) => ddl::plan(statement, likes, &catalog, &own, facts),
+            Plan::Function(new) => user_functions::plan(new, &catalog, &own, facts),
+            Plan::System(statement) => system::plan(statement, &catalog, &own, facts),
+            Plan::Sequence(statement) => sequences::plan(statement, &catalog, &own, facts),
+            Plan::Types(statement) => user_types::plan(statement, &catalog, &own, facts),
+            Plan::Namespaces(statement) => schemas::plan(statement, &catalog, &own, facts),
+            _ => unreachable!("no other plan is a change of the catalog alone"),
+        })
     }
 
     /// Has a sequence set, to what came with the source's rows if it has one.

@@ -7,8 +7,8 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{FIRST_OBJECT, NAME_BYTES_MAX};
 use crate::sql::checks::CheckDefinition;
 use crate::sql::definitions::{
-    KeyDefinition, check_column_count, check_create_table, check_index_count, check_key_columns, column, column_keys,
-    generation_expression, options, table_key,
+    KeyDefinition, TableParts, check_column_count, check_create_table, check_index_count, check_key_columns, options,
+    table_key,
 };
 use crate::sql::denials::{OwnerReach, denied_for};
 use crate::sql::foreign_keys::{self, ForeignKeyDefinition};
@@ -332,36 +332,8 @@ impl<'a> Planner<'a> {
         self.check_no_type(&name)?;
         // Reserves the name for the indexes' generated names to see.
         self.write_table(table.clone());
-        let (mut keys, mut checks, mut foreign_keys) = (Vec::new(), Vec::new(), Vec::new());
-        let mut generated_columns = Vec::new();
-        let mut copied = Vec::new();
-        for (number, definition) in create.columns.iter().enumerate() {
-            for like in likes.iter().filter(|like| like.behind == number) {
-                copied.push(self.copy_columns(&mut table, like)?);
-            }
-            let column = column(definition, &self.catalog)?;
-            self.use_column_type(&column, definition)?;
-            self.check_draws(&table, column.default.as_deref())?;
-            if table.columns.iter().any(|other| other.name == column.name) {
-                return Err(SqlError::new(
-                    sqlstate::DUPLICATE_COLUMN,
-                    format!("column \"{}\" specified more than once", column.name),
-                ));
-            }
-            let position = table.columns.len();
-            table.columns.push(column);
-            let generation = generation_expression(definition, namespace::bare(&name))?;
-            generated_columns.extend(generation.map(|expression| (position, expression)));
-            if let Some(default) = self.column_sequence(&table, position, definition)? {
-                table.columns[position].default = Some(default);
-            }
-            keys.extend(column_keys(definition, position));
-            checks.extend(CheckDefinition::of_column(definition));
-            foreign_keys.extend(ForeignKeyDefinition::of_column(definition));
-        }
-        for like in likes.iter().filter(|like| like.behind >= create.columns.len()) {
-            copied.push(self.copy_columns(&mut table, like)?);
-        }
+        let TableParts { mut keys, mut checks, mut foreign_keys, generated, copied } =
+            self.define_columns(&mut table, create, likes)?;
         check_column_count(table.columns.len())?;
         for constraint in &create.constraints {
             match constraint {
@@ -370,7 +342,7 @@ impl<'a> Planner<'a> {
                 key => keys.push(table_key(key, &table)?),
             }
         }
-        self.generate(&mut table, &generated_columns)?;
+        self.generate(&mut table, &generated)?;
         for key in keys {
             self.add_key(&mut table, key)?;
         }

@@ -5,12 +5,17 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{COLUMNS_MAX, INDEXES_MAX, KEY_COLUMNS_MAX};
+use crate::sql::checks::CheckDefinition;
+use crate::sql::ddl::Planner;
 use crate::sql::expressions::{Compiler, Scope};
+use crate::sql::foreign_keys::ForeignKeyDefinition;
+use crate::sql::like_syntax::{CopiedColumns, LikeClause};
 use crate::sql::names;
 use crate::sql::sequences;
 use crate::sql::set_clauses::no_column;
 use crate::sql::settings::{Facts, Settings};
 use crate::sql::types::data_type_in;
+use messages::namespace;
 use messages::program::Expression;
 use messages::schema::{Catalog, Column, TableSchema};
 use sqlparser::ast;
@@ -21,6 +26,18 @@ pub(super) struct KeyDefinition {
     pub(super) name: Option<String>,
     pub(super) columns: Vec<usize>,
     pub(super) primary: bool,
+}
+
+/// What the columns of CREATE TABLE say beside themselves.
+#[derive(Default)]
+pub(super) struct TableParts<'c> {
+    pub keys: Vec<KeyDefinition>,
+    pub checks: Vec<CheckDefinition>,
+    pub foreign_keys: Vec<ForeignKeyDefinition>,
+    /// Columns that are computed, and by what.
+    pub generated: Vec<(usize, &'c ast::Expr)>,
+    /// Those of LIKE.
+    pub copied: Vec<CopiedColumns>,
 }
 
 /// A column's definition, its keys left out. Errors: 0A000 for constraints that are not kept.
@@ -379,5 +396,45 @@ pub(super) fn check_create_table(create: &ast::CreateTable) -> Result<()> {
     match features.into_iter().find(|(asked, _)| *asked) {
         Some((_, feature)) => Err(SqlError::unsupported(feature)),
         None => Ok(()),
+    }
+}
+
+impl Planner<'_> {
+    /// Gives a table its columns, in the order in which they are written. Errors: 42701.
+    pub(super) fn define_columns<'c>(
+        &mut self,
+        table: &mut TableSchema,
+        create: &'c ast::CreateTable,
+        likes: &[LikeClause],
+    ) -> Result<TableParts<'c>> {
+        let mut parts = TableParts::default();
+        for (number, definition) in create.columns.iter().enumerate() {
+            for like in likes.iter().filter(|like| like.behind == number) {
+                parts.copied.push(self.copy_columns(table, like)?);
+            }
+            let column = column(definition, &self.catalog)?;
+            self.use_column_type(&column, definition)?;
+            self.check_draws(table, column.default.as_deref())?;
+            if table.columns.iter().any(|other| other.name == column.name) {
+                return Err(SqlError::new(
+                    sqlstate::DUPLICATE_COLUMN,
+                    format!("column \"{}\" specified more than once", column.name),
+                ));
+            }
+            let position = table.columns.len();
+            table.columns.push(column);
+            let generation = generation_expression(definition, namespace::bare(&table.name))?;
+            parts.generated.extend(generation.map(|expression| (position, expression)));
+            if let Some(default) = self.column_sequence(table, position, definition)? {
+                table.columns[position].default = Some(default);
+            }
+            parts.keys.extend(column_keys(definition, position));
+            parts.checks.extend(CheckDefinition::of_column(definition));
+            parts.foreign_keys.extend(ForeignKeyDefinition::of_column(definition));
+        }
+        for like in likes.iter().filter(|like| like.behind >= create.columns.len()) {
+            parts.copied.push(self.copy_columns(table, like)?);
+        }
+        Ok(parts)
     }
 }

@@ -7,7 +7,7 @@ use crate::sql::checks::CheckDefinition;
 use crate::sql::ddl::Planner;
 use crate::sql::definitions::{KeyDefinition, check_index_count};
 use crate::sql::denials::denied_for;
-use crate::sql::like_syntax::LikeClause;
+use crate::sql::like_syntax::{CopiedColumns, LikeClause};
 use crate::sql::parse;
 use crate::sql::sequences::default_text;
 use messages::namespace;
@@ -17,27 +17,7 @@ use messages::schema::{
     TableSchemaKind,
 };
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use values::Value;
-
-/// A table whose columns stand in another one now.
-pub(super) struct CopiedColumns {
-    from: Arc<TableSchema>,
-    clause: LikeClause,
-    /// Where its columns are, by where they were.
-    places: BTreeMap<usize, usize>,
-}
-
-impl CopiedColumns {
-    /// Whether all columns are where they were.
-    fn is_in_place(&self) -> bool {
-        self.places.iter().all(|(from, to)| from == to)
-    }
-
-    fn moved(&self, columns: &[usize]) -> Option<Vec<usize>> {
-        columns.iter().map(|column| self.places.get(column).copied()).collect()
-    }
-}
 
 impl Planner<'_> {
     /// Appends the columns of a LIKE. Errors: 42P01; 42809 for what has no columns to copy; 42501; 42701.

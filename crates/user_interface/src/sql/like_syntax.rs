@@ -5,7 +5,10 @@ use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names;
 use crate::sql::places::unexpected;
 use crate::sql::words::Words;
+use messages::schema::TableSchema;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One LIKE.
 #[derive(Clone, Debug)]
@@ -63,6 +66,26 @@ impl LikeCopies {
         };
         *one = is_included;
         Some(())
+    }
+}
+
+/// A table whose columns stand in another one now.
+pub(super) struct CopiedColumns {
+    pub from: Arc<TableSchema>,
+    pub clause: LikeClause,
+    /// Where its columns are, by where they were.
+    pub places: BTreeMap<usize, usize>,
+}
+
+impl CopiedColumns {
+    /// Whether all columns are where they were.
+    pub fn is_in_place(&self) -> bool {
+        self.places.iter().all(|(from, to)| from == to)
+    }
+
+    /// Where columns are now.
+    pub fn moved(&self, columns: &[usize]) -> Option<Vec<usize>> {
+        columns.iter().map(|column| self.places.get(column).copied()).collect()
     }
 }
 
@@ -127,6 +150,9 @@ pub(super) fn take(text: &str, tokens: &mut Vec<TokenWithSpan>) -> Result<Vec<Li
             continue;
         }
         let is_last = tokens[at].token == Token::RParen;
+        if begin == at && (!found.is_empty() || columns > 0) {
+            return Err(unexpected(&tokens[at], text));
+        }
         if is(tokens.get(begin), "like") {
             found.push(clause(text, &tokens[begin + 1..at], &tokens[at], columns)?);
             taken.push((begin, at));

@@ -4,13 +4,13 @@
 //! Invariant: what a statement uses is among its needs. Where a name could mean several columns, all of them are.
 
 use crate::sql::conflict_targets;
+use crate::sql::function_calls::called_within;
 use crate::sql::lookup::NameLookup;
 use crate::sql::merge_syntax;
 use crate::sql::names;
 use crate::sql::parse::{Parsed, Statement};
 use crate::sql::qualify::qualified;
 use crate::sql::rights::{Need, Needs};
-use crate::sql::user_functions::called_within;
 use crate::sql::{sequence_calls, sequence_names};
 use messages::contention;
 use messages::namespace;

@@ -303,13 +303,7 @@ impl Planner<'_> {
         let wanted: Option<Vec<Type>> = match &described.args {
             Some(arguments) => {
                 let goes_in = |one: &&ast::OperateFunctionArg| !matches!(one.mode, Some(ast::ArgMode::Out));
-                Some(
-                    arguments
-                        .iter()
-                        .filter(goes_in)
-                        .map(|one| data_type(&one.data_type).map_err(Into::into))
-                        .collect::<Result<_>>()?,
-                )
+                Some(arguments.iter().filter(goes_in).map(|one| data_type(&one.data_type)).collect::<Result<_>>()?)
             }
             None => None,
         };

@@ -2,12 +2,13 @@
 //!
 //! Invariant: a row that decides whether a statement can be compiled is among them.
 
-use crate::sql::extension_functions::extensions_called;
+use crate::sql::extension_functions::{each_call, extensions_called};
+use crate::sql::function_calls::called_within;
 use crate::sql::given::Context;
 use crate::sql::names;
+use crate::sql::parse::Statement;
 use crate::sql::types::types_named;
-use crate::sql::user_functions::functions_called;
-use messages::schema::{CatalogEntry, CatalogVersions};
+use messages::schema::{Catalog, CatalogEntry, CatalogVersions};
 use messages::{Key, Timestamp};
 use sqlparser::ast;
 use std::ops::ControlFlow;
@@ -45,4 +46,20 @@ pub(super) fn relations(statement: &ast::Statement) -> Vec<String> {
         ControlFlow::<()>::Continue(())
     });
     found
+}
+
+/// Catalog rows of all functions that a tree may call, were they made, and of what those read that there are.
+pub(super) fn functions_called<T: ast::Visit>(part: &T, catalog: &Catalog) -> Vec<Key> {
+    let mut keys = Vec::new();
+    each_call(part, |name| keys.extend(names::own_relation(name).ok().map(|name| CatalogEntry::procedure_key(&name))));
+    for (known, parsed) in called_within(part, catalog) {
+        keys.push(CatalogEntry::procedure_key(&known.name));
+        if let Statement::Sql(tree) = &parsed.statement {
+            let relations = tree.with(relations);
+            keys.extend(relations.iter().map(|name| CatalogEntry::key(name)));
+        }
+    }
+    keys.sort();
+    keys.dedup();
+    keys
 }

@@ -7,55 +7,29 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::PROCEDURE_PARAMETERS_MAX;
 use crate::sql::ddl::Planner;
 use crate::sql::denials::OwnerReach;
-use crate::sql::extension_functions::each_call;
+use crate::sql::function_calls::called;
 use crate::sql::given::Context;
 use crate::sql::literals::text_of;
 use crate::sql::lookup::NameLookup;
 use crate::sql::names;
+use crate::sql::new_function::NewFunction;
 use crate::sql::parse::{self, Statement};
 use crate::sql::part_builder;
 use crate::sql::procedures::parameter_name;
 use crate::sql::qualify::qualified;
 use crate::sql::types::{data_type, user_type_name};
 use crate::sql::views;
+use messages::Key;
 use messages::privilege::Rights;
 use messages::schema::{
-    Catalog, CatalogEntry, FunctionResult, FunctionSchema, ProcedureSchema, RoutineVolatility, TableSchema,
+    Catalog, CatalogEntry, FunctionSchema, ProcedureSchema, RoutineResult, RoutineVolatility, TableSchema,
     TableSchemaKind,
 };
-use messages::{Key, Timestamp};
 use privileges::Kind;
 use sqlparser::ast;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use values::Type;
-
-/// A function that is to be made.
-#[derive(Clone, Debug)]
-pub struct NewFunction {
-    /// Its definition; its number and rights are not given out yet.
-    pub schema: ProcedureSchema,
-    /// OR REPLACE.
-    pub replace: bool,
-}
-
-impl NewFunction {
-    /// A query that has a meaning if the function has one.
-    pub fn trial(&self) -> Arc<str> {
-        let arguments = vec!["NULL"; self.schema.parameters.len()].join(", ");
-        format!("SELECT * FROM {}({arguments})", names::quote(&self.schema.name)).into()
-    }
-
-    /// A catalog in which it is made already.
-    pub fn within(&self, catalog: &Catalog) -> Arc<Catalog> {
-        let mut catalog = catalog.clone();
-        let mut schema = self.schema.clone();
-        // No other function is numbered so while this is looked at.
-        schema.oid = u32::MAX >> 1;
-        catalog.procedures.insert(schema.name.clone(), (Arc::new(schema), Timestamp::ZERO));
-        Arc::new(catalog)
-    }
-}
 
 fn invalid<T>(message: impl Into<String>) -> Result<T> {
     Err(SqlError::new(sqlstate::INVALID_FUNCTION_DEFINITION, message))
@@ -73,47 +47,12 @@ pub fn definition(create: &ast::CreateFunction, context: &Context) -> Result<New
     if matches!(create.security, Some(ast::FunctionSecurity::Definer)) || !create.set_params.is_empty() {
         return Err(SqlError::unsupported("a function with SECURITY DEFINER or SET"));
     }
-    let arguments = create.args.as_deref().unwrap_or_default();
-    if arguments.len() > PROCEDURE_PARAMETERS_MAX {
-        let message = format!("functions cannot have more than {PROCEDURE_PARAMETERS_MAX} arguments");
-        return Err(SqlError::new(sqlstate::TOO_MANY_ARGUMENTS, message));
-    }
-    let (mut parameters, mut columns, mut defaults): (Vec<_>, Vec<_>, Vec<String>) = Default::default();
-    let mut modes = String::new();
-    for argument in arguments {
-        let known =
-            (argument.name.as_ref().map_or_else(String::new, parameter_name), parameter_type(&argument.data_type)?);
-        let (mode, goes_in, comes_out) = match argument.mode {
-            None | Some(ast::ArgMode::In) => ('i', true, false),
-            Some(ast::ArgMode::Out) => ('o', false, true),
-            Some(ast::ArgMode::InOut) => ('b', true, true),
-            Some(ast::ArgMode::Variadic) => return Err(SqlError::unsupported("a VARIADIC parameter")),
-        };
-        modes.push(mode);
-        match &argument.default_expr {
-            Some(_) if !goes_in => return invalid("only input parameters can have default values"),
-            Some(default) => defaults.push(default.to_string()),
-            None if goes_in && !defaults.is_empty() => {
-                return invalid("input parameters after one with a default value must also have defaults");
-            }
-            None => {}
-        }
-        if comes_out {
-            columns.push(known.clone());
-        }
-        if goes_in {
-            check_name_free(&parameters, &known.0)?;
-            parameters.push(known);
-        } else {
-            check_name_free(&parameters, &known.0)?;
-            check_name_free(&columns[..columns.len() - 1], &known.0)?;
-        }
-    }
+    let FunctionSignature { parameters, columns, defaults, mut modes } = signature(create)?;
     let (result, returns_set) = result(create.return_type.as_ref(), columns, &parameters)?;
     match (&result, modes.contains(['o', 'b'])) {
-        (FunctionResult::Value(_), _) => modes.clear(),
-        (FunctionResult::Columns(_), true) => {}
-        (FunctionResult::Columns(columns), false) => modes.extend(columns.iter().map(|_| 't')),
+        (RoutineResult::Value(_), _) => modes.clear(),
+        (RoutineResult::Columns(_), true) => {}
+        (RoutineResult::Columns(columns), false) => modes.extend(columns.iter().map(|_| 't')),
     }
     let (body, query) = body(create, context)?;
     let function = FunctionSchema {
@@ -148,6 +87,58 @@ pub fn definition(create: &ast::CreateFunction, context: &Context) -> Result<New
     Ok(NewFunction { schema, replace: create.or_replace })
 }
 
+/// What stands in the parentheses behind a function's name.
+#[derive(Default)]
+struct FunctionSignature {
+    /// What goes in.
+    parameters: Vec<(String, Type)>,
+    /// What comes out.
+    columns: Vec<(String, Type)>,
+    /// Of the last ones that go in.
+    defaults: Vec<String>,
+    /// The letters of all, in their order.
+    modes: String,
+}
+
+fn signature(create: &ast::CreateFunction) -> Result<FunctionSignature> {
+    let arguments = create.args.as_deref().unwrap_or_default();
+    if arguments.len() > PROCEDURE_PARAMETERS_MAX {
+        let message = format!("functions cannot have more than {PROCEDURE_PARAMETERS_MAX} arguments");
+        return Err(SqlError::new(sqlstate::TOO_MANY_ARGUMENTS, message));
+    }
+    let FunctionSignature { mut parameters, mut columns, mut defaults, mut modes } = FunctionSignature::default();
+    for argument in arguments {
+        let known =
+            (argument.name.as_ref().map_or_else(String::new, parameter_name), parameter_type(&argument.data_type)?);
+        let (mode, goes_in, comes_out) = match argument.mode {
+            None | Some(ast::ArgMode::In) => ('i', true, false),
+            Some(ast::ArgMode::Out) => ('o', false, true),
+            Some(ast::ArgMode::InOut) => ('b', true, true),
+            Some(ast::ArgMode::Variadic) => return Err(SqlError::unsupported("a VARIADIC parameter")),
+        };
+        modes.push(mode);
+        match &argument.default_expr {
+            Some(_) if !goes_in => return invalid("only input parameters can have default values"),
+            Some(default) => defaults.push(default.to_string()),
+            None if goes_in && !defaults.is_empty() => {
+                return invalid("input parameters after one with a default value must also have defaults");
+            }
+            None => {}
+        }
+        if comes_out {
+            columns.push(known.clone());
+        }
+        if goes_in {
+            check_name_free(&parameters, &known.0)?;
+            parameters.push(known);
+        } else {
+            check_name_free(&parameters, &known.0)?;
+            check_name_free(&columns[..columns.len() - 1], &known.0)?;
+        }
+    }
+    Ok(FunctionSignature { parameters, columns, defaults, modes })
+}
+
 fn check_name_free(known: &[(String, Type)], name: &str) -> Result<()> {
     match !name.is_empty() && known.iter().any(|(other, _)| other == name) {
         true => invalid(format!("parameter name \"{name}\" used more than once")),
@@ -168,7 +159,7 @@ fn result(
     written: Option<&ast::FunctionReturnType>,
     columns: Vec<(String, Type)>,
     parameters: &[(String, Type)],
-) -> Result<(FunctionResult, bool)> {
+) -> Result<(RoutineResult, bool)> {
     let (of, returns_set) = match written {
         None => (None, false),
         Some(ast::FunctionReturnType::DataType(of)) => (Some(of), false),
@@ -188,7 +179,7 @@ fn result(
             check_name_free(&columns, &name)?;
             columns.push((name, parameter_type(&column.data_type)?));
         }
-        return Ok((FunctionResult::Columns(columns), true));
+        return Ok((RoutineResult::Columns(columns), true));
     }
     let is_record = of.is_some_and(|of| of.to_string().eq_ignore_ascii_case("record"));
     match (of, columns.as_slice()) {
@@ -196,12 +187,12 @@ fn result(
         (Some(of), []) if is_record => {
             Err(SqlError::unsupported(format!("a function that returns {of} without columns")))
         }
-        (Some(of), []) => Ok((FunctionResult::Value(parameter_type(of)?), returns_set)),
+        (Some(of), []) => Ok((RoutineResult::Value(parameter_type(of)?), returns_set)),
         (Some(of), [(_, only)]) if parameter_type(of).ok() != Some(*only) => {
             invalid(format!("function result type must be {} because of OUT parameters", only.base_name()))
         }
         (Some(_), [_, _, ..]) if !is_record => invalid("function result type must be record because of OUT parameters"),
-        _ => Ok((FunctionResult::Columns(columns), returns_set)),
+        _ => Ok((RoutineResult::Columns(columns), returns_set)),
     }
 }
 
@@ -246,51 +237,6 @@ fn body(create: &ast::CreateFunction, context: &Context) -> Result<(String, Stri
         Ok(known.map_or_else(|| parsed.text.to_string(), |known| known.to_string()))
     })?;
     Ok((text, query))
-}
-
-/// The users' functions that a tree calls, by the catalog's names, which its calls have.
-fn called<T: ast::Visit>(part: &T, catalog: &Catalog) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    each_call(part, |name| {
-        let known = names::own_relation(name)
-            .ok()
-            .filter(|name| catalog.procedures.get(name).is_some_and(|(known, _)| known.function.is_some()));
-        found.extend(known);
-    });
-    found
-}
-
-/// All functions that a tree calls, those that these call among them, with the statements that they are.
-pub(super) fn called_within<T: ast::Visit>(part: &T, catalog: &Catalog) -> Vec<(Arc<ProcedureSchema>, parse::Parsed)> {
-    let mut open: Vec<String> = called(part, catalog).into_iter().collect();
-    let mut seen = BTreeSet::new();
-    let mut found = Vec::new();
-    while let Some(name) = open.pop() {
-        let Some((known, _)) = catalog.procedures.get(&name).filter(|_| seen.insert(name.clone())) else { continue };
-        let query = known.function.as_ref().map(|function| &function.query);
-        let Some(parsed) = query.and_then(|query| parse::statement(query).ok().flatten()) else { continue };
-        if let Statement::Sql(tree) = &parsed.statement {
-            open.extend(tree.with(|statement| called(statement, catalog)));
-        }
-        found.push((known.clone(), parsed));
-    }
-    found
-}
-
-/// Catalog rows of all functions that a tree may call, were they made, and of what those read that there are.
-pub(super) fn functions_called<T: ast::Visit>(part: &T, catalog: &Catalog) -> Vec<Key> {
-    let mut keys = Vec::new();
-    each_call(part, |name| keys.extend(names::own_relation(name).ok().map(|name| CatalogEntry::procedure_key(&name))));
-    for (known, parsed) in called_within(part, catalog) {
-        keys.push(CatalogEntry::procedure_key(&known.name));
-        if let Statement::Sql(tree) = &parsed.statement {
-            let relations = tree.with(crate::sql::relied::relations);
-            keys.extend(relations.iter().map(|name| CatalogEntry::key(name)));
-        }
-    }
-    keys.sort();
-    keys.dedup();
-    keys
 }
 
 /// `f(integer)`, as messages name a function.

@@ -1,0 +1,100 @@
+//! Procedures and functions as the catalog keeps them.
+
+use crate::privilege::Rights;
+use serde::{Deserialize, Serialize};
+use values::Type;
+
+/// A procedure or function (PostgreSQL's `LANGUAGE SQL`). The statements of a procedure run as one program, one after the other; a function is a query.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ProcedureSchema {
+    /// Its name, in a space of its own.
+    pub name: String,
+    /// Its object identifier, kept for life.
+    pub oid: u32,
+    /// Its parameters: names, empty for those without one, and types.
+    pub parameters: Vec<(String, Type)>,
+    /// The text of its statements.
+    pub body: String,
+    /// Who owns it, and who may call it.
+    pub rights: Rights,
+    /// What makes it a function.
+    pub function: Option<FunctionSchema>,
+}
+
+/// What a function has and a procedure has not.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FunctionSchema {
+    /// What a row of its result is.
+    pub result: RoutineResult,
+    /// Which way each parameter goes in the order in which they were written, as `pg_proc.proargmodes` says it: in, out, both, or a column of TABLE. Empty: all go in.
+    pub modes: String,
+    /// Whether its result is a set of rows: SETOF or TABLE.
+    pub returns_set: bool,
+    /// What its result depends on.
+    pub volatility: RoutineVolatility,
+    /// Whether it is NULL, or without rows, as soon as an argument is NULL.
+    pub is_strict: bool,
+    /// Whether parallel workers may call it, as `pg_proc.proparallel` says it. Nothing here makes use of that.
+    pub parallel: char,
+    /// Defaults of the last parameters, as expressions.
+    pub defaults: Vec<String>,
+    /// Its query, with the catalog's names in it.
+    pub query: String,
+}
+
+/// What a row of a function's result is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum RoutineResult {
+    /// One value.
+    Value(Type),
+    /// Columns, by the names of OUT and INOUT parameters or of RETURNS TABLE.
+    Columns(Vec<(String, Type)>),
+}
+
+/// What the result of a routine depends on (`pg_proc.provolatile`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RoutineVolatility {
+    /// On its arguments alone.
+    Immutable,
+    /// On what is stored, too, but it is one within a statement.
+    Stable,
+    /// On anything.
+    Volatile,
+}
+
+impl ProcedureSchema {
+    /// What statements call it: `function` or `procedure`.
+    pub fn word(&self) -> &'static str {
+        if self.function.is_some() { "function" } else { "procedure" }
+    }
+}
+
+impl FunctionSchema {
+    /// Names and types of the columns of its result; a single value has no name.
+    pub fn columns(&self) -> Vec<(&str, Type)> {
+        match &self.result {
+            RoutineResult::Value(of) => vec![("", *of)],
+            RoutineResult::Columns(columns) => columns.iter().map(|(name, of)| (name.as_str(), *of)).collect(),
+        }
+    }
+}
+
+impl ProcedureSchema {
+    /// All parameters in the order in which they were written, each with the letter of its mode; columns of TABLE are among them.
+    pub fn all_parameters(&self) -> Vec<(char, &(String, Type))> {
+        let function = self.function.as_ref();
+        let columns: &[(String, Type)] = match function.map(|function| &function.result) {
+            Some(RoutineResult::Columns(columns)) => columns,
+            _ => &[],
+        };
+        let modes = function.map(|function| function.modes.as_str()).filter(|modes| !modes.is_empty());
+        let Some(modes) = modes else { return self.parameters.iter().map(|known| ('i', known)).collect() };
+        let (mut inputs, mut columns) = (self.parameters.iter(), columns.iter());
+        let mut next = |mode: char| {
+            let input = if matches!(mode, 'i' | 'b') { inputs.next() } else { None };
+            let column = if mode == 'i' { None } else { columns.next() };
+            Some((mode, input.or(column)?))
+        };
+        modes.chars().filter_map(&mut next).collect()
+    }
+}

@@ -1,0 +1,34 @@
+//! A function of a user that is to be made, and how it is found out whether it has a meaning.
+
+use crate::sql::names;
+use messages::Timestamp;
+use messages::schema::{Catalog, ProcedureSchema};
+use std::sync::Arc;
+
+/// A function that is to be made.
+#[derive(Clone, Debug)]
+pub struct NewFunction {
+    /// Its definition; its number and rights are not given out yet.
+    pub schema: ProcedureSchema,
+    /// OR REPLACE.
+    pub replace: bool,
+}
+
+impl NewFunction {
+    /// A query that has a meaning if the function and its defaults have one.
+    pub fn trial(&self) -> Arc<str> {
+        let defaults = self.schema.function.as_ref().map_or(0, |function| function.defaults.len());
+        let arguments = vec!["NULL"; self.schema.parameters.len() - defaults].join(", ");
+        format!("SELECT * FROM {}({arguments})", names::quote(&self.schema.name)).into()
+    }
+
+    /// A catalog in which it is made already.
+    pub fn within(&self, catalog: &Catalog) -> Arc<Catalog> {
+        let mut catalog = catalog.clone();
+        let mut schema = self.schema.clone();
+        // No other function is numbered so while this is looked at.
+        schema.oid = u32::MAX >> 1;
+        catalog.procedures.insert(schema.name.clone(), (Arc::new(schema), Timestamp::ZERO));
+        Arc::new(catalog)
+    }
+}
