@@ -16,6 +16,7 @@ pub(crate) mod json;
 mod numbers;
 mod numerics;
 mod patterns;
+mod powers;
 mod searches;
 mod system;
 mod templates;
@@ -32,7 +33,7 @@ use std::sync::LazyLock;
 use values::error::sqlstate;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
-const TABLES: [&[(&str, Implementation)]; 21] = [
+const TABLES: [&[(&str, Implementation)]; 22] = [
     arrays::TABLE,
     bytes::TABLE,
     casts::TABLE,
@@ -48,6 +49,7 @@ const TABLES: [&[(&str, Implementation)]; 21] = [
     numbers::TABLE,
     numerics::TABLE,
     patterns::TABLE,
+    powers::TABLE,
     searches::TABLE,
     system::TABLE,
     templates::TABLE,
@@ -57,7 +59,7 @@ const TABLES: [&[(&str, Implementation)]; 21] = [
 ];
 
 /// Implementations of what PostgreSQL writes in SQL, by number.
-const BY_NUMBER: [&[(u32, Implementation)]; 3] = [numerics::BY_NUMBER, texts::BY_NUMBER, times::BY_NUMBER];
+const BY_NUMBER: [&[(u32, Implementation)]; 4] = [numerics::BY_NUMBER, powers::BY_NUMBER, texts::BY_NUMBER, times::BY_NUMBER];
 
 static FUNCTIONS: LazyLock<FxHashMap<FunctionId, Implementation>> = LazyLock::new(|| {
     let by_source: FxHashMap<&str, Implementation> = TABLES.into_iter().flatten().copied().collect();
