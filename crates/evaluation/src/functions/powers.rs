@@ -303,18 +303,18 @@ fn power(call: &mut CallArguments<'_, '_>) -> FunctionResult {
         let one = rounded(BigInt::one(), 0, 0, scale(0, &[&base, exponent]));
         return Ok(Value::numeric(if is_negative { -one } else { one }));
     }
-    // How large it becomes, from some digits of the logarithm.
-    let weight = logarithm_weight(&base);
-    let rough_bits = bits_of(8 - weight.min(0));
+    // How large it becomes, from the first eight digits of the logarithm.
+    let rough_scale = (8 - logarithm_weight(&base)).max(0);
+    let rough_bits = bits_of(rough_scale);
+    let rough = rounded(logarithm(&base, rough_bits), rough_bits, 0, rough_scale);
+    let estimate = numeric::round(&(rough * exponent), rough_scale).to_f64().unwrap_or(f64::INFINITY);
+    if estimate.abs() > EXPONENT_MAX * 1.003_333 {
+        return if estimate > 0.0 { Err(overflow()) } else { zero(SCALE_MAX) };
+    }
     let times = |logarithm: BigInt| -> BigInt {
         let (unscaled, own) = exponent.as_bigint_and_scale();
         logarithm * unscaled.as_ref() / BigInt::from(10).pow(own.max(0) as u32)
     };
-    let product = times(logarithm(&base, rough_bits));
-    let estimate = BigDecimal::new(product * 100_000_000 >> rough_bits, 8).to_f64().unwrap_or(f64::INFINITY);
-    if estimate.abs() > EXPONENT_MAX * 1.003_333 {
-        return if estimate > 0.0 { Err(overflow()) } else { zero(SCALE_MAX) };
-    }
     let scale = scale((estimate * LOG10_E) as i64, &[&base, exponent]);
     let result = exponential_of(call, estimate, scale, |bits| {
         // The exponent multiplies what is missing behind the last bit.
