@@ -7,17 +7,20 @@ mod arrays;
 mod bytes;
 mod casts;
 mod comparisons;
+mod degrees;
 mod digests;
 mod expressions;
 mod extensions;
 mod floats;
 mod formats;
 pub(crate) mod json;
+mod names;
 mod numbers;
 mod numerics;
 mod patterns;
 mod powers;
 mod searches;
+mod sizes;
 mod system;
 mod templates;
 mod texts;
@@ -33,11 +36,12 @@ use std::sync::LazyLock;
 use values::error::sqlstate;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
-const TABLES: [&[(&str, Implementation)]; 22] = [
+const TABLES: [&[(&str, Implementation)]; 25] = [
     arrays::TABLE,
     bytes::TABLE,
     casts::TABLE,
     comparisons::TABLE,
+    degrees::TABLE,
     digests::TABLE,
     expressions::TABLE,
     floats::TABLE,
@@ -46,11 +50,13 @@ const TABLES: [&[(&str, Implementation)]; 22] = [
     json::READING,
     json::CHANGING,
     json::PATHS,
+    names::TABLE,
     numbers::TABLE,
     numerics::TABLE,
     patterns::TABLE,
     powers::TABLE,
     searches::TABLE,
+    sizes::TABLE,
     system::TABLE,
     templates::TABLE,
     texts::TABLE,
@@ -124,5 +130,6 @@ macro_rules! library {
 
 pub(crate) use arrays::parts;
 pub(crate) use expressions::split;
+pub(crate) use searches::{matches_of, parts_of};
 pub use extensions::row as extension_row;
 pub(crate) use library;
