@@ -65,7 +65,8 @@ const TABLES: [&[(&str, Implementation)]; 25] = [
 ];
 
 /// Implementations of what PostgreSQL writes in SQL, by number.
-const BY_NUMBER: [&[(u32, Implementation)]; 4] = [numerics::BY_NUMBER, powers::BY_NUMBER, texts::BY_NUMBER, times::BY_NUMBER];
+const BY_NUMBER: [&[(u32, Implementation)]; 4] =
+    [numerics::BY_NUMBER, powers::BY_NUMBER, texts::BY_NUMBER, times::BY_NUMBER];
 
 static FUNCTIONS: LazyLock<FxHashMap<FunctionId, Implementation>> = LazyLock::new(|| {
     let by_source: FxHashMap<&str, Implementation> = TABLES.into_iter().flatten().copied().collect();
@@ -130,6 +131,6 @@ macro_rules! library {
 
 pub(crate) use arrays::parts;
 pub(crate) use expressions::split;
-pub(crate) use searches::{matches_of, parts_of};
 pub use extensions::row as extension_row;
 pub(crate) use library;
+pub(crate) use searches::{matches_of, parts_of};

@@ -8,25 +8,36 @@ use values::{Value, ValueError};
 const RADIANS: f64 = super::floats::RADIANS_PER_DEGREE;
 
 pub(super) const TABLE: &[(&str, Implementation)] = &[
-    ("dsind", |call| of_angle(call, |angle| {
-        let (angle, sign) = folded(angle);
-        let is_beyond = angle > 180.0;
-        let angle = if is_beyond { 360.0 - angle } else { angle };
-        let sign = if is_beyond { -sign } else { sign };
-        sign * sine(if angle > 90.0 { 180.0 - angle } else { angle })
-    })),
-    ("dcosd", |call| of_angle(call, |angle| {
-        let angle = half_turn(angle);
-        if angle > 90.0 { -cosine(180.0 - angle) } else { cosine(angle) }
-    })),
+    ("dsind", |call| {
+        of_angle(call, |angle| {
+            let (angle, sign) = folded(angle);
+            let is_beyond = angle > 180.0;
+            let angle = if is_beyond { 360.0 - angle } else { angle };
+            let sign = if is_beyond { -sign } else { sign };
+            sign * sine(if angle > 90.0 { 180.0 - angle } else { angle })
+        })
+    }),
+    ("dcosd", |call| {
+        of_angle(call, |angle| {
+            let angle = half_turn(angle);
+            if angle > 90.0 { -cosine(180.0 - angle) } else { cosine(angle) }
+        })
+    }),
     ("dtand", |call| of_angle(call, |angle| ratio(angle, |angle| sine(angle) / cosine(angle)))),
     ("dcotd", |call| of_angle(call, |angle| ratio(angle, |angle| cosine(angle) / sine(angle)))),
-    ("dasind", |call| within(call.double(0), |number| {
-        if number >= 0.0 { inverse_sine(number) } else { -inverse_sine(-number) }
-    }).map(Value::Double)),
-    ("dacosd", |call| within(call.double(0), |number| {
-        if number >= 0.0 { inverse_cosine(number) } else { 90.0 + inverse_sine(-number) }
-    }).map(Value::Double)),
+    ("dasind", |call| {
+        within(call.double(0), |number| if number >= 0.0 { inverse_sine(number) } else { -inverse_sine(-number) })
+            .map(Value::Double)
+    }),
+    ("dacosd", |call| {
+        within(
+            call.double(0),
+            |number| {
+                if number >= 0.0 { inverse_cosine(number) } else { 90.0 + inverse_sine(-number) }
+            },
+        )
+        .map(Value::Double)
+    }),
     ("datand", |call| Ok(Value::Double(call.double(0).atan() / 1f64.atan() * 45.0))),
     ("datan2d", |call| Ok(Value::Double(call.double(0).atan2(call.double(1)) / 1f64.atan() * 45.0))),
 ];

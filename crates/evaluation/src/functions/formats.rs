@@ -117,9 +117,9 @@ fn specifier(format: &str) -> Result<(Specifier, &str), ValueError> {
         found.width_of = Some(None);
         if !digits.is_empty() {
             let position = parsed(&digits)? as usize;
-            rest = behind[end..].strip_prefix('$').ok_or_else(|| {
-                invalid("width argument position must be ended by \"$\"")
-            })?;
+            rest = behind[end..]
+                .strip_prefix('$')
+                .ok_or_else(|| invalid("width argument position must be ended by \"$\""))?;
             if position == 0 {
                 return Err(invalid("format specifies argument 0, but arguments are numbered from 1"));
             }

@@ -61,9 +61,7 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
         let message = "encoding conversion from UTF8 to ASCII not supported";
         Err(ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, message))
     }),
-    ("PG_encoding_to_char", |call| {
-        Ok(Value::text(encoding(call.integer(0)).map_or("", |(name, _)| name)))
-    }),
+    ("PG_encoding_to_char", |call| Ok(Value::text(encoding(call.integer(0)).map_or("", |(name, _)| name)))),
     ("pg_encoding_max_length_sql", |call| {
         Ok(encoding(call.integer(0)).map_or(Value::Null, |(_, bytes)| Value::Integer(bytes)))
     }),

@@ -73,9 +73,10 @@ fn bytes(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let unit = begin[end..].trim_matches(is_blank);
     let place = match unit {
         "" => 0,
-        unit => UNITS.iter().position(|known| known.eq_ignore_ascii_case(unit)).ok_or_else(|| {
-            invalid().with_detail(format!("Invalid size unit: \"{unit}\"."))
-        })?,
+        unit => UNITS
+            .iter()
+            .position(|known| known.eq_ignore_ascii_case(unit))
+            .ok_or_else(|| invalid().with_detail(format!("Invalid size unit: \"{unit}\".")))?,
     };
     let size = number.as_ref() * BigDecimal::from(1024_i64.pow(place as u32));
     let whole = numeric::round(&size, 0).to_i64();

@@ -23,8 +23,7 @@ pub(super) const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", 
 pub(super) const SHORT_NAME: usize = 3;
 
 /// The months in Roman numerals, the last one first.
-pub(super) const ROMAN_MONTHS: [&str; 12] =
-    ["XII", "XI", "X", "IX", "VIII", "VII", "VI", "V", "IV", "III", "II", "I"];
+pub(super) const ROMAN_MONTHS: [&str; 12] = ["XII", "XI", "X", "IX", "VIII", "VII", "VI", "V", "IV", "III", "II", "I"];
 
 /// The Monday of a week of a year of ISO 8601, in days since 2000-01-01.
 pub(super) fn iso_week_begin(year: i64, week: i64) -> i64 {

@@ -35,9 +35,13 @@ pub(super) enum NumberField {
     Minus,
     Plus,
     Bracket,
-    Roman { is_upper: bool },
+    Roman {
+        is_upper: bool,
+    },
     AnySign,
-    Ordinal { is_upper: bool },
+    Ordinal {
+        is_upper: bool,
+    },
     Sign,
     Shift,
     /// A pattern without effect.
@@ -116,7 +120,9 @@ impl Iterator for NumberTemplate<'_> {
 
     fn next(&mut self) -> Option<NumberPart> {
         loop {
-            if !self.is_quoted && let Some(name) = first_word(PATTERNS.iter().map(|(name, _)| *name), self.rest) {
+            if !self.is_quoted
+                && let Some(name) = first_word(PATTERNS.iter().map(|(name, _)| *name), self.rest)
+            {
                 self.rest = &self.rest[name.len()..];
                 let (_, field) = PATTERNS.iter().find(|(known, _)| *known == name)?;
                 return Some(NumberPart::Pattern(*field));
@@ -669,10 +675,8 @@ impl Layout {
         } else {
             self.own_digit(is_zero);
         }
-        let mut end = self
-            .places
-            .wrapping_add(usize::from(self.blanks > 0))
-            .wrapping_add(usize::from(self.shape.has_point));
+        let mut end =
+            self.places.wrapping_add(usize::from(self.blanks > 0)).wrapping_add(usize::from(self.shape.has_point));
         if self.last_shown == Some(self.next) {
             end = self.place;
         }

@@ -98,7 +98,8 @@ pub(super) fn timestamp(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     }
     let local = i128::from(day_number(read.day)) * i128::from(MICROSECONDS_PER_DAY) + i128::from(read.time);
     // A local time a little beyond the bounds may be an instant within.
-    let near = i64::try_from(local).map_err(|_| checked_timestamp(i128::MAX).err().unwrap_or_else(|| out_of_range("")))?;
+    let near =
+        i64::try_from(local).map_err(|_| checked_timestamp(i128::MAX).err().unwrap_or_else(|| out_of_range("")))?;
     let instant = match read.zone {
         Some(east) => local - i128::from(east) * i128::from(MICROSECONDS_PER_SECOND),
         None => call.zone().instant(near),
@@ -109,8 +110,7 @@ pub(super) fn timestamp(call: &mut CallArguments<'_, '_>) -> FunctionResult {
 }
 
 fn read(text: &str, template: &str) -> Result<ReadInstant, ValueError> {
-    let mut reader =
-        TemplateReader { text, rest: text, is_exact: false, extra: 0, fields: ReadFields::default() };
+    let mut reader = TemplateReader { text, rest: text, is_exact: false, extra: 0, fields: ReadFields::default() };
     let mut is_first = true;
     for part in DateTemplate::new(template) {
         if reader.rest.is_empty() {
@@ -411,8 +411,7 @@ impl<'a> TemplateReader<'a> {
 
     /// The place of the word that comes next, whatever its case. Errors: 22007.
     fn one_of(&mut self, words: &[&str], pattern: &DatePattern<'_>) -> Result<i64, ValueError> {
-        let begins =
-            |word: &&str| self.rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
+        let begins = |word: &&str| self.rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
         let Some(place) = words.iter().position(begins) else {
             let shown = self.rest.split(is_blank).next().unwrap_or_default();
             return Err(malformed(format!("invalid value \"{shown}\" for \"{}\"", pattern.name)));
