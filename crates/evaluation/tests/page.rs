@@ -11,6 +11,9 @@ use values::{Value, Zone};
 /// What only the server calls: `internal`, `cstring` and handlers.
 const OF_THE_SERVER: [u32; 12] = [2281, 2275, 2279, 3838, 269, 325, 3115, 3310, 5031, 2280, 4600, 4601];
 
+/// Names in a row of a table.
+const NAMES_OF_A_ROW: usize = 12;
+
 /// Beginnings of names, and why there is no such function; the first that fits.
 const REASONS: &[(&str, &str)] = &[
     ("pg_stat_", "statistics of another server's parts"),
@@ -121,12 +124,19 @@ fn page() -> String {
             false => *missing.entry(why_missing(row)).or_default().entry(&row.name).or_default() += 1,
         }
     }
-    let listed = |names: &BTreeMap<&str, usize>| {
+    // Rows of a table, none too long for a sentence.
+    let listed = |title: &str, names: &BTreeMap<&str, usize>| {
         let shown = names.iter().map(|(name, count)| match count {
             1 => format!("`{name}`"),
             _ => format!("`{name}` ({count})"),
         });
-        shown.collect::<Vec<_>>().join(", ")
+        let shown: Vec<String> = shown.collect();
+        let rows = shown.chunks(NAMES_OF_A_ROW).enumerate();
+        let rows = rows.map(|(place, names)| {
+            let title = if place == 0 { title } else { "" };
+            format!("| {title} | {} |\n", names.join(", "))
+        });
+        rows.collect::<String>()
     };
     let mut text = format!(
         "# Functions\n\n\
@@ -142,11 +152,11 @@ fn page() -> String {
         by_letter.entry(name.chars().next().unwrap_or('_')).or_default().insert(name, *count);
     }
     for (letter, names) in &by_letter {
-        text.push_str(&format!("| {letter} | {} |\n", listed(names)));
+        text.push_str(&listed(&letter.to_string(), names));
     }
     text.push_str("\n## Missing\n\n| why | functions |\n|---|---|\n");
     for (why, names) in &missing {
-        text.push_str(&format!("| {why} | {} |\n", listed(names)));
+        text.push_str(&listed(why, names));
     }
     text
 }

@@ -233,7 +233,8 @@ fn leading(number: &BigDecimal, groups: i64) -> (f64, i64) {
 /// The weight of a logarithm's first digit, roughly (`estimate_ln_dweight`).
 fn logarithm_weight(number: &BigDecimal) -> i64 {
     let tenths = number * BigDecimal::from(10);
-    if tenths >= BigDecimal::from(9) && tenths <= BigDecimal::from(11) {
+    let is_near = BigDecimal::from(9)..=BigDecimal::from(11);
+    if is_near.contains(&tenths) {
         let distance = number - BigDecimal::one();
         if distance.is_zero() {
             return 0;

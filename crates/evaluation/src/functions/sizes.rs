@@ -20,7 +20,7 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
 ];
 
 fn pretty(size: &BigDecimal) -> String {
-    if size.abs() < BigDecimal::from(SHOWN_MAX) {
+    if size.abs() < SHOWN_MAX {
         return format!("{} {}", size.to_plain_string(), UNITS[0]);
     }
     // In halves of a unit, so that they can be rounded.

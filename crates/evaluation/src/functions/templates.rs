@@ -3,6 +3,7 @@
 //! Names of months and days are English, and the signs of numbers those of the locale C. A template is read while it is followed, so it takes no memory.
 
 mod dates;
+mod number_patterns;
 mod numbers;
 mod patterns;
 mod reading;

@@ -1,6 +1,6 @@
 //! `to_number` of texts.
 
-use super::numbers::{NumberField, NumberPart, NumberShape, NumberTemplate};
+use super::number_patterns::{NumberField, NumberPart, NumberShape, NumberTemplate};
 use crate::call::{CallArguments, FunctionResult};
 use bigdecimal::num_bigint::BigInt;
 use bigdecimal::{BigDecimal, Zero};
@@ -22,7 +22,6 @@ struct NumberReader<'a> {
     before: usize,
     behind: usize,
     has_point: bool,
-    has_begun: bool,
 }
 
 /// `to_number(text, text)`. Errors: 42601, 22P02, 22003, and 0A000 for Roman numerals and exponents.
@@ -52,7 +51,6 @@ pub(super) fn number(call: &mut CallArguments<'_, '_>) -> FunctionResult {
         before: 0,
         behind: 0,
         has_point: false,
-        has_begun: false,
     };
     for part in NumberTemplate::new(template) {
         if reader.is_at_end() {
@@ -112,16 +110,12 @@ impl NumberReader<'_> {
         match field {
             NumberField::Nine | NumberField::Zero => self.digit(true),
             NumberField::Point | NumberField::LocalePoint => self.digit(false),
-            NumberField::Comma | NumberField::Group => {
-                if (self.has_begun || !self.shape.fills) && self.byte() == Some(b',') {
-                    self.next += 1;
-                }
-            }
+            NumberField::Comma | NumberField::Group if !self.shape.fills && self.byte() == Some(b',') => self.next += 1,
             NumberField::Currency => self.skip_others(1),
             NumberField::Ordinal { .. } if !self.shape.has_point => self.skip_others(2),
-            NumberField::Minus => self.own_sign(&[b'-']),
-            NumberField::Plus => self.own_sign(&[b'+']),
-            NumberField::AnySign => self.own_sign(&[b'-', b'+']),
+            NumberField::Minus => self.own_sign(b"-"),
+            NumberField::Plus => self.own_sign(b"+"),
+            NumberField::AnySign => self.own_sign(b"-+"),
             _ => {}
         }
     }
