@@ -4,8 +4,9 @@ use super::first_word;
 use values::ValueError;
 use values::error::sqlstate;
 
-/// Most digits of a template: as many as a numeric has before and behind its point.
-const DIGITS_MAX: usize = 1 << 18;
+/// Most digits of a template: as many as the standard library writes at a time.
+const DIGITS_MAX: usize = 1 << 15;
+const _: () = assert!(DIGITS_MAX < u16::MAX as usize);
 
 /// What a pattern stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

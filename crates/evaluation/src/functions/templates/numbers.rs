@@ -7,6 +7,7 @@ use crate::functions::texts::within_bounds;
 use bigdecimal::num_bigint::BigInt;
 use bigdecimal::{BigDecimal, Signed, ToPrimitive, Zero};
 use values::error::sqlstate;
+use values::limits::NUMERIC_FRACTION_DIGITS_MAX;
 use values::operators::{BinaryOperator, binary};
 use values::{Value, ValueError, numeric};
 
@@ -164,7 +165,9 @@ pub(super) fn numeric(call: &mut CallArguments<'_, '_>) -> FunctionResult {
         number = &shifted;
         shape.before += shape.shifted;
     }
-    let text = numeric::round(number, shape.behind as i64).to_plain_string();
+    // No number has more decimals, whatever the template says.
+    let decimals = (shape.behind as i64).min(NUMERIC_FRACTION_DIGITS_MAX);
+    let text = numeric::round(number, decimals).to_plain_string();
     let number = ShownNumber::of(&text, &shape);
     laid(call, shape, number)
 }
