@@ -7,16 +7,20 @@ mod arrays;
 mod bytes;
 mod casts;
 mod comparisons;
+mod degrees;
 mod digests;
 mod expressions;
 mod extensions;
 mod floats;
 mod formats;
 pub(crate) mod json;
+mod names;
 mod numbers;
 mod numerics;
 mod patterns;
+mod powers;
 mod searches;
+mod sizes;
 mod system;
 mod templates;
 mod texts;
@@ -32,11 +36,12 @@ use std::sync::LazyLock;
 use values::error::sqlstate;
 
 /// Implementations by the names that `pg_proc.prosrc` has for them.
-const TABLES: [&[(&str, Implementation)]; 21] = [
+const TABLES: [&[(&str, Implementation)]; 25] = [
     arrays::TABLE,
     bytes::TABLE,
     casts::TABLE,
     comparisons::TABLE,
+    degrees::TABLE,
     digests::TABLE,
     expressions::TABLE,
     floats::TABLE,
@@ -45,10 +50,13 @@ const TABLES: [&[(&str, Implementation)]; 21] = [
     json::READING,
     json::CHANGING,
     json::PATHS,
+    names::TABLE,
     numbers::TABLE,
     numerics::TABLE,
     patterns::TABLE,
+    powers::TABLE,
     searches::TABLE,
+    sizes::TABLE,
     system::TABLE,
     templates::TABLE,
     texts::TABLE,
@@ -57,7 +65,8 @@ const TABLES: [&[(&str, Implementation)]; 21] = [
 ];
 
 /// Implementations of what PostgreSQL writes in SQL, by number.
-const BY_NUMBER: [&[(u32, Implementation)]; 3] = [numerics::BY_NUMBER, texts::BY_NUMBER, times::BY_NUMBER];
+const BY_NUMBER: [&[(u32, Implementation)]; 4] =
+    [numerics::BY_NUMBER, powers::BY_NUMBER, texts::BY_NUMBER, times::BY_NUMBER];
 
 static FUNCTIONS: LazyLock<FxHashMap<FunctionId, Implementation>> = LazyLock::new(|| {
     let by_source: FxHashMap<&str, Implementation> = TABLES.into_iter().flatten().copied().collect();
@@ -124,3 +133,4 @@ pub(crate) use arrays::parts;
 pub(crate) use expressions::split;
 pub use extensions::row as extension_row;
 pub(crate) use library;
+pub(crate) use searches::{matches_of, parts_of};

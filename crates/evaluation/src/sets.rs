@@ -2,7 +2,7 @@
 
 use crate::call::CallArguments;
 pub use crate::call::{SetBody, SetRows};
-use crate::functions::{json, parts, split};
+use crate::functions::{json, matches_of, parts, parts_of, split};
 use analyzer::facts::Facts;
 use analyzer::types::FunctionId;
 use bigdecimal::{BigDecimal, Zero};
@@ -27,6 +27,9 @@ const TABLE: &[(&str, SetBody)] = &[
     ("generate_subscripts_nodir", subscripts),
     ("array_unnest", |call| Ok(single(call.elements(0).to_vec().into_iter()))),
     ("regexp_split_to_table_no_flags", |call| Ok(single(split(call)?.into_iter()))),
+    ("regexp_split_to_table", |call| Ok(single(parts_of(call, "regexp_split_to_table")?.into_iter()))),
+    ("regexp_matches_no_flags", |call| Ok(single(matches_of(call)?.into_iter()))),
+    ("regexp_matches", |call| Ok(single(matches_of(call)?.into_iter()))),
     ("pg_timezone_names", zones),
     ("pg_timezone_abbrevs", abbreviations),
     ("text_to_table", split_plainly),

@@ -19,6 +19,11 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("byteartrim", |call| Ok(trim(call, false, true))),
     ("byteaGetByte", get_byte),
     ("byteaSetByte", set_byte),
+    ("byteaGetBit", get_bit),
+    ("byteaSetBit", set_bit),
+    ("bytealike", |call| like(call).map(Value::Boolean)),
+    ("byteanlike", |call| like(call).map(|found| Value::Boolean(!found))),
+    ("like_escape_bytea", like_escape),
     ("bytea_bit_count", |call| Ok(Value::BigInt(call.bytes(0).iter().map(|byte| i64::from(byte.count_ones())).sum()))),
     ("byteaoverlay", overlay),
     ("byteaoverlay_no_len", overlay),
@@ -98,4 +103,101 @@ fn overlay(call: &mut CallArguments<'_, '_>) -> FunctionResult {
         true => Err(ValueError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large")),
         false => Ok(Value::bytea(joined)),
     }
+}
+
+/// The byte of a bit, counted from the lowest of the first byte, and the bit within it. Errors: 2202E.
+fn place_of_bit(bytes: &[u8], number: i64) -> Result<(usize, u32), ValueError> {
+    let count = bytes.len() as i64 * 8;
+    if !(0..count).contains(&number) {
+        let message = format!("index {number} out of valid range, 0..{}", count - 1);
+        return Err(ValueError::new(sqlstate::ARRAY_SUBSCRIPT_ERROR, message));
+    }
+    Ok(((number / 8) as usize, (number % 8) as u32))
+}
+
+fn get_bit(call: &mut CallArguments<'_, '_>) -> FunctionResult {
+    let bytes = call.bytes(0);
+    let (byte, bit) = place_of_bit(bytes, call.integer(1))?;
+    Ok(Value::Integer(i32::from(bytes[byte] >> bit & 1)))
+}
+
+fn set_bit(call: &mut CallArguments<'_, '_>) -> FunctionResult {
+    let mut bytes = call.bytes(0).to_vec();
+    let (byte, bit) = place_of_bit(&bytes, call.integer(1))?;
+    match call.integer(2) {
+        0 => bytes[byte] &= !(1 << bit),
+        1 => bytes[byte] |= 1 << bit,
+        _ => return Err(ValueError::new(sqlstate::INVALID_PARAMETER_VALUE, "new bit must be 0 or 1")),
+    }
+    Ok(Value::bytea(bytes))
+}
+
+/// LIKE of byte strings, with a backslash before what stands for itself. Errors: 22025.
+fn like(call: &mut CallArguments<'_, '_>) -> Result<bool, ValueError> {
+    let (text, pattern) = (call.bytes(0), call.bytes(1));
+    let (mut at, mut place) = (0, 0);
+    // Where the last % stands, and up to where it has matched.
+    let mut last: Option<(usize, usize)> = None;
+    let mut steps = 0_usize;
+    while at < text.len() || place < pattern.len() {
+        steps += 1;
+        let matched = match pattern.get(place) {
+            Some(b'%') => {
+                last = Some((place, at));
+                place += 1;
+                continue;
+            }
+            Some(b'\\') => {
+                let message = "LIKE pattern must not end with escape character";
+                let literal = pattern
+                    .get(place + 1)
+                    .ok_or_else(|| ValueError::new(sqlstate::INVALID_ESCAPE_SEQUENCE, message))?;
+                (text.get(at) == Some(literal)).then_some(2)
+            }
+            Some(b'_') => (at < text.len()).then_some(1),
+            Some(literal) => (text.get(at) == Some(literal)).then_some(1),
+            None => None,
+        };
+        match (matched, last) {
+            (Some(taken), _) => {
+                place += taken;
+                at += 1;
+            }
+            (None, Some((percent, matched))) if matched < text.len() => {
+                last = Some((percent, matched + 1));
+                (place, at) = (percent + 1, matched + 1);
+            }
+            _ => {
+                call.environment.patterns.note_work(steps / 1024);
+                return Ok(false);
+            }
+        }
+    }
+    call.environment.patterns.note_work(steps / 1024);
+    Ok(true)
+}
+
+/// A pattern with another escape, with a backslash in its place. Errors: 22025.
+fn like_escape(call: &mut CallArguments<'_, '_>) -> FunctionResult {
+    let (pattern, escape) = (call.bytes(0), call.bytes(1));
+    let own = match escape {
+        [] => None,
+        [own] => Some(*own),
+        _ => return Err(ValueError::new(sqlstate::INVALID_ESCAPE_SEQUENCE, "invalid escape string")),
+    };
+    let mut result = Vec::with_capacity(pattern.len());
+    let mut is_escaped = false;
+    for &byte in pattern {
+        if Some(byte) == own && !is_escaped {
+            result.push(b'\\');
+            is_escaped = true;
+            continue;
+        }
+        if byte == b'\\' && !is_escaped {
+            result.push(b'\\');
+        }
+        result.push(byte);
+        is_escaped = false;
+    }
+    Ok(Value::bytea(result))
 }

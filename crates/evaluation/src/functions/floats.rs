@@ -8,7 +8,7 @@ use values::error::sqlstate;
 use values::{Value, ValueError};
 
 /// Radians of a degree, as PostgreSQL has them (`RADIANS_PER_DEGREE`).
-const RADIANS_PER_DEGREE: f64 = 0.017_453_292_519_943_295;
+pub(super) const RADIANS_PER_DEGREE: f64 = 0.017_453_292_519_943_295;
 
 macro_rules! of_number {
     ($compute:expr) => {
@@ -126,7 +126,7 @@ fn of_angle(number: f64, compute: impl Fn(f64) -> f64) -> Result<f64, ValueError
 }
 
 /// Of a number from -1 to 1.
-fn within(number: f64, compute: fn(f64) -> f64) -> Result<f64, ValueError> {
+pub(super) fn within(number: f64, compute: fn(f64) -> f64) -> Result<f64, ValueError> {
     match number.abs() > 1.0 {
         true => Err(out_of_range("input is out of range")),
         false => Ok(compute(number)),

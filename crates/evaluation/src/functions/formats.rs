@@ -16,6 +16,30 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
     ("binary_decode", decode),
     ("pg_convert_from", convert_from),
     ("pg_convert_to", convert_to),
+    ("array_send", send),
+    ("int2send", send),
+    ("int4send", send),
+    ("int8send", send),
+    ("byteasend", send),
+    ("textsend", send),
+    ("unknownsend", send),
+    ("oidsend", send),
+    ("namesend", send),
+    ("float4send", send),
+    ("float8send", send),
+    ("bpcharsend", send),
+    ("varcharsend", send),
+    ("charsend", send),
+    ("boolsend", send),
+    ("numeric_send", send),
+    ("date_send", send),
+    ("time_send", send),
+    ("timestamp_send", send),
+    ("timestamptz_send", send),
+    ("interval_send", send),
+    ("uuid_send", send),
+    ("json_send", send),
+    ("jsonb_send", send),
     ("md5_text", |call| Ok(digest(call.text(0).as_bytes()))),
     ("md5_bytea", |call| Ok(digest(call.bytes(0)))),
 ];
@@ -36,10 +60,32 @@ struct Specifier {
     position: Option<usize>,
     left: bool,
     width: Option<usize>,
+    /// A width that is an argument: the next one, or that of a number.
+    width_of: Option<Option<usize>>,
     kind: char,
 }
 
-/// Reads a specifier behind its `%`; what is left of the format. A width from an argument is not read.
+/// The width that an argument says, and whether it is negative. Errors: 22023, 22P02.
+fn width(call: &CallArguments<'_, '_>, index: usize) -> Result<(usize, bool), ValueError> {
+    if index >= call.arguments.len() {
+        return Err(invalid("too few arguments for format()"));
+    }
+    let width = match call.value(index) {
+        Value::Null => 0,
+        found => match found.as_integer() {
+            Some(width) => width,
+            None => {
+                let parsed = values::text::parse(&output(call, index)?, values::Type::Integer)?;
+                parsed.as_integer().unwrap_or_default()
+            }
+        },
+    };
+    let width = i32::try_from(width).ok().filter(|width| *width != i32::MIN);
+    let width = width.ok_or_else(|| ValueError::new(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range"))?;
+    Ok((width.unsigned_abs() as usize, width < 0))
+}
+
+/// Reads a specifier behind its `%`; what is left of the format.
 fn specifier(format: &str) -> Result<(Specifier, &str), ValueError> {
     let mut found = Specifier::default();
     let number = |text: &str| {
@@ -65,12 +111,23 @@ fn specifier(format: &str) -> Result<(Specifier, &str), ValueError> {
         found.left = true;
         rest = behind;
     }
-    if rest.starts_with('*') {
-        let message = "format with a width that is an argument is not supported";
-        return Err(ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+    if let Some(behind) = rest.strip_prefix('*') {
+        let (digits, end) = number(behind);
+        rest = behind;
+        found.width_of = Some(None);
+        if !digits.is_empty() {
+            let position = parsed(&digits)? as usize;
+            rest = behind[end..]
+                .strip_prefix('$')
+                .ok_or_else(|| invalid("width argument position must be ended by \"$\""))?;
+            if position == 0 {
+                return Err(invalid("format specifies argument 0, but arguments are numbered from 1"));
+            }
+            found.width_of = Some(Some(position));
+        }
     }
     let (digits, end) = number(rest);
-    if !digits.is_empty() {
+    if !digits.is_empty() && found.width_of.is_none() {
         found.width = Some(parsed(&digits)? as usize);
         rest = &rest[end..];
     }
@@ -99,8 +156,14 @@ fn format(call: &mut CallArguments<'_, '_>) -> FunctionResult {
             rest = behind;
             continue;
         }
-        let (found, behind) = specifier(rest)?;
+        let (mut found, behind) = specifier(rest)?;
         rest = behind;
+        if let Some(place) = found.width_of {
+            last = place.unwrap_or(last + 1);
+            let (wide, is_negative) = width(call, last)?;
+            found.width = Some(wide);
+            found.left |= is_negative;
+        }
         last = found.position.unwrap_or(last + 1);
         if last >= call.arguments.len() {
             return Err(invalid("too few arguments for format()"));
@@ -212,6 +275,13 @@ fn decode_base64(source: &str) -> Result<Vec<u8>, ValueError> {
         0 => Ok(bytes),
         _ => Err(invalid("invalid base64 end sequence")),
     }
+}
+
+/// A value as clients get it in the binary format.
+fn send(call: &mut CallArguments<'_, '_>) -> FunctionResult {
+    let mut bytes = Vec::new();
+    values::binary::write(call.value(0), call.held(0)?, &mut bytes);
+    Ok(Value::bytea(bytes))
 }
 
 fn is_utf8(name: &str) -> bool {

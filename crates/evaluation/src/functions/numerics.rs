@@ -4,6 +4,7 @@ use super::library;
 use super::numbers::{add, divide, modulo, multiply, negate, same, subtract};
 use crate::call::{CallArguments, FunctionResult, Implementation};
 use bigdecimal::{BigDecimal, Zero};
+use values::compare::compare;
 use values::error::sqlstate;
 use values::operators::{BinaryOperator, binary};
 use values::{Type, Value, ValueError, numeric};
@@ -38,6 +39,7 @@ pub(super) const TABLE: &[(&str, Implementation)] = &[
     }),
     ("width_bucket_numeric", bucket),
     ("width_bucket_float8", bucket_of_double),
+    ("width_bucket_array", bucket_of_bounds),
 ];
 
 pub(super) const BY_NUMBER: &[(u32, Implementation)] =
@@ -90,6 +92,17 @@ fn bucket(call: &mut CallArguments<'_, '_>) -> FunctionResult {
     let bucket = whole((operand - low) * BigDecimal::from(count)) / whole(high - low) + 1;
     let bucket = i64::try_from(bucket).unwrap_or(count).min(count);
     behind(bucket - 1)
+}
+
+/// How many of the sorted bounds are not above the operand. Errors: 22004.
+fn bucket_of_bounds(call: &mut CallArguments<'_, '_>) -> FunctionResult {
+    let bounds = call.elements(1);
+    if bounds.iter().any(Value::is_null) {
+        let message = "thresholds array must not contain NULLs";
+        return Err(ValueError::new(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
+    }
+    let below = bounds.partition_point(|bound| compare(bound, call.value(0)).is_le());
+    behind(below as i64 - 1)
 }
 
 fn bucket_of_double(call: &mut CallArguments<'_, '_>) -> FunctionResult {

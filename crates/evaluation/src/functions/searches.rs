@@ -158,12 +158,32 @@ fn first_match(call: &mut CallArguments<'_, '_>) -> FunctionResult {
 
 /// `regexp_split_to_array(string, pattern, flags)`.
 fn split(call: &mut CallArguments<'_, '_>) -> FunctionResult {
-    let ignore_case = ignores_case(flags(call, 2), "regexp_split_to_array")?;
+    parts_of(call, "regexp_split_to_array").map(|parts| Value::array(Type::Text, parts))
+}
+
+/// The parts of a text between matches, by flags.
+pub(crate) fn parts_of(call: &mut CallArguments<'_, '_>, function: &str) -> Result<Vec<Value>, ValueError> {
+    let ignore_case = ignores_case(flags(call, 2), function)?;
     let regex = call.environment.patterns.determined(call.text(1), ignore_case)?;
     if regex.is_match("") {
         return Err(unsupported());
     }
-    Ok(Value::array(Type::Text, regex.split(call.text(0)).map(Value::text).collect()))
+    Ok(regex.split(call.text(0)).map(Value::text).collect())
+}
+
+/// `regexp_matches(string, pattern [, flags])`: the groups of the first match, or with the flag g of all.
+pub(crate) fn matches_of(call: &mut CallArguments<'_, '_>) -> Result<Vec<Value>, ValueError> {
+    let flags = flags(call, 2);
+    let ignore_case = ignores_case(&flags.replace('g', ""), "regexp_matches")?;
+    let (text, regex) = (call.text(0), call.environment.patterns.determined(call.text(1), ignore_case)?);
+    let count = if flags.contains('g') { usize::MAX } else { 1 };
+    let found = matches_from(&regex, text, Some(0)).take(count).map(|found| {
+        let first = usize::from(found.len() > 1);
+        let groups = found.iter().skip(first);
+        let groups = groups.map(|group| group.map_or(Value::Null, |group| Value::text(group.as_str())));
+        Value::array(Type::Text, groups.collect())
+    });
+    Ok(found.collect())
 }
 
 /// `regexp_replace(string, pattern, replacement, start [, N [, flags]])`; N of 0: all.

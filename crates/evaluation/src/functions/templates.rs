@@ -1,97 +1,45 @@
-//! `to_char` of timestamps, by templates of the usual numbers of a date, a time and a zone. Other patterns are refused with 0A000.
+//! Values as text by templates, and back (PostgreSQL's documentation, section 9.8): `to_char`, `to_date`, `to_timestamp`, `to_number`.
+//!
+//! Names of months and days are English, and the signs of numbers those of the locale C. A template is read while it is followed, so it takes no memory.
 
-use crate::call::{CallArguments, FunctionResult, Implementation};
-use values::calendar::{civil, split_timestamp};
-use values::error::sqlstate;
-use values::limits::MICROSECONDS_PER_SECOND;
-use values::zone::LocalOffset;
-use values::{Value, ValueError};
+mod dates;
+mod number_patterns;
+mod numbers;
+mod patterns;
+mod reading;
+mod reading_numbers;
+mod shown;
+
+use crate::call::Implementation;
 
 pub(super) const TABLE: &[(&str, Implementation)] = &[
-    ("timestamp_to_char", |call| to_text(call, NO_ZONE)),
-    ("timestamptz_to_char", |call| {
-        let shown = call.zone().at(call.instant(0));
-        to_text(call, shown)
-    }),
+    ("timestamp_to_char", shown::timestamp),
+    ("timestamptz_to_char", shown::instant),
+    ("interval_to_char", shown::interval),
+    ("to_date", reading::date),
+    ("to_timestamp", reading::timestamp),
+    ("int4_to_char", numbers::integer),
+    ("int8_to_char", numbers::bigint),
+    ("float4_to_char", numbers::real),
+    ("float8_to_char", numbers::double),
+    ("numeric_to_char", numbers::numeric),
+    ("numeric_to_number", reading_numbers::number),
 ];
 
-/// What a time without a zone shows of one.
-const NO_ZONE: LocalOffset<'static> = LocalOffset { seconds: 0, is_daylight: false, abbreviation: "" };
-
-/// Patterns, a longer one before what it begins with.
-const PATTERNS: [&str; 14] =
-    ["HH24", "HH12", "YYYY", "TZH", "TZM", "HH", "MI", "MM", "DD", "SS", "MS", "US", "TZ", "OF"];
-
-fn unsupported() -> ValueError {
-    ValueError::new(sqlstate::FEATURE_NOT_SUPPORTED, "this template of to_char is not supported yet")
+/// The letters behind an ordinal number.
+fn ordinal(digits: &str, is_upper: bool) -> &'static str {
+    let digits = digits.as_bytes();
+    let is_teen = digits.len() > 1 && digits[digits.len() - 2] == b'1';
+    let ends = match digits.last() {
+        Some(b'1') if !is_teen => ["st", "ST"],
+        Some(b'2') if !is_teen => ["nd", "ND"],
+        Some(b'3') if !is_teen => ["rd", "RD"],
+        _ => ["th", "TH"],
+    };
+    ends[usize::from(is_upper)]
 }
 
-fn to_text(call: &CallArguments<'_, '_>, zone: LocalOffset<'_>) -> FunctionResult {
-    let at = call.instant(0) + i64::from(zone.seconds) * MICROSECONDS_PER_SECOND;
-    let mut rest = call.text(1);
-    if rest.is_empty() {
-        return Ok(Value::Null);
-    }
-    let mut result = String::new();
-    while let Some(first) = rest.chars().next() {
-        if let Some(quoted) = rest.strip_prefix('"') {
-            let (text, behind) =
-                quoted.split_once('"').filter(|(text, _)| !text.contains('\\')).ok_or_else(unsupported)?;
-            result.push_str(text);
-            rest = behind;
-            continue;
-        }
-        let begins = |pattern: &&&str| rest.get(..pattern.len()).is_some_and(|head| head.eq_ignore_ascii_case(pattern));
-        if let Some(pattern) = PATTERNS.iter().find(begins) {
-            let (written, behind) = rest.split_at(pattern.len());
-            result.push_str(&match zone_field(written, zone) {
-                Some(field) => field,
-                None => field(pattern, at)?,
-            });
-            rest = behind;
-        } else if first.is_alphanumeric() || first == '\\' {
-            return Err(unsupported());
-        } else {
-            result.push(first);
-            rest = &rest[first.len_utf8()..];
-        }
-    }
-    super::texts::bounded(result)
-}
-
-/// What a pattern of the zone stands for, written so; `None` for any other.
-fn zone_field(written: &str, zone: LocalOffset<'_>) -> Option<String> {
-    let sign = if zone.seconds < 0 { '-' } else { '+' };
-    let minutes = zone.seconds.abs() / 60;
-    let (hours, minutes) = (minutes / 60, minutes % 60);
-    Some(match written {
-        "TZ" => zone.abbreviation.to_owned(),
-        "tz" => zone.abbreviation.to_lowercase(),
-        "TZH" | "tzh" => format!("{sign}{hours:02}"),
-        "TZM" | "tzm" => format!("{minutes:02}"),
-        "OF" | "of" if minutes == 0 => format!("{sign}{hours:02}"),
-        "OF" | "of" => format!("{sign}{hours:02}:{minutes:02}"),
-        _ => return None,
-    })
-}
-
-/// What a pattern stands for.
-fn field(pattern: &str, at: i64) -> Result<String, ValueError> {
-    let (days, time) = split_timestamp(at);
-    let date = civil(days);
-    let seconds = time / MICROSECONDS_PER_SECOND;
-    let fraction = time % MICROSECONDS_PER_SECOND;
-    let hour = seconds / 3600;
-    Ok(match pattern {
-        "YYYY" if date.year > 0 => format!("{:04}", date.year),
-        "MM" => format!("{:02}", date.month),
-        "DD" => format!("{:02}", date.day),
-        "HH24" => format!("{hour:02}"),
-        "HH12" | "HH" => format!("{:02}", if hour % 12 == 0 { 12 } else { hour % 12 }),
-        "MI" => format!("{:02}", seconds / 60 % 60),
-        "SS" => format!("{:02}", seconds % 60),
-        "MS" => format!("{:03}", fraction / 1000),
-        "US" => format!("{fraction:06}"),
-        _ => return Err(unsupported()),
-    })
+/// The first of some words that a text begins with.
+fn first_word<'a>(words: impl IntoIterator<Item = &'a str>, text: &str) -> Option<&'a str> {
+    words.into_iter().find(|word| text.starts_with(word))
 }

@@ -3,6 +3,7 @@
 use super::library;
 use crate::call::{CallArguments, FunctionResult, Implementation};
 use analyzer::facts::Facts;
+use rustc_hash::FxHashMap;
 use values::Type::{Integer, Text};
 use values::error::sqlstate;
 use values::limits::VALUE_BYTES_MAX;
@@ -138,12 +139,15 @@ fn capitalize(call: &mut CallArguments<'_, '_>) -> FunctionResult {
 }
 
 fn translate(call: &mut CallArguments<'_, '_>) -> FunctionResult {
-    let (from, to): (Vec<char>, Vec<char>) = (call.text(1).chars().collect(), call.text(2).chars().collect());
+    // Looked up, so that long lists take no longer with each character.
+    let mut replaced: FxHashMap<char, Option<char>> = FxHashMap::default();
+    let mut to = call.text(2).chars();
+    for from in call.text(1).chars() {
+        let new = to.next();
+        replaced.entry(from).or_insert(new);
+    }
     let changed =
-        call.text(0).chars().filter_map(|character| match from.iter().position(|found| *found == character) {
-            Some(place) => to.get(place).copied(),
-            None => Some(character),
-        });
+        call.text(0).chars().filter_map(|character| replaced.get(&character).copied().unwrap_or(Some(character)));
     bounded(changed.collect())
 }
 
