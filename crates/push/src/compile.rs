@@ -1,0 +1,573 @@
+//! The compiler: from the code of a hook to the kernel's instructions.
+//!
+//! The depth of the stack is known, so each cell has a place of its own in the frame: the cell k lies 8 (k + 1) bytes below its end, slots lie below all cells, and
+//! a copy of the packet's headers below these. Invariant: a compiled hook does what [`crate::interpret`] does.
+
+use crate::bytecode::{PushCode, PushInstruction, VerifiedHook, VerifiedProgram};
+use crate::ebpf::{
+    Arithmetic, Assembler, Comparison, EbpfMap, EbpfProgram, Helper, Label, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9,
+    R10, Register,
+};
+use crate::limits::{
+    CELLS_MAX, DELIVERED_BYTES_MAX, ETHERNET_BYTES, HEADERS_BYTES, INSTRUCTIONS_PER_WORD_MAX, SLOTS_MAX,
+};
+use crate::program::{PushFieldType, PushHeader, PushHeaderPlace, PushOperator, PushPlace, PushTable, PushVerdict};
+
+/// What a copy carries while it leaves, so that no program looks at it again. A packet's own mark comes back behind the copy.
+pub const COPY_MARK: i32 = 0x5075_7368;
+/// The kernel's answer "whoever comes next decides" (`TCX_NEXT`).
+pub const ANSWER_PASS: i32 = -1;
+/// The kernel's answer "the packet is gone" (`TCX_DROP`).
+pub const ANSWER_DROP: i32 = 2;
+/// The kernel's answer "the packet leaves by a device" (`TCX_REDIRECT`).
+pub const ANSWER_REDIRECT: i32 = 7;
+
+/// Fields of `struct __sk_buff` (linux/bpf.h).
+const CONTEXT_LENGTH: i16 = 0;
+const CONTEXT_MARK: i16 = 8;
+const CONTEXT_VIRTUAL_NETWORK: i16 = 20;
+const CONTEXT_DEVICE: i16 = 40;
+const CONTEXT_SEGMENTS: i16 = 164;
+
+const FRAME_BYTES: i32 = (ETHERNET_BYTES as u64 + HEADERS_BYTES) as i32;
+const SLOTS_END: i16 = -8 * CELLS_MAX as i16;
+/// Where the copy of the headers begins: so that the addresses of IPv4 lie at multiples of 4.
+const HEADERS: i16 = SLOTS_END - 8 * SLOTS_MAX as i16 - 46;
+const TEMPORARY: i16 = SLOTS_END - 8 * SLOTS_MAX as i16 - 64;
+const _: () =
+    assert!((HEADERS + 26) % 4 == 0 && HEADERS > TEMPORARY + 8, "loads are aligned, and places do not overlap");
+const _: () =
+    assert!(HEADERS as i32 + FRAME_BYTES <= SLOTS_END as i32 - 8 * SLOTS_MAX as i32, "headers end below the slots");
+const _: () = assert!(TEMPORARY > -512, "the kernel gives a frame 512 bytes");
+
+const UDP_CHECKSUM: i32 = 40;
+const IP_CHECKSUM: i32 = 24;
+/// Sums of 0 mean none, and the sum covers the addresses (bpf-helpers(7)).
+const SUM_ZERO_IS_NONE: i32 = 0x20;
+const SUM_COVERS_IT: i32 = 0x10;
+const RING_SILENTLY: i32 = 1;
+const RING_WAKING: i32 = 2;
+
+const U8: PushFieldType = PushFieldType::U8;
+const U16: PushFieldType = PushFieldType::U16;
+const U32: PushFieldType = PushFieldType::U32;
+const U64: PushFieldType = PushFieldType::U64;
+
+/// Compiles a hook of a program.
+pub fn compile(program: &VerifiedProgram, hook: &VerifiedHook) -> EbpfProgram {
+    let mut assembler = Assembler::default();
+    let (pass, drop) = (assembler.label(), assembler.label());
+    let labels = (0..hook.code.len()).map(|_| assembler.label()).collect();
+    let mut compiler = Compiler { tables: &program.tables, code: &hook.code, labels, assembler, pass, drop };
+    compiler.prologue();
+    let mut next = 0;
+    while next < hook.code.len() {
+        let begin = compiler.assembler.len();
+        let taken = compiler.instruction(next);
+        let length = compiler.assembler.len() - begin;
+        assert!(length <= INSTRUCTIONS_PER_WORD_MAX * taken, "a word became {length} instructions");
+        next += taken;
+    }
+    compiler.assembler.of_word(None);
+    for (label, answer) in [(pass, ANSWER_PASS), (drop, ANSWER_DROP)] {
+        if compiler.assembler.is_used(label) {
+            compiler.assembler.bind(label);
+            compiler.assembler.exit_with(answer);
+        }
+    }
+    compiler.assembler.finish()
+}
+
+struct Compiler<'a> {
+    tables: &'a [PushTable],
+    code: &'a [PushInstruction],
+    /// Of each instruction of the code.
+    labels: Vec<Label>,
+    assembler: Assembler,
+    pass: Label,
+    drop: Label,
+}
+
+/// Where a cell lies, below the frame's end.
+fn cell(index: usize) -> i16 {
+    -8 * (index as i16 + 1)
+}
+
+fn slot(index: usize) -> i16 {
+    SLOTS_END - 8 * (index as i16 + 1)
+}
+
+fn in_headers(offset: usize) -> i16 {
+    HEADERS + offset as i16
+}
+
+impl Compiler<'_> {
+    /// Lets pass what no program sees, copies the headers to the frame, and computes the packet's bytes. [`crate::packet::seen_bytes`] does the same.
+    fn prologue(&mut self) {
+        let (pass, out) = (self.pass, &mut self.assembler);
+        out.register(Arithmetic::Move, R6, R1);
+        out.load(U32, R2, R6, CONTEXT_VIRTUAL_NETWORK);
+        out.jump_if(Comparison::Differs, R2, 0, pass);
+        out.load(U32, R2, R6, CONTEXT_SEGMENTS);
+        out.jump_if(Comparison::Above, R2, 1, pass);
+        if self.code.iter().any(|one| one.code == PushCode::Clone) {
+            out.load(U32, R2, R6, CONTEXT_MARK);
+            out.jump_if(Comparison::Equal, R2, COPY_MARK, pass);
+        }
+        out.load(U32, R7, R6, CONTEXT_LENGTH);
+        out.jump_if(Comparison::Below, R7, FRAME_BYTES, pass);
+        out.register(Arithmetic::Move, R1, R6);
+        out.constant(Arithmetic::Move, R2, 0);
+        out.register(Arithmetic::Move, R3, R10);
+        out.constant(Arithmetic::Add, R3, i32::from(HEADERS));
+        out.constant(Arithmetic::Move, R4, FRAME_BYTES);
+        out.call(Helper::LoadBytes);
+        out.jump_if(Comparison::Differs, R0, 0, pass);
+        out.load(U16, R1, R10, in_headers(12));
+        out.to_network(R1, U16);
+        out.jump_if(Comparison::Differs, R1, 0x0800, pass);
+        out.load(U8, R1, R10, in_headers(14));
+        out.jump_if(Comparison::Differs, R1, 0x45, pass);
+        out.load(U16, R1, R10, in_headers(20));
+        out.to_network(R1, U16);
+        out.constant(Arithmetic::And, R1, 0x3fff);
+        out.jump_if(Comparison::Differs, R1, 0, pass);
+        out.load(U8, R1, R10, in_headers(23));
+        out.jump_if(Comparison::Differs, R1, 17, pass);
+        out.constant(Arithmetic::Subtract, R7, ETHERNET_BYTES as i32);
+        out.load(U16, R1, R10, in_headers(16));
+        out.to_network(R1, U16);
+        let shorter = out.label();
+        out.jump_if_register(Comparison::BelowOrEqual, R7, R1, shorter);
+        out.register(Arithmetic::Move, R7, R1);
+        out.bind(shorter);
+        out.jump_if(Comparison::Below, R7, HEADERS_BYTES as i32, pass);
+    }
+
+    fn is_target(&self, index: usize) -> bool {
+        self.code.iter().any(|one| match one.code {
+            PushCode::JumpIfZero(target) | PushCode::Jump(target) => target == index,
+            PushCode::LoopTest { end, .. } => end == index,
+            PushCode::LoopNext { test, .. } => test == index,
+            _ => false,
+        })
+    }
+
+    /// The code behind an instruction, if no jump leads there.
+    fn following(&self, index: usize) -> Option<PushCode> {
+        self.code.get(index).filter(|_| !self.is_target(index)).map(|one| one.code)
+    }
+
+    fn bind(&mut self, index: usize) {
+        self.assembler.of_word(Some(index));
+        self.assembler.bind(self.labels[index]);
+    }
+
+    /// Compiles an instruction, and those behind it that it takes along. Says how many.
+    fn instruction(&mut self, index: usize) -> usize {
+        self.bind(index);
+        let PushInstruction { code, depth, .. } = self.code[index];
+        match code {
+            PushCode::Number(value) => {
+                if let (Ok(constant), Some(PushCode::Operator(operator))) =
+                    (i32::try_from(value), self.following(index + 1))
+                {
+                    self.bind(index + 1);
+                    self.assembler.load(U64, R1, R10, cell(depth - 1));
+                    return 1 + self.operator(index + 1, operator, depth - 1, Some(constant));
+                }
+                self.assembler.number(R1, value);
+                self.assembler.store(U64, R10, cell(depth), R1);
+            }
+            PushCode::Operator(operator) => {
+                self.assembler.load(U64, R1, R10, cell(depth - 2));
+                self.assembler.load(U64, R2, R10, cell(depth - 1));
+                return self.operator(index, operator, depth - 2, None);
+            }
+            PushCode::Discard => {}
+            PushCode::Header(header) => self.header(header, depth),
+            PushCode::SetHeader(header) => self.set_header(header, depth),
+            PushCode::Load(shape) => self.load(shape, depth),
+            PushCode::Now => {
+                self.assembler.call(Helper::Time);
+                self.assembler.store(U64, R10, cell(depth), R0);
+            }
+            PushCode::Keep(to) => {
+                self.assembler.load(U64, R1, R10, cell(depth - 1));
+                self.assembler.store(U64, R10, slot(to), R1);
+            }
+            PushCode::Kept(from) => {
+                self.assembler.load(U64, R1, R10, slot(from));
+                self.assembler.store(U64, R10, cell(depth), R1);
+            }
+            PushCode::HasBytes => {
+                self.assembler.load(U64, R1, R10, cell(depth - 1));
+                if let Some(PushCode::JumpIfZero(target)) = self.following(index + 1) {
+                    self.bind(index + 1);
+                    self.assembler.jump_if_register(Comparison::Above, R1, R7, self.labels[target]);
+                    return 2;
+                }
+                self.truth(Comparison::BelowOrEqual, R1, None, R7, depth - 1);
+            }
+            PushCode::Read(_) | PushCode::Set(_) | PushCode::AddTo(_) | PushCode::BitSet(_) => self.row(code, depth),
+            PushCode::Count(table) => self.count(table, depth),
+            PushCode::Find(table) => self.find(table, depth),
+            PushCode::Clone => self.send_copy(),
+            PushCode::Verdict(verdict) => self.verdict(verdict),
+            _ => self.flow(code, depth),
+        }
+        1
+    }
+
+    /// Jumps and loops.
+    fn flow(&mut self, code: PushCode, depth: usize) {
+        let out = &mut self.assembler;
+        match code {
+            PushCode::JumpIfZero(target) => {
+                out.load(U64, R1, R10, cell(depth - 1));
+                out.jump_if(Comparison::Equal, R1, 0, self.labels[target]);
+            }
+            PushCode::Jump(target) => out.jump(self.labels[target]),
+            PushCode::LoopBegin(index) => {
+                out.load(U64, R1, R10, cell(depth - 1));
+                out.store(U64, R10, slot(index + 1), R1);
+                out.constant(Arithmetic::Move, R1, 0);
+                out.store(U64, R10, slot(index), R1);
+            }
+            PushCode::LoopTest { slot: index, count_max, end } => {
+                out.load(U64, R1, R10, slot(index));
+                // The kernel's verifier counts rounds by this test.
+                out.jump_if(Comparison::AboveOrEqual, R1, count_max as i32, self.labels[end]);
+                out.load(U64, R2, R10, slot(index + 1));
+                out.jump_if_register(Comparison::AboveOrEqual, R1, R2, self.labels[end]);
+            }
+            PushCode::LoopNext { slot: index, test } => {
+                out.load(U64, R1, R10, slot(index));
+                out.constant(Arithmetic::Add, R1, 1);
+                out.store(U64, R10, slot(index), R1);
+                out.jump(self.labels[test]);
+            }
+            _ => {}
+        }
+    }
+
+    /// An operator on the first register and a constant, or the second register. A comparison takes the jump behind it along.
+    fn operator(&mut self, index: usize, operator: PushOperator, to: usize, constant: Option<i32>) -> usize {
+        let (holds, fails) = match operator {
+            PushOperator::Equal => (Comparison::Equal, Comparison::Differs),
+            PushOperator::Differs => (Comparison::Differs, Comparison::Equal),
+            PushOperator::Less => (Comparison::Below, Comparison::AboveOrEqual),
+            PushOperator::Minimum => {
+                let below = self.assembler.label();
+                self.jump_if(Comparison::BelowOrEqual, R1, constant, R2, below);
+                self.arithmetic(Arithmetic::Move, constant);
+                self.assembler.bind(below);
+                self.assembler.store(U64, R10, cell(to), R1);
+                return 1;
+            }
+            _ => {
+                self.plain_operator(operator, constant);
+                self.assembler.store(U64, R10, cell(to), R1);
+                return 1;
+            }
+        };
+        if let Some(PushCode::JumpIfZero(target)) = self.following(index + 1) {
+            self.bind(index + 1);
+            self.jump_if(fails, R1, constant, R2, self.labels[target]);
+            return 2;
+        }
+        self.truth(holds, R1, constant, R2, to);
+        1
+    }
+
+    fn arithmetic(&mut self, operation: Arithmetic, constant: Option<i32>) {
+        match constant {
+            Some(constant) => self.assembler.constant(operation, R1, constant),
+            None => self.assembler.register(operation, R1, R2),
+        }
+    }
+
+    fn jump_if(&mut self, comparison: Comparison, one: Register, constant: Option<i32>, other: Register, to: Label) {
+        match constant {
+            Some(constant) => self.assembler.jump_if(comparison, one, constant, to),
+            None => self.assembler.jump_if_register(comparison, one, other, to),
+        }
+    }
+
+    fn plain_operator(&mut self, operator: PushOperator, constant: Option<i32>) {
+        let operation = match operator {
+            PushOperator::Add => Arithmetic::Add,
+            PushOperator::Subtract => Arithmetic::Subtract,
+            PushOperator::And => Arithmetic::And,
+            PushOperator::Or => Arithmetic::Or,
+            PushOperator::ExclusiveOr => Arithmetic::ExclusiveOr,
+            PushOperator::ShiftLeft => Arithmetic::ShiftLeft,
+            _ => Arithmetic::ShiftRight,
+        };
+        let shifts = matches!(operation, Arithmetic::ShiftLeft | Arithmetic::ShiftRight);
+        if shifts && constant.is_none() {
+            self.assembler.constant(Arithmetic::And, R2, 63);
+        }
+        self.arithmetic(operation, constant.map(|constant| if shifts { constant & 63 } else { constant }));
+    }
+
+    /// 1 or 0 to a cell.
+    fn truth(&mut self, comparison: Comparison, one: Register, constant: Option<i32>, other: Register, to: usize) {
+        let holds = self.assembler.label();
+        self.assembler.constant(Arithmetic::Move, R3, 1);
+        self.jump_if(comparison, one, constant, other, holds);
+        self.assembler.constant(Arithmetic::Move, R3, 0);
+        self.assembler.bind(holds);
+        self.forget(R3);
+        self.assembler.store(U64, R10, cell(to), R3);
+    }
+
+    /// Has the kernel's verifier forget what it knows of a number below 2^32: it would follow each value by itself to the program's end.
+    /// It remembers numbers that lie at the begin of 8 bytes only.
+    fn forget(&mut self, register: Register) {
+        self.assembler.store(U32, R10, TEMPORARY + 4, register);
+        self.assembler.load(U32, register, R10, TEMPORARY + 4);
+    }
+
+    fn header(&mut self, header: PushHeader, depth: usize) {
+        let out = &mut self.assembler;
+        match header.place() {
+            None => out.register(Arithmetic::Move, R1, R7),
+            Some(PushHeaderPlace { offset, bytes: 1 }) => out.load(U8, R1, R10, in_headers(offset)),
+            Some(PushHeaderPlace { offset, bytes: 2 }) => {
+                out.load(U16, R1, R10, in_headers(offset));
+                out.to_network(R1, U16);
+            }
+            Some(PushHeaderPlace { offset, bytes: 4 }) => {
+                out.load(U32, R1, R10, in_headers(offset));
+                out.to_network(R1, U32);
+            }
+            Some(PushHeaderPlace { offset, .. }) => {
+                // Three parts of 2 bytes: so aligned they are wherever the field lies.
+                out.load(U16, R1, R10, in_headers(offset));
+                out.to_network(R1, U16);
+                for part in [2, 4] {
+                    out.constant(Arithmetic::ShiftLeft, R1, 16);
+                    out.load(U16, R2, R10, in_headers(offset + part));
+                    out.to_network(R2, U16);
+                    out.register(Arithmetic::Or, R1, R2);
+                }
+            }
+        }
+        out.store(U64, R10, cell(depth), R1);
+    }
+
+    fn set_header(&mut self, header: PushHeader, depth: usize) {
+        let Some(PushHeaderPlace { offset, bytes }) = header.place() else { return };
+        self.assembler.load(U64, R9, R10, cell(depth - 1));
+        match bytes {
+            2 => {
+                self.assembler.to_network(R9, U16);
+                self.assembler.load(U16, R8, R10, in_headers(offset));
+                self.assembler.store(U16, R10, in_headers(offset), R9);
+                self.mend(Helper::MendTransport, UDP_CHECKSUM, SUM_ZERO_IS_NONE | 2);
+            }
+            4 => {
+                self.assembler.to_network(R9, U32);
+                self.assembler.load(U32, R8, R10, in_headers(offset));
+                self.assembler.store(U32, R10, in_headers(offset), R9);
+                self.mend(Helper::MendTransport, UDP_CHECKSUM, SUM_ZERO_IS_NONE | SUM_COVERS_IT | 4);
+                self.mend(Helper::MendNetwork, IP_CHECKSUM, 4);
+            }
+            _ => {
+                for (part, shift) in [(0, 32), (2, 16), (4, 0)] {
+                    self.assembler.register(Arithmetic::Move, R1, R9);
+                    self.assembler.constant(Arithmetic::ShiftRight, R1, shift);
+                    self.assembler.to_network(R1, U16);
+                    self.assembler.store(U16, R10, in_headers(offset + part), R1);
+                }
+            }
+        }
+        self.store_headers(offset, bytes);
+    }
+
+    /// Mends a checksum over what was `r8` and is `r9`.
+    fn mend(&mut self, helper: Helper, offset: i32, flags: i32) {
+        let out = &mut self.assembler;
+        out.register(Arithmetic::Move, R1, R6);
+        out.constant(Arithmetic::Move, R2, offset);
+        out.register(Arithmetic::Move, R3, R8);
+        out.register(Arithmetic::Move, R4, R9);
+        out.constant(Arithmetic::Move, R5, flags);
+        out.call(helper);
+        out.jump_if(Comparison::Differs, R0, 0, self.drop);
+    }
+
+    /// Copies a part of the headers from the frame to the packet. A packet that the kernel cannot change is half changed: it is dropped.
+    fn store_headers(&mut self, offset: usize, bytes: usize) {
+        let out = &mut self.assembler;
+        out.register(Arithmetic::Move, R1, R6);
+        out.constant(Arithmetic::Move, R2, offset as i32);
+        out.register(Arithmetic::Move, R3, R10);
+        out.constant(Arithmetic::Add, R3, i32::from(in_headers(offset)));
+        out.constant(Arithmetic::Move, R4, bytes as i32);
+        out.constant(Arithmetic::Move, R5, 0);
+        out.call(Helper::StoreBytes);
+        out.jump_if(Comparison::Differs, R0, 0, self.drop);
+    }
+
+    fn load(&mut self, shape: PushFieldType, depth: usize) {
+        let out = &mut self.assembler;
+        out.register(Arithmetic::Move, R1, R6);
+        out.load(U64, R2, R10, cell(depth - 1));
+        out.constant(Arithmetic::Add, R2, ETHERNET_BYTES as i32);
+        out.register(Arithmetic::Move, R3, R10);
+        out.constant(Arithmetic::Add, R3, i32::from(TEMPORARY));
+        out.constant(Arithmetic::Move, R4, shape.bytes() as i32);
+        out.call(Helper::LoadBytes);
+        out.jump_if(Comparison::Differs, R0, 0, self.pass);
+        out.load(shape, R1, R10, TEMPORARY);
+        if shape != U8 {
+            out.to_network(R1, shape);
+        }
+        out.store(U64, R10, cell(depth - 1), R1);
+    }
+
+    /// Words on a row, whose index is the uppermost cell.
+    fn row(&mut self, code: PushCode, depth: usize) {
+        let (PushCode::Read(place) | PushCode::Set(place) | PushCode::AddTo(place) | PushCode::BitSet(place)) = code
+        else {
+            return;
+        };
+        let PushPlace { table, field } = place;
+        let (table, shape) = (&self.tables[table], &self.tables[table].fields[field]);
+        let offset = (PushTable::COUNT_BYTES + shape.offset) as i16;
+        let out = &mut self.assembler;
+        let behind = out.label();
+        out.load(U64, R1, R10, cell(depth - 1));
+        out.constant(Arithmetic::Move, R3, 0);
+        out.jump_if(Comparison::AboveOrEqual, R1, table.rows as i32, behind);
+        out.constant(Arithmetic::Multiply, R1, table.row_bytes as i32);
+        out.map(R2, EbpfMap::Table(place.table));
+        out.register(Arithmetic::Add, R2, R1);
+        if code == PushCode::Read(place) {
+            out.load(shape.shape, R3, R2, offset);
+        } else {
+            out.load(U64, R3, R10, cell(depth - 2));
+            match code {
+                PushCode::Set(_) => out.store(shape.shape, R2, offset, R3),
+                _ => out.atomic(shape.shape, matches!(code, PushCode::BitSet(_)), R2, offset, R3),
+            }
+        }
+        out.bind(behind);
+        match code {
+            PushCode::Read(_) => out.store(U64, R10, cell(depth - 1), R3),
+            PushCode::Set(_) => {}
+            _ => out.store(U64, R10, cell(depth - 2), R3),
+        }
+    }
+
+    /// The table's count to `to`, its address to `r2`.
+    fn rows_in_use(&mut self, table: usize, to: Register) {
+        let out = &mut self.assembler;
+        let within = out.label();
+        let rows = self.tables[table].rows as i32;
+        out.map(R2, EbpfMap::Table(table));
+        out.load(U64, to, R2, 0);
+        out.jump_if(Comparison::BelowOrEqual, to, rows, within);
+        out.constant(Arithmetic::Move, to, rows);
+        out.bind(within);
+    }
+
+    fn count(&mut self, table: usize, depth: usize) {
+        self.rows_in_use(table, R1);
+        self.assembler.store(U64, R10, cell(depth), R1);
+    }
+
+    fn find(&mut self, table: usize, depth: usize) {
+        self.rows_in_use(table, R4);
+        let PushTable { rows, row_bytes, fields, .. } = &self.tables[table];
+        let out = &mut self.assembler;
+        let (test, none, done) = (out.label(), out.label(), out.label());
+        out.load(U64, R1, R10, cell(depth - 1));
+        out.constant(Arithmetic::Move, R3, 0);
+        out.bind(test);
+        out.jump_if(Comparison::AboveOrEqual, R3, *rows as i32, none);
+        out.jump_if_register(Comparison::AboveOrEqual, R3, R4, none);
+        out.load(fields[0].shape, R5, R2, PushTable::COUNT_BYTES as i16);
+        out.jump_if_register(Comparison::Equal, R5, R1, done);
+        out.constant(Arithmetic::Add, R2, *row_bytes as i32);
+        out.constant(Arithmetic::Add, R3, 1);
+        out.jump(test);
+        out.bind(none);
+        out.constant(Arithmetic::Move, R3, *rows as i32);
+        out.bind(done);
+        self.forget(R3);
+        self.assembler.store(U64, R10, cell(depth - 1), R3);
+    }
+
+    fn send_copy(&mut self) {
+        let out = &mut self.assembler;
+        out.load(U32, R8, R6, CONTEXT_MARK);
+        out.constant(Arithmetic::Move, R1, COPY_MARK);
+        out.store(U32, R6, CONTEXT_MARK, R1);
+        out.register(Arithmetic::Move, R1, R6);
+        out.load(U32, R2, R6, CONTEXT_DEVICE);
+        out.constant(Arithmetic::Move, R3, 0);
+        out.call(Helper::CloneRedirect);
+        out.store(U32, R6, CONTEXT_MARK, R8);
+    }
+
+    fn verdict(&mut self, verdict: PushVerdict) {
+        match verdict {
+            PushVerdict::Pass => self.assembler.exit_with(ANSWER_PASS),
+            PushVerdict::Drop => self.assembler.exit_with(ANSWER_DROP),
+            PushVerdict::Deliver => self.deliver(RING_SILENTLY),
+            PushVerdict::DeliverAndWake => self.deliver(RING_WAKING),
+            PushVerdict::Reply => self.reply(),
+        }
+    }
+
+    /// Copies the packet by way of the scratch, as the ring takes no packets.
+    fn deliver(&mut self, flags: i32) {
+        let (pass, out) = (self.pass, &mut self.assembler);
+        out.jump_if(Comparison::Above, R7, DELIVERED_BYTES_MAX as i32, pass);
+        out.store_constant(U32, R10, TEMPORARY, 0);
+        out.map(R1, EbpfMap::Scratch);
+        out.register(Arithmetic::Move, R2, R10);
+        out.constant(Arithmetic::Add, R2, i32::from(TEMPORARY));
+        out.call(Helper::MapLookup);
+        out.jump_if(Comparison::Equal, R0, 0, pass);
+        out.register(Arithmetic::Move, R8, R0);
+        out.register(Arithmetic::Move, R1, R6);
+        out.constant(Arithmetic::Move, R2, ETHERNET_BYTES as i32);
+        out.register(Arithmetic::Move, R3, R8);
+        out.register(Arithmetic::Move, R4, R7);
+        out.call(Helper::LoadBytes);
+        out.jump_if(Comparison::Differs, R0, 0, pass);
+        out.map(R1, EbpfMap::Ring);
+        out.register(Arithmetic::Move, R2, R8);
+        out.register(Arithmetic::Move, R3, R7);
+        out.constant(Arithmetic::Move, R4, flags);
+        out.call(Helper::RingOutput);
+        out.jump_if(Comparison::Differs, R0, 0, pass);
+        out.exit_with(ANSWER_DROP);
+    }
+
+    /// Both ends change places: hardware, addresses and ports. Checksums stay, as their sums do.
+    fn reply(&mut self) {
+        let (pass, out) = (self.pass, &mut self.assembler);
+        out.load(U8, R1, R10, in_headers(0));
+        out.constant(Arithmetic::And, R1, 1);
+        out.jump_if(Comparison::Differs, R1, 0, pass);
+        let pairs = [(0, 6, U16), (2, 8, U16), (4, 10, U16), (26, 30, U32), (34, 36, U16)];
+        for (one, other, shape) in pairs {
+            out.load(shape, R1, R10, in_headers(one));
+            out.load(shape, R2, R10, in_headers(other));
+            out.store(shape, R10, in_headers(one), R2);
+            out.store(shape, R10, in_headers(other), R1);
+        }
+        self.store_headers(0, 12);
+        self.store_headers(26, 12);
+        let out = &mut self.assembler;
+        out.load(U32, R1, R6, CONTEXT_DEVICE);
+        out.constant(Arithmetic::Move, R2, 0);
+        out.call(Helper::Redirect);
+        out.exit();
+    }
+}
