@@ -98,7 +98,7 @@ fn refusals_name_line_word_and_rule() {
         ),
         (
             "on send\n200 times 200 times end end pass",
-            "line 5: the longest path through `on send` has 80802 words, more than 16384",
+            "line 5: the longest path through `on send` has 40603 words, more than 16384",
             PushRule::BoundedTime,
         ),
         (
