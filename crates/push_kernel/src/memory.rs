@@ -8,6 +8,13 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
+/// Bytes of a page of memory.
+pub(crate) fn page_bytes() -> usize {
+    // SAFETY: it reads a constant of the system.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(bytes).expect("every Linux tells the size of its pages")
+}
+
 /// A mapping.
 #[derive(Debug)]
 pub(crate) struct SharedMemory {

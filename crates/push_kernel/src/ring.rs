@@ -8,9 +8,8 @@
 use crate::call::{self, Command};
 use crate::failure::KernelFailure;
 use crate::limits::RING_BYTES;
-use crate::memory::SharedMemory;
+use crate::memory::{SharedMemory, page_bytes};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::param::page_size;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 const KIND_RING: u32 = 27;
@@ -34,7 +33,7 @@ impl PacketRing {
         // SAFETY: the arguments have no address.
         let made = unsafe { call::descriptor(Command::MapCreate, &mut arguments) };
         let descriptor = made.map_err(|why| KernelFailure::of("make a ring", why))?;
-        let page = page_size();
+        let page = page_bytes();
         let refused = |why| KernelFailure::of("map a ring", why);
         let reader = SharedMemory::map(&descriptor, page, 0, true).map_err(refused)?;
         let writer = SharedMemory::map(&descriptor, page + 2 * RING_BYTES, page as u64, false).map_err(refused)?;
@@ -54,7 +53,7 @@ impl PacketRing {
             if position >= written.load(Acquire) {
                 return false;
             }
-            let begin = page_size() + (position as usize & (RING_BYTES - 1));
+            let begin = page_bytes() + (position as usize & (RING_BYTES - 1));
             let Some(head) = self.writer.u32(begin).map(|head| head.load(Acquire)) else { return false };
             if head & IS_BUSY != 0 {
                 return false;

@@ -4,11 +4,10 @@
 
 use crate::call::{self, Command};
 use crate::failure::KernelFailure;
-use crate::memory::SharedMemory;
+use crate::memory::{SharedMemory, page_bytes};
 use push::PushTable;
 use push::program::PushFieldType;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::param::page_size;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 
 const KIND_ARRAY: u32 = 2;
@@ -35,7 +34,7 @@ impl KernelTable {
         // SAFETY: the arguments have no address.
         let made = unsafe { call::descriptor(Command::MapCreate, &mut arguments) };
         let descriptor = made.map_err(|why| KernelFailure::of("make a table", why))?;
-        let bytes = shape.bytes().next_multiple_of(page_size());
+        let bytes = shape.bytes().next_multiple_of(page_bytes());
         let memory = SharedMemory::map(&descriptor, bytes, 0, true);
         let memory = memory.map_err(|why| KernelFailure::of("map a table", why))?;
         Ok(KernelTable { shape: shape.clone(), descriptor, memory })
