@@ -5,8 +5,8 @@
 
 use crate::bytecode::{PushCode, PushInstruction, VerifiedHook, VerifiedProgram};
 use crate::ebpf::{
-    Arithmetic, Assembler, Comparison, EbpfMap, EbpfProgram, Helper, Label, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9,
-    R10, Register,
+    Assembler, EbpfArithmetic, EbpfComparison, EbpfLabel, EbpfMap, EbpfProgram, EbpfRegister, Helper, R0, R1, R2, R3,
+    R4, R5, R6, R7, R8, R9, R10,
 };
 use crate::limits::{
     CELLS_MAX, DELIVERED_BYTES_MAX, ETHERNET_BYTES, HEADERS_BYTES, INSTRUCTIONS_PER_WORD_MAX, SLOTS_MAX,
@@ -41,7 +41,7 @@ const _: () =
 const _: () = assert!(TEMPORARY > -512, "the kernel gives a frame 512 bytes");
 
 const UDP_CHECKSUM: i32 = 40;
-const IP_CHECKSUM: i32 = 24;
+const IP_CHECKSUM: usize = 24;
 /// Sums of 0 mean none, and the sum covers the addresses (bpf-helpers(7)).
 const SUM_ZERO_IS_NONE: i32 = 0x20;
 const SUM_COVERS_IT: i32 = 0x10;
@@ -58,7 +58,8 @@ pub fn compile(program: &VerifiedProgram, hook: &VerifiedHook) -> EbpfProgram {
     let mut assembler = Assembler::default();
     let (pass, drop) = (assembler.label(), assembler.label());
     let labels = (0..hook.code.len()).map(|_| assembler.label()).collect();
-    let mut compiler = Compiler { tables: &program.tables, code: &hook.code, labels, assembler, pass, drop };
+    let mut compiler =
+        HookCompiler { tables: &program.tables, code: &hook.code, labels, assembler, pass, drop, changed: None };
     compiler.prologue();
     let mut next = 0;
     while next < hook.code.len() {
@@ -78,14 +79,16 @@ pub fn compile(program: &VerifiedProgram, hook: &VerifiedHook) -> EbpfProgram {
     compiler.assembler.finish()
 }
 
-struct Compiler<'a> {
+struct HookCompiler<'a> {
     tables: &'a [PushTable],
     code: &'a [PushInstruction],
     /// Of each instruction of the code.
-    labels: Vec<Label>,
+    labels: Vec<EbpfLabel>,
     assembler: Assembler,
-    pass: Label,
-    drop: Label,
+    pass: EbpfLabel,
+    drop: EbpfLabel,
+    /// Bytes of the headers that were changed in the frame, and not yet in the packet: the first one, and the one behind the last.
+    changed: Option<(usize, usize)>,
 }
 
 /// Where a cell lies, below the frame's end.
@@ -101,47 +104,62 @@ fn in_headers(offset: usize) -> i16 {
     HEADERS + offset as i16
 }
 
-impl Compiler<'_> {
+/// Whether the packet's bytes do not matter to an instruction, and the next one always follows.
+fn is_quiet(code: PushCode) -> bool {
+    !matches!(
+        code,
+        PushCode::Load(_)
+            | PushCode::Clone
+            | PushCode::Verdict(_)
+            | PushCode::JumpIfZero(_)
+            | PushCode::Jump(_)
+            | PushCode::LoopBegin(_)
+            | PushCode::LoopTest { .. }
+            | PushCode::LoopNext { .. }
+    )
+}
+
+impl HookCompiler<'_> {
     /// Lets pass what no program sees, copies the headers to the frame, and computes the packet's bytes. [`crate::packet::seen_bytes`] does the same.
     fn prologue(&mut self) {
         let (pass, out) = (self.pass, &mut self.assembler);
-        out.register(Arithmetic::Move, R6, R1);
+        out.register(EbpfArithmetic::Move, R6, R1);
         out.load(U32, R2, R6, CONTEXT_VIRTUAL_NETWORK);
-        out.jump_if(Comparison::Differs, R2, 0, pass);
+        out.jump_if(EbpfComparison::Differs, R2, 0, pass);
         out.load(U32, R2, R6, CONTEXT_SEGMENTS);
-        out.jump_if(Comparison::Above, R2, 1, pass);
+        out.jump_if(EbpfComparison::Above, R2, 1, pass);
         if self.code.iter().any(|one| one.code == PushCode::Clone) {
             out.load(U32, R2, R6, CONTEXT_MARK);
-            out.jump_if(Comparison::Equal, R2, COPY_MARK, pass);
+            out.jump_if(EbpfComparison::Equal, R2, COPY_MARK, pass);
         }
         out.load(U32, R7, R6, CONTEXT_LENGTH);
-        out.jump_if(Comparison::Below, R7, FRAME_BYTES, pass);
-        out.register(Arithmetic::Move, R1, R6);
-        out.constant(Arithmetic::Move, R2, 0);
-        out.register(Arithmetic::Move, R3, R10);
-        out.constant(Arithmetic::Add, R3, i32::from(HEADERS));
-        out.constant(Arithmetic::Move, R4, FRAME_BYTES);
+        out.jump_if(EbpfComparison::Below, R7, FRAME_BYTES, pass);
+        out.register(EbpfArithmetic::Move, R1, R6);
+        out.constant(EbpfArithmetic::Move, R2, 0);
+        out.register(EbpfArithmetic::Move, R3, R10);
+        out.constant(EbpfArithmetic::Add, R3, i32::from(HEADERS));
+        out.constant(EbpfArithmetic::Move, R4, FRAME_BYTES);
         out.call(Helper::LoadBytes);
-        out.jump_if(Comparison::Differs, R0, 0, pass);
+        out.jump_if(EbpfComparison::Differs, R0, 0, pass);
         out.load(U16, R1, R10, in_headers(12));
         out.to_network(R1, U16);
-        out.jump_if(Comparison::Differs, R1, 0x0800, pass);
+        out.jump_if(EbpfComparison::Differs, R1, 0x0800, pass);
         out.load(U8, R1, R10, in_headers(14));
-        out.jump_if(Comparison::Differs, R1, 0x45, pass);
+        out.jump_if(EbpfComparison::Differs, R1, 0x45, pass);
         out.load(U16, R1, R10, in_headers(20));
         out.to_network(R1, U16);
-        out.constant(Arithmetic::And, R1, 0x3fff);
-        out.jump_if(Comparison::Differs, R1, 0, pass);
+        out.constant(EbpfArithmetic::And, R1, 0x3fff);
+        out.jump_if(EbpfComparison::Differs, R1, 0, pass);
         out.load(U8, R1, R10, in_headers(23));
-        out.jump_if(Comparison::Differs, R1, 17, pass);
-        out.constant(Arithmetic::Subtract, R7, ETHERNET_BYTES as i32);
+        out.jump_if(EbpfComparison::Differs, R1, 17, pass);
+        out.constant(EbpfArithmetic::Subtract, R7, ETHERNET_BYTES as i32);
         out.load(U16, R1, R10, in_headers(16));
         out.to_network(R1, U16);
         let shorter = out.label();
-        out.jump_if_register(Comparison::BelowOrEqual, R7, R1, shorter);
-        out.register(Arithmetic::Move, R7, R1);
+        out.jump_if_register(EbpfComparison::BelowOrEqual, R7, R1, shorter);
+        out.register(EbpfArithmetic::Move, R7, R1);
         out.bind(shorter);
-        out.jump_if(Comparison::Below, R7, HEADERS_BYTES as i32, pass);
+        out.jump_if(EbpfComparison::Below, R7, HEADERS_BYTES as i32, pass);
     }
 
     fn is_target(&self, index: usize) -> bool {
@@ -159,6 +177,10 @@ impl Compiler<'_> {
     }
 
     fn bind(&mut self, index: usize) {
+        // Whoever jumps here has nothing left to bring, so neither may who comes from above.
+        if self.is_target(index) {
+            self.bring_changes();
+        }
         self.assembler.of_word(Some(index));
         self.assembler.bind(self.labels[index]);
     }
@@ -167,6 +189,13 @@ impl Compiler<'_> {
     fn instruction(&mut self, index: usize) -> usize {
         self.bind(index);
         let PushInstruction { code, depth, .. } = self.code[index];
+        // A comparison may take a jump along.
+        if ![index, index + 1, index + 2]
+            .into_iter()
+            .all(|near| self.code.get(near).is_none_or(|one| is_quiet(one.code)))
+        {
+            self.bring_changes();
+        }
         match code {
             PushCode::Number(value) => {
                 if let (Ok(constant), Some(PushCode::Operator(operator))) =
@@ -204,10 +233,10 @@ impl Compiler<'_> {
                 self.assembler.load(U64, R1, R10, cell(depth - 1));
                 if let Some(PushCode::JumpIfZero(target)) = self.following(index + 1) {
                     self.bind(index + 1);
-                    self.assembler.jump_if_register(Comparison::Above, R1, R7, self.labels[target]);
+                    self.assembler.jump_if_register(EbpfComparison::Above, R1, R7, self.labels[target]);
                     return 2;
                 }
-                self.truth(Comparison::BelowOrEqual, R1, None, R7, depth - 1);
+                self.truth(EbpfComparison::BelowOrEqual, R1, None, R7, depth - 1);
             }
             PushCode::Read(_) | PushCode::Set(_) | PushCode::AddTo(_) | PushCode::BitSet(_) => self.row(code, depth),
             PushCode::Count(table) => self.count(table, depth),
@@ -225,25 +254,25 @@ impl Compiler<'_> {
         match code {
             PushCode::JumpIfZero(target) => {
                 out.load(U64, R1, R10, cell(depth - 1));
-                out.jump_if(Comparison::Equal, R1, 0, self.labels[target]);
+                out.jump_if(EbpfComparison::Equal, R1, 0, self.labels[target]);
             }
             PushCode::Jump(target) => out.jump(self.labels[target]),
             PushCode::LoopBegin(index) => {
                 out.load(U64, R1, R10, cell(depth - 1));
                 out.store(U64, R10, slot(index + 1), R1);
-                out.constant(Arithmetic::Move, R1, 0);
+                out.constant(EbpfArithmetic::Move, R1, 0);
                 out.store(U64, R10, slot(index), R1);
             }
             PushCode::LoopTest { slot: index, count_max, end } => {
                 out.load(U64, R1, R10, slot(index));
                 // The kernel's verifier counts rounds by this test.
-                out.jump_if(Comparison::AboveOrEqual, R1, count_max as i32, self.labels[end]);
+                out.jump_if(EbpfComparison::AboveOrEqual, R1, count_max as i32, self.labels[end]);
                 out.load(U64, R2, R10, slot(index + 1));
-                out.jump_if_register(Comparison::AboveOrEqual, R1, R2, self.labels[end]);
+                out.jump_if_register(EbpfComparison::AboveOrEqual, R1, R2, self.labels[end]);
             }
             PushCode::LoopNext { slot: index, test } => {
                 out.load(U64, R1, R10, slot(index));
-                out.constant(Arithmetic::Add, R1, 1);
+                out.constant(EbpfArithmetic::Add, R1, 1);
                 out.store(U64, R10, slot(index), R1);
                 out.jump(self.labels[test]);
             }
@@ -254,13 +283,13 @@ impl Compiler<'_> {
     /// An operator on the first register and a constant, or the second register. A comparison takes the jump behind it along.
     fn operator(&mut self, index: usize, operator: PushOperator, to: usize, constant: Option<i32>) -> usize {
         let (holds, fails) = match operator {
-            PushOperator::Equal => (Comparison::Equal, Comparison::Differs),
-            PushOperator::Differs => (Comparison::Differs, Comparison::Equal),
-            PushOperator::Less => (Comparison::Below, Comparison::AboveOrEqual),
+            PushOperator::Equal => (EbpfComparison::Equal, EbpfComparison::Differs),
+            PushOperator::Differs => (EbpfComparison::Differs, EbpfComparison::Equal),
+            PushOperator::Less => (EbpfComparison::Below, EbpfComparison::AboveOrEqual),
             PushOperator::Minimum => {
                 let below = self.assembler.label();
-                self.jump_if(Comparison::BelowOrEqual, R1, constant, R2, below);
-                self.arithmetic(Arithmetic::Move, constant);
+                self.jump_if(EbpfComparison::BelowOrEqual, R1, constant, R2, below);
+                self.arithmetic(EbpfArithmetic::Move, constant);
                 self.assembler.bind(below);
                 self.assembler.store(U64, R10, cell(to), R1);
                 return 1;
@@ -280,14 +309,21 @@ impl Compiler<'_> {
         1
     }
 
-    fn arithmetic(&mut self, operation: Arithmetic, constant: Option<i32>) {
+    fn arithmetic(&mut self, operation: EbpfArithmetic, constant: Option<i32>) {
         match constant {
             Some(constant) => self.assembler.constant(operation, R1, constant),
             None => self.assembler.register(operation, R1, R2),
         }
     }
 
-    fn jump_if(&mut self, comparison: Comparison, one: Register, constant: Option<i32>, other: Register, to: Label) {
+    fn jump_if(
+        &mut self,
+        comparison: EbpfComparison,
+        one: EbpfRegister,
+        constant: Option<i32>,
+        other: EbpfRegister,
+        to: EbpfLabel,
+    ) {
         match constant {
             Some(constant) => self.assembler.jump_if(comparison, one, constant, to),
             None => self.assembler.jump_if_register(comparison, one, other, to),
@@ -296,27 +332,34 @@ impl Compiler<'_> {
 
     fn plain_operator(&mut self, operator: PushOperator, constant: Option<i32>) {
         let operation = match operator {
-            PushOperator::Add => Arithmetic::Add,
-            PushOperator::Subtract => Arithmetic::Subtract,
-            PushOperator::And => Arithmetic::And,
-            PushOperator::Or => Arithmetic::Or,
-            PushOperator::ExclusiveOr => Arithmetic::ExclusiveOr,
-            PushOperator::ShiftLeft => Arithmetic::ShiftLeft,
-            _ => Arithmetic::ShiftRight,
+            PushOperator::Add => EbpfArithmetic::Add,
+            PushOperator::Subtract => EbpfArithmetic::Subtract,
+            PushOperator::And => EbpfArithmetic::And,
+            PushOperator::Or => EbpfArithmetic::Or,
+            PushOperator::ExclusiveOr => EbpfArithmetic::ExclusiveOr,
+            PushOperator::ShiftLeft => EbpfArithmetic::ShiftLeft,
+            _ => EbpfArithmetic::ShiftRight,
         };
-        let shifts = matches!(operation, Arithmetic::ShiftLeft | Arithmetic::ShiftRight);
+        let shifts = matches!(operation, EbpfArithmetic::ShiftLeft | EbpfArithmetic::ShiftRight);
         if shifts && constant.is_none() {
-            self.assembler.constant(Arithmetic::And, R2, 63);
+            self.assembler.constant(EbpfArithmetic::And, R2, 63);
         }
         self.arithmetic(operation, constant.map(|constant| if shifts { constant & 63 } else { constant }));
     }
 
     /// 1 or 0 to a cell.
-    fn truth(&mut self, comparison: Comparison, one: Register, constant: Option<i32>, other: Register, to: usize) {
+    fn truth(
+        &mut self,
+        comparison: EbpfComparison,
+        one: EbpfRegister,
+        constant: Option<i32>,
+        other: EbpfRegister,
+        to: usize,
+    ) {
         let holds = self.assembler.label();
-        self.assembler.constant(Arithmetic::Move, R3, 1);
+        self.assembler.constant(EbpfArithmetic::Move, R3, 1);
         self.jump_if(comparison, one, constant, other, holds);
-        self.assembler.constant(Arithmetic::Move, R3, 0);
+        self.assembler.constant(EbpfArithmetic::Move, R3, 0);
         self.assembler.bind(holds);
         self.forget(R3);
         self.assembler.store(U64, R10, cell(to), R3);
@@ -324,7 +367,7 @@ impl Compiler<'_> {
 
     /// Has the kernel's verifier forget what it knows of a number below 2^32: it would follow each value by itself to the program's end.
     /// It remembers numbers that lie at the begin of 8 bytes only.
-    fn forget(&mut self, register: Register) {
+    fn forget(&mut self, register: EbpfRegister) {
         self.assembler.store(U32, R10, TEMPORARY + 4, register);
         self.assembler.load(U32, register, R10, TEMPORARY + 4);
     }
@@ -332,7 +375,7 @@ impl Compiler<'_> {
     fn header(&mut self, header: PushHeader, depth: usize) {
         let out = &mut self.assembler;
         match header.place() {
-            None => out.register(Arithmetic::Move, R1, R7),
+            None => out.register(EbpfArithmetic::Move, R1, R7),
             Some(PushHeaderPlace { offset, bytes: 1 }) => out.load(U8, R1, R10, in_headers(offset)),
             Some(PushHeaderPlace { offset, bytes: 2 }) => {
                 out.load(U16, R1, R10, in_headers(offset));
@@ -347,10 +390,10 @@ impl Compiler<'_> {
                 out.load(U16, R1, R10, in_headers(offset));
                 out.to_network(R1, U16);
                 for part in [2, 4] {
-                    out.constant(Arithmetic::ShiftLeft, R1, 16);
+                    out.constant(EbpfArithmetic::ShiftLeft, R1, 16);
                     out.load(U16, R2, R10, in_headers(offset + part));
                     out.to_network(R2, U16);
-                    out.register(Arithmetic::Or, R1, R2);
+                    out.register(EbpfArithmetic::Or, R1, R2);
                 }
             }
         }
@@ -365,62 +408,100 @@ impl Compiler<'_> {
                 self.assembler.to_network(R9, U16);
                 self.assembler.load(U16, R8, R10, in_headers(offset));
                 self.assembler.store(U16, R10, in_headers(offset), R9);
-                self.mend(Helper::MendTransport, UDP_CHECKSUM, SUM_ZERO_IS_NONE | 2);
+                self.mend_transport(SUM_ZERO_IS_NONE | 2);
             }
             4 => {
                 self.assembler.to_network(R9, U32);
                 self.assembler.load(U32, R8, R10, in_headers(offset));
                 self.assembler.store(U32, R10, in_headers(offset), R9);
-                self.mend(Helper::MendTransport, UDP_CHECKSUM, SUM_ZERO_IS_NONE | SUM_COVERS_IT | 4);
-                self.mend(Helper::MendNetwork, IP_CHECKSUM, 4);
+                self.mend_transport(SUM_ZERO_IS_NONE | SUM_COVERS_IT | 4);
+                self.mend_network();
             }
             _ => {
                 for (part, shift) in [(0, 32), (2, 16), (4, 0)] {
-                    self.assembler.register(Arithmetic::Move, R1, R9);
-                    self.assembler.constant(Arithmetic::ShiftRight, R1, shift);
+                    self.assembler.register(EbpfArithmetic::Move, R1, R9);
+                    self.assembler.constant(EbpfArithmetic::ShiftRight, R1, shift);
                     self.assembler.to_network(R1, U16);
                     self.assembler.store(U16, R10, in_headers(offset + part), R1);
                 }
             }
         }
-        self.store_headers(offset, bytes);
+        // Addresses change the checksum of IPv4, which lies before them.
+        let begin = if bytes == 4 { IP_CHECKSUM } else { offset };
+        let (first, end) = self.changed.unwrap_or((begin, offset + bytes));
+        self.changed = Some((first.min(begin), end.max(offset + bytes)));
     }
 
-    /// Mends a checksum over what was `r8` and is `r9`.
-    fn mend(&mut self, helper: Helper, offset: i32, flags: i32) {
+    /// Brings what was changed in the frame to the packet, by one call for all of it: what lies between is there as it is in the packet.
+    fn bring_changes(&mut self) {
+        if let Some((first, end)) = self.changed.take() {
+            self.store_headers(first, end - first);
+        }
+    }
+
+    /// Mends the checksum of IPv4 in the frame over what was `r8` and is `r9` (RFC 1624).
+    fn mend_network(&mut self) {
         let out = &mut self.assembler;
-        out.register(Arithmetic::Move, R1, R6);
-        out.constant(Arithmetic::Move, R2, offset);
-        out.register(Arithmetic::Move, R3, R8);
-        out.register(Arithmetic::Move, R4, R9);
-        out.constant(Arithmetic::Move, R5, flags);
-        out.call(helper);
-        out.jump_if(Comparison::Differs, R0, 0, self.drop);
+        out.load(U16, R1, R10, in_headers(IP_CHECKSUM));
+        for from in [R1, R8] {
+            // The complement in 32 bits.
+            out.number(R3, u64::from(u32::MAX));
+            out.register(EbpfArithmetic::ExclusiveOr, from, R3);
+        }
+        out.register(EbpfArithmetic::Add, R1, R8);
+        out.register(EbpfArithmetic::Add, R1, R9);
+        // Three numbers of 32 bits: what is above goes around, then the same for 16.
+        for _ in 0..2 {
+            out.register(EbpfArithmetic::Move, R2, R1);
+            out.constant(EbpfArithmetic::ShiftRight, R2, 32);
+            out.register(EbpfArithmetic::And, R1, R3);
+            out.register(EbpfArithmetic::Add, R1, R2);
+        }
+        for _ in 0..2 {
+            out.register(EbpfArithmetic::Move, R2, R1);
+            out.constant(EbpfArithmetic::ShiftRight, R2, 16);
+            out.constant(EbpfArithmetic::And, R1, 0xffff);
+            out.register(EbpfArithmetic::Add, R1, R2);
+        }
+        out.constant(EbpfArithmetic::ExclusiveOr, R1, 0xffff);
+        out.store(U16, R10, in_headers(IP_CHECKSUM), R1);
+    }
+
+    /// Mends the checksum of UDP over what was `r8` and is `r9`. The kernel alone knows whether the device is yet to compute it.
+    fn mend_transport(&mut self, flags: i32) {
+        let out = &mut self.assembler;
+        out.register(EbpfArithmetic::Move, R1, R6);
+        out.constant(EbpfArithmetic::Move, R2, UDP_CHECKSUM);
+        out.register(EbpfArithmetic::Move, R3, R8);
+        out.register(EbpfArithmetic::Move, R4, R9);
+        out.constant(EbpfArithmetic::Move, R5, flags);
+        out.call(Helper::MendTransport);
+        out.jump_if(EbpfComparison::Differs, R0, 0, self.drop);
     }
 
     /// Copies a part of the headers from the frame to the packet. A packet that the kernel cannot change is half changed: it is dropped.
     fn store_headers(&mut self, offset: usize, bytes: usize) {
         let out = &mut self.assembler;
-        out.register(Arithmetic::Move, R1, R6);
-        out.constant(Arithmetic::Move, R2, offset as i32);
-        out.register(Arithmetic::Move, R3, R10);
-        out.constant(Arithmetic::Add, R3, i32::from(in_headers(offset)));
-        out.constant(Arithmetic::Move, R4, bytes as i32);
-        out.constant(Arithmetic::Move, R5, 0);
+        out.register(EbpfArithmetic::Move, R1, R6);
+        out.constant(EbpfArithmetic::Move, R2, offset as i32);
+        out.register(EbpfArithmetic::Move, R3, R10);
+        out.constant(EbpfArithmetic::Add, R3, i32::from(in_headers(offset)));
+        out.constant(EbpfArithmetic::Move, R4, bytes as i32);
+        out.constant(EbpfArithmetic::Move, R5, 0);
         out.call(Helper::StoreBytes);
-        out.jump_if(Comparison::Differs, R0, 0, self.drop);
+        out.jump_if(EbpfComparison::Differs, R0, 0, self.drop);
     }
 
     fn load(&mut self, shape: PushFieldType, depth: usize) {
         let out = &mut self.assembler;
-        out.register(Arithmetic::Move, R1, R6);
+        out.register(EbpfArithmetic::Move, R1, R6);
         out.load(U64, R2, R10, cell(depth - 1));
-        out.constant(Arithmetic::Add, R2, ETHERNET_BYTES as i32);
-        out.register(Arithmetic::Move, R3, R10);
-        out.constant(Arithmetic::Add, R3, i32::from(TEMPORARY));
-        out.constant(Arithmetic::Move, R4, shape.bytes() as i32);
+        out.constant(EbpfArithmetic::Add, R2, ETHERNET_BYTES as i32);
+        out.register(EbpfArithmetic::Move, R3, R10);
+        out.constant(EbpfArithmetic::Add, R3, i32::from(TEMPORARY));
+        out.constant(EbpfArithmetic::Move, R4, shape.bytes() as i32);
         out.call(Helper::LoadBytes);
-        out.jump_if(Comparison::Differs, R0, 0, self.pass);
+        out.jump_if(EbpfComparison::Differs, R0, 0, self.pass);
         out.load(shape, R1, R10, TEMPORARY);
         if shape != U8 {
             out.to_network(R1, shape);
@@ -440,11 +521,11 @@ impl Compiler<'_> {
         let out = &mut self.assembler;
         let behind = out.label();
         out.load(U64, R1, R10, cell(depth - 1));
-        out.constant(Arithmetic::Move, R3, 0);
-        out.jump_if(Comparison::AboveOrEqual, R1, table.rows as i32, behind);
-        out.constant(Arithmetic::Multiply, R1, table.row_bytes as i32);
+        out.constant(EbpfArithmetic::Move, R3, 0);
+        out.jump_if(EbpfComparison::AboveOrEqual, R1, table.rows as i32, behind);
+        out.constant(EbpfArithmetic::Multiply, R1, table.row_bytes as i32);
         out.map(R2, EbpfMap::Table(place.table));
-        out.register(Arithmetic::Add, R2, R1);
+        out.register(EbpfArithmetic::Add, R2, R1);
         if code == PushCode::Read(place) {
             out.load(shape.shape, R3, R2, offset);
         } else {
@@ -463,14 +544,14 @@ impl Compiler<'_> {
     }
 
     /// The table's count to `to`, its address to `r2`.
-    fn rows_in_use(&mut self, table: usize, to: Register) {
+    fn rows_in_use(&mut self, table: usize, to: EbpfRegister) {
         let out = &mut self.assembler;
         let within = out.label();
         let rows = self.tables[table].rows as i32;
         out.map(R2, EbpfMap::Table(table));
         out.load(U64, to, R2, 0);
-        out.jump_if(Comparison::BelowOrEqual, to, rows, within);
-        out.constant(Arithmetic::Move, to, rows);
+        out.jump_if(EbpfComparison::BelowOrEqual, to, rows, within);
+        out.constant(EbpfArithmetic::Move, to, rows);
         out.bind(within);
     }
 
@@ -485,17 +566,17 @@ impl Compiler<'_> {
         let out = &mut self.assembler;
         let (test, none, done) = (out.label(), out.label(), out.label());
         out.load(U64, R1, R10, cell(depth - 1));
-        out.constant(Arithmetic::Move, R3, 0);
+        out.constant(EbpfArithmetic::Move, R3, 0);
         out.bind(test);
-        out.jump_if(Comparison::AboveOrEqual, R3, *rows as i32, none);
-        out.jump_if_register(Comparison::AboveOrEqual, R3, R4, none);
+        out.jump_if(EbpfComparison::AboveOrEqual, R3, *rows as i32, none);
+        out.jump_if_register(EbpfComparison::AboveOrEqual, R3, R4, none);
         out.load(fields[0].shape, R5, R2, PushTable::COUNT_BYTES as i16);
-        out.jump_if_register(Comparison::Equal, R5, R1, done);
-        out.constant(Arithmetic::Add, R2, *row_bytes as i32);
-        out.constant(Arithmetic::Add, R3, 1);
+        out.jump_if_register(EbpfComparison::Equal, R5, R1, done);
+        out.constant(EbpfArithmetic::Add, R2, *row_bytes as i32);
+        out.constant(EbpfArithmetic::Add, R3, 1);
         out.jump(test);
         out.bind(none);
-        out.constant(Arithmetic::Move, R3, *rows as i32);
+        out.constant(EbpfArithmetic::Move, R3, *rows as i32);
         out.bind(done);
         self.forget(R3);
         self.assembler.store(U64, R10, cell(depth - 1), R3);
@@ -504,11 +585,11 @@ impl Compiler<'_> {
     fn send_copy(&mut self) {
         let out = &mut self.assembler;
         out.load(U32, R8, R6, CONTEXT_MARK);
-        out.constant(Arithmetic::Move, R1, COPY_MARK);
+        out.constant(EbpfArithmetic::Move, R1, COPY_MARK);
         out.store(U32, R6, CONTEXT_MARK, R1);
-        out.register(Arithmetic::Move, R1, R6);
+        out.register(EbpfArithmetic::Move, R1, R6);
         out.load(U32, R2, R6, CONTEXT_DEVICE);
-        out.constant(Arithmetic::Move, R3, 0);
+        out.constant(EbpfArithmetic::Move, R3, 0);
         out.call(Helper::CloneRedirect);
         out.store(U32, R6, CONTEXT_MARK, R8);
     }
@@ -526,26 +607,26 @@ impl Compiler<'_> {
     /// Copies the packet by way of the scratch, as the ring takes no packets.
     fn deliver(&mut self, flags: i32) {
         let (pass, out) = (self.pass, &mut self.assembler);
-        out.jump_if(Comparison::Above, R7, DELIVERED_BYTES_MAX as i32, pass);
+        out.jump_if(EbpfComparison::Above, R7, DELIVERED_BYTES_MAX as i32, pass);
         out.store_constant(U32, R10, TEMPORARY, 0);
         out.map(R1, EbpfMap::Scratch);
-        out.register(Arithmetic::Move, R2, R10);
-        out.constant(Arithmetic::Add, R2, i32::from(TEMPORARY));
+        out.register(EbpfArithmetic::Move, R2, R10);
+        out.constant(EbpfArithmetic::Add, R2, i32::from(TEMPORARY));
         out.call(Helper::MapLookup);
-        out.jump_if(Comparison::Equal, R0, 0, pass);
-        out.register(Arithmetic::Move, R8, R0);
-        out.register(Arithmetic::Move, R1, R6);
-        out.constant(Arithmetic::Move, R2, ETHERNET_BYTES as i32);
-        out.register(Arithmetic::Move, R3, R8);
-        out.register(Arithmetic::Move, R4, R7);
+        out.jump_if(EbpfComparison::Equal, R0, 0, pass);
+        out.register(EbpfArithmetic::Move, R8, R0);
+        out.register(EbpfArithmetic::Move, R1, R6);
+        out.constant(EbpfArithmetic::Move, R2, ETHERNET_BYTES as i32);
+        out.register(EbpfArithmetic::Move, R3, R8);
+        out.register(EbpfArithmetic::Move, R4, R7);
         out.call(Helper::LoadBytes);
-        out.jump_if(Comparison::Differs, R0, 0, pass);
+        out.jump_if(EbpfComparison::Differs, R0, 0, pass);
         out.map(R1, EbpfMap::Ring);
-        out.register(Arithmetic::Move, R2, R8);
-        out.register(Arithmetic::Move, R3, R7);
-        out.constant(Arithmetic::Move, R4, flags);
+        out.register(EbpfArithmetic::Move, R2, R8);
+        out.register(EbpfArithmetic::Move, R3, R7);
+        out.constant(EbpfArithmetic::Move, R4, flags);
         out.call(Helper::RingOutput);
-        out.jump_if(Comparison::Differs, R0, 0, pass);
+        out.jump_if(EbpfComparison::Differs, R0, 0, pass);
         out.exit_with(ANSWER_DROP);
     }
 
@@ -553,8 +634,8 @@ impl Compiler<'_> {
     fn reply(&mut self) {
         let (pass, out) = (self.pass, &mut self.assembler);
         out.load(U8, R1, R10, in_headers(0));
-        out.constant(Arithmetic::And, R1, 1);
-        out.jump_if(Comparison::Differs, R1, 0, pass);
+        out.constant(EbpfArithmetic::And, R1, 1);
+        out.jump_if(EbpfComparison::Differs, R1, 0, pass);
         let pairs = [(0, 6, U16), (2, 8, U16), (4, 10, U16), (26, 30, U32), (34, 36, U16)];
         for (one, other, shape) in pairs {
             out.load(shape, R1, R10, in_headers(one));
@@ -566,7 +647,7 @@ impl Compiler<'_> {
         self.store_headers(26, 12);
         let out = &mut self.assembler;
         out.load(U32, R1, R6, CONTEXT_DEVICE);
-        out.constant(Arithmetic::Move, R2, 0);
+        out.constant(EbpfArithmetic::Move, R2, 0);
         out.call(Helper::Redirect);
         out.exit();
     }

@@ -7,30 +7,30 @@ use std::fmt;
 
 /// A register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Register(pub u8);
+pub struct EbpfRegister(pub u8);
 
 /// What a function returns.
-pub const R0: Register = Register(0);
+pub const R0: EbpfRegister = EbpfRegister(0);
 /// The first argument.
-pub const R1: Register = Register(1);
+pub const R1: EbpfRegister = EbpfRegister(1);
 /// The second argument.
-pub const R2: Register = Register(2);
+pub const R2: EbpfRegister = EbpfRegister(2);
 /// The third argument.
-pub const R3: Register = Register(3);
+pub const R3: EbpfRegister = EbpfRegister(3);
 /// The fourth argument.
-pub const R4: Register = Register(4);
+pub const R4: EbpfRegister = EbpfRegister(4);
 /// The fifth argument.
-pub const R5: Register = Register(5);
+pub const R5: EbpfRegister = EbpfRegister(5);
 /// Kept over calls: the context.
-pub const R6: Register = Register(6);
+pub const R6: EbpfRegister = EbpfRegister(6);
 /// Kept over calls: bytes of the packet.
-pub const R7: Register = Register(7);
+pub const R7: EbpfRegister = EbpfRegister(7);
 /// Kept over calls.
-pub const R8: Register = Register(8);
+pub const R8: EbpfRegister = EbpfRegister(8);
 /// Kept over calls.
-pub const R9: Register = Register(9);
+pub const R9: EbpfRegister = EbpfRegister(9);
 /// The end of the stack's frame.
-pub const R10: Register = Register(10);
+pub const R10: EbpfRegister = EbpfRegister(10);
 
 /// An instruction as the kernel reads it, but for its layout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub enum EbpfMap {
 
 /// Operations on registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arithmetic {
+pub enum EbpfArithmetic {
     /// `+=`
     Add = 0x07,
     /// `-=`
@@ -96,7 +96,7 @@ pub enum Arithmetic {
 
 /// Comparisons that jump. Numbers are unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comparison {
+pub enum EbpfComparison {
     /// `==`
     Equal = 0x15,
     /// `>`
@@ -120,8 +120,6 @@ pub enum Helper {
     Time = 5,
     /// Changes bytes of the packet.
     StoreBytes = 9,
-    /// Mends the checksum of IPv4.
-    MendNetwork = 10,
     /// Mends the checksum of UDP.
     MendTransport = 11,
     /// Sends a copy.
@@ -136,7 +134,7 @@ pub enum Helper {
 
 /// A place that jumps lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Label(usize);
+pub struct EbpfLabel(usize);
 
 /// A program for the kernel, in which maps have no descriptors yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -175,7 +173,7 @@ pub struct Assembler {
     program: EbpfProgram,
     word: Option<usize>,
     labels: Vec<Option<usize>>,
-    jumps: Vec<(usize, Label)>,
+    jumps: Vec<(usize, EbpfLabel)>,
 }
 
 impl Assembler {
@@ -200,24 +198,24 @@ impl Assembler {
     }
 
     /// A label that is to be bound.
-    pub fn label(&mut self) -> Label {
+    pub fn label(&mut self) -> EbpfLabel {
         self.labels.push(None);
-        Label(self.labels.len() - 1)
+        EbpfLabel(self.labels.len() - 1)
     }
 
     /// Binds a label to the next instruction.
-    pub fn bind(&mut self, label: Label) {
+    pub fn bind(&mut self, label: EbpfLabel) {
         let before = self.labels[label.0].replace(self.program.instructions.len());
         assert_eq!(before, None, "a label is one place");
     }
 
     /// Whether a jump leads there.
-    pub fn is_used(&self, label: Label) -> bool {
+    pub fn is_used(&self, label: EbpfLabel) -> bool {
         self.jumps.iter().any(|(_, to)| *to == label)
     }
 
     /// An operation with a constant.
-    pub fn constant(&mut self, operation: Arithmetic, destination: Register, immediate: i32) {
+    pub fn constant(&mut self, operation: EbpfArithmetic, destination: EbpfRegister, immediate: i32) {
         self.put(EbpfInstruction {
             code: operation as u8,
             destination: destination.0,
@@ -227,21 +225,21 @@ impl Assembler {
     }
 
     /// An operation with a register.
-    pub fn register(&mut self, operation: Arithmetic, destination: Register, source: Register) {
+    pub fn register(&mut self, operation: EbpfArithmetic, destination: EbpfRegister, source: EbpfRegister) {
         let code = operation as u8 | BY_REGISTER;
         self.put(EbpfInstruction { code, destination: destination.0, source: source.0, ..Default::default() });
     }
 
     /// Any number into a register.
-    pub fn number(&mut self, destination: Register, value: u64) {
+    pub fn number(&mut self, destination: EbpfRegister, value: u64) {
         if let Ok(immediate) = i32::try_from(value) {
-            return self.constant(Arithmetic::Move, destination, immediate);
+            return self.constant(EbpfArithmetic::Move, destination, immediate);
         }
         let (low, high) = (value as u32 as i32, (value >> 32) as u32 as i32);
         self.wide(destination, 0, low, high);
     }
 
-    fn wide(&mut self, destination: Register, source: u8, low: i32, high: i32) {
+    fn wide(&mut self, destination: EbpfRegister, source: u8, low: i32, high: i32) {
         let first =
             EbpfInstruction { code: LOAD_CONSTANT, destination: destination.0, source, offset: 0, immediate: low };
         self.put(first);
@@ -249,7 +247,7 @@ impl Assembler {
     }
 
     /// A map's descriptor, or the address of a table, into a register.
-    pub fn map(&mut self, destination: Register, map: EbpfMap) {
+    pub fn map(&mut self, destination: EbpfRegister, map: EbpfMap) {
         self.program.maps.push((self.program.instructions.len(), map));
         // Until there is a descriptor, the number tells which map it is.
         let (kind, number) = match map {
@@ -261,50 +259,56 @@ impl Assembler {
     }
 
     /// The lowest bytes of a register from the machine's order to the network's, or back; higher ones become 0.
-    pub fn to_network(&mut self, destination: Register, shape: PushFieldType) {
+    pub fn to_network(&mut self, destination: EbpfRegister, shape: PushFieldType) {
         let immediate = 8 * shape.bytes() as i32;
         self.put(EbpfInstruction { code: TO_NETWORK, destination: destination.0, immediate, ..Default::default() });
     }
 
     /// `destination = *(base + offset)`
-    pub fn load(&mut self, shape: PushFieldType, destination: Register, base: Register, offset: i16) {
+    pub fn load(&mut self, shape: PushFieldType, destination: EbpfRegister, base: EbpfRegister, offset: i16) {
         let code = 0x61 | size(shape);
         self.put(EbpfInstruction { code, destination: destination.0, source: base.0, offset, immediate: 0 });
     }
 
     /// `*(base + offset) = source`
-    pub fn store(&mut self, shape: PushFieldType, base: Register, offset: i16, source: Register) {
+    pub fn store(&mut self, shape: PushFieldType, base: EbpfRegister, offset: i16, source: EbpfRegister) {
         let code = 0x63 | size(shape);
         self.put(EbpfInstruction { code, destination: base.0, source: source.0, offset, immediate: 0 });
     }
 
     /// `*(base + offset) = immediate`
-    pub fn store_constant(&mut self, shape: PushFieldType, base: Register, offset: i16, immediate: i32) {
+    pub fn store_constant(&mut self, shape: PushFieldType, base: EbpfRegister, offset: i16, immediate: i32) {
         let code = 0x62 | size(shape);
         self.put(EbpfInstruction { code, destination: base.0, source: 0, offset, immediate });
     }
 
     /// Adds a register to memory, or sets its bits there, in one step; the register then has what was there before. `shape` is of 4 or 8 bytes.
-    pub fn atomic(&mut self, shape: PushFieldType, is_or: bool, base: Register, offset: i16, source: Register) {
+    pub fn atomic(&mut self, shape: PushFieldType, is_or: bool, base: EbpfRegister, offset: i16, source: EbpfRegister) {
         let immediate = FETCH | if is_or { ATOMIC_OR } else { 0 };
         let code = 0xc3 | size(shape);
         self.put(EbpfInstruction { code, destination: base.0, source: source.0, offset, immediate });
     }
 
     /// A jump.
-    pub fn jump(&mut self, to: Label) {
+    pub fn jump(&mut self, to: EbpfLabel) {
         self.jumps.push((self.program.instructions.len(), to));
         self.put(EbpfInstruction { code: JUMP, ..Default::default() });
     }
 
     /// A jump if a register compares so with a constant.
-    pub fn jump_if(&mut self, comparison: Comparison, one: Register, immediate: i32, to: Label) {
+    pub fn jump_if(&mut self, comparison: EbpfComparison, one: EbpfRegister, immediate: i32, to: EbpfLabel) {
         self.jumps.push((self.program.instructions.len(), to));
         self.put(EbpfInstruction { code: comparison as u8, destination: one.0, immediate, ..Default::default() });
     }
 
     /// A jump if a register compares so with another.
-    pub fn jump_if_register(&mut self, comparison: Comparison, one: Register, other: Register, to: Label) {
+    pub fn jump_if_register(
+        &mut self,
+        comparison: EbpfComparison,
+        one: EbpfRegister,
+        other: EbpfRegister,
+        to: EbpfLabel,
+    ) {
         self.jumps.push((self.program.instructions.len(), to));
         let code = comparison as u8 | BY_REGISTER;
         self.put(EbpfInstruction { code, destination: one.0, source: other.0, ..Default::default() });
@@ -317,7 +321,7 @@ impl Assembler {
 
     /// The end, with a number as the answer.
     pub fn exit_with(&mut self, answer: i32) {
-        self.constant(Arithmetic::Move, R0, answer);
+        self.constant(EbpfArithmetic::Move, R0, answer);
         self.exit();
     }
 
@@ -340,12 +344,12 @@ impl Assembler {
 
 /// An instruction as people write it.
 pub fn disassemble(instruction: EbpfInstruction) -> String {
-    Shown(instruction).to_string()
+    ShownInstruction(instruction).to_string()
 }
 
-struct Shown(EbpfInstruction);
+struct ShownInstruction(EbpfInstruction);
 
-impl fmt::Display for Shown {
+impl fmt::Display for ShownInstruction {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let EbpfInstruction { code, destination, source, offset, immediate } = self.0;
         let place = |base: u8| match offset {
@@ -415,7 +419,6 @@ fn helper_name(number: i32) -> &'static str {
         1 => "map_lookup_elem",
         5 => "ktime_get_ns",
         9 => "skb_store_bytes",
-        10 => "l3_csum_replace",
         11 => "l4_csum_replace",
         13 => "clone_redirect",
         23 => "redirect",

@@ -4,7 +4,7 @@
 
 use crate::bytecode::{PushCode, VerifiedHook};
 use crate::limits::{CELLS_MAX, DELIVERED_BYTES_MAX, ETHERNET_BYTES, SLOTS_MAX};
-use crate::packet::{self, Packet};
+use crate::packet::{self, PushPacket};
 use crate::program::{PushPlace, PushVerdict};
 use crate::tables::PushTables;
 
@@ -20,7 +20,7 @@ struct PushMachine<'a> {
 /// Runs a hook on a packet. What no program sees passes: see [`packet::seen_bytes`].
 ///
 /// The verdict is what happened: where the ring is full, `deliver` has become `pass`.
-pub fn run<P: Packet>(hook: &VerifiedHook, packet: &mut P, tables: &mut PushTables) -> PushVerdict {
+pub fn run<P: PushPacket>(hook: &VerifiedHook, packet: &mut P, tables: &mut PushTables) -> PushVerdict {
     let Some(bytes) = packet::seen_bytes(packet.frame()) else { return PushVerdict::Pass };
     let mut machine = PushMachine { cells: [0; CELLS_MAX], depth: 0, slots: [0; SLOTS_MAX], bytes, tables };
     let mut next = 0;
@@ -127,7 +127,7 @@ impl PushMachine<'_> {
         self.push(before);
     }
 
-    fn end<P: Packet>(&self, verdict: PushVerdict, packet: &mut P) -> PushVerdict {
+    fn end<P: PushPacket>(&self, verdict: PushVerdict, packet: &mut P) -> PushVerdict {
         match verdict {
             PushVerdict::Pass | PushVerdict::Drop => verdict,
             PushVerdict::Deliver | PushVerdict::DeliverAndWake => {

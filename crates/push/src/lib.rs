@@ -34,7 +34,7 @@ pub mod verify;
 
 pub use bytecode::{PushBound, VerifiedHook, VerifiedProgram};
 pub use error::{PushError, PushRule};
-pub use packet::{Packet, PacketInMemory};
+pub use packet::{PacketInMemory, PushPacket};
 pub use program::{PushHook, PushTable, PushVerdict};
 pub use tables::PushTables;
 

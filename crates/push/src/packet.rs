@@ -6,7 +6,7 @@ use crate::limits::{ETHERNET_BYTES, HEADERS_BYTES};
 use crate::program::PushHeader;
 
 /// A packet that a program runs on.
-pub trait Packet {
+pub trait PushPacket {
     /// The frame, from Ethernet's header on.
     fn frame(&self) -> &[u8];
 
@@ -45,7 +45,7 @@ impl PacketInMemory {
     }
 }
 
-impl Packet for PacketInMemory {
+impl PushPacket for PacketInMemory {
     fn frame(&self) -> &[u8] {
         &self.frame
     }

@@ -14,7 +14,7 @@ use std::net::Ipv4Addr;
 
 /// A word of the text.
 #[derive(Clone, Copy, Debug)]
-struct Token<'a> {
+struct PushToken<'a> {
     line: usize,
     text: &'a str,
 }
@@ -77,7 +77,7 @@ pub fn parse(text: &str, values: &[(&str, u64)]) -> Result<PushProgram, PushErro
     for (index, line) in text.lines().enumerate() {
         last_line = index + 1;
         let code = line.split('#').next().unwrap_or_default();
-        tokens.extend(code.split_whitespace().map(|text| Token { line: last_line, text }));
+        tokens.extend(code.split_whitespace().map(|text| PushToken { line: last_line, text }));
     }
     let mut parser = Parser { tokens, next: 0, last_line, words: 0, names: Vec::new(), program: empty() };
     parser.program(values)?;
@@ -89,7 +89,7 @@ fn empty() -> PushProgram {
 }
 
 struct Parser<'a> {
-    tokens: Vec<Token<'a>>,
+    tokens: Vec<PushToken<'a>>,
     next: usize,
     last_line: usize,
     /// Words of hooks so far.
@@ -99,11 +99,11 @@ struct Parser<'a> {
     program: PushProgram,
 }
 
-fn form(token: Token<'_>, message: impl Into<String>) -> PushError {
+fn form(token: PushToken<'_>, message: impl Into<String>) -> PushError {
     PushError::new(token.line, token.text, PushRule::Form, message)
 }
 
-fn bounds(token: Token<'_>, message: impl Into<String>) -> PushError {
+fn bounds(token: PushToken<'_>, message: impl Into<String>) -> PushError {
     PushError::new(token.line, token.text, PushRule::Bounds, message)
 }
 
@@ -124,7 +124,7 @@ impl<'a> Parser<'a> {
         self.tokens.get(self.next).map(|token| token.text)
     }
 
-    fn take(&mut self, what: &str) -> Result<Token<'a>, PushError> {
+    fn take(&mut self, what: &str) -> Result<PushToken<'a>, PushError> {
         let Some(&token) = self.tokens.get(self.next) else {
             let message = format!("the text ends where {what} should be");
             return Err(PushError::new(self.last_line, "", PushRule::Form, message));
@@ -218,7 +218,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn table(&mut self, token: Token<'_>) -> Result<(), PushError> {
+    fn table(&mut self, token: PushToken<'_>) -> Result<(), PushError> {
         let name = self.new_name("a table's name")?;
         if self.program.tables.len() == TABLES_MAX {
             return Err(bounds(token, format!("{name} is one table too many: there are {TABLES_MAX} already")));
@@ -249,7 +249,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn hook(&mut self, token: Token<'_>) -> Result<(), PushError> {
+    fn hook(&mut self, token: PushToken<'_>) -> Result<(), PushError> {
         let name = self.take("`send` or `receive`")?;
         let hook = PushHook::ALL.into_iter().find(|hook| hook.name() == name.text);
         let hook = hook.ok_or_else(|| form(name, format!("{} is no hook: `send` or `receive`", name.text)))?;
@@ -286,7 +286,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The words within a block that a word opens. `opener` is told if nothing closes it.
-    fn inner(&mut self, opener: Token<'_>, nesting: usize) -> Result<Vec<PushPlacedWord>, PushError> {
+    fn inner(&mut self, opener: PushToken<'_>, nesting: usize) -> Result<Vec<PushPlacedWord>, PushError> {
         if nesting == NESTING_MAX {
             return Err(bounds(opener, format!("{} is within {NESTING_MAX} blocks already", opener.text)));
         }
@@ -297,7 +297,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn word(&mut self, token: Token<'a>, nesting: usize) -> Result<(PushWord, String), PushError> {
+    fn word(&mut self, token: PushToken<'a>, nesting: usize) -> Result<(PushWord, String), PushError> {
         let mut text = token.text.to_owned();
         let word = match token.text {
             "if" => {
@@ -341,7 +341,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `TABLE count`, `TABLE find`, `TABLE FIELD`, and that with `set`, `add` or `bit-set` behind it.
-    fn table_word(&mut self, table: usize, token: Token<'_>) -> Result<(PushWord, String), PushError> {
+    fn table_word(&mut self, table: usize, token: PushToken<'_>) -> Result<(PushWord, String), PushError> {
         let name = token.text;
         let second = self.take(&format!("a field of {name}, `count` or `find`"))?;
         let mut text = format!("{name} {}", second.text);

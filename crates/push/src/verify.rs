@@ -30,7 +30,8 @@ pub fn verify(program: &PushProgram) -> Result<VerifiedProgram, PushError> {
 }
 
 fn verify_hook(program: &PushProgram, body: &PushHookBody) -> Result<VerifiedHook, PushError> {
-    let mut walk = Walk { program, hook: body.hook, code: Vec::new(), slots: 0, names: Vec::new(), loops: Vec::new() };
+    let mut walk =
+        PushWalk { program, hook: body.hook, code: Vec::new(), slots: 0, names: Vec::new(), loops: Vec::new() };
     let begin = AbstractState { cells: Vec::new(), known: HEADERS_BYTES };
     let (end, bound) = walk.block(&body.words, begin)?;
     if end.is_some() {
@@ -179,7 +180,7 @@ struct NamedSlot {
     cell: AbstractCell,
 }
 
-struct Walk<'a> {
+struct PushWalk<'a> {
     program: &'a PushProgram,
     hook: PushHook,
     code: Vec<PushInstruction>,
@@ -193,7 +194,7 @@ struct Walk<'a> {
 /// The state behind a path, if it goes on, and what the path cost.
 type Walked = Result<(Option<AbstractState>, PushBound), PushError>;
 
-impl Walk<'_> {
+impl PushWalk<'_> {
     fn block(&mut self, words: &[PushPlacedWord], begin: AbstractState) -> Walked {
         let (slots_before, names_before) = (self.slots, self.names.len());
         let mut state = Some(begin);

@@ -6,9 +6,9 @@
 use laboratory_harness::machine::Machine;
 use laboratory_harness::network::Host;
 use push::interpret::run;
-use push::packet::{Packet, header};
+use push::packet::{PushPacket, header};
 use push::program::PushHeader;
-use push::{PushHook, PushTables, load, shipped};
+use push::{PushHook, PushTables, PushVerdict, load, shipped};
 use push_kernel::KernelProgram;
 use rustix::net::netdevice::name_to_index;
 use rustix::time::{ClockId, clock_gettime};
@@ -62,7 +62,7 @@ struct SocketPacket<'a> {
     frame: &'a mut [u8],
 }
 
-impl Packet for SocketPacket<'_> {
+impl PushPacket for SocketPacket<'_> {
     fn frame(&self) -> &[u8] {
         self.frame
     }
@@ -118,7 +118,10 @@ impl Sender {
             1 => {
                 let hook = self.program.hook(PushHook::Send).ok_or("it has one")?;
                 self.frame[36..38].copy_from_slice(&GROUP_PORT.to_be_bytes());
-                run(hook, &mut SocketPacket { socket: &self.socket, frame: &mut self.frame }, &mut self.tables);
+                let mut packet = SocketPacket { socket: &self.socket, frame: &mut self.frame };
+                if run(hook, &mut packet, &mut self.tables) == PushVerdict::Pass {
+                    packet.send_copy();
+                }
             }
             2 => {
                 // SAFETY: the messages name addresses and bytes that outlive the call, and are as many as is said.

@@ -8,7 +8,7 @@ use std::io;
 
 /// Commands.
 #[derive(Clone, Copy)]
-pub(crate) enum Command {
+pub(crate) enum BpfCommand {
     MapCreate = 0,
     MapLookup = 1,
     MapUpdate = 2,
@@ -119,28 +119,28 @@ pub(crate) struct LinkInfo {
 ///
 /// # Safety
 /// The type is the begin of the command's member of `union bpf_attr`, without padding that is not a field.
-pub(crate) unsafe trait Arguments {}
+pub(crate) unsafe trait BpfArguments {}
 
 // SAFETY: laid out as linux/bpf.h has it, with all padding named.
-unsafe impl Arguments for MapCreate {}
+unsafe impl BpfArguments for MapCreate {}
 // SAFETY: as above.
-unsafe impl Arguments for MapElement {}
+unsafe impl BpfArguments for MapElement {}
 // SAFETY: as above.
-unsafe impl Arguments for ProgramLoad {}
+unsafe impl BpfArguments for ProgramLoad {}
 // SAFETY: as above.
-unsafe impl Arguments for TestRun {}
+unsafe impl BpfArguments for TestRun {}
 // SAFETY: as above.
-unsafe impl Arguments for LinkCreate {}
+unsafe impl BpfArguments for LinkCreate {}
 // SAFETY: as above.
-unsafe impl Arguments for Identifier {}
+unsafe impl BpfArguments for Identifier {}
 // SAFETY: as above.
-unsafe impl Arguments for Info {}
+unsafe impl BpfArguments for Info {}
 
 /// Calls the kernel.
 ///
 /// # Safety
 /// Every address in the arguments is of memory that is there until the call returns, as long as the command takes it to be, and writable where it writes.
-pub(crate) unsafe fn bpf<A: Arguments>(command: Command, arguments: &mut A) -> io::Result<c_long> {
+pub(crate) unsafe fn bpf<A: BpfArguments>(command: BpfCommand, arguments: &mut A) -> io::Result<c_long> {
     // SAFETY: the arguments are as long as is said; what they point to is the caller's promise.
     let answer = unsafe {
         libc::syscall(
@@ -157,7 +157,7 @@ pub(crate) unsafe fn bpf<A: Arguments>(command: Command, arguments: &mut A) -> i
 ///
 /// # Safety
 /// As of [`bpf`]; and the command is one that answers with a new descriptor.
-pub(crate) unsafe fn descriptor<A: Arguments>(command: Command, arguments: &mut A) -> io::Result<OwnedFd> {
+pub(crate) unsafe fn descriptor<A: BpfArguments>(command: BpfCommand, arguments: &mut A) -> io::Result<OwnedFd> {
     // SAFETY: as this function's caller promises.
     let answer = unsafe { bpf(command, arguments)? };
     // SAFETY: the descriptor is new, so nobody else has it.

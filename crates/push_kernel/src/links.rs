@@ -2,7 +2,7 @@
 //!
 //! Invariant: a link is there as long as its value, or the process, whichever ends first.
 
-use crate::call::{self, Command};
+use crate::call::{self, BpfCommand};
 use crate::failure::KernelFailure;
 use push::PushHook;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -28,7 +28,7 @@ impl DeviceLink {
         };
         let mut arguments = call::LinkCreate { program: call::raw(program), device, attach_type, ..Default::default() };
         // SAFETY: the arguments have no address.
-        let made = unsafe { call::descriptor(Command::LinkCreate, &mut arguments) };
+        let made = unsafe { call::descriptor(BpfCommand::LinkCreate, &mut arguments) };
         match made {
             Ok(descriptor) => Ok(DeviceLink { descriptor }),
             // A kernel before 6.6 does not know the place.
@@ -57,7 +57,7 @@ fn info(link: BorrowedFd<'_>) -> io::Result<call::LinkInfo> {
         address: call::address(told.as_mut_ptr()),
     };
     // SAFETY: there is as much room as is said, and any bytes are values of it.
-    unsafe { call::bpf(Command::Info, &mut arguments)? };
+    unsafe { call::bpf(BpfCommand::Info, &mut arguments)? };
     Ok(told[0])
 }
 
@@ -84,14 +84,14 @@ pub fn all() -> Result<Vec<ListedLink>, KernelFailure> {
     loop {
         let mut arguments = call::Identifier { id: last, ..Default::default() };
         // SAFETY: the arguments have no address.
-        match unsafe { call::bpf(Command::NextLink, &mut arguments) } {
+        match unsafe { call::bpf(BpfCommand::NextLink, &mut arguments) } {
             Ok(_) => last = arguments.next,
             Err(end) if end.raw_os_error() == Some(libc::ENOENT) => return Ok(links),
             Err(why) => return Err(KernelFailure::of("list links", why)),
         }
         let mut arguments = call::Identifier { id: last, ..Default::default() };
         // SAFETY: the arguments have no address.
-        let opened = unsafe { call::descriptor(Command::LinkById, &mut arguments) };
+        let opened = unsafe { call::descriptor(BpfCommand::LinkById, &mut arguments) };
         // It may have gone meanwhile.
         let Ok(told) = opened.and_then(|link| info(link.as_fd())) else { continue };
         let hook = if told.attach_type == ATTACH_EGRESS { PushHook::Send } else { PushHook::Receive };

@@ -2,7 +2,7 @@
 //!
 //! Invariant: all hooks share the tables, and what is loaded is what [`push::compile`] made of a verified program.
 
-use crate::call::{self, Command};
+use crate::call::{self, BpfCommand};
 use crate::failure::KernelFailure;
 use crate::limits::{REFUSAL_BYTES_MAX, TESTED_BYTES_MAX};
 use crate::links::DeviceLink;
@@ -114,7 +114,7 @@ impl KernelProgram {
             ..Default::default()
         };
         // SAFETY: both buffers are as long as is said, and the second one is writable.
-        unsafe { call::bpf(Command::TestRun, &mut arguments) }.map_err(|why| KernelFailure::of(DOING, why))?;
+        unsafe { call::bpf(BpfCommand::TestRun, &mut arguments) }.map_err(|why| KernelFailure::of(DOING, why))?;
         out.truncate(arguments.bytes_out as usize);
         Ok(TestedPacket { answer: arguments.answer as i32, frame: out, duration_ns: arguments.duration_ns })
     }
@@ -129,7 +129,7 @@ fn scratch() -> Result<OwnedFd, KernelFailure> {
         flags: 0,
     };
     // SAFETY: the arguments have no address.
-    let made = unsafe { call::descriptor(Command::MapCreate, &mut arguments) };
+    let made = unsafe { call::descriptor(BpfCommand::MapCreate, &mut arguments) };
     made.map_err(|why| KernelFailure::of("make room for packets", why))
 }
 
@@ -176,7 +176,7 @@ fn load_arguments(name: &str, code: &[[u8; 8]]) -> call::ProgramLoad {
 fn load_code(name: &str, code: &[[u8; 8]]) -> io::Result<OwnedFd> {
     let mut arguments = load_arguments(name, code);
     // SAFETY: the instructions are as many as is said, and the license ends with a 0.
-    unsafe { call::descriptor(Command::ProgramLoad, &mut arguments) }
+    unsafe { call::descriptor(BpfCommand::ProgramLoad, &mut arguments) }
 }
 
 /// Why the kernel refused, by asking once more for its words.
@@ -196,7 +196,7 @@ fn explained(
     arguments.log_bytes = log.len() as u32;
     arguments.log = call::address(log.as_mut_ptr());
     // SAFETY: as of `load_code`; and there is as much room for words as is said.
-    let again = unsafe { call::descriptor(Command::ProgramLoad, &mut arguments) };
+    let again = unsafe { call::descriptor(BpfCommand::ProgramLoad, &mut arguments) };
     let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
     let told = refusal(&String::from_utf8_lossy(&log[..end]));
     match (again, told) {

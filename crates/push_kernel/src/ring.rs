@@ -5,7 +5,7 @@
 //! Packets that several processors deliver may be finished in another order than they were counted by the program. Who is woken, and misses one, looks again after
 //! some microseconds, and does not wait for another wake.
 
-use crate::call::{self, Command};
+use crate::call::{self, BpfCommand};
 use crate::failure::KernelFailure;
 use crate::limits::RING_BYTES;
 use crate::memory::{SharedMemory, page_bytes};
@@ -31,7 +31,7 @@ impl PacketRing {
     pub(crate) fn new() -> Result<PacketRing, KernelFailure> {
         let mut arguments = call::MapCreate { kind: KIND_RING, entries: RING_BYTES as u32, ..Default::default() };
         // SAFETY: the arguments have no address.
-        let made = unsafe { call::descriptor(Command::MapCreate, &mut arguments) };
+        let made = unsafe { call::descriptor(BpfCommand::MapCreate, &mut arguments) };
         let descriptor = made.map_err(|why| KernelFailure::of("make a ring", why))?;
         let page = page_bytes();
         let refused = |why| KernelFailure::of("map a ring", why);

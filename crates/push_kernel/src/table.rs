@@ -2,7 +2,7 @@
 //!
 //! Invariant: a field is read and written in one step, so a program never sees half a number.
 
-use crate::call::{self, Command};
+use crate::call::{self, BpfCommand};
 use crate::failure::KernelFailure;
 use crate::memory::{SharedMemory, page_bytes};
 use push::PushTable;
@@ -32,7 +32,7 @@ impl KernelTable {
             flags: CAN_BE_MAPPED,
         };
         // SAFETY: the arguments have no address.
-        let made = unsafe { call::descriptor(Command::MapCreate, &mut arguments) };
+        let made = unsafe { call::descriptor(BpfCommand::MapCreate, &mut arguments) };
         let descriptor = made.map_err(|why| KernelFailure::of("make a table", why))?;
         let bytes = shape.bytes().next_multiple_of(page_bytes());
         let memory = SharedMemory::map(&descriptor, bytes, 0, true);
@@ -116,7 +116,7 @@ impl KernelTable {
     /// The kernel refuses.
     pub fn bytes(&self) -> Result<Vec<u8>, KernelFailure> {
         let mut bytes = vec![0; self.shape.bytes().next_multiple_of(8)];
-        self.element(Command::MapLookup, bytes.as_mut_ptr(), "read a table")?;
+        self.element(BpfCommand::MapLookup, bytes.as_mut_ptr(), "read a table")?;
         bytes.truncate(self.shape.bytes());
         Ok(bytes)
     }
@@ -128,11 +128,11 @@ impl KernelTable {
     pub fn set_bytes(&self, bytes: &[u8]) -> Result<(), KernelFailure> {
         let mut all = bytes.to_vec();
         all.resize(self.shape.bytes().next_multiple_of(8), 0);
-        self.element(Command::MapUpdate, all.as_mut_ptr(), "write a table")
+        self.element(BpfCommand::MapUpdate, all.as_mut_ptr(), "write a table")
     }
 
     /// `value` is of at least as many bytes as a value of the map has.
-    fn element(&self, command: Command, value: *mut u8, doing: &'static str) -> Result<(), KernelFailure> {
+    fn element(&self, command: BpfCommand, value: *mut u8, doing: &'static str) -> Result<(), KernelFailure> {
         let key = 0_u32;
         let mut arguments = call::MapElement {
             map: call::raw(self.descriptor.as_fd()),

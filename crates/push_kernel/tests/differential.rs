@@ -10,7 +10,7 @@ use push::{PacketInMemory, PushTables, PushVerdict, VerifiedProgram, load, shipp
 use push_kernel::{KernelFailure, KernelProgram};
 use seeded_random::SplitMix64;
 
-const PROGRAMS: u64 = 150;
+const PROGRAMS: u64 = 400;
 const PACKETS: u64 = 12;
 
 /// A network of this thread's own, so that copies reach nobody. Says whether we may.

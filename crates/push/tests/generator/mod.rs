@@ -289,7 +289,8 @@ pub fn frame(random: &mut SplitMix64) -> Vec<u8> {
         };
     }
     match random.below(12) {
-        0 => frame.truncate(20 + random.below(40) as usize),
+        // The kernel tries no packet that ends within the header of IPv4.
+        0 => frame.truncate(34 + random.below(30) as usize),
         1 => frame[40..42].fill(0),
         2 => frame.extend([0; 7]),
         3 => frame[34..36].copy_from_slice(&random.draw().to_ne_bytes()[..2]),
