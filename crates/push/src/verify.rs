@@ -160,10 +160,10 @@ fn cost(word: &PushWord, tables: &[PushTable]) -> PushBound {
     let mut bound = PushBound { words: 1, clones: 0, time_ns: 2 };
     match word {
         PushWord::Load(_) => bound.time_ns = 15,
-        PushWord::SetHeader(_) => bound.time_ns = 60,
+        PushWord::SetHeader(_) => bound.time_ns = 20,
         PushWord::Now => bound.time_ns = 30,
         PushWord::AddTo(_) | PushWord::BitSet(_) => bound.time_ns = 10,
-        PushWord::Clone => (bound.clones, bound.time_ns) = (1, 1_000),
+        PushWord::Clone => (bound.clones, bound.time_ns) = (1, 400),
         PushWord::Verdict(PushVerdict::Deliver | PushVerdict::DeliverAndWake) => bound.time_ns = 500,
         PushWord::Verdict(PushVerdict::Reply) => bound.time_ns = 200,
         PushWord::Find(table) => {

@@ -129,7 +129,7 @@ fn refusals_name_line_word_and_rule() {
         ),
         ("on send pass\non send pass", "line 6: the program has a hook `on send` already", PushRule::Form),
         ("on forward pass", "line 5: forward is no hook: `send` or `receive`", PushRule::Form),
-        ("", "line 4: the program has no hook: `on send` or `on receive`", PushRule::Form),
+        ("", "line 5: the program has no hook: `on send` or `on receive`", PushRule::Form),
         (
             "on send\n18446744073709551616 discard pass",
             "line 6: 18446744073709551616 is larger than 18446744073709551615",

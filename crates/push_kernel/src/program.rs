@@ -58,7 +58,7 @@ impl KernelProgram {
             let compiled = compile(program, hook);
             let code = linked(&compiled, &tables, ring.as_ref(), scratch.as_ref());
             let loaded = load_code(program.name(), &code);
-            let loaded = loaded.or_else(|why| Err(explained(program, hook, &compiled, &code, why)))?;
+            let loaded = loaded.map_err(|why| explained(program, hook, &compiled, &code, why))?;
             hooks.push((hook.hook(), loaded));
         }
         Ok(KernelProgram { name: program.name().to_owned(), tables, ring, hooks, _scratch: scratch })

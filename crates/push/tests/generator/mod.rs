@@ -108,7 +108,7 @@ impl Generator {
                 let chosen = self.below(words.len() as u64) as usize;
                 self.put(words[chosen]);
             }
-            4 | 5 | 6 => {
+            4..=6 => {
                 self.expression(nesting + 1);
                 self.expression(nesting + 1);
                 let words = ["+", "-", "&", "|", "^", "<<", ">>", "=", "<>", "<", "min"];
