@@ -228,6 +228,28 @@ fn refusal(log: &str) -> Option<(Option<usize>, String)> {
 mod tests {
     use super::*;
 
+    /// If this fails, who writes a program that the kernel refuses is not told where.
+    #[test]
+    fn a_refusal_is_told_with_our_word() {
+        let program = push::load("program p\non send\n  udp-source discard\n  time-to-live discard pass", &[]);
+        let program = program.expect("it is safe");
+        let hook = &program.hooks()[0];
+        let compiled = compile(&program, hook);
+        let mut code = linked(&compiled, &[], None, None);
+        let broken = compiled.words.iter().position(|word| *word == Some(2)).expect("the third word is compiled");
+        // A load by a register that nobody has set.
+        code[broken][1] = 0x91;
+        let why = load_code("p", &code).expect_err("it reads what it may not");
+        match explained(&program, hook, &compiled, &code, why) {
+            KernelFailure::Rights { doing } => println!("skipped: {doing} is not permitted"),
+            KernelFailure::Refused { line, word, why } => {
+                assert_eq!((line, word.as_str()), (4, "time-to-live"), "{why}");
+                assert!(why.contains("R9"), "{why}");
+            }
+            other => panic!("{other}"),
+        }
+    }
+
     /// If this fails, a refusal by the kernel names a wrong word, or none.
     #[test]
     fn the_last_words_of_a_log_are_told() {

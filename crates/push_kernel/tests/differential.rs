@@ -8,6 +8,7 @@ use push::compile::{ANSWER_DROP, ANSWER_PASS, ANSWER_REDIRECT};
 use push::interpret::run;
 use push::{PacketInMemory, PushTables, PushVerdict, VerifiedProgram, load, shipped};
 use push_kernel::{KernelFailure, KernelProgram};
+use rustix::event::{Timespec, epoll};
 use seeded_random::SplitMix64;
 
 const PROGRAMS: u64 = 400;
@@ -138,6 +139,35 @@ fn the_kernel_takes_long_programs() {
             return;
         }
     }
+}
+
+/// If this fails, a site is woken for each datagram, or never.
+#[test]
+fn who_reads_a_ring_is_woken_when_the_program_says_so() {
+    let text = "program p on receive udp-source 1 = if deliver end deliver-and-wake";
+    let program = load(text, &[]).expect("it is safe");
+    let Some(mut loaded) = in_kernel(&program, text) else { return };
+    let hook = program.hooks()[0].hook();
+    let datagram = |port| generator::datagram([10, 77, 0, 1], [10, 77, 0, 2], [port, 2], b"vote");
+    // Triggered by edges: told of wakes, and not of what lies in the ring.
+    let waits = epoll::create(epoll::CreateFlags::CLOEXEC).expect("it can be made");
+    let ring = loaded.ring().expect("it delivers").descriptor();
+    let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+    epoll::add(&waits, ring, epoll::EventData::new_u64(0), flags).expect("it can be waited for");
+    let wakes = |seconds| {
+        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 2];
+        let patience = Timespec { tv_sec: seconds, tv_nsec: 0 };
+        epoll::wait(&waits, &mut events, Some(&patience)).expect("it can be waited for")
+    };
+    for _ in 0..3 {
+        loaded.test(hook, &datagram(1), 1).expect("it runs");
+        assert_eq!(wakes(0), 0, "it is delivered silently");
+    }
+    loaded.test(hook, &datagram(3), 1).expect("it runs");
+    assert_eq!(wakes(60), 1, "now there is a wake");
+    let mut bytes = Vec::new();
+    let ring = loaded.ring().expect("it delivers");
+    assert_eq!((0..5).filter(|_| ring.read(&mut bytes)).count(), 4, "one wake for four datagrams");
 }
 
 /// A ring is read over its end, and a table is one for us and the kernel.
