@@ -15,6 +15,7 @@ mod memory;
 mod method;
 mod moving;
 mod plan;
+mod push;
 mod quel;
 mod rollback;
 mod server;
@@ -74,6 +75,7 @@ enum RaidCommand {
     Move(moving::MoveArguments),
     Method(method::MethodArguments),
     Plan(plan::PlanOptions),
+    Push(push::PushArguments),
     Quel(quel::QuelOptions),
     Snapshot(snapshot::SnapshotArguments),
     Archive(archive::ArchiveArguments),
@@ -105,6 +107,7 @@ fn main() -> ExitCode {
         RaidCommand::Move(options) => moving::run(&options),
         RaidCommand::Method(options) => method::run(&options),
         RaidCommand::Plan(options) => plan::run(&options),
+        RaidCommand::Push(options) => push::run(&options),
         RaidCommand::Quel(options) => quel::run(&options),
         RaidCommand::Snapshot(options) => snapshot::run(&options),
         RaidCommand::Archive(options) => archive::run(&options),

@@ -4,12 +4,13 @@ use crate::limits::SAFETY_DISTANCE_LINES_MAX;
 use crate::source::words;
 use crate::tree::{Violation, WorkTree};
 
-/// The crates that may use `unsafe`: those that map memory, the one that SQLite calls, and the one that measures system calls which no crate offers safely.
-const CRATES: [&str; 7] = [
+/// The crates that may use `unsafe`: those that map memory, the one that loads programs into the kernel, the one that SQLite calls, and the one that measures system calls which no crate offers safely.
+const CRATES: [&str; 8] = [
     "commit_log",
     "laboratory",
     "message_transactions",
     "network_memory",
+    "push_kernel",
     "raidcomm",
     "recoverable_memory",
     "remote_sqlite",
