@@ -81,7 +81,7 @@ pub(crate) async fn poll(cluster: Arc<ShownCluster>) {
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        let answers = futures::future::join_all(watched.iter().map(|(_, site, _)| read(*site))).await;
+        let answers = futures::future::join_all(watched.iter().map(|(number, site, _)| read(*number, *site))).await;
         let taken: Vec<Option<SiteFigures>> =
             watched.iter_mut().zip(answers).map(|((_, _, watched), answer)| watched.take(answer)).collect();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
@@ -90,9 +90,12 @@ pub(crate) async fn poll(cluster: Arc<ShownCluster>) {
 }
 
 /// State and counts of a site. Without counts it is still shown.
-async fn read(site: ShownSite) -> Result<SiteReading, String> {
+async fn read(number: u16, site: ShownSite) -> Result<SiteReading, String> {
     let (status, metrics) = tokio::join!(get(site.console, "/status"), get(site.console, "/metrics"));
     let view = SiteView::read(&status?)?;
+    if view.site != number {
+        return Err(format!("{} is the console of site {}", site.console, view.site));
+    }
     let measures = metrics.ok().map(|text| exposition_text::read(&text));
     Ok(SiteReading { at: Instant::now(), view, measures })
 }

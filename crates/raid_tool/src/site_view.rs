@@ -113,7 +113,12 @@ pub(crate) struct ServerView {
 impl SiteView {
     /// Reads the document; the error says what is wrong with it.
     pub(crate) fn read(text: &str) -> Result<SiteView, String> {
-        serde_json::from_str(text).map_err(|error| format!("the status cannot be read: {error}"))
+        let view: SiteView =
+            serde_json::from_str(text).map_err(|error| format!("the status cannot be read: {error}"))?;
+        match view.site > 0 && !view.state.is_empty() {
+            true => Ok(view),
+            false => Err("it tells no site's status".to_owned()),
+        }
     }
 }
 
@@ -129,7 +134,7 @@ mod tests {
         let view = SiteView::read(text).expect("it is a status");
         assert_eq!((view.site, view.state.as_str(), view.leases_left_us[&1]), (2, "up", 5));
         assert!(view.peers[0].connected && view.method.is_empty());
-        for text in ["", "[]", "{\"site\":-1}", "{\"site\":1", "null"] {
+        for text in ["", "[]", "{\"site\":-1}", "{\"site\":1", "{\"site\":1}", "{}", "null"] {
             assert!(SiteView::read(text).is_err(), "{text:?} is no status");
         }
     }
