@@ -21,10 +21,10 @@ function moveCursor(time) {
 
 addEventListener("theme", () => charts.forEach((chart) => chart.draw()));
 
-/** The smallest of 1, 2, 2.5, 5 times a power of ten that is not below. */
+/** The smallest of 1, 2, 5 times a power of ten that is not below. */
 function niceStep(least) {
   const power = 10 ** Math.floor(Math.log10(least));
-  return [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((step) => step >= least * 0.999);
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least * 0.999);
 }
 
 /** Whole minutes or seconds between marks of the time axis. */
@@ -34,9 +34,9 @@ function timeStep(span, room) {
 }
 
 export class Chart {
-  /** `format` writes a value; `unit` stands behind the title. */
-  constructor({ title, unit = "", format }) {
-    Object.assign(this, { title, format, times: [], series: [], marks: [], from: 0, to: 1, visible: true });
+  /** `format` writes a value; `unit` stands behind the title; with `whole` there are no marks between whole numbers. */
+  constructor({ title, unit = "", format, whole = false }) {
+    Object.assign(this, { title, format, whole, times: [], series: [], marks: [], from: 0, to: 1, visible: true });
     this.canvas = make("canvas", {
       tabindex: "0", role: "img", "aria-label": title,
       pointermove: (event) => moveCursor(this.timeAt(event.offsetX)), pointerleave: () => moveCursor(null),
@@ -62,7 +62,7 @@ export class Chart {
     this.sight.disconnect();
   }
 
-  /** A series is { name, values }, with as many values as there are times. A mark is { time, text }. */
+  /** A series is { name, values, colour, dashed }, of which the last two may be left out, with as many values as there are times. A mark is { time, text }. */
   show({ times, series, marks, from, to }) {
     Object.assign(this, { times, marks, from, to, series: series.slice(0, SERIES_MAX) });
     if (this.legend.children.length !== this.series.length) {
@@ -70,14 +70,18 @@ export class Chart {
     }
     this.series.forEach((line, at) => {
       const [key, name] = this.legend.children[at].children;
-      key.className = `key c${at % COLOURS}${this.dashed(line, at) ? " dashed" : ""}`;
+      key.className = `key c${this.colour(line, at)}${this.dashed(line, at) ? " dashed" : ""}`;
       say(name, line.name);
     });
     this.draw();
   }
 
   dashed(line, at) {
-    return line.dashed || at >= COLOURS;
+    return line.dashed ?? at >= COLOURS;
+  }
+
+  colour(line, at) {
+    return (line.colour ?? at) % COLOURS;
   }
 
   key(event) {
@@ -137,7 +141,7 @@ export class Chart {
     for (const { values } of this.series) {
       for (let at = first; at < values.length; at += 1) if (values[at] > highest) highest = values[at];
     }
-    const step = niceStep((highest || 1) / 4);
+    const step = niceStep(this.whole ? Math.max(1, highest / 4) : (highest || 1) / 4);
     const top = Math.max(step, Math.ceil((highest * 1.02) / step) * step);
     brush.textBaseline = "middle";
     brush.textAlign = "right";
@@ -190,7 +194,7 @@ export class Chart {
   /** Of the samples that fall on one pixel, the highest and the lowest are drawn. */
   line(brush, line, number, x, y, colour) {
     brush.save();
-    brush.strokeStyle = colour(`c${number % COLOURS}`);
+    brush.strokeStyle = colour(`c${this.colour(line, number)}`);
     brush.lineWidth = 1.6;
     brush.lineJoin = "round";
     if (this.dashed(line, number)) brush.setLineDash([5, 4]);
@@ -243,7 +247,7 @@ export class Chart {
       const value = line.values[at];
       const known = value !== null && value !== undefined;
       if (pointed && known) {
-        brush.fillStyle = colour(`c${number % COLOURS}`);
+        brush.fillStyle = colour(`c${this.colour(line, number)}`);
         brush.beginPath();
         brush.arc(x(this.times[at]), y(value), 3, 0, 7);
         brush.fill();

@@ -78,9 +78,9 @@ export class Past {
 }
 
 /** A line for each site. */
-export function bySite(past, name, suffix = "", dashed = false) {
+export function bySite(past, name, suffix = "", dashed = undefined) {
   const sites = [...past.sites.keys()].sort((left, right) => left - right);
-  return sites.map((site) => ({ name: `site ${site}${suffix}`, values: past.column(site, name), dashed }));
+  return sites.map((site, colour) => ({ name: `site ${site}${suffix}`, values: past.column(site, name), dashed, colour }));
 }
 
 /** A line for each cause, server or kind, all sites together. What no site tells of while rates are known is 0. */
@@ -117,8 +117,8 @@ const CHARTS = [
   ["Statement latency", "", milliseconds, (past) => latencies(past, "statement")],
   ["Commit latency", "", milliseconds, (past) => latencies(past, "commit")],
   ["Aborts by cause, all sites", "/s", short, (past) => byLabel(past, "cause")],
-  ["Fail-locked rows, as each site tells", "", short, (past) => bySite(past, "fail_locks")],
-  ["Stale rows", "", short, (past) => bySite(past, "stale")],
+  ["Fail-locked rows, as each site tells", "", count, (past) => bySite(past, "fail_locks")],
+  ["Stale rows", "", count, (past) => bySite(past, "stale")],
   ["Lease left", "", milliseconds, (past) => bySite(past, "lease_left")],
   ["Messages taken by server, all sites", "/s", short, (past) => byLabel(past, "server")],
   ["Messages sent to other sites", "/s", short, (past) => bySite(past, "messages_out")],
@@ -131,7 +131,7 @@ const CHARTS = [
 ];
 
 export function open(shared) {
-  const all = CHARTS.map(([title, unit, format, series]) => ({ chart: new Chart({ title, unit, format }), series }));
+  const all = CHARTS.map(([title, unit, format, series]) => ({ chart: new Chart({ title, unit, format, whole: format === count }), series }));
   const range = choice([["300", "5 minutes"], ["900", "15 minutes"], ["3600", "1 hour"]], { change: () => update(shared) });
   const update = ({ past }) => {
     const marks = past.epochs();

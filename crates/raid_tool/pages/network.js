@@ -6,7 +6,7 @@ import { bytes, count, microseconds, peerName, rateBetween, short } from "./word
 const COLUMNS = [
   "From", "To", "State", "Channel", { title: "Round trip", number: true, hint: "As far as the channel measures it" },
   { title: "Lease round trip", number: true, hint: "From the request for a lease until it was granted" },
-  { title: "Messages out/s", number: true }, { title: "Messages in/s", number: true }, { title: "Bytes out/s", number: true },
+  { title: "Out/s", hint: "Messages a second to it", number: true }, { title: "In/s", hint: "Messages a second from it", number: true }, { title: "Out, bytes/s", number: true },
   { title: "Sent again", number: true }, { title: "Lost", number: true }, "Multicast", "Encrypted",
 ];
 
@@ -42,7 +42,7 @@ function lines(site, before, elapsedMs) {
     const rate = (name) => rateBetween(before?.answers ? before.view : null, site.view, elapsedMs / 1000, of(name));
     const state = peer.connected ? { text: "connected", class: "state good" } : { text: "cut off", class: "state bad", hint: peer.failure ?? "" };
     return [
-      `Site ${site.site}`, peerName(peer.site), state, peer.channel || "none", microseconds(peer.round_trip_us), microseconds(peer.lease_round_trip_us),
+      `Site ${site.site}`, peerName(peer.site), state, { text: peer.channel || "none", class: "whole" }, microseconds(peer.round_trip_us), microseconds(peer.lease_round_trip_us),
       short(rate("frames_out")), short(rate("frames_in")), bytes(rate("bytes_out")), count(peer.sent_again),
       peer.loss_percent === null ? "–" : `${short(peer.loss_percent)} %`, peer.multicast ? "yes" : "no", peer.encrypted ? "yes" : "no",
     ];

@@ -17,7 +17,7 @@ const TILES = [
 const COLUMNS = [
   "Site", "State", { title: "Epoch", number: true },
   { title: "Life", number: true, hint: "How often the site has begun anew" },
-  { title: "Session vector", hint: "How often each site has come back, as this one knows it" },
+  { title: "Vector", hint: "The session vector: how often each site has come back, as this one knows it" },
   { title: "Members", hint: "Sites of the epoch; those in brackets are not current yet" },
   { title: "Durability", hint: "What makes a commit durable now" },
   { title: "At risk", number: true, hint: "Commits that some member has not synced: lost if all sites lose power at once" },
@@ -69,7 +69,7 @@ function line(site) {
   const fails = Object.entries(view.fail_locks).filter(([, rows]) => rows > 0).map(([other, rows]) => `${count(rows)} of ${other}`);
   return [
     `Site ${site.site}`, status, count(view.epoch), count(view.incarnation),
-    Object.values(view.sessions).join(" "), members, view.durability, count(view.unsynced_commits),
+    Object.values(view.sessions).join(" "), members, { text: view.durability, class: "whole" }, count(view.unsynced_commits),
     fails.join(", ") || "0", count(view.stale),
     { text: milliseconds(site.figures.lease_left), hint: `of ${view.lease_ms} ms, ${view.lease_right}` },
     view.method, count(view.clients), short(site.figures.commits), bytes(view.memory.resident_bytes),

@@ -106,7 +106,7 @@ function body(site, view, stale, most) {
   const boxes = [...processes].map(([name, { pid, servers }]) => make("div", { class: "process" },
     make("small", {}, pid > 0 ? `process ${name === "site" ? "of the site" : name} · ${pid}` : `at ${name}`),
     make("ul", {}, ...servers.map((server) => make("li", {},
-      make("span", {}, serverName(server.server)), make("b", {}, short(site.figures[`server:${server.server}`] ?? 0)))))));
+      make("span", {}, serverName(server.server)), make("b", {}, server.messages > 0 ? `${short(site.figures[`server:${server.server}`] ?? 0)}/s` : ""))))));
   const bar = stale === 0 ? null : make("label", { class: "repair" }, `${count(stale)} rows to repair`,
     make("progress", { max: String(most), value: String(most - stale) }));
   const memory = view.log.servers.length > 0 ? make("p", { class: "quiet" }, `log kept by ${view.log.servers.join(", ")}`) : null;

@@ -18,7 +18,7 @@ export function open(shared) {
   const tellLog = async () => {
     const { done } = await ask("/api/actions").catch(() => ({ done: [] }));
     log.show(done.map((entry) => [
-      entry.time.replace("T", " ").slice(0, 19), { text: entry.what, class: "code" }, { text: entry.said, class: entry.ok ? "" : "state bad" },
+      entry.time.replace("T", " ").slice(0, 19), { text: entry.what, class: "code words" }, { text: entry.said, class: entry.ok ? "words" : "words state bad" },
       milliseconds(entry.took_ms), entry.who,
     ]), "Nothing yet. What is done here is also written to console.log in the cluster's folder.");
   };
@@ -161,8 +161,8 @@ function methodForm(tool, shared, propose) {
   const table = new Table("What the sites' rules say of their load", ["Site", "Method", { title: "Belief", number: true }, "Rule", "Because"]);
   const close = follow("advice", (answers, error) => {
     const { rows, failures } = merged(answers);
-    table.show(rows.map((row) => [
-      `Site ${row.site}`, { text: row.method, hint: row.in_force === "t" ? "in force" : "" }, row.belief, row.rule, row.because,
+    table.show(rows.filter((row) => row.rule !== null || row.in_force === "t").map((row) => [
+      `Site ${row.site}`, { text: row.method, hint: row.in_force === "t" ? "in force" : "" }, row.belief, row.rule, { text: row.because, class: "words" },
     ]), error ?? (failures.join(" · ") || "No advice yet: sites judge their load every ten seconds, while there is any."));
   }, 5);
   const where = () => (site.value === "" ? {} : { site: Number(site.value) });
