@@ -3,13 +3,15 @@
 //! Invariant: it takes at most [`BYTES_MAX`], however many sites answer with whatever.
 
 use crate::figures::{FIGURES, SiteFigures};
-use crate::limits::{LABELLED_MAX, LABELS_MAX, SAMPLES_MAX, SITES_MAX};
+use crate::limits::{HISTORY_BYTES_MAX, LABELLED_MAX, LABELS_MAX, SAMPLES_MAX, SITES_MAX};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What all samples take at most.
-pub(crate) const BYTES_MAX: usize =
+const BYTES_MAX: usize =
     SAMPLES_MAX * (SITES_MAX * (size_of::<KeptFigures>() + LABELLED_MAX * size_of::<(u8, f32)>()) + 64);
+
+const _: () = assert!(BYTES_MAX <= HISTORY_BYTES_MAX);
 
 /// One site at one moment.
 #[derive(Debug)]

@@ -70,4 +70,3 @@ pub const ACTIONS_SHOWN: usize = 100;
 const _: () = assert!(ANSWER_TIME_MAX.as_nanos() < POLL_INTERVAL.as_nanos());
 const _: () = assert!(SAMPLES_USUAL <= SAMPLES_MAX && PAGES_MAX < CONNECTIONS_MAX);
 const _: () = assert!(VALUE_BYTES_MAX <= RESULT_BYTES_MAX && LABELLED_MAX <= LABELS_MAX);
-const _: () = assert!(crate::history::BYTES_MAX <= HISTORY_BYTES_MAX);

@@ -102,7 +102,10 @@ impl Browser {
     /// Shows a page of the console.
     pub fn show(&self, page: &str) {
         self.run(&format!("location.hash = '{page}'"));
-        self.wait(page, &format!("document.querySelector('main').dataset.page === '{page}' && document.querySelector('h1')"));
+        self.wait(
+            page,
+            &format!("document.querySelector('main').dataset.page === '{page}' && document.querySelector('h1')"),
+        );
     }
 
     /// Presses and releases a key.

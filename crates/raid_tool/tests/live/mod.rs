@@ -56,20 +56,33 @@ fn sql(browser: &Browser, text: &str) {
     assert_eq!(failure, json!(""), "{text}");
 }
 
+/// Has done what the page has said the costs of.
+fn confirm(browser: &Browser) {
+    let button = "document.querySelector('dialog[open] button[value=go]')";
+    browser.wait("the question", button);
+    browser.run(&format!("{button}.click()"));
+}
+
 /// The page must tell of each figure that a site has, and follow what becomes of it.
 pub fn shows_a_death_and_a_return(link: &str) {
     let Some(browser) = Browser::start() else { return };
     browser.open(link);
     browser.wait("the first sample", "document.querySelector('#summary').textContent.startsWith('3 of 3 sites serve')");
-    assert!(!browser.run("return location.href").as_str().unwrap_or_default().contains("token"), "the token stays in the address");
-    sql(&browser, "CREATE TABLE t (k int PRIMARY KEY, v int); INSERT INTO t SELECT g, 0 FROM generate_series(1, 3000) g;");
+    assert!(
+        !browser.run("return location.href").as_str().unwrap_or_default().contains("token"),
+        "the token stays in the address"
+    );
+    sql(
+        &browser,
+        "CREATE TABLE t (k int PRIMARY KEY, v int); INSERT INTO t SELECT g, 0 FROM generate_series(1, 3000) g;",
+    );
     browser.show("charts");
     let commits = "document.querySelector('canvas').getAttribute('aria-label')";
     browser.wait("the chart to have a sample", &format!("/Commits a second: site 1 [0-9]/.test({commits})"));
     browser.show("reconfigure");
     browser.click("Kill site 3");
     browser.wait("the costs", "document.querySelector('dialog').innerText.includes('nobody is told')");
-    browser.run("document.querySelector('dialog button[value=go]').click()");
+    confirm(&browser);
     browser.wait("the command's words", "document.querySelector('.outcome').innerText.includes('site 3 is killed')");
     browser.show("picture");
     browser.wait("a grey box", "document.querySelector('article[aria-label=\"Site 3\"]').classList.contains('dead')");
@@ -80,7 +93,7 @@ pub fn shows_a_death_and_a_return(link: &str) {
     browser.wait("fail-locks", "/3,000 of 3/.test(document.querySelector('table').innerText)");
     browser.show("reconfigure");
     browser.click("Restart site 3");
-    browser.click("Restart site 3");
+    confirm(&browser);
     browser.wait("its return", "document.querySelector('.outcome').innerText.includes('site 3 serves after')");
     browser.show("overview");
     browser.wait("nothing to do", "document.querySelector('.hands').innerText.startsWith('Nothing')");
@@ -97,11 +110,11 @@ pub fn reconfigures(link: &str) {
     browser.show("reconfigure");
     browser.run("const [method] = document.querySelectorAll('select'); method.value = 'optimistic'");
     browser.click("Set…");
-    browser.click("Set it");
+    confirm(&browser);
     browser.wait("the method", "/It is set: site 1 runs optimistic, site 2 runs optimistic, site 3 runs optimistic/.test(document.querySelector('.outcome').innerText)");
     browser.run("const all = [...document.querySelectorAll('select')]; all[3].value = 'concurrency-controller'; all[5].value = 'concurrency-controller'");
     browser.click("Move…");
-    browser.click("Move it");
+    confirm(&browser);
     browser.wait("the move", "document.querySelector('.outcome').innerText.includes('the site stood still for')");
     browser.show("picture");
     browser.wait("two processes", "document.querySelectorAll('article[aria-label=\"Site 1\"] .process').length === 2");
