@@ -17,7 +17,9 @@ fn with_console(look: impl FnOnce(&str)) {
     let mut console = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("raid console starts");
     let mut lines = BufReader::new(console.stdout.take().expect("it is piped")).lines();
     let line = lines.next().and_then(Result::ok).unwrap_or_default();
-    let seen = line.strip_prefix("RaidTool: ").map(|link| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| look(link))));
+    let seen = line
+        .strip_prefix("RaidTool: ")
+        .map(|link| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| look(link))));
     let ended = Command::new("kill").arg(console.id().to_string()).status().and_then(|_| console.wait());
     match seen {
         Some(Ok(())) => assert!(ended.is_ok_and(|status| status.success()), "the console ends well"),
