@@ -40,9 +40,12 @@ impl Browser {
             println!("There is no chromedriver: nothing is tested (apt-get install chromium chromium-driver).");
             return None;
         };
-        let lines = BufReader::new(driver.stdout.take().expect("it is piped")).lines();
-        let port_in = |line: String| line.split("on port ").nth(1)?.trim_end_matches('.').parse().ok();
-        let port = lines.map_while(Result::ok).find_map(port_in).expect("the driver tells its port");
+        let mut lines = BufReader::new(driver.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
+        let port_in =
+            |line: String| line.split("started successfully on port ").nth(1)?.trim_end_matches('.').parse().ok();
+        let port = lines.find_map(port_in).expect("the driver tells its port");
+        // Nobody reads further; what it says then must not stop it.
+        std::thread::spawn(move || lines.count());
         let mut browser = Browser { driver, port, session: String::new() };
         let wanted = json!({ "capabilities": { "alwaysMatch": {
             "goog:loggingPrefs": { "browser": "ALL" },

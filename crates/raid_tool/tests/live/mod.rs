@@ -10,6 +10,7 @@ use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const TAB: char = '\u{e004}';
 const PAGES: [&str; 9] =
@@ -17,21 +18,25 @@ const PAGES: [&str; 9] =
 /// A name that would run, if it ever were read as markup.
 const HOSTILE: &str = r#""<img src=x onerror=document.title=1>""#;
 
-/// Three sites and an oracle, until it is dropped.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Three sites and an oracle, until it is dropped. There is one at a time.
 pub struct LiveCluster {
     raid: Child,
     pub folder: tempfile::TempDir,
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl LiveCluster {
     pub fn start(program: &Path) -> LiveCluster {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut command = Command::new(program);
         command.args(["start", "--sites", "3", "--port", "0", "--data"]).arg(folder.path());
         let mut raid = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("raid starts");
         let mut lines = BufReader::new(raid.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
         let serves = lines.any(|line| line.starts_with("All sites serve"));
-        let cluster = LiveCluster { raid, folder };
+        let cluster = LiveCluster { raid, folder, _turn: turn };
         assert!(serves, "the cluster does not start");
         // Nobody reads further; what it says then must not stop it.
         std::thread::spawn(move || lines.count());
