@@ -66,11 +66,20 @@ impl Browser {
             body.len()
         );
         socket.write_all(request.as_bytes()).expect("it takes it");
-        let mut answer = String::new();
-        socket.read_to_string(&mut answer).expect("it answers");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("an answer of HTTP");
-        assert!(head.starts_with("HTTP/1.1 200 "), "{method} {path}: {answer}");
-        let mut document: Value = serde_json::from_str(body).expect("JSON");
+        // The driver leaves connections open, so that its answer ends where its head says.
+        let mut answer = BufReader::new(socket);
+        let (mut head, mut length) = (String::new(), 0);
+        while !head.ends_with("\r\n\r\n") {
+            let begin = head.len();
+            assert!(answer.read_line(&mut head).expect("it answers") > 0, "{method} {path}: {head}");
+            let line = head[begin..].to_ascii_lowercase();
+            length = line.strip_prefix("content-length:").map_or(length, |text| text.trim().parse().expect("a length"));
+        }
+        let mut bytes = vec![0; length];
+        answer.read_exact(&mut bytes).expect("it answers");
+        let said = String::from_utf8_lossy(&bytes);
+        assert!(head.starts_with("HTTP/1.1 200 "), "{method} {path}: {said}");
+        let mut document: Value = serde_json::from_str(&said).expect("JSON");
         document["value"].take()
     }
 
