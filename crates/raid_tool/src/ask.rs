@@ -16,7 +16,8 @@ pub(crate) async fn get(console: SocketAddr, path: &str) -> Result<String, Strin
 }
 
 async fn exchange(console: SocketAddr, path: &str) -> Result<String, String> {
-    let told = |error: std::io::Error| format!("no answer from {console}: {error}");
+    // The kind is in words alone; the whole error has a number of the operating system.
+    let told = |error: std::io::Error| format!("no answer from {console}: {}", error.kind());
     let mut socket = TcpStream::connect(console).await.map_err(told)?;
     let request = format!("GET {path} HTTP/1.1\r\nHost: {console}\r\nConnection: close\r\n\r\n");
     socket.write_all(request.as_bytes()).await.map_err(told)?;
