@@ -23,6 +23,7 @@ mod simulate;
 mod snapshot;
 mod start;
 mod status;
+mod tool;
 mod trace;
 
 use clap::{Parser, Subcommand};
@@ -59,6 +60,7 @@ enum RaidCommand {
     Demo(laboratory::LaboratoryArguments),
     Start(start::StartArguments),
     Status(status::StatusArguments),
+    Console(tool::ConsoleArguments),
     Trace(trace::TraceArguments),
     /// Kill a site of a running cluster with SIGKILL, to see what happens
     ///
@@ -100,6 +102,7 @@ fn main() -> ExitCode {
         RaidCommand::Demo(options) => laboratory::run("demo", &options),
         RaidCommand::Start(options) => start::run(&options),
         RaidCommand::Status(options) => status::run(&options),
+        RaidCommand::Console(options) => tool::run(&options),
         RaidCommand::Trace(options) => trace::run(&options),
         RaidCommand::Kill(options) => failures::kill(&options),
         RaidCommand::Restart(options) => failures::restart(&options),
