@@ -143,6 +143,8 @@ impl VerifiedHook {
 pub struct PushBound {
     /// Words that it executes; a search counts as one for each row.
     pub words: u64,
+    /// Branches that the compiled program comes by.
+    pub branches: u64,
     /// Copies that it sends.
     pub clones: u64,
     /// Nanoseconds, estimated from the words.
@@ -151,7 +153,7 @@ pub struct PushBound {
 
 impl fmt::Display for PushBound {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let PushBound { words, clones, time_ns } = self;
+        let PushBound { words, clones, time_ns, .. } = self;
         let copies = if *clones == 1 { "copy" } else { "copies" };
         write!(out, "at most {words} words, {clones} {copies}, about {:.1} us", *time_ns as f64 / 1e3)
     }

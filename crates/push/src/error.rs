@@ -45,7 +45,7 @@ impl PushRule {
             PushRule::Verdict => "every path ends in a verdict",
             PushRule::Unreachable => "nothing comes behind a verdict",
             PushRule::Hook => "copies are sent on send; replies and deliveries are made on receive",
-            PushRule::BoundedTime => "the longest path is bounded in words and in copies",
+            PushRule::BoundedTime => "the longest path is bounded in words, branches and copies",
         }
     }
 }

@@ -20,6 +20,8 @@ pub const TABLE_BYTES_MAX: usize = 65_536;
 pub const FIND_ROWS_MAX: u64 = 1_024;
 /// Words that a run may execute. It bounds the time of a run.
 pub const WORDS_WORST_MAX: u64 = 16_384;
+/// Branches on a path, counted as the compiled program has them. The kernel's verifier remembers 8,192 that it has yet to follow.
+pub const BRANCHES_MAX: u64 = 8_000;
 /// Copies that a run may send.
 pub const CLONES_MAX: u64 = 64;
 /// Bytes before a packet's network header: Ethernet's header.

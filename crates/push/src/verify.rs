@@ -8,7 +8,7 @@
 use crate::bytecode::{PushBound, PushCode, PushInstruction, VerifiedHook, VerifiedProgram};
 use crate::error::{PushError, PushRule};
 use crate::limits::{
-    CELLS_MAX, CLONES_MAX, FIND_ROWS_MAX, HEADERS_BYTES, PACKET_BYTES_MAX, SLOTS_MAX, WORDS_WORST_MAX,
+    BRANCHES_MAX, CELLS_MAX, CLONES_MAX, FIND_ROWS_MAX, HEADERS_BYTES, PACKET_BYTES_MAX, SLOTS_MAX, WORDS_WORST_MAX,
 };
 use crate::parse::LOADS;
 use crate::program::{
@@ -44,6 +44,14 @@ fn verify_hook(program: &PushProgram, body: &PushHookBody) -> Result<VerifiedHoo
             "the longest path through `on {}` has {} words, more than {WORDS_WORST_MAX}",
             body.hook.name(),
             bound.words
+        );
+        return Err(PushError::new(body.line, "on", PushRule::BoundedTime, message));
+    }
+    if bound.branches > BRANCHES_MAX {
+        let message = format!(
+            "the longest path through `on {}` has {} branches, more than {BRANCHES_MAX}",
+            body.hook.name(),
+            bound.branches
         );
         return Err(PushError::new(body.line, "on", PushRule::BoundedTime, message));
     }
@@ -134,6 +142,7 @@ fn value_of(operator: PushOperator, lower: AbstractCell, upper: AbstractCell) ->
 fn both(one: PushBound, other: PushBound) -> PushBound {
     PushBound {
         words: one.words.saturating_add(other.words),
+        branches: one.branches.saturating_add(other.branches),
         clones: one.clones.saturating_add(other.clones),
         time_ns: one.time_ns.saturating_add(other.time_ns),
     }
@@ -142,6 +151,7 @@ fn both(one: PushBound, other: PushBound) -> PushBound {
 fn either(one: PushBound, other: PushBound) -> PushBound {
     PushBound {
         words: one.words.max(other.words),
+        branches: one.branches.max(other.branches),
         clones: one.clones.max(other.clones),
         time_ns: one.time_ns.max(other.time_ns),
     }
@@ -150,6 +160,7 @@ fn either(one: PushBound, other: PushBound) -> PushBound {
 fn repeated(one: PushBound, times: u64) -> PushBound {
     PushBound {
         words: one.words.saturating_mul(times),
+        branches: one.branches.saturating_mul(times),
         clones: one.clones.saturating_mul(times),
         time_ns: one.time_ns.saturating_mul(times),
     }
@@ -157,7 +168,18 @@ fn repeated(one: PushBound, times: u64) -> PushBound {
 
 /// What a word costs without its blocks. Times are estimates for a processor of 2 to 3 GHz.
 fn cost(word: &PushWord, tables: &[PushTable]) -> PushBound {
-    let mut bound = PushBound { words: 1, clones: 0, time_ns: 2 };
+    let branches = match word {
+        PushWord::SetHeader(_) | PushWord::Find(_) => 2,
+        PushWord::Verdict(_) => 5,
+        PushWord::Number(_)
+        | PushWord::Discard
+        | PushWord::Header(_)
+        | PushWord::Let(_)
+        | PushWord::Named(_)
+        | PushWord::Index => 0,
+        _ => 1,
+    };
+    let mut bound = PushBound { words: 1, branches, clones: 0, time_ns: 2 };
     match word {
         PushWord::Load(_) => bound.time_ns = 15,
         PushWord::SetHeader(_) => bound.time_ns = 20,
@@ -321,7 +343,7 @@ impl PushWalk<'_> {
         }
         self.code[test].code = PushCode::LoopTest { slot, count_max: count.high, end: self.code.len() };
         // One word of each round is the test.
-        let round = both(bound, PushBound { words: 1, clones: 0, time_ns: 2 });
+        let round = both(bound, PushBound { words: 1, branches: 1, clones: 0, time_ns: 2 });
         Ok((Some(behind), both(own, repeated(round, count.high))))
     }
 

@@ -141,6 +141,11 @@ fn refusals_name_line_word_and_rule() {
     for (words, message, rule) in cases {
         assert_eq!(refused(words), (message.to_owned(), rule), "{words}");
     }
+    let setters = "udp-source set-source-address ".repeat(5);
+    let (text, rule) = refused(&format!("on send 900 times {setters} end pass"));
+    assert!(text.ends_with(" branches, more than 8000"), "{text}");
+    assert_eq!(rule, PushRule::BoundedTime);
+    assert_eq!(refused("table u 900 { k u16 } on send 5 times i u find discard end pass").1, PushRule::BoundedTime);
     let full = format!("on send {} pass", "1 ".repeat(33));
     assert_eq!(refused(&full), ("line 5: 1 finds the stack full: it has 32 cells".to_owned(), PushRule::Depth));
     let deep = format!("on send {} pass", "1 if ".repeat(17));

@@ -127,11 +127,14 @@ fn the_kernel_takes_long_programs() {
     let head = "program p table t 64 { a u32 b u32 } table u 1000 { k u32 } on send ";
     for words in [
         "60 times i t a 5 = if 1 i t b add discard else i t a 9 < if 2 i t b set end end clone end pass",
-        "40 times 40 times i t a i t b < if 7 i t b set end end end pass",
+        "30 times 40 times i t a i t b < if 7 i t b set end end end pass",
         "source-address u find let row row u k 5 = if 1 row t a set end pass",
-        "t count times i t a u find 999 < if 1 i t b set end end pass".replace("u find", "t find").as_str(),
+        "30 times i t a u find 999 < if 1 i t b set end end pass".replace("u find", "t find").as_str(),
         "0 60 times i t a 3 & if 1 + else 2 + end end 0 t b set pass",
         "300 times udp-source i + set-source-port end pass",
+        "700 times udp-source set-source-address udp-source set-source-address udp-source set-source-address i set-source-port
+         i set-destination-port end pass",
+        "3 times i u find 5 = if 1 i t b add discard end end pass",
     ] {
         let text = format!("{head}{words}");
         let program = load(&text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
