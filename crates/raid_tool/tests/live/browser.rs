@@ -152,10 +152,15 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        if !self.session.is_empty() && !std::thread::panicking() {
-            self.call("DELETE", &self.session, None);
+        // A driver that is ended leaves its browser behind: it has to end that first, also after a failure.
+        if !self.session.is_empty()
+            && let Ok(mut socket) = TcpStream::connect(("127.0.0.1", self.port))
+        {
+            let request = format!("DELETE {} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", self.session, self.port);
+            let _ = socket.set_read_timeout(Some(PATIENCE));
+            let _ = socket.write_all(request.as_bytes());
+            let _ = socket.read(&mut [0; 64]);
         }
-        // The driver takes its browsers along.
         let _ = Command::new("kill").arg(self.driver.id().to_string()).status();
         let _ = self.driver.wait();
     }
