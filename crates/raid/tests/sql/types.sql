@@ -219,23 +219,15 @@ SELECT CAST('2024-01-01' AS timestamp);
 SELECT CAST(5 AS text);
 SELECT CAST(NULL AS int);
 SELECT CAST('1' AS numeric(5,2));
---! missing: the function to_char
 SELECT to_char(1234.5, '9999.99');
---! missing: the function to_char
 SELECT to_char(12, '00009');
---! missing: the function to_char
 SELECT to_char(1234567, '9,999,999');
 SELECT to_char(timestamp '2024-02-29 13:04:05', 'YYYY-MM-DD HH24:MI:SS');
---! missing: the function to_char
 SELECT to_char(timestamp '2024-02-29 13:04:05', 'Dy, DD Mon YYYY HH12:MI AM');
---! missing: the function to_char
 SELECT to_char(date '2024-02-29', 'Day Month DDD');
---! missing: the function to_date
 SELECT to_date('2024-02-29', 'YYYY-MM-DD');
---! missing: the function to_timestamp
 SELECT to_timestamp('2024-02-29 01:02:03', 'YYYY-MM-DD HH24:MI:SS');
 SELECT to_timestamp(0);
---! missing: the function to_number
 SELECT to_number('1,234.5', '9,999.9');
 DROP TABLE all_types;
 

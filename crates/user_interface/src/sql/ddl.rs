@@ -506,6 +506,7 @@ impl<'a> Planner<'a> {
         let what = table.kind().word();
         self.drop_views_of(what, name, cascade, all)?;
         self.drop_referring(&format!("{what} {name}"), &table, None, all, cascade)?;
+        self.drop_defaults_of_others(&table, cascade, all)?;
         self.drops.push(table.storage);
         self.drop_owned_sequences(table.oid, None);
         if let Some(key_name) = &table.primary_key_name {

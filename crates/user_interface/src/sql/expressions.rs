@@ -533,7 +533,8 @@ impl<'a> Compiler<'a> {
             [&operand, &pattern].iter().all(|typed| typed.data_type.is_none_or(|data_type| data_type.is_string()));
         if !strings {
             let symbol = if ignore_case { "~~*" } else { "~~" };
-            return Err(no_operator(symbol, &operand, &pattern).into());
+            // Those of other types the query processor has.
+            return Err(Stop::Beyond(no_operator(symbol, &operand, &pattern)));
         }
         let operand = self.parameters.coerce(operand, Type::Text, Context::Implicit)?;
         let pattern = self.parameters.coerce(pattern, Type::Text, Context::Implicit)?;

@@ -96,6 +96,9 @@ impl Compiler<'_> {
         if !plain || is_aggregate(&name) {
             return Err(beyond("an aggregate or window function"));
         }
+        if name == "normalize" {
+            return Err(beyond("the form of a normalization, which is a word of the grammar"));
+        }
         let (name, is_missing) = match self.called(&name) {
             CalledName::BuiltIn => (name, false),
             // Nothing of an extension is in the system's schema.

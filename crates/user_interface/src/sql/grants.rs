@@ -65,11 +65,11 @@ pub enum Object {
     Schema(String),
     /// A database.
     Database(String),
-    /// A procedure; what it was called (`procedure`, `function`, `routine`), its name, and the types of its arguments if they were given.
+    /// A procedure or function; what it was called (`procedure`, `function`, `routine`), its name, and the types of its arguments if they were given.
     Procedure(&'static str, String, Option<Vec<Type>>),
     /// A type.
     Type(String),
-    /// All procedures of a schema, by the same word; functions are none.
+    /// All functions, procedures or both of a schema, by the same word.
     AllProcedures(&'static str, String),
 }
 

@@ -81,7 +81,7 @@ impl Need {
     }
 }
 
-/// Errors: 42P01 for a table without its schema where the role may not look into that, 42501 for one with it.
+/// Errors: 42P01 for a table without its schema where the role may not look into that, 42501 for one with it; 42883 for a function.
 fn check_schema(needs: &Needs, standing: &Standing, catalog: &Catalog) -> Result<()> {
     if standing.on_place(catalog, Place::Schema).contain(Privileges::USAGE) {
         return Ok(());
@@ -89,8 +89,19 @@ fn check_schema(needs: &Needs, standing: &Standing, catalog: &Catalog) -> Result
     match &needs.unqualified {
         Some(name) => Err(SqlError::new(sqlstate::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))),
         None if needs.qualified => Err(denied_for("schema", "public")),
-        None => Ok(()),
+        None => match needs.functions.iter().find(|name| !namespace::is_marked(name)) {
+            Some(name) => Err(no_function(name, catalog)),
+            None => Ok(()),
+        },
     }
+}
+
+/// 42883 for a function that the role does not see.
+fn no_function(name: &str, catalog: &Catalog) -> Box<SqlError> {
+    let known = catalog.procedures.get(name).map(|(known, _)| known.parameters.as_slice());
+    let types: Vec<&str> = known.unwrap_or_default().iter().map(|(_, known)| known.base_name()).collect();
+    SqlError::new(sqlstate::UNDEFINED_FUNCTION, format!("function {name}({}) does not exist", types.join(", ")))
+        .with_hint("No function matches the given name and argument types. You might need to add explicit type casts.")
 }
 
 /// Errors: 42501 unless the role may do all of it.

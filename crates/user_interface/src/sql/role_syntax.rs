@@ -102,6 +102,8 @@ impl RoleStatement {
             }
             RoleStatement::Owner(Object::Schema(_), _) => "ALTER SCHEMA",
             RoleStatement::Owner(Object::Database(_), _) => "ALTER DATABASE",
+            RoleStatement::Owner(Object::Procedure("function", ..), _) => "ALTER FUNCTION",
+            RoleStatement::Owner(Object::Procedure("routine", ..), _) => "ALTER ROUTINE",
             RoleStatement::Owner(..) => "ALTER PROCEDURE",
             RoleStatement::Reassign(..) => "REASSIGN OWNED",
             RoleStatement::DropOwned(..) => "DROP OWNED",

@@ -381,6 +381,39 @@ impl Planner<'_> {
         }
     }
 
+    /// A table is dropped, and its sequences with it, from which the defaults of others may draw. `all`: names that are dropped together. Errors: 2BP01 for such a default, unless
+    /// CASCADE takes it along.
+    pub(super) fn drop_defaults_of_others(
+        &mut self,
+        dropped: &TableSchema,
+        cascade: bool,
+        all: &[String],
+    ) -> Result<()> {
+        for sequence in self.owned(dropped.oid, None) {
+            for table in self.tables_with_default(&sequence.name) {
+                if table.oid == dropped.oid || all.contains(&table.name) {
+                    continue;
+                }
+                let mut table = TableSchema::clone(&table);
+                for column in &mut table.columns {
+                    if !column.default.as_deref().is_some_and(|default| draws_from(default, &sequence.name)) {
+                        continue;
+                    }
+                    let dependent = format!("default value for column {} of table {}", column.name, table.name);
+                    if !cascade {
+                        let detail = format!("{dependent} depends on sequence {}", sequence.name);
+                        return Err(SqlError::needed(format!("table {}", dropped.name), detail));
+                    }
+                    let notice = format!("drop cascades to {dependent}");
+                    self.notices.push(*SqlError::new(sqlstate::SUCCESSFUL_COMPLETION, notice));
+                    column.default = None;
+                }
+                self.write_table(table);
+            }
+        }
+        Ok(())
+    }
+
     /// TRUNCATE ... RESTART IDENTITY.
     pub(super) fn restart_owned_sequences(&mut self, table: u32) -> Result<()> {
         for sequence in self.owned(table, None) {
