@@ -251,6 +251,16 @@ fn a_moment_before_a_total_failure_lacks_what_the_failure_took() {
     must_hold(&storm(691, 3));
 }
 
+/// If this fails, a moment is held to have what was acknowledged before it, though the archive is of a site whose clock was ahead when the others went on without it: by
+/// its clock the moment had come before.
+#[test]
+fn a_moment_that_a_clock_had_passed_is_an_earlier_one() {
+    let bounds = RunBounds { turns: turns_of(1_699), takes: true, ..RunBounds::default() };
+    let outcome = run(1_699, 3, Planted::none(), bounds);
+    must_hold(&outcome);
+    assert!(outcome.statistics.other.contains_key("moments that their site had passed before it was left out"));
+}
+
 /// If this fails, all sites wait after a total failure, although nothing is lost: one was put back and mended, an old log remembers marks of the lives that
 /// it lacks, and a member died before it had logged the epoch that restarts them.
 #[test]
