@@ -251,6 +251,13 @@ fn a_moment_before_a_total_failure_lacks_what_the_failure_took() {
     must_hold(&storm(691, 3));
 }
 
+/// If this fails, a world made from a snapshot answers for a value that power had taken back in the first world, after the snapshot's cut.
+#[test]
+fn a_restored_world_does_not_answer_for_what_was_drawn_before() {
+    let bounds = RunBounds { turns: turns_of(1_926), ..RunBounds::default() };
+    must_hold(&run(1_926, 5, Planted::none(), bounds));
+}
+
 /// If this fails, a moment is held to have what was acknowledged before it, though the archive is of a site whose clock was ahead when the others went on without it: by
 /// its clock the moment had come before.
 #[test]

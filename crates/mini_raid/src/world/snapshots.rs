@@ -6,6 +6,7 @@
 
 use super::World;
 use crate::bounds::RunBounds;
+use crate::checkers::draws::DrawnValues;
 use crate::event::SimulatedEvent;
 use crate::history::{Loss, ObservedTransaction, RunHistory, TransactionFate};
 use crate::limits::EVENTS_MAX;
@@ -346,8 +347,9 @@ impl World {
         second.oracle.set_up(epoch);
         second.history = history_at(&self.history, cut);
         second.workload = self.workload.clone();
-        // Its values are given out again.
+        // The sequence's values are given out again, so nobody draws. What was drawn is the first world's to answer for, which knows when power was lost.
         second.workload.mix.draws = false;
+        second.workload.drawn = DrawnValues::default();
         second.begin_at(self.now + 1);
         Ok(second)
     }
