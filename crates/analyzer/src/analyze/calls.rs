@@ -293,6 +293,10 @@ impl<'a> Analyzer<'a> {
             }
             Err(error) => return Err(error.at(at)),
         };
+        // What a statement may do is settled by the calls that stand in it as calls.
+        if crate::facts::Facts::postgresql15().function(found.function).is_none() {
+            return super::not_built("a call of a user's function as a column", at);
+        }
         if found.kind != FunctionKind::Function {
             let arguments = self.taken(vec![row], &found)?;
             return self.aggregate_of(found.function, arguments, found.result, Some(at)).map(Some);

@@ -197,3 +197,11 @@ DROP SCHEMA tools CASCADE;
 DROP FUNCTION add_one, twice(int, int), or_zero(int);
 SELECT add_one(1);
 DROP TABLE parts;
+--! unsupported
+CREATE FUNCTION ceil(a text) RETURNS text LANGUAGE sql AS 'SELECT a';
+--! unsupported
+CREATE FUNCTION unnest(a text) RETURNS text LANGUAGE sql AS 'SELECT a';
+CREATE FUNCTION apart(a int) RETURNS int LANGUAGE sql AS 'SELECT a + 1';
+--! unsupported
+SELECT g.apart FROM generate_series(1, 2) AS g;
+DROP FUNCTION apart(int);

@@ -7,6 +7,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::PROCEDURE_PARAMETERS_MAX;
 use crate::sql::ddl::Planner;
 use crate::sql::denials::OwnerReach;
+use crate::sql::extension_functions::each_call;
 use crate::sql::function_calls::called;
 use crate::sql::given::Context;
 use crate::sql::literals::text_of;
@@ -20,6 +21,7 @@ use crate::sql::qualify::qualified;
 use crate::sql::types::{data_type, user_type_name};
 use crate::sql::views;
 use messages::Key;
+use messages::namespace;
 use messages::privilege::Rights;
 use messages::schema::{
     Catalog, CatalogEntry, FunctionSchema, ProcedureSchema, RoutineResult, RoutineVolatility, TableSchema,
@@ -48,6 +50,7 @@ pub fn definition(create: &ast::CreateFunction, context: &Context) -> Result<New
         return Err(SqlError::unsupported("a function with SECURITY DEFINER or SET"));
     }
     let FunctionSignature { parameters, columns, defaults, mut modes } = signature(create)?;
+    check_callable(namespace::bare(&names::own_relation(&create.name)?), parameters.len())?;
     let (result, returns_set) = result(create.return_type.as_ref(), columns, &parameters)?;
     match (&result, modes.contains(['o', 'b'])) {
         (RoutineResult::Value(_), _) => modes.clear(),
@@ -236,7 +239,34 @@ fn body(create: &ast::CreateFunction, context: &Context) -> Result<(String, Stri
         }
         Ok(known.map_or_else(|| parsed.text.to_string(), |known| known.to_string()))
     })?;
-    Ok((text, query))
+    // What a caller needs is read from it.
+    let is_query = |parsed: &parse::Parsed| matches!(parsed.statement, Statement::Sql(_));
+    match parse::statement(&query).map_err(anywhere)? {
+        Some(parsed) if is_query(&parsed) => Ok((text, query)),
+        _ => Err(SqlError::unsupported("a function with this query")),
+    }
+}
+
+/// Errors: 0A000 for a name whose calls the parser reads as something else than calls: rights are settled by the calls that it finds.
+fn check_callable(name: &str, parameters: usize) -> Result<()> {
+    for count in 0..=parameters {
+        let arguments = vec!["NULL"; count].join(", ");
+        for text in [format!("SELECT {name}({arguments})"), format!("SELECT 1 FROM {name}({arguments})")] {
+            // A name that has to be quoted stands in quotes in each call.
+            let Ok(Some(parsed)) = parse::statement(&text) else { continue };
+            let Statement::Sql(tree) = &parsed.statement else { continue };
+            let mut is_found = false;
+            let find =
+                |called: &ast::ObjectName| is_found |= names::own_relation(called).is_ok_and(|called| called == name);
+            tree.with(|statement| each_call(statement, find));
+            if !is_found {
+                return Err(SqlError::unsupported(format!(
+                    "a function that is called \"{name}\", as a construct of SQL is"
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// `f(integer)`, as messages name a function.
