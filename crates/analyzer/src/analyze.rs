@@ -67,6 +67,8 @@ pub struct Analyzed {
     pub parameters: Vec<TypeId>,
     /// What was looked up by name, with its version; zero for what was not there.
     pub relies_on: Vec<(LookUp, u64)>,
+    /// How deep what it is made of stands within each other.
+    pub depth: u32,
 }
 
 impl Analyzed {
@@ -101,8 +103,8 @@ pub fn analyze(
     let query = analyzer.statement(&parsed.statement, true)?;
     analyzer.check_parameters()?;
     let parameters = analyzer.parameters.settled()?.to_vec();
-    let tree = analyzer.tree;
-    Ok(Analyzed { tree, query, parameters, relies_on: noting.into_notes() })
+    let (tree, depth) = (analyzer.tree, analyzer.deepest);
+    Ok(Analyzed { tree, query, parameters, relies_on: noting.into_notes(), depth })
 }
 
 /// An analysis under way.
@@ -113,6 +115,8 @@ struct Analyzer<'a> {
     parameters: Parameters,
     levels: Vec<Level<'a>>,
     depth: u32,
+    /// The greatest depth so far.
+    deepest: u32,
     steps: u32,
     /// Operators of the chains that are open.
     chains: usize,
@@ -149,6 +153,7 @@ impl<'a> Analyzer<'a> {
             parameters,
             levels: Vec::new(),
             depth: 0,
+            deepest: 0,
             steps: 0,
             chains: 0,
             routine: None,
@@ -177,6 +182,7 @@ impl<'a> Analyzer<'a> {
             return Err(AnalysisError::new(QUERY_CANCELED, "canceling statement due to user request"));
         }
         self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
         let result = inside(self);
         self.depth -= 1;
         result

@@ -110,6 +110,8 @@ pub fn plan_or_reason(
         patterns: evaluation::PatternCache::default(),
         arguments: None,
         routines: Vec::new(),
+        routine_calls: 0,
+        depth: analyzed.depth,
     };
     match planner.query(analyzed.query) {
         Ok(root) => Ok(Ok(Arc::new(QueryPlan {
@@ -165,6 +167,10 @@ struct QueryPlanner<'a> {
     arguments: Option<usize>,
     /// The users' functions whose queries are being planned, one within the other.
     routines: Vec<analyzer::types::FunctionId>,
+    /// How many calls of them were planned.
+    routine_calls: u32,
+    /// How deep the statement is, with the queries that are being planned one within the other.
+    depth: u32,
 }
 
 /// A place of a frame.

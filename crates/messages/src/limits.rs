@@ -44,3 +44,6 @@ pub const COPY_ITEMS_MAX: usize = 2_000;
 pub const COPY_BYTES_MAX: usize = 1 << 20;
 /// Sites of an instance.
 pub const SITES_MAX: usize = 16;
+
+/// Bytes of the queries of all users' functions that a statement calls: they are read where the statement is compiled, which keeps others waiting.
+pub const FUNCTION_BYTES_MAX: usize = 256 << 10;

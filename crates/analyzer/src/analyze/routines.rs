@@ -61,10 +61,11 @@ pub fn analyze_routine(
         }
     };
     analyzer.check_parameters()?;
+    let depth = analyzer.deepest;
     let mut tree = analyzer.tree;
     // Places are in a text that no client has sent.
     tree.expressions.iter_mut().for_each(|expression| (expression.at, expression.first) = (None, None));
-    Ok(Analyzed { tree, query, parameters: types, relies_on: noting.into_notes() })
+    Ok(Analyzed { tree, query, parameters: types, relies_on: noting.into_notes(), depth })
 }
 
 impl Analyzer<'_> {

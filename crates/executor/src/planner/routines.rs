@@ -9,12 +9,15 @@ use crate::access::RoutineMeaning;
 use crate::expression::{CompiledExpression, SubplanKind, SubplanUse};
 use crate::plan::{PlanNode, RoutineScan};
 use analyzer::Analyzed;
+use analyzer::limits::DEPTH_MAX;
 use analyzer::tree::ExprId;
 use analyzer::types::FunctionId;
 use std::sync::Arc;
 
 /// How many functions may call each other, one within the other. A function that calls itself ends nowhere: its query is planned once for each call.
 const ROUTINES_WITHIN_MAX: usize = 32;
+/// How many calls may be planned: a function that calls another one twice, which calls a third one twice, and so on, has many.
+const ROUTINE_CALLS_MAX: u32 = 1_000;
 /// Rows that a function that returns a set is taken to yield, as PostgreSQL takes it.
 const ROUTINE_ROWS: f64 = 1_000.0;
 
@@ -104,8 +107,13 @@ impl<'a> QueryPlanner<'a> {
         if self.routines.contains(&function) {
             return not_built("a function that calls itself");
         }
-        if self.routines.len() >= ROUTINES_WITHIN_MAX {
+        // What is evaluated goes as deep as all of them together.
+        if self.routines.len() >= ROUTINES_WITHIN_MAX || self.depth + body.depth > DEPTH_MAX {
             return not_built("functions that call each other so deeply");
+        }
+        self.routine_calls += 1;
+        if self.routine_calls > ROUTINE_CALLS_MAX {
+            return not_built("a statement with so many calls of users' functions");
         }
         // Frames are found by their numbers when the plan runs, but nothing in those around is looked at.
         let nothing = ColumnFrame::empty(usize::MAX);
@@ -123,7 +131,9 @@ impl<'a> QueryPlanner<'a> {
         );
         let (logged, volatile) = (self.outer_log.len(), self.volatile_calls);
         self.routines.push(function);
+        self.depth += body.depth;
         let planned = self.query(body.query);
+        self.depth -= body.depth;
         self.routines.pop();
         self.outer_log.truncate(logged);
         (self.tree, self.frames, self.levels, self.wanted, self.case_constants, self.working_reads, self.arguments) =

@@ -4,6 +4,7 @@
 
 use super::catalog::{SnapshotCatalog, typed};
 use crate::error::QueryError;
+use crate::planning::go_on;
 use analyzer::facts::{Function, FunctionKind, Parameter, ParameterMode, Volatility};
 use analyzer::reliance::LookUp;
 use analyzer::tree::Node;
@@ -11,6 +12,7 @@ use analyzer::types::{FunctionId, NONE, RECORD, VOID};
 use analyzer::{Analyzed, Routine, RoutineForm, TypeId};
 use executor::RoutineMeaning;
 use grammar::ast::Statement;
+use messages::limits::FUNCTION_BYTES_MAX;
 use messages::namespace;
 use messages::schema::{FunctionSchema, ProcedureSchema, RoutineResult, RoutineVolatility};
 use std::collections::BTreeMap;
@@ -84,10 +86,15 @@ pub(super) fn row(known: &ProcedureSchema) -> Function {
 /// The meaning of all functions that a statement calls.
 pub(super) fn called(names: &SnapshotCatalog<'_>, analyzed: &Analyzed) -> Result<CalledRoutines, RoutineRefusal> {
     let mut called = CalledRoutines::default();
-    let mut open = functions_in(analyzed);
+    let (mut open, mut bytes) = (functions_in(analyzed), 0);
     while let Some(function) = open.pop() {
         let Some(known) = names.routine(function).filter(|_| !called.bodies.contains_key(&function)) else { continue };
         let Some(schema) = &known.function else { continue };
+        bytes += schema.query.len();
+        if bytes > FUNCTION_BYTES_MAX {
+            return Err(RoutineRefusal::NotBuilt("a statement that calls such long functions".to_owned()));
+        }
+        go_on().map_err(|cancelled| RoutineRefusal::Wrong(cancelled.into()))?;
         let body = body(names, known, schema)?;
         for part in std::iter::once(&body.body).chain(&body.defaults) {
             open.extend(functions_in(part));

@@ -125,6 +125,8 @@ const STATEMENTS: &[&str] = &[
     "CALL p(5)",
     "SELECT f(1)",
     "SELECT * FROM f(2)",
+    "SELECT (SELECT max(f(x)) FROM generate_series(1, 2) AS x)",
+    "COPY (SELECT f(1)) TO STDOUT",
     "SELECT d FROM u WHERE f(a) > 1",
     "UPDATE u SET d = f(a)::text",
     "PREPARE q AS SELECT f(1); EXECUTE q",
@@ -430,4 +432,41 @@ fn no_detour_leads_to_what_is_denied() {
         &mut admin,
         "RESET ROLE; ALTER TABLE secret OWNER TO actor; SET ROLE actor; SELECT setval('secret_id_seq', 9)",
     );
+}
+
+/// What a function reads would be read by who may not, where the call is not seen as one.
+#[test]
+fn no_call_of_a_function_goes_unseen() {
+    let world = World::start();
+    let mut admin = Wire::connect(world.sql(1), "raid", "raid");
+    done(&mut admin, "CREATE ROLE actor LOGIN; CREATE TABLE secret (n int PRIMARY KEY); INSERT INTO secret VALUES (42)");
+    done(&mut admin, "CREATE FUNCTION told(x int) RETURNS int LANGUAGE sql AS 'SELECT n + x FROM secret'");
+    done(&mut admin, "CREATE FUNCTION twice(x int) RETURNS int LANGUAGE sql AS 'SELECT told(x) * 2'");
+    done(&mut admin, "CREATE FUNCTION filled(x int DEFAULT told(1)) RETURNS int LANGUAGE sql AS 'SELECT x'");
+    done(&mut admin, "CREATE TABLE mine (a int); INSERT INTO mine VALUES (1); GRANT ALL ON mine TO actor; SET ROLE actor");
+    for (sql, code) in [
+        ("SELECT told(0)", "42501"),
+        ("SELECT public.told(0)", "42501"),
+        ("SELECT twice(0)", "42501"),
+        ("SELECT filled()", "42501"),
+        ("SELECT * FROM told(0)", "42501"),
+        ("SELECT * FROM mine, LATERAL told(a)", "42501"),
+        ("SELECT g.told FROM generate_series(1, 1) AS g", "0A000"),
+        ("SELECT count(*) FILTER (WHERE told(a) > 1) FROM mine", "42501"),
+        ("SELECT a FROM mine ORDER BY told(a)", "42501"),
+        ("WITH w AS (SELECT told(0)) SELECT * FROM w", "42501"),
+        ("INSERT INTO mine VALUES (told(0))", "42501"),
+        ("UPDATE mine SET a = told(a)", "42501"),
+        ("DELETE FROM mine WHERE a = told(0) - 41", "42501"),
+        ("CREATE TABLE taken AS SELECT told(0)", "42501"),
+        ("COPY (SELECT told(0)) TO STDOUT", "42501"),
+        ("DECLARE c CURSOR WITH HOLD FOR SELECT told(0)", "42501"),
+        ("PREPARE q AS SELECT told(0); EXECUTE q", "42501"),
+        ("EXPLAIN SELECT told(0)", "42501"),
+    ] {
+        let answer = admin.simple(sql, None);
+        assert!(answer.error() == Some(code) || sql.starts_with("CREATE TABLE"), "{sql}: {answer:?}");
+        assert!(!answer.lines.iter().any(|line| line.contains("42") && line.starts_with("row")), "{sql}: {answer:?}");
+        let _ = admin.simple("DEALLOCATE ALL", None);
+    }
 }

@@ -2,9 +2,11 @@
 //!
 //! Invariant: what a statement needs and relies on includes what the functions that it calls need and rely on, one within the other.
 
+use crate::errors::{SqlError, sqlstate};
 use crate::sql::extension_functions::each_call;
 use crate::sql::names;
 use crate::sql::parse::{self, Statement};
+use messages::limits::FUNCTION_BYTES_MAX;
 use messages::schema::{Catalog, ProcedureSchema};
 use sqlparser::ast;
 use std::collections::BTreeSet;
@@ -22,19 +24,39 @@ pub(super) fn called<T: ast::Visit>(part: &T, catalog: &Catalog) -> BTreeSet<Str
     found
 }
 
-/// All functions that a tree calls, those that these call among them, with the statements that they are.
-pub(super) fn called_within<T: ast::Visit>(part: &T, catalog: &Catalog) -> Vec<(Arc<ProcedureSchema>, parse::Parsed)> {
+/// The functions that a tree calls, those that these call among them.
+#[derive(Default)]
+pub(super) struct CalledFunctions {
+    /// Each with the statement that it is.
+    pub all: Vec<(Arc<ProcedureSchema>, parse::Parsed)>,
+    /// Whether there are more: they are too long to be read, or cannot be.
+    pub has_more: bool,
+}
+
+/// All functions that a tree calls.
+pub(super) fn called_within<T: ast::Visit>(part: &T, catalog: &Catalog) -> CalledFunctions {
     let mut open: Vec<String> = called(part, catalog).into_iter().collect();
     let mut seen = BTreeSet::new();
-    let mut found = Vec::new();
+    let (mut found, mut bytes) = (CalledFunctions::default(), 0);
     while let Some(name) = open.pop() {
         let Some((known, _)) = catalog.procedures.get(&name).filter(|_| seen.insert(name.clone())) else { continue };
-        let query = known.function.as_ref().map(|function| &function.query);
-        let Some(parsed) = query.and_then(|query| parse::statement(query).ok().flatten()) else { continue };
+        let Some(function) = &known.function else { continue };
+        bytes += function.query.len();
+        let parsed = if bytes > FUNCTION_BYTES_MAX { None } else { parse::statement(&function.query).ok().flatten() };
+        let Some(parsed) = parsed else {
+            found.has_more = true;
+            return found;
+        };
         if let Statement::Sql(tree) = &parsed.statement {
             open.extend(tree.with(|statement| called(statement, catalog)));
         }
-        found.push((known.clone(), parsed));
+        found.all.push((known.clone(), parsed));
     }
     found
+}
+
+/// 54000 for a statement that calls functions which are too long to be read for it.
+pub(super) fn too_long() -> Box<SqlError> {
+    let message = format!("the functions that a statement calls may have {FUNCTION_BYTES_MAX} bytes together");
+    SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message)
 }

@@ -40,7 +40,9 @@ struct Collector<'a> {
 pub fn of(statement: &ast::Statement, catalog: &Catalog) -> Needs {
     let mut needs = directly(statement, catalog);
     // A function reads with the rights of who calls it.
-    for (known, parsed) in called_within(statement, catalog) {
+    let called = called_within(statement, catalog);
+    needs.has_more |= called.has_more;
+    for (known, parsed) in called.all {
         needs.functions.push(known.name.clone());
         if let Statement::Sql(query) = &parsed.statement {
             let of_one = query.with(|query| directly(query, catalog));
@@ -78,6 +80,7 @@ pub fn of_call(function: &ast::Function, body: &[Parsed], lookup: &NameLookup) -
             });
             needs.tables.extend(of_one.tables);
             needs.functions.extend(of_one.functions);
+            needs.has_more |= of_one.has_more;
             needs.monitors |= of_one.monitors;
             needs.qualified |= of_one.qualified;
             needs.unqualified = needs.unqualified.or(of_one.unqualified);

@@ -52,7 +52,7 @@ pub(super) fn relations(statement: &ast::Statement) -> Vec<String> {
 pub(super) fn functions_called<T: ast::Visit>(part: &T, catalog: &Catalog) -> Vec<Key> {
     let mut keys = Vec::new();
     each_call(part, |name| keys.extend(names::own_relation(name).ok().map(|name| CatalogEntry::procedure_key(&name))));
-    for (known, parsed) in called_within(part, catalog) {
+    for (known, parsed) in called_within(part, catalog).all {
         keys.push(CatalogEntry::procedure_key(&known.name));
         if let Statement::Sql(tree) = &parsed.statement {
             let relations = tree.with(relations);

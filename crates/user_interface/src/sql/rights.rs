@@ -5,6 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::denials::denied_for;
+use crate::sql::function_calls::too_long;
 use messages::namespace;
 use messages::privilege::{Grant, PUBLIC, Privileges};
 use messages::role::BOOTSTRAP_OID;
@@ -38,6 +39,8 @@ pub struct Needs {
     pub procedures: Vec<String>,
     /// Names of users' functions that it calls, each found in the catalog.
     pub functions: Vec<String>,
+    /// There is more that it needs: functions that it calls are too long to be read.
+    pub has_more: bool,
     /// It reads what the schema `raid` shows.
     pub monitors: bool,
     /// A table is named without its schema.
@@ -108,6 +111,9 @@ fn no_function(name: &str, catalog: &Catalog) -> Box<SqlError> {
 fn check(needs: &Needs, standing: &Standing, catalog: &Catalog) -> Result<()> {
     if standing.is_superuser() {
         return Ok(());
+    }
+    if needs.has_more {
+        return Err(too_long());
     }
     if needs.monitors && !standing.monitors() {
         return Err(denied_for("view", "contention"));

@@ -8,7 +8,7 @@ use crate::limits::PROCEDURE_PARAMETERS_MAX;
 use crate::sql::ddl::Planner;
 use crate::sql::denials::OwnerReach;
 use crate::sql::extension_functions::each_call;
-use crate::sql::function_calls::called;
+use crate::sql::function_calls::{called, too_long};
 use crate::sql::given::Context;
 use crate::sql::literals::text_of;
 use crate::sql::lookup::NameLookup;
@@ -21,6 +21,7 @@ use crate::sql::qualify::qualified;
 use crate::sql::types::{data_type, user_type_name};
 use crate::sql::views;
 use messages::Key;
+use messages::limits::FUNCTION_BYTES_MAX;
 use messages::namespace;
 use messages::privilege::Rights;
 use messages::schema::{
@@ -239,6 +240,9 @@ fn body(create: &ast::CreateFunction, context: &Context) -> Result<(String, Stri
         }
         Ok(known.map_or_else(|| parsed.text.to_string(), |known| known.to_string()))
     })?;
+    if query.len() > FUNCTION_BYTES_MAX {
+        return Err(too_long());
+    }
     // What a caller needs is read from it.
     let is_query = |parsed: &parse::Parsed| matches!(parsed.statement, Statement::Sql(_));
     match parse::statement(&query).map_err(anywhere)? {
