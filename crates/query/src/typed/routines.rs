@@ -90,7 +90,7 @@ pub(super) fn called(names: &SnapshotCatalog<'_>, analyzed: &Analyzed) -> Result
     while let Some(function) = open.pop() {
         let Some(known) = names.routine(function).filter(|_| !called.bodies.contains_key(&function)) else { continue };
         let Some(schema) = &known.function else { continue };
-        bytes += schema.query.len();
+        bytes += schema.query.len() + schema.defaults.iter().map(String::len).sum::<usize>();
         if bytes > FUNCTION_BYTES_MAX {
             return Err(RoutineRefusal::NotBuilt("a statement that calls such long functions".to_owned()));
         }

@@ -439,11 +439,17 @@ fn no_detour_leads_to_what_is_denied() {
 fn no_call_of_a_function_goes_unseen() {
     let world = World::start();
     let mut admin = Wire::connect(world.sql(1), "raid", "raid");
-    done(&mut admin, "CREATE ROLE actor LOGIN; CREATE TABLE secret (n int PRIMARY KEY); INSERT INTO secret VALUES (42)");
+    done(
+        &mut admin,
+        "CREATE ROLE actor LOGIN; CREATE TABLE secret (n int PRIMARY KEY); INSERT INTO secret VALUES (42)",
+    );
     done(&mut admin, "CREATE FUNCTION told(x int) RETURNS int LANGUAGE sql AS 'SELECT n + x FROM secret'");
     done(&mut admin, "CREATE FUNCTION twice(x int) RETURNS int LANGUAGE sql AS 'SELECT told(x) * 2'");
     done(&mut admin, "CREATE FUNCTION filled(x int DEFAULT told(1)) RETURNS int LANGUAGE sql AS 'SELECT x'");
-    done(&mut admin, "CREATE TABLE mine (a int); INSERT INTO mine VALUES (1); GRANT ALL ON mine TO actor; SET ROLE actor");
+    done(
+        &mut admin,
+        "CREATE TABLE mine (a int); INSERT INTO mine VALUES (1); GRANT ALL ON mine TO actor; SET ROLE actor",
+    );
     for (sql, code) in [
         ("SELECT told(0)", "42501"),
         ("SELECT public.told(0)", "42501"),

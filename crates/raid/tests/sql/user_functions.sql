@@ -205,3 +205,4 @@ CREATE FUNCTION apart(a int) RETURNS int LANGUAGE sql AS 'SELECT a + 1';
 --! unsupported
 SELECT g.apart FROM generate_series(1, 2) AS g;
 DROP FUNCTION apart(int);
+CREATE FUNCTION asks(a int DEFAULT (SELECT 1)) RETURNS int LANGUAGE sql AS 'SELECT a';

@@ -27,7 +27,7 @@ pub(super) fn called<T: ast::Visit>(part: &T, catalog: &Catalog) -> BTreeSet<Str
 /// The functions that a tree calls, those that these call among them.
 #[derive(Default)]
 pub(super) struct CalledFunctions {
-    /// Each with the statement that it is.
+    /// Each with the statement that it is, and with those that its defaults are.
     pub all: Vec<(Arc<ProcedureSchema>, parse::Parsed)>,
     /// Whether there are more: they are too long to be read, or cannot be.
     pub has_more: bool,
@@ -41,16 +41,19 @@ pub(super) fn called_within<T: ast::Visit>(part: &T, catalog: &Catalog) -> Calle
     while let Some(name) = open.pop() {
         let Some((known, _)) = catalog.procedures.get(&name).filter(|_| seen.insert(name.clone())) else { continue };
         let Some(function) = &known.function else { continue };
-        bytes += function.query.len();
-        let parsed = if bytes > FUNCTION_BYTES_MAX { None } else { parse::statement(&function.query).ok().flatten() };
-        let Some(parsed) = parsed else {
-            found.has_more = true;
-            return found;
-        };
-        if let Statement::Sql(tree) = &parsed.statement {
-            open.extend(tree.with(|statement| called(statement, catalog)));
+        let defaults = function.defaults.iter().map(|default| format!("SELECT {default}"));
+        for text in std::iter::once(function.query.clone()).chain(defaults) {
+            bytes += text.len();
+            let parsed = if bytes > FUNCTION_BYTES_MAX { None } else { parse::statement(&text).ok().flatten() };
+            let Some(parsed) = parsed else {
+                found.has_more = true;
+                return found;
+            };
+            if let Statement::Sql(tree) = &parsed.statement {
+                open.extend(tree.with(|statement| called(statement, catalog)));
+            }
+            found.all.push((known.clone(), parsed));
         }
-        found.all.push((known.clone(), parsed));
     }
     found
 }

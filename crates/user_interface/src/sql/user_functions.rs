@@ -31,6 +31,7 @@ use messages::schema::{
 use privileges::Kind;
 use sqlparser::ast;
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use values::Type;
 
@@ -51,6 +52,7 @@ pub fn definition(create: &ast::CreateFunction, context: &Context) -> Result<New
         return Err(SqlError::unsupported("a function with SECURITY DEFINER or SET"));
     }
     let FunctionSignature { parameters, columns, defaults, mut modes } = signature(create)?;
+    defaults.iter().try_for_each(|default| check_default(default, context))?;
     check_callable(namespace::bare(&names::own_relation(&create.name)?), parameters.len())?;
     let (result, returns_set) = result(create.return_type.as_ref(), columns, &parameters)?;
     match (&result, modes.contains(['o', 'b'])) {
@@ -249,6 +251,28 @@ fn body(create: &ast::CreateFunction, context: &Context) -> Result<(String, Stri
         Some(parsed) if is_query(&parsed) => Ok((text, query)),
         _ => Err(SqlError::unsupported("a function with this query")),
     }
+}
+
+/// Errors: 0A000 for a default with a query in it, or with what is found by its schema alone.
+fn check_default(default: &str, context: &Context) -> Result<()> {
+    let is_query = |expression: &ast::Expr| match expression {
+        ast::Expr::Subquery(_) | ast::Expr::Exists { .. } | ast::Expr::InSubquery { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let parsed = parse::statement(&format!("SELECT {default}"))?;
+    let Some(Statement::Sql(tree)) = parsed.map(|parsed| parsed.statement) else {
+        return Err(SqlError::unsupported("a default of this form"));
+    };
+    tree.with(|statement| {
+        if ast::visit_expressions(statement, is_query).is_break() {
+            let message = "cannot use subquery in DEFAULT expression";
+            return Err(SqlError::new(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
+        match qualified(statement, &NameLookup::new(context.all, context.facts))? {
+            Some(_) => Err(SqlError::unsupported("a default of a parameter that names what is in another schema")),
+            None => Ok(()),
+        }
+    })
 }
 
 /// Errors: 0A000 for a name whose calls the parser reads as something else than calls: rights are settled by the calls that it finds.
