@@ -1,6 +1,5 @@
 //! `raid console` in a real browser, before the cluster of `raid start`. Without a driver a test says so and passes.
 
-#[path = "../../raid_tool/tests/live/mod.rs"]
 mod live;
 
 use live::LiveCluster;
