@@ -104,6 +104,8 @@ pub(crate) fn read(
     }
     match analyzed {
         Ok(analyzed) => planned(catalog, &names, &analyzed, sizes, &session.constants_zone),
+        // There are such functions nowhere else.
+        Err(error) if is_unbuilt(&error.message) && names.has_called() => TypedReading::Refused(error.into()),
         Err(error) if is_bound(error.sqlstate) || is_unbuilt(&error.message) => TypedReading::Elsewhere(error.message),
         Err(error) => TypedReading::Refused(error.into()),
     }
