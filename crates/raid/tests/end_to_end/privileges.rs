@@ -448,7 +448,7 @@ fn no_call_of_a_function_goes_unseen() {
     done(&mut admin, "CREATE FUNCTION filled(x int DEFAULT told(1)) RETURNS int LANGUAGE sql AS 'SELECT x'");
     done(
         &mut admin,
-        "CREATE TABLE mine (a int); INSERT INTO mine VALUES (1); GRANT ALL ON mine TO actor; GRANT CREATE ON SCHEMA public TO actor; SET ROLE actor",
+        "CREATE TABLE mine (a int PRIMARY KEY); INSERT INTO mine VALUES (1); GRANT ALL ON mine TO actor; GRANT CREATE ON SCHEMA public TO actor; SET ROLE actor",
     );
     for (sql, code) in [
         ("SELECT told(0)", "42501"),
