@@ -4,10 +4,11 @@
 //! epoch still stands and all leases hold after the read; a transaction is tried again only when nothing of it is left and the client
 //! has been told nothing, under a new identifier and its first age; what clients were told of, only its commit is (`commit`).
 
+use crate::ahead_commits::{begin_chunk, committed_ahead, is_claim, is_of_numbers, numbers_taken, storages_used_up};
 use crate::commit::settle_first;
 use crate::exchange::SessionExchange;
 use crate::execution::ProgramExecution;
-use crate::need::{ExecutorEvent, ExecutorNeed, catalog_item};
+use crate::need::{ExecutorEvent, ExecutorNeed};
 use crate::reads::{self, ReadProgress, ReadState};
 use crate::release::release;
 use crate::scene::{ExecutorStep, NumberSources};
@@ -19,15 +20,12 @@ use crate::work::{DriverRequest, RequestedJob, Waits};
 use messages::access::AccessReply;
 use messages::commit::CommitRequest;
 use messages::conflict::{Conflict, ConflictKind};
-use messages::item::{ItemRead, Write};
 use messages::limits::SERVICE_PATIENCE;
 use messages::method::MethodReport;
 use messages::planted;
-use messages::planted::Planted;
 use messages::replication::{Increments, Service, ServiceRequest};
-use messages::schema::CatalogEntry;
-use messages::session::{AccessMode, CommitReceipt, Failure, SessionReply};
-use messages::{Age, History, Item, Row, TableId, Timestamp, TransactionId};
+use messages::session::{AccessMode, CommitReceipt, Failure, Isolation, SessionReply};
+use messages::{Age, Timestamp, TransactionId};
 use std::sync::Arc;
 
 impl DriverSession {
@@ -40,10 +38,22 @@ impl DriverSession {
     pub(crate) fn begin(&mut self, exchange: &mut SessionExchange) {
         let (work, transaction) = self.parts();
         let is_pure = matches!(&work.job, RequestedJob::Execute(execution) if execution.is_pure());
-        if is_pure || transaction.has_begun() {
+        let wants_snapshot = transaction.wants_snapshot(exchange.shared.planted);
+        // Whatever it does, the first statement at REPEATABLE READ fixes what the others read.
+        let is_first = wants_snapshot && transaction.isolation() == Isolation::RepeatableRead;
+        if is_pure && !is_first || transaction.has_begun() && !wants_snapshot {
             return self.run(ExecutorEvent::Go, exchange);
         }
         let tag = exchange.tag();
+        if transaction.isolation() != Isolation::Serializable
+            && planted!(exchange.shared.planted, ReadSnapshotUnconfirmed)
+        {
+            work.waits = Waits::Begin { tag };
+            return exchange.commit(match transaction.has_begun() {
+                true => CommitRequest::BeginSnapshot { tag },
+                false => CommitRequest::Begin { tag },
+            });
+        }
         work.waits = Waits::Service { tag };
         exchange.service(ServiceRequest::Check { tag, deadline: work.deadline });
     }
@@ -54,11 +64,17 @@ impl DriverSession {
         match (std::mem::replace(&mut work.waits, Waits::Nothing), verdict) {
             (Waits::Service { .. }, Ok(service)) => {
                 transaction.epoch = Some(service.epoch);
-                transaction.may_add =
-                    service.increments != Increments::ToNothing && !work.reads_all && !transaction.is_snapshot();
+                let has_identity = transaction.identity.is_some();
+                if !has_identity {
+                    // Who adds unread sees what others have added since a snapshot, and of what they have done with it only what the snapshot has.
+                    transaction.may_add = service.increments != Increments::ToNothing
+                        && !work.reads_all
+                        && !transaction.is_snapshot()
+                        && transaction.isolation() == Isolation::Serializable;
+                }
                 let tag = exchange.tag();
                 work.waits = Waits::Begin { tag };
-                exchange.commit(if transaction.is_snapshot() {
+                exchange.commit(if transaction.is_snapshot() || has_identity {
                     CommitRequest::BeginSnapshot { tag }
                 } else {
                     CommitRequest::Begin { tag }
@@ -92,6 +108,9 @@ impl DriverSession {
                 self.run(ExecutorEvent::Go, exchange);
             }
             (Waits::Again { .. }, Err(reason)) => self.give_up(Failure::Unavailable { reason }, exchange),
+            (Waits::After { .. }, Err(_)) if transaction.has_fresh_snapshot() => {
+                self.read_again(Conflict::of(ConflictKind::EpochChanged), exchange);
+            }
             (Waits::After { .. }, Err(_)) => self.lost(Conflict::of(ConflictKind::EpochChanged), exchange),
             (waits, _) => unreachable!("a service reply while {waits:?}"),
         }
@@ -116,6 +135,11 @@ impl DriverSession {
                 transaction.identity = Some((id, first));
                 // What copies a table loses it again and again to those who write rows of it.
                 transaction.takes_precedence = lost_age.is_some() && work.job.rebuilds();
+                if transaction.wants_snapshot(exchange.shared.planted) {
+                    let tag = exchange.tag();
+                    work.waits = Waits::Begin { tag };
+                    return exchange.commit(CommitRequest::BeginSnapshot { tag });
+                }
                 self.run(ExecutorEvent::Go, exchange);
             }
             Waits::ChunkBegin { chunk, .. } => {
@@ -132,13 +156,21 @@ impl DriverSession {
     pub fn snapshot_begun(&mut self, snapshot: Timestamp, exchange: &mut SessionExchange) {
         let (work, transaction) = self.parts();
         let first = matches!(work.waits, Waits::Begin { .. });
-        let other_epoch = transaction.epoch != Some(snapshot.epoch);
+        let unconfirmed = transaction.identity.is_some() && planted!(exchange.shared.planted, ReadSnapshotUnconfirmed);
+        let other_epoch = transaction.epoch != Some(snapshot.epoch) && !unconfirmed;
         if first && other_epoch {
-            return self.lost(Conflict::of(ConflictKind::EpochChanged), exchange);
+            // What a transaction has done that writes stands.
+            return match transaction.identity {
+                Some(_) => self.begin(exchange),
+                None => self.lost(Conflict::of(ConflictKind::EpochChanged), exchange),
+            };
         }
         exchange.shared.snapshots.enter(snapshot);
-        if let Some(last) = transaction.snapshot.replace(snapshot) {
+        if let Some(last) = transaction.take_snapshot(snapshot) {
             exchange.shared.snapshots.leave(last);
+        }
+        if planted!(exchange.shared.planted, FirstCommitterPassed) {
+            transaction.pass_first_committer();
         }
         if first {
             return self.run(ExecutorEvent::Go, exchange);
@@ -208,9 +240,30 @@ impl DriverSession {
         match progress {
             Ok(ReadProgress::Waiting) => {}
             Ok(ReadProgress::Ready(event)) => self.run(event, exchange),
+            Ok(ReadProgress::SnapshotGone(conflict))
+                if conflict.kind != ConflictKind::SnapshotGivenUp && self.parts().1.has_fresh_snapshot() =>
+            {
+                self.read_again(conflict, exchange);
+            }
             Ok(ReadProgress::SnapshotGone(conflict)) => self.lost(conflict, exchange),
             Err(failure) => self.ran(Some(failure), exchange),
         }
+    }
+
+    /// What reads a snapshot of which nobody has been told anything begins again at another one, unless that has taken too long.
+    fn read_again(&mut self, conflict: Conflict, exchange: &mut SessionExchange) {
+        let (work, transaction) = self.parts();
+        let Some(delay) = work.delay(exchange) else { return self.lost(conflict, exchange) };
+        work.start_over();
+        if let Some(snapshot) = transaction.leave_fresh_snapshot() {
+            exchange.shared.snapshots.leave(snapshot);
+        }
+        if delay == 0 {
+            return self.begin(exchange);
+        }
+        let until = exchange.now.boot + delay;
+        work.waits = Waits::Delay { until, chunk: None };
+        exchange.wake_at(until);
     }
 
     /// Goes on until an answer has to be awaited.
@@ -299,8 +352,10 @@ impl DriverSession {
         // Where a commit follows, it validates what was read. A failure is told without one, and so is what was to be confirmed.
         let is_told = failure.is_some() || work.job.is_confirmation();
         let has_peeked = std::mem::take(&mut transaction.has_peeked);
-        let tells_reads = transaction.has_read && (transaction.is_snapshot() || is_told || has_peeked);
-        match transaction.epoch {
+        let unconfirmed = !transaction.is_snapshot() && planted!(exchange.shared.planted, ReadSnapshotUnconfirmed);
+        let at_snapshot = transaction.reads_snapshot() && !unconfirmed;
+        let tells_reads = transaction.has_read && (at_snapshot || is_told || has_peeked);
+        match transaction.epoch_read() {
             Some(epoch) if tells_reads => {
                 let tag = exchange.tag();
                 exchange.service(ServiceRequest::CheckAfter { tag, epoch });
@@ -345,6 +400,7 @@ impl DriverSession {
     }
 
     pub(crate) fn succeed(&mut self, receipt: CommitReceipt, exchange: &mut SessionExchange) {
+        self.leave_statement_snapshot(exchange);
         let work = self.work.take().expect("a request is under way");
         exchange.reply(work.reply_to, work.job.reply(receipt));
     }
@@ -519,58 +575,6 @@ fn resume(
         sequences: &mut shared.sequences,
     };
     execution.resume(transaction, given, numbers, &shared.increment_worth, shared.rules, event)
-}
-
-/// What a need has committed before its transaction goes on.
-fn committed_ahead(need: ExecutorNeed, transaction: &mut ExecutingTransaction, planted: Planted) -> History {
-    match need {
-        ExecutorNeed::Claim(seen, row) => claim(catalog_item(&CatalogEntry::next_key()), seen, row),
-        ExecutorNeed::Block(item, seen, row) => {
-            let mut block = claim(item, seen, row);
-            if planted!(planted, BlockTakenUnread) {
-                block.reads.clear();
-            }
-            block
-        }
-        _ => History { writes: transaction.take_chunk(), ..History::default() },
-    }
-}
-
-/// The row of numbers, or of a sequence, committed ahead where it still has this version.
-fn claim(item: Item, seen: Timestamp, row: Row) -> History {
-    let Item { table, key } = item;
-    let read = ItemRead { table, key: key.clone(), seen };
-    History { reads: vec![read], writes: vec![Write { table, key, row: Some(row) }], ..History::default() }
-}
-
-/// Rows are committed ahead without having been read.
-fn is_claim(chunk: &History) -> bool {
-    !chunk.reads.is_empty()
-}
-
-/// Whether a claim is of the row of numbers, not of a sequence.
-fn is_of_numbers(claim: &History) -> bool {
-    claim.writes.iter().any(|write| write.table == TableId::CATALOG)
-}
-
-/// Somebody else has taken the numbers that a program was compiled with.
-fn numbers_taken() -> Failure {
-    Failure::SchemaChanged { key: CatalogEntry::next_key() }
-}
-
-fn begin_chunk(work: &mut DriverRequest, chunk: Arc<History>, exchange: &mut SessionExchange) {
-    let tag = exchange.tag();
-    work.waits = Waits::ChunkBegin { tag, chunk };
-    exchange.commit(CommitRequest::Begin { tag });
-}
-
-/// The storages that a program was compiled with hold rows of a lost try, so it cannot be tried again with them; compiled again,
-/// it gets new ones.
-fn storages_used_up(work: &DriverRequest, conflict: Conflict) -> Failure {
-    match work.job {
-        RequestedJob::Execute(_) => Failure::SchemaChanged { key: CatalogEntry::next_key() },
-        RequestedJob::Scan(_) | RequestedJob::Commit => Failure::Conflict { conflict },
-    }
 }
 
 /// What is needed next, unless something else has to be settled before it.

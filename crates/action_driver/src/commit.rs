@@ -6,7 +6,7 @@
 
 use crate::exchange::SessionExchange;
 use crate::need::{ExecutorEvent, ExecutorNeed};
-use crate::release::release;
+use crate::release::{leave_snapshots, release};
 use crate::session::DriverSession;
 use crate::settling::{SettlingItems, Then, ToCommit};
 use crate::transaction::ExecutingTransaction;
@@ -49,6 +49,7 @@ impl DriverRequest {
             | ConflictKind::TooOld
             | ConflictKind::Cancelled
             | ConflictKind::SnapshotGivenUp
+            | ConflictKind::ChangedSinceSnapshot
             | ConflictKind::CompanionGone => false,
         }
     }
@@ -122,6 +123,7 @@ impl DriverSession {
             release(&mut transaction, exchange);
             return self.succeed(CommitReceipt::Nothing, exchange);
         }
+        leave_snapshots(&mut transaction, exchange);
         if transaction.is_guest() {
             age = self.lost_age.expect("a guest has an age of its own");
         }

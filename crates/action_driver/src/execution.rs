@@ -16,7 +16,7 @@ use crate::transaction::ExecutingTransaction;
 use messages::planted;
 use messages::program::{Action, Program, StatementEdge};
 use messages::schema::{CatalogEntry, TableSchema};
-use messages::session::Failure;
+use messages::session::{Failure, Isolation};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -136,6 +136,11 @@ impl ProgramExecution {
         *read_only && relies_on.is_empty() && !actions.is_empty() && actions.iter().all(is_pure)
     }
 
+    /// Whether it locks tables.
+    pub fn locks_tables(&self) -> bool {
+        self.program.actions.iter().any(|action| matches!(action, Action::LockTable { .. }))
+    }
+
     /// Whether it copies all of a table, for an index or in another layout.
     pub fn rebuilds(&self) -> bool {
         self.program.actions.iter().any(|action| matches!(action, Action::Rebuild { .. }))
@@ -243,7 +248,10 @@ impl ProgramExecution {
         }
         let confirms = self.is_confirmation() && !planted!(rules.planted, ErrorsUnconfirmed);
         let need = self.relies_on.resume(&self.program.relies_on, confirms, transaction, &mut event)?;
-        let may_ask_ahead = std::mem::take(&mut self.is_fresh) && !confirms && !transaction.is_snapshot();
+        // At REPEATABLE READ each is looked at in the snapshot, too.
+        let reads_twice = transaction.isolation() == Isolation::RepeatableRead;
+        let may_ask_ahead =
+            std::mem::take(&mut self.is_fresh) && !confirms && !transaction.reads_snapshot() && !reads_twice;
         let program = Arc::clone(&self.program);
         let time_micros = transaction.time_micros;
         let zone = &self.zone;

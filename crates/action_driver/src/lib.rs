@@ -24,6 +24,7 @@
 //! * `failure`: what clients are told; `limits`.
 
 mod ahead;
+mod ahead_commits;
 mod answers;
 mod attempt;
 mod cleaner;

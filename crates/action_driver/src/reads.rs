@@ -6,7 +6,7 @@
 use crate::exchange::SessionExchange;
 use crate::limits::LONG_WAIT;
 use crate::need::{Ahead, ExecutorEvent, ExecutorNeed, RangeAccess, RangeNeed, catalog_item};
-use crate::transaction::ExecutingTransaction;
+use crate::transaction::{ExecutingTransaction, changed_since};
 use messages::access::{AccessReply, AccessRequest};
 use messages::commit::CommitRequest;
 use messages::concurrency::{AccessKind, AccessTarget, AccessWait, ConcurrencyRequest};
@@ -30,6 +30,8 @@ pub struct ReadState {
     asked_at: u64,
     /// Whether it is listed as waiting for its item.
     is_listed: bool,
+    /// The newest is that it is not there: whether the transaction's snapshot has it is what is asked now.
+    at_floor: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,7 +105,13 @@ pub fn to_settle(need: &ExecutorNeed, transaction: &ExecutingTransaction) -> Vec
 impl ReadState {
     /// Asks for what cannot be answered at once.
     pub fn begin(need: ExecutorNeed, transaction: &ExecutingTransaction, exchange: &mut SessionExchange) -> ReadState {
-        let mut reading = ReadState { need, stage: ReadStage::Asking, asked_at: exchange.now.boot, is_listed: false };
+        let mut reading = ReadState {
+            need,
+            stage: ReadStage::Asking,
+            asked_at: exchange.now.boot,
+            is_listed: false,
+            at_floor: false,
+        };
         if transaction.is_snapshot() && transaction.has_read && planted!(exchange.shared.planted, SnapshotMovesUp) {
             let tag = exchange.tag();
             exchange.commit(CommitRequest::BeginSnapshot { tag });
@@ -116,10 +124,10 @@ impl ReadState {
 
     /// Asks for permission, where one is needed.
     fn ask(&mut self, transaction: &ExecutingTransaction, exchange: &mut SessionExchange) {
-        self.asked_at = exchange.now.boot;
+        (self.at_floor, self.asked_at) = (false, exchange.now.boot);
         let (target, kind) = match &self.need {
             ExecutorNeed::Item(item, kind) | ExecutorNeed::ItemUnlessTaken(item, kind) => {
-                if !transaction.is_snapshot() && transaction.holds(item, *kind) {
+                if self.snapshot(transaction).is_none() && transaction.holds(item, *kind) {
                     return self.fetch(transaction, exchange);
                 }
                 (AccessTarget::Item(item.clone()), *kind)
@@ -148,7 +156,7 @@ impl ReadState {
             | ExecutorNeed::Relied(_)
             | ExecutorNeed::Numbers
             | ExecutorNeed::Sequence(_)
-                if !transaction.is_snapshot() =>
+                if self.snapshot(transaction).is_none() =>
             {
                 return self.fetch(transaction, exchange);
             }
@@ -170,7 +178,7 @@ impl ReadState {
         };
         let (wait, takes_precedence) = (self.wait_of(transaction), transaction.takes_precedence);
         let of_all = matches!(self.need, ExecutorNeed::Confirmed(_)).then_some(Timestamp::MAX);
-        match (transaction.snapshot.or(of_all), transaction.identity) {
+        match (self.snapshot(transaction).or(of_all), transaction.identity) {
             (Some(snapshot), _) => {
                 let tag = exchange.tag();
                 exchange.concurrency(ConcurrencyRequest::SnapshotAccess { tag, target, snapshot });
@@ -186,10 +194,15 @@ impl ReadState {
         }
     }
 
+    /// The snapshot at which it is read.
+    fn snapshot(&self, transaction: &ExecutingTransaction) -> Option<Timestamp> {
+        snapshot_of(&self.need, transaction)
+    }
+
     /// Asks the access manager.
     fn fetch(&mut self, transaction: &ExecutingTransaction, exchange: &mut SessionExchange) {
         let tag = exchange.tag();
-        let snapshot = transaction.snapshot;
+        let snapshot = self.snapshot(transaction);
         let request = match &self.need {
             ExecutorNeed::Item(item, _)
             | ExecutorNeed::ItemUnlessTaken(item, _)
@@ -294,7 +307,7 @@ impl ReadState {
         {
             exchange.shared.contention.waited(item, waited, exchange.now);
         }
-        if !transaction.is_snapshot() {
+        if self.snapshot(transaction).is_none() {
             match &self.need {
                 ExecutorNeed::Item(item, kind) | ExecutorNeed::ItemUnlessTaken(item, kind) => {
                     transaction.note_granted(AccessTarget::Item(item.clone()), *kind);
@@ -346,6 +359,9 @@ impl ReadState {
     ) -> Result<ReadProgress, Failure> {
         match reply {
             AccessReply::ReadReply { version, row, .. } => {
+                if let Some(progress) = self.looks_at_floor(version, &row, transaction, exchange)? {
+                    return Ok(progress);
+                }
                 item_read(&self.need, version, row, transaction).map(ReadProgress::Ready)
             }
             AccessReply::ScanReply { rows, next, as_of, .. } => {
@@ -373,6 +389,32 @@ impl ReadState {
                 Ok(ReadProgress::SnapshotGone(given_up.unwrap_or_else(too_old)))
             }
             other => unreachable!("no answer to a read: {other:?}"),
+        }
+    }
+
+    /// What is not there may have gone since the transaction's snapshot. Errors: it has.
+    fn looks_at_floor(
+        &mut self,
+        version: Timestamp,
+        row: &Option<Row>,
+        transaction: &ExecutingTransaction,
+        exchange: &mut SessionExchange,
+    ) -> Result<Option<ReadProgress>, Failure> {
+        let (ExecutorNeed::Item(item, _) | ExecutorNeed::ItemUnlessTaken(item, _)) = &self.need else {
+            return Ok(None);
+        };
+        match transaction.floor_of(item.table) {
+            Some(_) if self.at_floor && row.is_some() => Err(changed_since(item.clone())),
+            Some(_) if self.at_floor => Ok(None),
+            Some(floor) if version == Timestamp::ZERO && self.snapshot(transaction).is_none() => {
+                let (tag, snapshot) = (exchange.tag(), Some(floor));
+                let Item { table, key } = item.clone();
+                exchange.access(AccessRequest::Read { tag, table, key, snapshot });
+                self.stage = ReadStage::Fetching { tag };
+                self.at_floor = true;
+                Ok(Some(ReadProgress::Waiting))
+            }
+            _ => Ok(None),
         }
     }
 
@@ -404,11 +446,17 @@ impl ReadState {
             }
             left = Some(rest).filter(|rest| !rest.is_empty());
         }
-        let rows = transaction.overlay(&read, rows, need.reverse);
         match only_shows(need, transaction) {
-            false => transaction.note_range_read(read, as_of)?,
+            false if self.snapshot(transaction).is_some() => transaction.note_snapshot_read(),
+            false => {
+                for (key, version, _) in &rows {
+                    transaction.check_age(need.range.table, key, *version)?;
+                }
+                transaction.note_range_read(read.clone(), as_of)?;
+            }
             true => transaction.note_peek(need.access == RangeAccess::Peeks),
         }
+        let rows = transaction.overlay(&read, rows, need.reverse);
         Ok(ReadProgress::Ready(ExecutorEvent::Batch(rows, left)))
     }
 
@@ -443,6 +491,27 @@ impl ReadState {
     }
 }
 
+/// The snapshot at which this is read; `None`: the newest, which becomes part of the transaction's history.
+fn snapshot_of(need: &ExecutorNeed, transaction: &ExecutingTransaction) -> Option<Timestamp> {
+    match need {
+        ExecutorNeed::Item(item, kind) | ExecutorNeed::ItemUnlessTaken(item, kind) => {
+            transaction.snapshot_for(item.table, *kind)
+        }
+        ExecutorNeed::Range(need) => transaction.snapshot_for(need.range.table, need.kind),
+        ExecutorNeed::Relied(_) => transaction.snapshot_for(TableId::CATALOG, AccessKind::Read),
+        ExecutorNeed::Presence(_)
+        | ExecutorNeed::Lock(_)
+        | ExecutorNeed::Unchanged(..)
+        | ExecutorNeed::Confirmed(_)
+        | ExecutorNeed::Method
+        | ExecutorNeed::Chunk
+        | ExecutorNeed::Numbers
+        | ExecutorNeed::Claim(..)
+        | ExecutorNeed::Sequence(_)
+        | ExecutorNeed::Block(..) => transaction.snapshot,
+    }
+}
+
 /// Whether a batch is no part of what its transaction has read: it is looked at for rows to lock one by one; or it is of the claims on advisory locks, which
 /// `pg_locks` shows as they are just then. Those are no part of a transaction that writes: its session takes locks meanwhile, in transactions of their own, which
 /// would wait for it.
@@ -457,6 +526,17 @@ pub fn item_read(
     row: Option<Row>,
     transaction: &mut ExecutingTransaction,
 ) -> Result<ExecutorEvent, Failure> {
+    if snapshot_of(need, transaction).is_some() {
+        transaction.note_snapshot_read();
+        return Ok(match need {
+            ExecutorNeed::Item(..) | ExecutorNeed::ItemUnlessTaken(..) | ExecutorNeed::Presence(_) => {
+                ExecutorEvent::Item(row)
+            }
+            ExecutorNeed::Sequence(_) => ExecutorEvent::Sequence(version, row),
+            // A program that relies on its absence does not know when it was dropped.
+            _ => ExecutorEvent::Relied(if row.is_some() { version } else { Timestamp::ZERO }),
+        });
+    }
     Ok(match need {
         ExecutorNeed::Relied(key) | ExecutorNeed::Confirmed(key) => {
             transaction.note_item_read(&catalog_item(key), version)?;

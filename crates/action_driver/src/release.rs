@@ -13,10 +13,13 @@ pub(crate) fn release(transaction: &mut ExecutingTransaction, exchange: &mut Ses
         exchange.unfollow(id);
         exchange.concurrency(ConcurrencyRequest::Finish { transaction: id, committed: false });
     }
-    if let Some(snapshot) = transaction.snapshot.take() {
-        exchange.shared.snapshots.leave(snapshot);
-    }
+    leave_snapshots(transaction, exchange);
     exchange.drop_storages(transaction.take_ahead());
+}
+
+/// A transaction reads its snapshots no more.
+pub(crate) fn leave_snapshots(transaction: &mut ExecutingTransaction, exchange: &mut SessionExchange) {
+    transaction.leave_snapshots().for_each(|snapshot| exchange.shared.snapshots.leave(snapshot));
 }
 
 /// A guest has left the transaction. What the last of several guests has written cannot be undone once a later one has left: then all is

@@ -44,11 +44,15 @@ impl Reliance {
             };
             match found {
                 None if confirms => return Ok(Some(ExecutorNeed::Confirmed(key.clone()))),
-                None if self.one_by_one || transaction.is_snapshot() => {
+                None if self.one_by_one || transaction.reads_snapshot() => {
                     return Ok(Some(ExecutorNeed::Relied(key.clone())));
                 }
                 None => return Ok(Some(ExecutorNeed::Unchanged(Arc::clone(relies_on), Vec::new()))),
                 Some(version) if version == *relied => self.checked += 1,
+                Some(_) if !confirms => {
+                    transaction.check_definition(key, *relied)?;
+                    return Err(Failure::SchemaChanged { key: key.clone() });
+                }
                 Some(_) => return Err(Failure::SchemaChanged { key: key.clone() }),
             }
         }

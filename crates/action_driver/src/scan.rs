@@ -9,7 +9,7 @@ use crate::need::{ExecutorEvent, ExecutorNeed, RangeAccess, RangeNeed};
 use crate::reliance::Reliance;
 use crate::rows;
 use crate::scene::ExecutorStep;
-use crate::transaction::ExecutingTransaction;
+use crate::transaction::{ExecutingTransaction, RequestReads};
 use messages::concurrency::AccessKind;
 use messages::concurrency_report::is_of;
 use messages::schema::CatalogVersions;
@@ -22,6 +22,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ScanJob {
     wanted: Vec<KeyRange>,
+    query: Option<u64>,
     through: Option<IndexPath>,
     reverse: bool,
     limit: usize,
@@ -53,11 +54,16 @@ enum ItemReading {
 impl ScanJob {
     /// A batch of about `limit` rows of a [`SessionRequest::Scan`].
     pub fn new(request: SessionRequest) -> ScanJob {
-        let SessionRequest::Scan { ranges, through, reverse, limit, relies_on } = request else {
+        let SessionRequest::Scan { ranges, through, reverse, limit, relies_on, query } = request else {
             unreachable!("begun for a scan")
         };
         let progress = ScanProgress { left: ranges.clone().into(), ..ScanProgress::default() };
-        ScanJob { wanted: ranges, through, reverse, limit: limit.max(1) as usize, relies_on, progress }
+        ScanJob { wanted: ranges, query, through, reverse, limit: limit.max(1) as usize, relies_on, progress }
+    }
+
+    /// What it reads.
+    pub(crate) fn reads(&self) -> RequestReads {
+        self.query.map_or(RequestReads::Newest, RequestReads::Query)
     }
 
     /// From the beginning.

@@ -10,7 +10,7 @@ use crate::failure;
 use crate::release::{give_back, release};
 use crate::scan::ScanJob;
 use crate::sequences::Given;
-use crate::transaction::ExecutingTransaction;
+use crate::transaction::{ExecutingTransaction, RequestReads};
 use crate::work::{DriverRequest, RequestedJob, Waits};
 use messages::commit::CommitRequest;
 use messages::conflict::{Conflict, ConflictKind};
@@ -78,9 +78,9 @@ impl DriverSession {
             return exchange.reply(from, reply);
         }
         match request {
-            SessionRequest::Begin { mode, time_micros } => {
+            SessionRequest::Begin { mode, isolation, time_micros } => {
                 if self.transaction.is_none() {
-                    self.transaction = Some(ExecutingTransaction::new(mode, true, time_micros));
+                    self.transaction = Some(ExecutingTransaction::begin(mode, isolation, time_micros));
                 }
                 exchange.reply(from, SessionReply::Begun);
             }
@@ -148,6 +148,7 @@ impl DriverSession {
         let transaction = self.transaction.as_mut().expect("a statement runs in a transaction");
         transaction.begin_statement();
         transaction.sees_before = matches!(work.job, RequestedJob::Scan(_));
+        transaction.begin_request(work.job.reads());
         self.work = Some(work);
         self.begin(exchange);
     }
@@ -167,6 +168,7 @@ impl DriverSession {
             Some(transaction) if transaction.identity.is_some() => {
                 let work = DriverRequest::new(from, RequestedJob::Commit, transaction.time_micros, exchange.now);
                 self.work = Some(work);
+                self.parts().1.begin_request(RequestReads::Newest);
                 self.commit(exchange);
             }
             _ => {
@@ -280,8 +282,19 @@ impl DriverSession {
         }
     }
 
+    /// The snapshot of the statement under way is read no more.
+    pub(crate) fn leave_statement_snapshot(&mut self, exchange: &mut SessionExchange) {
+        if let Some(transaction) = &mut self.transaction
+            && !planted!(exchange.shared.planted, StatementSnapshotKept)
+            && let Some(snapshot) = transaction.leave_statement_snapshot()
+        {
+            exchange.shared.snapshots.leave(snapshot);
+        }
+    }
+
     /// Answers the request under way.
     pub(crate) fn finish(&mut self, reply: SessionReply, exchange: &mut SessionExchange) {
+        self.leave_statement_snapshot(exchange);
         let work = self.work.take().expect("a request is under way");
         exchange.reply(work.reply_to, reply);
     }

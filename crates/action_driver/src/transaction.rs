@@ -3,6 +3,7 @@
 //! Invariants: an item is read at one version only (seeing another is a lost conflict); reads of a snapshot are not recorded;
 //! storages that the transaction made itself are neither locked nor recorded, because nobody else can see them.
 
+mod isolation;
 mod plants;
 mod savepoints;
 mod view;
@@ -15,6 +16,8 @@ use crate::limits::{
 };
 use crate::reference_keys::PendingReference;
 use crate::sequences::{self, OwnSequence};
+use isolation::IsolatedReads;
+pub use isolation::{RequestReads, changed_since};
 use messages::concurrency::{AccessKind, AccessTarget};
 use messages::conflict::{Conflict, ConflictKind};
 use messages::limits::{KEY_BYTES_MAX, TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX};
@@ -61,6 +64,8 @@ pub struct ExecutingTransaction {
     pub over: Option<Failure>,
     /// Whose programs have run in it before the present one, in that order.
     pub companions: Vec<Companion>,
+    /// What it reads below the strict level.
+    isolated: IsolatedReads,
     file: DifferentialFile,
     items: BTreeMap<Item, ItemState>,
     granted: u32,
@@ -123,6 +128,7 @@ impl ExecutingTransaction {
             answered: false,
             over: None,
             companions: Vec::new(),
+            isolated: IsolatedReads::default(),
             file: DifferentialFile::new(explicit),
             items: BTreeMap::new(),
             granted: 0,
@@ -314,6 +320,7 @@ impl ExecutingTransaction {
         if self.is_snapshot() || self.is_private(item.table) {
             return Ok(());
         }
+        self.check_age(item.table, &item.key, version)?;
         let state = self.items.entry(item.clone()).or_default();
         match state.seen {
             Some(seen) if seen != version => {
@@ -335,6 +342,7 @@ impl ExecutingTransaction {
         if self.is_snapshot() || self.is_private(range.table) || range.is_empty() {
             return Ok(());
         }
+        let as_of = self.since_snapshot(range.table, as_of);
         if let Some(last) = self.ranges.last_mut()
             && last.range.table == range.table
         {
@@ -366,12 +374,12 @@ impl ExecutingTransaction {
 
     /// The version at which the catalog row was found before.
     pub fn relied_on(&self, key: &Key) -> Option<Timestamp> {
-        self.relied_on.iter().find(|relied| relied.0 == *key).map(|relied| relied.1)
+        self.relied().iter().find(|relied| relied.0 == *key).map(|relied| relied.1)
     }
 
     /// Notes the version of a catalog row that programs rely on.
     pub fn note_relied_on(&mut self, key: Key, version: Timestamp) {
-        self.relied_on.push((key, version));
+        self.relied_mut().push((key, version));
     }
 
     /// Notes that catalog rows which programs rely on have these versions. Errors: it has read another one; 54000.
@@ -544,6 +552,7 @@ impl ExecutingTransaction {
     pub fn start_over(&mut self) {
         assert!(!self.has_begun() && self.ahead.is_empty(), "it still holds something");
         let mut fresh = ExecutingTransaction::new(self.mode, self.explicit, self.time_micros);
+        fresh.isolated = self.isolated.anew();
         // An explicit transaction starts over only as a reader, before its first rows: its savepoints mark nothing yet.
         fresh.savepoints = std::mem::take(&mut self.savepoints);
         fresh.statement = self.statement;

@@ -9,7 +9,7 @@ use crate::need::{ExecutorEvent, ExecutorNeed};
 use crate::reads::ReadState;
 use crate::scan::ScanJob;
 use crate::settling::{SettlingItems, ToCommit};
-use crate::transaction::ExecutingTransaction;
+use crate::transaction::{ExecutingTransaction, RequestReads};
 use messages::limits::SERVICE_PATIENCE;
 use messages::session::{CommitReceipt, Failure, SessionReply};
 use messages::{Age, ChangedRows, History, Now, ServerKind, TableId, TransactionId};
@@ -150,6 +150,18 @@ impl RequestedJob {
     /// Whether it does nothing but confirm what the schema is.
     pub fn is_confirmation(&self) -> bool {
         matches!(self, RequestedJob::Execute(execution) if execution.is_confirmation())
+    }
+
+    /// What it reads. What confirms the schema looks at the newest.
+    pub(crate) fn reads(&self) -> RequestReads {
+        match self {
+            RequestedJob::Execute(execution) if execution.is_read_only() && !execution.is_confirmation() => {
+                RequestReads::Statement
+            }
+            RequestedJob::Execute(execution) if execution.locks_tables() => RequestReads::Locked,
+            RequestedJob::Scan(scan) => scan.reads(),
+            RequestedJob::Execute(_) | RequestedJob::Commit => RequestReads::Newest,
+        }
     }
 
     /// Whether it copies all of a table.

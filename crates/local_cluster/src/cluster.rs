@@ -385,6 +385,7 @@ impl ClusterDirectory {
                     keys: keys.clone(),
                     clear: false,
                     peers: self.sites.iter().filter(|(site, _)| **site != id).map(listen).collect(),
+                    default_transaction_isolation: Default::default(),
                     method: stored.method,
                     layout: stored.layout,
                     workers: stored.workers,

@@ -36,11 +36,13 @@ pub enum ConflictKind {
     CompanionGone,
     /// It came too late for its place in the order that the site keeps among executing transactions: one behind it was there first.
     LateAccess,
+    /// At REPEATABLE READ, something was committed since the transaction's snapshot that it was about to change, or to change something by.
+    ChangedSinceSnapshot,
 }
 
 impl ConflictKind {
     /// Every kind, for counters and tests.
-    pub const ALL: [ConflictKind; 14] = [
+    pub const ALL: [ConflictKind; 15] = [
         ConflictKind::Deadlock,
         ConflictKind::StaleRead,
         ConflictKind::PreparedElsewhere,
@@ -55,6 +57,7 @@ impl ConflictKind {
         ConflictKind::SnapshotGivenUp,
         ConflictKind::CompanionGone,
         ConflictKind::LateAccess,
+        ConflictKind::ChangedSinceSnapshot,
     ];
 
     /// Its name, as `raid.contention` shows it.
@@ -74,6 +77,7 @@ impl ConflictKind {
             ConflictKind::SnapshotGivenUp => "snapshot given up",
             ConflictKind::CompanionGone => "companion gone",
             ConflictKind::LateAccess => "late access",
+            ConflictKind::ChangedSinceSnapshot => "changed since snapshot",
         }
     }
 
@@ -95,6 +99,7 @@ impl ConflictKind {
             ConflictKind::LateAccess => {
                 "a transaction that comes later in the order of this site has accessed it already"
             }
+            ConflictKind::ChangedSinceSnapshot => "changed since the transaction's snapshot",
             ConflictKind::SnapshotGivenUp => {
                 "given up as the oldest snapshot, because row versions kept for readers took more memory than this site gives them"
             }
@@ -125,6 +130,9 @@ impl ConflictKind {
             ConflictKind::LateAccess => {
                 "The transaction might succeed if retried: it then comes last in the order. If it is lost often, access rows that many use early \
                  in the transaction, or choose another concurrency-control method for this site."
+            }
+            ConflictKind::ChangedSinceSnapshot => {
+                "The transaction might succeed if retried. Rows that are read FOR UPDATE in its first statement are lost less often."
             }
             ConflictKind::TooOld => "Retry the transaction, and let less time pass between its first read and its end.",
             ConflictKind::Cancelled => "Nothing of the transaction remains.",

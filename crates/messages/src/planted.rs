@@ -19,6 +19,11 @@ impl Planted {
         Planted(Some(bug))
     }
 
+    /// Whether a clause about isolation levels is left out.
+    pub fn is_of_levels(self) -> bool {
+        self.0.is_some_and(|bug| bug.rule() == 17)
+    }
+
     /// Whether this clause is left out.
     pub fn is(self, bug: Bug) -> bool {
         self.0 == Some(bug)
@@ -67,6 +72,10 @@ macro_rules! bugs {
 bugs! {
     ReaderIgnoresUndecided = "reader-ignores-undecided", rule 5: "a snapshot begins without waiting for what the site has voted for";
     SnapshotMovesUp = "snapshot-moves-up", rule 5: "a snapshot reader reads each item at the clock of that moment";
+    StatementSnapshotKept = "statement-snapshot-kept", rule 17: "at READ COMMITTED every statement reads the snapshot of the first";
+    FirstCommitterPassed = "first-committer-passed", rule 17: "at REPEATABLE READ what was committed since the snapshot is overwritten";
+    ReadSnapshotUnconfirmed = "read-snapshot-unconfirmed", rule 17: "a statement within a transaction reads its snapshot without a lease, before and after";
+    SnapshotTakenAnew = "snapshot-taken-anew", rule 17: "at REPEATABLE READ each statement reads a snapshot of its own";
     NoLeaseCheck = "no-lease-check", rule 6: "a site reads without a lease, before and after";
     LeaseFromReceipt = "lease-from-receipt", rule 6: "a lease runs from the grant's receipt";
     GrantAfterSeal = "grant-after-seal", rule 7: "a sealed member goes on granting leases that nobody waits out";

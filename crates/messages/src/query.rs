@@ -102,6 +102,9 @@ pub struct Run {
     pub catalog: Arc<Catalog>,
     /// Catalog rows, beside those of its tables, that the asker relied on: they decide what the role may read.
     pub relies_on: CatalogVersions,
+    /// Its number among its session's, if its statement changes nothing: what it reads is read at one snapshot. `None`: the statement changes something by
+    /// what is read.
+    pub query: Option<u64>,
     /// The session.
     pub session: Arc<SessionFacts>,
     /// When the transaction began, in microseconds since 1970: what `now()` says.

@@ -53,6 +53,8 @@ pub struct RoleSchema {
     pub memberships: Vec<Membership>,
     /// What is granted on what it makes.
     pub defaults: Vec<DefaultGrants>,
+    /// Parameters that its sessions begin with, and their values.
+    pub settings: Vec<(String, String)>,
 }
 
 impl RoleSchema {
@@ -73,6 +75,7 @@ impl RoleSchema {
             verifier: None,
             memberships: Vec::new(),
             defaults: Vec::new(),
+            settings: Vec::new(),
         }
     }
 

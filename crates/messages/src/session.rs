@@ -22,6 +22,19 @@ pub enum AccessMode {
     ReadOnly,
 }
 
+/// How a transaction that writes is kept apart from others (PostgreSQL's manual, 13.2). One that reads only reads one snapshot, whatever it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Isolation {
+    /// As if all transactions were executed one after the other, in an order that agrees with real time.
+    #[default]
+    Serializable,
+    /// Statements that change nothing read one snapshot, which the first statement takes. What is changed, and what it is changed by, has not been changed by
+    /// others since.
+    RepeatableRead,
+    /// Each statement that changes nothing reads a snapshot of its own.
+    ReadCommitted,
+}
+
 /// User interface (or query processor) to action driver.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum SessionRequest {
@@ -29,6 +42,8 @@ pub enum SessionRequest {
     Begin {
         /// What it may do.
         mode: AccessMode,
+        /// How it is kept apart from others, if it may write.
+        isolation: Isolation,
         /// When it began: microseconds since 1970.
         time_micros: i64,
     },
@@ -59,6 +74,9 @@ pub enum SessionRequest {
         limit: u32,
         /// The catalog rows that the query was planned with (first scan of each table).
         relies_on: CatalogVersions,
+        /// A number of the query, if it is that of a statement that changes nothing: below the strict level all its batches are read at one snapshot.
+        /// `None`: the statement changes something by what is read.
+        query: Option<u64>,
     },
     /// `COMMIT`. Answered `Committed` or `Failed`; either way the transaction is over.
     Commit,

@@ -12,6 +12,16 @@ use identifiers::SiteId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// What names of parameters that sessions of the database begin with have before them, among settings.
+pub const OF_DATABASE: &str = "database.";
+/// The same of all roles' sessions.
+pub const OF_EVERYBODY: &str = "everybody.";
+
+/// Whether a setting of this name is one of sites.
+pub fn is_of_sites(name: &str) -> bool {
+    !name.starts_with(OF_DATABASE) && !name.starts_with(OF_EVERYBODY)
+}
+
 /// What can be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Parameter {

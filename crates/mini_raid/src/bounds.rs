@@ -33,6 +33,8 @@ pub struct RunBounds {
     pub takes: bool,
     /// In some runs clients work on tables between which there are foreign keys, too.
     pub families: bool,
+    /// In some runs clients ask for less than the strict isolation level, too.
+    pub levels: bool,
     /// In some runs sites take snapshots of the instance, and worlds are made from them, too.
     pub snapshots: bool,
     /// Which situations runs are in.
@@ -55,6 +57,7 @@ impl Default for RunBounds {
             draws: true,
             takes: false,
             families: true,
+            levels: true,
             snapshots: true,
             situations: Situations::BySeed,
         }

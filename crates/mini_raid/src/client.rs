@@ -3,6 +3,7 @@
 //! Invariants: it has one request under way at most; it calls a transaction committed only when it was told so, aborted only when it
 //! was told what rule 14 lets a server say only of what can no longer commit, and unknown otherwise.
 
+mod levels;
 mod schema;
 
 use crate::checkers::notifications::is_notified;
@@ -17,7 +18,7 @@ use crate::workload::{Workload, WorkloadStep};
 use messages::SessionId;
 use messages::program::Program;
 use messages::schema::Catalog;
-use messages::session::{AccessMode, Failure, SessionReply, SessionRequest};
+use messages::session::{AccessMode, Failure, Isolation, SessionReply, SessionRequest};
 pub use schema::{Changed, plan as plan_tables, plan_families};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -64,6 +65,7 @@ pub struct SimulatedClient {
     waiting: ClientWaiting,
     transaction: Option<ObservedTransaction>,
     explicit: bool,
+    levels: levels::SnapshotReads,
     tables: schema::KnownTables,
 }
 
@@ -80,6 +82,7 @@ impl SimulatedClient {
             waiting: ClientWaiting::No,
             transaction: None,
             explicit: false,
+            levels: levels::SnapshotReads::default(),
             tables: schema::KnownTables::default(),
         }
     }
@@ -92,7 +95,11 @@ impl SimulatedClient {
     /// Begins a transaction with this plan.
     pub fn begin(&mut self, now: u64, plan: Vec<WorkloadStep>) {
         assert!(self.transaction.is_none(), "a client has one transaction at a time");
-        self.explicit = matches!(plan.first(), Some(WorkloadStep::Begin(_)));
+        self.explicit = matches!(plan.first(), Some(WorkloadStep::Begin(_) | WorkloadStep::BeginAt(_)));
+        self.levels = levels::SnapshotReads::at(match plan.first() {
+            Some(WorkloadStep::BeginAt(isolation)) => *isolation,
+            _ => Isolation::Serializable,
+        });
         let read_only = match plan.as_slice() {
             [WorkloadStep::Begin(_), WorkloadStep::Table(TableStep::Confirm { .. }), ..] => true,
             [WorkloadStep::Begin(mode), ..] => *mode == AccessMode::ReadOnly,
@@ -113,6 +120,7 @@ impl SimulatedClient {
             family: FamilyView::default(),
             taken: Vec::new(),
             committing: None,
+            snapshots: Vec::new(),
         });
     }
 
@@ -184,7 +192,8 @@ impl SimulatedClient {
             zone: Zone::UTC,
         };
         match *step {
-            WorkloadStep::Begin(mode) => SessionRequest::Begin { mode, time_micros },
+            WorkloadStep::Begin(mode) => begin(mode, Isolation::Serializable, time_micros),
+            WorkloadStep::BeginAt(isolation) => begin(AccessMode::ReadWrite, isolation, time_micros),
             WorkloadStep::ReadList(key) => execute(&programs.read_list, [key, 0], [0, 0]),
             WorkloadStep::ReadListForUpdate(key) => execute(&programs.read_list_for_update, [key, 0], [0, 0]),
             WorkloadStep::TakeList { low, high } => execute(&programs.take_list, [low, high], [0, 0]),
@@ -237,7 +246,7 @@ impl SimulatedClient {
 
     fn register_seen(&self, wanted: u64) -> WriteToken {
         let observations = self.transaction.iter().flat_map(|transaction| &transaction.observations);
-        let mut seen = observations.filter_map(|observation| match observation {
+        let mut seen = self.levels.observations().chain(observations).filter_map(|observation| match observation {
             Observation::Register { key, value } if *key == wanted => Some(*value),
             _ => None,
         });
@@ -265,16 +274,32 @@ impl SimulatedClient {
                 }
                 other => Some(ClientAction::Wrong(format!("a rollback was answered {other:?}"))),
             },
-            ClientWaiting::Step(step) => match reply {
-                SessionReply::Failed(failure) => Some(self.failed(now, &step, &failure)),
-                SessionReply::Executed { rows, .. } if matches!(step, WorkloadStep::TakeList { .. }) => {
-                    self.took(&rows, asked, now, workload).err().map(ClientAction::Wrong)
+            ClientWaiting::Step(step) => {
+                if !matches!(step, WorkloadStep::BeginAt(_)) {
+                    self.levels.answered(step.is_read(), asked, now);
                 }
-                reply => match self.take(now, &step, reply, workload) {
-                    Ok(()) if matches!(step, WorkloadStep::Rollback) => Some(self.rolled_back(now)),
-                    Ok(()) => None,
-                    Err(wrong) => Some(ClientAction::Wrong(wrong)),
-                },
+                self.take_reply(step, reply, asked, now, workload)
+            }
+        }
+    }
+
+    fn take_reply(
+        &mut self,
+        step: WorkloadStep,
+        reply: SessionReply,
+        asked: u64,
+        now: u64,
+        workload: &mut Workload,
+    ) -> Option<ClientAction> {
+        match reply {
+            SessionReply::Failed(failure) => Some(self.failed(now, &step, &failure)),
+            SessionReply::Executed { rows, .. } if matches!(step, WorkloadStep::TakeList { .. }) => {
+                self.took(&rows, asked, now, workload).err().map(ClientAction::Wrong)
+            }
+            reply => match self.take(now, &step, reply, workload) {
+                Ok(()) if matches!(step, WorkloadStep::Rollback) => Some(self.rolled_back(now)),
+                Ok(()) => None,
+                Err(wrong) => Some(ClientAction::Wrong(wrong)),
             },
         }
     }
@@ -329,7 +354,7 @@ impl SimulatedClient {
         workload: &mut Workload,
     ) -> Result<(), String> {
         let (rows, affected) = match (step, reply) {
-            (WorkloadStep::Begin(_), SessionReply::Begun)
+            (WorkloadStep::Begin(_) | WorkloadStep::BeginAt(_), SessionReply::Begun)
             | (WorkloadStep::Commit, SessionReply::Committed { .. })
             | (WorkloadStep::Rollback, SessionReply::RolledBack) => return Ok(()),
             (_, SessionReply::Executed { rows, affected }) => (rows, affected),
@@ -479,7 +504,7 @@ impl SimulatedClient {
 
     fn observe(&mut self, observation: Observation) {
         let transaction = self.transaction.as_mut().expect("an answer belongs to a transaction");
-        transaction.observations.push(observation);
+        self.levels.observe(transaction, observation);
     }
 
     fn over(&mut self, now: u64, fate: TransactionFate) -> ClientAction {
@@ -492,6 +517,7 @@ impl SimulatedClient {
         let mut transaction = self.transaction.take().expect("what is over was under way");
         transaction.ended = now;
         transaction.fate = fate;
+        self.levels.end(&mut transaction);
         ClientAction::Over(transaction)
     }
 
@@ -525,6 +551,10 @@ impl SimulatedClient {
             _ => None,
         }
     }
+}
+
+fn begin(mode: AccessMode, isolation: Isolation, time_micros: i64) -> SessionRequest {
+    SessionRequest::Begin { mode, isolation, time_micros }
 }
 
 /// The program that appends an entry: to a list that is there, or not.

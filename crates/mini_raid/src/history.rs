@@ -142,6 +142,8 @@ pub struct ObservedTransaction {
     pub taken: Vec<TakenList>,
     /// When its commit was sent, if it was.
     pub committing: Option<u64>,
+    /// What it has read at snapshots, below the strict level: each as a transaction of its own that only reads.
+    pub snapshots: Vec<ObservedTransaction>,
 }
 
 /// A list that was free for a transaction to lock (`SKIP LOCKED`).
@@ -176,6 +178,7 @@ impl ObservedTransaction {
             family: FamilyView::default(),
             taken: Vec::new(),
             committing: None,
+            snapshots: Vec::new(),
         }
     }
 }

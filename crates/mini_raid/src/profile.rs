@@ -173,6 +173,13 @@ impl Profile {
         self.mix.raising = *random.pick(&[2, 3, 6]);
     }
 
+    /// In some runs clients ask for less than the strict isolation level.
+    pub fn weaken_levels(&mut self, mut random: SeededRandom) {
+        if random.one_in(3) {
+            self.mix.levels = *random.pick(&[1, 2, 5]);
+        }
+    }
+
     /// In some runs disks go back in time. What was known to the oracle and the disks alone that go back is lost: so the oracle keeps its own there.
     pub fn put_disks_back(&mut self, mut random: SeededRandom) {
         if !random.one_in(4) {

@@ -14,7 +14,7 @@ use crate::random::SeededRandom;
 use crate::tables::TableStep;
 use messages::SiteId;
 use messages::limits::MILLISECOND;
-use messages::session::AccessMode;
+use messages::session::{AccessMode, Isolation};
 use messages::settings::Parameter;
 use std::collections::BTreeMap;
 
@@ -30,6 +30,8 @@ const DRAWS_EVERY: u64 = 12;
 pub enum WorkloadStep {
     /// Opens a transaction.
     Begin(AccessMode),
+    /// Opens a transaction that writes, at less than the strict isolation level.
+    BeginAt(Isolation),
     /// Reads a list.
     ReadList(u64),
     /// Reads a list and locks it.
@@ -162,6 +164,8 @@ pub struct Mix {
     pub families: u64,
     /// One in so many transactions is about them and their children.
     pub raising: u64,
+    /// One in so many transactions of several statements that write executes at less than the strict isolation level; 0: none.
+    pub levels: u64,
 }
 
 impl Mix {
@@ -192,6 +196,7 @@ impl Mix {
             takes: false,
             families: 0,
             raising: 1,
+            levels: 0,
         };
         if counters {
             mix.counters = random.between(1, 4);
@@ -500,7 +505,7 @@ impl Workload {
             return plan_tables(self, random);
         }
         if self.mix.counters > 0 && random.one_in(self.mix.counting) {
-            return self.counting(random);
+            return self.weakened(Workload::counting, random);
         }
         let total: u64 = self.mix.weights.iter().sum();
         let mut draw = random.below(total);
@@ -514,7 +519,7 @@ impl Workload {
             1 => vec![WorkloadStep::Append(self.list(random), self.token())],
             2 => self.procedure(random),
             3 => self.reader(random),
-            4 => self.writer(random),
+            4 => self.weakened(Workload::writer, random),
             _ => self.membership(random),
         }
     }

@@ -113,6 +113,10 @@ fn draw_profile(random: &mut SeededRandom, sites: usize, planted: Planted, bound
         // None of these chances.
         profile.raise_families(newer(random, 3));
     }
+    if bounds.levels && (planted == Planted::none() || planted.is_of_levels()) {
+        // Nor this one. Where another bug is planted the runs are as they were.
+        profile.weaken_levels(newer(random, 6));
+    }
     if !bounds.calm {
         // Nor this one.
         let mut random = newer(random, 5);

@@ -136,6 +136,7 @@ fn found_seeds_stay_found() {
             methods: false,
             draws: false,
             families: false,
+            levels: false,
             snapshots: false,
             situations: Situations::Never,
             ..RunBounds::default()
@@ -178,6 +179,7 @@ fn found_seeds_of_schema_changes_stay_found() {
             methods: false,
             draws: false,
             families: false,
+            levels: false,
             snapshots: false,
             situations: Situations::Never,
             ..RunBounds::default()
@@ -209,6 +211,7 @@ fn found_seeds_of_disks_that_go_back_stay_found() {
             methods: false,
             draws: false,
             families: false,
+            levels: false,
             snapshots: false,
             situations: Situations::Never,
             ..RunBounds::default()
@@ -224,7 +227,8 @@ fn found_seeds_of_whole_worlds_stay_found() {
     let found =
         [("the checker took a site for one in its place that had heard late of an epoch that was over", 2_000_097, 3)];
     for (what, seed, sites) in found {
-        let bounds = RunBounds { turns: turns_of(seed), situations: Situations::Never, ..RunBounds::default() };
+        let bounds =
+            RunBounds { turns: turns_of(seed), levels: false, situations: Situations::Never, ..RunBounds::default() };
         must_hold_as(what, &run(seed, sites, Planted::none(), bounds));
     }
 }
@@ -343,6 +347,7 @@ fn one_transaction_is_over_when_it_is_over() {
             methods: false,
             draws: false,
             families: false,
+            levels: false,
             snapshots: false,
             situations: Situations::Never,
             ..RunBounds::default()
@@ -364,6 +369,7 @@ fn a_repeated_life_takes_nothing_back() {
             methods: false,
             draws: false,
             families: false,
+            levels: false,
             snapshots: false,
             situations: Situations::Never,
             ..RunBounds::default()

@@ -1,9 +1,10 @@
 //! What a site or an oracle is told: TOML files, every key explained by [`EXPLAINED`].
 
+use crate::config_names::LevelName;
+pub use crate::config_names::MethodName;
 use crate::layout::Layout;
 use crate::protection::{self, ProtectionError, WantedProtection};
 use domain::RuleBook;
-use messages::concurrency::Method;
 use messages::server::{ORACLE_SITE, SEVERAL_SITES};
 use messages::{InstanceId, LeaseLength, SiteId};
 use raidcomm::datagrams::faults::{FaultRates, FaultsError};
@@ -67,6 +68,9 @@ pub struct SiteConfig {
     /// The concurrency-control method as long as no other is set in SQL.
     #[serde(default)]
     pub method: MethodName,
+    /// The isolation level of transactions for which nobody asks for one.
+    #[serde(default)]
+    pub default_transaction_isolation: LevelName,
     /// A file with the rules by which it judges methods of concurrency control, instead of those of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expert_rules: Option<PathBuf>,
@@ -197,23 +201,6 @@ pub struct OracleConfig {
     pub lost: Vec<u16>,
 }
 
-/// The name of a concurrency-control method.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MethodName {
-    /// Two-phase read/write locking.
-    #[default]
-    Locking,
-    /// Optimistic validation.
-    Optimistic,
-    /// One transaction at a time.
-    Serial,
-    /// Two-phase locking with exclusive locks only.
-    SimpleLocking,
-    /// Strict timestamp ordering.
-    Timestamp,
-}
-
 /// By what messages go to other processes of the instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -259,18 +246,6 @@ impl fmt::Display for Channels {
             Channels::Datagrams => "datagrams",
             Channels::Streams => "streams",
         })
-    }
-}
-
-impl From<MethodName> for Method {
-    fn from(name: MethodName) -> Method {
-        match name {
-            MethodName::Locking => Method::Locking,
-            MethodName::Optimistic => Method::Optimistic,
-            MethodName::Serial => Method::Serial,
-            MethodName::SimpleLocking => Method::SimpleLocking,
-            MethodName::Timestamp => Method::Timestamp,
-        }
     }
 }
 
@@ -381,6 +356,7 @@ keys = \"/var/lib/raid/keys\"        # folder with its keys (`raid keys`); witho
 # clear = true                     # they reach it in clear, and nobody else can reach this network
 method = \"locking\"                 # of concurrency control, until one is set (`raid method`): or \"optimistic\", \"serial\", \"simple-locking\",
                                    # \"timestamp\"
+default_transaction_isolation = \"serializable\"   # for whom asks for none: or \"repeatable read\", \"read committed\"; see docs/isolation.md
 # expert_rules = \"/etc/raid/rules.toml\"   # rules by which it judges methods (`raid method advice`) and, where `auto` is set, chooses one
 workers = 1                        # threads that serve clients
 memory_mb = 512                    # megabytes of rows kept in memory; more rows come from the store. The process takes half as

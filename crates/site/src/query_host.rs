@@ -10,6 +10,7 @@
 use crate::config::SiteConfig;
 use crate::layout::orders;
 use crate::planners::Planners;
+use crate::query_failures::{failed, of_query, statement_failure};
 use crate::shared::SiteShared;
 use crate::snapshot::take::{SnapshotRefusal, Wish};
 use crate::thread_time::ThreadTime;
@@ -20,7 +21,7 @@ use messages::limits::QUERY_BATCH_ROWS;
 use messages::program::ResultColumn;
 use messages::query::{QueryReply, QueryRequest, Run};
 use messages::schema::CatalogVersions;
-use messages::session::{Failure, IndexPath, SessionReply, SessionRequest, StatementFailure};
+use messages::session::{Failure, IndexPath, SessionReply, SessionRequest};
 use messages::snapshot_report;
 use messages::{Envelope, EpochNumber, Incarnation, KeyRange, Message, ServerKind, SessionId, SiteId};
 use query::{Execution, Interrupt, Prepared, Processor, QueryError, RandomKeys, Ready, ScanBatch, ScanRequest, Tables};
@@ -341,7 +342,8 @@ impl QueryJob {
                 Ok(())
             }
             QueryRequest::Run(run) => {
-                let Run { sql, parameters, parameter_types, columns, catalog, relies_on, session, time_micros } = *run;
+                let Run { sql, parameters, parameter_types, columns, catalog, relies_on, query, session, time_micros } =
+                    *run;
                 let execution = self.execution(parameters, time_micros);
                 let ready = move |processor: &Processor| {
                     let planned = processor.plan(&catalog, &session, &sql, &parameter_types)?;
@@ -352,7 +354,7 @@ impl QueryJob {
                     Ok(Some((planned, ready)))
                 };
                 match self.planned(ready).await? {
-                    Some((planned, ready)) => self.stream_rows(&planned, ready, &relies_on).await,
+                    Some((planned, ready)) => self.stream_rows(&planned, ready, &relies_on, query).await,
                     None => {
                         self.reply(QueryReply::Changed);
                         Ok(())
@@ -432,7 +434,13 @@ impl QueryJob {
     }
 
     /// `rights`: catalog rows that decide that the session may read what it asks for.
-    async fn stream_rows(&mut self, planned: &Prepared, ready: Ready, rights: &CatalogVersions) -> Result<(), Failure> {
+    async fn stream_rows(
+        &mut self,
+        planned: &Prepared,
+        ready: Ready,
+        rights: &CatalogVersions,
+        query: Option<u64>,
+    ) -> Result<(), Failure> {
         let relies_on = match rights.is_empty() {
             true => Arc::clone(&planned.relies_on),
             false => planned.relies_on.iter().chain(rights.iter()).cloned().collect(),
@@ -444,6 +452,7 @@ impl QueryJob {
             shared: self.shared.clone(),
             gate: self.gate.clone(),
             relies_on: Arc::new(Mutex::new(relies_on)),
+            query,
             turn: Arc::default(),
             failure: Arc::default(),
         });
@@ -489,20 +498,6 @@ fn same_columns(found: &[ResultColumn], expected: &[ResultColumn]) -> bool {
     found.iter().map(shape).eq(expected.iter().map(shape))
 }
 
-fn failed() -> Failure {
-    statement_failure("XX000", "the query processor failed on this statement")
-}
-
-fn statement_failure(sqlstate: &str, message: &str) -> Failure {
-    let (sqlstate, message) = (sqlstate.to_owned(), message.to_owned());
-    Failure::Statement(Box::new(StatementFailure { sqlstate, message, detail: None, hint: None, constraint: None }))
-}
-
-fn of_query(error: QueryError) -> Failure {
-    let QueryError { sqlstate, message, detail, hint, .. } = error;
-    Failure::Statement(Box::new(StatementFailure { sqlstate, message, detail, hint, constraint: None }))
-}
-
 /// Tables as a session's transaction sees them.
 struct SessionTables {
     config: Arc<SiteConfig>,
@@ -511,6 +506,8 @@ struct SessionTables {
     shared: Arc<SiteShared>,
     gate: Arc<Gate>,
     relies_on: Arc<Mutex<CatalogVersions>>,
+    /// See [`Run::query`].
+    query: Option<u64>,
     /// A session asks for one batch at a time.
     turn: Arc<tokio::sync::Mutex<()>>,
     /// Why a scan failed, in the action driver's words.
@@ -531,6 +528,7 @@ impl Tables for SessionTables {
             shared: self.shared.clone(),
             gate: self.gate.clone(),
             relies_on: self.relies_on.clone(),
+            query: self.query,
             turn: self.turn.clone(),
             failure: self.failure.clone(),
             through: request.index.map(|index| IndexPath { table: request.table, index }),
@@ -555,6 +553,8 @@ struct HostedScan {
     shared: Arc<SiteShared>,
     gate: Arc<Gate>,
     relies_on: Arc<Mutex<CatalogVersions>>,
+    /// See [`Run::query`].
+    query: Option<u64>,
     turn: Arc<tokio::sync::Mutex<()>>,
     failure: Arc<Mutex<Option<Failure>>>,
     through: Option<IndexPath>,
@@ -569,7 +569,7 @@ impl HostedScan {
         let (sender, answer) = oneshot::channel();
         let relies_on = std::mem::take(&mut *self.relies_on.lock().expect("no holder of this lock panics"));
         let (through, reverse, limit) = (self.through.clone(), self.reverse, self.limit);
-        let request = SessionRequest::Scan { ranges, through, reverse, limit, relies_on };
+        let request = SessionRequest::Scan { ranges, through, reverse, limit, relies_on, query: self.query };
         let envelope = Envelope {
             from_site: SiteId(0),
             from: ServerKind::Query,

@@ -5,6 +5,7 @@
 use crate::counters::InterfaceCounters;
 use crate::events::EventSelection;
 use crate::session::doorkeeper::Doorkeeper;
+use crate::sql::isolation::TransactionLevel;
 use messages::SiteId;
 use messages::concurrency::Method;
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub struct Config {
     pub doorkeeper: Arc<Doorkeeper>,
     /// The concurrency-control method that the site runs as long as none is set.
     pub method: Method,
+    /// At which level transactions execute that ask for none.
+    pub level: TransactionLevel,
     /// What it counts: its own, which nobody else writes.
     pub counters: Arc<InterfaceCounters>,
     /// What of its sessions is noted for an operator.
@@ -46,6 +49,7 @@ impl Config {
             seed,
             doorkeeper: Doorkeeper::trusting(seed),
             method: Method::default(),
+            level: TransactionLevel::default(),
             counters: Arc::default(),
             events: EventSelection::default(),
         }

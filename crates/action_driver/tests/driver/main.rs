@@ -5,6 +5,7 @@
 mod companions;
 mod increments;
 mod indexes;
+mod isolation;
 mod leftovers;
 mod locking;
 mod programs;

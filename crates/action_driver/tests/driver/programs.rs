@@ -203,5 +203,5 @@ pub fn make(storage: TableId) -> Arc<Program> {
 
 /// A batch of the query processor's.
 pub fn scan(ranges: Vec<KeyRange>, through: Option<IndexPath>, reverse: bool) -> SessionRequest {
-    SessionRequest::Scan { ranges, through, reverse, limit: 10, relies_on: Arc::default() }
+    SessionRequest::Scan { ranges, through, reverse, limit: 10, relies_on: Arc::default(), query: None }
 }

@@ -30,8 +30,12 @@ fn ids(world: &mut World, reverse: bool) -> Vec<i64> {
     rows.iter().map(|row| row[0].as_integer().unwrap()).collect()
 }
 
-fn filled(accounts: i32) -> World {
-    let mut world = World::new();
+pub(crate) fn filled(accounts: i32) -> World {
+    filled_in(World::new(), accounts)
+}
+
+/// So many accounts in this world.
+pub(crate) fn filled_in(mut world: World, accounts: i32) -> World {
     for id in 1..=accounts {
         world.run(&insert(), &account(id, &format!("owner {id:03}"), 10));
     }
@@ -706,6 +710,7 @@ fn a_statement_of_several_programs_sees_what_it_began_with() {
             reverse,
             limit: 100,
             relies_on: Arc::default(),
+            query: None,
         };
         match world.ask(request) {
             Some(SessionReply::Scanned { rows, .. }) => rows,

@@ -11,7 +11,7 @@ use messages::planted::Planted;
 use messages::program::{Action, Expression, Program};
 use messages::replication::{Increments, Service, ServiceReply, ServiceRequest};
 use messages::schema::{Column, IndexSchema, TableSchema};
-use messages::session::{AccessMode, CommitReceipt, Failure, SessionReply, SessionRequest};
+use messages::session::{AccessMode, CommitReceipt, Failure, Isolation, SessionReply, SessionRequest};
 use messages::{
     Age, Conflict, ConflictKind, Envelope, EpochNumber, History, Incarnation, Item, Key, KeyRange, Message, Now,
     Outbox, Row, Server, ServerKind, SessionId, SiteId, TableId, Timestamp, TransactionId,
@@ -129,7 +129,7 @@ impl World {
     }
 
     pub fn begin(&mut self, mode: AccessMode) {
-        let reply = self.ask(SessionRequest::Begin { mode, time_micros: 0 });
+        let reply = self.ask(SessionRequest::Begin { mode, isolation: Isolation::Serializable, time_micros: 0 });
         assert!(matches!(reply, Some(SessionReply::Begun)), "{reply:?}");
     }
 
@@ -409,7 +409,8 @@ impl World {
     fn version(&self, item: &Item, snapshot: Option<Timestamp>) -> (Timestamp, Option<Row>) {
         let versions = self.store.get(item).into_iter().flatten();
         let mut seen = versions.filter(|(version, _)| snapshot.is_none_or(|snapshot| *version <= snapshot));
-        seen.next_back().cloned().unwrap_or((Timestamp::ZERO, None))
+        // What is absent has no version, whether its deletion is still known or not.
+        seen.next_back().filter(|(_, row)| row.is_some()).cloned().unwrap_or((Timestamp::ZERO, None))
     }
 
     fn scan(

@@ -5,9 +5,27 @@
 use super::{Workload, WorkloadStep};
 use crate::random::SeededRandom;
 use messages::limits::MILLISECOND;
-use messages::session::AccessMode;
+use messages::session::{AccessMode, Isolation};
 
 impl Workload {
+    /// A plan, at a weaker level if it is a transaction that writes. Without registers at READ COMMITTED, where who overwrites one has not read what it
+    /// overwrites.
+    pub(super) fn weakened(
+        &mut self,
+        plan: fn(&mut Workload, &mut SeededRandom) -> Vec<WorkloadStep>,
+        random: &mut SeededRandom,
+    ) -> Vec<WorkloadStep> {
+        let mut plan = plan(self, random);
+        let writes = plan.first() == Some(&WorkloadStep::Begin(AccessMode::ReadWrite));
+        if self.mix.levels == 0 || !writes || !random.one_in(self.mix.levels) {
+            return plan;
+        }
+        let isolation = *random.pick(&[Isolation::ReadCommitted, Isolation::RepeatableRead]);
+        plan[0] = WorkloadStep::BeginAt(isolation);
+        plan.retain(|step| isolation != Isolation::ReadCommitted || !matches!(step, WorkloadStep::WriteRegister(..)));
+        plan
+    }
+
     /// A program of two appends, now and then to one list.
     pub(super) fn procedure(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
         let (first, second) = (self.list(random), self.list(random));

@@ -138,7 +138,8 @@ impl World {
         self.agenda.plan(self.now + pause, SimulatedEvent::Client { client, request });
     }
 
-    fn record(&mut self, transaction: ObservedTransaction) {
+    fn record(&mut self, mut transaction: ObservedTransaction) {
+        let snapshots = std::mem::take(&mut transaction.snapshots);
         let name = match (transaction.fate, transaction.read_only) {
             (TransactionFate::Committed, true) => "read only",
             (TransactionFate::Committed, false) => "committed",
@@ -149,6 +150,7 @@ impl World {
         self.count_schema_changes(&transaction);
         *self.statistics.transactions.entry(name).or_insert(0) += 1;
         self.history.transactions.push(transaction);
+        self.history.transactions.extend(snapshots);
     }
 
     /// The process of a site is gone, and its sessions with it.

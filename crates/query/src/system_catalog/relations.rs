@@ -19,7 +19,7 @@ use values::zone::Abbreviation;
 use values::{Type, Zone};
 
 /// The relations that have rows.
-pub const FILLED: [&str; 34] = [
+pub const FILLED: [&str; 35] = [
     "pg_am",
     "pg_attrdef",
     "pg_attribute",
@@ -30,6 +30,7 @@ pub const FILLED: [&str; 34] = [
     "pg_class",
     "pg_constraint",
     "pg_database",
+    "pg_db_role_setting",
     "pg_default_acl",
     "pg_depend",
     "pg_description",
@@ -84,6 +85,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             keys.chain(checks).chain(foreign).collect()
         }
         "pg_database" => vec![database(catalog)],
+        "pg_db_role_setting" => roles::settings(catalog),
         "pg_depend" => {
             let of_sequences = catalog.sequences().filter_map(|(table, known)| dependence(catalog, table, known));
             let on_types = catalog.dependences_on_types();

@@ -1,10 +1,11 @@
-//! Roles as `pg_authid`, `pg_roles`, `pg_shadow` and `pg_user` show them.
+//! Roles as `pg_authid`, `pg_roles`, `pg_shadow` and `pg_user` show them, and what their sessions begin with.
 //!
 //! Invariant: verifiers are shown where PostgreSQL shows them, in pg_authid and pg_shadow, which superusers alone may read.
 
 use super::rows::{Row, row};
-use super::{OWNER_OID, SystemCatalog};
+use super::{DATABASE_OID, OWNER_OID, SystemCatalog};
 use messages::role::{BOOTSTRAP, BOOTSTRAP_OID, RoleSchema, Secret};
+use messages::settings::{OF_DATABASE, OF_EVERYBODY};
 use std::sync::Arc;
 
 /// What views show in a password's place.
@@ -55,12 +56,31 @@ pub(super) fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
     }
 }
 
+/// The rows of `pg_db_role_setting`.
+pub(super) fn settings(catalog: &SystemCatalog) -> Vec<Row> {
+    let known = catalog.catalog();
+    let of = |prefix: &str| -> Vec<(String, String)> {
+        let own = known.settings.iter().filter_map(|(key, (value, _))| Some((key.strip_prefix(prefix)?, value)));
+        own.map(|(name, value)| (name.to_owned(), value.clone())).collect()
+    };
+    let shared = [(DATABASE_OID, of(OF_DATABASE)), (0, of(OF_EVERYBODY))].map(|(database, own)| (database, 0, own));
+    let of_roles = all(catalog).into_iter().map(|role| (0, role.oid, role.settings.clone()));
+    let rows = shared.into_iter().chain(of_roles).filter(|(_, _, own)| !own.is_empty());
+    rows.map(|(database, role, own)| row! { setdatabase: database, setrole: role, setconfig: config(&own) }).collect()
+}
+
+/// Parameters as these relations show them; `None`: there are none.
+fn config(settings: &[(String, String)]) -> Option<Vec<String>> {
+    let shown = settings.iter().map(|(name, value)| format!("{name}={value}"));
+    (!settings.is_empty()).then(|| shown.collect())
+}
+
 fn of_role(role: &RoleSchema, password: Option<String>) -> Row {
     row! {
         oid: role.oid, rolname: role.name.as_str(), rolsuper: role.superuser, rolinherit: role.inherit,
         rolcreaterole: role.create_role, rolcreatedb: role.create_database, rolcanlogin: role.login,
         rolreplication: role.replication, rolbypassrls: role.bypass_row_security, rolconnlimit: role.connection_limit,
-        rolpassword: password, rolvaliduntil: role.valid_until,
+        rolpassword: password, rolvaliduntil: role.valid_until, rolconfig: config(&role.settings),
     }
 }
 
@@ -68,5 +88,6 @@ fn of_user(role: &RoleSchema, password: Option<String>) -> Row {
     row! {
         usename: role.name.as_str(), usesysid: role.oid, usecreatedb: role.create_database, usesuper: role.superuser,
         userepl: role.replication, usebypassrls: role.bypass_row_security, passwd: password, valuntil: role.valid_until,
+        useconfig: config(&role.settings),
     }
 }

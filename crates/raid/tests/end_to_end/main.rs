@@ -16,6 +16,7 @@ mod drivers;
 mod encryption;
 mod failures;
 mod harness;
+mod isolation;
 mod lateness;
 mod layouts;
 mod locking;

@@ -9,9 +9,9 @@ SHOW TIME ZONE;
 SHOW search_path;
 SHOW integer_datetimes;
 SHOW max_identifier_length;
---! differs: every transaction is serializable
+--! differs: who asks for nothing is strictly serializable
 SHOW default_transaction_isolation;
---! differs: every transaction is serializable
+--! differs: who asks for nothing is strictly serializable
 SHOW TRANSACTION ISOLATION LEVEL;
 SHOW nope;
 SET nope = 1;

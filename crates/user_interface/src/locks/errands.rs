@@ -15,7 +15,7 @@ use crate::locks::queue::{self, ClaimStanding};
 use messages::advisory::{AdvisoryClaim, AdvisoryKey, AdvisoryMode, AdvisoryOwner, AdvisoryQueue};
 use messages::limits::MILLISECOND;
 use messages::program::Program;
-use messages::session::{AccessMode, Failure, SessionReply, SessionRequest, StatementFailure};
+use messages::session::{AccessMode, Failure, Isolation, SessionReply, SessionRequest, StatementFailure};
 use messages::{Epoch, EpochNumber, Message, Now, Outbox, ServerKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -274,7 +274,14 @@ impl SessionLocks {
             }
             _ => {
                 let time_micros = i64::try_from(scene.now.wall_micros).unwrap_or(i64::MAX);
-                ask(SessionRequest::Begin { mode: AccessMode::ReadWrite, time_micros }, scene);
+                ask(
+                    SessionRequest::Begin {
+                        mode: AccessMode::ReadWrite,
+                        isolation: Isolation::Serializable,
+                        time_micros,
+                    },
+                    scene,
+                );
                 ErrandStage::Beginning
             }
         };

@@ -6,6 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::backend;
 use crate::session::state::{Block, Execution, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
+use crate::sql::isolation::{TransactionLevel, TransactionModes};
 use crate::sql::lookup::NameLookup;
 use crate::sql::maintenance::Maintenance;
 use crate::sql::parse::Statement;
@@ -15,7 +16,7 @@ use crate::sql::type_names::spelled_type;
 use crate::sql::utility::{RoleChange, Utility};
 use messages::namespace;
 use messages::query::QueryRequest;
-use messages::session::{AccessMode, SessionRequest};
+use messages::session::{AccessMode, Isolation, SessionRequest};
 use values::Value;
 
 /// `current transaction is aborted`, 25P02.
@@ -98,8 +99,8 @@ impl Turn<'_> {
             _ => unreachable!("called for these only"),
         };
         match utility {
-            Utility::Begin(mode) => self.begin(mode),
-            Utility::SetTransaction(mode, for_session) => self.set_transaction(mode, for_session)?,
+            Utility::Begin(modes) => self.begin(modes)?,
+            Utility::SetTransaction(modes, for_session) => self.set_transaction(modes, for_session)?,
             Utility::Commit(chain) => return self.commit(execution, chain),
             Utility::Rollback(chain) => return self.rollback(execution, chain),
             Utility::Savepoint(_) => return self.check_savepoint("SAVEPOINT").and_then(|()| self.enter(execution)),
@@ -193,39 +194,71 @@ impl Turn<'_> {
         self.complete(execution);
     }
 
-    fn begin(&mut self, mode: Option<AccessMode>) {
+    fn begin(&mut self, modes: TransactionModes) -> Result<()> {
         match self.session.block {
             Block::Open | Block::Failed => {
                 self.warn(sqlstate::ACTIVE_TRANSACTION, "there is already a transaction in progress");
             }
             Block::None => {
                 self.session.block = Block::Open;
-                self.session.mode = mode.unwrap_or(self.default_mode());
+                self.take_modes(modes);
                 self.session.began_micros = self.micros();
             }
             // What ran before BEGIN in the same text is part of the block.
             Block::Implicit => {
+                self.check_level(modes.level)?;
                 self.session.block = Block::Open;
                 if !self.session.open {
-                    self.session.mode = mode.unwrap_or(self.default_mode());
+                    self.take_modes(modes);
                 }
             }
         }
+        Ok(())
+    }
+
+    /// What the block may do, and its level; of the next one if there is none.
+    pub fn modes(&self) -> (AccessMode, TransactionLevel) {
+        match self.session.block {
+            Block::Open | Block::Failed => (self.session.mode, self.session.level),
+            Block::None | Block::Implicit => (self.default_mode(), self.session.settings.now.default_level()),
+        }
+    }
+
+    /// What the transaction that is about to begin may do, and how it is kept apart from others.
+    pub(super) fn modes_to_begin(&self) -> (AccessMode, Isolation) {
+        let isolation = self.session.level.isolation();
+        // A block that only reads one snapshot would not see at READ COMMITTED what is committed meanwhile.
+        match (self.session.block, isolation) {
+            (Block::Open, Isolation::ReadCommitted) => (AccessMode::ReadWrite, isolation),
+            _ => (self.session.mode, isolation),
+        }
+    }
+
+    fn take_modes(&mut self, modes: TransactionModes) {
+        self.session.mode = modes.access.unwrap_or(self.default_mode());
+        self.session.level = modes.level.unwrap_or(self.session.settings.now.default_level());
     }
 
     fn default_mode(&self) -> AccessMode {
         if self.session.settings.now.default_read_only() { AccessMode::ReadOnly } else { AccessMode::ReadWrite }
     }
 
-    fn set_transaction(&mut self, mode: Option<AccessMode>, for_session: bool) -> Result<()> {
+    fn set_transaction(&mut self, modes: TransactionModes, for_session: bool) -> Result<()> {
         if for_session {
-            if let Some(mode) = mode {
+            if let Some(level) = modes.level {
+                self.set("default_transaction_isolation", Some(level.name()), false)?;
+            }
+            if let Some(mode) = modes.access {
                 let value = if mode == AccessMode::ReadOnly { "on" } else { "off" };
                 self.set("default_transaction_read_only", Some(value), false)?;
             }
         } else if self.session.block != Block::Open {
             self.warn(sqlstate::NO_ACTIVE_TRANSACTION, "SET TRANSACTION can only be used in transaction blocks");
-        } else if let Some(mode) = mode {
+            return Ok(());
+        }
+        self.check_level(modes.level)?;
+        self.session.level = modes.level.unwrap_or(self.session.level);
+        if let Some(mode) = modes.access {
             if self.session.open && mode == AccessMode::ReadWrite && self.session.mode == AccessMode::ReadOnly {
                 return Err(SqlError::new(
                     sqlstate::ACTIVE_TRANSACTION,
@@ -235,6 +268,18 @@ impl Turn<'_> {
             self.session.mode = mode;
         }
         Ok(())
+    }
+
+    /// Errors: 25001 for another level than the one of a transaction that is open.
+    fn check_level(&self, level: Option<TransactionLevel>) -> Result<()> {
+        if !self.session.open || level.is_none_or(|level| level == self.session.level) {
+            return Ok(());
+        }
+        let when = match self.session.savepoints.is_empty() {
+            true => "must be called before any query",
+            false => "must not be called in a subtransaction",
+        };
+        Err(SqlError::new(sqlstate::ACTIVE_TRANSACTION, format!("SET TRANSACTION ISOLATION LEVEL {when}")))
     }
 
     fn commit(&mut self, mut execution: Box<Execution>, chain: bool) -> Result<()> {
@@ -387,10 +432,6 @@ impl Turn<'_> {
     }
 
     fn show(&self, name: &str) -> Result<String> {
-        if name == "transaction_read_only" && self.session.block == Block::Open {
-            let on = self.session.mode == AccessMode::ReadOnly;
-            return Ok(if on { "on" } else { "off" }.to_string());
-        }
         self.with_facts(|facts| facts.settings.show(name, facts))
     }
 
@@ -403,7 +444,20 @@ impl Turn<'_> {
         if name == "transaction_read_only" && in_block {
             let read_only = matches!(value, Some("on" | "true" | "1"));
             let mode = if read_only { AccessMode::ReadOnly } else { AccessMode::ReadWrite };
-            return self.set_transaction(Some(mode), false);
+            return self.set_transaction(TransactionModes { access: Some(mode), ..TransactionModes::default() }, false);
+        }
+        if name == "transaction_isolation" {
+            let level = match value {
+                Some(value) => TransactionLevel::of_value(name, value)?,
+                None => self.session.settings.now.default_level(),
+            };
+            return match in_block {
+                true => {
+                    self.set_transaction(TransactionModes { level: Some(level), ..TransactionModes::default() }, false)
+                }
+                // It lasts to the end of the transaction, which is this statement.
+                false => Ok(()),
+            };
         }
         let settings = &mut self.session.settings;
         if in_block {

@@ -10,6 +10,7 @@ use crate::session::state::{Again, Block, Confirmed, Execution, Step, TextLangua
 use crate::session::turn::Turn;
 use crate::sql::ddl::{self, SchemaChange};
 use crate::sql::expressions::{Compiler, Scope};
+use crate::sql::isolation::TransactionLevel;
 use crate::sql::parse::Parsed;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::queried_table::QueriedTable;
@@ -109,6 +110,8 @@ impl Turn<'_> {
         let is_followed = self.note_temporary(&execution.prepared);
         if self.session.block == Block::None && (!alone || is_followed) {
             self.begin_implicit();
+            // It is the whole transaction: nobody gains by less.
+            self.session.level = TransactionLevel::Serializable;
             self.session.mode = self.implicit_mode(execution.prepared.writes || execution.prepared.discards());
         } else if self.session.block == Block::Implicit
             && !self.session.open
@@ -121,9 +124,11 @@ impl Turn<'_> {
         if self.session.block != Block::None && !self.session.open {
             execution.began = true;
             execution.step = Step::Begin;
-            let (mode, time_micros) = (self.session.mode, self.session.began_micros);
+            let (mode, isolation) = self.modes_to_begin();
+            let time_micros = self.session.began_micros;
             self.session.work = Work::Statement(execution);
-            self.ask(SessionRequest::Begin { mode, time_micros });
+            self.session.only_reads = mode == AccessMode::ReadOnly;
+            self.ask(SessionRequest::Begin { mode, isolation, time_micros });
             return Ok(());
         }
         self.launch(execution)

@@ -10,6 +10,8 @@ use crate::protocol::backend;
 use crate::protocol::frontend::{self, SaslInitial};
 use crate::session::state::{Again, Confirmed, Doubt, Execution, Phase};
 use crate::session::turn::Turn;
+use crate::sql::isolation::TransactionLevel;
+use crate::sql::own_settings;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use authentication::hba::ClientCertificate;
 use authentication::scram::{MECHANISM, MECHANISM_PLUS};
@@ -421,6 +423,7 @@ impl Turn<'_> {
     fn welcome(&mut self) {
         self.session.doubts = 0;
         backend::authentication_ok(&mut self.session.output);
+        self.begin_with_settings();
         let reported = self.with_facts(|facts| facts.settings.reported(facts));
         for (name, value) in reported {
             backend::parameter_status(&mut self.session.output, name, &value);
@@ -431,6 +434,20 @@ impl Turn<'_> {
         self.session.deadline = None;
         backend::ready_for_query(&mut self.session.output, b'I');
         self.session.is_due = true;
+    }
+
+    /// What its role, its database and its site have sessions begin with.
+    fn begin_with_settings(&mut self) {
+        let catalog = &self.shared.catalog.catalog;
+        let role = catalog.role_numbered(self.session.role);
+        let settings = &mut self.session.settings.now;
+        for (name, value) in own_settings::of_session(catalog, role.as_deref()) {
+            settings.begin_with(name, value);
+        }
+        let level = self.shared.config.level;
+        if level != TransactionLevel::default() {
+            settings.begin_with("default_transaction_isolation", level.name());
+        }
     }
 
     /// The session ends: its connection counts no more.

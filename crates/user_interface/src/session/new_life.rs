@@ -12,7 +12,7 @@ use crate::session::state::{Block, Execution, Parked, Step, Work};
 use crate::session::turn::Turn;
 use crate::sql::prepared::Plan;
 use crate::sql::utility::Utility;
-use messages::session::{AccessMode, CommitReceipt, SessionReply, SessionRequest};
+use messages::session::{CommitReceipt, SessionReply, SessionRequest};
 
 /// The end of what has only read.
 const COMMITTED: SessionReply = SessionReply::Committed { receipt: CommitReceipt::Nothing };
@@ -55,7 +55,7 @@ impl Turn<'_> {
                 self.describe(&prepared);
                 self.session.work = Work::Parsing(name, prepared, told);
             }
-            Work::Ending(tag, true) if self.session.mode == AccessMode::ReadOnly => {
+            Work::Ending(tag, true) if self.session.only_reads => {
                 self.ending_replied(tag, true, COMMITTED);
             }
             Work::Ending(tag, true) => self.park(Parked { life, asked, work: Work::Ending(tag, true) }),
@@ -63,9 +63,7 @@ impl Turn<'_> {
             // Its life is long over, and this one may know.
             Work::Parked(parked) => self.park(*parked),
             // What it has read was true when it was told.
-            Work::Statement(execution)
-                if execution.step == Step::Commit && self.session.mode == AccessMode::ReadOnly =>
-            {
+            Work::Statement(execution) if execution.step == Step::Commit && self.session.only_reads => {
                 self.block_committed(execution);
             }
             // Nothing of it is open: what it returns was computed before.
@@ -140,7 +138,7 @@ impl Turn<'_> {
             Some(Plan::Utility(Utility::Rollback(_))) => return Ok(()),
             Some(Plan::Utility(Utility::Commit(_))) => match self.session.block {
                 // What it has read was true when it was told.
-                Block::Open if self.session.mode == AccessMode::ReadOnly => return Ok(()),
+                Block::Open if self.session.only_reads => return Ok(()),
                 Block::Open => {
                     self.note_cause(AbortCause::NewLife);
                     self.end_block(false);

@@ -336,6 +336,7 @@ impl Turn<'_> {
         (parameters, parameter_types): (Vec<Value>, Vec<Option<Type>>),
         columns: Vec<ResultColumn>,
     ) {
+        self.session.queries += 1;
         let run = Run {
             sql,
             parameters,
@@ -343,6 +344,7 @@ impl Turn<'_> {
             columns,
             catalog: self.catalog(),
             relies_on: execution.prepared.rights.clone(),
+            query: (!execution.prepared.writes).then_some(self.session.queries),
             session: self.session_facts(&execution.prepared.zone),
             time_micros: self.session.began_micros,
         };

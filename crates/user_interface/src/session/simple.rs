@@ -79,6 +79,7 @@ impl Turn<'_> {
         assert!(matches!(self.session.work, Work::Idle), "a block begins between statements");
         self.session.block = Block::Implicit;
         self.session.implicit_failed = false;
+        self.session.level = self.session.settings.now.default_level();
         self.session.began_micros = self.micros();
     }
 }

@@ -14,6 +14,7 @@ use crate::session::login::{Login, Peer};
 use crate::session::parts_progress::PartsProgress;
 use crate::session::sql_cursor::SqlCursor;
 use crate::sql::ddl::SchemaChange;
+use crate::sql::isolation::TransactionLevel;
 use crate::sql::parse::{Parsed, QuelOrigin};
 use crate::sql::prepared::Prepared;
 use crate::sql::settings::Settings;
@@ -388,12 +389,18 @@ pub struct Session {
     pub life: Incarnation,
     /// How many requests that life was asked.
     pub asked: u64,
+    /// How many queries it has had the query processor begin.
+    pub queries: u64,
     /// Its transaction is gone with a life of the site, and its client has not been told yet.
     pub lost: bool,
     /// Where it is with transactions.
     pub block: Block,
     /// What the block may do.
     pub mode: AccessMode,
+    /// How it is kept apart from others.
+    pub level: TransactionLevel,
+    /// Whether the action driver's transaction can do nothing but read.
+    pub only_reads: bool,
     /// Whether the action driver has a transaction open for it.
     pub open: bool,
     /// When the block began: microseconds since 1970.
@@ -468,6 +475,9 @@ impl Session {
             lost: false,
             block: Block::None,
             mode: AccessMode::ReadWrite,
+            level: TransactionLevel::default(),
+            only_reads: false,
+            queries: 0,
             open: false,
             began_micros: 0,
             implicit_failed: false,

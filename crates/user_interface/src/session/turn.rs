@@ -193,6 +193,8 @@ impl Turn<'_> {
             process: self.session.process,
             path,
             temporary: OwnTemporary { owner: self.temporary_owner(), schema: temporary },
+            access: self.modes().0,
+            level: self.modes().1,
             settings: &self.session.settings.now,
             site: Some(SiteFacts { site: config.site, catalog: &self.shared.catalog.catalog, method: config.method }),
         })

@@ -452,6 +452,7 @@ fn of_session_calls(
     compiler.rely(&mut program);
     let mut prepared = Prepared::simple(&parsed.text, Plan::Program(Arc::new(program)), Tag::Select);
     prepared.shareable = false;
+    prepared.writes = compiler.draws;
     prepared.mentions = mentions;
     (prepared.sleeps, prepared.locks) = (sleeps, locks);
     finish(&mut prepared, compiler, None);

@@ -6,6 +6,7 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::grants::{self, DefaultPrivileges, Either, Granting, Joining, Object};
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names;
+use crate::sql::own_settings_syntax::{self, OwnSettings, SettingsHolder};
 use crate::sql::words::Words;
 use messages::Key;
 use messages::role::Secret;
@@ -40,6 +41,8 @@ pub enum RoleStatement {
     DropOwned(Vec<Named>, bool),
     /// ALTER DEFAULT PRIVILEGES.
     Defaults(Box<DefaultPrivileges>),
+    /// ALTER ROLE or DATABASE ... SET.
+    Settings(OwnSettings),
 }
 
 /// How a role is named.
@@ -108,6 +111,7 @@ impl RoleStatement {
             RoleStatement::Reassign(..) => "REASSIGN OWNED",
             RoleStatement::DropOwned(..) => "DROP OWNED",
             RoleStatement::Defaults(_) => "ALTER DEFAULT PRIVILEGES",
+            RoleStatement::Settings(own) => own.tag(),
         }
     }
 
@@ -129,6 +133,7 @@ impl RoleStatement {
             RoleStatement::Create(name, _) | RoleStatement::Alter(name, _) => std::slice::from_ref(name),
             RoleStatement::Rename(name, to) => return [name, to].into_iter().filter_map(Named::key).collect(),
             RoleStatement::Drop(names, _) | RoleStatement::DropOwned(names, _) => names,
+            RoleStatement::Settings(own) => return own.mentioned(),
             RoleStatement::Defaults(defaults) => return defaults.names().filter_map(Named::key).collect(),
             RoleStatement::Reassign(names, to) => {
                 return names.iter().chain([to]).filter_map(Named::key).collect();
@@ -174,7 +179,7 @@ impl Named {
         }
     }
 
-    fn key(&self) -> Option<Key> {
+    pub(super) fn key(&self) -> Option<Key> {
         match self {
             Named::Is(name) => Some(CatalogEntry::role_key(name)),
             Named::Own(_) => None,
@@ -203,7 +208,9 @@ pub(super) fn parse(verb: &str, words: &mut Words) -> Result<RoleStatement> {
         return Ok(RoleStatement::Drop(names, if_exists));
     }
     if verb == "alter" && words.peek_is("all") {
-        return Err(SqlError::unsupported("ALTER ROLE ALL"));
+        let holder = own_settings_syntax::holder(words)?;
+        let change = own_settings_syntax::parse_of_role(&holder, words)?;
+        return change.map(RoleStatement::Settings).ok_or_else(|| words.error());
     }
     let name = named(words)?;
     if verb == "alter" {
@@ -211,8 +218,8 @@ pub(super) fn parse(verb: &str, words: &mut Words) -> Result<RoleStatement> {
             words.expect("to")?;
             return Ok(RoleStatement::Rename(name, named(words)?));
         }
-        if words.peek_is("set") || words.peek_is("reset") || words.peek_is("in") {
-            return Err(SqlError::unsupported("a role's own settings (ALTER ROLE ... SET)"));
+        if let Some(own) = own_settings_syntax::parse_of_role(&SettingsHolder::Role(name.clone()), words)? {
+            return Ok(RoleStatement::Settings(own));
         }
         if kind == "group" {
             return alter_group(name, words);

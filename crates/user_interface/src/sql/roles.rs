@@ -114,6 +114,7 @@ pub fn plan(
         RoleStatement::Owner(object, owner) => planner.give(object, owner, facts)?,
         RoleStatement::Reassign(of, to) => planner.reassign(of, to, facts)?,
         RoleStatement::Defaults(defaults) => planner.alter_defaults(defaults, facts)?,
+        RoleStatement::Settings(own) => planner.change_settings(own, facts)?,
         RoleStatement::DropOwned(of, cascade) => planner.drop_owned(of, *cascade, facts)?,
     }
     Ok(planner.finish())

@@ -4,10 +4,12 @@
 //! what cannot be changed refuses other values, what has no effect here keeps what it was given.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::isolation::TransactionLevel;
 use messages::SiteId;
 use messages::concurrency::{Method, SwitchStrategy};
 use messages::namespace::PUBLIC_OID;
 use messages::schema::{Catalog, TemporaryOwner};
+use messages::session::AccessMode;
 use messages::settings::{PARAMETERS, Parameter};
 use privileges::path::{self, PathOwner, SearchPath};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +40,10 @@ pub struct Facts<'a> {
     pub path: SearchPath,
     /// The schema of its temporary objects.
     pub temporary: OwnTemporary,
+    /// What its transaction may do, or the next one if none is open.
+    pub access: AccessMode,
+    /// How that is kept apart from others.
+    pub level: TransactionLevel,
     /// Its parameters.
     pub settings: &'a Settings,
     /// What is set for its site.
@@ -101,6 +107,8 @@ impl<'a> Facts<'a> {
             process: 0,
             path: Arc::from([PUBLIC_OID]),
             temporary: OwnTemporary::default(),
+            access: AccessMode::ReadWrite,
+            level: TransactionLevel::default(),
             settings,
             site: None,
         }
@@ -244,6 +252,10 @@ impl Settings {
             "server_version" => return Ok(facts.server_version.to_string()),
             "session_authorization" => return Ok(facts.session_user.to_string()),
             "role" => return Ok(self.role.as_ref().map_or_else(|| "none".to_string(), |role| role.name.to_string())),
+            "transaction_isolation" => return Ok(facts.level.name().to_string()),
+            "transaction_read_only" => {
+                return Ok(if facts.access == AccessMode::ReadOnly { "on" } else { "off" }.to_string());
+            }
             "is_superuser" => return Ok(if facts.is_superuser { "on" } else { "off" }.to_string()),
             _ => {}
         }
@@ -292,6 +304,11 @@ impl Settings {
     /// Whether transactions are read-only unless they say otherwise. Asked at every statement, as the next one.
     pub fn default_read_only(&self) -> bool {
         self.given("default_transaction_read_only").is_some_and(|value| value == "on")
+    }
+
+    /// At which level transactions execute unless they say otherwise.
+    pub fn default_level(&self) -> TransactionLevel {
+        self.given("default_transaction_isolation").and_then(|name| TransactionLevel::of_name(name)).unwrap_or_default()
     }
 
     /// Whether texts are QUEL. Asked at every one of them.
@@ -355,6 +372,13 @@ impl Settings {
         self.set(name, Some(value))?;
         self.announced.append(&mut self.changed);
         Ok(())
+    }
+
+    /// What a session begins with that its client has not announced otherwise. A value that is good no more is passed over.
+    pub fn begin_with(&mut self, name: &str, value: &str) {
+        if self.given(name).is_none() {
+            let _ = self.announce(name, value);
+        }
     }
 
     /// All parameters: name and value.
@@ -467,12 +491,9 @@ fn accept(known: &Known, value: &str) -> Result<String> {
             Err(Some(detail)) => Err(invalid().with_detail(detail)),
         },
         ("search_path", _) if path::names(value).is_none() => Err(invalid().with_detail("List syntax is invalid.")),
-        ("default_transaction_isolation" | "transaction_isolation", _) => match value.to_ascii_lowercase().as_str() {
-            "serializable" | "repeatable read" | "read committed" | "read uncommitted" => {
-                Ok("serializable".to_string())
-            }
-            _ => Err(invalid()),
-        },
+        ("default_transaction_isolation" | "transaction_isolation", _) => {
+            TransactionLevel::of_value(known.0, value).map(|level| level.name().to_string())
+        }
         (_, Kind::Free) => Ok(value.to_string()),
         (_, Kind::Boolean) => boolean(value).map(str::to_string).ok_or_else(invalid),
         (_, Kind::OneOf(values)) => values

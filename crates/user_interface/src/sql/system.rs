@@ -9,7 +9,7 @@ use crate::sql::settings::{Facts, is_known};
 use crate::sql::words::Words;
 use messages::Key;
 use messages::schema::{Catalog, CatalogEntry};
-use messages::settings::Parameter;
+use messages::settings::{Parameter, is_of_sites};
 use sqlparser::tokenizer::Token;
 use std::collections::BTreeSet;
 
@@ -82,7 +82,7 @@ pub fn plan(
         }
         SystemStatement::ResetAll => {
             check_rights(facts, None)?;
-            for name in catalog.settings.keys() {
+            for name in catalog.settings.keys().filter(|name| is_of_sites(name)) {
                 reset(&mut planner, name);
             }
         }

@@ -7,9 +7,11 @@ use crate::errors::{Result, SqlError, sqlstate};
 use crate::protocol::copy::Options;
 use crate::sql::cursor_syntax::{self, FetchStatement};
 use crate::sql::grants;
+use crate::sql::isolation::{TransactionLevel, TransactionModes};
 use crate::sql::lock_table_syntax::{self, TableLocking};
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::maintenance::{self, Maintenance};
+use crate::sql::own_settings_syntax;
 use crate::sql::owner_syntax;
 use crate::sql::places::unexpected;
 use crate::sql::queried_table::{self, Refresh};
@@ -24,16 +26,14 @@ use quel::RangeDeclaration;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::borrow::Cow;
 use std::sync::Arc;
-use values::limits::MICROSECONDS_PER_SECOND;
-use values::{Type, Value};
 
 /// A statement about the session.
 #[derive(Clone, Debug)]
 pub enum Utility {
-    /// BEGIN, START TRANSACTION; the mode if it was given.
-    Begin(Option<AccessMode>),
+    /// BEGIN, START TRANSACTION.
+    Begin(TransactionModes),
     /// SET TRANSACTION, or (true) SET SESSION CHARACTERISTICS AS TRANSACTION.
-    SetTransaction(Option<AccessMode>, bool),
+    SetTransaction(TransactionModes, bool),
     /// COMMIT, END; true: AND CHAIN.
     Commit(bool),
     /// ROLLBACK, ABORT; true: AND CHAIN.
@@ -248,7 +248,10 @@ fn other_utility(first: &str, words: &mut Words) -> Result<Option<Utility>> {
             return Err(SqlError::unsupported("this form of ALTER MATERIALIZED VIEW"));
         }
         "alter" if words.skip(&["default"]) => Some(RoleStatement::Defaults(Box::new(grants::parse_defaults(words)?))),
-        "alter" => owner_syntax::parse_owner(words)?,
+        "alter" => match own_settings_syntax::parse_of_database(words)? {
+            Some(own) => Some(RoleStatement::Settings(own)),
+            None => owner_syntax::parse_owner(words)?,
+        },
         _ => None,
     };
     match statement {
@@ -303,24 +306,25 @@ impl Words<'_> {
         Ok(Utility::Rollback(self.chain()?))
     }
 
-    /// `ISOLATION LEVEL ..., READ ONLY, NOT DEFERRABLE`: every isolation level is accepted, because all are as strong as the strongest.
-    fn transaction_modes(&mut self) -> Result<Option<AccessMode>> {
-        let mut mode = None;
+    /// `ISOLATION LEVEL ..., READ ONLY, NOT DEFERRABLE`.
+    fn transaction_modes(&mut self) -> Result<TransactionModes> {
+        let mut modes = TransactionModes::default();
         while self.peek().is_some() {
             if self.skip(&["isolation"]) {
                 self.expect("level")?;
-                let known = if self.skip(&["read"]) {
-                    self.skip(&["committed", "uncommitted"])
+                let level = if self.skip(&["read"]) {
+                    match self.skip(&["uncommitted"]) {
+                        true => Some(TransactionLevel::ReadUncommitted),
+                        false => self.skip(&["committed"]).then_some(TransactionLevel::ReadCommitted),
+                    }
                 } else if self.skip(&["repeatable"]) {
-                    self.skip(&["read"])
+                    self.skip(&["read"]).then_some(TransactionLevel::RepeatableRead)
                 } else {
-                    self.skip(&["serializable"])
+                    self.skip(&["serializable"]).then_some(TransactionLevel::Serializable)
                 };
-                if !known {
-                    return Err(self.error());
-                }
+                modes.level = Some(level.ok_or_else(|| self.error())?);
             } else if self.skip(&["read"]) {
-                mode = Some(if self.skip(&["only"]) {
+                modes.access = Some(if self.skip(&["only"]) {
                     AccessMode::ReadOnly
                 } else {
                     self.expect("write")?;
@@ -332,7 +336,7 @@ impl Words<'_> {
             }
             self.skip_token(&Token::Comma);
         }
-        Ok(mode)
+        Ok(modes)
     }
 
     /// A setting's name: `a`, `a.b`, `time zone`.
@@ -404,60 +408,17 @@ impl Words<'_> {
         if self.skip(&["role"]) {
             return self.role(false, local);
         }
-        let name = if self.skip(&["names"]) {
-            "client_encoding".to_string()
-        } else {
-            let is_phrase = self.peek_is("time");
-            let name = self.setting_name()?;
-            let zone = name == "timezone";
-            if zone && is_phrase && self.skip(&["interval"]) {
-                return Ok(Utility::Set(name, Some(self.zone_interval()?), local));
-            }
-            if !self.skip_token(&Token::Eq) && !self.skip(&["to"]) && !zone {
-                return Err(self.error());
-            }
-            name
-        };
-        let value = if self.skip(&["default"]) || (name == "timezone" && self.skip(&["local"])) {
-            None
-        } else {
-            let mut value = self.listed_value(&name)?;
-            while self.skip_token(&Token::Comma) {
-                value.push_str(", ");
-                value.push_str(&self.listed_value(&name)?);
-            }
-            Some(value)
-        };
-        Ok(Utility::Set(name, value, local))
-    }
-
-    /// The interval behind SET TIME ZONE INTERVAL, as PostgreSQL's parser hands it on. Errors: 42601 for other fields than hours and minutes.
-    fn zone_interval(&mut self) -> Result<String> {
-        let text = self.value()?;
-        let number = text.trim().parse::<i64>().ok();
-        let (mut written, mut unit) = (text.clone(), 1);
-        if self.skip(&["hour"]) {
-            let field = if self.skip(&["to"]) {
-                self.expect("minute")?;
-                unit = 60 * MICROSECONDS_PER_SECOND;
-                "minutes"
-            } else {
-                unit = 3600 * MICROSECONDS_PER_SECOND;
-                "hours"
-            };
-            if let Some(number) = number {
-                written = format!("{number} {field}");
-            }
-        } else if ["year", "month", "day", "minute", "second"].iter().any(|field| self.peek_is(field)) {
-            let message = "time zone interval must be HOUR or HOUR TO MINUTE";
-            return Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
+        let is_phrase = self.peek_is("time");
+        let mut ahead = Words { text: self.text, rest: self.rest };
+        if is_phrase && ahead.setting_name()? == "timezone" && ahead.skip(&["interval"]) {
+            *self = ahead;
+            return Ok(Utility::Set("timezone".to_string(), Some(self.zone_interval()?), local));
         }
-        let Value::Interval(mut span) = values::text::parse(&written, Type::Interval)? else {
+        let (name, value) = self.assignment()?;
+        if value.is_none() && self.skip(&["current"]) {
             return Err(self.error());
-        };
-        span.microseconds = span.microseconds / unit * unit;
-        let span = values::text::to_string(&Value::Interval(span)).unwrap_or_default();
-        Ok(format!("INTERVAL '{span}'"))
+        }
+        Ok(Utility::Set(name, value, local))
     }
 
     /// The role that a session is to take.
@@ -471,32 +432,6 @@ impl Words<'_> {
         let name = if folded { name.to_ascii_lowercase() } else { name };
         let name = Some(name).filter(|name| !is_own && (of_session || name != "none"));
         Ok(Utility::Role(RoleChange { of_session, name, local, resets: false }))
-    }
-
-    /// One of several values. Those of search_path are names, which keep the quotes that they need.
-    fn listed_value(&mut self, setting: &str) -> Result<String> {
-        let is_text = matches!(self.peek(), Some(Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_)));
-        let quoted = setting == "search_path" && (is_text || self.peek_is_quoted());
-        let value = self.value()?;
-        let plain =
-            !value.is_empty() && value.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-        Ok(if quoted && !plain { format!("\"{}\"", value.replace('"', "\"\"")) } else { value })
-    }
-
-    /// A setting's value: a word, a text, a number with a sign.
-    pub(super) fn value(&mut self) -> Result<String> {
-        let minus = self.skip_token(&Token::Minus);
-        if !minus {
-            self.skip_token(&Token::Plus);
-        }
-        let value = match self.peek() {
-            Some(Token::Number(digits, _)) => digits.clone(),
-            Some(Token::Word(word)) if !minus => word.value.clone(),
-            Some(Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text)) if !minus => text.clone(),
-            _ => return Err(self.error()),
-        };
-        self.advance();
-        Ok(if minus { format!("-{value}") } else { value })
     }
 
     fn prepare(&mut self) -> Result<Utility> {
