@@ -7,6 +7,7 @@ use crate::failure;
 use crate::generator::Generator;
 use crate::sequences::Sequences;
 use messages::program::{Expression, UnaryOperator};
+use messages::schema::DomainRules;
 use messages::session::Failure;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -119,11 +120,29 @@ impl ExpressionScope<'_> {
                 let cast = if *explicit { cast::explicit_in } else { cast::assign_in };
                 Cow::Owned(cast(&operand, *target, self.zone)?)
             }
+            Expression::Domain(operand, rules) => {
+                let value = self.value(operand, row)?;
+                self.check_domain(rules, &value)?;
+                return Ok(value);
+            }
             Expression::Call(name, arguments) => Cow::Owned(self.call(name, arguments, row)?),
             Expression::NextValue(sequence) => Cow::Owned(self.sequences.next(sequence)?),
             Expression::CurrentValue(sequence, name) => Cow::Owned(self.sequences.current(*sequence, name)?),
             Expression::LastValue => Cow::Owned(self.sequences.last()?),
         })
+    }
+
+    /// Refuses a value that is none of a domain. Errors: 23502, 23514, and those of its conditions.
+    pub fn check_domain(&self, rules: &DomainRules, value: &Value) -> Result<(), ValueError> {
+        if rules.not_null && value.is_null() {
+            return Err(ValueError::new(sqlstate::NOT_NULL_VIOLATION, rules.null_message()));
+        }
+        for rule in &rules.conditions {
+            if self.value(&rule.condition, std::slice::from_ref(value))?.as_boolean() == Some(false) {
+                return Err(ValueError::new(sqlstate::CHECK_VIOLATION, rules.violation_message(&rule.name)));
+            }
+        }
+        Ok(())
     }
 
     fn now(&self) -> i64 {

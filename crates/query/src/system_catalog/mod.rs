@@ -8,6 +8,7 @@
 
 pub mod definition_texts;
 mod definitions;
+mod domains;
 mod grants;
 mod information_schema;
 mod names;

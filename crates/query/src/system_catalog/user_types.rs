@@ -9,7 +9,7 @@ use messages::schema::{CommentTarget, TypeSchema};
 use values::Type;
 
 impl SystemCatalog {
-    fn user_types(&self) -> impl Iterator<Item = &TypeSchema> {
+    pub(super) fn user_types(&self) -> impl Iterator<Item = &TypeSchema> {
         self.show();
         self.catalog.types.values().map(|(known, _)| known.as_ref())
     }
@@ -103,13 +103,16 @@ impl SystemCatalog {
     pub(super) fn rows_of_user_types(&self) -> Vec<Row> {
         let of_one = |known: &TypeSchema| {
             let schema = namespace::of(&known.name);
-            let own = row! {
+            let own = match known.domain() {
+                Some(domain) => self.domain_row(known, domain),
+                None => row! {
                 oid: known.oid, typname: bare(&known.name), typnamespace: schema, typowner: known.rights.owner, typlen: 4_i64,
                 typbyval: true, typtype: "e", typcategory: "E", typispreferred: false, typisdefined: true, typdelim: ",",
                 typrelid: 0, typsubscript: "-", typelem: 0, typarray: known.oid + 1, typinput: "enum_in", typoutput: "enum_out",
                 typreceive: "enum_recv", typsend: "enum_send", typmodin: "-", typmodout: "-", typanalyze: "-", typalign: "i",
                 typstorage: "p", typnotnull: false, typbasetype: 0, typtypmod: -1, typndims: 0, typcollation: 0,
                 typacl: self.grant_texts(known.rights.grants.as_ref()),
+                },
             };
             let arrays = row! {
                 oid: known.oid + 1, typname: format!("_{}", bare(&known.name)), typnamespace: schema,
@@ -145,12 +148,23 @@ impl SystemCatalog {
         let mut rows = Vec::new();
         for table in self.tables() {
             for (number, column) in (1_i64..).zip(&table.columns) {
-                if column.column_type.has_labels() && !column.dropped {
+                let own = column.column_type.has_labels().then(|| column.column_type.oid());
+                let of = column.domain.as_ref().map(|domain| domain.oid).or(own).filter(|_| !column.dropped);
+                if let Some(of) = of {
                     rows.push(row! {
                         classid: CommentTarget::RELATIONS, objid: table.oid, objsubid: number,
-                        refclassid: CommentTarget::TYPES, refobjid: column.column_type.oid(), refobjsubid: 0, deptype: "n",
+                        refclassid: CommentTarget::TYPES, refobjid: of, refobjsubid: 0, deptype: "n",
                     });
                 }
+            }
+        }
+        for (known, domain) in self.domains() {
+            let own = domain.base.has_labels().then(|| domain.base.oid());
+            if let Some(of) = domain.over.or(own) {
+                rows.push(row! {
+                    classid: CommentTarget::TYPES, objid: known.oid, objsubid: 0, refclassid: CommentTarget::TYPES,
+                    refobjid: of, refobjsubid: 0, deptype: "n",
+                });
             }
         }
         rows

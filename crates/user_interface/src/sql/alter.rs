@@ -22,7 +22,7 @@ use crate::sql::row_expressions::{RowExpressionUse, check_form};
 use crate::sql::sequences;
 use crate::sql::set_clauses::no_column;
 use crate::sql::settings::{Facts, Settings};
-use crate::sql::types::Stop;
+use crate::sql::types::{Stop, named_type_in};
 use crate::sql::views::TableChange;
 use messages::namespace;
 use messages::program::{Action, Expression};
@@ -146,7 +146,7 @@ impl Planner<'_> {
         if let AlterColumnOperation::SetDefault { .. } = operation {
             self.check_draws(&from, to.columns[position].default.as_deref())?;
         }
-        self.use_type(to.columns[position].column_type)?;
+        self.use_type_of(&to.columns[position])?;
         match fill {
             None => self.write_table(to),
             Some(fill) => {
@@ -246,11 +246,17 @@ impl Planner<'_> {
         let checks = CheckDefinition::of_column(definition);
         let foreign_keys = ForeignKeyDefinition::of_column(definition);
         let mut is_computed = false;
-        if let Some(default) = &column.default {
+        if let Some(default) =
+            column.default.as_ref().or(column.domain.as_ref().and_then(|domain| domain.default.as_ref()))
+        {
             match check_default(&parse::expression(default)?, &column, &self.catalog)? {
                 Some(same) => column.missing = same,
                 None => is_computed = true,
             }
+        }
+        if column.domain.as_ref().is_some_and(|domain| domain.refuses_any()) && generation.is_none() {
+            is_computed = true;
+            column.missing = Value::Null;
         }
         check_column_count(table.columns.len() + 1)?;
         table.columns.push(column);
@@ -426,6 +432,7 @@ impl Planner<'_> {
         column.dropped = true;
         column.not_null = false;
         column.default = None;
+        column.domain = None;
         column.identity = None;
         column.name = format!("........pg.dropped.{}........", position + 1);
         Ok(())
@@ -562,17 +569,30 @@ fn alter_column(
             return Ok(Some(Fill::new()));
         }
         AlterColumnOperation::SetDataType { data_type, using, .. } => {
-            let target = crate::sql::types::data_type_in(data_type, catalog)?;
+            let named = named_type_in(data_type, catalog)?;
+            let (target, domain) = (named.data_type()?, named.rules());
+            let is_stricter = domain.as_ref().is_some_and(|domain| domain.refuses_any());
+            let was_same = target == column.column_type;
+            let shown = domain.as_ref().map_or_else(|| target.to_string(), |domain| domain.name.clone());
+            column.domain = domain;
             let fill = match using {
-                None if target == column.column_type => return Ok(None),
+                None if was_same && !is_stricter => return Ok(None),
+                None if is_stricter => {
+                    let own = Expression::Column(position as u16);
+                    let own = if was_same { own } else { Expression::Cast(Box::new(own), target, false) };
+                    vec![(position, column.in_domain(own))]
+                }
                 None => Fill::new(),
-                Some(expression) => vec![(position, transformed(expression, &before, position, target, catalog)?)],
+                Some(expression) => {
+                    let computed = transformed(expression, &before, position, target, catalog)?;
+                    vec![(position, column.in_domain(computed))]
+                }
             };
             let silent = using.is_some()
                 || target.unmodified() == column.column_type.unmodified()
                 || matches!(context(column.column_type, target), Some(Context::Implicit | Context::Assignment));
             if !silent {
-                let message = format!("column \"{}\" cannot be cast automatically to type {target}", column.name);
+                let message = format!("column \"{}\" cannot be cast automatically to type {shown}", column.name);
                 return Err(SqlError::new(sqlstate::DATATYPE_MISMATCH, message));
             }
             column.column_type = target;

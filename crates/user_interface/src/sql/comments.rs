@@ -15,8 +15,9 @@ use crate::sql::set_clauses::no_column;
 use crate::sql::settings::Facts;
 use messages::namespace;
 use messages::role::BOOTSTRAP_OID;
-use messages::schema::{CatalogEntry, CommentTarget, Place, TableSchema};
+use messages::schema::{CatalogEntry, CommentTarget, Place, TableSchema, TypeSchema};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use values::extensions::PLPGSQL_OID;
 
 impl Planner<'_> {
@@ -52,6 +53,19 @@ impl Planner<'_> {
                 self.relied.insert(CatalogEntry::type_key(name));
                 CommentTarget::new(CommentTarget::TYPES, known.oid)
             }
+            Commented::Domain(name) => {
+                let known = self.commented_domain(name)?;
+                CommentTarget::new(CommentTarget::TYPES, known.oid)
+            }
+            Commented::DomainConstraint(name, own) => {
+                let known = self.commented_domain(name)?;
+                let check = known.domain().and_then(|domain| domain.checks.iter().find(|check| check.name == *own));
+                let Some(check) = check else {
+                    let message = format!("constraint \"{own}\" for domain {} does not exist", known.written);
+                    return Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message));
+                };
+                CommentTarget::new(CommentTarget::CONSTRAINTS, check.oid)
+            }
             Commented::Extension(name) => self.commented_extension(name)?,
             Commented::Schema(name) => {
                 let schema = self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
@@ -82,6 +96,14 @@ impl Planner<'_> {
             self.write(CatalogEntry::comment_key(target), entry);
         }
         Ok(())
+    }
+
+    /// A domain of the role's own, which the plan relies on.
+    fn commented_domain(&mut self, name: &str) -> Result<Arc<TypeSchema>> {
+        let known = self.domain_named(name, true)?;
+        self.check_owns(&known.rights, "type", &known.written, OwnerReach::Object)?;
+        self.relied.insert(CatalogEntry::type_key(name));
+        Ok(known)
     }
 
     /// An extension of the role's own, which the plan relies on.
@@ -147,6 +169,8 @@ impl Planner<'_> {
         }
         others.extend(self.catalog.procedures.values().map(|(procedure, _)| procedure.oid));
         others.extend(self.catalog.types.values().map(|(known, _)| known.oid));
+        let domains = self.catalog.types.values().filter_map(|(known, _)| known.domain());
+        others.extend(domains.flat_map(|domain| domain.checks.iter().map(|check| check.oid)));
         others.extend(self.catalog.extensions.values().map(|(known, _)| known.oid).chain([PLPGSQL_OID]));
         others.extend(self.catalog.all_namespaces().iter().map(|schema| schema.oid));
         others.extend(self.catalog.all_roles().iter().map(|role| role.oid));

@@ -13,7 +13,8 @@ use crate::sql::operators::{
 use crate::sql::parse::Overriding;
 pub use crate::sql::scope::Scope;
 use crate::sql::settings::Facts;
-use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond, depends_on_zone};
+use crate::sql::type_names::in_domain;
+use crate::sql::types::{Compiled, NamedType, Parameters, Stop, Typed, beyond, depends_on_zone};
 use messages::program::{Action, BinaryOperator, Expression, UnaryOperator};
 use messages::schema::{Catalog, ProcedureSchema};
 use messages::{Key, Timestamp};
@@ -112,9 +113,13 @@ impl<'a> Compiler<'a> {
                 array: false,
             } => self.cast(expr, target, scope),
             Expr::TypedString(typed) => {
-                let target = self.named_type(&typed.data_type)?;
+                let named = self.named_type(&typed.data_type)?;
+                let target = named.data_type()?;
                 match text_of(&typed.value.value) {
-                    Some(text) => Ok(Typed::known(Expression::Constant(self.parameters.read(text, target)?), target)),
+                    Some(text) => {
+                        let value = Expression::Constant(self.parameters.read(text, target)?);
+                        Ok(in_domain(&named, Typed::known(value, target)))
+                    }
                     None => Err(beyond("this form of literal")),
                 }
             }
@@ -182,6 +187,9 @@ impl<'a> Compiler<'a> {
         let name = names::identifier(column);
         let qualifier_name = qualifier.map(names::identifier);
         if let Some((position, data_type)) = scope.column(qualifier_name.as_deref(), &name) {
+            if data_type.has_labels() && scope.is_enum_domain(position) {
+                return Err(beyond("a domain over an enum"));
+            }
             return Ok(Typed::known(Expression::Column(position as u16), data_type));
         }
         if let Some(parameter) = self.named_parameter(qualifier_name.as_deref(), &name) {
@@ -422,17 +430,22 @@ impl<'a> Compiler<'a> {
         if matches!(target, ast::DataType::Regclass) || is_catalog_type(target) {
             return Err(beyond("a cast to this type"));
         }
-        let target = self.named_type(target)?;
+        let named = self.named_type(target)?;
+        let target = named.data_type()?;
+        if target.has_labels() && matches!(named, NamedType::Domain(_)) {
+            return Err(beyond("a domain over an enum"));
+        }
         if let (Expr::Array(array), Some(element)) = (operand, target.element())
             && array.elem.is_empty()
         {
-            return Ok(Typed::known(Expression::Constant(Value::array(element, Vec::new())), target));
+            let empty = Expression::Constant(Value::array(element, Vec::new()));
+            return Ok(in_domain(&named, Typed::known(empty, target)));
         }
         let operand = self.expression(operand, scope)?;
-        self.cast_to(operand, target)
+        Ok(in_domain(&named, self.cast_to(operand, target)?))
     }
 
-    /// An explicit cast of a compiled operand.
+    /// An explicit cast of a compiled operand, to what is no domain.
     pub fn cast_to(&mut self, operand: Typed, target: Type) -> Compiled<Typed> {
         let from = match operand.data_type {
             Some(from) => from,

@@ -28,6 +28,8 @@ pub mod ddl;
 pub mod default_privileges;
 pub mod definitions;
 pub mod denials;
+pub mod domain_syntax;
+mod domains;
 pub mod expressions;
 mod extension_functions;
 pub mod extension_syntax;

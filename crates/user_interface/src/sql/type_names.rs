@@ -7,8 +7,9 @@ use crate::sql::expressions::Compiler;
 use crate::sql::lookup::NameLookup;
 use crate::sql::names;
 use crate::sql::parse;
-use crate::sql::types::{data_type_in, type_of_mut, user_type_name_mut};
+use crate::sql::types::{NamedType, Typed, data_type_in, named_type_in, type_of_mut, user_type_name_mut};
 use messages::Timestamp;
+use messages::program::Expression;
 use messages::schema::CatalogEntry;
 use sqlparser::ast;
 use values::Type;
@@ -30,11 +31,16 @@ pub fn spelled_type(text: &str, lookup: &NameLookup) -> Result<Type> {
 
 impl Compiler<'_> {
     /// The type that a syntax tree names, on whose row the statement relies if it is a user's. Errors: 42704.
-    pub(super) fn named_type(&mut self, written: &ast::DataType) -> Result<Type> {
-        let found = data_type_in(written, self.catalog)?;
-        if let Type::Enum(labels) = found.element().unwrap_or(found)
-            && let Some(known) = self.catalog.type_numbered(labels.oid())
-        {
+    pub(super) fn named_type(&mut self, written: &ast::DataType) -> Result<NamedType> {
+        let found = named_type_in(written, self.catalog)?;
+        let known = match &found {
+            NamedType::Domain(known) => Some(known),
+            NamedType::Plain(plain) => match plain.element().unwrap_or(*plain) {
+                Type::Enum(labels) => self.catalog.type_numbered(labels.oid()),
+                _ => None,
+            },
+        };
+        if let Some(known) = known {
             let key = CatalogEntry::type_key(&known.name);
             let relied = (key.clone(), self.catalog.version_of(&key));
             // What the transaction has made itself has no version.
@@ -43,5 +49,13 @@ impl Compiler<'_> {
             }
         }
         Ok(found)
+    }
+}
+
+/// A value that was cast to what a domain is over as one of the domain.
+pub(super) fn in_domain(named: &NamedType, typed: Typed) -> Typed {
+    match named.rules().filter(|rules| rules.refuses_any()) {
+        Some(rules) => Typed { expression: Expression::Domain(Box::new(typed.expression), rules), ..typed },
+        None => typed,
     }
 }
