@@ -413,8 +413,7 @@ impl ColumnNames {
             // A cast on assignment shows where the value goes.
             Expression::Cast(operand, _, false) => self.show(operand),
             Expression::Cast(operand, target, true) => format!("{}::{target}", self.nested(operand)),
-            // So does a domain.
-            Expression::Domain(operand, _) => self.show(operand),
+            Expression::Domain(operand, rules) => format!("{}::{}", self.nested(operand), rules.name),
             Expression::Call(name, arguments) => format!("{name}({})", self.list(arguments)),
             Expression::NextValue(sequence) => format!("nextval({})", sequence.name),
             Expression::CurrentValue(_, name) => format!("currval({name})"),
@@ -442,7 +441,7 @@ impl ColumnNames {
             | Expression::CurrentValue(..)
             | Expression::LastValue
             | Expression::Gathered(..) => self.show(expression),
-            Expression::Cast(operand, _, false) | Expression::Domain(operand, _) => self.nested(operand),
+            Expression::Cast(operand, _, false) => self.nested(operand),
             _ => format!("({})", self.show(expression)),
         }
     }

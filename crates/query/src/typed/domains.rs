@@ -5,8 +5,8 @@
 use super::catalog::SnapshotCatalog;
 use super::routines::{RoutineRefusal, meaning};
 use analyzer::tree::Node;
-use analyzer::types::{BOOL, NO_MODIFIER, TypeKind};
-use analyzer::{Analyzed, Routine, RoutineForm, TypeId, Typed};
+use analyzer::types::{BOOL, NO_MODIFIER};
+use analyzer::{AnalysisError, Analyzed, Routine, RoutineForm, TypeId, Typed};
 use executor::DomainMeaning;
 use std::collections::BTreeMap;
 
@@ -16,27 +16,12 @@ const VALUE: &str = "value";
 /// The domains that statements and functions cast to.
 pub(super) type CastDomains = BTreeMap<TypeId, DomainMeaning>;
 
-/// Gives everything in a tree that has a domain's type that which the domain is over.
-pub(super) fn strip(analyzed: &mut Analyzed, names: &SnapshotCatalog<'_>) {
-    if names.has_domains() {
-        analyzed.tree.retype(&|typed| below(typed, names));
+/// Gives everything in a tree that has a domain's type that which the domain is over. Errors: 0A000.
+pub(super) fn strip(analyzed: &mut Analyzed, names: &SnapshotCatalog<'_>) -> Result<(), AnalysisError> {
+    match names.has_domains() {
+        true => analyzed.forget_domains(names),
+        false => Ok(()),
     }
-}
-
-/// What a domain is over, and arrays of that for arrays of a domain.
-pub(super) fn below(typed: Typed, names: &SnapshotCatalog<'_>) -> Typed {
-    let catalog: &dyn analyzer::Catalog = names;
-    let mut typed = typed;
-    while let Some(row) = catalog.type_row(typed.id).filter(|row| row.kind == TypeKind::Domain) {
-        typed = Typed { id: row.base, modifier: row.base_modifier, ..typed };
-    }
-    if let Some(element) = catalog.element_type(typed.id)
-        && catalog.base_type(element) != element
-        && let Some(id) = catalog.array_type(catalog.base_type(element))
-    {
-        typed.id = id;
-    }
-    typed
 }
 
 /// Whether something is cast to a domain.
@@ -56,14 +41,14 @@ pub(super) fn add(
             continue;
         }
         let Some(rules) = names.domain(domain) else { continue };
-        let base = below(Typed { id: domain, modifier: NO_MODIFIER, ..expression.typed }, names);
+        let catalog: &dyn analyzer::Catalog = names;
+        let base = catalog.held(Typed { id: domain, modifier: NO_MODIFIER, ..expression.typed });
         let boolean = Typed { id: BOOL, modifier: NO_MODIFIER, collation: Default::default() };
         let mut conditions = Vec::with_capacity(rules.conditions.len());
         for condition in &rules.conditions {
             let parameters = vec![(VALUE, base)];
             let routine = Routine { name: "", parameters, result: vec![boolean], form: RoutineForm::Default };
-            let mut analyzed = meaning(names, &format!("SELECT {}", condition.text), &routine)?;
-            strip(&mut analyzed, names);
+            let analyzed = meaning(names, &format!("SELECT {}", condition.text), &routine)?;
             conditions.push((analyzed, rules.violation_message(&condition.name)));
         }
         let null = rules.not_null.then(|| rules.null_message());

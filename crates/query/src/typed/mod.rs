@@ -99,15 +99,15 @@ pub(crate) fn read(
     if let Err(cancelled) = go_on() {
         return TypedReading::Refused(cancelled.into());
     }
-    let analyzed = analyzer::analyze(&names, parsed, &declared);
+    let analyzed = analyzer::analyze(&names, parsed, &declared).and_then(|mut analyzed| {
+        domains::strip(&mut analyzed, &names)?;
+        Ok(analyzed)
+    });
     if names.is_beyond() {
         return TypedReading::Elsewhere("it names what is not analyzed".to_owned());
     }
     match analyzed {
-        Ok(mut analyzed) => {
-            domains::strip(&mut analyzed, &names);
-            planned(catalog, &names, &analyzed, sizes, &session.constants_zone)
-        }
+        Ok(analyzed) => planned(catalog, &names, &analyzed, sizes, &session.constants_zone),
         // There are such functions, and domains, nowhere else.
         Err(error) if is_unbuilt(&error.message) && (names.has_called() || names.names_domain()) => {
             TypedReading::Refused(error.into())

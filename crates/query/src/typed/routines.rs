@@ -99,10 +99,7 @@ pub(super) fn called(names: &SnapshotCatalog<'_>, analyzed: &Analyzed) -> Result
             return Err(RoutineRefusal::NotBuilt("a statement that calls such long functions".to_owned()));
         }
         go_on().map_err(|cancelled| RoutineRefusal::Wrong(cancelled.into()))?;
-        let mut body = body(names, known, schema)?;
-        for part in std::iter::once(&mut body.body).chain(&mut body.defaults) {
-            domains::strip(part, names);
-        }
+        let body = body(names, known, schema)?;
         for part in std::iter::once(&body.body).chain(&body.defaults) {
             domains::add(part, names, &mut called.domains)?;
             open.extend(functions_in(part));
@@ -160,7 +157,10 @@ pub(super) fn meaning(
     if !matches!(parsed.statement, Statement::Query(_)) {
         return Err(RoutineRefusal::NotBuilt("a function that is no query".to_owned()));
     }
-    let analyzed = analyzer::analyze_routine(names, parsed, routine);
+    let analyzed = analyzer::analyze_routine(names, parsed, routine).and_then(|mut analyzed| {
+        domains::strip(&mut analyzed, names)?;
+        Ok(analyzed)
+    });
     if names.is_beyond() {
         return Err(RoutineRefusal::NotBuilt("a function that reads a view or a system catalog".to_owned()));
     }

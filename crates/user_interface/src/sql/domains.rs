@@ -9,6 +9,7 @@ use crate::sql::ddl::Planner;
 use crate::sql::definitions::{check_default, default_expression, is_c};
 use crate::sql::denials::{OwnerReach, denied_for};
 use crate::sql::domain_syntax::{DomainAlteration, DomainDefinition, DomainStatement, not_possible};
+use crate::sql::extension_functions::extensions_called;
 use crate::sql::names;
 use crate::sql::parse;
 use crate::sql::sequences;
@@ -157,8 +158,11 @@ impl Planner<'_> {
         })
     }
 
-    /// Errors: 0A000 for an expression of a domain that names one, which might be the same.
+    /// Errors: 0A000 for an expression of a domain that names one, which might be the same, or that calls a function of an extension, which might go.
     fn check_names_no_domain(&self, expression: &ast::Expr) -> Result<()> {
+        if !extensions_called(expression).is_empty() {
+            return Err(SqlError::unsupported("an expression of a domain that calls a function of an extension"));
+        }
         let is_domain = |name: &String| self.catalog.types.get(name).is_some_and(|(known, _)| known.domain().is_some());
         match types_named(expression).iter().any(is_domain) {
             true => Err(SqlError::unsupported("an expression of a domain that casts to a domain")),

@@ -97,6 +97,22 @@ impl<'a> Compiler<'a> {
         compiled
     }
 
+    /// The same of what is handed on as it is: a column may be of any type.
+    pub(super) fn handed_on(&mut self, expression: &Expr, scope: &Scope) -> Compiled<Typed> {
+        let column = match expression {
+            Expr::Identifier(name) => scope.column(None, &names::identifier(name)),
+            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+                [table, name] => scope.column(Some(&names::identifier(table)), &names::identifier(name)),
+                _ => None,
+            },
+            _ => None,
+        };
+        match column {
+            Some((position, data_type)) => Ok(Typed::known(Expression::Column(position as u16), data_type)),
+            None => self.expression(expression, scope),
+        }
+    }
+
     fn expression_inside(&mut self, expression: &Expr, scope: &Scope) -> Compiled<Typed> {
         match expression {
             Expr::Identifier(identifier) => self.column(None, identifier, scope),

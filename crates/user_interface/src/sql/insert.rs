@@ -338,7 +338,7 @@ impl Compiler<'_> {
                     let message = format!("column \"{name}\" can only be updated to DEFAULT");
                     return Err(SqlError::new(sqlstate::GENERATED_ALWAYS, message).with_detail(always(name)).into());
                 }
-                let typed = self.drawing(|compiler| compiler.expression(value, scope))?;
+                let typed = self.drawing(|compiler| compiler.handed_on(value, scope))?;
                 assigned(self, typed, table, column)?
             };
             compiled.push((column, expression));

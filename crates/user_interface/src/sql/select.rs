@@ -280,7 +280,7 @@ impl Compiler<'_> {
         scope: &Scope,
         table: Option<&(String, VersionedTable)>,
     ) -> Compiled<Output> {
-        let typed = self.expression(expression, scope)?;
+        let typed = self.handed_on(expression, scope)?;
         let column_type = typed.data_type.unwrap_or(Type::Text);
         let expression = self.parameters.coerce(typed, column_type, Context::Implicit)?;
         let origin = match (&expression, table) {
