@@ -120,16 +120,18 @@ impl ExpressionScope<'_> {
                 let cast = if *explicit { cast::explicit_in } else { cast::assign_in };
                 Cow::Owned(cast(&operand, *target, self.zone)?)
             }
-            Expression::Domain(operand, rules) => {
-                let value = self.value(operand, row)?;
-                self.check_domain(rules, &value)?;
-                return Ok(value);
-            }
+            Expression::Domain(operand, rules) => return self.in_domain(operand, rules, row),
             Expression::Call(name, arguments) => Cow::Owned(self.call(name, arguments, row)?),
             Expression::NextValue(sequence) => Cow::Owned(self.sequences.next(sequence)?),
             Expression::CurrentValue(sequence, name) => Cow::Owned(self.sequences.current(*sequence, name)?),
             Expression::LastValue => Cow::Owned(self.sequences.last()?),
         })
+    }
+
+    fn in_domain<'v>(&'v self, operand: &'v Expression, rules: &DomainRules, row: &'v [Value]) -> Evaluated<'v> {
+        let value = self.value(operand, row)?;
+        self.check_domain(rules, &value)?;
+        Ok(value)
     }
 
     /// Refuses a value that is none of a domain. Errors: 23502, 23514, and those of its conditions.

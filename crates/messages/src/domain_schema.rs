@@ -3,8 +3,9 @@
 //! Invariant: whatever computes with a domain carries all that it says, and what the domains say that it is over. What changes a domain writes the rows of the domains
 //! over it, and of all tables that have it or name it, too, so a transaction that uses such a table conflicts with the change.
 
+use crate::expression_sql::SqlStyle;
 use crate::program::Expression;
-use crate::schema::{CheckSchema, Column, TableSchema};
+use crate::schema::{CheckSchema, Column, RowExpression, TableSchema};
 use identifiers::TableId;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -51,6 +52,14 @@ pub struct DomainCondition {
     pub condition: Expression,
 }
 
+impl DomainSchema {
+    /// One of its own conditions as PostgreSQL prints it.
+    pub fn condition_sql(&self, check: &CheckSchema, style: SqlStyle) -> String {
+        let own = RowExpression::new(check.condition.clone(), Type::Boolean);
+        own.sql(&domain_scope(self.base), style)
+    }
+}
+
 impl DomainRules {
     /// Whether there are values of the type below that are none of the domain.
     pub fn refuses_any(&self) -> bool {
@@ -69,6 +78,17 @@ impl DomainRules {
 }
 
 impl Column {
+    /// Its default as SQL text, or that of its domain.
+    pub fn default_text(&self) -> Option<&str> {
+        let of_domain = || self.domain.as_ref()?.default.as_deref();
+        self.default.as_deref().or_else(of_domain)
+    }
+
+    /// Whether its domain refuses any value of its type.
+    pub fn is_restricted(&self) -> bool {
+        self.domain.as_ref().is_some_and(|rules| rules.refuses_any())
+    }
+
     /// A value of its type as one of its domain, if that refuses any.
     pub fn in_domain(&self, value: Expression) -> Expression {
         match &self.domain {

@@ -1,6 +1,5 @@
 //! Indexes and constraints as SQL text, for `pg_get_indexdef` and its like.
 
-use super::domains::condition_text;
 use super::{Found, SystemCatalog};
 use messages::expression_sql::{SqlStyle, quoted};
 use messages::schema::{ForeignKeySchema, OnChange, TableSchema};
@@ -92,7 +91,7 @@ pub(super) fn change_words(on_change: OnChange) -> &'static str {
 pub fn constraint_definition(catalog: &SystemCatalog, oid: u32, style: SqlStyle) -> Option<String> {
     if let Some((_, domain, check)) = catalog.domain_checks().find(|(_, _, check)| check.oid == oid) {
         let validity = if check.is_valid { "" } else { " NOT VALID" };
-        return Some(format!("CHECK ({}){validity}", condition_text(domain, check, style)));
+        return Some(format!("CHECK ({}){validity}", domain.condition_sql(check, style)));
     }
     if let Some(check) = catalog.plain_tables().flat_map(|table| &table.checks).find(|check| check.oid == oid) {
         let validity = if check.is_valid { "" } else { " NOT VALID" };

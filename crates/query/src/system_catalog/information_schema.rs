@@ -1,7 +1,6 @@
 //! The rows of `information_schema`.
 
 use super::definition_texts::change_words;
-use super::domains::condition_text;
 use super::rows::{Row, row};
 use super::{Found, SystemCatalog, grants, procedures};
 use messages::expression_sql::SqlStyle;
@@ -47,7 +46,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
         "check_constraints" => {
             let of_tables = checks(catalog).map(|(table, check)| check_clause(catalog, table, check));
             let of_domains = catalog.domain_checks().map(|(known, domain, check)| {
-                let text = condition_text(domain, check, SqlStyle::Complete);
+                let text = domain.condition_sql(check, SqlStyle::Complete);
                 row! {
                     constraint_catalog: catalog.database(), constraint_schema: catalog.schema_of(&known.name),
                     constraint_name: check.name.as_str(), check_clause: format!("({text})"),

@@ -8,7 +8,6 @@
 
 pub mod definition_texts;
 mod definitions;
-mod domains;
 mod grants;
 mod information_schema;
 mod names;

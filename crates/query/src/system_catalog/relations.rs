@@ -81,9 +81,7 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             let checks =
                 catalog.plain_tables().flat_map(|table| table.checks.iter().map(|check| self::check(table, check)));
             let foreign = catalog.foreign_keys().map(|(child, key, parent)| foreign_key(child, key, parent));
-            let of_domains = catalog.domain_checks();
-            let of_domains =
-                of_domains.map(|(known, domain, check)| SystemCatalog::domain_constraint_row(known, domain, check));
+            let of_domains = catalog.domain_constraint_rows();
             keys.chain(checks).chain(foreign).chain(of_domains).collect()
         }
         "pg_database" => vec![database(catalog)],

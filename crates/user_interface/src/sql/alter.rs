@@ -5,32 +5,28 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::checks::CheckDefinition;
+use crate::sql::column_types::{Fill, fill_missing, set_type};
 use crate::sql::ddl::Planner;
 use crate::sql::definitions::{
     KeyDefinition, check_column_count, check_default, column, column_keys, default_expression, generation_expression,
     table_key,
 };
 use crate::sql::denials::OwnerReach;
-use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::foreign_keys::{ForeignKeyDefinition, has_constraint};
 use crate::sql::generated;
 use crate::sql::names;
-use crate::sql::parse;
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
-use crate::sql::row_expressions::{RowExpressionUse, check_form};
 use crate::sql::sequences;
 use crate::sql::set_clauses::no_column;
-use crate::sql::settings::{Facts, Settings};
-use crate::sql::types::{Stop, named_type_in};
+use crate::sql::settings::Facts;
 use crate::sql::views::TableChange;
 use messages::namespace;
 use messages::program::{Action, Expression};
 use messages::schema::{Catalog, Column, GeneratedColumn, TableSchema};
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation};
 use std::sync::Arc;
-use values::cast::{Context, context};
-use values::{Type, Value};
+use values::Value;
 
 impl Planner<'_> {
     pub(super) fn alter_table(&mut self, alter: &ast::AlterTable, facts: &Facts) -> Result<()> {
@@ -245,19 +241,7 @@ impl Planner<'_> {
         let keys = column_keys(definition, table.columns.len());
         let checks = CheckDefinition::of_column(definition);
         let foreign_keys = ForeignKeyDefinition::of_column(definition);
-        let mut is_computed = false;
-        if let Some(default) =
-            column.default.as_ref().or(column.domain.as_ref().and_then(|domain| domain.default.as_ref()))
-        {
-            match check_default(&parse::expression(default)?, &column, &self.catalog)? {
-                Some(same) => column.missing = same,
-                None => is_computed = true,
-            }
-        }
-        if column.domain.as_ref().is_some_and(|domain| domain.refuses_any()) && generation.is_none() {
-            is_computed = true;
-            column.missing = Value::Null;
-        }
+        let mut is_computed = generation.is_none() && !fill_missing(&mut column, &self.catalog)?;
         check_column_count(table.columns.len() + 1)?;
         table.columns.push(column);
         let position = table.columns.len() - 1;
@@ -490,48 +474,6 @@ fn check_is_no_identity(column: &Column, table: &str) -> Result<()> {
     }
 }
 
-/// True: the rows have to be copied, because they may not be what the column asks for.
-/// What computes columns of rows that are copied, over the rows as they were.
-type Fill = Vec<(usize, Expression)>;
-
-/// The expression of `ALTER COLUMN ... TYPE ... USING`, as a value of the new type. Errors: 42804 for one that does not fit, 0A000 for what a row alone does not
-/// determine, and those of expressions.
-fn transformed(
-    expression: &ast::Expr,
-    table: &Arc<TableSchema>,
-    position: usize,
-    target: Type,
-    catalog: &Catalog,
-) -> Result<Expression> {
-    check_form(expression, RowExpressionUse::Transform)?;
-    let settings = Settings::default();
-    let facts = Facts::nobody(&settings);
-    let text = expression.to_string();
-    let mut compiler = Compiler::new(catalog, &facts, &text, Vec::new());
-    let scope = Scope::table(namespace::bare(&table.name), table);
-    let typed = compiler.expression(expression, &scope).map_err(|stop| match stop {
-        Stop::Error(error) => error,
-        Stop::Beyond(error) if error.sqlstate == sqlstate::UNDEFINED_FUNCTION => error,
-        Stop::Beyond(_) => SqlError::unsupported(format!("{text} in USING")),
-    })?;
-    if !compiler.parameters.known().is_empty() {
-        return Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
-    }
-    if compiler.used_facts {
-        return Err(SqlError::unsupported("USING with what depends on the session"));
-    }
-    let name = &table.columns[position].name;
-    compiler.parameters.assign(typed, name, target).map_err(|error| {
-        if error.sqlstate != sqlstate::DATATYPE_MISMATCH {
-            return error;
-        }
-        let shown = target.base_name();
-        let message =
-            format!("result of USING clause for column \"{name}\" cannot be cast automatically to type {shown}");
-        SqlError::new(sqlstate::DATATYPE_MISMATCH, message).with_hint("You might need to add an explicit cast.")
-    })
-}
-
 fn alter_column(
     table: &mut TableSchema,
     position: usize,
@@ -569,37 +511,7 @@ fn alter_column(
             return Ok(Some(Fill::new()));
         }
         AlterColumnOperation::SetDataType { data_type, using, .. } => {
-            let named = named_type_in(data_type, catalog)?;
-            let (target, domain) = (named.data_type()?, named.rules());
-            let is_stricter = domain.as_ref().is_some_and(|domain| domain.refuses_any());
-            let was_same = target == column.column_type;
-            let shown = domain.as_ref().map_or_else(|| target.to_string(), |domain| domain.name.clone());
-            column.domain = domain;
-            let fill = match using {
-                None if was_same && !is_stricter => return Ok(None),
-                None if is_stricter => {
-                    let own = Expression::Column(position as u16);
-                    let own = if was_same { own } else { Expression::Cast(Box::new(own), target, false) };
-                    vec![(position, column.in_domain(own))]
-                }
-                None => Fill::new(),
-                Some(expression) => {
-                    let computed = transformed(expression, &before, position, target, catalog)?;
-                    vec![(position, column.in_domain(computed))]
-                }
-            };
-            let silent = using.is_some()
-                || target.unmodified() == column.column_type.unmodified()
-                || matches!(context(column.column_type, target), Some(Context::Implicit | Context::Assignment));
-            if !silent {
-                let message = format!("column \"{}\" cannot be cast automatically to type {shown}", column.name);
-                return Err(SqlError::new(sqlstate::DATATYPE_MISMATCH, message));
-            }
-            column.column_type = target;
-            if let Some(default) = &column.default {
-                check_default(&parse::expression(default)?, column, catalog)?;
-            }
-            return Ok(Some(fill));
+            return set_type(column, position, data_type, using.as_ref(), &before, catalog);
         }
         AlterColumnOperation::AddGenerated { .. } => return Err(SqlError::unsupported("a generated column")),
     }

@@ -15,9 +15,8 @@ use crate::sql::set_clauses::no_column;
 use crate::sql::settings::Facts;
 use messages::namespace;
 use messages::role::BOOTSTRAP_OID;
-use messages::schema::{CatalogEntry, CommentTarget, Place, TableSchema, TypeSchema};
+use messages::schema::{CatalogEntry, CommentTarget, Place, TableSchema};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use values::extensions::PLPGSQL_OID;
 
 impl Planner<'_> {
@@ -53,19 +52,8 @@ impl Planner<'_> {
                 self.relied.insert(CatalogEntry::type_key(name));
                 CommentTarget::new(CommentTarget::TYPES, known.oid)
             }
-            Commented::Domain(name) => {
-                let known = self.commented_domain(name)?;
-                CommentTarget::new(CommentTarget::TYPES, known.oid)
-            }
-            Commented::DomainConstraint(name, own) => {
-                let known = self.commented_domain(name)?;
-                let check = known.domain().and_then(|domain| domain.checks.iter().find(|check| check.name == *own));
-                let Some(check) = check else {
-                    let message = format!("constraint \"{own}\" for domain {} does not exist", known.written);
-                    return Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message));
-                };
-                CommentTarget::new(CommentTarget::CONSTRAINTS, check.oid)
-            }
+            Commented::Domain(name) => self.commented_domain(name, None)?,
+            Commented::DomainConstraint(name, own) => self.commented_domain(name, Some(own))?,
             Commented::Extension(name) => self.commented_extension(name)?,
             Commented::Schema(name) => {
                 let schema = self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
@@ -98,12 +86,19 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A domain of the role's own, which the plan relies on.
-    fn commented_domain(&mut self, name: &str) -> Result<Arc<TypeSchema>> {
+    /// A domain of the role's own, or one of its conditions, which the plan relies on.
+    fn commented_domain(&mut self, name: &str, constraint: Option<&str>) -> Result<CommentTarget> {
         let known = self.domain_named(name, true)?;
         self.check_owns(&known.rights, "type", &known.written, OwnerReach::Object)?;
         self.relied.insert(CatalogEntry::type_key(name));
-        Ok(known)
+        let Some(own) = constraint else { return Ok(CommentTarget::new(CommentTarget::TYPES, known.oid)) };
+        match known.domain().and_then(|domain| domain.checks.iter().find(|check| check.name == own)) {
+            Some(check) => Ok(CommentTarget::new(CommentTarget::CONSTRAINTS, check.oid)),
+            None => {
+                let message = format!("constraint \"{own}\" for domain {} does not exist", known.written);
+                Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message))
+            }
+        }
     }
 
     /// An extension of the role's own, which the plan relies on.

@@ -14,7 +14,7 @@ use crate::sql::names;
 use crate::sql::sequences;
 use crate::sql::set_clauses::no_column;
 use crate::sql::settings::{Facts, Settings};
-use crate::sql::types::{NamedType, named_type_in};
+use crate::sql::types::{WrittenType, named_type_in};
 use messages::namespace;
 use messages::program::Expression;
 use messages::schema::{Catalog, Column, TableSchema};
@@ -47,10 +47,10 @@ pub(super) fn column(definition: &ast::ColumnDef, catalog: &Catalog) -> Result<C
     let serial = sequences::serial(&spelled);
     let identity = sequences::identity(definition)?;
     let named = match serial {
-        Some(column_type) => NamedType::Plain(column_type),
+        Some(column_type) => WrittenType::Plain(column_type),
         None => named_type_in(&definition.data_type, catalog)?,
     };
-    if identity.is_some() && matches!(named, NamedType::Domain(_)) {
+    if identity.is_some() && matches!(named, WrittenType::Domain(_)) {
         let message = "identity column type must be smallint, integer, or bigint";
         return Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
     }

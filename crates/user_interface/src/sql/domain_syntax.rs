@@ -1,50 +1,49 @@
 //! CREATE, ALTER and DROP DOMAIN, from tokens to what they ask for.
 //!
-//! A domain is written as a column is: PostgreSQL's grammar has the same list for both. So its definition is read as that of the column `value` of a table, which is
-//! also what its conditions call it. Invariant: no table is made of it.
+//! Invariant: what stands behind a domain's name is text here; it is read when the statement is planned.
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::grants::comma_separated;
 use crate::sql::lookup::{NameKind, NameLookup};
-use crate::sql::names;
-use crate::sql::parse;
-use crate::sql::qualify;
 use crate::sql::role_syntax::{Named, named};
 use crate::sql::sequence_options::relation;
 use crate::sql::type_syntax::DroppedTypes;
-use crate::sql::types::{types_named, user_type_name};
 use crate::sql::words::{Words, slice};
 use messages::Key;
 use messages::schema::CatalogEntry;
-use sqlparser::ast::{self, ColumnDef};
 use sqlparser::tokenizer::Token;
 
 /// A statement about a domain.
 #[derive(Clone, Debug)]
 pub enum DomainStatement {
     /// CREATE DOMAIN: its name and definition.
-    Create(String, DomainDefinition),
+    Create(String, DomainText),
     /// ALTER DOMAIN.
     Alter(String, DomainAlteration),
     /// DROP DOMAIN.
     Drop(DroppedTypes),
 }
 
-/// What stands behind a domain's name, as a table of one column.
+/// What stands behind a domain's name.
 #[derive(Clone, Debug)]
-pub struct DomainDefinition(Box<ast::Statement>);
+pub struct DomainText {
+    /// The name as it is written.
+    pub(super) name: String,
+    /// A type, and constraints.
+    pub(super) definition: String,
+}
 
 /// What ALTER DOMAIN does.
 #[derive(Clone, Debug)]
 pub enum DomainAlteration {
     /// SET DEFAULT.
-    SetDefault(DomainDefinition),
+    SetDefault(DomainText),
     /// DROP DEFAULT.
     DropDefault,
     /// SET NOT NULL, or DROP NOT NULL.
     NotNull(bool),
     /// ADD of a constraint; and whether the values that there are satisfy it.
-    Add(DomainDefinition, bool),
+    Add(DomainText, bool),
     /// DROP CONSTRAINT.
     DropConstraint {
         /// Its name.
@@ -64,54 +63,6 @@ pub enum DomainAlteration {
     Give(Named),
 }
 
-impl DomainDefinition {
-    /// Reads what stands behind a domain's name. Errors: 42601.
-    fn read(name: &str, definition: &str) -> Result<DomainDefinition> {
-        let text = format!("CREATE TABLE {name} (value {definition})");
-        // Places are in another text than the client's.
-        let parsed = parse::statement(&text).map_err(|mut error| {
-            error.position = None;
-            error
-        })?;
-        match parsed.map(|parsed| parsed.statement) {
-            Some(parse::Statement::Sql(tree)) if tree.is_shallow() => {
-                let statement = tree.into_inner();
-                let is_one = matches!(&*statement, ast::Statement::CreateTable(create)
-                    if create.columns.len() == 1 && create.constraints.is_empty() && create.query.is_none());
-                match is_one {
-                    true => Ok(DomainDefinition(statement)),
-                    false => Err(SqlError::syntax(",")),
-                }
-            }
-            _ => Err(SqlError::new(sqlstate::SYNTAX_ERROR, "syntax error in the definition of a domain")),
-        }
-    }
-
-    /// The definition of the column.
-    pub(super) fn column(&self) -> &ColumnDef {
-        match &*self.0 {
-            ast::Statement::CreateTable(create) => &create.columns[0],
-            _ => unreachable!("read as a table of one column"),
-        }
-    }
-
-    /// With the catalog's names in the place of those that were written.
-    fn qualified(&self, lookup: &NameLookup) -> Result<DomainDefinition> {
-        Ok(match qualify::qualified(&self.0, lookup)? {
-            Some(statement) => DomainDefinition(Box::new(statement)),
-            None => self.clone(),
-        })
-    }
-
-    /// Names of users' types in it.
-    fn types(&self) -> Vec<String> {
-        let mut found = types_named(self.column());
-        let of = user_type_name(&self.column().data_type).and_then(|name| names::own_relation(name).ok());
-        found.extend(of);
-        found
-    }
-}
-
 impl DomainStatement {
     /// The command tag.
     pub fn tag(&self) -> &'static str {
@@ -125,39 +76,21 @@ impl DomainStatement {
     /// With the catalog's names in the place of those that were written. Errors: 3F000, 42501.
     pub(super) fn qualified(&self, lookup: &NameLookup) -> Result<DomainStatement> {
         Ok(match self {
-            DomainStatement::Create(name, definition) => {
-                DomainStatement::Create(lookup.new_name(name)?, definition.qualified(lookup)?)
-            }
+            DomainStatement::Create(name, text) => DomainStatement::Create(lookup.new_name(name)?, text.clone()),
             DomainStatement::Alter(name, change) => {
-                let known = lookup.existing(NameKind::Type, name)?;
-                let change = match change {
-                    DomainAlteration::SetDefault(definition) => {
-                        DomainAlteration::SetDefault(definition.qualified(lookup)?)
-                    }
-                    DomainAlteration::Add(definition, is_valid) => {
-                        DomainAlteration::Add(definition.qualified(lookup)?, *is_valid)
-                    }
-                    other => other.clone(),
-                };
-                DomainStatement::Alter(known, change)
+                DomainStatement::Alter(lookup.existing(NameKind::Type, name)?, change.clone())
             }
             DomainStatement::Drop(dropped) => DomainStatement::Drop(dropped.qualified(lookup)?),
         })
     }
 
     /// Catalog rows that decide what becomes of it, beside those of the names in `all`, which it adds.
-    pub(super) fn mentioned<'s>(&'s self, all: &mut Vec<&'s String>, types: &mut Vec<String>, keys: &mut Vec<Key>) {
+    pub(super) fn mentioned<'s>(&'s self, all: &mut Vec<&'s String>, keys: &mut Vec<Key>) {
         match self {
-            DomainStatement::Create(name, definition) => {
-                all.push(name);
-                types.extend(definition.types());
-            }
+            DomainStatement::Create(name, _) => all.push(name),
             DomainStatement::Alter(name, change) => {
                 all.push(name);
                 match change {
-                    DomainAlteration::SetDefault(definition) | DomainAlteration::Add(definition, _) => {
-                        types.extend(definition.types());
-                    }
                     DomainAlteration::Rename(to) => all.push(to),
                     DomainAlteration::Move(to) => keys.push(CatalogEntry::namespace_key(to)),
                     _ => {}
@@ -180,9 +113,9 @@ pub(super) fn parse(verb: &str, words: &mut Words) -> Result<DomainStatement> {
         return Ok(DomainStatement::Alter(name, alteration(written, words)?));
     }
     words.skip(&["as"]);
-    let definition = DomainDefinition::read(written, &words.remaining_text()?)?;
+    let text = DomainText { name: written.to_owned(), definition: words.remaining_text()?.to_string() };
     words.rest = &[];
-    Ok(DomainStatement::Create(name, definition))
+    Ok(DomainStatement::Create(name, text))
 }
 
 fn alteration(domain: &str, words: &mut Words) -> Result<DomainAlteration> {
@@ -192,7 +125,7 @@ fn alteration(domain: &str, words: &mut Words) -> Result<DomainAlteration> {
         "set" if words.peek_is("default") => {
             let definition = format!("integer {}", words.remaining_text()?);
             words.rest = &[];
-            DomainAlteration::SetDefault(DomainDefinition::read(domain, &definition)?)
+            DomainAlteration::SetDefault(DomainText { name: domain.to_owned(), definition })
         }
         "drop" if words.skip(&["default"]) => DomainAlteration::DropDefault,
         "set" | "drop" if words.skip(&["not"]) => {
@@ -217,7 +150,7 @@ fn alteration(domain: &str, words: &mut Words) -> Result<DomainAlteration> {
             words.rest = &before[1..before.len() - if not_valid { 2 } else { 0 }];
             let definition = format!("integer {}", words.remaining_text()?);
             words.rest = &[];
-            DomainAlteration::Add(DomainDefinition::read(domain, &definition)?, !not_valid)
+            DomainAlteration::Add(DomainText { name: domain.to_owned(), definition }, !not_valid)
         }
         "drop" if words.skip(&["constraint"]) => {
             let if_exists = words.skip(&["if"]);

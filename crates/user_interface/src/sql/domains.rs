@@ -6,16 +6,17 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::checks::{CheckDefinition, compile};
 use crate::sql::ddl::Planner;
-use crate::sql::definitions::{check_default, default_expression, is_c};
+use crate::sql::definitions::{check_default, default_expression};
 use crate::sql::denials::{OwnerReach, denied_for};
-use crate::sql::domain_syntax::{DomainAlteration, DomainDefinition, DomainStatement, not_possible};
+use crate::sql::domain_definitions::parts;
+use crate::sql::domain_syntax::{DomainAlteration, DomainStatement, DomainText};
 use crate::sql::extension_functions::extensions_called;
-use crate::sql::names;
+use crate::sql::lookup::NameLookup;
 use crate::sql::parse;
 use crate::sql::sequences;
 use crate::sql::settings::Facts;
 use crate::sql::type_syntax::{DroppedTypes, TypeAlteration};
-use crate::sql::types::{NamedType, named_type_in, types_named};
+use crate::sql::types::{WrittenType, named_type_in, types_named};
 use crate::sql::user_types::{is_of, names_type, no_type, renamed, written};
 use messages::namespace;
 use messages::privilege::{Privileges, Rights};
@@ -29,48 +30,6 @@ use sqlparser::ast;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use values::{Type, Value};
-
-/// What a definition says of a domain.
-#[derive(Default)]
-struct DomainParts<'d> {
-    not_null: Option<bool>,
-    default: Option<&'d ast::Expr>,
-    checks: Vec<CheckDefinition>,
-}
-
-/// Reads the constraints of a domain. Errors: 42601 for what no domain has, 42804 and 0A000 for collations.
-fn parts(definition: &ast::ColumnDef, base: Type) -> Result<DomainParts<'_>> {
-    let wrong = |message: &str| Err(SqlError::new(sqlstate::SYNTAX_ERROR, message));
-    let mut parts = DomainParts::default();
-    for option in &definition.options {
-        match &option.option {
-            ast::ColumnOption::Default(_) if parts.default.is_some() => return wrong("multiple default expressions"),
-            ast::ColumnOption::Default(default) => parts.default = Some(default),
-            ast::ColumnOption::NotNull | ast::ColumnOption::Null => {
-                let not_null = matches!(option.option, ast::ColumnOption::NotNull);
-                if parts.not_null.is_some_and(|other| other != not_null) {
-                    return wrong("conflicting NULL/NOT NULL constraints");
-                }
-                parts.not_null = Some(not_null);
-            }
-            ast::ColumnOption::Check(check) if check.enforced == Some(false) => {
-                return Err(SqlError::unsupported("NOT ENFORCED"));
-            }
-            ast::ColumnOption::Check(_) => {}
-            ast::ColumnOption::PrimaryKey(_) => return Err(not_possible("primary key")),
-            ast::ColumnOption::Unique(_) => return Err(not_possible("unique")),
-            ast::ColumnOption::ForeignKey(_) => return Err(not_possible("foreign key")),
-            ast::ColumnOption::Collation(_) if !base.is_string() => {
-                let message = format!("collations are not supported by type {}", base.base_name());
-                return Err(SqlError::new(sqlstate::DATATYPE_MISMATCH, message));
-            }
-            ast::ColumnOption::Collation(name) if names::function(name).is_some_and(|name| is_c(&name)) => {}
-            other => return Err(SqlError::unsupported(format!("{other} of a domain"))),
-        }
-    }
-    parts.checks = CheckDefinition::of_column(definition);
-    Ok(parts)
-}
 
 /// What a domain says with what the one says that it is over.
 fn rules(known: &TypeSchema, domain: &DomainSchema, over: Option<&DomainRules>) -> DomainRules {
@@ -96,29 +55,38 @@ fn no_constraint(name: &str, domain: &str) -> Box<SqlError> {
 impl Planner<'_> {
     pub(super) fn domain(&mut self, statement: &DomainStatement, facts: &Facts) -> Result<()> {
         match statement {
-            DomainStatement::Create(name, definition) => self.create_domain(name, definition),
+            DomainStatement::Create(name, text) => self.create_domain(name, text, facts),
             DomainStatement::Alter(name, change) => self.alter_domain(name, change, facts),
             DomainStatement::Drop(dropped) => self.drop_domains(dropped),
         }
     }
 
-    fn create_domain(&mut self, name: &str, definition: &DomainDefinition) -> Result<()> {
+    /// A definition with the catalog's names, on whose rows the plan relies.
+    fn definition(&mut self, text: &DomainText, facts: &Facts) -> Result<ast::ColumnDef> {
+        let catalog = self.catalog.clone();
+        let lookup = NameLookup::new(&catalog, facts);
+        let definition = text.read(&lookup)?;
+        self.relied.extend(lookup.relied().into_iter().map(|(key, _)| key));
+        Ok(definition)
+    }
+
+    fn create_domain(&mut self, name: &str, text: &DomainText, facts: &Facts) -> Result<()> {
         if self.catalog.is_temporary(name) || namespace::of(name) == namespace::UNMADE_TEMPORARY {
             return Err(SqlError::unsupported("a temporary domain"));
         }
         self.check_create(name)?;
         self.check_type_free(name)?;
         self.relied.insert(CatalogEntry::key(name));
-        let definition = definition.column();
+        let definition = self.definition(text, facts)?;
         let (base, over) = match named_type_in(&definition.data_type, &self.catalog)? {
-            NamedType::Plain(base) => (base, None),
-            NamedType::Domain(known) => (known.data_type()?, Some(known)),
+            WrittenType::Plain(base) => (base, None),
+            WrittenType::Domain(known) => (known.data_type()?, Some(known)),
         };
         match &over {
             None => self.use_type(base)?,
             Some(known) => self.use_domain(known)?,
         }
-        let parts = parts(definition, base)?;
+        let parts = parts(&definition, base)?;
         let over_rules = over.as_ref().and_then(|known| known.domain()).map(|domain| domain.rules.clone());
         let inherited = over_rules.as_ref().and_then(|over| over.default.clone());
         let default = match parts.default {
@@ -252,12 +220,11 @@ impl Planner<'_> {
             return self.alter_type(name, &change, facts);
         }
         let Some(mut domain) = known.domain().cloned() else { return Ok(()) };
-        let bare = namespace::bare(name);
         let mut checked = None;
         match change {
-            DomainAlteration::SetDefault(definition) => {
-                let parts = parts(definition.column(), domain.base)?;
-                let Some(default) = parts.default else { return Ok(()) };
+            DomainAlteration::SetDefault(text) => {
+                let definition = self.definition(text, facts)?;
+                let Some(default) = parts(&definition, domain.base)?.default else { return Ok(()) };
                 let default = self.domain_default(name, domain.base, default)?;
                 domain.rules = Arc::new(DomainRules { default, ..DomainRules::clone(&domain.rules) });
             }
@@ -269,25 +236,49 @@ impl Planner<'_> {
                 domain.not_null = *not_null;
                 checked = not_null.then_some(None);
             }
-            DomainAlteration::Add(definition, is_valid) => {
-                for check in parts(definition.column(), domain.base)?.checks {
+            DomainAlteration::Add(text, is_valid) => {
+                let definition = self.definition(text, facts)?;
+                for check in parts(&definition, domain.base)?.checks {
                     let before: BTreeSet<u32> = domain.checks.iter().map(|check| check.oid).collect();
                     self.add_domain_check(name, &mut domain, check, *is_valid)?;
                     let new = domain.checks.iter().find(|check| !before.contains(&check.oid));
                     checked = new.filter(|_| *is_valid).map(|check| Some(check.condition.clone()));
                 }
             }
+            other => match self.alter_domain_check(&known, &mut domain, other)? {
+                None => return Ok(()),
+                Some(condition) => checked = condition.map(Some),
+            },
+        }
+        let new = TypeSchema { kind: TypeSchemaKind::Domain(Box::new(domain)), ..TypeSchema::clone(&known) };
+        self.put_domain(&known, new)?;
+        if let Some(condition) = checked {
+            self.check_values_of(known.oid, condition.as_ref());
+        }
+        Ok(())
+    }
+
+    /// Changes a condition that there is; what all values have to satisfy now. `None`: nothing is changed. Errors: 42704, 42710.
+    fn alter_domain_check(
+        &mut self,
+        known: &TypeSchema,
+        domain: &mut DomainSchema,
+        change: &DomainAlteration,
+    ) -> Result<Option<Option<Expression>>> {
+        let bare = namespace::bare(&known.name);
+        match change {
             DomainAlteration::DropConstraint { name: own, if_exists } => {
                 let before = domain.checks.len();
                 domain.checks.retain(|check| check.name != *own);
-                if domain.checks.len() == before {
-                    let missing = no_constraint(own, bare);
-                    if !if_exists {
-                        return Err(missing);
-                    }
-                    self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{}, skipping", missing.message));
-                    return Ok(());
+                if domain.checks.len() < before {
+                    return Ok(Some(None));
                 }
+                let missing = no_constraint(own, bare);
+                if !if_exists {
+                    return Err(missing);
+                }
+                self.notice(sqlstate::SUCCESSFUL_COMPLETION, format!("{}, skipping", missing.message));
+                Ok(None)
             }
             DomainAlteration::RenameConstraint(old, new) => {
                 let is_taken = domain.checks.iter().any(|check| check.name == *new);
@@ -301,24 +292,17 @@ impl Planner<'_> {
                 }
                 check.name = new.clone();
                 domain.checks.sort_by(|left, right| left.name.cmp(&right.name));
+                Ok(Some(None))
             }
             DomainAlteration::Validate(own) => {
                 let Some(check) = domain.checks.iter_mut().find(|check| check.name == *own) else {
                     return Err(no_constraint(own, bare));
                 };
-                if std::mem::replace(&mut check.is_valid, true) {
-                    return Ok(());
-                }
-                checked = Some(Some(check.condition.clone()));
+                let was_valid = std::mem::replace(&mut check.is_valid, true);
+                Ok((!was_valid).then(|| Some(check.condition.clone())))
             }
-            DomainAlteration::Rename(_) | DomainAlteration::Move(_) | DomainAlteration::Give(_) => {}
+            _ => Ok(None),
         }
-        let new = TypeSchema { kind: TypeSchemaKind::Domain(Box::new(domain)), ..TypeSchema::clone(&known) };
-        self.put_domain(&known, new)?;
-        if let Some(condition) = checked {
-            self.check_values_of(known.oid, condition.as_ref());
-        }
-        Ok(())
     }
 
     /// Has all values looked at that a domain, or one over it, has.

@@ -374,21 +374,15 @@ fn objects(words: &mut Words) -> Result<Vec<Object>> {
         *words = ahead;
         return comma_separated(words, |words| Ok(Object::Sequence(object_name(words)?)));
     }
-    let mut ahead = Words { text: words.text, rest: words.rest };
-    if ahead.skip(&["type"])
-        && matches!(ahead.peek(), Some(Token::Word(_)))
-        && !matches!(ahead.peek_keyword().as_deref(), Some("to" | "from"))
-    {
-        *words = ahead;
-        return comma_separated(words, |words| Ok(Object::Type(object_name(words)?)));
-    }
-    let mut ahead = Words { text: words.text, rest: words.rest };
-    if ahead.skip(&["domain"])
-        && matches!(ahead.peek(), Some(Token::Word(_)))
-        && !matches!(ahead.peek_keyword().as_deref(), Some("to" | "from"))
-    {
-        *words = ahead;
-        return comma_separated(words, |words| Ok(Object::Domain(object_name(words)?)));
+    for (word, made) in [("type", Object::Type as fn(String) -> Object), ("domain", Object::Domain)] {
+        let mut ahead = Words { text: words.text, rest: words.rest };
+        if ahead.skip(&[word])
+            && matches!(ahead.peek(), Some(Token::Word(_)))
+            && !matches!(ahead.peek_keyword().as_deref(), Some("to" | "from"))
+        {
+            *words = ahead;
+            return comma_separated(words, |words| Ok(made(object_name(words)?)));
+        }
     }
     for other in ["language", "tablespace", "parameter"] {
         let mut ahead = Words { text: words.text, rest: words.rest };

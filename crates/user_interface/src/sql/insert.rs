@@ -253,8 +253,7 @@ impl Compiler<'_> {
     /// A column's default, or that of its domain, cast for it; NULL without one.
     pub fn default_of(&mut self, table: &TableSchema, column: usize) -> Result<Expression> {
         let known = &table.columns[column];
-        let of_domain = known.domain.as_ref().and_then(|domain| domain.default.as_deref());
-        let Some(text) = known.default.as_deref().or(of_domain).filter(|_| !known.dropped) else {
+        let Some(text) = known.default_text().filter(|_| !known.dropped) else {
             let null = Expression::Constant(Value::Null);
             return Ok(if known.dropped || table.generated_column(column).is_some() {
                 null

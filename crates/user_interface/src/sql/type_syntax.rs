@@ -114,7 +114,6 @@ impl TypeStatement {
     pub fn mentioned(&self, lookup: &NameLookup) -> Vec<Key> {
         let mut all: Vec<&String> = Vec::new();
         let mut keys = Vec::new();
-        let mut types = Vec::new();
         match self {
             TypeStatement::Create(name, _) => all.push(name),
             TypeStatement::Alter(name, change) => {
@@ -126,9 +125,8 @@ impl TypeStatement {
                 }
             }
             TypeStatement::Drop(dropped) => all.extend(&dropped.names),
-            TypeStatement::Domain(statement) => statement.mentioned(&mut all, &mut types, &mut keys),
+            TypeStatement::Domain(statement) => statement.mentioned(&mut all, &mut keys),
         }
-        keys.extend(types.iter().flat_map(|name| lookup.keys(NameKind::Type, name)));
         // Tables and types are in each other's way.
         for kind in [NameKind::Type, NameKind::Relation] {
             keys.extend(all.iter().flat_map(|name| lookup.keys(kind, name)));

@@ -224,27 +224,27 @@ pub fn data_type(written: &ast::DataType) -> Result<Type> {
 
 /// What the name of a type means.
 #[derive(Clone, Debug)]
-pub enum NamedType {
+pub enum WrittenType {
     /// A type that values have.
     Plain(Type),
     /// A domain, whose values have the type that it is over.
     Domain(Arc<TypeSchema>),
 }
 
-impl NamedType {
+impl WrittenType {
     /// The type that its values have. Errors: 54000.
     pub fn data_type(&self) -> Result<Type> {
         match self {
-            NamedType::Plain(known) => Ok(*known),
-            NamedType::Domain(known) => Ok(known.data_type()?),
+            WrittenType::Plain(known) => Ok(*known),
+            WrittenType::Domain(known) => Ok(known.data_type()?),
         }
     }
 
     /// What its values have to satisfy, if it is a domain.
     pub fn rules(&self) -> Option<Arc<DomainRules>> {
         match self {
-            NamedType::Plain(_) => None,
-            NamedType::Domain(known) => known.domain().map(|domain| domain.rules.clone()),
+            WrittenType::Plain(_) => None,
+            WrittenType::Domain(known) => known.domain().map(|domain| domain.rules.clone()),
         }
     }
 }
@@ -252,15 +252,15 @@ impl NamedType {
 /// The type that a syntax tree names, a user's among them, where it cannot be a domain. Errors: 42704 for one that does not exist, 0A000 for a domain.
 pub fn data_type_in(written: &ast::DataType, catalog: &Catalog) -> Result<Type> {
     match named_type_in(written, catalog)? {
-        NamedType::Plain(known) => Ok(known),
-        NamedType::Domain(known) => Err(SqlError::unsupported(format!("the domain {} here", known.written))),
+        WrittenType::Plain(known) => Ok(known),
+        WrittenType::Domain(known) => Err(SqlError::unsupported(format!("the domain {} here", known.written))),
     }
 }
 
 /// The type that a syntax tree names, a user's among them, which have the catalog's names here. Errors: 42704 for one that does not exist, 0A000 for arrays of a
 /// domain.
-pub fn named_type_in(written: &ast::DataType, catalog: &Catalog) -> Result<NamedType> {
-    let Some(name) = user_type_name(written) else { return data_type(written).map(NamedType::Plain) };
+pub fn named_type_in(written: &ast::DataType, catalog: &Catalog) -> Result<WrittenType> {
+    let Some(name) = user_type_name(written) else { return data_type(written).map(WrittenType::Plain) };
     let name = names::own_relation(name)?;
     let array = || namespace::bare(&name).strip_prefix('_').map(|element| namespace::beside(&name, element));
     let of_domain = |known: &TypeSchema| match known.domain() {
@@ -269,7 +269,7 @@ pub fn named_type_in(written: &ast::DataType, catalog: &Catalog) -> Result<Named
     };
     let found = match catalog.types.get(&name) {
         Some((known, _)) if known.domain().is_some() && !is_array(written) => {
-            return Ok(NamedType::Domain(known.clone()));
+            return Ok(WrittenType::Domain(known.clone()));
         }
         Some((known, _)) => {
             of_domain(known)?;
@@ -284,9 +284,9 @@ pub fn named_type_in(written: &ast::DataType, catalog: &Catalog) -> Result<Named
         },
     };
     match found {
-        Some(found) if is_array(written) => Ok(NamedType::Plain(found.array())),
-        Some(found) => Ok(NamedType::Plain(found)),
-        None if is_lower(written) => data_type(written).map(NamedType::Plain),
+        Some(found) if is_array(written) => Ok(WrittenType::Plain(found.array())),
+        Some(found) => Ok(WrittenType::Plain(found)),
+        None if is_lower(written) => data_type(written).map(WrittenType::Plain),
         None => Err(no_type(&name)),
     }
 }
