@@ -67,7 +67,9 @@ impl RunningAction {
             Action::Catalog { .. } => RunningAction::Catalog(CatalogRun::default()),
             Action::Rebuild { from, .. } => RunningAction::Rebuild(RebuildRun::begin(from)),
             Action::SetSequence { .. } => RunningAction::Sequence(SequenceRun),
-            Action::CheckReferences { table } => RunningAction::Check(CheckRun::begin(table)),
+            Action::CheckReferences { table } | Action::CheckDomain { table, .. } => {
+                RunningAction::Check(CheckRun::begin(table))
+            }
             Action::Defer(_) => RunningAction::Defer,
             Action::Notify { .. } => RunningAction::Notify,
             Action::Statement(_) => RunningAction::Statement,

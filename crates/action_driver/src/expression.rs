@@ -7,6 +7,7 @@ use crate::failure;
 use crate::generator::Generator;
 use crate::sequences::Sequences;
 use messages::program::{Expression, UnaryOperator};
+use messages::schema::DomainRules;
 use messages::session::Failure;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -119,11 +120,31 @@ impl ExpressionScope<'_> {
                 let cast = if *explicit { cast::explicit_in } else { cast::assign_in };
                 Cow::Owned(cast(&operand, *target, self.zone)?)
             }
+            Expression::Domain(operand, rules) => return self.in_domain(operand, rules, row),
             Expression::Call(name, arguments) => Cow::Owned(self.call(name, arguments, row)?),
             Expression::NextValue(sequence) => Cow::Owned(self.sequences.next(sequence)?),
             Expression::CurrentValue(sequence, name) => Cow::Owned(self.sequences.current(*sequence, name)?),
             Expression::LastValue => Cow::Owned(self.sequences.last()?),
         })
+    }
+
+    fn in_domain<'v>(&'v self, operand: &'v Expression, rules: &DomainRules, row: &'v [Value]) -> Evaluated<'v> {
+        let value = self.value(operand, row)?;
+        self.check_domain(rules, &value)?;
+        Ok(value)
+    }
+
+    /// Refuses a value that is none of a domain. Errors: 23502, 23514, and those of its conditions.
+    pub fn check_domain(&self, rules: &DomainRules, value: &Value) -> Result<(), ValueError> {
+        if rules.not_null && value.is_null() {
+            return Err(ValueError::new(sqlstate::NOT_NULL_VIOLATION, rules.null_message()));
+        }
+        for rule in &rules.conditions {
+            if self.value(&rule.condition, std::slice::from_ref(value))?.as_boolean() == Some(false) {
+                return Err(ValueError::new(sqlstate::CHECK_VIOLATION, rules.violation_message(&rule.name)));
+            }
+        }
+        Ok(())
     }
 
     fn now(&self) -> i64 {
@@ -228,6 +249,8 @@ fn like_of(ignore_case: bool, negated: bool) -> Operator {
 mod tests {
     use super::*;
     use messages::program::BinaryOperator;
+    use messages::schema::DomainCondition;
+    use std::sync::Arc;
 
     const UNKNOWN: Option<bool> = None;
 
@@ -319,6 +342,32 @@ mod tests {
         for expression in guarded {
             assert!(evaluate(&expression).is_ok(), "{expression:?}");
         }
+    }
+
+    /// A value would be stored that its domain refuses, or another condition be told than the first that it does not satisfy.
+    #[test]
+    fn a_domain_refuses_null_then_looks_at_its_conditions_in_order() {
+        let greater = |name: &str, than: i32| {
+            let than = Box::new(Expression::Constant(than.into()));
+            let condition = Expression::Binary(BinaryOperator::Greater, Box::new(Expression::Column(0)), than);
+            DomainCondition { name: name.to_owned(), text: String::new(), condition }
+        };
+        let rules = |not_null| {
+            let conditions = vec![greater("above_two", 2), greater("above_one", 1)];
+            Arc::new(DomainRules { oid: 7, name: "d".to_owned(), not_null, conditions, default: None })
+        };
+        let in_domain = |value: Value, not_null| {
+            let expression = Expression::Domain(Box::new(Expression::Constant(value)), rules(not_null));
+            evaluate(&expression).map_err(|failure| match failure {
+                Failure::Statement(wrong) => format!("{} {}", wrong.sqlstate, wrong.message),
+                other => format!("{other:?}"),
+            })
+        };
+        assert_eq!(in_domain(3.into(), true), Ok(3.into()));
+        assert_eq!(in_domain(Value::Null, false), Ok(Value::Null));
+        assert_eq!(in_domain(Value::Null, true), Err("23502 domain d does not allow null values".to_owned()));
+        let violated = "23514 value for domain d violates check constraint \"above_two\"";
+        assert_eq!(in_domain(1.into(), true), Err(violated.to_owned()));
     }
 
     /// What surrounds a row must reach expressions: parameters, the transaction's time, functions with NULL among their arguments.

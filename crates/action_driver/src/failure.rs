@@ -141,6 +141,21 @@ pub fn check_violated_before(table: &TableSchema, constraint: &str) -> Failure {
     })
 }
 
+/// 23502: a value that is there is NULL, which its domain is to refuse.
+#[cold]
+pub fn null_in_domain(table: &TableSchema, column: usize) -> Failure {
+    let (name, table) = (&table.columns[column].name, namespace::bare(&table.name));
+    statement(sqlstate::NOT_NULL_VIOLATION, format!("column \"{name}\" of table \"{table}\" contains null values"))
+}
+
+/// 23514: a value that is there does not satisfy a new condition of its domain.
+#[cold]
+pub fn violates_new_constraint(table: &TableSchema, column: usize) -> Failure {
+    let (name, table) = (&table.columns[column].name, namespace::bare(&table.name));
+    let message = format!("column \"{name}\" of table \"{table}\" contains values that violate the new constraint");
+    statement(sqlstate::CHECK_VIOLATION, message)
+}
+
 fn failing_row(table: &TableSchema, values: &[Value], zone: &Zone) -> String {
     let texts: Vec<String> = (0..table.columns.len())
         .filter(|&column| !table.columns[column].dropped)

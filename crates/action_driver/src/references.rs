@@ -125,6 +125,9 @@ fn changed(pending: &PendingReference, row: &[Value], scene: &Scene) -> Result<O
             }
             _ => return Ok(None),
         };
+        if let Some(rules) = &child.columns[column].domain {
+            scene.scope.check_domain(rules, &new[column]).map_err(failure::of_value)?;
+        }
     }
     rows::complete(child, &mut new, &scene.scope)?;
     Ok(Some(new))

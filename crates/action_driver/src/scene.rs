@@ -115,7 +115,8 @@ impl Results {
             | Action::LockTable { .. }
             | Action::Catalog { .. }
             | Action::Rebuild { .. } => false,
-            Action::CheckReferences { .. } | Action::Defer(_) | Action::Notify { .. } | Action::Statement(_) => false,
+            Action::CheckReferences { .. } | Action::CheckDomain { .. } | Action::Defer(_) => false,
+            Action::Notify { .. } | Action::Statement(_) => false,
         };
         if returns_rows {
             self.rows.clear();

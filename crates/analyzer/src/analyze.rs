@@ -49,7 +49,7 @@ use crate::error::{AnalysisError, FEATURE_NOT_SUPPORTED, QUERY_CANCELED, STACK_D
 use crate::limits::{DEPTH_MAX, STEPS_UNASKED};
 use crate::parameters::Parameters;
 use crate::reliance::{LookUp, Noting};
-use crate::tree::{Command, Expr, ExprId, Node, Query, QueryId, Target, Tree};
+use crate::tree::{Command, Constant, Expr, ExprId, Form, Node, Query, QueryId, Target, Tree};
 use crate::types::{CollationId, NO_MODIFIER, TypeId, Typed, UNKNOWN};
 use levels::Level;
 
@@ -72,6 +72,29 @@ pub struct Analyzed {
 }
 
 impl Analyzed {
+    /// Gives everything that has a domain's type that which its values are held as. Each cast to a domain goes on naming it, and a parameter is one.
+    ///
+    /// # Errors
+    /// 0A000 for arrays of a domain that are read from a text, which nobody looks at.
+    pub fn forget_domains(&mut self, catalog: &dyn Catalog) -> Result<()> {
+        for number in 0..self.tree.expressions.len() {
+            let Expr { node, typed, at, first } = self.tree.expressions[number].clone();
+            let is_read = matches!(node, Node::Parameter(_) | Node::Constant(Constant::Text(_)));
+            let held = catalog.held(typed);
+            if !is_read || held == typed {
+                continue;
+            }
+            if catalog.base_type(typed.id) == typed.id {
+                return not_built("a text as an array of a domain", at);
+            }
+            let value = self.tree.add(Expr { node, typed: held, at, first });
+            let node = Node::Domain { value, domain: typed.id, form: Form::Implicit };
+            self.tree.expressions[number].node = node;
+        }
+        self.tree.retype(&|typed| catalog.held(typed));
+        Ok(())
+    }
+
     /// The columns of its result: names and types.
     pub fn columns(&self) -> Vec<(&str, Typed)> {
         let query = &self.tree[self.query];

@@ -5,7 +5,7 @@
 
 use crate::facts::{Aggregate, Cast, Facts, FamilyOperator, Function, Operator, OperatorClass, Range, TypeRow};
 use crate::relations::{Relation, RelationId};
-use crate::types::{CollationId, FunctionId, OperatorId, TypeId, TypeKind};
+use crate::types::{CollationId, FunctionId, OperatorId, TypeId, TypeKind, Typed};
 
 /// What a name has found, and how far down the search path: the lower wins among those that take the same arguments.
 pub struct Found<'c, Row> {
@@ -155,6 +155,23 @@ impl dyn Catalog + '_ {
             id = row.base;
         }
         id
+    }
+
+    /// What values of a type are held as: those of a domain as what that is over, and arrays likewise.
+    pub fn held(&self, of: Typed) -> Typed {
+        let mut of = of;
+        while let Some(row) = self.type_row(of.id)
+            && row.kind == TypeKind::Domain
+        {
+            of = Typed { id: row.base, modifier: row.base_modifier, ..of };
+        }
+        if let Some(element) = self.element_type(of.id)
+            && self.base_type(element) != element
+            && let Some(array) = self.array_type(self.base_type(element))
+        {
+            of.id = array;
+        }
+        of
     }
 
     /// A type's category; that of unknown literals for a type that is not there.

@@ -15,6 +15,7 @@ pub mod walk;
 pub use expressions::*;
 pub use queries::*;
 
+use crate::types::Typed;
 use std::ops::{Index, IndexMut};
 
 /// An expression of a tree.
@@ -39,6 +40,24 @@ impl Tree {
     pub fn add(&mut self, expression: Expr) -> ExprId {
         self.expressions.push(expression);
         ExprId(self.expressions.len() as u32 - 1)
+    }
+
+    /// Gives everything that has a type another one.
+    pub fn retype(&mut self, other: &dyn Fn(Typed) -> Typed) {
+        for expression in &mut self.expressions {
+            expression.typed = other(expression.typed);
+        }
+        for query in &mut self.queries {
+            let columns = query.range_table.iter_mut().flat_map(|entry| &mut entry.columns);
+            columns.for_each(|column| column.typed = other(column.typed));
+            let mut open: Vec<&mut SetTree> = query.set_operation.iter_mut().collect();
+            while let Some(set) = open.pop() {
+                if let SetTree::Operation { left, right, columns, .. } = set {
+                    columns.iter_mut().for_each(|typed| *typed = other(*typed));
+                    open.extend([&mut **left, &mut **right]);
+                }
+            }
+        }
     }
 
     /// Adds a query.

@@ -13,6 +13,10 @@ pub trait RelationPaths {
     fn user_type(&self, _id: TypeId) -> Option<Type> {
         None
     }
+    /// What a domain asks of its values; `None` for any other type.
+    fn domain(&self, _id: TypeId) -> Option<&DomainMeaning> {
+        None
+    }
     /// What a user's function does; `None` for any other.
     fn routine(&self, _function: FunctionId) -> Option<&RoutineMeaning> {
         None
@@ -26,6 +30,15 @@ pub struct RoutineMeaning {
     pub body: Analyzed,
     /// Queries of one row and column that yield the defaults of the last parameters.
     pub defaults: Vec<Analyzed>,
+}
+
+/// What a domain asks of its values.
+#[derive(Clone, Debug)]
+pub struct DomainMeaning {
+    /// What is said of NULL, if that is refused.
+    pub null: Option<String>,
+    /// Conditions with what is said of a value for which one is false: each is a query of one row and column, whose only parameter is the value.
+    pub conditions: Vec<(Analyzed, String)>,
 }
 
 /// The ways to a relation's rows.

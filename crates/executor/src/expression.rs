@@ -49,6 +49,16 @@ impl PartialEq for Callee {
     }
 }
 
+/// A value, and what a domain asks of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DomainCheck {
+    pub value: CompiledExpression,
+    /// What is said of NULL, if that is refused.
+    pub null: Option<String>,
+    /// Conditions over the value, which is the only place of the innermost frame, with what is said where one is false.
+    pub conditions: Vec<(CompiledExpression, String)>,
+}
+
 /// An expression over a row of known layout.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CompiledExpression {
@@ -98,6 +108,8 @@ pub enum CompiledExpression {
     },
     CaseOperand,
     Coalesce(Vec<CompiledExpression>),
+    /// A value as one of a domain.
+    Domain(Box<DomainCheck>),
     Extreme {
         greatest: bool,
         arguments: Vec<CompiledExpression>,
@@ -191,6 +203,7 @@ impl CompiledExpression {
             }
             CompiledExpression::CaseOperand => Ok(run.state.cases.last().cloned().unwrap_or(Value::Null)),
             CompiledExpression::Coalesce(parts) => conditions::coalesce(parts, row, run),
+            CompiledExpression::Domain(check) => conditions::in_domain(check, row, run),
             CompiledExpression::Extreme { greatest, arguments } => conditions::extreme(*greatest, arguments, row, run),
             CompiledExpression::ThroughText { value, source, target } => {
                 Ok(through_text(&value.evaluate(row, run)?, *source, *target, run.environment.zone)?)
@@ -254,6 +267,7 @@ impl CompiledExpression {
                 operand.chain(arms).chain([&**otherwise]).collect()
             }
             CompiledExpression::ArrayConversion { value, element, .. } => vec![value, element],
+            CompiledExpression::Domain(check) => vec![&check.value],
             CompiledExpression::RowComparison { left, right, .. } => left.iter().chain(right).collect(),
             CompiledExpression::Subscript { container, subscript } => vec![container, subscript],
             CompiledExpression::Slice { container, lower, upper } => {

@@ -19,7 +19,8 @@ mod planner;
 mod run;
 
 pub use access::{
-    AccessPathKeys, ExecutionStep, KeyBounds, RelationPaths, RoutineMeaning, RowNeed, ScanId, ScanOrder, TableAccess,
+    AccessPathKeys, DomainMeaning, ExecutionStep, KeyBounds, RelationPaths, RoutineMeaning, RowNeed, ScanId, ScanOrder,
+    TableAccess,
 };
 pub use equality::equality_key;
 pub use error::ExecutionError;

@@ -2,11 +2,12 @@
 //!
 //! Queries are planned inwards: `levels` has those around with their tables of WITH, `frames` the layouts of the rows
 //! that are known outside. A column's place is looked up in the row at hand, then in the frames of its query.
-//! Reading order: `frame`, `compile`, `query`, `sets`, `from`, `paths`, `orders`, `keyed`, `join_order`, `joins`, `json`, `grouping`, `windows`, `common`, `routines`.
+//! Reading order: `frame`, `compile`, `query`, `sets`, `from`, `paths`, `orders`, `keyed`, `join_order`, `joins`, `json`, `grouping`, `windows`, `common`, `routines`, `domains`.
 
 mod common;
 mod compile;
 mod compile_parts;
+mod domains;
 mod folding;
 mod frame;
 mod from;

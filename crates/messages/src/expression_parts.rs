@@ -12,9 +12,10 @@ impl Expression {
             | Expression::NextValue(_)
             | Expression::CurrentValue(..)
             | Expression::LastValue => {}
-            Expression::Unary(_, operand) | Expression::IsNull(operand, _) | Expression::Cast(operand, _, _) => {
-                operand.visit(each);
-            }
+            Expression::Unary(_, operand)
+            | Expression::IsNull(operand, _)
+            | Expression::Cast(operand, _, _)
+            | Expression::Domain(operand, _) => operand.visit(each),
             Expression::Binary(_, left, right)
             | Expression::Any(_, left, right)
             | Expression::IsDistinct(left, right, _)

@@ -191,6 +191,8 @@ impl Printer<'_> {
         let not = |negated: bool| if negated { "NOT " } else { "" };
         match expression {
             Expression::Constant(value) => self.constant(value, value.data_type()),
+            // A condition of a domain.
+            Expression::Column(_) if self.table.name.is_empty() => "VALUE".to_owned(),
             Expression::Column(position) => match self.table.columns.get(usize::from(*position)) {
                 Some(column) => quoted(&column.name),
                 None => "?".to_owned(),
@@ -231,6 +233,9 @@ impl Printer<'_> {
             Expression::Coalesce(list) => format!("COALESCE({})", self.list(list)),
             Expression::Cast(operand, _, false) if self.style == SqlStyle::Source => self.show(operand),
             Expression::Cast(operand, target, _) => self.cast(operand, *target),
+            Expression::Domain(operand, rules) => {
+                format!("{}::{}", self.part(operand, PrintedWithin::Operator), rules.name)
+            }
             Expression::Call(name, arguments) => self.call(name, arguments),
             Expression::NextValue(sequence) => format!("nextval('{}'::regclass)", sequence.name),
             Expression::CurrentValue(_, name) => format!("currval('{name}'::regclass)"),

@@ -46,6 +46,7 @@ impl Expression {
             }
             Expression::Coalesce(list) => first(list),
             Expression::Cast(_, target, _) => Some(*target),
+            Expression::Domain(operand, _) => operand.type_over(column),
             Expression::Call(name, arguments) => {
                 let types: Vec<Type> =
                     arguments.iter().map(|argument| argument.type_over(column).unwrap_or(Type::Text)).collect();

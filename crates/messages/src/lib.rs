@@ -19,6 +19,7 @@ pub mod concurrency;
 pub mod concurrency_report;
 pub mod conflict;
 pub mod contention;
+mod domain_schema;
 pub mod epoch;
 mod expression_parts;
 pub mod expression_sql;

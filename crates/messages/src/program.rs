@@ -6,7 +6,7 @@
 
 use crate::Row;
 use crate::key::Key;
-use crate::schema::{CatalogVersions, TableSchema};
+use crate::schema::{CatalogVersions, DomainRules, TableSchema};
 use crate::timestamp::Timestamp;
 use identifiers::TableId;
 use serde::{Deserialize, Serialize};
@@ -160,6 +160,15 @@ pub enum Action {
     CheckReferences {
         /// The table.
         table: Arc<TableSchema>,
+    },
+    /// Has every row of a table looked at whose columns have a domain that has become stricter. Errors: 23502, 23514, and those of the condition.
+    CheckDomain {
+        /// The table.
+        table: Arc<TableSchema>,
+        /// Positions of the columns.
+        columns: Vec<usize>,
+        /// What their values have to satisfy, each of them the only column; `None`: they are not NULL.
+        condition: Option<Expression>,
     },
     /// `SET CONSTRAINTS ALL`: from now on what may be put off is checked with each statement, or when the transaction commits. What was put off is
     /// checked now, unless it goes on being. Errors: 23503.
@@ -401,6 +410,8 @@ pub enum Expression {
     Coalesce(Vec<Expression>),
     /// A cast; the flag is set for an explicit one, which truncates where an assignment is an error.
     Cast(Box<Expression>, Type, bool),
+    /// A value as one of a domain over its type. Errors: 23502, 23514.
+    Domain(Box<Expression>, Arc<DomainRules>),
     /// A scalar function of `values::functions`, by name.
     Call(Arc<str>, Vec<Expression>),
     /// `nextval`: the next value of this sequence. Only in inserted rows, assignments and selections without a source.

@@ -68,6 +68,7 @@ fn describe(action: &Action, lines: &mut Vec<String>) {
             lines.extend(writes.iter().map(|(key, _, row)| catalog_write(key, row.is_some())));
             lines.extend(drops.iter().map(|storage| format!("drop {storage}")));
         }
+        Action::CheckDomain { table, .. } => lines.push(format!("check all of {} for a domain", table.name)),
         Action::CheckReferences { table } => lines.push(format!("check what all of {} refers to", table.name)),
         Action::Defer(true) => lines.push("put off checks until the commit".to_string()),
         Action::Defer(false) => lines.push("check what was put off".to_string()),
@@ -412,6 +413,7 @@ impl ColumnNames {
             // A cast on assignment shows where the value goes.
             Expression::Cast(operand, _, false) => self.show(operand),
             Expression::Cast(operand, target, true) => format!("{}::{target}", self.nested(operand)),
+            Expression::Domain(operand, rules) => format!("{}::{}", self.nested(operand), rules.name),
             Expression::Call(name, arguments) => format!("{name}({})", self.list(arguments)),
             Expression::NextValue(sequence) => format!("nextval({})", sequence.name),
             Expression::CurrentValue(_, name) => format!("currval({name})"),

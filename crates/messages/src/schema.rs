@@ -5,6 +5,7 @@
 //! with it. An index is a storage too: its rows are written by the same transactions as the table's.
 
 pub use crate::catalog::{Catalog, CatalogVersions, VersionedTable};
+pub use crate::domain_schema::{DomainCondition, DomainRules, DomainSchema, domain_scope};
 pub use crate::extension_schema::ExtensionSchema;
 pub use crate::index_schema::{IndexKey, IndexKeyPart, IndexMethod, IndexSchema, RowExpression};
 use crate::item::KeyRange;
@@ -40,6 +41,8 @@ pub struct Column {
     pub missing: Value,
     /// What was granted on it, beside what was granted on its table.
     pub grants: Option<Grants>,
+    /// The domain that it has, if it has one: its type is what that is over.
+    pub domain: Option<Arc<DomainRules>>,
 }
 
 /// A CHECK constraint: satisfied by rows for which its condition is not false.
@@ -195,6 +198,7 @@ impl Column {
             identity: None,
             missing: Value::Null,
             grants: None,
+            domain: None,
         }
     }
 }
@@ -283,6 +287,8 @@ pub struct TypeSchema {
 pub enum TypeSchemaKind {
     /// Labels, in their order.
     Enum(Vec<LabelSchema>),
+    /// Values of another type that satisfy conditions.
+    Domain(Box<DomainSchema>),
 }
 
 /// A label of an enum type.
@@ -299,14 +305,27 @@ pub struct LabelSchema {
 }
 
 impl TypeSchema {
-    /// The labels, in their order.
+    /// The labels, in their order, of an enum.
     pub fn labels(&self) -> &[LabelSchema] {
-        let TypeSchemaKind::Enum(labels) = &self.kind;
-        labels
+        match &self.kind {
+            TypeSchemaKind::Enum(labels) => labels,
+            TypeSchemaKind::Domain(_) => &[],
+        }
+    }
+
+    /// What it says as a domain, if it is one.
+    pub fn domain(&self) -> Option<&DomainSchema> {
+        match &self.kind {
+            TypeSchemaKind::Enum(_) => None,
+            TypeSchemaKind::Domain(domain) => Some(domain),
+        }
     }
 
     /// The type of its values. Errors: 54000 in a process that has seen too many definitions.
     pub fn data_type(&self) -> Result<Type, ValueError> {
+        if let Some(domain) = self.domain() {
+            return Ok(domain.base);
+        }
         let labels = self.labels().iter().map(|label| (label.order.clone(), label.label.clone()));
         let definition = EnumDefinition {
             oid: self.oid,

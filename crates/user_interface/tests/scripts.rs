@@ -179,6 +179,12 @@ fn enums() {
     run("enums");
 }
 
+/// Domains: rows of the catalog that each change writes, what programs do with values, and PostgreSQL's errors.
+#[test]
+fn domains() {
+    run("domains");
+}
+
 /// Extensions: rows of the catalog, what their functions compile to, and what keeps them.
 #[test]
 fn extensions() {

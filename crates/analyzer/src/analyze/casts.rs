@@ -140,7 +140,7 @@ impl<'a> Analyzer<'a> {
                     made
                 }
             }
-            Step::Domain(id) => self.plain(Node::Domain { value, form }, id, at),
+            Step::Domain(id) => self.plain(Node::Domain { value, domain: id, form }, id, at),
             Step::AnyRow(id) => {
                 let relabel = Node::Relabel { value, form };
                 self.plain(relabel, id, at)

@@ -113,7 +113,7 @@ impl<'a> Analyzer<'a> {
                 | Node::ThroughText { value, form: Form::Implicit }
                 | Node::ArrayConversion { value, form: Form::Implicit, .. }
                 | Node::ParentRow { value, form: Form::Implicit }
-                | Node::Domain { value, form: Form::Implicit } => *value,
+                | Node::Domain { value, form: Form::Implicit, .. } => *value,
                 Node::Function { arguments, form: Form::Implicit, .. } if !arguments.is_empty() => arguments[0],
                 _ => return value,
             };

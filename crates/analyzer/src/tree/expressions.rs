@@ -1,7 +1,7 @@
 //! Expressions of the tree.
 
 use super::{ExprId, QueryId, SortGroup, Target};
-use crate::types::{CollationId, FunctionId, OperatorId, Typed};
+use crate::types::{CollationId, FunctionId, OperatorId, TypeId, Typed};
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,6 +184,8 @@ pub enum Node {
     Domain {
         /// What.
         value: ExprId,
+        /// Which.
+        domain: TypeId,
         /// Why.
         form: Form,
     },

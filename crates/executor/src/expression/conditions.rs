@@ -1,6 +1,6 @@
 //! Conditions and choices: three-valued logic, CASE, COALESCE and their like. Each evaluates no more than it needs.
 
-use super::{Callee, CompiledExpression, order};
+use super::{Callee, CompiledExpression, DomainCheck, ErrorPlace, error_at, order};
 use crate::error::Interruption;
 use crate::run::RunState;
 use std::cmp::Ordering;
@@ -94,6 +94,24 @@ pub fn coalesce(parts: &[CompiledExpression], row: &[Value], run: &mut RunState<
         }
     }
     Ok(Value::Null)
+}
+
+/// The value, if a domain has it. Errors: 23502, 23514, and those of the conditions.
+pub fn in_domain(check: &DomainCheck, row: &[Value], run: &mut RunState<'_, '_>) -> EvaluatedValue {
+    let value = check.value.evaluate(row, run)?;
+    if let Some(message) = check.null.as_ref().filter(|_| value.is_null()) {
+        return Err(error_at(sqlstate::NOT_NULL_VIOLATION, message, ErrorPlace(None)));
+    }
+    run.state.frames.push(std::iter::once(value.clone()).collect());
+    let wrong = check.conditions.iter().find_map(|(condition, message)| match condition.evaluate(&[], run) {
+        Ok(truth) if truth.as_boolean() == Some(false) => {
+            Some(error_at(sqlstate::CHECK_VIOLATION, message, ErrorPlace(None)))
+        }
+        Ok(_) => None,
+        Err(stop) => Some(stop),
+    });
+    run.state.frames.pop();
+    wrong.map_or(Ok(value), Err)
 }
 
 pub fn extreme(

@@ -52,6 +52,7 @@ impl QueryPlanner<'_> {
                 CompiledExpression::ArrayConversion { value, element, target: target.data_type() }
             }
             Node::Element => CompiledExpression::Element,
+            Node::Domain { value, domain, .. } => return self.in_domain(*value, *domain, level, current),
             Node::RowComparison { strategy, left, right, .. } => {
                 return self.row_comparison(*strategy, left, right, level, current);
             }

@@ -4,8 +4,8 @@ use analyzer::catalog::{BuiltIns, Found};
 use analyzer::facts::{Aggregate, Cast, Function, Operator, Range, TypeRow};
 use analyzer::relations::{Relation, RelationColumn, RelationId, RelationKind};
 use analyzer::types::{CollationId, FunctionId, OperatorId, TypeKind};
-use analyzer::{Catalog, TypeId, Typed};
-use executor::{AccessPathKeys, KeyBounds, RelationPaths, ScanOrder, TableAccess};
+use analyzer::{Catalog, Routine, RoutineForm, TypeId, Typed, analyze_routine};
+use executor::{AccessPathKeys, DomainMeaning, KeyBounds, RelationPaths, ScanOrder, TableAccess};
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -28,6 +28,8 @@ pub struct World {
     rows: BTreeMap<TypeId, TypeRow>,
     /// Enum types, and those of their arrays.
     enums: BTreeMap<TypeId, (TypeRow, Type)>,
+    /// What domains, which are among the enum types, ask of their values.
+    domains: BTreeMap<TypeId, DomainMeaning>,
     /// How often it was asked whether the statement is still wanted.
     pub asked: Cell<u32>,
     /// So often the answer is yes.
@@ -61,7 +63,34 @@ impl World {
         };
         let rows = tables.iter().map(row_type).collect();
         let tables = tables.into_iter().map(|table| (table.relation.id, table)).collect();
-        World { tables, rows, enums, asked: Cell::new(0), wanted: Cell::new(u32::MAX) }
+        World { tables, rows, enums, domains: BTreeMap::new(), asked: Cell::new(0), wanted: Cell::new(u32::MAX) }
+    }
+
+    /// The same with a domain over a type: its conditions, each with its name.
+    pub fn with_domain(mut self, name: &str, base: &str, not_null: bool, conditions: &[(&str, &str)]) -> World {
+        let stored: Type = base.parse().expect("a type");
+        let (id, array) =
+            (TypeId(30_000 + 2 * self.domains.len() as u32), TypeId(30_001 + 2 * self.domains.len() as u32));
+        let below = BuiltIns.type_row(TypeId(stored.oid())).expect("a type of PostgreSQL's").clone();
+        let of_array = BuiltIns.type_row(below.array).expect("a type of PostgreSQL's").clone();
+        let typed = Typed { id: below.id, modifier: stored.typmod(), collation: below.collation };
+        let boolean = Typed { id: analyzer::types::BOOL, modifier: -1, collation: CollationId(0) };
+        let condition = |(own, text): &(&str, &str)| {
+            let parsed = grammar::parse(&format!("SELECT {text}")).expect("a condition");
+            let (parameters, form) = (vec![("value", typed)], RoutineForm::Default);
+            let routine = Routine { name: "", parameters, result: vec![boolean], form };
+            let analyzed = analyze_routine(&BuiltIns, &parsed.statements[0], &routine).expect("a condition");
+            (analyzed, format!("value for domain {name} violates check constraint \"{own}\""))
+        };
+        let null = not_null.then(|| format!("domain {name} does not allow null values"));
+        let meaning = DomainMeaning { null, conditions: conditions.iter().map(condition).collect() };
+        let own_array = TypeRow { id: array, name: format!("_{name}").into(), element: id, ..of_array };
+        let (base, base_modifier) = (below.id, stored.typmod());
+        let own =
+            TypeRow { id, name: name.to_owned().into(), kind: TypeKind::Domain, base, base_modifier, array, ..below };
+        self.enums.extend([(id, (own, stored)), (array, (own_array, stored.array()))]);
+        self.domains.insert(id, meaning);
+        self
     }
 
     /// The rows that a scan is answered with, all at once.
@@ -200,6 +229,10 @@ fn enum_types(line: &str, oid: u32) -> [(TypeId, (TypeRow, Type)); 2] {
 }
 
 impl RelationPaths for World {
+    fn domain(&self, id: TypeId) -> Option<&DomainMeaning> {
+        self.domains.get(&id)
+    }
+
     fn user_type(&self, id: TypeId) -> Option<Type> {
         self.enums.get(&id).map(|(_, stored)| *stored)
     }

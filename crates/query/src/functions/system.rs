@@ -74,6 +74,14 @@ fn relation(catalog: &SystemCatalog, arguments: &[Value], place: usize) -> Optio
     oid(arguments, place).or_else(|| catalog.relation_oid(arguments.get(place)?.as_text()?).ok())
 }
 
+/// How a definition is to be printed, by the argument that asks for it to be pretty.
+fn style(arguments: &[Value], place: usize) -> SqlStyle {
+    match arguments.get(place).and_then(Value::as_boolean) {
+        Some(true) => SqlStyle::Pretty,
+        _ => SqlStyle::Complete,
+    }
+}
+
 fn text(arguments: &[Value], place: usize) -> Option<&str> {
     arguments.get(place)?.as_text()
 }
@@ -171,7 +179,8 @@ const COMPUTED: [(&str, Type, Compute); 32] = [
         catalog.view_text(relation(catalog, arguments, 0)?).map(Value::text)
     }),
     ("pg_get_constraintdef", Type::Text, |catalog, arguments| {
-        definition_texts::constraint_definition(catalog, oid(arguments, 0)?).map(Value::text)
+        let style = style(arguments, 1);
+        definition_texts::constraint_definition(catalog, oid(arguments, 0)?, style).map(Value::text)
     }),
     ("pg_get_expr", Type::Text, |_, arguments| {
         let shown = text(arguments, 0)?;
@@ -192,10 +201,7 @@ const COMPUTED: [(&str, Type, Compute); 32] = [
     }),
     ("pg_get_indexdef", Type::Text, |catalog, arguments| {
         let column = arguments.get(1).and_then(Value::as_integer).unwrap_or(0);
-        let style = match arguments.get(2).and_then(Value::as_boolean) {
-            Some(true) => SqlStyle::Pretty,
-            _ => SqlStyle::Complete,
-        };
+        let style = style(arguments, 2);
         let index = relation(catalog, arguments, 0)?;
         definition_texts::index_definition(catalog, index, column as i32, style).map(Value::text)
     }),

@@ -88,7 +88,11 @@ pub(super) fn change_words(on_change: OnChange) -> &'static str {
 }
 
 /// `pg_get_constraintdef(oid)`. `None` when there is no such constraint.
-pub fn constraint_definition(catalog: &SystemCatalog, oid: u32) -> Option<String> {
+pub fn constraint_definition(catalog: &SystemCatalog, oid: u32, style: SqlStyle) -> Option<String> {
+    if let Some((_, domain, check)) = catalog.domain_checks().find(|(_, _, check)| check.oid == oid) {
+        let validity = if check.is_valid { "" } else { " NOT VALID" };
+        return Some(format!("CHECK ({}){validity}", domain.condition_sql(check, style)));
+    }
     if let Some(check) = catalog.plain_tables().flat_map(|table| &table.checks).find(|check| check.oid == oid) {
         let validity = if check.is_valid { "" } else { " NOT VALID" };
         return Some(format!("CHECK (({})){validity}", check.text));

@@ -43,7 +43,23 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             let foreign = catalog.foreign_keys().map(|(child, key, _)| foreign_key(catalog, child, key));
             keys.chain(checks).chain(foreign).collect()
         }
-        "check_constraints" => checks(catalog).map(|(table, check)| check_clause(catalog, table, check)).collect(),
+        "check_constraints" => {
+            let of_tables = checks(catalog).map(|(table, check)| check_clause(catalog, table, check));
+            let of_domains = catalog.domain_checks().map(|(known, domain, check)| {
+                let text = domain.condition_sql(check, SqlStyle::Complete);
+                row! {
+                    constraint_catalog: catalog.database(), constraint_schema: catalog.schema_of(&known.name),
+                    constraint_name: check.name.as_str(), check_clause: format!("({text})"),
+                }
+            });
+            of_tables.chain(of_domains).collect()
+        }
+        "domains" => catalog.domains().map(|(known, domain)| catalog.domain_information(known, domain)).collect(),
+        "domain_constraints" => catalog
+            .domain_checks()
+            .map(|(known, _, check)| catalog.domain_constraint_information(known, check))
+            .collect(),
+        "column_domain_usage" => of_rows(catalog).flat_map(|table| domain_uses(catalog, table)).collect(),
         "key_column_usage" => {
             let keys = catalog.relations().flat_map(|relation| key_columns(catalog, &relation));
             let foreign =
@@ -143,7 +159,7 @@ fn columns(catalog: &SystemCatalog, table: &TableSchema) -> Vec<Row> {
     .collect()
 }
 
-fn column(catalog: &SystemCatalog, table: &str, number: i64, column: &Column) -> Row {
+pub(super) fn column(catalog: &SystemCatalog, table: &str, number: i64, column: &Column) -> Row {
     let length = match column.column_type {
         Type::Varchar(length) => length.map(i64::from),
         Type::Char(length) => Some(i64::from(length)),
@@ -168,15 +184,35 @@ fn column(catalog: &SystemCatalog, table: &str, number: i64, column: &Column) ->
         Type::Time | Type::Timestamp | Type::TimestampTz | Type::Interval => Some(6),
         _ => None,
     };
-    row! {
+    let domain = catalog.domain_of(column);
+    let not_null = column.not_null || domain.is_some_and(|(_, domain)| domain.not_null);
+    let mut shown = row! {
         table_catalog: catalog.database(), table_schema: catalog.schema_of(table), table_name: bare(table), column_name: column.name.as_str(),
         ordinal_position: number, column_default: column.default.as_deref().filter(|_| column.identity.is_none()).map(|text| catalog.shown(text)),
-        is_nullable: if column.not_null { "NO" } else { "YES" }, data_type: shown_type(column.column_type),
+        is_nullable: if not_null { "NO" } else { "YES" }, data_type: shown_type(column.column_type),
         character_maximum_length: length, character_octet_length: octets, numeric_precision: precision,
         numeric_precision_radix: radix, numeric_scale: scale, datetime_precision: seconds, udt_catalog: catalog.database(),
         udt_schema: catalog.schema_of_type(column.column_type), udt_name: column.column_type.catalog_name(), dtd_identifier: number.to_string(),
         is_self_referencing: "NO", is_updatable: "YES",
-    }
+    };
+    shown.extend(domain.into_iter().flat_map(|(known, _)| catalog.domain_names(known)));
+    shown
+}
+
+/// The columns of a table that have domains.
+fn domain_uses(catalog: &SystemCatalog, table: &TableSchema) -> Vec<Row> {
+    let live = table.columns.iter().filter(|column| !column.dropped);
+    let of_domain = live.filter_map(|column| Some((column, catalog.domain_of(column)?.0)));
+    of_domain
+        .map(|(column, known)| {
+            let mut shown = catalog.domain_names(known);
+            shown.extend(row! {
+                table_catalog: catalog.database(), table_schema: catalog.schema_of(&table.name), table_name: bare(&table.name),
+                column_name: column.name.as_str(),
+            });
+            shown
+        })
+        .collect()
 }
 
 /// What `data_type` says of a type.

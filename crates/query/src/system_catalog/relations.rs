@@ -82,7 +82,8 @@ pub fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
             let checks =
                 catalog.plain_tables().flat_map(|table| table.checks.iter().map(|check| self::check(table, check)));
             let foreign = catalog.foreign_keys().map(|(child, key, parent)| foreign_key(child, key, parent));
-            keys.chain(checks).chain(foreign).collect()
+            let of_domains = catalog.domain_constraint_rows();
+            keys.chain(checks).chain(foreign).chain(of_domains).collect()
         }
         "pg_database" => vec![database(catalog)],
         "pg_db_role_setting" => roles::settings(catalog),
@@ -304,9 +305,11 @@ fn index_columns(table: &TableSchema, index: &IndexSchema) -> Vec<Column> {
 }
 
 fn column_attribute(relation: u32, number: i64, column: &Column, of_table: bool) -> Option<Row> {
+    let domain = SystemCatalog::of_domain(column);
     let own = SystemCatalog::of_user_type(column.column_type);
-    let system_type = DEFINITIONS.type_of_oid(column.column_type.oid()).or(own.as_ref())?;
-    let modifier = i64::from(column.column_type.typmod());
+    let plain = DEFINITIONS.type_of_oid(column.column_type.oid()).or(own.as_ref());
+    let system_type = domain.as_ref().or(plain)?;
+    let modifier = if domain.is_some() { -1 } else { i64::from(column.column_type.typmod()) };
     let name = if column.dropped { format!("........pg.dropped.{number}........") } else { column.name.clone() };
     let has_default = of_table && column.default.is_some() && column.identity.is_none();
     let not_null = of_table && column.not_null;
@@ -380,7 +383,7 @@ fn attribute(
 }
 
 /// How PostgreSQL stores values of the type, which `\d+` shows.
-fn storage(system_type: &SystemType) -> &'static str {
+pub(super) fn storage(system_type: &SystemType) -> &'static str {
     match system_type.name {
         "numeric" => "m",
         _ if system_type.length < 0 => "x",

@@ -9,11 +9,12 @@ use crate::system_catalog::{is_system_relation, is_system_schema};
 use analyzer::catalog::{Found, SYSTEM_SCHEMA};
 use analyzer::facts::{Aggregate, Cast, Function, Operator, Range, TypeRow};
 use analyzer::relations::{Relation, RelationColumn, RelationId, RelationKind};
-use analyzer::types::{CollationId, FunctionId, NONE, OperatorId, TypeKind};
+use analyzer::types::{CollationId, FunctionId, NO_MODIFIER, NONE, OperatorId, TypeKind};
 use analyzer::{BuiltIns, Catalog as _, TypeId, Typed};
 use evaluation::functions::extension_row;
 use messages::schema::{
-    Catalog, CatalogEntry, Column, ExtensionSchema, Identity, ProcedureSchema, TableSchema, TypeSchema,
+    Catalog, CatalogEntry, Column, DomainRules, DomainSchema, ExtensionSchema, Identity, ProcedureSchema, TableSchema,
+    TypeSchema,
 };
 use messages::{Key, Timestamp, contention, namespace};
 use std::cell::{Cell, OnceCell};
@@ -34,6 +35,10 @@ pub(crate) struct SnapshotCatalog<'a> {
     extensions: OnceCell<Vec<NamedExtension>>,
     routines: OnceCell<Box<NamedRoutine>>,
     beyond: Cell<bool>,
+    /// Whether a domain was named.
+    names_domain: Cell<bool>,
+    /// Whether columns have the types in which their values are held.
+    shows_stored: Cell<bool>,
 }
 
 /// An extension that was created.
@@ -66,6 +71,8 @@ struct NamedType {
 /// A table that was named, and the ones that were named after it: what was handed out stays where it is.
 struct NamedTable {
     relation: Relation,
+    /// The same with the types in which values are held, if that is another.
+    stored: Option<Relation>,
     row: TypeRow,
     next: OnceCell<Box<NamedTable>>,
 }
@@ -81,7 +88,30 @@ impl<'a> SnapshotCatalog<'a> {
             extensions: OnceCell::new(),
             routines: OnceCell::new(),
             beyond: Cell::new(false),
+            names_domain: Cell::new(false),
+            shows_stored: Cell::new(false),
         }
+    }
+
+    /// Whether there are domains.
+    pub(crate) fn has_domains(&self) -> bool {
+        self.tables.types.values().any(|(known, _)| known.domain().is_some())
+    }
+
+    /// Whether a domain was named.
+    pub(crate) fn names_domain(&self) -> bool {
+        self.names_domain.get()
+    }
+
+    /// From now on columns have what their domains are over: the statement has its meaning.
+    pub(crate) fn show_stored_columns(&self) {
+        self.shows_stored.set(true);
+    }
+
+    /// What values of a domain have to satisfy; `None` for any other type.
+    pub(crate) fn domain(&self, id: TypeId) -> Option<Arc<DomainRules>> {
+        let known = self.tables.type_numbered(id.0)?;
+        known.domain().map(|domain| Arc::clone(&domain.rules))
     }
 
     /// Whether something was asked for that this knows nothing of, and another may.
@@ -189,6 +219,7 @@ impl<'a> SnapshotCatalog<'a> {
         }
         let find = |name: &str| {
             let (known, _) = self.tables.types.get(name)?;
+            self.names_domain.set(self.names_domain.get() || known.domain().is_some());
             self.user_type(TypeId(known.oid))
         };
         let array = || namespace::bare(name).strip_prefix('_').map(|element| namespace::beside(name, element));
@@ -259,6 +290,10 @@ impl NamedType {
             base_modifier: -1,
             collation: CollationId(0),
         };
+        let common = match known.domain() {
+            Some(domain) => of_domain(domain, common),
+            None => common,
+        };
         let of_arrays = TypeRow {
             id: array,
             name: format!("_{}", namespace::bare(&known.name)).into(),
@@ -269,6 +304,8 @@ impl NamedType {
             element: id,
             array: NONE,
             is_array: true,
+            base: NONE,
+            base_modifier: -1,
             input: "array_in".into(),
             output: "array_out".into(),
             receive: "array_recv".into(),
@@ -308,14 +345,24 @@ impl NamedTable {
             constraints: own.chain(unique).chain(checks).chain(foreign).map(Into::into).collect(),
             system: false,
         };
-        NamedTable { row: row_type(&relation), relation, next: OnceCell::new() }
+        let stored = table.columns.iter().any(|column| column.domain.is_some()).then(|| {
+            let columns = table.columns.iter().zip(&relation.columns);
+            let columns =
+                columns.map(|(own, shown)| RelationColumn { typed: typed(own.column_type), ..shown.clone() }).collect();
+            Relation { columns, ..relation.clone() }
+        });
+        NamedTable { row: row_type(&relation), relation, stored, next: OnceCell::new() }
     }
 }
 
 fn column(column: &Column) -> RelationColumn {
+    let stored = typed(column.column_type);
     RelationColumn {
         name: column.name.clone().into(),
-        typed: typed(column.column_type),
+        typed: match &column.domain {
+            Some(domain) => Typed { id: TypeId(domain.oid), modifier: NO_MODIFIER, ..stored },
+            None => stored,
+        },
         dropped: column.dropped,
         generated: false,
         identity_always: column.identity == Some(Identity::Always),
@@ -327,6 +374,27 @@ pub(crate) fn typed(column_type: values::Type) -> Typed {
     let id = TypeId(column_type.oid());
     let collation = BuiltIns.type_row(id).map_or(CollationId(0), |row| row.collation);
     Typed { id, modifier: column_type.typmod(), collation }
+}
+
+/// The row of a domain, which has most of what it is over.
+fn of_domain(domain: &DomainSchema, own: TypeRow) -> TypeRow {
+    let base = TypeId(domain.base.oid());
+    let below = BuiltIns.type_row(base);
+    let category = match (below, domain.base.element()) {
+        (Some(row), _) => row.category,
+        (None, Some(_)) => 'A',
+        (None, None) => 'E',
+    };
+    TypeRow {
+        by_value: below.is_none_or(|row| row.by_value),
+        kind: TypeKind::Domain,
+        category,
+        input: "domain_in".into(),
+        base: domain.over.map_or(base, TypeId),
+        base_modifier: if domain.over.is_some() { NO_MODIFIER } else { domain.base.typmod() },
+        collation: below.map_or(CollationId(0), |row| row.collation),
+        ..own
+    }
 }
 
 fn row_type(relation: &Relation) -> TypeRow {
@@ -416,7 +484,8 @@ impl analyzer::Catalog for SnapshotCatalog<'_> {
     }
 
     fn relation(&self, id: RelationId) -> Option<&Relation> {
-        self.all_named().map(|known| &known.relation).find(|relation| relation.id == id)
+        let known = self.all_named().find(|known| known.relation.id == id)?;
+        Some(known.stored.as_ref().filter(|_| self.shows_stored.get()).unwrap_or(&known.relation))
     }
 
     fn relation_named(&self, schema: Option<&str>, name: &str) -> Option<&Relation> {

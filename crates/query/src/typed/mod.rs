@@ -2,9 +2,10 @@
 //!
 //! Invariant: a statement is planned here only if every part of it is built, and refused here only if PostgreSQL refuses it. Of anything else this says that it goes
 //! [`TypedReading::Elsewhere`], and says nothing about it. In reading order: `catalog`: names; `paths`: ways to rows; `origins`: columns of results; `rows`: running;
-//! `routines`: users' functions; `session`: what functions may ask.
+//! `routines`: users' functions; `domains`; `session`: what functions may ask.
 
 mod catalog;
+mod domains;
 mod origins;
 mod paths;
 mod routines;
@@ -98,14 +99,19 @@ pub(crate) fn read(
     if let Err(cancelled) = go_on() {
         return TypedReading::Refused(cancelled.into());
     }
-    let analyzed = analyzer::analyze(&names, parsed, &declared);
+    let analyzed = analyzer::analyze(&names, parsed, &declared).and_then(|mut analyzed| {
+        domains::strip(&mut analyzed, &names)?;
+        Ok(analyzed)
+    });
     if names.is_beyond() {
         return TypedReading::Elsewhere("it names what is not analyzed".to_owned());
     }
     match analyzed {
         Ok(analyzed) => planned(catalog, &names, &analyzed, sizes, &session.constants_zone),
-        // There are such functions nowhere else.
-        Err(error) if is_unbuilt(&error.message) && names.has_called() => TypedReading::Refused(error.into()),
+        // There are such functions, and domains, nowhere else.
+        Err(error) if is_unbuilt(&error.message) && (names.has_called() || names.names_domain()) => {
+            TypedReading::Refused(error.into())
+        }
         Err(error) if is_bound(error.sqlstate) || is_unbuilt(&error.message) => TypedReading::Elsewhere(error.message),
         Err(error) => TypedReading::Refused(error.into()),
     }
@@ -145,7 +151,8 @@ fn planned(
         }
     }
     let relations = StatementTables(relations);
-    let paths = StatementPaths { tables: &relations, names, routines: &called.bodies };
+    let paths = StatementPaths { tables: &relations, names, routines: &called.bodies, domains: &called.domains };
+    names.show_stored_columns();
     let plan = match executor::plan_or_reason(names, analyzed, &paths, zone) {
         Ok(Ok(plan)) => plan,
         Ok(Err(reason)) if is_only_here(analyzed, names) => {
@@ -177,6 +184,7 @@ fn is_only_here(analyzed: &Analyzed, names: &SnapshotCatalog<'_>) -> bool {
     let is_only_here = |id: TypeId| JSON_TYPES.contains(&id.0) || Type::numbered(id.0).is_some();
     // A name of such a function means none of PostgreSQL's own.
     let mut found = analyzed.parameters.iter().any(|id| is_only_here(*id)) || names.has_called();
+    found |= domains::is_cast(analyzed);
     analyzed.tree.find_in_query(analyzed.query, 0, &mut |expression, _| {
         found |= is_only_here(expression.typed.id);
         found

@@ -4,11 +4,12 @@
 //! all the same.
 
 use super::catalog::SnapshotCatalog;
+use super::domains::CastDomains;
 use crate::limits::SCAN_RANGES_MAX;
 use analyzer::TypeId;
 use analyzer::relations::RelationId;
 use analyzer::types::FunctionId;
-use executor::{AccessPathKeys, KeyBounds, RelationPaths, RoutineMeaning, ScanOrder, TableAccess};
+use executor::{AccessPathKeys, DomainMeaning, KeyBounds, RelationPaths, RoutineMeaning, ScanOrder, TableAccess};
 use messages::schema::TableSchema;
 use messages::{Key, KeyRange, TableId};
 use std::collections::BTreeMap;
@@ -49,6 +50,7 @@ pub(crate) struct StatementPaths<'a> {
     pub tables: &'a StatementTables,
     pub names: &'a SnapshotCatalog<'a>,
     pub routines: &'a BTreeMap<FunctionId, RoutineMeaning>,
+    pub domains: &'a CastDomains,
 }
 
 impl RelationPaths for StatementPaths<'_> {
@@ -58,6 +60,10 @@ impl RelationPaths for StatementPaths<'_> {
 
     fn user_type(&self, id: TypeId) -> Option<Type> {
         self.names.stored(id)
+    }
+
+    fn domain(&self, id: TypeId) -> Option<&DomainMeaning> {
+        self.domains.get(&id)
     }
 
     fn routine(&self, function: FunctionId) -> Option<&RoutineMeaning> {

@@ -3,6 +3,7 @@
 //! Invariant: what a statement relies on includes what the queries of the functions rely on that it calls, one within the other.
 
 use super::catalog::{SnapshotCatalog, typed};
+use super::domains::{self, CastDomains};
 use crate::error::QueryError;
 use crate::planning::go_on;
 use analyzer::facts::{Function, FunctionKind, Parameter, ParameterMode, Volatility};
@@ -33,6 +34,8 @@ pub(super) enum RoutineRefusal {
 /// The functions that a statement calls, one within the other, with what their queries mean.
 #[derive(Default)]
 pub(super) struct CalledRoutines {
+    /// The domains that the statement and the queries cast to.
+    pub domains: CastDomains,
     pub bodies: BTreeMap<FunctionId, RoutineMeaning>,
     /// What their queries rely on.
     pub relies_on: Vec<(LookUp, u64)>,
@@ -86,6 +89,7 @@ pub(super) fn row(known: &ProcedureSchema) -> Function {
 /// The meaning of all functions that a statement calls.
 pub(super) fn called(names: &SnapshotCatalog<'_>, analyzed: &Analyzed) -> Result<CalledRoutines, RoutineRefusal> {
     let mut called = CalledRoutines::default();
+    domains::add(analyzed, names, &mut called.domains)?;
     let (mut open, mut bytes) = (functions_in(analyzed), 0);
     while let Some(function) = open.pop() {
         let Some(known) = names.routine(function).filter(|_| !called.bodies.contains_key(&function)) else { continue };
@@ -97,6 +101,7 @@ pub(super) fn called(names: &SnapshotCatalog<'_>, analyzed: &Analyzed) -> Result
         go_on().map_err(|cancelled| RoutineRefusal::Wrong(cancelled.into()))?;
         let body = body(names, known, schema)?;
         for part in std::iter::once(&body.body).chain(&body.defaults) {
+            domains::add(part, names, &mut called.domains)?;
             open.extend(functions_in(part));
             called.relies_on.extend(part.relies_on.iter().cloned());
         }
@@ -140,7 +145,11 @@ fn body(
 }
 
 /// What a query means that is not the statement's own: places in it say nothing to its client.
-fn meaning(names: &SnapshotCatalog<'_>, text: &str, routine: &Routine<'_>) -> Result<Analyzed, RoutineRefusal> {
+pub(super) fn meaning(
+    names: &SnapshotCatalog<'_>,
+    text: &str,
+    routine: &Routine<'_>,
+) -> Result<Analyzed, RoutineRefusal> {
     let script = grammar::parse(text).map_err(|error| RoutineRefusal::Wrong(QueryError::from(error).anywhere()))?;
     let [parsed] = script.statements.as_slice() else {
         return Err(RoutineRefusal::NotBuilt("a function of several statements".to_owned()));
@@ -148,7 +157,10 @@ fn meaning(names: &SnapshotCatalog<'_>, text: &str, routine: &Routine<'_>) -> Re
     if !matches!(parsed.statement, Statement::Query(_)) {
         return Err(RoutineRefusal::NotBuilt("a function that is no query".to_owned()));
     }
-    let analyzed = analyzer::analyze_routine(names, parsed, routine);
+    let analyzed = analyzer::analyze_routine(names, parsed, routine).and_then(|mut analyzed| {
+        domains::strip(&mut analyzed, names)?;
+        Ok(analyzed)
+    });
     if names.is_beyond() {
         return Err(RoutineRefusal::NotBuilt("a function that reads a view or a system catalog".to_owned()));
     }

@@ -122,6 +122,7 @@ fn column(line: &str) -> Column {
         identity: None,
         missing: Value::Null,
         grants: None,
+        domain: None,
     }
 }
 

@@ -319,7 +319,9 @@ fn is_fixed(expression: &Expression) -> bool {
             Expression::Constant(_) | Expression::Parameter(_) | Expression::Gathered(..) => true,
             Expression::TransactionTime => true,
             _ if depth == 0 => false,
-            Expression::Cast(inner, ..) | Expression::Unary(_, inner) => within(inner, depth - 1),
+            Expression::Cast(inner, ..) | Expression::Domain(inner, _) | Expression::Unary(_, inner) => {
+                within(inner, depth - 1)
+            }
             Expression::Binary(_, left, right) => within(left, depth - 1) && within(right, depth - 1),
             _ => false,
         }
@@ -364,6 +366,7 @@ fn static_type(expression: &Expression, parameters: &[Option<Type>]) -> Option<T
         Expression::TransactionTime => Some(Type::TimestampTz),
         Expression::Gathered(_, known) => Some(*known),
         Expression::Cast(_, target, _) => Some(*target),
+        Expression::Domain(inner, _) => static_type(inner, parameters),
         Expression::Unary(messages::program::UnaryOperator::Minus, inner) => static_type(inner, parameters),
         Expression::Binary(operator, left, right) => operators::binary_type(
             operator.of_values(),

@@ -5,32 +5,28 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::checks::CheckDefinition;
+use crate::sql::column_types::{Fill, fill_missing, set_type};
 use crate::sql::ddl::Planner;
 use crate::sql::definitions::{
     KeyDefinition, check_column_count, check_default, column, column_keys, default_expression, generation_expression,
     table_key,
 };
 use crate::sql::denials::OwnerReach;
-use crate::sql::expressions::{Compiler, Scope};
 use crate::sql::foreign_keys::{ForeignKeyDefinition, has_constraint};
 use crate::sql::generated;
 use crate::sql::names;
-use crate::sql::parse;
 use crate::sql::role_syntax::Named;
 use crate::sql::roles::find;
-use crate::sql::row_expressions::{RowExpressionUse, check_form};
 use crate::sql::sequences;
 use crate::sql::set_clauses::no_column;
-use crate::sql::settings::{Facts, Settings};
-use crate::sql::types::Stop;
+use crate::sql::settings::Facts;
 use crate::sql::views::TableChange;
 use messages::namespace;
 use messages::program::{Action, Expression};
 use messages::schema::{Catalog, Column, GeneratedColumn, TableSchema};
 use sqlparser::ast::{self, AlterColumnOperation, AlterTableOperation};
 use std::sync::Arc;
-use values::cast::{Context, context};
-use values::{Type, Value};
+use values::Value;
 
 impl Planner<'_> {
     pub(super) fn alter_table(&mut self, alter: &ast::AlterTable, facts: &Facts) -> Result<()> {
@@ -146,7 +142,7 @@ impl Planner<'_> {
         if let AlterColumnOperation::SetDefault { .. } = operation {
             self.check_draws(&from, to.columns[position].default.as_deref())?;
         }
-        self.use_type(to.columns[position].column_type)?;
+        self.use_type_of(&to.columns[position])?;
         match fill {
             None => self.write_table(to),
             Some(fill) => {
@@ -245,13 +241,7 @@ impl Planner<'_> {
         let keys = column_keys(definition, table.columns.len());
         let checks = CheckDefinition::of_column(definition);
         let foreign_keys = ForeignKeyDefinition::of_column(definition);
-        let mut is_computed = false;
-        if let Some(default) = &column.default {
-            match check_default(&parse::expression(default)?, &column, &self.catalog)? {
-                Some(same) => column.missing = same,
-                None => is_computed = true,
-            }
-        }
+        let mut is_computed = generation.is_none() && !fill_missing(&mut column, &self.catalog)?;
         check_column_count(table.columns.len() + 1)?;
         table.columns.push(column);
         let position = table.columns.len() - 1;
@@ -426,6 +416,7 @@ impl Planner<'_> {
         column.dropped = true;
         column.not_null = false;
         column.default = None;
+        column.domain = None;
         column.identity = None;
         column.name = format!("........pg.dropped.{}........", position + 1);
         Ok(())
@@ -483,48 +474,6 @@ fn check_is_no_identity(column: &Column, table: &str) -> Result<()> {
     }
 }
 
-/// True: the rows have to be copied, because they may not be what the column asks for.
-/// What computes columns of rows that are copied, over the rows as they were.
-type Fill = Vec<(usize, Expression)>;
-
-/// The expression of `ALTER COLUMN ... TYPE ... USING`, as a value of the new type. Errors: 42804 for one that does not fit, 0A000 for what a row alone does not
-/// determine, and those of expressions.
-fn transformed(
-    expression: &ast::Expr,
-    table: &Arc<TableSchema>,
-    position: usize,
-    target: Type,
-    catalog: &Catalog,
-) -> Result<Expression> {
-    check_form(expression, RowExpressionUse::Transform)?;
-    let settings = Settings::default();
-    let facts = Facts::nobody(&settings);
-    let text = expression.to_string();
-    let mut compiler = Compiler::new(catalog, &facts, &text, Vec::new());
-    let scope = Scope::table(namespace::bare(&table.name), table);
-    let typed = compiler.expression(expression, &scope).map_err(|stop| match stop {
-        Stop::Error(error) => error,
-        Stop::Beyond(error) if error.sqlstate == sqlstate::UNDEFINED_FUNCTION => error,
-        Stop::Beyond(_) => SqlError::unsupported(format!("{text} in USING")),
-    })?;
-    if !compiler.parameters.known().is_empty() {
-        return Err(SqlError::new(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
-    }
-    if compiler.used_facts {
-        return Err(SqlError::unsupported("USING with what depends on the session"));
-    }
-    let name = &table.columns[position].name;
-    compiler.parameters.assign(typed, name, target).map_err(|error| {
-        if error.sqlstate != sqlstate::DATATYPE_MISMATCH {
-            return error;
-        }
-        let shown = target.base_name();
-        let message =
-            format!("result of USING clause for column \"{name}\" cannot be cast automatically to type {shown}");
-        SqlError::new(sqlstate::DATATYPE_MISMATCH, message).with_hint("You might need to add an explicit cast.")
-    })
-}
-
 fn alter_column(
     table: &mut TableSchema,
     position: usize,
@@ -562,24 +511,7 @@ fn alter_column(
             return Ok(Some(Fill::new()));
         }
         AlterColumnOperation::SetDataType { data_type, using, .. } => {
-            let target = crate::sql::types::data_type_in(data_type, catalog)?;
-            let fill = match using {
-                None if target == column.column_type => return Ok(None),
-                None => Fill::new(),
-                Some(expression) => vec![(position, transformed(expression, &before, position, target, catalog)?)],
-            };
-            let silent = using.is_some()
-                || target.unmodified() == column.column_type.unmodified()
-                || matches!(context(column.column_type, target), Some(Context::Implicit | Context::Assignment));
-            if !silent {
-                let message = format!("column \"{}\" cannot be cast automatically to type {target}", column.name);
-                return Err(SqlError::new(sqlstate::DATATYPE_MISMATCH, message));
-            }
-            column.column_type = target;
-            if let Some(default) = &column.default {
-                check_default(&parse::expression(default)?, column, catalog)?;
-            }
-            return Ok(Some(fill));
+            return set_type(column, position, data_type, using.as_ref(), &before, catalog);
         }
         AlterColumnOperation::AddGenerated { .. } => return Err(SqlError::unsupported("a generated column")),
     }

@@ -53,7 +53,7 @@ impl CheckDefinition {
 }
 
 /// A condition over a table's columns. Errors: 42804 where it is not boolean, 0A000 for what a row alone does not determine.
-fn compile(condition: &Expr, table: &TableSchema, catalog: &Catalog) -> Result<Expression> {
+pub(super) fn compile(condition: &Expr, table: &TableSchema, catalog: &Catalog) -> Result<Expression> {
     let settings = Settings::default();
     let facts = Facts::nobody(&settings);
     let mut compiler = Compiler::new(catalog, &facts, "", Vec::new());
@@ -143,6 +143,7 @@ impl Planner<'_> {
             .flat_map(|other| &other.table.checks)
             .chain(&table.checks)
             .map(|check| check.name.as_str())
+            .chain(self.domain_check_names(namespace::of(&table.name)))
             .collect();
         self.free_name_beside(&table.name, &columns, "check", &names)
     }

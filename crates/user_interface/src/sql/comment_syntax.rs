@@ -33,6 +33,9 @@ pub(super) enum Commented {
     Procedure(&'static str, String, Option<Vec<Type>>),
     /// A user's type.
     Type(String),
+    Domain(String),
+    /// A condition of a domain: the domain, and its name.
+    DomainConstraint(String, String),
     Extension(String),
     Schema(String),
     Database(String),
@@ -56,15 +59,16 @@ pub(super) fn parse(words: &mut Words) -> Result<CommentStatement> {
         "constraint" => {
             let name = words.name()?;
             words.expect("on")?;
-            if words.peek_is("domain") {
-                return Err(SqlError::unsupported("COMMENT ON a domain's constraint"));
+            match words.skip(&["domain"]) {
+                true => Commented::DomainConstraint(relation(words)?, name),
+                false => Commented::Constraint(relation(words)?, name),
             }
-            Commented::Constraint(relation(words)?, name)
         }
         "procedure" => Commented::Procedure("procedure", object_name(words)?, arguments(words)?),
         "function" => Commented::Procedure("function", object_name(words)?, arguments(words)?),
         "routine" => Commented::Procedure("routine", object_name(words)?, arguments(words)?),
         "type" => Commented::Type(relation(words)?),
+        "domain" => Commented::Domain(relation(words)?),
         "extension" => Commented::Extension(words.name()?),
         "schema" => Commented::Schema(words.name()?),
         "database" => Commented::Database(words.name()?),
@@ -100,6 +104,10 @@ impl CommentStatement {
             Commented::Column(table, column) => Commented::Column(known(table)?, column.clone()),
             Commented::Constraint(table, name) => Commented::Constraint(known(table)?, name.clone()),
             Commented::Type(name) => Commented::Type(lookup.existing(NameKind::Type, name)?),
+            Commented::Domain(name) => Commented::Domain(lookup.existing(NameKind::Type, name)?),
+            Commented::DomainConstraint(domain, name) => {
+                Commented::DomainConstraint(lookup.existing(NameKind::Type, domain)?, name.clone())
+            }
             Commented::Procedure(word, name, types) => {
                 Commented::Procedure(word, lookup.existing(NameKind::Procedure, name)?, types.clone())
             }
@@ -115,7 +123,9 @@ impl CommentStatement {
                 lookup.keys(NameKind::Relation, name)
             }
             Commented::Procedure(_, name, _) => lookup.keys(NameKind::Procedure, name),
-            Commented::Type(name) => lookup.keys(NameKind::Type, name),
+            Commented::Type(name) | Commented::Domain(name) | Commented::DomainConstraint(name, _) => {
+                lookup.keys(NameKind::Type, name)
+            }
             Commented::Extension(name) => vec![CatalogEntry::extension_key(name)],
             Commented::Schema(name) => vec![CatalogEntry::namespace_key(name)],
             Commented::Role(name) => vec![CatalogEntry::role_key(name)],

@@ -52,6 +52,8 @@ impl Planner<'_> {
                 self.relied.insert(CatalogEntry::type_key(name));
                 CommentTarget::new(CommentTarget::TYPES, known.oid)
             }
+            Commented::Domain(name) => self.commented_domain(name, None)?,
+            Commented::DomainConstraint(name, own) => self.commented_domain(name, Some(own))?,
             Commented::Extension(name) => self.commented_extension(name)?,
             Commented::Schema(name) => {
                 let schema = self.catalog.namespace(name).ok_or_else(|| no_schema(name))?;
@@ -82,6 +84,21 @@ impl Planner<'_> {
             self.write(CatalogEntry::comment_key(target), entry);
         }
         Ok(())
+    }
+
+    /// A domain of the role's own, or one of its conditions, which the plan relies on.
+    fn commented_domain(&mut self, name: &str, constraint: Option<&str>) -> Result<CommentTarget> {
+        let known = self.domain_named(name, true)?;
+        self.check_owns(&known.rights, "type", &known.written, OwnerReach::Object)?;
+        self.relied.insert(CatalogEntry::type_key(name));
+        let Some(own) = constraint else { return Ok(CommentTarget::new(CommentTarget::TYPES, known.oid)) };
+        match known.domain().and_then(|domain| domain.checks.iter().find(|check| check.name == own)) {
+            Some(check) => Ok(CommentTarget::new(CommentTarget::CONSTRAINTS, check.oid)),
+            None => {
+                let message = format!("constraint \"{own}\" for domain {} does not exist", known.written);
+                Err(SqlError::new(sqlstate::UNDEFINED_OBJECT, message))
+            }
+        }
     }
 
     /// An extension of the role's own, which the plan relies on.
@@ -147,6 +164,8 @@ impl Planner<'_> {
         }
         others.extend(self.catalog.procedures.values().map(|(procedure, _)| procedure.oid));
         others.extend(self.catalog.types.values().map(|(known, _)| known.oid));
+        let domains = self.catalog.types.values().filter_map(|(known, _)| known.domain());
+        others.extend(domains.flat_map(|domain| domain.checks.iter().map(|check| check.oid)));
         others.extend(self.catalog.extensions.values().map(|(known, _)| known.oid).chain([PLPGSQL_OID]));
         others.extend(self.catalog.all_namespaces().iter().map(|schema| schema.oid));
         others.extend(self.catalog.all_roles().iter().map(|role| role.oid));

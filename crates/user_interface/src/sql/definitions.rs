@@ -14,7 +14,7 @@ use crate::sql::names;
 use crate::sql::sequences;
 use crate::sql::set_clauses::no_column;
 use crate::sql::settings::{Facts, Settings};
-use crate::sql::types::data_type_in;
+use crate::sql::types::{WrittenType, named_type_in};
 use messages::namespace;
 use messages::program::Expression;
 use messages::schema::{Catalog, Column, TableSchema};
@@ -46,18 +46,24 @@ pub(super) fn column(definition: &ast::ColumnDef, catalog: &Catalog) -> Result<C
     let spelled = definition.data_type.to_string().to_ascii_lowercase();
     let serial = sequences::serial(&spelled);
     let identity = sequences::identity(definition)?;
+    let named = match serial {
+        Some(column_type) => WrittenType::Plain(column_type),
+        None => named_type_in(&definition.data_type, catalog)?,
+    };
+    if identity.is_some() && matches!(named, WrittenType::Domain(_)) {
+        let message = "identity column type must be smallint, integer, or bigint";
+        return Err(SqlError::new(sqlstate::INVALID_PARAMETER_VALUE, message));
+    }
     let mut column = Column {
         name,
-        column_type: match serial {
-            Some(column_type) => column_type,
-            None => data_type_in(&definition.data_type, catalog)?,
-        },
+        column_type: named.data_type()?,
         not_null: serial.is_some() || identity.is_some(),
         default: None,
         dropped: false,
         identity,
         missing: Value::Null,
         grants: None,
+        domain: named.rules(),
     };
     for option in &definition.options {
         match &option.option {
@@ -146,7 +152,7 @@ fn double_default(column: &str, is_serial: bool) -> Box<SqlError> {
     SqlError::new(sqlstate::SYNTAX_ERROR, message)
 }
 
-fn is_c(collation: &str) -> bool {
+pub(super) fn is_c(collation: &str) -> bool {
     matches!(collation, "C" | "default")
 }
 

@@ -5,7 +5,7 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::limits::{EXPRESSION_DEPTH_MAX, NODES_MIN, NODES_PER_BYTE_MAX};
-use crate::sql::literals::{interval_literal, is_catalog_type, number, text_of};
+use crate::sql::literals::{interval_literal, number, text_of};
 use crate::sql::names;
 use crate::sql::operators::{
     is_comparison, no_operator, operator_of_syntax, operator_of_values, symbol, unknown_operand,
@@ -13,13 +13,14 @@ use crate::sql::operators::{
 use crate::sql::parse::Overriding;
 pub use crate::sql::scope::Scope;
 use crate::sql::settings::Facts;
-use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond, depends_on_zone};
+use crate::sql::type_names::in_domain;
+use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond};
 use messages::program::{Action, BinaryOperator, Expression, UnaryOperator};
 use messages::schema::{Catalog, ProcedureSchema};
 use messages::{Key, Timestamp};
 use sql_syntax::TooDeep;
 use sqlparser::ast::{self, Expr};
-use values::cast::{self, Context};
+use values::cast::Context;
 use values::{Type, Value, operators};
 
 /// What a statement is compiled with.
@@ -112,9 +113,13 @@ impl<'a> Compiler<'a> {
                 array: false,
             } => self.cast(expr, target, scope),
             Expr::TypedString(typed) => {
-                let target = self.named_type(&typed.data_type)?;
+                let named = self.named_type(&typed.data_type)?;
+                let target = named.data_type()?;
                 match text_of(&typed.value.value) {
-                    Some(text) => Ok(Typed::known(Expression::Constant(self.parameters.read(text, target)?), target)),
+                    Some(text) => {
+                        let value = Expression::Constant(self.parameters.read(text, target)?);
+                        Ok(in_domain(&named, Typed::known(value, target)))
+                    }
                     None => Err(beyond("this form of literal")),
                 }
             }
@@ -182,6 +187,9 @@ impl<'a> Compiler<'a> {
         let name = names::identifier(column);
         let qualifier_name = qualifier.map(names::identifier);
         if let Some((position, data_type)) = scope.column(qualifier_name.as_deref(), &name) {
+            if data_type.has_labels() && scope.is_enum_domain(position) {
+                return Err(beyond("a domain over an enum"));
+            }
             return Ok(Typed::known(Expression::Column(position as u16), data_type));
         }
         if let Some(parameter) = self.named_parameter(qualifier_name.as_deref(), &name) {
@@ -415,61 +423,6 @@ impl<'a> Compiler<'a> {
             ast::UnaryOperator::Plus => self.expression(operand, scope),
             _ => Err(beyond("this operator")),
         }
-    }
-
-    fn cast(&mut self, operand: &Expr, target: &ast::DataType, scope: &Scope) -> Compiled<Typed> {
-        // A cast to a type that only the system catalogs know is the query processor's.
-        if matches!(target, ast::DataType::Regclass) || is_catalog_type(target) {
-            return Err(beyond("a cast to this type"));
-        }
-        let target = self.named_type(target)?;
-        if let (Expr::Array(array), Some(element)) = (operand, target.element())
-            && array.elem.is_empty()
-        {
-            return Ok(Typed::known(Expression::Constant(Value::array(element, Vec::new())), target));
-        }
-        let operand = self.expression(operand, scope)?;
-        self.cast_to(operand, target)
-    }
-
-    /// An explicit cast of a compiled operand.
-    pub fn cast_to(&mut self, operand: Typed, target: Type) -> Compiled<Typed> {
-        let from = match operand.data_type {
-            Some(from) => from,
-            None => {
-                let expression = match operand.expression {
-                    Expression::Constant(value @ Value::Text(_)) => {
-                        let zone = self.facts.settings.zone();
-                        Expression::Constant(cast::explicit_in(&value, target, zone)?)
-                    }
-                    expression => {
-                        let unknown = Typed { expression, data_type: None };
-                        let inner = self.parameters.coerce(unknown, target.unmodified(), Context::Implicit)?;
-                        if target == target.unmodified() {
-                            inner
-                        } else {
-                            Expression::Cast(Box::new(inner), target, true)
-                        }
-                    }
-                };
-                return Ok(Typed::known(expression, target));
-            }
-        };
-        if cast::context(from, target).is_none() {
-            return Err(SqlError::new(
-                sqlstate::CANNOT_COERCE,
-                format!("cannot cast type {} to {}", from.base_name(), target.base_name()),
-            )
-            .into());
-        }
-        let expression = match operand.expression {
-            Expression::Constant(value) if !depends_on_zone(from, target) => {
-                Expression::Constant(cast::explicit(&value, target)?)
-            }
-            expression if from == target => expression,
-            expression => Expression::Cast(Box::new(expression), target, true),
-        };
-        Ok(Typed::known(expression, target))
     }
 
     fn is_null(&mut self, operand: &Expr, negated: bool, scope: &Scope) -> Compiled<Typed> {

@@ -11,12 +11,12 @@ use crate::sql::expressions::Compiler;
 use crate::sql::names;
 use messages::namespace;
 use messages::privilege::Privileges;
-use messages::program::{Action, Expression, ForeignKeyReference, Program};
+use messages::program::{Action, ForeignKeyReference, Program};
 use messages::schema::{Catalog, CatalogEntry, ForeignKeySchema, OnChange, TableSchema};
 use messages::{Key, Timestamp};
 use sqlparser::ast;
 use std::sync::Arc;
-use values::{Type, Value};
+use values::Type;
 
 /// A foreign key as a statement gives it.
 pub(super) struct ForeignKeyDefinition {
@@ -266,10 +266,7 @@ impl Planner<'_> {
         };
         check_types(table, &parent, &name, columns.iter().zip(&parent_columns))?;
         let (is_deferrable, is_deferred) = deferral(given.characteristics.as_ref())?;
-        let defaults = columns.iter().map(|&column| match &table.columns[column].default {
-            Some(_) => default_expression(table, column, &self.catalog),
-            None => Ok(Expression::Constant(Value::Null)),
-        });
+        let defaults = columns.iter().map(|&column| default_expression(table, column, &self.catalog));
         let key = ForeignKeySchema {
             name,
             defaults: defaults.collect::<Result<_>>()?,

@@ -65,6 +65,9 @@ impl Planner<'_> {
         generated.extend(definitions.iter().map(|(position, _)| *position));
         for (position, expression) in definitions {
             self.rely_on_types(*expression);
+            if table.columns[*position].domain.is_some() {
+                return Err(SqlError::unsupported("a generated column of a domain"));
+            }
             let own = compile(expression, table, *position, &generated, &self.catalog)?;
             table.generated.push(own);
         }

@@ -98,6 +98,10 @@ impl Planner<'_> {
                 }
                 Object::Schema(name) => self.grant_on_schema(statement, &grantees, name)?,
                 Object::Type(name) => self.grant_on_type(statement, &grantees, name)?,
+                Object::Domain(name) => {
+                    self.domain_named(name, true)?;
+                    self.grant_on_type(statement, &grantees, name)?;
+                }
                 Object::Database(name) => {
                     check_database(name, facts)?;
                     self.grant_on_place(statement, &grantees, Place::Database, name)?;

@@ -69,6 +69,8 @@ pub enum Object {
     Procedure(&'static str, String, Option<Vec<Type>>),
     /// A type.
     Type(String),
+    /// A domain.
+    Domain(String),
     /// All functions, procedures or both of a schema, by the same word.
     AllProcedures(&'static str, String),
 }
@@ -81,6 +83,7 @@ impl Object {
             Object::Table(name) => Object::Table(relation(name)?),
             Object::Sequence(name) => Object::Sequence(relation(name)?),
             Object::Type(name) => Object::Type(lookup.existing(NameKind::Type, name)?),
+            Object::Domain(name) => Object::Domain(lookup.existing(NameKind::Type, name)?),
             Object::Procedure(word, name, types) => {
                 Object::Procedure(word, lookup.existing(NameKind::Procedure, name)?, types.clone())
             }
@@ -96,6 +99,7 @@ impl Object {
             Object::Schema(_) => (Kind::Schema, "schema"),
             Object::Database(_) => (Kind::Database, "database"),
             Object::Type(_) => (Kind::Type, "type"),
+            Object::Domain(_) => (Kind::Type, "domain"),
             Object::Procedure(word, ..) | Object::AllProcedures(word, _) => (Kind::Procedure, word),
         }
     }
@@ -370,15 +374,17 @@ fn objects(words: &mut Words) -> Result<Vec<Object>> {
         *words = ahead;
         return comma_separated(words, |words| Ok(Object::Sequence(object_name(words)?)));
     }
-    let mut ahead = Words { text: words.text, rest: words.rest };
-    if ahead.skip(&["type"])
-        && matches!(ahead.peek(), Some(Token::Word(_)))
-        && !matches!(ahead.peek_keyword().as_deref(), Some("to" | "from"))
-    {
-        *words = ahead;
-        return comma_separated(words, |words| Ok(Object::Type(object_name(words)?)));
+    for (word, made) in [("type", Object::Type as fn(String) -> Object), ("domain", Object::Domain)] {
+        let mut ahead = Words { text: words.text, rest: words.rest };
+        if ahead.skip(&[word])
+            && matches!(ahead.peek(), Some(Token::Word(_)))
+            && !matches!(ahead.peek_keyword().as_deref(), Some("to" | "from"))
+        {
+            *words = ahead;
+            return comma_separated(words, |words| Ok(made(object_name(words)?)));
+        }
     }
-    for other in ["language", "tablespace", "domain", "parameter"] {
+    for other in ["language", "tablespace", "parameter"] {
         let mut ahead = Words { text: words.text, rest: words.rest };
         ahead.advance();
         // A table may be called so.

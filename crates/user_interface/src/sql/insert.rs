@@ -112,7 +112,7 @@ impl Compiler<'_> {
         self.overriding = before;
         let mut values = values.map_err(|stop| stop.into_error())?;
         for (place, target) in targets.iter().enumerate() {
-            values[*target] = Expression::Column(place as u16);
+            values[*target] = table.columns[*target].in_domain(Expression::Column(place as u16));
         }
         let action = Action::Insert {
             private: made.contains(&table.storage),
@@ -241,7 +241,8 @@ impl Compiler<'_> {
                 };
                 let input = Expression::Column(place as u16);
                 Ok(if cast {
-                    Expression::Cast(Box::new(input), table.columns[column].column_type, false)
+                    let column = &table.columns[column];
+                    column.in_domain(Expression::Cast(Box::new(input), column.column_type, false))
                 } else {
                     input
                 })
@@ -249,10 +250,16 @@ impl Compiler<'_> {
             .collect()
     }
 
-    /// A column's default, cast for it; NULL without one.
+    /// A column's default, or that of its domain, cast for it; NULL without one.
     pub fn default_of(&mut self, table: &TableSchema, column: usize) -> Result<Expression> {
-        let Some(text) = table.columns[column].default.as_deref().filter(|_| !table.columns[column].dropped) else {
-            return Ok(Expression::Constant(Value::Null));
+        let known = &table.columns[column];
+        let Some(text) = known.default_text().filter(|_| !known.dropped) else {
+            let null = Expression::Constant(Value::Null);
+            return Ok(if known.dropped || table.generated_column(column).is_some() {
+                null
+            } else {
+                known.in_domain(null)
+            });
         };
         let tree = parse::expression(text)?;
         let before = self.parameters.read_in(Zone::UTC);
@@ -330,7 +337,7 @@ impl Compiler<'_> {
                     let message = format!("column \"{name}\" can only be updated to DEFAULT");
                     return Err(SqlError::new(sqlstate::GENERATED_ALWAYS, message).with_detail(always(name)).into());
                 }
-                let typed = self.drawing(|compiler| compiler.expression(value, scope))?;
+                let typed = self.drawing(|compiler| compiler.handed_on(value, scope))?;
                 assigned(self, typed, table, column)?
             };
             compiled.push((column, expression));
@@ -503,8 +510,9 @@ pub(super) fn is_default(expression: &Expr) -> bool {
 
 /// A supplied value as a column's: the cast that assignment makes.
 pub fn supplied(place: usize, table: &TableSchema, column: usize) -> Typed {
-    let column_type = table.columns[column].column_type;
-    Typed::known(Expression::Cast(Box::new(Expression::Column(place as u16)), column_type, false), column_type)
+    let column = &table.columns[column];
+    let value = Expression::Cast(Box::new(Expression::Column(place as u16)), column.column_type, false);
+    Typed::known(column.in_domain(value), column.column_type)
 }
 
 fn check_plain(insert: &ast::Insert) -> Result<()> {

@@ -42,7 +42,7 @@ impl Planner<'_> {
                 let message = format!("column \"{}\" specified more than once", column.name);
                 return Err(SqlError::new(sqlstate::DUPLICATE_COLUMN, message));
             }
-            self.use_type(column.column_type)?;
+            self.use_type_of(&column)?;
             let is_generated = from.generated.iter().any(|own| own.column == was);
             let has_default = clause.copies.defaults && column.identity.is_none() && !is_generated;
             let default = column.default.clone().filter(|_| has_default);

@@ -167,6 +167,7 @@ impl Planner<'_> {
             | Object::Sequence(_)
             | Object::AllSequences(_)
             | Object::Type(_)
+            | Object::Domain(_)
             | Object::AllProcedures(..) => {}
         }
         Ok(())
@@ -301,7 +302,10 @@ impl Planner<'_> {
                 self.drop_extension(&known, cascade, facts)?;
             }
             for known in self.types_of(role.oid) {
-                self.drop_type(&known, cascade)?;
+                // A domain may have gone with what it is over.
+                if self.catalog.types.contains_key(&known.name) {
+                    self.drop_type(&known, cascade)?;
+                }
             }
             for schema in self.schemas_of(role.oid) {
                 self.drop_schema(&schema, cascade, facts)?;

@@ -7,13 +7,16 @@ use crate::sql::ddl::{Planner, SchemaChange};
 use crate::sql::definitions::check_column_count;
 use crate::sql::denials::OwnerReach;
 use crate::sql::names;
+use crate::sql::parse;
 use crate::sql::queried_table::{Makes, QueriedTable};
 use crate::sql::settings::Facts;
+use crate::sql::types::types_named;
 use messages::Key;
 use messages::program::ResultColumn;
-use messages::schema::{Catalog, Column, MaterializedQuery, TableSchema};
+use messages::schema::{Catalog, Column, DomainRules, MaterializedQuery, TableSchema};
 use privileges::Kind;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Plans the table, over a catalog, for a query of these columns. `own`: catalog rows that the running transaction wrote already.
 pub fn plan(
@@ -55,6 +58,13 @@ impl Planner<'_> {
             column.column_type = self.catalog.data_type(column.column_type.oid()).unwrap_or(column.column_type);
             self.use_type(column.column_type)?;
         }
+        if !is_view && names_domain(&wanted.query, &self.catalog)? {
+            return Err(SqlError::unsupported("a table of a query that casts to a domain"));
+        }
+        for (column, of) in made.iter_mut().zip(columns) {
+            column.domain = self.domain_of(of.origin);
+            self.use_type_of(column)?;
+        }
         let replaced = match wanted.makes {
             Makes::ReplacedView => self.replaced_view(&wanted.name, &made)?,
             _ => None,
@@ -80,7 +90,22 @@ impl Planner<'_> {
     }
 }
 
+/// Whether a query names a domain.
+fn names_domain(query: &str, catalog: &Catalog) -> Result<bool> {
+    let parsed = parse::statement(query)?.map(|parsed| parsed.statement);
+    let Some(parse::Statement::Sql(tree)) = &parsed else { return Ok(false) };
+    let is_domain = |name: &String| catalog.types.get(name).is_some_and(|(known, _)| known.domain().is_some());
+    Ok(tree.with(|tree| types_named(tree).iter().any(is_domain)))
+}
+
 impl Planner<'_> {
+    /// The domain of a table's column, by the numbers of both.
+    fn domain_of(&self, (table, number): (u32, i16)) -> Option<Arc<DomainRules>> {
+        let place = usize::try_from(number).ok()?.checked_sub(1)?;
+        let table = self.catalog.tables.values().map(|known| &known.table).find(|known| known.oid == table)?;
+        table.columns.get(place)?.domain.clone()
+    }
+
     /// Takes all rows from a materialized view: its query's are put in anew. Whoever reads the view meanwhile goes on with those that it had. Errors: 42501,
     /// 42809, 55000.
     fn refresh(&mut self, wanted: &QueriedTable) -> Result<()> {

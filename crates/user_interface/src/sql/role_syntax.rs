@@ -157,7 +157,7 @@ impl Object {
         match self {
             Object::Table(name) | Object::Sequence(name) => lookup.keys(NameKind::Relation, name),
             Object::Procedure(_, name, _) => lookup.keys(NameKind::Procedure, name),
-            Object::Type(name) => lookup.keys(NameKind::Type, name),
+            Object::Type(name) | Object::Domain(name) => lookup.keys(NameKind::Type, name),
             Object::Schema(name) => {
                 vec![CatalogEntry::rights_key(Place::Schema), CatalogEntry::namespace_key(name)]
             }

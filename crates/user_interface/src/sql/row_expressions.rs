@@ -88,6 +88,11 @@ pub(super) fn row_expression(
         (None, RowExpressionUse::IndexExpression(method)) => return Err(no_default_class("unknown", method)),
         (None, _) => Type::Text,
     };
+    let mut names_domain = false;
+    typed.expression.visit(&mut |part| names_domain |= matches!(part, Expression::Domain(..)));
+    if names_domain && usage != RowExpressionUse::Transform {
+        return Err(SqlError::unsupported(format!("a cast to a domain in {} {}", usage.article(), usage.one())));
+    }
     let is_immutable = !compiler.used_facts && is_immutable(&typed.expression, table);
     let is_kept = !matches!(
         usage,

@@ -259,7 +259,10 @@ impl Planner<'_> {
         let types = self.catalog.types.values().map(|(known, _)| known);
         let types: Vec<_> = types.filter(|known| namespace::of(&known.name) == schema.oid).cloned().collect();
         for known in types {
-            self.drop_type(&known, true)?;
+            // A domain may have gone with what it is over.
+            if self.catalog.types.contains_key(&known.name) {
+                self.drop_type(&known, true)?;
+            }
         }
         let procedures = self.catalog.procedures.keys().filter(|name| namespace::of(name) == schema.oid);
         for name in procedures.cloned().collect::<Vec<_>>() {

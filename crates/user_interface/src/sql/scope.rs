@@ -49,6 +49,14 @@ impl Scope {
         })
     }
 
+    /// Whether the column at a position has a domain over an enum: PostgreSQL has no operator for it.
+    pub(super) fn is_enum_domain(&self, position: usize) -> bool {
+        self.tables.iter().any(|(_, table, first)| {
+            let column = position.checked_sub(*first).and_then(|place| table.columns.get(place));
+            column.is_some_and(|column| column.domain.is_some() && column.column_type.has_labels())
+        })
+    }
+
     /// The column's position and type. An unqualified name is looked up in the first table that has it: the only scopes of two
     /// tables are those of ON CONFLICT, where PostgreSQL too prefers the target table for names of both.
     pub(super) fn column(&self, qualifier: Option<&str>, name: &str) -> Option<(usize, Type)> {

@@ -280,7 +280,7 @@ impl Compiler<'_> {
         scope: &Scope,
         table: Option<&(String, VersionedTable)>,
     ) -> Compiled<Output> {
-        let typed = self.expression(expression, scope)?;
+        let typed = self.handed_on(expression, scope)?;
         let column_type = typed.data_type.unwrap_or(Type::Text);
         let expression = self.parameters.coerce(typed, column_type, Context::Implicit)?;
         let origin = match (&expression, table) {
@@ -563,5 +563,21 @@ fn check_plain(select: &ast::Select) -> Compiled<()> {
 /// Casts an expression to a column for storing: shared by INSERT and UPDATE.
 pub fn assigned(compiler: &mut Compiler, typed: Typed, table: &TableSchema, column: usize) -> Result<Expression> {
     let column = &table.columns[column];
-    compiler.parameters.assign(typed, &column.name, column.column_type)
+    let from = typed.type_name();
+    if let (Expression::Column(own), Some(domain)) = (&typed.expression, &column.domain)
+        && let Some(Some(other)) = table.columns.get(usize::from(*own)).map(|other| &other.domain)
+        && other.oid == domain.oid
+    {
+        // It is of the domain already, also where that has become stricter since.
+        return Ok(typed.expression);
+    }
+    match (compiler.parameters.assign(typed, &column.name, column.column_type), &column.domain) {
+        (Ok(value), _) => Ok(column.in_domain(value)),
+        (Err(error), Some(domain)) if error.sqlstate == sqlstate::DATATYPE_MISMATCH => {
+            let (name, domain) = (&column.name, &domain.name);
+            let message = format!("column \"{name}\" is of type {domain} but expression is of type {from}");
+            Err(Box::new(SqlError { message, ..*error }))
+        }
+        (Err(error), None) | (Err(error), Some(_)) => Err(error),
+    }
 }

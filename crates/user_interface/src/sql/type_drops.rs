@@ -5,12 +5,13 @@
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::denials::OwnerReach;
+use crate::sql::domains::{domain_names, has_domain_numbered};
 use crate::sql::parse;
 use crate::sql::type_syntax::DroppedTypes;
 use crate::sql::user_types::{is_of, names_type, no_type, written};
 use crate::sql::views::TableChange;
 use messages::namespace;
-use messages::schema::{CatalogEntry, CheckSchema, Column, TableSchema, TypeSchema};
+use messages::schema::{CatalogEntry, CheckSchema, Column, DomainSchema, TableSchema, TypeSchema};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use values::Type;
@@ -29,6 +30,14 @@ enum TypeDependent {
         column: String,
     },
     Procedure(String, String),
+    /// A domain over it, by its name and as it is written.
+    Domain(String, String),
+}
+
+/// What depends on a type, and the type as it is written: itself, or a domain over it.
+struct TypeDependence {
+    dependent: TypeDependent,
+    on: String,
 }
 
 impl TypeDependent {
@@ -38,7 +47,24 @@ impl TypeDependent {
             TypeDependent::View(name, _) => format!("view {name}"),
             TypeDependent::Default { table, column } => format!("default value for column {column} of table {table}"),
             TypeDependent::Procedure(_, described) => format!("function {described}"),
+            TypeDependent::Domain(_, written) => format!("type {written}"),
         }
+    }
+}
+
+/// Whether a column has a type itself: it goes with it.
+fn has_type(column: &Column, known: &TypeSchema) -> bool {
+    match known.domain() {
+        Some(_) => has_domain_numbered(column, known.oid),
+        None => column.domain.is_none() && is_of(column.column_type, known.oid),
+    }
+}
+
+/// Whether a domain is directly over a type.
+fn is_over(domain: &DomainSchema, known: &TypeSchema) -> bool {
+    match domain.over {
+        Some(over) => over == known.oid,
+        None => known.domain().is_none() && is_of(domain.base, known.oid),
     }
 }
 
@@ -83,12 +109,15 @@ impl Planner<'_> {
 
     /// What depends on a type, in the order in which PostgreSQL tells it: that in which it does not find them. It looks for younger objects first, and before an
     /// object for what depends on that.
-    fn type_dependents(&self, known: &TypeSchema) -> Result<Vec<TypeDependent>> {
+    fn type_dependents(&self, known: &TypeSchema) -> Result<Vec<TypeDependence>> {
+        self.check_domains_name_not(known)?;
         let mut tables: Vec<Arc<TableSchema>> = self.catalog.tables.values().map(|known| known.table.clone()).collect();
         tables.sort_by_key(|table| std::cmp::Reverse(table.oid));
         let mut found = Vec::new();
         for (procedure, _) in self.catalog.procedures.values() {
-            if procedure.parameters.iter().any(|(_, parameter)| is_of(*parameter, known.oid)) {
+            if known.domain().is_none()
+                && procedure.parameters.iter().any(|(_, parameter)| is_of(*parameter, known.oid))
+            {
                 let types: Vec<&str> = procedure.parameters.iter().map(|(_, known)| known.base_name()).collect();
                 let described = format!("{}({})", procedure.name, types.join(","));
                 found.push(TypeDependent::Procedure(procedure.name.clone(), described));
@@ -105,9 +134,21 @@ impl Planner<'_> {
             }
         }
         for view in tables.iter().filter(|table| table.view.is_some() && !views.contains(&table.oid)) {
-            let shows = view.columns.iter().any(|column| is_of(column.column_type, known.oid));
+            let shows = view.columns.iter().any(|column| has_type(column, known));
             if shows || names_type(&self.view_query(view)?, &known.name) {
                 of_columns.push((view.oid, vec![TypeDependent::View(view.name.clone(), None)]));
+            }
+        }
+        let of_known = |dependent| TypeDependence { dependent, on: known.written.clone() };
+        let mut of_columns: Vec<(u32, Vec<TypeDependence>)> =
+            of_columns.into_iter().map(|(oid, own)| (oid, own.into_iter().map(of_known).collect())).collect();
+        let mut found: Vec<TypeDependence> = found.into_iter().map(of_known).collect();
+        for (domain, _) in self.catalog.types.values() {
+            if domain.domain().is_some_and(|own| is_over(own, known)) {
+                let mut own = self.type_dependents(domain)?;
+                own.reverse();
+                own.push(of_known(TypeDependent::Domain(domain.name.clone(), domain.written.clone())));
+                of_columns.push((domain.oid, own));
             }
         }
         // Types of arrays are as old as their elements'.
@@ -124,7 +165,7 @@ impl Planner<'_> {
             let feature = format!("dropping a type that the constraint \"{}\" names", check.name);
             return Err(SqlError::unsupported(feature).with_hint("Drop the constraint before."));
         }
-        let stay = table.columns.iter().rev().filter(|column| !is_of(column.column_type, known.oid));
+        let stay = table.columns.iter().rev().filter(|column| !has_type(column, known));
         let naming = stay.filter(|column| column.default.as_ref().is_some_and(|default| named(default)));
         Ok(naming
             .map(|column| TypeDependent::Default { table: table.name.clone(), column: column.name.clone() })
@@ -142,8 +183,8 @@ impl Planner<'_> {
     ) -> Result<()> {
         let of_type = |column: &&Column| {
             !column.dropped
-                && is_of(column.column_type, known.oid)
-                && column.column_type.element().is_some() == is_array
+                && has_type(column, known)
+                && (known.domain().is_none() && column.column_type.element().is_some()) == is_array
         };
         for column in table.columns.iter().filter(of_type) {
             let dependent = TypeDependent::Column { table: table.name.clone(), column: column.name.clone(), is_array };
@@ -159,7 +200,19 @@ impl Planner<'_> {
 
     /// Whether a condition is over columns that do not go with the type.
     fn stays(&self, table: &TableSchema, check: &CheckSchema, known: &TypeSchema) -> bool {
-        !check.columns.iter().any(|column| is_of(table.columns[*column].column_type, known.oid))
+        !check.columns.iter().any(|column| has_type(&table.columns[*column], known))
+    }
+
+    /// Errors: 0A000 for a domain whose conditions or default name an enum that is to go, and that stays itself.
+    fn check_domains_name_not(&self, known: &TypeSchema) -> Result<()> {
+        for (other, _) in self.catalog.types.values() {
+            let Some(domain) = other.domain().filter(|domain| !is_over(domain, known)) else { continue };
+            if domain_names(domain, &known.name) {
+                let feature = format!("dropping a type that the domain {} names", other.written);
+                return Err(SqlError::unsupported(feature).with_hint("Drop the constraint or default before."));
+            }
+        }
+        Ok(())
     }
 
     /// Drops a type. Errors: 2BP01 for what depends on it, unless CASCADE takes that along.
@@ -167,7 +220,7 @@ impl Planner<'_> {
         let dependents = self.type_dependents(known)?;
         let shown = &known.written;
         if !dependents.is_empty() && !cascade {
-            let line = |dependent: &TypeDependent| {
+            let line = |TypeDependence { dependent, on: shown }: &TypeDependence| {
                 let what = dependent.described();
                 match dependent {
                     TypeDependent::Column { is_array: true, .. } => format!("{what} depends on type {shown}[]"),
@@ -179,6 +232,7 @@ impl Planner<'_> {
             return Err(SqlError::needed(format!("type {shown}"), lines.join("\n")));
         }
         let told = self.notices.len();
+        let dependents: Vec<TypeDependent> = dependents.into_iter().map(|depends| depends.dependent).collect();
         for dependent in &dependents {
             if let TypeDependent::View(name, _) = dependent
                 && self.catalog.tables.contains_key(name)
@@ -212,6 +266,7 @@ impl Planner<'_> {
                 self.write_table(table);
             }
             TypeDependent::Procedure(name, _) => self.write(CatalogEntry::procedure_key(name), None),
+            TypeDependent::Domain(name, _) => self.write(CatalogEntry::type_key(name), None),
             TypeDependent::View(..) => {}
         }
         Ok(())

@@ -3,6 +3,7 @@
 //! Invariant: what is no such statement is left as it was.
 
 use crate::errors::{Result, SqlError};
+use crate::sql::domain_syntax::{self, DomainStatement};
 use crate::sql::grants::comma_separated;
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names;
@@ -23,6 +24,8 @@ pub enum TypeStatement {
     Alter(String, TypeAlteration),
     /// DROP TYPE.
     Drop(DroppedTypes),
+    /// A statement about a domain.
+    Domain(DomainStatement),
 }
 
 /// What ALTER TYPE does.
@@ -67,6 +70,23 @@ pub struct DroppedTypes {
     pub(super) cascade: bool,
 }
 
+impl DroppedTypes {
+    /// With the catalog's names in the place of those that were written. Errors: 3F000, 42501.
+    pub(super) fn qualified(&self, lookup: &NameLookup) -> Result<DroppedTypes> {
+        let is_away = |name: &String| {
+            names::parts(name)
+                .0
+                .is_some_and(|schema| !names::is_system_schema(schema) && lookup.catalog().namespace(schema).is_none())
+        };
+        let known = |name: &String| match self.if_exists && is_away(name) {
+            true => Ok(namespace::within(names::parts(name).1, NOWHERE)),
+            false => lookup.existing(NameKind::Type, name),
+        };
+        let names = self.names.iter().map(known).collect::<Result<_>>()?;
+        Ok(DroppedTypes { names, ..self.clone() })
+    }
+}
+
 impl TypeStatement {
     /// The command tag.
     pub fn tag(&self) -> &'static str {
@@ -74,6 +94,7 @@ impl TypeStatement {
             TypeStatement::Create(..) => "CREATE TYPE",
             TypeStatement::Alter(..) => "ALTER TYPE",
             TypeStatement::Drop(_) => "DROP TYPE",
+            TypeStatement::Domain(statement) => statement.tag(),
         }
     }
 
@@ -84,19 +105,8 @@ impl TypeStatement {
             TypeStatement::Alter(name, change) => {
                 TypeStatement::Alter(lookup.existing(NameKind::Type, name)?, change.clone())
             }
-            TypeStatement::Drop(dropped) => {
-                let is_away = |name: &String| {
-                    names::parts(name).0.is_some_and(|schema| {
-                        !names::is_system_schema(schema) && lookup.catalog().namespace(schema).is_none()
-                    })
-                };
-                let known = |name: &String| match dropped.if_exists && is_away(name) {
-                    true => Ok(namespace::within(names::parts(name).1, NOWHERE)),
-                    false => lookup.existing(NameKind::Type, name),
-                };
-                let names = dropped.names.iter().map(known).collect::<Result<_>>()?;
-                TypeStatement::Drop(DroppedTypes { names, ..dropped.clone() })
-            }
+            TypeStatement::Drop(dropped) => TypeStatement::Drop(dropped.qualified(lookup)?),
+            TypeStatement::Domain(statement) => TypeStatement::Domain(statement.qualified(lookup)?),
         })
     }
 
@@ -115,6 +125,7 @@ impl TypeStatement {
                 }
             }
             TypeStatement::Drop(dropped) => all.extend(&dropped.names),
+            TypeStatement::Domain(statement) => statement.mentioned(&mut all, &mut keys),
         }
         // Tables and types are in each other's way.
         for kind in [NameKind::Type, NameKind::Relation] {
@@ -129,8 +140,8 @@ pub(super) fn parse(verb: &str, words: &mut Words) -> Result<Option<TypeStatemen
     if !matches!(verb, "create" | "alter" | "drop") {
         return Ok(None);
     }
-    if words.peek_is("domain") {
-        return Err(SqlError::unsupported(format!("{} DOMAIN", verb.to_ascii_uppercase())));
+    if words.skip(&["domain"]) {
+        return domain_syntax::parse(verb, words).map(|statement| Some(TypeStatement::Domain(statement)));
     }
     if !words.skip(&["type"]) {
         return Ok(None);
@@ -138,7 +149,7 @@ pub(super) fn parse(verb: &str, words: &mut Words) -> Result<Option<TypeStatemen
     Ok(Some(match verb {
         "create" => created(words)?,
         "alter" => TypeStatement::Alter(relation(words)?, alteration(words)?),
-        _ => dropped(words)?,
+        _ => TypeStatement::Drop(DroppedTypes::parse(words)?),
     }))
 }
 
@@ -203,17 +214,4 @@ fn alteration(words: &mut Words) -> Result<TypeAlteration> {
         }
         _ => return Err(SqlError::syntax(word)),
     })
-}
-
-fn dropped(words: &mut Words) -> Result<TypeStatement> {
-    let if_exists = words.skip(&["if"]);
-    if if_exists {
-        words.expect("exists")?;
-    }
-    let names = comma_separated(words, relation)?;
-    let cascade = words.skip(&["cascade"]);
-    if !cascade {
-        words.skip(&["restrict"]);
-    }
-    Ok(TypeStatement::Drop(DroppedTypes { names, if_exists, cascade }))
 }

@@ -8,8 +8,9 @@ use crate::limits::PARAMETERS_MAX;
 use crate::sql::names;
 use messages::namespace;
 use messages::program::Expression;
-use messages::schema::Catalog;
+use messages::schema::{Catalog, DomainRules, TypeSchema};
 use sqlparser::ast;
+use std::sync::Arc;
 use values::cast::{self, Context};
 use values::{Type, Value, Zone};
 
@@ -221,22 +222,71 @@ pub fn data_type(written: &ast::DataType) -> Result<Type> {
     Ok(text.parse::<Type>()?)
 }
 
-/// The type that a syntax tree names, a user's among them, which have the catalog's names here. Errors: 42704 for one that does not exist.
+/// What the name of a type means.
+#[derive(Clone, Debug)]
+pub enum WrittenType {
+    /// A type that values have.
+    Plain(Type),
+    /// A domain, whose values have the type that it is over.
+    Domain(Arc<TypeSchema>),
+}
+
+impl WrittenType {
+    /// The type that its values have. Errors: 54000.
+    pub fn data_type(&self) -> Result<Type> {
+        match self {
+            WrittenType::Plain(known) => Ok(*known),
+            WrittenType::Domain(known) => Ok(known.data_type()?),
+        }
+    }
+
+    /// What its values have to satisfy, if it is a domain.
+    pub fn rules(&self) -> Option<Arc<DomainRules>> {
+        match self {
+            WrittenType::Plain(_) => None,
+            WrittenType::Domain(known) => known.domain().map(|domain| domain.rules.clone()),
+        }
+    }
+}
+
+/// The type that a syntax tree names, a user's among them, where it cannot be a domain. Errors: 42704 for one that does not exist, 0A000 for a domain.
 pub fn data_type_in(written: &ast::DataType, catalog: &Catalog) -> Result<Type> {
-    let Some(name) = user_type_name(written) else { return data_type(written) };
+    match named_type_in(written, catalog)? {
+        WrittenType::Plain(known) => Ok(known),
+        WrittenType::Domain(known) => Err(SqlError::unsupported(format!("the domain {} here", known.written))),
+    }
+}
+
+/// The type that a syntax tree names, a user's among them, which have the catalog's names here. Errors: 42704 for one that does not exist, 0A000 for arrays of a
+/// domain.
+pub fn named_type_in(written: &ast::DataType, catalog: &Catalog) -> Result<WrittenType> {
+    let Some(name) = user_type_name(written) else { return data_type(written).map(WrittenType::Plain) };
     let name = names::own_relation(name)?;
     let array = || namespace::bare(&name).strip_prefix('_').map(|element| namespace::beside(&name, element));
+    let of_domain = |known: &TypeSchema| match known.domain() {
+        Some(_) => Err(SqlError::unsupported(format!("an array of the domain {}", known.written))),
+        None => Ok(()),
+    };
     let found = match catalog.types.get(&name) {
-        Some((known, _)) => Some(known.data_type()?),
+        Some((known, _)) if known.domain().is_some() && !is_array(written) => {
+            return Ok(WrittenType::Domain(known.clone()));
+        }
+        Some((known, _)) => {
+            of_domain(known)?;
+            Some(known.data_type()?)
+        }
         None => match array().and_then(|element| catalog.types.get(&element)) {
-            Some((known, _)) => Some(known.data_type()?.array()),
+            Some((known, _)) => {
+                of_domain(known)?;
+                Some(known.data_type()?.array())
+            }
             None => None,
         },
     };
     match found {
-        Some(found) if is_array(written) => Ok(found.array()),
-        Some(found) => Ok(found),
-        None if is_lower(written) => data_type(written),
+        Some(found) if is_array(written) => Ok(WrittenType::Plain(found.array())),
+        Some(found) => Ok(WrittenType::Plain(found)),
+        None if is_lower(written) => data_type(written).map(WrittenType::Plain),
         None => Err(no_type(&name)),
     }
 }

@@ -37,6 +37,7 @@ pub fn plan(statement: &TypeStatement, catalog: &Catalog, own: &BTreeSet<Key>, f
         TypeStatement::Create(name, labels) => planner.create_type(name, labels)?,
         TypeStatement::Alter(name, change) => planner.alter_type(name, change, facts)?,
         TypeStatement::Drop(dropped) => planner.drop_types(dropped)?,
+        TypeStatement::Domain(statement) => planner.domain(statement, facts)?,
     }
     Ok(planner.finish())
 }
@@ -114,7 +115,7 @@ fn rename_type<T: ast::VisitMut>(part: &mut T, old: &str, new: &str) {
 }
 
 /// The text of a default or condition with another name for a type.
-fn renamed(text: &str, old: &str, new: &str) -> Result<String> {
+pub(super) fn renamed(text: &str, old: &str, new: &str) -> Result<String> {
     let mut expression = parse::expression(text)?;
     rename_type(&mut expression, old, new);
     Ok(expression.to_string())
@@ -126,7 +127,7 @@ impl Planner<'_> {
     }
 
     /// An object identifier for a type, and the next one for its arrays.
-    fn next_type_number(&mut self) -> u32 {
+    pub(super) fn next_type_number(&mut self) -> u32 {
         let mut number = self.next_number();
         if number % 2 == 1 {
             number = self.next_number();
@@ -136,7 +137,7 @@ impl Planner<'_> {
     }
 
     /// Errors: 42710 for a name that a type or relation has.
-    fn check_type_free(&self, name: &str) -> Result<()> {
+    pub(super) fn check_type_free(&self, name: &str) -> Result<()> {
         let array = namespace::bare(name).strip_prefix('_').map(|element| namespace::beside(name, element));
         let is_array = array.is_some_and(|element| self.catalog.types.contains_key(&element));
         let is_table = self.catalog.tables.get(name).is_some_and(|known| known.table.sequence.is_none());
@@ -182,7 +183,7 @@ impl Planner<'_> {
                 self.rely_on_types(default);
             }
         }
-        self.use_type(column.column_type)
+        self.use_type_of(column)
     }
 
     fn create_type(&mut self, name: &str, labels: &[String]) -> Result<()> {
@@ -225,10 +226,14 @@ impl Planner<'_> {
         }
     }
 
-    fn alter_type(&mut self, name: &str, change: &TypeAlteration, facts: &Facts) -> Result<()> {
+    pub(super) fn alter_type(&mut self, name: &str, change: &TypeAlteration, facts: &Facts) -> Result<()> {
         let known = self.user_type(name)?;
         self.check_owns(&known.rights, "type", &known.written, OwnerReach::Object)?;
         let mut new = TypeSchema::clone(&known);
+        if known.domain().is_some() && matches!(change, TypeAlteration::Add(_) | TypeAlteration::RenameLabel(..)) {
+            let message = format!("{} is not an enum", known.written);
+            return Err(SqlError::new(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
         match change {
             TypeAlteration::Add(label) => match self.add_label(&mut new, label)? {
                 true => self.retype(&known, new, false),
@@ -236,7 +241,7 @@ impl Planner<'_> {
             },
             TypeAlteration::RenameLabel(old, to) => {
                 check_label(to)?;
-                let TypeSchemaKind::Enum(labels) = &mut new.kind;
+                let TypeSchemaKind::Enum(labels) = &mut new.kind else { return Ok(()) };
                 let Some(place) = labels.iter().position(|label| label.label == *old) else {
                     return Err(no_label(old));
                 };
@@ -278,7 +283,7 @@ impl Planner<'_> {
     /// False: the label is there already, which is told.
     fn add_label(&mut self, known: &mut TypeSchema, new: &NewLabel) -> Result<bool> {
         check_label(&new.label)?;
-        let TypeSchemaKind::Enum(labels) = &mut known.kind;
+        let TypeSchemaKind::Enum(labels) = &mut known.kind else { return Ok(false) };
         if labels.iter().any(|label| label.label == new.label) {
             if !new.if_not_exists {
                 return Err(label_exists(&new.label));
@@ -318,6 +323,16 @@ impl Planner<'_> {
 
     /// Errors: 0A000 for a label that a view or a condition may name: their texts are read anew.
     fn check_unnamed(&self, known: &TypeSchema, label: &str) -> Result<()> {
+        for domain in self.catalog.types.values().filter_map(|(other, _)| other.domain()) {
+            let texts = domain.checks.iter().map(|check| &check.text).chain(&domain.rules.default);
+            for text in texts {
+                let part = parse::expression(text)?;
+                if has_literal(&part, label) && (is_of(domain.base, known.oid) || names_type(&part, &known.name)) {
+                    let feature = format!("renaming a label that the domain {} may name", domain.rules.name);
+                    return Err(SqlError::unsupported(feature));
+                }
+            }
+        }
         let of_type = |table: &TableSchema| table.columns.iter().any(|column| is_of(column.column_type, known.oid));
         for versioned in self.catalog.tables.values() {
             let table = &versioned.table;
@@ -348,6 +363,9 @@ impl Planner<'_> {
 
     /// Puts a changed type in the place of what it was, wherever it is. `relabels`: rows have it, too.
     fn retype(&mut self, old: &TypeSchema, new: TypeSchema, relabels: bool) -> Result<()> {
+        if new.domain().is_some() {
+            return self.put_domain(old, new);
+        }
         let data_type = new.data_type()?;
         let changed = |column_type: Type| match (is_of(column_type, old.oid), column_type.element()) {
             (false, _) => column_type,
@@ -385,6 +403,7 @@ impl Planner<'_> {
                 false => self.write_table(to),
             }
         }
+        self.retype_domains(old, &new, changed)?;
         let procedures: Vec<_> = self.catalog.procedures.values().map(|(known, _)| known.clone()).collect();
         for procedure in procedures {
             if procedure.parameters.iter().any(|(_, parameter)| is_of(*parameter, old.oid)) {
@@ -400,7 +419,7 @@ impl Planner<'_> {
     }
 
     /// Whether a table's defaults and conditions, or a view's query, name a type, which gets another name there.
-    fn rename_in_texts(&self, table: &mut TableSchema, old: &str, new: &str) -> Result<bool> {
+    pub(super) fn rename_in_texts(&self, table: &mut TableSchema, old: &str, new: &str) -> Result<bool> {
         let mut is_named = false;
         if table.query().is_some() {
             let mut query = self.view_query(table)?;

@@ -73,6 +73,7 @@ fn column(text: &str) -> Column {
         identity: None,
         missing: values::Value::Null,
         grants: None,
+        domain: None,
     }
 }
 
