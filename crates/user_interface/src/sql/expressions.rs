@@ -13,7 +13,6 @@ use crate::sql::operators::{
 use crate::sql::parse::Overriding;
 pub use crate::sql::scope::Scope;
 use crate::sql::settings::Facts;
-use crate::sql::type_names::in_domain;
 use crate::sql::types::{Compiled, Parameters, Stop, Typed, beyond};
 use messages::program::{Action, BinaryOperator, Expression, UnaryOperator};
 use messages::schema::{Catalog, ProcedureSchema};
@@ -118,7 +117,7 @@ impl<'a> Compiler<'a> {
                 match text_of(&typed.value.value) {
                     Some(text) => {
                         let value = Expression::Constant(self.parameters.read(text, target)?);
-                        Ok(in_domain(&named, Typed::known(value, target)))
+                        Ok(named.in_domain(Typed::known(value, target)))
                     }
                     None => Err(beyond("this form of literal")),
                 }

@@ -64,10 +64,10 @@ impl Compiler<'_> {
             && array.elem.is_empty()
         {
             let empty = Expression::Constant(Value::array(element, Vec::new()));
-            return Ok(in_domain(&named, Typed::known(empty, target)));
+            return Ok(named.in_domain(Typed::known(empty, target)));
         }
         let operand = self.expression(operand, scope)?;
-        Ok(in_domain(&named, self.cast_to(operand, target)?))
+        Ok(named.in_domain(self.cast_to(operand, target)?))
     }
 
     /// An explicit cast of a compiled operand, to what is no domain.
@@ -129,13 +129,5 @@ impl Compiler<'_> {
             }
         }
         Ok(found)
-    }
-}
-
-/// A value that was cast to what a domain is over as one of the domain.
-pub(super) fn in_domain(named: &WrittenType, typed: Typed) -> Typed {
-    match named.rules().filter(|rules| rules.refuses_any()) {
-        Some(rules) => Typed { expression: Expression::Domain(Box::new(typed.expression), rules), ..typed },
-        None => typed,
     }
 }

@@ -240,6 +240,14 @@ impl WrittenType {
         }
     }
 
+    /// A value that was cast to the type of its values as one of it.
+    pub fn in_domain(&self, typed: Typed) -> Typed {
+        match self.rules().filter(|rules| rules.refuses_any()) {
+            Some(rules) => Typed { expression: Expression::Domain(Box::new(typed.expression), rules), ..typed },
+            None => typed,
+        }
+    }
+
     /// What its values have to satisfy, if it is a domain.
     pub fn rules(&self) -> Option<Arc<DomainRules>> {
         match self {
