@@ -41,6 +41,7 @@ const SELDOM: &[Bug] = &[
     Bug::AbsentTakenForAbort,
     Bug::MomentPassed,
     Bug::SettledTwice,
+    Bug::ReadSnapshotUnconfirmed,
 ];
 
 /// Runs in which all others are found for certain, with some to spare.
