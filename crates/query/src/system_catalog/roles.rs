@@ -50,7 +50,10 @@ pub(super) fn rows(catalog: &SystemCatalog, name: &str) -> Vec<Row> {
     let hidden = |_: &RoleSchema| Some(HIDDEN.to_owned());
     match name {
         "pg_authid" => all.iter().map(|role| of_role(role, verifier(role))).collect(),
-        "pg_roles" => all.iter().map(|role| of_role(role, hidden(role))).collect(),
+        "pg_roles" => {
+            let own = |role: &Arc<RoleSchema>| row! { rolconfig: config(&role.settings) };
+            all.iter().map(|role| [of_role(role, hidden(role)), own(role)].concat()).collect()
+        }
         "pg_shadow" => all.iter().filter(|role| role.login).map(|role| of_user(role, verifier(role))).collect(),
         _ => all.iter().filter(|role| role.login).map(|role| of_user(role, hidden(role))).collect(),
     }
@@ -80,7 +83,7 @@ fn of_role(role: &RoleSchema, password: Option<String>) -> Row {
         oid: role.oid, rolname: role.name.as_str(), rolsuper: role.superuser, rolinherit: role.inherit,
         rolcreaterole: role.create_role, rolcreatedb: role.create_database, rolcanlogin: role.login,
         rolreplication: role.replication, rolbypassrls: role.bypass_row_security, rolconnlimit: role.connection_limit,
-        rolpassword: password, rolvaliduntil: role.valid_until, rolconfig: config(&role.settings),
+        rolpassword: password, rolvaliduntil: role.valid_until,
     }
 }
 
