@@ -169,9 +169,6 @@ impl DriverSession {
         if let Some(last) = transaction.take_snapshot(snapshot) {
             exchange.shared.snapshots.leave(last);
         }
-        if planted!(exchange.shared.planted, FirstCommitterPassed) {
-            transaction.pass_first_committer();
-        }
         if first {
             return self.run(ExecutorEvent::Go, exchange);
         }

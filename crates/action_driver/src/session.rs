@@ -148,7 +148,10 @@ impl DriverSession {
         let transaction = self.transaction.as_mut().expect("a statement runs in a transaction");
         transaction.begin_statement();
         transaction.sees_before = matches!(work.job, RequestedJob::Scan(_));
-        transaction.begin_request(work.job.reads());
+        transaction.begin_request(match work.job.reads() {
+            RequestReads::Newest if planted!(exchange.shared.planted, FirstCommitterPassed) => RequestReads::Locked,
+            reads => reads,
+        });
         self.work = Some(work);
         self.begin(exchange);
     }

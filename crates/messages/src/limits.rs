@@ -45,5 +45,8 @@ pub const COPY_BYTES_MAX: usize = 1 << 20;
 /// Sites of an instance.
 pub const SITES_MAX: usize = 16;
 
+/// Bytes of the parameters that a role's sessions begin with: every site keeps them, and a role may set its own.
+pub const ROLE_SETTINGS_BYTES_MAX: usize = 64 << 10;
+
 /// Bytes of the queries of all users' functions that a statement calls: they are read where the statement is compiled, which keeps others waiting.
 pub const FUNCTION_BYTES_MAX: usize = 256 << 10;

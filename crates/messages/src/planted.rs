@@ -74,6 +74,7 @@ bugs! {
     SnapshotMovesUp = "snapshot-moves-up", rule 5: "a snapshot reader reads each item at the clock of that moment";
     StatementSnapshotKept = "statement-snapshot-kept", rule 17: "at READ COMMITTED every statement reads the snapshot of the first";
     FirstCommitterPassed = "first-committer-passed", rule 17: "at REPEATABLE READ what was committed since the snapshot is overwritten";
+    QueryMovesOn = "query-moves-on", rule 17: "at READ COMMITTED each batch of a query reads a snapshot of its own";
     ReadSnapshotUnconfirmed = "read-snapshot-unconfirmed", rule 17: "a statement within a transaction reads its snapshot without a lease, before and after";
     SnapshotTakenAnew = "snapshot-taken-anew", rule 17: "at REPEATABLE READ each statement reads a snapshot of its own";
     NoLeaseCheck = "no-lease-check", rule 6: "a site reads without a lease, before and after";

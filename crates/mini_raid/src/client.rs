@@ -3,6 +3,7 @@
 //! Invariants: it has one request under way at most; it calls a transaction committed only when it was told so, aborted only when it
 //! was told what rule 14 lets a server say only of what can no longer commit, and unknown otherwise.
 
+mod batches;
 mod levels;
 mod schema;
 
@@ -15,10 +16,10 @@ use crate::programs::{self, Programs, counted};
 use crate::random::SeededRandom;
 use crate::tables::TableStep;
 use crate::workload::{Workload, WorkloadStep};
-use messages::SessionId;
 use messages::program::Program;
 use messages::schema::Catalog;
 use messages::session::{AccessMode, Failure, Isolation, SessionReply, SessionRequest};
+use messages::{Key, KeyRange, Row, SessionId};
 pub use schema::{Changed, plan as plan_tables, plan_families};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -66,6 +67,7 @@ pub struct SimulatedClient {
     transaction: Option<ObservedTransaction>,
     explicit: bool,
     levels: levels::SnapshotReads,
+    batches: batches::Batches,
     tables: schema::KnownTables,
 }
 
@@ -83,6 +85,7 @@ impl SimulatedClient {
             transaction: None,
             explicit: false,
             levels: levels::SnapshotReads::default(),
+            batches: batches::Batches::default(),
             tables: schema::KnownTables::default(),
         }
     }
@@ -218,6 +221,7 @@ impl SimulatedClient {
                 let program = if reverse { &programs.scan_members_back } else { &programs.scan_members };
                 execute(program, [low, high], [0, 0])
             }
+            WorkloadStep::Batches { low, high, reverse } => self.batches.begin(low, high, reverse),
             WorkloadStep::Toggle(member, token) => {
                 let program = match self.member_seen(member) {
                     true => &programs.delete_member,
@@ -275,10 +279,37 @@ impl SimulatedClient {
                 other => Some(ClientAction::Wrong(format!("a rollback was answered {other:?}"))),
             },
             ClientWaiting::Step(step) => {
+                if let SessionReply::Scanned { rows, left } = reply {
+                    return self.batch(step, rows, left, asked, now);
+                }
                 if !matches!(step, WorkloadStep::BeginAt(_)) {
                     self.levels.answered(step.is_read(), asked, now);
                 }
                 self.take_reply(step, reply, asked, now, workload)
+            }
+        }
+    }
+
+    /// A batch of a query came: the next one is asked for, or all rows are there.
+    fn batch(
+        &mut self,
+        step: WorkloadStep,
+        rows: Vec<(Key, Row)>,
+        left: Vec<KeyRange>,
+        asked: u64,
+        now: u64,
+    ) -> Option<ClientAction> {
+        match self.batches.take(rows, left, asked) {
+            Err(wrong) => Some(ClientAction::Wrong(wrong)),
+            Ok(Some(next)) => {
+                self.waiting = ClientWaiting::Step(step);
+                Some(self.send(now, next))
+            }
+            Ok(None) => {
+                let (observation, asked) = self.batches.end();
+                self.levels.answered(true, asked, now);
+                self.observe(observation);
+                None
             }
         }
     }

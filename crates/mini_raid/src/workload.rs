@@ -62,6 +62,15 @@ pub enum WorkloadStep {
         /// Backwards.
         reverse: bool,
     },
+    /// The same, in batches, as the query processor reads.
+    Batches {
+        /// First key.
+        low: u64,
+        /// Behind the last key.
+        high: u64,
+        /// Backwards.
+        reverse: bool,
+    },
     /// Inserts a member that a scan has not seen, or deletes one that it has.
     Toggle(u64, WriteToken),
     /// Appends the entry of a toggle to the member's companion list.
@@ -105,6 +114,7 @@ impl WorkloadStep {
                     | WorkloadStep::ReadTwoLists(..)
                     | WorkloadStep::ReadRegister(_)
                     | WorkloadStep::Scan { .. }
+                    | WorkloadStep::Batches { .. }
                     | WorkloadStep::ReadCounter(_)
                     | WorkloadStep::ScanCounters { .. }
                     | WorkloadStep::Table(TableStep::Read { .. })

@@ -1,6 +1,5 @@
 //! What a site or an oracle is told: TOML files, every key explained by [`EXPLAINED`].
 
-use crate::config_names::LevelName;
 pub use crate::config_names::MethodName;
 use crate::layout::Layout;
 use crate::protection::{self, ProtectionError, WantedProtection};
@@ -17,6 +16,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
+use user_interface::sql::isolation::TransactionLevel;
 
 /// A configuration file that cannot be used.
 #[derive(Debug, Error)]
@@ -70,7 +70,7 @@ pub struct SiteConfig {
     pub method: MethodName,
     /// The isolation level of transactions for which nobody asks for one.
     #[serde(default)]
-    pub default_transaction_isolation: LevelName,
+    pub default_transaction_isolation: TransactionLevel,
     /// A file with the rules by which it judges methods of concurrency control, instead of those of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expert_rules: Option<PathBuf>,

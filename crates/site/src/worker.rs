@@ -224,7 +224,7 @@ impl Worker {
         );
         interface.doorkeeper = entrance.doorkeeper();
         interface.method = config.method.into();
-        interface.level = config.default_transaction_isolation.into();
+        interface.level = config.default_transaction_isolation;
         interface.counters = shared.counters_of(number);
         interface.events = entrance.events().selection();
         let mut user_interface = UserInterface::new(interface);

@@ -40,8 +40,6 @@ pub(super) struct IsolatedReads {
     statement: Option<Timestamp>,
     /// Of the query of this number that was read last; at REPEATABLE READ, under 0, of the transaction.
     kept: Option<(u64, Timestamp)>,
-    /// What is read as the newest may not be newer than this.
-    floor: Option<Timestamp>,
     /// The request under way has taken the snapshot that it reads: nobody has been told anything of that.
     is_fresh: bool,
     /// Versions of catalog rows, as the last snapshot has shown them.
@@ -72,11 +70,6 @@ impl IsolatedReads {
                 self.kept.filter(|kept| kept.0 == number).map(|kept| kept.1)
             }
         }
-    }
-
-    /// The next committer may be any.
-    pub(super) fn forget_floor(&mut self) {
-        self.floor = None;
     }
 }
 
@@ -110,6 +103,7 @@ impl ExecutingTransaction {
             (Isolation::RepeatableRead, _) if planted!(planted, SnapshotTakenAnew) => true,
             (Isolation::RepeatableRead, _) => self.isolated.kept.is_none(),
             (Isolation::ReadCommitted, RequestReads::Statement) if keeps => self.isolated.statement.is_none(),
+            (Isolation::ReadCommitted, RequestReads::Query(_)) if planted!(planted, QueryMovesOn) => true,
             (Isolation::ReadCommitted, _) => self.isolated.current().is_none(),
         }
     }
@@ -126,10 +120,7 @@ impl ExecutingTransaction {
             (Isolation::ReadCommitted, RequestReads::Query(number)) => {
                 self.isolated.kept.replace((number, snapshot)).map(|kept| kept.1)
             }
-            _ => {
-                self.isolated.floor = Some(snapshot);
-                self.isolated.kept.replace((0, snapshot)).map(|kept| kept.1)
-            }
+            _ => self.isolated.kept.replace((0, snapshot)).map(|kept| kept.1),
         }
     }
 
@@ -138,10 +129,7 @@ impl ExecutingTransaction {
         self.isolated.is_fresh = false;
         match (self.isolated.isolation, self.isolated.request) {
             (Isolation::ReadCommitted, RequestReads::Statement) => self.isolated.statement.take(),
-            _ => {
-                self.isolated.floor = None;
-                self.isolated.kept.take().map(|kept| kept.1)
-            }
+            _ => self.isolated.kept.take().map(|kept| kept.1),
         }
     }
 
@@ -199,9 +187,10 @@ impl ExecutingTransaction {
 
     /// What of this storage is read as the newest has to be what this snapshot has. Definitions may be newer.
     pub fn floor_of(&self, table: TableId) -> Option<Timestamp> {
-        let applies =
-            self.isolated.request != RequestReads::Locked && table != TableId::CATALOG && !self.is_private(table);
-        self.isolated.floor.filter(|_| applies)
+        let IsolatedReads { isolation, request, kept, .. } = &self.isolated;
+        let applies = (*isolation, *request) == (Isolation::RepeatableRead, RequestReads::Newest);
+        let is_checked = table != TableId::CATALOG && !self.is_private(table);
+        kept.filter(|_| applies && is_checked).map(|kept| kept.1)
     }
 
     /// What was read as the newest has this version: it has to be that which the snapshot has. Errors: a lost conflict.

@@ -11,11 +11,6 @@ impl ExecutingTransaction {
         }
     }
 
-    /// Whatever was committed since the snapshot may be overwritten.
-    pub fn pass_first_committer(&mut self) {
-        self.isolated.forget_floor();
-    }
-
     /// Nothing counts as read as a range of these storages.
     pub fn forget_ranges_read(&mut self, storages: &[TableId]) {
         self.ranges.retain(|read| !storages.contains(&read.range.table));

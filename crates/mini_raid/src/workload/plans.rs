@@ -22,6 +22,11 @@ impl Workload {
         }
         let isolation = *random.pick(&[Isolation::ReadCommitted, Isolation::RepeatableRead]);
         plan[0] = WorkloadStep::BeginAt(isolation);
+        for step in &mut plan {
+            if let WorkloadStep::Scan { low, high, reverse } = *step {
+                *step = WorkloadStep::Batches { low, high, reverse };
+            }
+        }
         plan.retain(|step| isolation != Isolation::ReadCommitted || !matches!(step, WorkloadStep::WriteRegister(..)));
         plan
     }

@@ -181,6 +181,7 @@ impl Turn<'_> {
         let (session_user, session_role) = self.session.session_user();
         let (user, role) = self.session.current_user();
         let (path, temporary) = self.known_path();
+        let (access, level) = self.modes();
         with(&Facts {
             user,
             role,
@@ -193,8 +194,8 @@ impl Turn<'_> {
             process: self.session.process,
             path,
             temporary: OwnTemporary { owner: self.temporary_owner(), schema: temporary },
-            access: self.modes().0,
-            level: self.modes().1,
+            access,
+            level,
             settings: &self.session.settings.now,
             site: Some(SiteFacts { site: config.site, catalog: &self.shared.catalog.catalog, method: config.method }),
         })

@@ -2,18 +2,23 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use messages::session::{AccessMode, Isolation};
+use serde::{Deserialize, Serialize};
 
-/// A level, from the weakest to the strongest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A level, from the weakest to the strongest. Files name it as SHOW does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TransactionLevel {
     /// As READ COMMITTED, as in PostgreSQL.
+    #[serde(rename = "read uncommitted")]
     ReadUncommitted,
     /// See [`Isolation::ReadCommitted`].
+    #[serde(rename = "read committed")]
     ReadCommitted,
     /// See [`Isolation::RepeatableRead`].
+    #[serde(rename = "repeatable read")]
     RepeatableRead,
     /// What there is where nobody asks for less.
     #[default]
+    #[serde(rename = "serializable")]
     Serializable,
 }
 

@@ -3,13 +3,14 @@
 //! A session begins with what its role has, else what its database has, else what all roles have, else what its site's configuration says; what its client announces when it
 //! connects goes before all of that. Invariant: what is kept is a value that SET would take.
 
-use crate::errors::Result;
+use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::Planner;
 use crate::sql::denials::{denied, not_owner};
 use crate::sql::granting::check_database;
 use crate::sql::own_settings_syntax::{OwnSettings, SettingChange, SettingsHolder, prefix};
 use crate::sql::roles;
 use crate::sql::settings::{Facts, Settings};
+use messages::limits::ROLE_SETTINGS_BYTES_MAX;
 use messages::role::RoleSchema;
 use messages::schema::{Catalog, CatalogEntry, Place};
 use messages::settings::{OF_DATABASE, OF_EVERYBODY};
@@ -24,6 +25,12 @@ impl Planner<'_> {
                 match accepted(&own.change, facts)? {
                     Accepted::Nothing => role.settings.clear(),
                     Accepted::Is(name, value) => put(&mut role.settings, name, value),
+                }
+                if role.settings.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>()
+                    > ROLE_SETTINGS_BYTES_MAX
+                {
+                    let message = format!("a role has at most {} KiB of settings", ROLE_SETTINGS_BYTES_MAX >> 10);
+                    return Err(SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
                 }
                 roles::write(self, role);
                 return Ok(());

@@ -207,7 +207,7 @@ pub(super) fn parse(verb: &str, words: &mut Words) -> Result<RoleStatement> {
         }
         return Ok(RoleStatement::Drop(names, if_exists));
     }
-    if verb == "alter" && words.peek_is("all") {
+    if verb == "alter" && words.peek_is("all") && !words.peek_is_quoted() {
         let holder = own_settings_syntax::holder(words)?;
         let change = own_settings_syntax::parse_of_role(&holder, words)?;
         return change.map(RoleStatement::Settings).ok_or_else(|| words.error());
