@@ -194,6 +194,7 @@ bugs! {
     MomentPassed = "moment-passed", rule 15: "what committed behind the moment that is restored is in it, if it was voted for before";
     SettledTwice = "settled-twice", rule 15: "what was decided behind the cut of a snapshot is taken from the snapshot and from the archive";
     StaleMomentRestored = "stale-moment-restored", rule 15: "a moment is restored from the log of a site that was out of the instance then";
+    UndecidedMomentRestored = "undecided-moment-restored", rule 15: "a moment is restored although the archive does not say what became of what was voted for before it";
     RestoredEpochLow = "restored-epoch-low", rule 7: "an instance that is restored from a snapshot begins with the first epoch again";
     DuplicateInstall = "duplicate-install", rule 3: "a read is validated against the first version instead of the newest";
     SwitchDropsCommitLocks = "switch-drops-commit-locks", rule 3: "a switch of the method forgets the commit-locks";

@@ -42,6 +42,7 @@ const SELDOM: &[Bug] = &[
     Bug::MomentPassed,
     Bug::SettledTwice,
     Bug::ReadSnapshotUnconfirmed,
+    Bug::UndecidedMomentRestored,
 ];
 
 /// Runs in which all others are found for certain, with some to spare.

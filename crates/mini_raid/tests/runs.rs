@@ -221,6 +221,15 @@ fn found_seeds_of_disks_that_go_back_stay_found() {
     }
 }
 
+/// If this fails, a moment is restored without what was acknowledged before it: the site had voted for it, and fell out before it heard the outcome.
+#[test]
+fn no_moment_is_restored_before_its_votes_are_decided() {
+    let (seed, bounds) = (30_437, RunBounds { turns: turns_of(30_437), ..RunBounds::default() });
+    must_hold(&run(seed, 3, Planted::none(), bounds));
+    let planted = Planted::only(Bug::UndecidedMomentRestored);
+    assert!(run(seed, 3, planted, bounds).failure.is_some(), "the seed no longer comes to such a moment");
+}
+
 /// Seeds of whole worlds that once showed a fault, each named by it.
 #[test]
 fn found_seeds_of_whole_worlds_stay_found() {

@@ -1,7 +1,7 @@
 //! The log of a site beyond what the site needs, and an instance as it was at one moment: a snapshot, and what the site has logged since.
 //!
 //! A site gives its log to an archive before it is given up. A transaction is in the instance at a moment when its commit timestamp is not above the moment's.
-//! Four facts make that a moment of the instance:
+//! Five facts make that a moment of the instance:
 //!
 //! * Commit timestamps have the order of the transactions: what depends on another, or begins after another was acknowledged, has the higher one. The
 //!   largest proposal of all members is the timestamp, and each member's proposals go up.
@@ -10,6 +10,8 @@
 //! * What an epoch change has committed comes before all else of that epoch, and behind all of the epochs before. So epochs are compared first.
 //! * A site that was out of the instance has not voted. So the site must have been a current member at the moment, and that must be known: by a commit of
 //!   the same epoch above the moment, by a mark above it, or because no epoch behind it went without the site.
+//! * A vote is no outcome: whoever asked may have heard of a commit before this site does, and the site may fall out before. So what was voted for before
+//!   the cut must be decided in the archive, or have been made up for by an epoch that was logged before the cut.
 //!
 //! Invariant: what is known of a moment comes from records and marks alone, never from what was not archived.
 
@@ -23,7 +25,7 @@ use messages::log_record::LogRecord;
 use messages::planted::Planted;
 use messages::{EpochNumber, Now, SiteId, TransactionId, planted};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -135,6 +137,8 @@ pub struct MomentSearch {
     is_up: bool,
     /// Up to which clock all of it is known.
     known_to: u64,
+    /// What was voted for before the cut and is not decided so far: in which epoch, and with which proposal.
+    open: BTreeMap<TransactionId, (EpochNumber, u64)>,
     cut: Option<FoundCut>,
     planted: Planted,
 }
@@ -163,14 +167,15 @@ impl MomentSearch {
             true => Err(MomentError::Before(clock)),
             false => {
                 let (current_since, is_up, known_to) = (Some(clock), true, clock);
-                Ok(MomentSearch { site, wanted, epoch, current_since, is_up, known_to, cut: None, planted })
+                let open = BTreeMap::new();
+                Ok(MomentSearch { site, wanted, epoch, current_since, is_up, known_to, open, cut: None, planted })
             }
         }
     }
 
     /// Whether nothing that comes can say more.
     pub fn is_over(&self) -> bool {
-        self.cut.is_some_and(|cut| cut.is_sure)
+        self.cut.is_some_and(|cut| cut.is_sure) && self.open.is_empty()
     }
 
     /// The next record.
@@ -179,11 +184,18 @@ impl MomentSearch {
     /// It is none, or the site was not current at the moment.
     pub fn record(&mut self, position: Position, bytes: &[u8]) -> Result<(), MomentError> {
         if let Some(proposal) = LogRecord::proposal_in(bytes) {
-            return self.passes(position, proposal.clock);
+            self.passes(position, proposal.clock)?;
+            if self.cut.is_none() && !planted!(self.planted, UndecidedMomentRestored) {
+                self.open.insert(proposal.transaction, (proposal.epoch, proposal.clock));
+            }
+            return Ok(());
         }
         match LogRecord::decode(bytes).map_err(|error| MomentError::Record(error.to_string()))? {
-            LogRecord::Decided { outcome: Outcome::Commit(timestamp), .. } => {
-                self.is_in_force(timestamp.epoch, timestamp.clock);
+            LogRecord::Decided { transaction, outcome, .. } => {
+                self.open.remove(&transaction);
+                if let Outcome::Commit(timestamp) = outcome {
+                    self.is_in_force(timestamp.epoch, timestamp.clock);
+                }
             }
             LogRecord::EpochLogged { epoch, joined, .. } => {
                 let goes_on = joined <= self.epoch;
@@ -197,6 +209,8 @@ impl MomentSearch {
                     self.current_since = None;
                 }
                 self.epoch = epoch.number;
+                // Of earlier epochs the site has every outcome, or knows of what it lacks.
+                self.open.retain(|_, (voted_in, _)| *voted_in >= epoch.number);
             }
             _ => {}
         }
@@ -252,8 +266,14 @@ impl MomentSearch {
             WantedMoment::Clock(clock) => clock,
         };
         match self.cut {
-            Some(cut) if cut.is_sure => Ok(MomentSelection::new(cut.at, (cut.epoch, clock), self.planted)),
-            _ => Err(MomentError::Beyond(self.known_to)),
+            Some(cut) if cut.is_sure && self.open.is_empty() => {
+                Ok(MomentSelection::new(cut.at, (cut.epoch, clock), self.planted))
+            }
+            _ => {
+                // It may have committed at its proposal.
+                let undecided = self.open.values().map(|(_, proposal)| proposal.saturating_sub(1)).min();
+                Err(MomentError::Beyond(undecided.map_or(self.known_to, |below| below.min(self.known_to))))
+            }
         }
     }
 }
@@ -516,6 +536,23 @@ mod tests {
         }
         assert!(search(WantedMoment::Latest, &[]).is_ok());
         assert_eq!(search(WantedMoment::Clock(99), &[]).err(), Some(MomentError::Before(100)));
+    }
+
+    /// If this fails, what was acknowledged is not in what is restored, because the site had voted for it and has not heard the outcome.
+    #[test]
+    fn a_moment_has_no_votes_without_an_outcome() {
+        let voted = || vec![Record(prepared(1, 5, 110)), Record(prepared(2, 5, 120)), Mark(200, 5)];
+        let with =
+            |more: Vec<Entry>| search(WantedMoment::Clock(150), &voted().into_iter().chain(more).collect::<Vec<_>>());
+        assert_eq!(with(vec![]).err(), Some(MomentError::Beyond(109)));
+        assert_eq!(with(vec![Record(aborted(1, 5))]).err(), Some(MomentError::Beyond(119)));
+        assert!(with(vec![Record(aborted(1, 5)), Record(committed(2, 5, 120))]).is_ok());
+        assert!(search(WantedMoment::Clock(109), &voted()).is_ok(), "it was voted for behind the moment");
+        // It fell out, and what it lacks was copied, but how that was before nobody knows.
+        let back = || vec![Record(epoch_logged(8, 8, MemberState::Up)), Record(prepared(3, 8, 220)), Mark(300, 8)];
+        assert_eq!(with(back()).err(), Some(MomentError::Beyond(109)));
+        let entries: Vec<Entry> = voted().into_iter().chain(back()).chain([Record(committed(3, 8, 220))]).collect();
+        assert!(search(WantedMoment::Clock(250), &entries).is_ok(), "it is current again");
     }
 
     /// If this fails, a moment at which the site was out is restored from what it has copied later.
