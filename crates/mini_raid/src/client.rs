@@ -12,7 +12,7 @@ use crate::families::{FamilyStep, FamilyView};
 use crate::history::{
     HistoryWrite, Observation, ObservedTransaction, TakenList, TransactionFate, WriteToken, companion,
 };
-use crate::programs::{self, Programs, counted};
+use crate::programs::{self, Programs, counted, entries_of, token_of};
 use crate::random::SeededRandom;
 use crate::tables::TableStep;
 use crate::workload::{Workload, WorkloadStep};
@@ -222,6 +222,7 @@ impl SimulatedClient {
                 execute(program, [low, high], [0, 0])
             }
             WorkloadStep::Batches { low, high, reverse } => self.batches.begin(low, high, reverse),
+            WorkloadStep::NextBatch => self.batches.next(),
             WorkloadStep::Toggle(member, token) => {
                 let program = match self.member_seen(member) {
                     true => &programs.delete_member,
@@ -239,13 +240,27 @@ impl SimulatedClient {
             WorkloadStep::ScanCounters { low, high } => execute(&programs.scan_counters, [low, high], [0, 0]),
             WorkloadStep::MakeSequence => execute(&programs.make_sequence, [0, 0], [0, 0]),
             WorkloadStep::Draw => execute(&programs.draw, [0, 0], [0, 0]),
-            WorkloadStep::Set(parameter, site, value) => {
-                executed(programs::setting(parameter, site, value), time_micros)
-            }
+            WorkloadStep::Set(of, site, value) => executed(programs::setting(of, site, value), time_micros),
             WorkloadStep::Commit => SessionRequest::Commit,
             WorkloadStep::Rollback => SessionRequest::Rollback,
             WorkloadStep::Think(_) | WorkloadStep::Table(_) | WorkloadStep::Family(_) => unreachable!("not here"),
         }
+    }
+
+    /// A batch of a query came: the next one is asked for after a while, or all rows are there.
+    fn batch(&mut self, rows: Vec<(Key, Row)>, left: Vec<KeyRange>, asked: u64, now: u64) -> Option<ClientAction> {
+        match self.batches.take(rows, left, asked) {
+            Err(wrong) => return Some(ClientAction::Wrong(wrong)),
+            Ok(None) => {
+                self.plan.push_front(WorkloadStep::NextBatch);
+                self.plan.push_front(WorkloadStep::Think(batches::BETWEEN_BATCHES));
+            }
+            Ok(Some((observation, asked))) => {
+                self.levels.answered(true, asked, now);
+                self.observe(observation);
+            }
+        }
+        None
     }
 
     fn register_seen(&self, wanted: u64) -> WriteToken {
@@ -280,36 +295,12 @@ impl SimulatedClient {
             },
             ClientWaiting::Step(step) => {
                 if let SessionReply::Scanned { rows, left } = reply {
-                    return self.batch(step, rows, left, asked, now);
+                    return self.batch(rows, left, asked, now);
                 }
                 if !matches!(step, WorkloadStep::BeginAt(_)) {
                     self.levels.answered(step.is_read(), asked, now);
                 }
                 self.take_reply(step, reply, asked, now, workload)
-            }
-        }
-    }
-
-    /// A batch of a query came: the next one is asked for, or all rows are there.
-    fn batch(
-        &mut self,
-        step: WorkloadStep,
-        rows: Vec<(Key, Row)>,
-        left: Vec<KeyRange>,
-        asked: u64,
-        now: u64,
-    ) -> Option<ClientAction> {
-        match self.batches.take(rows, left, asked) {
-            Err(wrong) => Some(ClientAction::Wrong(wrong)),
-            Ok(Some(next)) => {
-                self.waiting = ClientWaiting::Step(step);
-                Some(self.send(now, next))
-            }
-            Ok(None) => {
-                let (observation, asked) = self.batches.end();
-                self.levels.answered(true, asked, now);
-                self.observe(observation);
-                None
             }
         }
     }
@@ -594,22 +585,6 @@ fn append_of(programs: &Programs, update: bool, token: WriteToken) -> &Arc<Progr
         _ if is_notified(token) => &programs.append_and_notify,
         true => &programs.append_update,
         false => &programs.append,
-    }
-}
-
-/// The entries of a list, from its text.
-pub fn entries_of(value: &Value) -> Result<Vec<WriteToken>, String> {
-    let text = value.as_text().ok_or_else(|| format!("a list that is no text: {value:?}"))?;
-    let body = text.strip_suffix(',').unwrap_or(text);
-    let parse = |entry: &str| entry.parse().map_err(|_| format!("a list that nobody wrote: {text:?}"));
-    if body.is_empty() { Ok(Vec::new()) } else { body.split(',').map(parse).collect() }
-}
-
-/// The write that a register or member holds.
-pub fn token_of(value: &Value) -> Result<WriteToken, String> {
-    match entries_of(value)?[..] {
-        [token] => Ok(token),
-        _ => Err(format!("a value that nobody wrote: {value:?}")),
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::families::{CHILDREN, LINKED, PARENTS};
 use crate::family_programs::FamilyPrograms;
+use crate::history::WriteToken;
 use messages::program::{
     AccessPath, Action, BinaryOperator, ConflictClause, ConflictKey, Expression, ForeignKeyReference, InsertInput,
     OneOf, PrefixBounds, Program, ResultColumn, RowLockStrength, RowLockWait, RowSource, SelectLock, Values,
@@ -366,4 +367,20 @@ impl Default for Programs {
 /// The range that holds a whole storage.
 pub fn whole(storage: TableId) -> KeyRange {
     KeyRange::whole(storage)
+}
+
+/// The entries of a list, from its text.
+pub fn entries_of(value: &Value) -> Result<Vec<WriteToken>, String> {
+    let text = value.as_text().ok_or_else(|| format!("a list that is no text: {value:?}"))?;
+    let body = text.strip_suffix(',').unwrap_or(text);
+    let parse = |entry: &str| entry.parse().map_err(|_| format!("a list that nobody wrote: {text:?}"));
+    if body.is_empty() { Ok(Vec::new()) } else { body.split(',').map(parse).collect() }
+}
+
+/// The write that a register or member holds.
+pub fn token_of(value: &Value) -> Result<WriteToken, String> {
+    match entries_of(value)?[..] {
+        [token] => Ok(token),
+        _ => Err(format!("a value that nobody wrote: {value:?}")),
+    }
 }

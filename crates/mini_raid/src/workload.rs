@@ -71,6 +71,8 @@ pub enum WorkloadStep {
         /// Backwards.
         reverse: bool,
     },
+    /// The next batch of that.
+    NextBatch,
     /// Inserts a member that a scan has not seen, or deletes one that it has.
     Toggle(u64, WriteToken),
     /// Appends the entry of a toggle to the member's companion list.
@@ -448,18 +450,6 @@ impl Workload {
                 plan.push(if random.one_in(20) { WorkloadStep::Rollback } else { WorkloadStep::Commit });
                 plan
             }
-        }
-    }
-
-    /// A program that appends to the list that all want; with another list before it or behind, so that some wait for that, too.
-    fn crowding(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
-        let wanted = self.rounds.get(&0).copied().unwrap_or(0) * 100;
-        let other = self.list(random);
-        let (one, two) = (self.quiet_token(), self.quiet_token());
-        match random.below(4) {
-            0 => vec![WorkloadStep::AppendTwo([(wanted, one), (other, two)])],
-            1 => vec![WorkloadStep::AppendTwo([(other, one), (wanted, two)])],
-            _ => vec![WorkloadStep::Append(wanted, one)],
         }
     }
 

@@ -8,6 +8,18 @@ use messages::limits::MILLISECOND;
 use messages::session::{AccessMode, Isolation};
 
 impl Workload {
+    /// A program that appends to the list that all want; with another list before it or behind, so that some wait for that, too.
+    pub(super) fn crowding(&mut self, random: &mut SeededRandom) -> Vec<WorkloadStep> {
+        let wanted = self.rounds.get(&0).copied().unwrap_or(0) * 100;
+        let other = self.list(random);
+        let (one, two) = (self.quiet_token(), self.quiet_token());
+        match random.below(4) {
+            0 => vec![WorkloadStep::AppendTwo([(wanted, one), (other, two)])],
+            1 => vec![WorkloadStep::AppendTwo([(other, one), (wanted, two)])],
+            _ => vec![WorkloadStep::Append(wanted, one)],
+        }
+    }
+
     /// A plan, at a weaker level if it is a transaction that writes. Without registers at READ COMMITTED, where who overwrites one has not read what it
     /// overwrites.
     pub(super) fn weakened(

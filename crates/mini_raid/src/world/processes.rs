@@ -2,11 +2,11 @@
 
 use super::World;
 use crate::checkers::methods;
-use crate::client::token_of;
 use crate::event::SimulatedEvent;
 use crate::history::Loss;
 use crate::limits::{INCARNATE_AGAIN, TICK};
 use crate::machine::MachineProcess;
+use crate::programs::token_of;
 use commit_log::Log;
 use domain::{DomainStartError, Effects, Remote};
 use messages::access::AccessReply;
