@@ -25,6 +25,10 @@ pub const NODES_MIN: usize = 4_096;
 pub const BOUND_DEPTH_MAX: usize = 6;
 /// Steps in finding out whether a condition implies the predicate of an index.
 pub const IMPLICATION_STEPS_MAX: usize = 10_000;
+/// Domains over each other.
+pub const DOMAINS_WITHIN_MAX: usize = 32;
+/// Bytes of the texts of a domain, those of the domains that it is over included: each column of it carries them.
+pub const DOMAIN_BYTES_MAX: usize = 64 << 10;
 /// Indexes of a table.
 pub const INDEXES_MAX: usize = 256;
 /// Parameters of a statement: the protocol counts them in 16 bits.

@@ -3,7 +3,7 @@
 use grammar::ast::{ExpressionNode as Syntax, FromFunction, FromItem, FunctionColumn};
 
 use super::levels::Place;
-use super::{Analyzer, Result, error_at};
+use super::{Analyzer, Result, error_at, not_built};
 use crate::error::{AnalysisError, DATATYPE_MISMATCH, FEATURE_NOT_SUPPORTED, SYNTAX_ERROR};
 use crate::facts::ParameterMode;
 use crate::names::type_name;
@@ -186,6 +186,10 @@ impl<'a> Analyzer<'a> {
                 return error_at(sqlstate::INVALID_TABLE_DEFINITION, message, column.name.at);
             }
             let mut typed = self.named_type(&column.of)?;
+            if self.catalog.held(typed) != typed {
+                // Nothing looks at what such a function makes of its argument.
+                return not_built("a domain as the type of a function's column", column.name.at);
+            }
             if let Some(collation) = &column.collation {
                 typed.collation = self.collation(collation, column.name.at)?;
             }

@@ -5,6 +5,7 @@
 use super::frame::ColumnFrame;
 use super::{PlanResult, QueryPlanner, not_built};
 use crate::expression::{CompiledExpression, DomainCheck};
+use analyzer::limits::DEPTH_MAX;
 use analyzer::tree::ExprId;
 use analyzer::{Analyzed, TypeId};
 
@@ -22,6 +23,7 @@ impl<'a> QueryPlanner<'a> {
         if meaning.null.is_none() && meaning.conditions.is_empty() {
             return Ok(value);
         }
+        self.step()?;
         let mut conditions = Vec::with_capacity(meaning.conditions.len());
         for (condition, message) in &meaning.conditions {
             conditions.push((self.domain_condition(condition)?, message.clone()));
@@ -30,6 +32,10 @@ impl<'a> QueryPlanner<'a> {
     }
 
     fn domain_condition(&mut self, condition: &'a Analyzed) -> PlanResult<CompiledExpression> {
+        // What is evaluated goes as deep as both together.
+        if self.depth + condition.depth > DEPTH_MAX {
+            return not_built("a condition of a domain so deep within another expression");
+        }
         let [target] = condition.tree[condition.query].targets.as_slice() else {
             return not_built("a condition of several columns");
         };

@@ -12,6 +12,7 @@ mod contention;
 mod cuts;
 mod damage;
 mod disks;
+mod domains;
 mod drivers;
 mod encryption;
 mod failures;

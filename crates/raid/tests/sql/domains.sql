@@ -403,3 +403,35 @@ SELECT column_name FROM information_schema.columns WHERE table_name = 'old' ORDE
 DROP DOMAIN words, "Mixed Case", stamp CASCADE;
 DROP SCHEMA apart CASCADE;
 SELECT count(*) FROM pg_type WHERE typtype = 'd' AND typname IN ('posint', 'small', 'tiny', 'code', 'odd', 'simple');
+-- What is said behind a domain's name is said of one thing at a time, and closes nothing that it has not opened.
+CREATE DOMAIN lone AS int;
+ALTER DOMAIN lone ADD CHECK (VALUE > 0) CHECK (VALUE < 100);
+ALTER DOMAIN lone ADD CHECK (VALUE > 0) NOT NULL;
+ALTER DOMAIN lone SET DEFAULT 1 NOT NULL;
+CREATE DOMAIN loose AS int) WITH (fillfactor = 70;
+CREATE DOMAIN loose AS int CHECK (VALUE > (0);
+SELECT count(*) FROM pg_constraint WHERE contypid = 'lone'::regtype;
+CREATE DOMAIN said AS text DEFAULT 'nextval';
+CREATE TABLE saying (id int PRIMARY KEY, word said);
+INSERT INTO saying (id) VALUES (1);
+SELECT * FROM saying;
+-- What ON DELETE SET DEFAULT sets follows the column.
+CREATE TABLE above (id int PRIMARY KEY);
+CREATE DOMAIN below AS int DEFAULT 1 CHECK (VALUE < 100);
+CREATE TABLE under (id int PRIMARY KEY, above_id below REFERENCES above ON DELETE SET DEFAULT);
+INSERT INTO above VALUES (1), (5), (6);
+INSERT INTO under VALUES (1, 5), (2, 6);
+DELETE FROM above WHERE id = 5;
+SELECT * FROM under ORDER BY id;
+ALTER TABLE under ALTER above_id TYPE int;
+DELETE FROM above WHERE id = 6;
+SELECT * FROM under ORDER BY id;
+ALTER TABLE under ALTER above_id SET DEFAULT 7;
+INSERT INTO above VALUES (7), (8);
+UPDATE under SET above_id = 8 WHERE id = 2;
+DELETE FROM above WHERE id = 8;
+SELECT * FROM under ORDER BY id;
+--! unsupported
+SELECT * FROM json_to_recordset('[{"a":500}]') AS x(a below);
+DROP TABLE under, above, saying;
+DROP DOMAIN lone, said, below;

@@ -143,6 +143,7 @@ impl Planner<'_> {
             self.check_draws(&from, to.columns[position].default.as_deref())?;
         }
         self.use_type_of(&to.columns[position])?;
+        self.compile_set_defaults(&mut to)?;
         match fill {
             None => self.write_table(to),
             Some(fill) => {

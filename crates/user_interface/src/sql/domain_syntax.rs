@@ -113,8 +113,7 @@ pub(super) fn parse(verb: &str, words: &mut Words) -> Result<DomainStatement> {
         return Ok(DomainStatement::Alter(name, alteration(written, words)?));
     }
     words.skip(&["as"]);
-    let text = DomainText { name: written.to_owned(), definition: words.remaining_text()?.to_string() };
-    words.rest = &[];
+    let text = DomainText { name: written.to_owned(), definition: definition(words)? };
     Ok(DomainStatement::Create(name, text))
 }
 
@@ -123,8 +122,7 @@ fn alteration(domain: &str, words: &mut Words) -> Result<DomainAlteration> {
     let word = words.keyword().ok_or_else(|| words.error())?;
     Ok(match word.as_str() {
         "set" if words.peek_is("default") => {
-            let definition = format!("integer {}", words.remaining_text()?);
-            words.rest = &[];
+            let definition = format!("integer {}", definition(words)?);
             DomainAlteration::SetDefault(DomainText { name: domain.to_owned(), definition })
         }
         "drop" if words.skip(&["default"]) => DomainAlteration::DropDefault,
@@ -148,8 +146,7 @@ fn alteration(domain: &str, words: &mut Words) -> Result<DomainAlteration> {
                 return Err(not_possible(what));
             }
             words.rest = &before[1..before.len() - if not_valid { 2 } else { 0 }];
-            let definition = format!("integer {}", words.remaining_text()?);
-            words.rest = &[];
+            let definition = format!("integer {}", definition(words)?);
             DomainAlteration::Add(DomainText { name: domain.to_owned(), definition }, !not_valid)
         }
         "drop" if words.skip(&["constraint"]) => {
@@ -183,6 +180,22 @@ fn alteration(domain: &str, words: &mut Words) -> Result<DomainAlteration> {
         "set" | "drop" => return Err(words.error()),
         _ => return Err(SqlError::syntax(word)),
     })
+}
+
+/// All that is left, which is to stand between parentheses of another text. Errors: 42601 for a parenthesis that it would close or leave open there.
+fn definition(words: &mut Words) -> Result<String> {
+    let text = words.remaining_text()?.to_string();
+    let mut open = 0_usize;
+    while let Some(token) = words.peek() {
+        match token {
+            Token::LParen => open += 1,
+            Token::RParen if open == 0 => return Err(words.error()),
+            Token::RParen => open -= 1,
+            _ => {}
+        }
+        words.advance();
+    }
+    if open == 0 { Ok(text) } else { Err(words.error()) }
 }
 
 fn ends_in_not_valid(words: &Words) -> bool {

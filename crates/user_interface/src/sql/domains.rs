@@ -1,9 +1,10 @@
 //! CREATE, ALTER and DROP DOMAIN planned as catalog writes (PostgreSQL's `typecmds.c`).
 //!
 //! Invariants: a column and a cast carry what their domain says, so each change of a domain writes the rows of the domains over it, and of all tables that have it or
-//! name it. What a domain says of all its values is looked at in all rows that are there, but for a condition that is NOT VALID.
+//! name it. Whoever begins to use a domain writes its row again as it is, so that a change that does not know of the new use begins anew. What a domain says of all its values is looked at in all rows that are there, but for a condition that is NOT VALID.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::limits::{DOMAIN_BYTES_MAX, DOMAINS_WITHIN_MAX};
 use crate::sql::checks::{CheckDefinition, compile};
 use crate::sql::ddl::Planner;
 use crate::sql::definitions::{check_default, default_expression};
@@ -84,7 +85,10 @@ impl Planner<'_> {
         };
         match &over {
             None => self.use_type(base)?,
-            Some(known) => self.use_domain(known)?,
+            Some(known) => {
+                self.check_chain(known)?;
+                self.use_domain(known)?;
+            }
         }
         let parts = parts(&definition, base)?;
         let over_rules = over.as_ref().and_then(|known| known.domain()).map(|domain| domain.rules.clone());
@@ -111,12 +115,22 @@ impl Planner<'_> {
         self.put_domain(&known, known.clone())
     }
 
+    /// Errors: 54001 for a domain over so many others that none may be over it.
+    fn check_chain(&self, known: &Arc<TypeSchema>) -> Result<()> {
+        let over = |known: &Arc<TypeSchema>| self.catalog.type_numbered(known.domain()?.over?).cloned();
+        if std::iter::successors(Some(known.clone()), over).count() < DOMAINS_WITHIN_MAX {
+            return Ok(());
+        }
+        let message = format!("domains are over each other at most {DOMAINS_WITHIN_MAX} deep");
+        Err(SqlError::new(sqlstate::STATEMENT_TOO_COMPLEX, message))
+    }
+
     /// The text of a domain's default; `None` for NULL. Errors: 42804, and those of expressions.
     fn domain_default(&mut self, name: &str, base: Type, default: &ast::Expr) -> Result<Option<String>> {
         self.rely_on_types(default);
         self.check_names_no_domain(default)?;
         let text = sequences::drawing(default.clone(), None).to_string();
-        if text.contains("nextval") {
+        if sequences::draws(default) {
             return Err(SqlError::unsupported("a default of a domain that draws from a sequence"));
         }
         let column = Column::new(namespace::bare(name), base, false);
@@ -224,7 +238,10 @@ impl Planner<'_> {
         match change {
             DomainAlteration::SetDefault(text) => {
                 let definition = self.definition(text, facts)?;
-                let Some(default) = parts(&definition, domain.base)?.default else { return Ok(()) };
+                let parts = parts(&definition, domain.base)?;
+                let Some(default) = parts.default.filter(|_| definition.options.len() == 1) else {
+                    return Err(not_alone());
+                };
                 let default = self.domain_default(name, domain.base, default)?;
                 domain.rules = Arc::new(DomainRules { default, ..DomainRules::clone(&domain.rules) });
             }
@@ -238,12 +255,14 @@ impl Planner<'_> {
             }
             DomainAlteration::Add(text, is_valid) => {
                 let definition = self.definition(text, facts)?;
-                for check in parts(&definition, domain.base)?.checks {
-                    let before: BTreeSet<u32> = domain.checks.iter().map(|check| check.oid).collect();
-                    self.add_domain_check(name, &mut domain, check, *is_valid)?;
-                    let new = domain.checks.iter().find(|check| !before.contains(&check.oid));
-                    checked = new.filter(|_| *is_valid).map(|check| Some(check.condition.clone()));
-                }
+                let mut checks = parts(&definition, domain.base)?.checks;
+                let Some(check) = checks.pop().filter(|_| checks.is_empty() && definition.options.len() == 1) else {
+                    return Err(not_alone());
+                };
+                let before: BTreeSet<u32> = domain.checks.iter().map(|check| check.oid).collect();
+                self.add_domain_check(name, &mut domain, check, *is_valid)?;
+                let new = domain.checks.iter().find(|check| !before.contains(&check.oid));
+                checked = new.filter(|_| *is_valid).map(|check| Some(check.condition.clone()));
             }
             other => match self.alter_domain_check(&known, &mut domain, other)? {
                 None => return Ok(()),
@@ -343,6 +362,7 @@ impl Planner<'_> {
             check.condition = compile(&parse::expression(&check.text)?, &domain_scope(domain.base), &self.catalog)?;
         }
         let rules = Arc::new(rules(&new, &domain, over.as_deref()));
+        check_bytes(&rules)?;
         domain.rules = rules.clone();
         new.kind = TypeSchemaKind::Domain(Box::new(domain));
         self.write_type(new.clone());
@@ -380,13 +400,19 @@ impl Planner<'_> {
         if is_named {
             self.compile_checks(&mut to)?;
         }
-        for place in 0..to.foreign_keys.len() {
-            for position in 0..to.foreign_keys[place].columns.len() {
-                let column = to.foreign_keys[place].columns[position];
-                to.foreign_keys[place].defaults[position] = default_expression(&to, column, &self.catalog)?;
+        self.compile_set_defaults(&mut to)?;
+        self.write_table(to);
+        Ok(())
+    }
+
+    /// What ON DELETE SET DEFAULT and its like set, as the columns have it now.
+    pub(super) fn compile_set_defaults(&self, table: &mut TableSchema) -> Result<()> {
+        for place in 0..table.foreign_keys.len() {
+            for position in 0..table.foreign_keys[place].columns.len() {
+                let column = table.foreign_keys[place].columns[position];
+                table.foreign_keys[place].defaults[position] = default_expression(table, column, &self.catalog)?;
             }
         }
-        self.write_table(to);
         Ok(())
     }
 
@@ -410,13 +436,23 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A domain that its user may use, on whose row the plan relies. Errors: 42501.
+    /// A domain that its user may use. Errors: 42501.
     pub(super) fn use_domain(&mut self, known: &TypeSchema) -> Result<()> {
         if !self.standing.on(Kind::Type, &known.rights).contain(Privileges::USAGE) {
             return Err(denied_for("type", &known.written));
         }
-        self.relied.insert(CatalogEntry::type_key(&known.name));
+        self.touch_domain(&known.name);
         Ok(())
+    }
+
+    /// Something that stays is about to name a domain: its row is written as it is, so that a change of the domain that is under way does not pass this by.
+    pub(super) fn touch_domain(&mut self, name: &str) {
+        self.relied.insert(CatalogEntry::type_key(name));
+        if let Some((known, _)) = self.catalog.types.get(name)
+            && known.domain().is_some()
+        {
+            self.write_type(TypeSchema::clone(known));
+        }
     }
 
     /// A column may have the type that it has. Errors: 42501.
@@ -442,6 +478,22 @@ impl Planner<'_> {
         }
         Ok(())
     }
+}
+
+/// 42601
+fn not_alone() -> Box<SqlError> {
+    SqlError::new(sqlstate::SYNTAX_ERROR, "syntax error: ALTER DOMAIN changes one thing at a time")
+}
+
+/// Errors: 54000 for texts that are too long for each column of the domain to carry.
+fn check_bytes(rules: &DomainRules) -> Result<()> {
+    let texts = rules.conditions.iter().map(|condition| condition.text.len());
+    let bytes = texts.sum::<usize>() + rules.default.as_ref().map_or(0, String::len);
+    if bytes <= DOMAIN_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!("the conditions of a domain take at most {} KiB", DOMAIN_BYTES_MAX >> 10);
+    Err(SqlError::new(sqlstate::PROGRAM_LIMIT_EXCEEDED, message))
 }
 
 /// Whether a column has the domain of this number.

@@ -224,6 +224,13 @@ pub(super) fn drawing(mut default: Expr, renamed: Option<(&str, &str)>) -> Expr 
     default
 }
 
+/// Whether an expression takes values of a sequence that it names.
+pub(super) fn draws(expression: &Expr) -> bool {
+    let mut draws = false;
+    each_drawn(&mut expression.clone(), |_| draws = true);
+    draws
+}
+
 /// Calls `with` with the name of each sequence whose values an expression takes, and has it written as a regclass.
 fn each_drawn(expression: &mut Expr, mut with: impl FnMut(&mut String)) {
     let _ = ast::visit_expressions_mut(expression, |part| {

@@ -5,7 +5,6 @@
 
 use crate::errors::{Result, SqlError, sqlstate};
 use crate::sql::ddl::{Planner, SchemaChange};
-use crate::sql::definitions::default_expression;
 use crate::sql::denials::{OwnerReach, denied_for};
 use crate::sql::extension_functions::extensions_called;
 use crate::sql::lookup::no_schema;
@@ -172,7 +171,9 @@ impl Planner<'_> {
 
     /// Whatever types an expression names must stay, and whatever functions of extensions it calls.
     pub(super) fn rely_on_types<T: ast::Visit>(&mut self, part: &T) {
-        self.relied.extend(types_named(part).iter().map(|name| CatalogEntry::type_key(name)));
+        for name in types_named(part) {
+            self.touch_domain(&name);
+        }
         self.relied.extend(extensions_called(part));
     }
 
@@ -390,14 +391,7 @@ impl Planner<'_> {
             }
             self.compile_checks(&mut to)?;
             self.compile_generated(&from, &mut to)?;
-            for place in 0..to.foreign_keys.len() {
-                for position in 0..to.foreign_keys[place].columns.len() {
-                    let column = to.foreign_keys[place].columns[position];
-                    if to.columns[column].default.is_some() && is_of(to.columns[column].column_type, old.oid) {
-                        to.foreign_keys[place].defaults[position] = default_expression(&to, column, &self.catalog)?;
-                    }
-                }
-            }
+            self.compile_set_defaults(&mut to)?;
             match relabels && has_type && to.view.is_none() {
                 true => self.rebuild(from, to, Vec::new()),
                 false => self.write_table(to),
