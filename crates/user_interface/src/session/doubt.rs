@@ -104,6 +104,10 @@ impl Turn<'_> {
                 }
                 Ok(())
             }
+            Again::Routine => {
+                self.run_asked();
+                Ok(())
+            }
             Again::Parse { name, sql, language, types, told } => self.parse_in(&name, &sql, language, &types, told),
             Again::Statement(execution) => {
                 self.recompile(execution);

@@ -109,7 +109,8 @@ impl Turn<'_> {
         let is_followed = self.note_temporary(&execution.prepared);
         if self.session.block == Block::None && (!alone || is_followed) {
             self.begin_implicit();
-            self.session.mode = self.implicit_mode(execution.prepared.writes || execution.prepared.discards());
+            let may_write = execution.prepared.writes || execution.prepared.discards();
+            self.session.mode = self.implicit_mode(may_write || matches!(execution.prepared.plan, Plan::Routine(_)));
         } else if self.session.block == Block::Implicit
             && !self.session.open
             && execution.recompilations == 0
@@ -212,6 +213,7 @@ impl Turn<'_> {
                 self.launch_change(execution, change, Vec::new());
                 return Ok(());
             }
+            Plan::Routine(_) => return self.begin_routine(execution),
             Plan::Parts(_) => self.begin_parts(&mut execution),
             Plan::Query(_) | Plan::Feed(..) | Plan::SetValue(_) => self.run_query(&mut execution),
             Plan::Utility(_) => return self.launch_utility(execution),
@@ -393,6 +395,10 @@ impl Turn<'_> {
 
     /// Rows go to the client, their columns before them if it has not been told.
     pub fn send_rows(&mut self, execution: &mut Execution, rows: Vec<Vec<Value>>) {
+        if self.session.routines.is_on() {
+            execution.sent += rows.len() as u64;
+            return self.collect_rows(rows);
+        }
         self.announce(execution);
         execution.sent += rows.len() as u64;
         if let crate::session::state::Sink::Copy(options, columns) = &execution.sink {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a session has at most one request under way at the action driver or the query processor, and consumes no message of its
 //! client meanwhile. In reading order: [`state`], [`catalog`]; [`turn`]: one input handled; [`startup`], [`login`], [`doorkeeper`]: before it is up; `language`: SQL or QUEL; [`simple`] and [`extended`]
-//! protocol; [`execution`], [`queries`], [`parts_progress`], `parts`, [`copy`]: statements under way; [`control`]: the session's own statements; [`doubt`]: errors that
+//! protocol; [`execution`], [`queries`], [`parts_progress`], `parts`, [`copy`], [`routines`]: statements under way; [`control`]: the session's own statements; [`doubt`]: errors that
 //! the catalog gave; [`advisory`]: its locks; [`due`]: what time brings; `temporary`: what transactions and sessions leave of temporary tables; [`new_life`]: what outlives the site's servers; [`ending`]: how statements, cycles and transactions end;
 //! `measuring`: where they are counted.
 
@@ -30,6 +30,7 @@ pub mod notifications;
 mod parts;
 pub mod parts_progress;
 pub mod queries;
+pub mod routines;
 pub mod simple;
 pub mod sleeping;
 pub mod sql_cursor;

@@ -14,6 +14,7 @@ use crate::sql::owner_syntax;
 use crate::sql::places::unexpected;
 use crate::sql::queried_table::{self, Refresh};
 use crate::sql::role_syntax::{self, RoleStatement};
+use crate::sql::routines::{self, DoStatement};
 use crate::sql::schema_syntax::{self, SchemaStatement};
 use crate::sql::sequences::{self, SequenceStatement};
 use crate::sql::system::{self, SystemStatement};
@@ -102,6 +103,8 @@ pub enum Utility {
     Range(Arc<[RangeDeclaration]>),
     /// `SELECT raid_snapshot('name')`.
     Snapshot(String),
+    /// DO: compiled to a plan of its own.
+    Do(DoStatement),
     /// Accepted without effect; the command tag.
     Nothing(&'static str),
 }
@@ -213,7 +216,7 @@ pub fn parse(text: &str, tokens: &[TokenWithSpan]) -> Result<Option<Utility>> {
         "notify" => words.notify()?,
         "close" => Utility::CloseCursor(words.name()?),
         "fetch" | "move" => Utility::Fetch(cursor_syntax::fetch(first == "move", &mut words)?),
-        "do" => return Err(SqlError::unsupported("DO")),
+        "do" => Utility::Do(routines::parse_do(&mut words)?),
         "refresh" => Utility::Refresh(queried_table::refresh(&mut words)?),
         "alter" if words.skip(&["system"]) => Utility::System(system::parse(&mut words)?),
         other => match other_utility(other, &mut words)? {
