@@ -2,7 +2,7 @@
 //!
 //! Invariant: tokens follow each other in the text, and none is empty but the last.
 
-use crate::error::{RoutineError, PlpgsqlResult};
+use crate::error::{PlpgsqlResult, RoutineError};
 use crate::limits::NAME_BYTES_MAX;
 
 /// What a token is.

@@ -11,8 +11,8 @@
 //!
 //! Source: PostgreSQL 15's manual, chapter 43.
 
-pub mod error;
 mod compute;
+pub mod error;
 mod lexer;
 pub mod limits;
 pub mod machine;
@@ -26,7 +26,7 @@ pub mod simple;
 pub mod sql_text;
 pub mod store;
 
-pub use error::{RoutineError, PlpgsqlResult};
+pub use error::{PlpgsqlResult, RoutineError};
 pub use machine::{Effect, EffectOutcome, RoutineMachine, StatementAnswer};
 pub use parser::{RoutineHeader, parse};
 pub use program::{NoticeLevel, RoutineProgram};

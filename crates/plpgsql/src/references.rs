@@ -2,7 +2,7 @@
 //!
 //! Invariant: the walk is a loop, whatever the depth of the tree, and visits each node once.
 
-use crate::error::{RoutineError, PlpgsqlResult};
+use crate::error::{PlpgsqlResult, RoutineError};
 use crate::lexer;
 use crate::names::BlockScopes;
 use crate::place::VariablePlace;
@@ -26,8 +26,14 @@ pub(crate) fn read(sql: String, names: &BlockScopes, is_expression: bool) -> Plp
     })?;
     let Some(parsed) = script.statements.pop() else { return Ok(RoutineText { sql, ..RoutineText::default() }) };
     let simple = if is_expression { Simple::of(&parsed, names) } else { None };
-    let mut walk =
-        ReferenceWalk { sql: &sql, names, arena: &parsed.arena, scopes: Scopes::default(), todo: Vec::new(), found: Vec::new() };
+    let mut walk = ReferenceWalk {
+        sql: &sql,
+        names,
+        arena: &parsed.arena,
+        scopes: Scopes::default(),
+        todo: Vec::new(),
+        found: Vec::new(),
+    };
     walk.statement(&parsed.statement, TextPlace::default());
     walk.run();
     let (scopes, mut references) = (walk.scopes, walk.found);

@@ -3,7 +3,7 @@
 //! Invariant: a variable holds NULL or a value of its type; all together take at most [`KEPT_BYTES_MAX`].
 
 use crate::RoutineCatalog;
-use crate::error::{RoutineError, PlpgsqlResult, sqlstate};
+use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
 use crate::limits::{ELEMENTS_MAX, KEPT_BYTES_MAX};
 use crate::place::VariablePlace;
 use crate::program::{AssignmentTarget, DeclaredType, RoutineVariable};
@@ -209,7 +209,12 @@ impl VariableStore {
     }
 
     /// Assigns a value. Errors: those of the cast; 22004 for NULL where there must be none; 42804.
-    pub(crate) fn assign(&mut self, target: &AssignmentTarget, operand: RoutineOperand, zone: &Zone) -> PlpgsqlResult<()> {
+    pub(crate) fn assign(
+        &mut self,
+        target: &AssignmentTarget,
+        operand: RoutineOperand,
+        zone: &Zone,
+    ) -> PlpgsqlResult<()> {
         match (target, operand) {
             (AssignmentTarget::Variable(number), RoutineOperand::Scalar(value, data_type)) => {
                 self.assign_scalar(*number, value, data_type, zone)
@@ -416,11 +421,10 @@ fn shape_of(declared: &DeclaredType, catalog: &dyn RoutineCatalog) -> PlpgsqlRes
         DeclaredType::OfTable(names) => VariableShape::Row(catalog.columns(names).ok_or_else(|| undefined(names))?),
         DeclaredType::OfColumn(names) => {
             let (column, table) = names.split_last().expect("it has two names at least");
-            let columns = catalog.columns(table).ok_or_else(|| undefined(table))?;
-            let found = columns.iter().find(|(name, _)| name == column).ok_or_else(|| {
-                let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.join("."));
-                RoutineError::new(sqlstate::UNDEFINED_COLUMN, message)
-            })?;
+            let columns = catalog.columns(table).unwrap_or_default();
+            let found = columns.into_iter().find(|(name, _)| name == column);
+            // PostgreSQL takes what is no column for a type, which has no such sign in its name.
+            let found = found.ok_or_else(|| RoutineError::syntax("syntax error at or near \"%\"", 0))?;
             VariableShape::Scalar(found.1)
         }
         DeclaredType::Named(written) => match catalog.data_type(written) {

@@ -2,7 +2,8 @@
 
 use plpgsql::machine::AnswerKind;
 use plpgsql::{
-    Effect, EffectOutcome, RoutineMachine, RoutineCatalog, RoutineError, RoutineHeader, PlpgsqlResult, StatementAnswer, parse,
+    Effect, EffectOutcome, PlpgsqlResult, RoutineCatalog, RoutineError, RoutineHeader, RoutineMachine, StatementAnswer,
+    parse,
 };
 use std::fmt::Write;
 use std::sync::Arc;
@@ -42,7 +43,11 @@ fn answer(sql: &str) -> EffectOutcome {
         return EffectOutcome::Failed(error);
     }
     if sql.starts_with("insert") || sql.starts_with("update") {
-        return EffectOutcome::Answer(StatementAnswer { count: 3, kind: AnswerKind::Change, ..StatementAnswer::default() });
+        return EffectOutcome::Answer(StatementAnswer {
+            count: 3,
+            kind: AnswerKind::Change,
+            ..StatementAnswer::default()
+        });
     }
     if sql.contains("from none") {
         return EffectOutcome::Answer(query(0));
@@ -336,8 +341,9 @@ fn refused() {
         ("begin commit; end", "0A000 COMMIT in PL/pgSQL is not supported"),
         ("begin null; end; 5", "42601 syntax error at or near \"5\""),
         ("declare x foo; begin end", "42704 type \"foo\" does not exist"),
-        ("declare x u.a%type; begin end", "42P01 relation \"u\" does not exist"),
-        ("declare x t.c%type; begin end", "42703 column \"c\" of relation \"t\" does not exist"),
+        ("declare x u%rowtype; begin end", "42P01 relation \"u\" does not exist"),
+        ("declare x u.a%type; begin end", "42601 syntax error at or near \"%\""),
+        ("declare x t.c%type; begin end", "42601 syntax error at or near \"%\""),
     ] {
         assert_eq!(transcript(body), wanted, "{body}");
     }

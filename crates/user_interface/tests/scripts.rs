@@ -184,3 +184,9 @@ fn enums() {
 fn extensions() {
     run("extensions");
 }
+
+/// DO and procedures in PL/pgSQL: notices, statements, savepoints, tries after conflicts.
+#[test]
+fn routines() {
+    run("routines");
+}

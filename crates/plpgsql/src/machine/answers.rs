@@ -2,7 +2,7 @@
 
 use super::{AnswerKind, LoopState, RoutineMachine, StatementAnswer};
 use crate::RoutineCatalog;
-use crate::error::{RoutineError, PlpgsqlResult, sqlstate};
+use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
 use crate::program::{Instruction, IntoTarget};
 use crate::store::RoutineOperand;
 use std::sync::Arc;

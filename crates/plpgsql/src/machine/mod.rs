@@ -8,7 +8,7 @@ mod operations;
 mod raising;
 
 use crate::RoutineCatalog;
-use crate::error::{RoutineError, PlpgsqlResult, sqlstate};
+use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
 use crate::limits::OPERATIONS_AT_ONCE;
 use crate::program::{AssignmentTarget, Instruction, NoticeLevel, RoutineProgram};
 use crate::sql_text::RoutineText;

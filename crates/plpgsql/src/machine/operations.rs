@@ -2,7 +2,7 @@
 
 use super::{Effect, LoopState, Pending, RoutineMachine, RoutineStatement, null_value};
 use crate::RoutineCatalog;
-use crate::error::{RoutineError, PlpgsqlResult, sqlstate};
+use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
 use crate::program::{AssignmentTarget, Instruction};
 use crate::store::{RoutineOperand, coerce, shown};
 use std::sync::Arc;
@@ -42,19 +42,6 @@ impl RoutineMachine {
                     self.store.assign(target, operand, zone)?;
                 }
             }
-            Instruction::Execute(text, into) => {
-                let rows_max = if into.is_some() { 2 } else { 0 };
-                return self.run_text(text, rows_max, Pending::Statement, catalog).map(Some);
-            }
-            Instruction::Perform(text) => return self.run_text(text, 0, Pending::Statement, catalog).map(Some),
-            Instruction::BeginRows(_, text) => {
-                return self.run_text(text, usize::MAX, Pending::Statement, catalog).map(Some);
-            }
-            Instruction::ExecuteText(_, into) => {
-                let rows_max = if into.is_some() { 2 } else { 0 };
-                return self.run_computed(operands, rows_max, zone).map(Some);
-            }
-            Instruction::BeginTextRows(..) => return self.run_computed(operands, usize::MAX, zone).map(Some),
             Instruction::Guard(number) => {
                 self.pending = Pending::Guard(*number);
                 return Ok(Some(Effect::Savepoint));
@@ -76,24 +63,22 @@ impl RoutineMachine {
             Instruction::Diagnostics(is_stacked, items) => self.diagnose(*is_stacked, items, zone)?,
             Instruction::AssertFails(_) => {
                 let message = match operands.pop() {
-                    Some(RoutineOperand::Scalar(value, data_type)) if !value.is_null() => shown(&value, data_type, zone),
+                    Some(RoutineOperand::Scalar(value, data_type)) if !value.is_null() => {
+                        shown(&value, data_type, zone)
+                    }
                     _ => "assertion failed".to_owned(),
                 };
                 return Err(RoutineError::new(sqlstate::ASSERT_FAILURE, message));
             }
-            Instruction::CaseNotFound => {
-                return Err(RoutineError::new(sqlstate::CASE_NOT_FOUND, "case not found")
-                    .with_hint("CASE statement is missing ELSE part."));
-            }
             Instruction::Return => return Ok(Some(self.give_back())),
-            of_loop => return self.operate_loop(of_loop, operands, catalog),
+            other => return self.operate_more(other, operands, catalog),
         }
         self.at += 1;
         Ok(None)
     }
 
-    /// What operations of loops do.
-    fn operate_loop(
+    /// What operations do that run statements, those of loops, and the end of CASE.
+    fn operate_more(
         &mut self,
         instruction: &Instruction,
         mut operands: Vec<RoutineOperand>,
@@ -101,6 +86,23 @@ impl RoutineMachine {
     ) -> PlpgsqlResult<Option<Effect>> {
         let zone = catalog.zone();
         match instruction {
+            Instruction::Execute(text, into) => {
+                let rows_max = if into.is_some() { 2 } else { 0 };
+                return self.run_text(text, rows_max, Pending::Statement, catalog).map(Some);
+            }
+            Instruction::Perform(text) => return self.run_text(text, 0, Pending::Statement, catalog).map(Some),
+            Instruction::BeginRows(_, text) => {
+                return self.run_text(text, usize::MAX, Pending::Statement, catalog).map(Some);
+            }
+            Instruction::ExecuteText(_, into) => {
+                let rows_max = if into.is_some() { 2 } else { 0 };
+                return self.run_computed(operands, rows_max, zone).map(Some);
+            }
+            Instruction::BeginTextRows(..) => return self.run_computed(operands, usize::MAX, zone).map(Some),
+            Instruction::CaseNotFound => {
+                return Err(RoutineError::new(sqlstate::CASE_NOT_FOUND, "case not found")
+                    .with_hint("CASE statement is missing ELSE part."));
+            }
             Instruction::BeginCount { number, reverse, .. } => {
                 self.loops[*number] = Some(count(operands, *reverse, zone)?);
             }
@@ -214,7 +216,9 @@ impl RoutineMachine {
 
     fn elements(&self, operand: Option<RoutineOperand>) -> PlpgsqlResult<LoopState> {
         match operand {
-            Some(RoutineOperand::Scalar(Value::Null, _)) | None => Err(null_value("FOREACH expression must not be null")),
+            Some(RoutineOperand::Scalar(Value::Null, _)) | None => {
+                Err(null_value("FOREACH expression must not be null"))
+            }
             Some(RoutineOperand::Scalar(Value::Array(array), _)) => {
                 let values: std::collections::VecDeque<Value> = array.values().to_vec().into();
                 let bytes = values.iter().map(Value::size_in_memory).sum();

@@ -1,7 +1,7 @@
 //! RAISE and GET DIAGNOSTICS.
 
 use super::{Effect, RoutineMachine, null_value};
-use crate::error::{RoutineError, PlpgsqlResult, sqlstate};
+use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
 use crate::program::{AssignmentTarget, DiagnosticsItem, NoticeLevel, Raise, RaiseOption};
 use crate::store::{RoutineOperand, shown, shown_record};
 use sqlstate::conditions;

@@ -3,7 +3,7 @@
 //! Invariant: whatever leaves a block with EXCEPTION or a loop leaves it by the operations that end it.
 
 use super::BodyParser;
-use crate::error::{RoutineError, PlpgsqlResult, sqlstate};
+use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
 use crate::lexer::BodyTokenKind;
 use crate::names::BlockNames;
 use crate::program::{DeclaredType, HandledCondition, HandlerArm, Instruction};

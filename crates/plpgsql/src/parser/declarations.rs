@@ -1,7 +1,7 @@
 //! DECLARE: variables, their types and first values, and other names for them.
 
 use super::{BodyParser, may_be_row};
-use crate::error::{RoutineError, PlpgsqlResult, sqlstate};
+use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
 use crate::lexer::BodyTokenKind;
 use crate::place::VariablePlace;
 use crate::program::{DeclaredType, Instruction};

@@ -1,7 +1,7 @@
 //! GET DIAGNOSTICS.
 
 use super::BodyParser;
-use crate::error::{RoutineError, PlpgsqlResult};
+use crate::error::{PlpgsqlResult, RoutineError};
 use crate::program::{AssignmentTarget, DiagnosticsItem, Instruction};
 
 /// Items by their words, and whether they are of GET STACKED DIAGNOSTICS.

@@ -1,7 +1,7 @@
 //! LOOP, WHILE, FOR and FOREACH.
 
 use super::{BodyParser, control::Control};
-use crate::error::{RoutineError, PlpgsqlResult, sqlstate};
+use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
 use crate::lexer::BodyTokenKind;
 use crate::names::BlockNames;
 use crate::program::{AssignmentTarget, DeclaredType, Instruction};

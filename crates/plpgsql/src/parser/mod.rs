@@ -10,7 +10,7 @@ mod loops;
 mod raise;
 mod statements;
 
-use crate::error::{RoutineError, PlpgsqlResult, sqlstate};
+use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
 use crate::lexer::{self, BodyToken, BodyTokenKind, line};
 use crate::limits::{BODY_BYTES_MAX, DEPTH_MAX, OPERATIONS_MAX, VARIABLES_MAX};
 use crate::names::{BlockNames, BlockScopes};

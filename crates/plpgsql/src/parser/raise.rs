@@ -1,7 +1,7 @@
 //! RAISE.
 
 use super::BodyParser;
-use crate::error::{RoutineError, PlpgsqlResult, sqlstate};
+use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
 use crate::lexer::BodyTokenKind;
 use crate::program::{Instruction, NoticeLevel, Raise, RaiseOption};
 use sqlstate::conditions;

@@ -1,7 +1,7 @@
 //! Statements: which one it is, assignments, and what runs SQL.
 
 use super::BodyParser;
-use crate::error::{RoutineError, PlpgsqlResult, sqlstate};
+use crate::error::{PlpgsqlResult, RoutineError, sqlstate};
 use crate::lexer::BodyTokenKind;
 use crate::place::VariablePlace;
 use crate::program::{AssignmentTarget, Instruction, IntoTarget};

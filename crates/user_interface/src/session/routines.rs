@@ -9,71 +9,22 @@ use crate::limits::{
 };
 use crate::protocol::backend::Severity;
 use crate::session::ending::is_querying;
+use crate::session::execution::relying_program;
 use crate::session::kept::bytes_of;
 use crate::session::queries::cancelled;
+use crate::session::routine_runs::{RoutineRun, RoutineStage, Routines};
 use crate::session::state::{Again, Block, Confirmed, Cycle, Execution, Step, TextLanguage, Work};
 use crate::session::turn::Turn;
 use crate::sql::lookup::NameLookup;
 use crate::sql::prepared::{Plan, Prepared, Tag};
 use crate::sql::routines::SessionNames;
 use crate::sql::utility::Utility;
-use messages::program::Program;
 use messages::query::QueryRequest;
 use messages::session::SessionRequest;
 use plpgsql::machine::{AnswerKind, RoutineStatement};
-use plpgsql::{Effect, NoticeLevel, EffectOutcome, RoutineMachine, RoutineError, StatementAnswer};
+use plpgsql::{Effect, EffectOutcome, NoticeLevel, RoutineError, RoutineMachine, StatementAnswer};
 use std::sync::Arc;
 use values::Value;
-
-/// Routines that call each other, and what the innermost one goes on with.
-#[derive(Debug, Default)]
-pub struct Routines {
-    runs: Vec<RoutineRun>,
-    /// A routine goes on at this moment; what it asked for may be done at once.
-    is_driving: bool,
-    next: Option<EffectOutcome>,
-    /// The statement that may be run again if its transaction, which is about to commit, loses a conflict.
-    again: Option<Box<Execution>>,
-    /// How often it was.
-    tries: u32,
-    /// The client was told something of it.
-    told: bool,
-}
-
-impl Routines {
-    /// Whether one is under way.
-    pub fn is_on(&self) -> bool {
-        !self.runs.is_empty()
-    }
-}
-
-/// A routine under way.
-#[derive(Debug)]
-struct RoutineRun {
-    /// The statement that it is.
-    outer: Box<Execution>,
-    /// None until its arguments are computed.
-    machine: Option<RoutineMachine>,
-    /// What it has asked for.
-    statement: Option<Arc<RoutineStatement>>,
-    /// The rows of that.
-    rows: Vec<Vec<Value>>,
-    bytes: usize,
-    /// It has more rows than a routine may keep.
-    is_beyond: bool,
-    stage: RoutineStage,
-}
-
-/// What is waited for.
-#[derive(Debug)]
-enum RoutineStage {
-    /// A statement.
-    Statement,
-    /// A savepoint is returned to, and then released.
-    Returning(String),
-    /// A turn of the servers.
-    Pausing(Option<EffectOutcome>),
-}
 
 impl Turn<'_> {
     /// Begins the routine that a statement is.
@@ -138,7 +89,9 @@ impl Turn<'_> {
             match (&mut run.machine, outcome) {
                 (Some(machine), outcome) => machine.go_on(outcome, &names),
                 (None, EffectOutcome::Failed(error)) => Effect::Failed(error),
-                (None, EffectOutcome::Done) => Effect::Failed(RoutineError::new(sqlstate::INTERNAL_ERROR, "no arguments")),
+                (None, EffectOutcome::Done) => {
+                    Effect::Failed(RoutineError::new(sqlstate::INTERNAL_ERROR, "no arguments"))
+                }
                 (None, EffectOutcome::Answer(answer)) => {
                     let Plan::Routine(call) = &run.outer.prepared.plan else { unreachable!("it is a routine") };
                     let types = answer.columns.iter().map(|(_, data_type)| *data_type);
@@ -180,7 +133,7 @@ impl Turn<'_> {
         }
     }
 
-    fn innermost(&mut self) -> &mut RoutineRun {
+    fn innermost(&mut self) -> &mut RoutineRun<Box<Execution>> {
         self.session.routines.runs.last_mut().expect("a routine is under way")
     }
 
@@ -201,15 +154,7 @@ impl Turn<'_> {
     /// Lets others have their turn; the routine goes on with this.
     fn pause_routine(&mut self, outcome: EffectOutcome) {
         self.innermost().stage = RoutineStage::Pausing(Some(outcome));
-        let program = Program {
-            parameters: Vec::new(),
-            actions: Vec::new(),
-            columns: Vec::new(),
-            relies_on: Arc::default(),
-            read_only: true,
-            references: Arc::default(),
-        };
-        let plan = Plan::Program(Arc::new(program));
+        let plan = Plan::Program(relying_program(&Arc::default()));
         let execution = Execution::new(Arc::new(Prepared::simple(&Arc::from(""), plan, Tag::Plain(""))));
         if let Err(error) = self.enter(execution) {
             self.fail(&error);

@@ -12,7 +12,7 @@ use crate::session::catalog::{KnownPath, Overlay, OwnRow};
 use crate::session::listening::Listening;
 use crate::session::login::{Login, Peer};
 use crate::session::parts_progress::PartsProgress;
-use crate::session::routines::Routines;
+use crate::session::routine_runs::Routines;
 use crate::session::sql_cursor::SqlCursor;
 use crate::sql::ddl::SchemaChange;
 use crate::sql::parse::{Parsed, QuelOrigin};
@@ -430,7 +430,7 @@ pub struct Session {
     /// Cursors that DECLARE has made.
     pub cursors: FxHashMap<String, SqlCursor>,
     /// Routines under way, each called by the one before it.
-    pub routines: Routines,
+    pub routines: Routines<Box<Execution>>,
     /// The portal whose query the query processor holds.
     pub query_portal: Option<String>,
     /// How often the query processor was told to stop and has not said that it did: its other replies are late until then.

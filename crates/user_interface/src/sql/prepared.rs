@@ -14,7 +14,7 @@ use crate::sql::parts::StatementParts;
 use crate::sql::queried_table::QueriedTable;
 use crate::sql::rights::{self, Needs, Verdict};
 use crate::sql::role_syntax::RoleStatement;
-use crate::sql::routines::RoutineCall;
+use crate::sql::routine_call::RoutineCall;
 use crate::sql::schema_syntax::SchemaStatement;
 use crate::sql::sequence_calls::SetValue;
 use crate::sql::sequences::SequenceStatement;

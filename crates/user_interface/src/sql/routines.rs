@@ -3,67 +3,21 @@
 //! Invariant: a body is read when its statement is compiled, and its types are looked for when it runs.
 
 use crate::errors::{Result, SqlError, sqlstate};
+use crate::sql::do_syntax::DoStatement;
 use crate::sql::given::Context;
 use crate::sql::lookup::{NameKind, NameLookup};
 use crate::sql::names;
 use crate::sql::prepared::{Plan, Prepared, Tag};
+use crate::sql::routine_call::RoutineCall;
 use crate::sql::type_names::spelled_type;
-use crate::sql::words::Words;
-use plpgsql::{RoutineCatalog, RoutineError, RoutineHeader, RoutineProgram, PlpgsqlResult};
+use messages::schema::ProcedureSchema;
+use plpgsql::{PlpgsqlResult, RoutineCatalog, RoutineError, RoutineHeader, RoutineMachine, RoutineProgram};
 use std::borrow::Cow;
 use std::sync::Arc;
-use values::{Type, Zone};
+use values::{Type, Value, Zone};
 
 /// The language that routines are written in here.
 pub const LANGUAGE: &str = "plpgsql";
-
-/// DO.
-#[derive(Clone, Debug)]
-pub struct DoStatement {
-    /// LANGUAGE.
-    pub language: Option<String>,
-    /// The text.
-    pub body: Arc<str>,
-}
-
-/// A routine that a statement runs.
-#[derive(Debug)]
-pub struct RoutineCall {
-    /// What it does.
-    pub program: Arc<RoutineProgram>,
-    /// What messages call it.
-    pub name: String,
-    /// The query that computes its arguments, if it has any.
-    pub arguments: Option<Arc<str>>,
-    /// Their types.
-    pub types: Vec<Type>,
-    /// Which of them it gives back.
-    pub outputs: Vec<usize>,
-}
-
-/// DO, behind that word: text and language in either order.
-pub(super) fn parse_do(words: &mut Words) -> Result<DoStatement> {
-    let (mut language, mut body) = (None, None);
-    while words.peek().is_some() {
-        if words.skip(&["language"]) {
-            if language.is_some() {
-                return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "conflicting or redundant options"));
-            }
-            let quoted = words.string().ok();
-            language = Some(quoted.map_or_else(|| words.name(), Ok)?);
-        } else {
-            if body.is_some() {
-                return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "conflicting or redundant options"));
-            }
-            body = Some(Arc::from(words.string()?));
-        }
-    }
-    match body {
-        Some(body) => Ok(DoStatement { language, body }),
-        None if language.is_some() => Err(SqlError::new(sqlstate::SYNTAX_ERROR, "no inline code specified")),
-        None => Err(words.error()),
-    }
-}
 
 /// DO. Errors: those of its body, at their place in the statement.
 pub(super) fn of_do(text: &Arc<str>, block: &DoStatement, context: &Context) -> Result<Prepared> {
@@ -83,10 +37,26 @@ pub(super) fn of_do(text: &Arc<str>, block: &DoStatement, context: &Context) -> 
         program: Arc::new(program),
         name: "inline_code_block".to_owned(),
         arguments: None,
-        types: Vec::new(),
         outputs: Vec::new(),
     };
     Ok(Prepared::simple(text, Plan::Routine(Arc::new(call)), Tag::Plain("DO")))
+}
+
+/// Reads the body of a procedure, which stands somewhere in a text.
+pub(super) fn of_procedure(procedure: &ProcedureSchema, text: &str) -> Result<RoutineProgram> {
+    let name = Some(messages::namespace::bare(&procedure.name).to_owned());
+    let parameters = procedure.parameters.iter().map(|(name, known)| (name.clone(), known.unmodified())).collect();
+    read(&procedure.body, &RoutineHeader { name, parameters }, text)
+}
+
+/// Checks a procedure that is to be made. Errors: those of its syntax and of the types of its variables.
+pub(super) fn check(procedure: &ProcedureSchema, context: &Context) -> Result<()> {
+    let program = Arc::new(of_procedure(procedure, context.text)?);
+    let names =
+        SessionNames { lookup: NameLookup::new(context.all, context.facts), zone: context.facts.settings.zone() };
+    let arguments = procedure.parameters.iter().map(|(_, known)| (Value::Null, known.unmodified())).collect();
+    let made = RoutineMachine::new(program, procedure.name.clone(), arguments, Vec::new(), &names);
+    made.map(drop).map_err(|error| SqlError::from_routine(*error))
 }
 
 /// Reads a body, which stands somewhere in a text. Errors: at their place there.
