@@ -193,7 +193,6 @@ fn extensions() {
 
 /// DO and procedures in PL/pgSQL: notices, statements, savepoints, tries after conflicts.
 #[test]
-#[ignore = "the script has its commands only: its answers are to be written by GOLDEN_UPDATE=1, and read"]
 fn routines() {
     run("routines");
 }

@@ -549,10 +549,8 @@ impl Session {
     /// Whether its output waits, to leave with what is under way: each packet costs both ends more than its bytes. As PostgreSQL does, nothing is
     /// held back that Sync or Flush ends, that is a notice, or that is much. All is, while advisory locks are given back that it may be about.
     pub fn holds_output(&self) -> bool {
-        if self.phase == Phase::Ready && self.locks.holds_client() {
-            return true;
-        }
-        self.phase == Phase::Ready && !self.takes_input() && !self.is_due && self.output.len() < OUTPUT_HELD_MAX
+        let is_little = !self.takes_input() && !self.is_due && self.output.len() < OUTPUT_HELD_MAX;
+        self.phase == Phase::Ready && (self.locks.holds_client() || is_little)
     }
 
     /// The status that ReadyForQuery shows.

@@ -3,7 +3,7 @@
 //! Invariant: a text that begins like one of these is one of these or a syntax error; everything else is `None`. They are
 //! parsed here from tokens, because PostgreSQL's forms of them are looser than a general parser's.
 
-use crate::errors::{Result, SqlError, sqlstate};
+use crate::errors::{Result, SqlError};
 use crate::protocol::copy::Options;
 use crate::sql::cursor_syntax::{self, FetchStatement};
 use crate::sql::do_syntax::{self, DoStatement};
