@@ -91,6 +91,7 @@ SELECT a.id, b.id FROM item a JOIN item b ON a.price = b.price AND a.id < b.id O
 SELECT DISTINCT code FROM item ORDER BY code DESC;
 SELECT upper(code), length(code), code || '!', code LIKE 'a%' FROM item WHERE id = 1;
 SELECT id % 2, round(price, 1) FROM item WHERE id < 3 ORDER BY id;
+--! missing: an array of a domain
 SELECT array_agg(id ORDER BY id) FROM item WHERE id < 4;
 SELECT string_agg(code, ',' ORDER BY id) FROM item WHERE id < 4;
 SELECT id, sum(price) OVER (ORDER BY id) FROM item WHERE id < 5 ORDER BY id;
@@ -130,6 +131,7 @@ EXECUTE put (41, 'IJ');
 EXECUTE put (-1, 'ij');
 DEALLOCATE put;
 --! with 42|kl
+--! missing: parameters are described as the base type
 INSERT INTO item (id, code) VALUES ($1, $2) RETURNING id, code;
 --! with 43|K
 INSERT INTO item (id, code) VALUES ($1, $2) RETURNING id, code;
@@ -269,6 +271,7 @@ ALTER DOMAIN posint DROP CONSTRAINT below RESTRICT;
 SELECT 5000::posint;
 ALTER DOMAIN posint ADD CHECK (VALUE <> 13);
 ALTER DOMAIN posint ADD CHECK (VALUE <> 14);
+--! missing: the types name, char and regtype of columns of the catalog
 SELECT conname FROM pg_constraint WHERE contypid = 'posint'::regtype ORDER BY conname;
 SELECT 13::posint;
 SELECT 14::posint;
@@ -336,13 +339,21 @@ SELECT a FROM briefly ORDER BY a;
 ROLLBACK;
 SELECT 'a'::brief;
 -- Catalogs.
+--! missing: the types name, char and regtype of columns of the catalog
 SELECT typname, typtype, typcategory, typnotnull, typbasetype::regtype, typtypmod, typlen, typbyval FROM pg_type WHERE typname IN ('posint', 'small', 'tiny', 'code', 'price', 'good_mood', 'words') ORDER BY typname;
+--! missing: the types name, char and regtype of columns of the catalog
 SELECT conname, contype, convalidated, contypid::regtype, conrelid, pg_get_constraintdef(oid), pg_get_constraintdef(oid, true) FROM pg_constraint WHERE contypid <> 0 AND conname IN ('posint_check', 'code_short', 'code_lower') ORDER BY conname;
+--! missing: the types name, char and regtype of columns of the catalog
 SELECT attname, atttypid::regtype, atttypmod, attnotnull, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'item'::regclass AND attnum > 0 ORDER BY attnum;
+--! missing: the types name, char and regtype of columns of the catalog
 SELECT column_name, data_type, character_maximum_length, numeric_precision, is_nullable, domain_schema, domain_name, udt_name FROM information_schema.columns WHERE table_name = 'item' ORDER BY ordinal_position;
+--! missing: the types name, char and regtype of columns of the catalog
 SELECT domain_schema, domain_name, data_type, character_maximum_length, numeric_precision, numeric_scale, udt_name FROM information_schema.domains WHERE domain_name IN ('posint', 'code', 'price', 'good_mood', 'odd') ORDER BY domain_name;
+--! missing: the types name, char and regtype of columns of the catalog
 SELECT constraint_name, domain_name, is_deferrable FROM information_schema.domain_constraints WHERE domain_name IN ('posint', 'code', 'tiny') ORDER BY 2, 1;
+--! missing: the types name, char and regtype of columns of the catalog
 SELECT domain_name, table_name, column_name FROM information_schema.column_domain_usage WHERE domain_name IN ('posint', 'tiny') ORDER BY 1, 2, 3;
+--! missing: regtype as the type of a result
 SELECT format_type('posint'::regtype, NULL), 'apart.odd'::regtype, 'posint'::regtype::oid = (SELECT oid FROM pg_type WHERE typname = 'posint');
 COMMENT ON DOMAIN posint IS 'above zero';
 COMMENT ON TYPE small IS 'below a hundred';
@@ -387,6 +398,7 @@ ALTER TABLE item DROP CONSTRAINT item_pkey;
 DROP DOMAIN posint CASCADE;
 INSERT INTO with_default (b) VALUES (3) RETURNING *;
 SELECT * FROM item_view;
+--! missing: the types name, char and regtype of columns of the catalog
 SELECT column_name FROM information_schema.columns WHERE table_name = 'old' ORDER BY ordinal_position;
 DROP DOMAIN words, "Mixed Case", stamp CASCADE;
 DROP SCHEMA apart CASCADE;

@@ -27,7 +27,7 @@ pub(super) fn parse_do(words: &mut Words) -> Result<DoStatement> {
             if body.is_some() {
                 return Err(SqlError::new(sqlstate::SYNTAX_ERROR, "conflicting or redundant options"));
             }
-            body = Some(Arc::from(words.string()?));
+            body = Some(Arc::from(words.quoted_text()?));
         }
     }
     match body {

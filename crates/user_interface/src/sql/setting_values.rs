@@ -21,7 +21,8 @@ impl Words<'_> {
                     false => Err(self.error()),
                 };
             }
-            if !self.skip_token(&Token::Eq) && !self.skip(&["to"]) && !(zone && is_phrase) {
+            let is_assigned = self.skip_token(&Token::Eq) || self.skip(&["to"]) || zone && is_phrase;
+            if !is_assigned {
                 return Err(self.error());
             }
             name
